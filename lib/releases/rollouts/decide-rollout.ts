@@ -73,7 +73,7 @@ function failureReason({ version, minReports, maxFailureShare }: RolloutState, f
   if (reports === 0 || reports < minReports || failures / reports <= maxFailureShare) return null;
   const code = frequentCode ? `, most often ${frequentCode}` : "";
   const share = `${percent(failures / reports)} of ${reports} reports`;
-  return `${share} tell that ${version} failed or was rolled back${code}. At most ${percent(maxFailureShare)} may.`;
+  return `${share} say that ${version} failed or was rolled back${code}. At most ${percent(maxFailureShare)} may.`;
 }
 
 function silenceReason(state: RolloutState, { offeredClients, clients }: RolloutFacts): string | null {

@@ -82,8 +82,7 @@ describe("reports of failures", () => {
   test("halt at once, with the share and the most frequent code as reason", () => {
     expect(decideAt(1, {}, { reports: 80, failures: 10, frequentCode: "E_SIGNATURE" })).toEqual({
       kind: "halt",
-      reason:
-        "12.5 % of 80 reports tell that 2.3.0 failed or was rolled back, most often E_SIGNATURE. At most 5 % may.",
+      reason: "12.5 % of 80 reports say that 2.3.0 failed or was rolled back, most often E_SIGNATURE. At most 5 % may.",
     });
   });
 

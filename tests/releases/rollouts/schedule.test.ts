@@ -196,15 +196,14 @@ describe("a scheduled rollout", () => {
 });
 
 describe("the brake", () => {
-  test("halts a rollout whose reports tell of failures: nobody else is offered the release, and operators get an email", () =>
+  test("halts a rollout with too many reports of failures: nobody else is offered the release, and operators get an email", () =>
     withRelease(async ({ check, offered, operatorEmail, pass, product, report, schedule, stateOf, store }) => {
       const id = await schedule({ ...UNWATCHED, steps: [50, 100], minReports: 20 });
       await report("installed", 18);
       await report("failed", 2, "E_DISK");
       await store();
       await pass(0.2);
-      const reason =
-        "10 % of 20 reports tell that 2.0.0 failed or was rolled back, most often E_DISK. At most 5 % may.";
+      const reason = "10 % of 20 reports say that 2.0.0 failed or was rolled back, most often E_DISK. At most 5 % may.";
       expect(await stateOf(id)).toEqual(["halted", 0, reason]);
       expect(await offered()).toBe(0);
       expect(await check("2.0.0", "has it")).toBe("2.0.0");

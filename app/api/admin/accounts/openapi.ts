@@ -4,7 +4,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const GET: OperationDetails = {
   operationId: "searchAccounts",
   description:
-    "Lists the newest account first. With `query`, lists the accounts with that id first, then those whose email or name begins with it, in alphabetical order; of a name also its later words. A cursor is valid with the same filters only.",
+    "Lists accounts, newest first. With `query`, lists the account with that id first, then those whose email, name or a later word of the name begins with it, in alphabetical order. A cursor is valid with the same filters only.",
   responses: {
     200: {
       description: "A page of accounts.",

@@ -16,7 +16,7 @@ const EVENT = {
 export const GET: OperationDetails = {
   operationId: "listAuditEvents",
   description:
-    "Lists the newest event first. Filters can be combined. Events are kept for a year. Those of deleted accounts have no network, user agent or details.",
+    "Lists events, newest first. Filters can be combined. Events are kept for a year. Those of deleted accounts have no network, user agent or details.",
   responses: {
     200: { description: "A page of events.", examples: { "One event": { events: [EVENT], nextCursor: null } } },
   },

@@ -15,7 +15,7 @@ const KEY = {
 
 export const GET: OperationDetails = {
   operationId: "listApiKeys",
-  description: "Lists the newest key first, with those that no longer work. API keys cannot manage API keys.",
+  description: "Lists keys, newest first, including those that no longer work. API keys cannot manage API keys.",
   responses: {
     200: { description: "A page of keys.", examples: { "One key": { keys: [KEY], nextCursor: null } } },
   },
@@ -24,7 +24,7 @@ export const GET: OperationDetails = {
 export const POST: OperationDetails = {
   operationId: "createApiKey",
   description:
-    "Creates a key and returns it: this is the only time. A key is `hp_` and 49 letters and digits, of which the last 6 are a checksum. With `Idempotency-Key`, a repetition returns 409 `idempotency_key_used` instead of the key, which is stored as a hash only: revoke it and create another one.",
+    "Creates a key and returns it. It is not shown again. A key is `hp_` and 49 letters and digits, of which the last 6 are a checksum. With `Idempotency-Key`, a repeated request returns 409 `idempotency_key_used` instead of the key, which is stored as a hash only: revoke it and create another one.",
   requests: {
     "A key for releases": {
       name: "Release pipeline",

@@ -17,7 +17,7 @@ export const WITH_SECRET = { ...ENDPOINT, secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZ
 
 export const GET: OperationDetails = {
   operationId: "listWebhookEndpoints",
-  description: "Lists the newest endpoint first. There are at most 50.",
+  description: "Lists endpoints, newest first. There are at most 50.",
   responses: { 200: { description: "The endpoints.", examples: { "One endpoint": { endpoints: [ENDPOINT] } } } },
 };
 

@@ -6,7 +6,7 @@ export const GET: OperationDetails = {
   description: "With an authenticator app, each sign-in needs a second factor.",
   responses: {
     200: {
-      description: "The factors. `null` stands for what the account has not.",
+      description: "The factors. `null`: the account does not have this one.",
       examples: {
         "With an authenticator app": {
           totp: {

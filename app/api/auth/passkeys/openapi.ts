@@ -3,7 +3,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 
 export const GET: OperationDetails = {
   operationId: "listPasskeys",
-  description: "Lists the oldest passkey first.",
+  description: "Lists passkeys, oldest first.",
   responses: {
     200: {
       description: "The account's passkeys.",

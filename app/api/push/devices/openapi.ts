@@ -3,7 +3,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 
 export const GET: OperationDetails = {
   operationId: "listDevices",
-  description: "Lists the newest device first. `current` marks the device that the current session registered.",
+  description: "Lists devices, newest first. `current` marks the device that the current session registered.",
   responses: {
     200: {
       description: "The account's devices.",

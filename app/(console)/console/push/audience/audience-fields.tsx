@@ -13,7 +13,7 @@ export function AudienceFields({ values, bundleIds }: Props) {
     <>
       <fieldset className="audience">
         <legend>Devices</legend>
-        <p className="hint">Those for which every choice is true.</p>
+        <p className="hint">The devices that match every choice.</p>
         <SelectField name="bundleId" label="App" options={{ "": "All", ...apps }} defaultValue={values.bundleId} />
         <SelectField
           name="platform"

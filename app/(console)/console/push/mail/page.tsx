@@ -61,7 +61,7 @@ export default consolePage(
             columns={COLUMNS}
             rows={messages}
             rowKey={({ id }) => id}
-            empty={<EmptyState title="No email waits">What is queued is sent within seconds.</EmptyState>}
+            empty={<EmptyState title="No email waits">Queued emails are sent within seconds.</EmptyState>}
           />
           <Pager nextCursor={nextCursor} />
         </Section>

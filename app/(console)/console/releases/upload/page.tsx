@@ -92,7 +92,7 @@ function Remove({ upload: { id, fileName } }: { upload: Upload }) {
       values={{ uploadId: id }}
       isDanger
     >
-      <p>What has arrived is deleted. Nothing that is published changes.</p>
+      <p>Deletes what has arrived. Published releases stay as they are.</p>
     </Action>
   );
 }

@@ -3,7 +3,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const POST: OperationDetails = {
   operationId: "assignPurchases",
   description:
-    "Gives the purchases of an unlinked customer to an account, and those that the customer makes later. The customer is named by one of the purchases or by an App User ID. It stores an event of type `SUBSCRIBER_ALIAS`, as the provider sends one when the app names the account. Purchases of another account are refused. A repetition changes nothing.",
+    "Assigns the purchases of an unlinked customer to an account, and those that the customer makes later. The customer is named by one of the purchases or by an App User ID. It stores an event of type `SUBSCRIBER_ALIAS`, as the provider sends one when the app names the account. Purchases of another account are refused. Repeating the request changes nothing.",
   requests: {
     "What would be assigned": {
       purchaseId: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11",

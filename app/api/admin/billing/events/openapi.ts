@@ -3,7 +3,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const GET: OperationDetails = {
   operationId: "listBillingEvents",
   description:
-    "Lists the events that the billing provider sent, newest first. Filters can be combined. Follow `nextCursor` until it is null, also after an empty page.",
+    "Lists the events that the billing provider sent, newest first. Filters can be combined. Follow `nextCursor` until it is null, even after an empty page.",
   responses: {
     200: {
       description: "A page of events.",

@@ -7,7 +7,7 @@ export const POST: OperationDetails = {
   requests: { "One account": { accountId: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11" }, "All customers": {} },
   responses: {
     200: {
-      description: "What became of the customers.",
+      description: "The outcomes for the customers.",
       examples: {
         Corrected: {
           customers: [{ appUserId: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11", known: 2, corrected: 1, failure: null }],

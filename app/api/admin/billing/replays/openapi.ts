@@ -7,7 +7,7 @@ export const POST: OperationDetails = {
   requests: { "The failed events": { state: "failed", limit: 50 } },
   responses: {
     200: {
-      description: "What became of the events.",
+      description: "The outcomes for the events.",
       examples: { "All processed": { counts: { processed: 12 }, failures: [], progress: 1, nextCursor: null } },
     },
   },

@@ -14,7 +14,7 @@ const NONE = { ...RUNNING, state: "none", to: null, step: null, share: 0 };
 export const GET: OperationDetails = {
   operationId: "getDatabaseMove",
   description:
-    "How far the move of the embedded database is. A move ends when nobody has asked for 20 seconds. For `homeport db move` on the service's machine alone.",
+    "Returns the progress of the move of the embedded database. A move ends when nobody has requested this for 20 seconds. Only for `homeport db move` on the service's machine.",
   responses: {
     200: { description: "The state of the move.", examples: { Running: RUNNING, Moved: MOVED, None: NONE } },
   },
@@ -23,7 +23,7 @@ export const GET: OperationDetails = {
 export const POST: OperationDetails = {
   operationId: "moveDatabase",
   description:
-    "Moves the embedded database to PostgreSQL in the background, or continues an interrupted move. While one is running or complete, returns its state if the target is the same. Reads and writes go on; writes wait while the last changes are copied, and get 503 afterwards, until the service is restarted with `DATABASE_URL`. For `homeport db move` on the service's machine alone.",
+    "Moves the embedded database to PostgreSQL in the background, or continues an interrupted move. While one is running or complete, returns its state if the target is the same. Reads and writes go on; writes wait while the last changes are copied, and get 503 afterwards, until the service is restarted with `DATABASE_URL`. Only for `homeport db move` on the service's machine.",
   requests: { PostgreSQL: { to: "postgres://homeport:secret@db.example.com/homeport" } },
   responses: { 200: { description: "The move has begun.", examples: { Running: RUNNING } } },
 };
@@ -31,6 +31,6 @@ export const POST: OperationDetails = {
 export const DELETE: OperationDetails = {
   operationId: "cancelDatabaseMove",
   description:
-    "Ends the move and forgets how far it was. After a complete move, the service writes to the embedded database again. For `homeport db move --cancel` on the service's machine alone.",
+    "Ends the move and discards its progress. After a complete move, the service writes to the embedded database again. Only for `homeport db move --cancel` on the service's machine.",
   responses: { 200: { description: "There is no move.", examples: { None: NONE } } },
 };

@@ -3,7 +3,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const GET: OperationDetails = {
   operationId: "listQueuedEmails",
   description:
-    "Lists the emails that are not sent yet, without what they say: they contain links that sign people in. An email leaves the queue when the mail server accepts it, rejects it for good, or when it expires.",
+    "Lists the emails that are not sent yet, without their texts, which contain links that sign people in. An email leaves the queue when the mail server accepts it, rejects it for good, or when it expires.",
   responses: {
     200: {
       description: "A page of emails.",

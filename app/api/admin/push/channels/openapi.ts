@@ -6,7 +6,7 @@ const { id, channelId, environment, bundleId } = CHANNEL;
 export const GET: OperationDetails = {
   operationId: "listPushChannels",
   description:
-    "Asks APNs for the channels of an app in an environment: at most 10,000. The service stores none of them.",
+    "Retrieves the channels of an app in an environment from APNs: at most 10,000. The service stores none of them.",
   responses: {
     200: {
       description: "The channels.",

@@ -3,7 +3,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const GET: OperationDetails = {
   operationId: "estimateAnnouncement",
   description:
-    "How many devices an announcement would be for, and how long it would take. Up to 100,000 devices are counted; of more, the database's statistics say about how many there are.",
+    "Estimates how many devices an announcement would be for, and how long it would take. Counts up to 100,000 devices; a larger number comes from the database's statistics.",
   responses: {
     200: {
       description: "The estimate.",
@@ -15,7 +15,7 @@ export const GET: OperationDetails = {
 export const POST: OperationDetails = {
   operationId: "estimateAudience",
   description:
-    "How many devices a message to an audience would be for, and how long it would take. Of more than 100,000 active devices, that many are looked at, and `devices` is in proportion.",
+    "Estimates how many devices a message to an audience would be for, and how long it would take. With more than 100,000 active devices, `devices` is extrapolated from 100,000 of them.",
   requests: {
     "Outdated iPhones": {
       audience: { platform: "ios", appVersion: { below: "2.0.0" }, lastSeen: { from: "2026-10-24T00:00:00Z" } },

@@ -3,7 +3,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const GET: OperationDetails = {
   operationId: "readPushStatistics",
   description:
-    "Counts the deliveries that have ended in the last 24 hours by hour, or in 30 days by day, in UTC, and by state and reason; and those that are due and not sent yet. What a release before this one has sent during an upgrade is not counted.",
+    "Counts the deliveries that have ended in the last 24 hours by hour, or in 30 days by day, in UTC, and by state and reason; and those that are due and not sent yet. Deliveries that an older version sends during an upgrade are not counted.",
   responses: {
     200: {
       description: "The counts.",

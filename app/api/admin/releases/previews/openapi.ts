@@ -3,7 +3,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const POST: OperationDetails = {
   operationId: "previewReleases",
   description:
-    "Says which release each group of clients gets before and after a change, and how many of yesterday's clients that touches. Changes nothing. The selection is the one of `GET /api/version`, for clients that send an id and run on a system that every release supports.",
+    "Shows which release each group of clients gets before and after a change, and how many of yesterday's clients are affected. Changes nothing. The selection is the one of `GET /api/version`, for clients that send an id and run on a system that every release supports.",
   requests: {
     "A smaller rollout": {
       kind: "change",
@@ -15,7 +15,7 @@ export const POST: OperationDetails = {
   },
   responses: {
     200: {
-      description: "Who would get what.",
+      description: "The releases before and after.",
       examples: {
         "A smaller rollout": {
           products: ["core"],

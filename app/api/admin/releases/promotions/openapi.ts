@@ -3,7 +3,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const POST: OperationDetails = {
   operationId: "promoteReleases",
   description:
-    "Offers the same builds on another channel, all at once: adds a release with the same version, files and notes for each release that the filter selects. A prerelease cannot become stable. A repetition changes nothing.",
+    "Offers the same builds on another channel, all at once: adds a release with the same version, files and notes for each release that the filter selects. A prerelease cannot become stable. Repeating the request changes nothing.",
   requests: {
     "A tested build for everyone": {
       filter: { ids: ["2.3.0"], product: "core" },

@@ -3,7 +3,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const GET: OperationDetails = {
   operationId: "readUpload",
   description:
-    "`Upload-Offset` is how much has arrived: the size of the file on disk, even after a crash. tus clients use HEAD.",
+    "`Upload-Offset` is the number of bytes that have arrived: the size of the file on disk, even after a crash. tus clients use HEAD.",
   reads: ["TusResumable"],
   responses: {
     200: {
@@ -25,7 +25,7 @@ export const GET: OperationDetails = {
 export const PATCH: OperationDetails = {
   operationId: "appendToUpload",
   description:
-    "Appends the body at `Upload-Offset`, which must be how much has arrived. What arrives is kept if the connection breaks, the disk is full, or the service stops: ask how much it is, and continue. One request at a time may write.",
+    "Appends the body at `Upload-Offset`, which must be the number of bytes that have arrived. Bytes that arrive are kept if the connection breaks, the disk is full, or the service stops: request the offset, and continue. One request at a time may write.",
   reads: ["TusResumable", "UploadOffset"],
   requestBody: {
     required: true,

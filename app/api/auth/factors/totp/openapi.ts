@@ -6,11 +6,11 @@ const STEP_UP =
 
 export const POST: OperationDetails = {
   operationId: "startTotp",
-  description: `${STEP_UP} The secret counts for nothing until its first code is confirmed, within ten minutes.`,
+  description: `${STEP_UP} The secret has no effect until its first code is confirmed, within ten minutes.`,
   requests: { "After a recent sign-in": {}, "With a password": { password: CREDENTIALS.password } },
   responses: {
     201: {
-      description: "The secret, to be shown to its user alone.",
+      description: "The secret, to be shown to its user only.",
       examples: {
         "A secret": {
           id: "0198d2f4-3c1e-7c1a-9b7e-5d2f8a6b4c10",

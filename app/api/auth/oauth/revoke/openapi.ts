@@ -7,7 +7,7 @@ export const POST: OperationDetails = {
     "Signs an app out (RFC 7009): ends the session of an access token and removes the devices that it registered. An invalid token is not an error.",
   requests: { "Sign out": { token: "eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0…", client_id: "desktop" } },
   responses: {
-    200: { description: "The token is not valid any more." },
+    200: { description: "The token is no longer valid." },
     400: { description: OAUTH_ERRORS, examples: OAUTH_ERROR_EXAMPLES },
   },
 };

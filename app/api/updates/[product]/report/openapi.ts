@@ -3,7 +3,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const POST: OperationDetails = {
   operationId: "reportUpdate",
   description:
-    "Clients may report whether an update was installed, failed or was rolled back. A scheduled rollout halts when too many reports tell of failures. Reports need no account and are not linked to a client; the limits apply to each process.",
+    "Clients may report whether an update was installed, failed or was rolled back. A scheduled rollout halts when too many of the reports are failures. Reports need no account and are not linked to a client; the limits apply to each process.",
   requests: {
     Installed: { version: "1.2.0", from: "1.1.0", outcome: "installed", platform: "windows", architecture: "x64" },
     Failed: {

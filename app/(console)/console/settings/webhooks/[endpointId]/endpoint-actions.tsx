@@ -21,7 +21,7 @@ export function EndpointActions({ endpoint, counts }: Props) {
           submit="Send the test"
           values={values}
         >
-          <p>The endpoint gets an event of type webhook.test, now.</p>
+          <p>Sends an event of type webhook.test to the endpoint now.</p>
         </Action>
       )}
       <Action

@@ -4,7 +4,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const POST: OperationDetails = {
   operationId: "disableAccount",
   description:
-    "Ends the account's sessions, removes its devices, and lets nobody sign in to it. Its data and its subscriptions stay. The last admin cannot be disabled. A repetition changes nothing.",
+    "Ends the account's sessions, removes its devices, and blocks sign-ins. Its data and its subscriptions stay. The last admin cannot be disabled. Repeating the request changes nothing.",
   requests: { "With a reason": { reason: REASON } },
   responses: {
     200: {

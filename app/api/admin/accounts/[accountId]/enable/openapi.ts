@@ -3,7 +3,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 
 export const POST: OperationDetails = {
   operationId: "enableAccount",
-  description: "Its owner can sign in again. A repetition changes nothing.",
+  description: "Its owner can sign in again. Repeating the request changes nothing.",
   requests: { "With a reason": { reason: REASON } },
   responses: {
     200: {

@@ -3,7 +3,8 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 
 export const POST: OperationDetails = {
   operationId: "setAccountRole",
-  description: "Its live sessions have the role at once. The last admin keeps the role. A repetition changes nothing.",
+  description:
+    "Its live sessions have the role at once. The last admin keeps the role. Repeating the request changes nothing.",
   requests: { "With a reason": { role: "support", reason: REASON } },
   responses: {
     200: {

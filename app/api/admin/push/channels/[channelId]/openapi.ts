@@ -3,7 +3,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 
 export const GET: OperationDetails = {
   operationId: "showPushChannel",
-  description: "Asks APNs for a channel.",
+  description: "Retrieves a channel from APNs.",
   responses: { 200: { description: "The channel.", examples: { "For a match": CHANNEL } } },
 };
 

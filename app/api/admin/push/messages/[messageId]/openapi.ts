@@ -3,14 +3,14 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 
 export const GET: OperationDetails = {
   operationId: "showPushMessage",
-  description: "Shows a message, what it says if an operator wrote it, and its deliveries by state and reason.",
+  description: "Shows a message, with its text if an operator wrote it, and its deliveries by state and reason.",
   responses: { 200: { description: "The message.", examples: { "An announcement": ANNOUNCEMENT_DETAILS } } },
 };
 
 export const DELETE: OperationDetails = {
   operationId: "cancelPushMessage",
   description:
-    "Cancels the deliveries that no worker has begun to send. The queued ones of an announcement end, without being sent, when they would have been due, within a minute or when their retry is. The message stays in the list. A repetition changes nothing.",
+    "Cancels the deliveries that no worker has begun to send. Deliveries of an announcement that are queued already end unsent when they become due: within a minute, or at their next retry. The message stays in the list. Repeating the request changes nothing.",
   responses: {
     200: {
       description: "The message.",

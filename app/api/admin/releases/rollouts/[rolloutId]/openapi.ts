@@ -27,7 +27,7 @@ export const GET: OperationDetails = {
 export const PATCH: OperationDetails = {
   operationId: "changeRollout",
   description:
-    "Halts a rollout: nobody else is offered the version, and who has it keeps it. Resumes it at the same step, which lasts its whole time again; starts a scheduled one now; or completes it at its last step. Setting a percentage of a release ends its schedule instead. A state that the rollout has already changes nothing.",
+    "Halts a rollout: nobody else is offered the version, and clients that have it keep it. Resumes it at the same step, for that step's full duration; starts a scheduled one now; or completes it at its last step. Setting a percentage of a release ends its schedule instead. Requesting the current state changes nothing.",
   requests: {
     Halt: { state: "halted", reason: "It crashes on start." },
     Resume: { state: "running" },

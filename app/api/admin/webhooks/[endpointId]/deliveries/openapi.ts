@@ -15,7 +15,7 @@ export const DELIVERY = {
 
 export const GET: OperationDetails = {
   operationId: "listWebhookDeliveries",
-  description: "Lists the delivery of the newest event first. Deliveries are kept for 30 days.",
+  description: "Lists deliveries, those of the newest events first. Deliveries are kept for 30 days.",
   responses: {
     200: {
       description: "A page of deliveries.",

@@ -51,7 +51,7 @@ function ResponseBody({ delivery, reloadUrl }: { delivery: DeliveryDetails; relo
   if (responseBody) {
     return (
       <>
-        <p className="muted">The start of the last response’s body: 1,024 bytes at most.</p>
+        <p className="muted">The beginning of the last response body: 1,024 bytes at most.</p>
         <pre className="json">{responseBody}</pre>
       </>
     );

@@ -7,7 +7,7 @@ export const POST: OperationDetails = {
   requests: { "With a reason": { reason: "The store's outage is over" } },
   responses: {
     200: {
-      description: "What became of the event. `failed` is no error of the request.",
+      description: "The outcome for the event. `failed` is not an error of the request.",
       examples: {
         Processed: {
           id: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11",

@@ -12,6 +12,6 @@ export const PUT: OperationDetails = {
 export const DELETE: OperationDetails = {
   operationId: "removeLiveActivity",
   description:
-    "Removes the token of an activity that has ended or was dismissed. An end that the service has sent, and a token that APNs has reported as invalid, do so, too. A repetition changes nothing.",
+    "Removes the token of an activity that has ended or was dismissed. The service removes it, too, once it has sent the end, or APNs has reported the token as invalid. Repeating the request changes nothing.",
   responses: { 204: { description: "The activity gets no more notifications." } },
 };

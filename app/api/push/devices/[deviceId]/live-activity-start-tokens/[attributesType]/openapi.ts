@@ -11,6 +11,7 @@ export const PUT: OperationDetails = {
 
 export const DELETE: OperationDetails = {
   operationId: "removeLiveActivityStartToken",
-  description: "Lets no more Live Activities of the type be started on the device. A repetition changes nothing.",
+  description:
+    "Removes the token, so that no more Live Activities of the type can be started on the device. Repeating the request changes nothing.",
   responses: { 204: { description: "The token was removed." } },
 };
