@@ -1,8 +1,10 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { appliedMigrations, listTables, tablesWithRows } from "../db/copy/tables";
 import { type Embedded, openEmbedded } from "../db/embedded/open";
+import { migrationNames } from "../db/migrations";
 import { openServerCopySession } from "../db/server/copy-session";
 import { migrateServer } from "../db/server/migrate";
 import { makeFolder, moveDurably, syncTree } from "../files/durable";
@@ -10,6 +12,7 @@ import { lockFile } from "../files/lock";
 import { restoreSecrets } from "../secrets";
 import { decode, parseIdentities } from "./encoding";
 import { BackupError, notFound } from "./errors";
+import type { Header } from "./format";
 import { checkBackup, type Loaded, loadBackup } from "./load-backup";
 
 /** A backup, which is read twice, and the age identity file that decrypts it. */
@@ -20,7 +23,7 @@ export async function verifyBackup(backup: BackupFile): Promise<Loaded> {
   const chunks = await openBackup(backup);
   const folder = await mkdtemp(path.join(tmpdir(), "homeport-verify-"));
   try {
-    return await withEmbedded(folder, false, (embedded) => loadEmbedded(chunks, embedded));
+    return await loadEmbedded(chunks, folder, false);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -38,11 +41,7 @@ export async function restoreEmbedded(backup: BackupFile, dataDir: string): Prom
     const folder = path.join(dataDir, "restore");
     await refuseDatabase(path.join(dataDir, "db"));
     await rm(folder, { recursive: true, force: true });
-    const loaded = await withEmbedded(folder, true, async (embedded) => {
-      const result = await loadEmbedded(chunks, embedded);
-      await embedded.migrate();
-      return result;
-    });
+    const loaded = await loadEmbedded(chunks, folder, true, (embedded) => embedded.migrate());
     await writeSecrets(loaded, dataDir);
     await syncTree(folder);
     await moveDurably(path.join(folder, "db"), path.join(dataDir, "db"));
@@ -101,20 +100,27 @@ async function readFrom({ read, identityFile }: BackupFile): Promise<AsyncIterab
 
 const readText = (file: string) => readFile(file, "utf8").catch((error: Error) => Promise.reject(notFound(error)));
 
-const loadEmbedded = (chunks: AsyncIterable<Buffer>, embedded: Embedded) =>
-  loadBackup(chunks, {
-    prepare: async ({ migrations }) => {
-      await embedded.migrate(migrations);
-      return embedded.copySession;
-    },
-  });
-
-async function withEmbedded<T>(folder: string, isSynced: boolean, run: (embedded: Embedded) => Promise<T>): Promise<T> {
-  const embedded = await openEmbedded(folder, isSynced, {});
+/** Loads a backup into a new embedded database in `folder`. `finish` changes it before it is closed. */
+async function loadEmbedded(
+  chunks: AsyncIterable<Buffer>,
+  folder: string,
+  isSynced: boolean,
+  finish: (embedded: Embedded) => Promise<unknown> = async () => {},
+): Promise<Loaded> {
+  let embedded: Embedded | undefined;
+  const prepare = async ({ migrations }: Header) => {
+    // A backup with this version's schema is loaded into a copy of the build's database, which takes no migrations.
+    const isMigrated = isDeepStrictEqual(migrations, await migrationNames());
+    embedded = await openEmbedded(folder, isSynced, { isMigrated });
+    await embedded.migrate(migrations);
+    return embedded.copySession;
+  };
   try {
-    return await run(embedded);
+    const loaded = await loadBackup(chunks, { prepare });
+    if (embedded) await finish(embedded);
+    return loaded;
   } finally {
-    await embedded.close();
+    await embedded?.close();
   }
 }
 

@@ -19,6 +19,6 @@ export function embeddedSource(dataDir: string, embedded: Embedded): Source {
  */
 export async function openEmbeddedTarget(dataDir: string, isSynced: boolean): Promise<Target> {
   const { openEmbedded } = await import("../embedded/open");
-  const { copySession, migrate, close } = await openEmbedded(dataDir, isSynced, {});
+  const { copySession, migrate, close } = await openEmbedded(dataDir, isSynced, { isMigrated: true });
   return { name: dataDir, session: copySession, migrate: () => migrate(), close };
 }
