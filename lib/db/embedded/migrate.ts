@@ -6,20 +6,27 @@ import { embeddedAdapter } from "./adapter";
 const HAS_RUN = new Set(["42P07", "42701", "42710", "42723", "42P01", "42703", "42704"]);
 
 /**
- * Applies the pending migrations, or those of `upTo`, each in one transaction with its record: an interrupted migration is rolled back, and
- * the next start applies it. Returns the names of the applied migrations.
+ * Applies the pending migrations, or those of `upTo`, each in one transaction with its record: an interrupted migration is
+ * rolled back, and the next start applies it. A new database gets all of them in one transaction, which takes less than half the
+ * time. Returns the names of the applied migrations.
  * @throws Error with the name of the migration that failed and the database's error message
  */
 export async function migrateEmbedded(pglite: PGlite, upTo?: readonly string[]): Promise<string[]> {
-  const applied: string[] = [];
   const names = upTo ?? (await migrationNames());
+  const isDone = !(await hasRecords(pglite)) && (await applyInTransaction(pglite, names)) === null;
+  const applied = isDone ? [...names] : await applyOneByOne(pglite, names);
+  // PGlite reads the array types when it opens, so it does not know those that a migration has created.
+  if (applied.length > 0) await pglite.refreshArrayTypes();
+  return applied;
+}
+
+async function applyOneByOne(pglite: PGlite, names: readonly string[]): Promise<string[]> {
+  const applied: string[] = [];
   for (const [index, name] of names.entries()) {
     if (await isApplied(pglite, name)) continue;
     await applyOne(pglite, name, names.slice(0, index + 1));
     applied.push(name);
   }
-  // PGlite reads the array types when it opens, so it does not know those that a migration has created.
-  if (applied.length > 0) await pglite.refreshArrayTypes();
   return applied;
 }
 
@@ -39,7 +46,17 @@ async function hasRecords(pglite: PGlite): Promise<boolean> {
 
 async function applyOne(pglite: PGlite, name: string, upTo: string[]): Promise<void> {
   const wasInterrupted = (await hasRecords(pglite)) && (await markInterrupted(pglite, name));
-  let failure: { code?: string; message: string } | undefined;
+  const failure = await applyInTransaction(pglite, upTo);
+  if (failure === null) return;
+  if (wasInterrupted && HAS_RUN.has(failure.code ?? "")) return markApplied(pglite, name);
+  throw new Error(`${name} failed and was rolled back: ${failure.message}`, { cause: failure });
+}
+
+type ScriptError = Error & { code?: string };
+
+/** Applies those of the migrations that are pending. Returns the error of a script, after which nothing is applied. */
+async function applyInTransaction(pglite: PGlite, names: readonly string[]): Promise<ScriptError | null> {
+  let failure: ScriptError | null = null;
   try {
     await pglite.transaction(async (tx) => {
       const exec: PGlite["exec"] = (script, options) =>
@@ -49,13 +66,12 @@ async function applyOne(pglite: PGlite, name: string, upTo: string[]): Promise<v
         });
       // The adapter calls only these two methods of its client.
       const client = { query: tx.query, exec } as unknown as PGlite;
-      await applyMigrations(await embeddedAdapter(client), upTo);
+      await applyMigrations(await embeddedAdapter(client), names);
     });
   } catch (error) {
     if (!failure) throw error;
-    if (wasInterrupted && HAS_RUN.has(failure.code ?? "")) return markApplied(pglite, name);
-    throw new Error(`${name} failed and was rolled back: ${failure.message}`, { cause: error });
   }
+  return failure;
 }
 
 /**
