@@ -1,7 +1,7 @@
 "use client";
 
 import { type PublicKeyCredentialCreationOptionsJSON, startRegistration } from "@simplewebauthn/browser";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useEffect, useState } from "react";
 import { Field } from "../components/field";
 import { Notice } from "../components/notice";
 import { useSite, useTexts } from "../language/site-context";
@@ -26,10 +26,13 @@ const TEXTS = defineTexts({
 
 /** Creates a passkey and adds it to the account. */
 export function AddPasskey() {
+  // Until the script runs, the browser would send the form itself, which adds no passkey.
+  const [isReady, setReady] = useState(false);
   const [isBusy, setBusy] = useState(false);
   const [message, setMessage] = useState("");
   const texts = useTexts(TEXTS);
   const { locale } = useSite();
+  useEffect(() => setReady(true), []);
 
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -52,7 +55,9 @@ export function AddPasskey() {
     <form onSubmit={submit} aria-busy={isBusy}>
       {message && <Notice kind="error">{message}</Notice>}
       <Field name="name" label={texts.name} hint={texts.hint} autoComplete="off" maxLength={64} />
-      <button type="submit">{texts.create}</button>
+      <button type="submit" disabled={!isReady}>
+        {texts.create}
+      </button>
       <noscript>
         <p>{texts.needsScript}</p>
       </noscript>

@@ -163,6 +163,27 @@ describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
     expect(await page.getByRole("region", { name: "Passkeys" }).innerText()).toContain("From the guide");
   });
 
+  test("a passkey is created only once the page's scripts run", async () => {
+    const { page } = await visit(browser, service);
+    await addVirtualAuthenticator(page);
+    await newVisitorOn(page);
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route("**/*.js*", async (route) => {
+      await released;
+      await route.continue();
+    });
+    await page.goto("/account/passkeys/add", { waitUntil: "commit" });
+    const create = page.getByRole("button", { name: "Create passkey" });
+    await create.waitFor();
+    expect(await create.isDisabled()).toBe(true);
+    release();
+    await create.click();
+    await page.getByText("The passkey was added.").waitFor();
+  });
+
   test("a device has one passkey of an account", async () => {
     const { page } = await withPasskey();
     await page.goto("/account/passkeys/add");
