@@ -36,6 +36,19 @@ describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
     return { page, faults, authenticator, person };
   }
 
+  /** Holds a page's requests to a URL back. Returns what lets them through. */
+  async function holdRequests(page: Page, url: string): Promise<() => void> {
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route(url, async (route) => {
+      await released;
+      await route.continue();
+    });
+    return release;
+  }
+
   async function signOut(page: Page): Promise<void> {
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await page.getByText("You have been signed out.").waitFor();
@@ -82,14 +95,7 @@ describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
     page.on("request", (request) => {
       if (request.url().includes("/api/auth/passkeys/")) sent.push(new URL(request.url()).pathname);
     });
-    let check = () => {};
-    const isPressed = new Promise<void>((resolve) => {
-      check = resolve;
-    });
-    await page.route("**/api/auth/passkeys/sign-in", async (route) => {
-      await isPressed;
-      await route.continue();
-    });
+    const check = await holdRequests(page, "**/api/auth/passkeys/sign-in");
     await page.goto("/sign-in");
     await expect.poll(() => sent).toHaveLength(2);
     await page.getByRole("button", { name: "Use a passkey" }).click();
@@ -167,14 +173,7 @@ describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
     const { page } = await visit(browser, service);
     await addVirtualAuthenticator(page);
     await newVisitorOn(page);
-    let release = () => {};
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    await page.route("**/*.js*", async (route) => {
-      await released;
-      await route.continue();
-    });
+    const release = await holdRequests(page, "**/*.js*");
     await page.goto("/account/passkeys/add", { waitUntil: "commit" });
     const create = page.getByRole("button", { name: "Create passkey" });
     await create.waitFor();
