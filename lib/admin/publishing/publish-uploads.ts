@@ -1,7 +1,7 @@
 import { type Operator, recordOperatorEvent } from "../../audit/operator-events";
 import type { Context } from "../../context";
 import { AppError, isAppError } from "../../errors";
-import type { Upload } from "../../releases/uploads/upload-files";
+import type { Upload } from "../../releases/uploads/upload-store";
 import { consumeUploads } from "../../releases/uploads/uploads";
 import { releasePublished } from "../../webhooks/events";
 import { addReleases } from "../releases/add";

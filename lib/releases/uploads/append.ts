@@ -1,6 +1,6 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { AppError } from "../../errors";
-import type { Upload } from "./upload-files";
+import type { Upload } from "./upload-store";
 
 /** How long a client may send nothing. It may then continue with another request. */
 const STALL_TIMEOUT_MS = 20_000;

@@ -15,7 +15,7 @@ import {
   type UploadInfo,
   uploadFolder,
   withUploadLock,
-} from "./upload-files";
+} from "./upload-store";
 
 const MAX_UPLOADS = 1_000;
 /** Left free for the embedded database, which stops accepting writes when the disk is almost full. */

@@ -2,7 +2,7 @@ import { ownerOf } from "@/lib/admin/operator";
 import { listVersions } from "@/lib/admin/releases/versions/list-versions";
 import { metadataValue } from "@/lib/http/content/tus";
 import { catalogFileOf } from "@/lib/releases/catalog/catalog";
-import type { Upload } from "@/lib/releases/uploads/upload-files";
+import type { Upload } from "@/lib/releases/uploads/upload-store";
 import { listUploads } from "@/lib/releases/uploads/uploads";
 import { Notice } from "../../../../(web)/components/notice";
 import { Action } from "../../../actions/action";

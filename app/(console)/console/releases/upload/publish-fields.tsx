@@ -1,7 +1,7 @@
 import { FILE_KINDS } from "@/lib/admin/publishing/publish-form";
 import type { Flash } from "@/lib/http/pages/flash";
 import { Platform } from "@/lib/releases/schema";
-import type { Upload } from "@/lib/releases/uploads/upload-files";
+import type { Upload } from "@/lib/releases/uploads/upload-store";
 import { Field } from "../../../../(web)/components/field";
 import { Form } from "../../../../(web)/components/form";
 import { ConfirmLink } from "../../../actions/confirm-link";
