@@ -4,11 +4,8 @@ import { LOCALES, type Locale } from "../locale";
 import type { Email } from "./emails";
 import { renderHtml } from "./render-html";
 import { renderText } from "./render-text";
-import { de } from "./texts/de";
-import { en } from "./texts/en";
-import type { EmailInput, EmailTexts } from "./texts/text-types";
-
-const TEXTS: Record<Locale, EmailTexts> = { en, de };
+import { EMAIL_TEXTS } from "./texts/email-texts";
+import type { EmailInput } from "./texts/text-types";
 
 type Recipient = { to: string; locale: Locale | null; config: Pick<Config, "baseUrl"> & BrandConfig };
 
@@ -19,7 +16,7 @@ export function composeEmail<Kind extends keyof EmailInput>(
   input: EmailInput[Kind],
 ): Email {
   const locale = given ?? LOCALES[0];
-  const { emails, greeting, footer, operatorFooter, support, imprint } = TEXTS[locale];
+  const { emails, greeting, footer, operatorFooter, support, imprint } = EMAIL_TEXTS[locale];
   const { subject, body, isForOperator } = emails[kind](to, input);
   const { BRAND_NAME: brand, BRAND_SUPPORT: contact, BRAND_IMPRINT_URL: imprintUrl } = config;
   const host = new URL(config.baseUrl).host;
