@@ -1,9 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { type NextRequest, NextResponse } from "next/server";
-import { checkHealth } from "@/lib/http/health";
-import { pageHeaders } from "@/lib/http/pages/page-headers";
+import { currentContext } from "@/lib/context";
+import { PAGE_URL_HEADER, pageHeaders } from "@/lib/http/pages/page-headers";
 import { unavailablePage } from "@/lib/http/pages/unavailable-page";
-import { PAGE_URL_HEADER, pageContext } from "@/lib/http/pages/visitor";
 import { requestId } from "@/lib/http/route-request";
 
 export const config = { matcher: "/((?!api(?:/|$)|forms/|brand/|\\.well-known/|_next/static/|icon\\.svg$).*)" };
@@ -15,13 +14,13 @@ export const config = { matcher: "/((?!api(?:/|$)|forms/|brand/|\\.well-known/|_
 export async function proxy(request: NextRequest): Promise<NextResponse> {
   const nonce = randomBytes(16).toString("base64");
   const isDevelopment = process.env.NODE_ENV === "development";
-  const own = { ...pageHeaders(pageContext().config, nonce, isDevelopment), "X-Request-Id": requestId(request) };
+  const own = { ...pageHeaders(currentContext().config, nonce, isDevelopment), "X-Request-Id": requestId(request) };
   if (request.method !== "GET" && request.method !== "HEAD") {
     return new NextResponse(null, { status: 405, headers: { ...own, Allow: "GET, HEAD" } });
   }
   if (await needsMissingDatabase(request.nextUrl.pathname)) {
     const headers = { ...own, "Content-Type": "text/html; charset=utf-8", "Retry-After": "5" };
-    return new NextResponse(unavailablePage(pageContext().config, nonce, request.headers.get("accept-language")), {
+    return new NextResponse(unavailablePage(currentContext().config, nonce, request.headers.get("accept-language")), {
       status: 503,
       headers,
     });
@@ -38,6 +37,7 @@ export async function proxy(request: NextRequest): Promise<NextResponse> {
 /** Checked before rendering: afterwards a page cannot respond with 503. */
 async function needsMissingDatabase(pathname: string): Promise<boolean> {
   if (!/^\/(account|console|first-operator)(\/|$)/.test(pathname)) return false;
-  const { checks } = await checkHealth(pageContext(), { probe: "ready" });
+  const { checkHealth } = await import("@/lib/http/health"); // loaded with the first such page
+  const { checks } = await checkHealth(currentContext(), { probe: "ready" });
   return checks?.database === "error";
 }

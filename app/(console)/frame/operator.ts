@@ -8,7 +8,8 @@ import { readStepUpMethods } from "@/lib/auth/step-up";
 import type { AccountRole } from "@/lib/db/generated/client";
 import { isAppError } from "@/lib/errors";
 import { confirmPath, signInPath } from "@/lib/http/pages/own-path";
-import { findVisitor, PAGE_URL_HEADER, pageContext } from "@/lib/http/pages/visitor";
+import { PAGE_URL_HEADER } from "@/lib/http/pages/page-headers";
+import { findVisitor, pageContext } from "@/lib/http/pages/visitor";
 
 export type OperatorRole = Exclude<AccountRole, "user">;
 

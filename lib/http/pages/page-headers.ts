@@ -1,6 +1,9 @@
 import type { Config } from "../../config";
 import { securityHeaders } from "../browser/security-headers";
 
+/** The header of a request in which proxy.ts tells a page its own path and query. */
+export const PAGE_URL_HEADER = "x-page-url";
+
 /**
  * The headers of every page. Only scripts with this response's `nonce`, and scripts that those load, run (Content
  * Security Policy Level 3, section 8.2). Nothing is loaded from other origins, no other site can frame a page, and a

@@ -2,9 +2,6 @@ import { authenticate, type Principal, type ReadableHeaders } from "../../auth/a
 import { type Context, currentContext } from "../../context";
 import { toAppError } from "../problem";
 
-/** The header in which proxy.ts tells a page its own path and query. */
-export const PAGE_URL_HEADER = "x-page-url";
-
 /** The process's context, for pages. */
 export function pageContext(): Context {
   return currentContext();
