@@ -1,10 +1,11 @@
-import { cp, mkdir, mkdtemp, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, inject, test } from "vitest";
 import { openEmbedded } from "@/lib/db/embedded/open";
 import { packDatabase, unpackDatabase } from "@/lib/db/embedded/template";
 import { wrap } from "@/lib/db/open";
+import { copyEmbeddedDatabase } from "@/tests/support/database";
 
 test("a database that was packed and unpacked has all migrations and accepts writes", async () => {
   const dataDir = await mkdtemp(path.join(tmpdir(), "homeport-template-"));
@@ -21,7 +22,7 @@ test("a database that was packed and unpacked has all migrations and accepts wri
 
 test("a database is marked as synced, until a run without sync writes to it", async () => {
   const dataDir = await mkdtemp(path.join(tmpdir(), "homeport-synced-"));
-  await cp(inject("templateDataDir"), dataDir, { recursive: true });
+  await copyEmbeddedDatabase(dataDir);
   const isMarked = () =>
     stat(path.join(dataDir, "db/homeport.synced")).then(
       () => true,

@@ -1,6 +1,8 @@
-import { cp, mkdtemp } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { promisify } from "node:util";
 import { PGlite } from "@electric-sql/pglite";
 import { inject } from "vitest";
 import { createDatabase } from "@/dev/postgres";
@@ -25,16 +27,22 @@ export async function openTestDatabase(folder: string): Promise<Database> {
   return wrap(embedded.adapter, embedded, true);
 }
 
+/** Copies the migrated embedded database into a data folder. `cp` takes a fifth of the CPU time of Node's own copy. */
+export async function copyEmbeddedDatabase(dataDir: string): Promise<void> {
+  await mkdir(dataDir, { recursive: true });
+  await promisify(execFile)("cp", ["-a", `${inject("templateDataDir")}/.`, dataDir]);
+}
+
 /** Opens a copy of the migrated embedded database as the service does, but without syncing it to the disk. */
 export async function openMigratedEmbedded(folder: string): Promise<Embedded> {
-  await cp(inject("templateDataDir"), folder, { recursive: true });
+  await copyEmbeddedDatabase(folder);
   return openEmbedded(folder, false, {});
 }
 
 /** Opens a copy of the migrated embedded database, without the service's settings. */
 export async function openPGlite(): Promise<PGlite> {
   const folder = await mkdtemp(path.join(tmpdir(), "homeport-pglite-"));
-  await cp(inject("templateDataDir"), folder, { recursive: true });
+  await copyEmbeddedDatabase(folder);
   return PGlite.create({ dataDir: path.join(folder, "db") });
 }
 

@@ -9,6 +9,7 @@ const ACKNOWLEDGED = 200;
 test.runIf(canMount)("a power cut under load loses nothing that was acknowledged", async () => {
   const disk = await newDisk(512);
   const env = { DATA_DIR: await preparedDataDir(`${disk.folder}/data`) };
+  await disk.flush(); // homeport.synced, which is copied, says that the files are on the disk
   const service = await startForTest(env);
   const acknowledged: Sent[] = [];
   let isCut: Promise<void> | undefined;

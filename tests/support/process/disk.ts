@@ -22,6 +22,8 @@ const SHUTDOWN = "import fcntl,os,struct,sys;fcntl.ioctl(os.open(sys.argv[1],0),
 
 export type Disk = {
   folder: string;
+  /** Writes to the disk what is not on it yet. */
+  flush: () => Promise<void>;
   /** From now on nothing reaches the disk, and what was not flushed is lost. */
   cutPower: () => Promise<void>;
   /** Takes the disk out and puts it in again, as a restart of the machine would. */
@@ -50,6 +52,7 @@ export async function newDisk(megabytes: number): Promise<Disk> {
   const filler = path.join(folder, "filler");
   return {
     folder,
+    flush: async () => void (await run("sync", ["--file-system", folder])),
     cutPower: async () => void (await run("python3", ["-c", SHUTDOWN, folder])),
     remount: async () => {
       await unmount();

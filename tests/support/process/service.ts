@@ -1,14 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cp, mkdtemp } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { inject, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
 import { freePort } from "@/dev/free-port";
 import { readOperatorAccess } from "@/lib/files/operator-file";
 import { WEBHOOK_SECRET } from "@/tests/support/context";
-import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
+import { copyEmbeddedDatabase, createMigratedDatabase, postgresUrl } from "@/tests/support/database";
 import { NODE_FLAGS } from "./command";
 
 export type Service = {
@@ -33,7 +33,7 @@ export const newDataDir = () => mkdtemp(path.join(tmpdir(), "homeport-service-")
 /** A data folder whose database is created and migrated, so that a start takes a fraction of a first one. */
 export async function preparedDataDir(folder?: string): Promise<string> {
   const dataDir = folder ?? (await newDataDir());
-  await cp(inject("templateDataDir"), dataDir, { recursive: true });
+  await copyEmbeddedDatabase(dataDir);
   return dataDir;
 }
 
