@@ -6,7 +6,7 @@ import { mkdir, readdir, readFile, truncate, writeFile } from "node:fs/promises"
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { newDataDir, preparedDataDir, type Service, startForTest } from "@/tests/support/process/service";
+import { anyDatabase, newDataDir, type Service, startForTest } from "@/tests/support/process/service";
 import { manifestEntry, manifestText, remoteArtifact } from "@/tests/support/releases/releases";
 import { hasCommands } from "@/tests/support/requirements";
 
@@ -21,7 +21,7 @@ async function serve(
   env: Record<string, string> = {},
   fileNames = ["setup.exe"],
 ): Promise<Service> {
-  const DATA_DIR = await preparedDataDir();
+  const DATA_DIR = await newDataDir();
   const folder = path.join(DATA_DIR, "releases");
   const file = path.join(folder, "setup.exe");
   await mkdir(folder);
@@ -34,7 +34,7 @@ async function serve(
     return manifestEntry({ version: `1.0.${i}`, artifacts: { installer } });
   });
   await writeFile(path.join(folder, "catalog.json"), manifestText(entries));
-  return startForTest({ ...env, DATA_DIR });
+  return startForTest({ ...env, ...(await anyDatabase()), DATA_DIR });
 }
 
 const sha256Of = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
