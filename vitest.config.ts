@@ -15,6 +15,8 @@ export default defineConfig({
     setupFiles: [`${SETUP}/context.setup.ts`],
     // A worker keeps its database from file to file: opening one costs more than most files take.
     isolate: false,
+    // Compiled sources stay in node_modules: the suites share most of them.
+    experimental: { fsModuleCache: true },
     pool: "forks",
     // PGlite's WebAssembly compiled once, not optimized: in a worker's time that costs as much as it saves, on threads that
     // compete with the other workers.
