@@ -1,8 +1,8 @@
 import { SiteFrame } from "./(web)/components/site-frame";
 import { SupportLink } from "./(web)/components/support-link";
+import { COMMON } from "./(web)/language/common-texts";
 import { textsOf, titleOf } from "./(web)/language/page-language";
 import { defineTexts } from "./(web)/language/texts";
-import { COMMON } from "./(web)/language/words";
 
 const TEXTS = defineTexts({
   en: { title: "Not found", lead: "Check the URL. The page may also have been removed." },

@@ -30,7 +30,7 @@ import { warnOfDatabase } from "./startup/warnings";
 import { createEntitledAccounts } from "./subscriptions/account-data/entitled-accounts";
 import { createReconciler } from "./subscriptions/reconcile/reconciler";
 import { createLog } from "./telemetry/log";
-import { openTelemetry } from "./telemetry/open";
+import { openTelemetry } from "./telemetry/telemetry";
 import { webhookPurpose } from "./webhooks/signature";
 import { createWebhooks } from "./webhooks/webhooks";
 

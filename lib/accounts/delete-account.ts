@@ -1,6 +1,6 @@
+import { auditPseudonym, pseudonymizeEvents } from "../audit/audit-pseudonym";
 import type { Caller } from "../audit/caller";
 import { migrateSecurityEventsOf } from "../audit/migrate-security-events";
-import { auditPseudonym, pseudonymizeEvents } from "../audit/pseudonym";
 import { type EventExtra, networkOf, recordSecurityEvent } from "../audit/security-events";
 import { queueRevocations } from "../auth/apple/refresh-token";
 import type { Principal } from "../auth/authenticate";

@@ -1,10 +1,10 @@
 import type { Caller } from "../audit/caller";
+import { verifyPassword } from "../auth/passwords/verify-password";
 import type { OpenChallenge } from "../auth/second-factor/challenges";
 import { completeChallenge, completeSignIn } from "../auth/second-factor/complete-sign-in";
 import type { SecondFactorProof } from "../auth/second-factor/verify";
 import { BY_PASSWORD } from "../auth/sessions/authentication";
 import type { Transport } from "../auth/sessions/sessions";
-import { verifyPassword } from "../auth/sign-in";
 import type { Context } from "../context";
 import { setLocale } from "./emails/locale";
 import { type Login, toUser } from "./schema";

@@ -2,7 +2,7 @@ import type { Context, Tx } from "../context";
 import type { Prisma } from "../db/generated/client";
 import { REMOVAL_BATCH_SIZE, removeInBatches } from "../db/remove-in-batches";
 import { sql, uuidArray } from "../db/sql";
-import { auditPseudonym, pseudonymizeEvents } from "./pseudonym";
+import { auditPseudonym, pseudonymizeEvents } from "./audit-pseudonym";
 
 type Deps = Pick<Context, "config" | "db">;
 type Row = {

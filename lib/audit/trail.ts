@@ -1,6 +1,6 @@
 import type { Context } from "../context";
+import { auditPseudonyms } from "./audit-pseudonym";
 import { migrateSecurityEventsOf } from "./migrate-security-events";
-import { auditPseudonyms } from "./pseudonym";
 
 type Deps = Pick<Context, "config" | "db">;
 

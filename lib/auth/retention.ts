@@ -1,4 +1,4 @@
-import { pseudonymizeEvents } from "../audit/pseudonym";
+import { pseudonymizeEvents } from "../audit/audit-pseudonym";
 import type { Context } from "../context";
 import type { Prisma } from "../db/generated/client";
 import { REMOVAL_BATCH_SIZE, removeInBatches } from "../db/remove-in-batches";

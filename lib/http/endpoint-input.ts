@@ -1,5 +1,5 @@
 import type { Caller } from "../audit/caller";
-import { callerOf } from "../auth/caller";
+import { callerOf } from "../auth/request-caller";
 import type { Context } from "../context";
 import { clientNetwork } from "./client-ip";
 import type { Input, RequestScope } from "./endpoint";

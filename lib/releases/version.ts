@@ -8,8 +8,8 @@ import { toUpdateCheck } from "./adoption/update-check";
 import { findBuildVersion } from "./catalog/build-version";
 import type { Snapshot } from "./catalog/snapshot";
 import type { Catalog } from "./catalog/watch";
-import type { Feed } from "./feeds/feed";
-import { findFeed } from "./feeds/formats";
+import { findFormat } from "./formats/formats";
+import type { VersionFormat } from "./formats/version-format";
 import { ServiceVersion, type VersionQuery } from "./http-schema";
 import { formatVersion, type Release } from "./schema";
 import { assertSupportedQuery, readInstalledBuild, readInstalledVersion } from "./selection/client-query";
@@ -91,7 +91,7 @@ function selectContent(
     readInstalledVersion(query);
     return { content: { ...serviceBody(build), contentType: "application/json", caching: "shared" }, check: null };
   }
-  const feed = findFeed(query.format);
+  const feed = findFormat(query.format);
   const selector = parseReleaseSelector(query, snapshot);
   if (!snapshot) throw new AppError("catalog_unavailable");
   const installed = feed.comparesBuildVersions
@@ -116,7 +116,7 @@ function selectContent(
   };
 }
 
-function artifactSelectorOf({ selectArtifact }: Feed, { bundleType }: VersionQuery): ArtifactSelector {
+function artifactSelectorOf({ selectArtifact }: VersionFormat, { bundleType }: VersionQuery): ArtifactSelector {
   return bundleType === undefined ? selectArtifact : selectByBundleType(selectArtifact, parseBundleType(bundleType));
 }
 
@@ -128,7 +128,7 @@ function serviceBody(build: Build): Body {
 }
 
 type BodyInput = {
-  feed: Feed;
+  feed: VersionFormat;
   selectArtifact: ArtifactSelector;
   snapshot: Snapshot;
   selector: ReleaseSelector;

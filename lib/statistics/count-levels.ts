@@ -2,7 +2,7 @@ import type { Context } from "../context";
 import type { Prisma } from "../db/generated/client";
 import { MIN_ID } from "../db/ids";
 import { identifier, sql } from "../db/sql";
-import { DAY_MS, startOf } from "./metrics";
+import { DAY_MS, startOf } from "./hourly-metrics";
 
 type Db = Context["db"];
 

@@ -1,5 +1,5 @@
 import type { Context, ReadClient } from "../context";
-import { DAY_MS, METRICS, type Metric, startOf } from "./metrics";
+import { DAY_MS, METRICS, type Metric, startOf } from "./hourly-metrics";
 import { lastCountedAt } from "./update-statistics";
 
 type Row = { metric: string; hour: Date; value: bigint };

@@ -3,7 +3,7 @@ import type { Prisma } from "../db/generated/client";
 import { firstIdAt } from "../db/ids";
 import { identifier, join, sql } from "../db/sql";
 import { countActiveAccounts, countActiveSubscriptions } from "./count-levels";
-import { DAY_MS, HOUR_MS, type Metric, startOf } from "./metrics";
+import { DAY_MS, HOUR_MS, type Metric, startOf } from "./hourly-metrics";
 
 type Deps = Pick<Context, "db" | "now">;
 

@@ -5,7 +5,7 @@ import path from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { summarizeTable } from "@/lib/db/copy/copy";
 import { listTables } from "@/lib/db/copy/tables";
-import { readMoved } from "@/lib/db/embedded/moved";
+import { readMoved } from "@/lib/db/embedded/moved-folder";
 import type { Embedded } from "@/lib/db/embedded/open";
 import type { PrismaClient } from "@/lib/db/generated/client";
 import { diffToSchema } from "@/lib/db/migrations";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Prisma } from "@/lib/db/generated/client";
 import { backoffSeconds } from "@/lib/db/queue/backoff";
 import { createConsumer } from "@/lib/db/queue/consumer";
-import { isLeaseExpired, leaseExpired } from "@/lib/db/queue/lease";
+import { isLeaseExpired, leaseExpired } from "@/lib/db/queue/lease-expiry";
 import { ctx } from "@/tests/support/context";
 
 const MINUTE_MS = 60_000;

@@ -1,6 +1,6 @@
 import { Form } from "../components/form";
+import { COMMON } from "../language/common-texts";
 import { textsOf } from "../language/page-language";
-import { COMMON } from "../language/words";
 
 /** The title of a page for signed-in users, with a button to sign out. */
 export async function AccountHeading({ title }: { title: string }) {

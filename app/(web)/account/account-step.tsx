@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { Form } from "../components/form";
+import { COMMON } from "../language/common-texts";
 import { textsOf } from "../language/page-language";
-import { COMMON } from "../language/words";
 
 type Props = {
   title: string;

@@ -2,8 +2,8 @@ import type { Principal } from "@/lib/auth/authenticate";
 import { listDevices } from "@/lib/push/devices";
 import { Form } from "../components/form";
 import { Day, Moment } from "../components/time";
+import { COMMON } from "../language/common-texts";
 import { textsOf } from "../language/page-language";
-import { COMMON } from "../language/words";
 import type { AccountTexts } from "./texts/account";
 
 type Props = { ctx: Parameters<typeof listDevices>[0]; visitor: Principal; texts: AccountTexts };

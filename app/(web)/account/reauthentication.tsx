@@ -1,7 +1,7 @@
 import { Field } from "../components/field";
+import { COMMON } from "../language/common-texts";
 import { textsOf } from "../language/page-language";
 import { defineTexts } from "../language/texts";
-import { COMMON } from "../language/words";
 
 type Props = { email: string; hasPassword: boolean; returnTo: string };
 

@@ -3,8 +3,8 @@ import type { Principal } from "@/lib/auth/authenticate";
 import { clientName, UNKNOWN_CLIENT } from "@/lib/auth/sessions/client-name";
 import { Form } from "../components/form";
 import { Day, Moment } from "../components/time";
+import { COMMON } from "../language/common-texts";
 import { textsOf } from "../language/page-language";
-import { COMMON } from "../language/words";
 import type { AccountTexts } from "./texts/account";
 
 type Props = { ctx: Parameters<typeof listSessions>[0]; visitor: Principal; texts: AccountTexts };

@@ -9,8 +9,8 @@ import { requireVisitor } from "../account/require-visitor";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";
+import { COMMON } from "../language/common-texts";
 import { textsOf, titleOf } from "../language/page-language";
-import { COMMON } from "../language/words";
 import { AUTHORIZE } from "./texts";
 
 export const generateMetadata = titleOf(AUTHORIZE);

@@ -1,8 +1,8 @@
 import type { StepUpMethods } from "@/lib/auth/step-up";
 import { Reauthentication } from "../account/reauthentication";
 import { Field } from "../components/field";
+import { COMMON } from "../language/common-texts";
 import { textsOf } from "../language/page-language";
-import { COMMON } from "../language/words";
 
 type Props = { methods: StepUpMethods; email: string; returnTo: string };
 

@@ -1,8 +1,8 @@
 import { Notice } from "../components/notice";
 import { StoreBillingNote } from "../components/store-billing-note";
+import { COMMON } from "../language/common-texts";
 import { textsOf, titleOf } from "../language/page-language";
 import { defineTexts } from "../language/texts";
-import { COMMON } from "../language/words";
 
 const TEXTS = defineTexts({
   en: { title: "Account deleted", done: "Your account and all of its data have been deleted." },

@@ -8,9 +8,9 @@ import { Form } from "../components/form";
 import { Notice } from "../components/notice";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";
 import { Moment } from "../components/time";
+import { COMMON } from "../language/common-texts";
 import { translateError } from "../language/german-errors";
 import { pageLocale, textsOf, titleOf } from "../language/page-language";
-import { COMMON } from "../language/words";
 import { DEVICE, type DeviceTexts } from "./texts";
 
 export const generateMetadata = titleOf(DEVICE);

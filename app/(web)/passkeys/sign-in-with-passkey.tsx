@@ -10,8 +10,8 @@ import {
 } from "@simplewebauthn/browser";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { Notice } from "../components/notice";
+import { COMMON } from "../language/common-texts";
 import { useSite, useTexts } from "../language/site-context";
-import { COMMON } from "../language/words";
 import { isReplaced, passkeyMessage } from "./passkey-message";
 import { postJson, RefusedRequest } from "./post-json";
 

@@ -2,9 +2,9 @@ import { pageContext } from "@/lib/http/pages/visitor";
 import { Field } from "../components/field";
 import { Form } from "../components/form";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";
+import { COMMON } from "../language/common-texts";
 import { pageLocale, titleOf } from "../language/page-language";
 import { defineTexts } from "../language/texts";
-import { COMMON } from "../language/words";
 import { LegalNote } from "./legal-note";
 
 const TEXTS = defineTexts({

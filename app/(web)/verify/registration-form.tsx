@@ -1,8 +1,8 @@
 import { Field } from "../components/field";
 import { Form, type FormState } from "../components/form";
 import { TokenField } from "../components/token-field";
+import { COMMON } from "../language/common-texts";
 import { textsOf } from "../language/page-language";
-import { COMMON } from "../language/words";
 import type { VerifyTexts } from "./texts";
 
 type Props = {

@@ -1,7 +1,7 @@
 import { Field } from "../components/field";
 import { Form, type FormState } from "../components/form";
+import { COMMON } from "../language/common-texts";
 import { textsOf } from "../language/page-language";
-import { COMMON } from "../language/words";
 import type { VerifyTexts } from "./texts";
 
 type Props = { texts: VerifyTexts; flash: FormState | null; email: string | undefined };

@@ -1,8 +1,8 @@
 import type { Caller } from "../../audit/caller";
 import { verifyPasskeyAssertion } from "../../auth/passkeys/verify-assertion";
 import { requireEnabled } from "../../auth/require-enabled";
+import { issueSession } from "../../auth/sessions/issue-session";
 import type { Transport } from "../../auth/sessions/sessions";
-import { issueSession } from "../../auth/sign-in";
 import { requireVerifiedEmail } from "../../auth/verification/email-verification";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";

@@ -1,5 +1,5 @@
+import { auditPseudonyms } from "../../audit/audit-pseudonym";
 import { migrateSecurityEventsOf } from "../../audit/migrate-security-events";
-import { auditPseudonyms } from "../../audit/pseudonym";
 import type { Context, ReadClient } from "../../context";
 import type { Prisma } from "../../db/generated/client";
 import { isUuid } from "../../db/ids";

@@ -4,7 +4,7 @@ import type { Context } from "../../context";
 import { AppError, type ErrorCode, isAppError } from "../../errors";
 import type { Principal } from "../authenticate";
 import type { Aal, Amr } from "../sessions/authentication";
-import { issueSession } from "../sign-in";
+import { issueSession } from "../sessions/issue-session";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
 

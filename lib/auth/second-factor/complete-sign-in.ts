@@ -3,8 +3,8 @@ import type { Context } from "../../context";
 import { AppError, type ErrorExtras, isAppError } from "../../errors";
 import { type AttemptCounters, clearAttempt } from "../limits/sign-in-throttle";
 import type { Authentication } from "../sessions/authentication";
+import { issueSession } from "../sessions/issue-session";
 import type { Transport } from "../sessions/sessions";
-import { issueSession } from "../sign-in";
 import { consumeChallenge, createChallenge, type OpenChallenge, type SecondFactorChallenge } from "./challenges";
 import { type SecondFactorProof, verifySecondFactor } from "./verify";
 

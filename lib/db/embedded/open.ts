@@ -10,7 +10,7 @@ import { clientOf } from "./client";
 import { embeddedCopySession, snapshotOf } from "./copy-session";
 import { EmbeddedFS } from "./embedded-fs";
 import { migrateEmbedded } from "./migrate";
-import { markMoved, refuseMoved, unmarkMoved } from "./moved";
+import { markMoved, refuseMoved, unmarkMoved } from "./moved-folder";
 import { compilePglite } from "./pglite-code";
 import { templateFile, unpackDatabase } from "./template";
 import { WalFlush } from "./wal-flush";

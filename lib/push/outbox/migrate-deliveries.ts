@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
 import type { Prisma } from "../../db/generated/client";
-import { leaseExpired } from "../../db/queue/lease";
+import { leaseExpired } from "../../db/queue/lease-expiry";
 import { sql } from "../../db/sql";
 import { QueuePriority } from "../notifications";
 import { queuePriorityOf } from "./rows";

@@ -4,7 +4,7 @@ import { batchWrite } from "../../db/batch-write";
 import type { Prisma, PushDevice } from "../../db/generated/client";
 import { empty, sql } from "../../db/sql";
 import { type Device, toDevice } from "../schema";
-import { deviceKey, givenRows, type OwnedRegistration } from "./given-rows";
+import { deviceKey, type OwnedRegistration, registrationRows } from "./registration-rows";
 
 type Deps = Pick<Context, "db" | "dbNow" | "log">;
 
@@ -56,7 +56,7 @@ async function refreshRows({ db, dbNow }: Deps, given: readonly OwnedRegistratio
       SELECT "id" FROM "Session" WHERE "id" = ANY(${sessionIds}::uuid[]) AND "revokedAt" IS NULL
       ORDER BY "id" FOR SHARE ${ifLocked}
     ), given AS MATERIALIZED (
-      SELECT device."id", given.* FROM ${givenRows(given)}
+      SELECT device."id", given.* FROM ${registrationRows(given)}
       JOIN session ON session."id" = given."sessionId"
       JOIN "PushDevice" AS device USING ("accountId", "environment", "bundleId", "token")
       WHERE device."status" = 'active'

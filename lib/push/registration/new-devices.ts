@@ -4,8 +4,8 @@ import { newId } from "../../db/ids";
 import { sql } from "../../db/sql";
 import { insertChallenges, NEW_CHALLENGE_COLUMNS, newChallenge, toChallenge } from "../challenges";
 import { type Challenge, type Device, toDevice } from "../schema";
-import { givenRows, type OwnedRegistration } from "./given-rows";
 import { MAX_DEVICES } from "./plan";
+import { type OwnedRegistration, registrationRows } from "./registration-rows";
 
 type Deps = Pick<Context, "db" | "dbNow" | "log">;
 type CreatedDevice = { device: Device; challenge: Challenge };
@@ -47,7 +47,7 @@ async function insertDevices(
   const sessionIds = given.map(({ owner }) => owner.session.id);
   const rows = await db.$queryRaw<{ id: string; now: Date }[]>`
     WITH given AS MATERIALIZED (
-      SELECT * FROM ${givenRows(given, sql`, "id" uuid, ${NEW_CHALLENGE_COLUMNS}`)}
+      SELECT * FROM ${registrationRows(given, sql`, "id" uuid, ${NEW_CHALLENGE_COLUMNS}`)}
     ), owner AS MATERIALIZED (
       SELECT session."id" AS "sessionId", account."id" AS "accountId"
       FROM "Session" AS session JOIN "Account" AS account ON account."id" = session."accountId"

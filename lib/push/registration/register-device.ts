@@ -7,9 +7,9 @@ import { cancelChallenges, createChallenge, findChallengeFailures } from "../cha
 import { lockOwner, type Owner } from "../owner";
 import { type Challenge, type Device, type RegisterDevice, toDevice } from "../schema";
 import { isActiveDevice, refreshDevice } from "./active-devices";
-import { columnsOf, deviceKey } from "./given-rows";
 import { createDevice } from "./new-devices";
 import { completeRegistration, planRegistration, type Registration, type RegistrationPlan } from "./plan";
+import { columnsOf, deviceKey } from "./registration-rows";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "log" | "now" | "push" | "wakePush" | "webhooks">;
 

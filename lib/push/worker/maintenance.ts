@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
 import { firstIdAt } from "../../db/ids";
-import { leaseExpired } from "../../db/queue/lease";
+import { leaseExpired } from "../../db/queue/lease-expiry";
 import { sql } from "../../db/sql";
 import { migrateDeliveries } from "../outbox/migrate-deliveries";
 import { insertReceipts } from "../outbox/receipts";

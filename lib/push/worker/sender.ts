@@ -1,5 +1,5 @@
 import type { Context } from "../../context";
-import { isLeaseExpired } from "../../db/queue/lease";
+import { isLeaseExpired } from "../../db/queue/lease-expiry";
 import { type ClaimedDelivery, claimDeliveries, databaseTime } from "./claim";
 import { createConcurrency } from "./concurrency";
 import { deliver } from "./deliver";

@@ -1,6 +1,6 @@
 import type { Prisma, PrismaClient, RolloutSchedule } from "../../db/generated/client";
 import type { Tx } from "../../db/transaction";
-import { decideRollout, type RolloutDecision } from "./decide-rollout";
+import { decideNextStep, type NextStep } from "./decide-next-step";
 import { countReports, readRolloutFacts } from "./rollout-facts";
 import type { Rollouts } from "./scheduled-catalog";
 
@@ -46,7 +46,7 @@ async function advanceRollout(deps: Deps, tx: Tx, id: string): Promise<RolloutCh
   const schedule = await tx.rolloutSchedule.findUniqueOrThrow({ where: { id } });
   if (schedule.startsAt !== null) return startRollout(deps, tx, schedule, now);
   const facts = await readRolloutFacts(tx, schedule, now);
-  const decision = decideRollout(schedule, facts, now, deps.rollouts.isApplied(schedule));
+  const decision = decideNextStep(schedule, facts, now, deps.rollouts.isApplied(schedule));
   await tx.rolloutSchedule.update({ where: { id }, data: { observedAt: now, ...fieldsOf(decision, now) } });
   const change = toChange(schedule, decision);
   if (change) await deps.onChange(tx, now, change);
@@ -82,14 +82,14 @@ export async function runningFrom(
   };
 }
 
-function fieldsOf(decision: RolloutDecision, now: Date): Prisma.RolloutScheduleUpdateInput {
+function fieldsOf(decision: NextStep, now: Date): Prisma.RolloutScheduleUpdateInput {
   if (decision.kind === "wait") return { nextStepAt: decision.nextStepAt };
   if (decision.kind === "advance") return { step: decision.step, nextStepAt: decision.nextStepAt };
   if (decision.kind === "complete") return { state: "completed" };
   return { state: "halted", haltedAt: now, haltReason: decision.reason };
 }
 
-function toChange(schedule: RolloutSchedule, decision: RolloutDecision): RolloutChange | null {
+function toChange(schedule: RolloutSchedule, decision: NextStep): RolloutChange | null {
   const present = schedule.steps[schedule.step] ?? 0;
   if (decision.kind === "wait") return null;
   if (decision.kind === "complete") return { type: "rollout_completed", schedule, rollout: present, reason: null };

@@ -1,7 +1,7 @@
 import type { RolloutSchedule } from "../../db/generated/client";
 import type { Tx } from "../../db/transaction";
 import { estimateCount, unpackSketch } from "../adoption/sketch";
-import type { RolloutFacts } from "./decide-rollout";
+import type { RolloutFacts } from "./decide-next-step";
 
 type Rollout = Pick<
   RolloutSchedule,

@@ -7,9 +7,7 @@ import { AppError } from "../../errors";
 import { makeFolder, writeDurably } from "../../files/durable";
 import { FileLockedError, lockFile } from "../../files/lock";
 import { catalogFileOf } from "../catalog/catalog";
-
-/** How long an upload is kept after its last byte has arrived. */
-const RETENTION_MS = 24 * 60 * 60 * 1000;
+import { UPLOAD_RETENTION_MS } from "./retention";
 
 /** What is stored of an upload beside its bytes. `metadata` is as its client sent it. */
 const Info = z.object({
@@ -60,7 +58,7 @@ export async function readUpload(folder: string, id: string): Promise<Upload> {
     const info = Info.parse(JSON.parse(await readFile(infoFile(folder, id), "utf8")));
     const file = bytesFile(folder, id);
     const { size, mtimeMs } = await stat(file);
-    return { ...info, id, file, offsetBytes: size, expiresAt: new Date(mtimeMs + RETENTION_MS) };
+    return { ...info, id, file, offsetBytes: size, expiresAt: new Date(mtimeMs + UPLOAD_RETENTION_MS) };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") throw new AppError("upload_not_found", { cause: error });
     throw error;
@@ -104,9 +102,4 @@ export async function lastWrittenAt(folder: string, id: string): Promise<Date | 
     if (stats) return stats.mtime;
   }
   return null;
-}
-
-/** Whether an upload that was last written then has expired. */
-export function isExpired(writtenAt: Date, now: Date): boolean {
-  return now.getTime() - writtenAt.getTime() > RETENTION_MS;
 }

@@ -3,9 +3,9 @@ import { newId } from "../../db/ids";
 import { AppError, isAppError } from "../../errors";
 import { catalogFileOf } from "../catalog/catalog";
 import { type AppendInput, appendBytes } from "./append";
+import { isExpired } from "./retention";
 import {
   createUploadFiles,
-  isExpired,
   lastWrittenAt,
   listUploadIds,
   readUpload,

@@ -1,6 +1,6 @@
+import { COMMON } from "../../language/common-texts";
 import { textsOf, titleOf } from "../../language/page-language";
 import { defineTexts } from "../../language/texts";
-import { COMMON } from "../../language/words";
 import { AccountStep } from "../account-step";
 import { requireRecentVisitor } from "../require-visitor";
 

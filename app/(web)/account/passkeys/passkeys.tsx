@@ -1,8 +1,8 @@
 import { listPasskeys } from "@/lib/auth/passkeys/stored-passkeys";
 import type { Context } from "@/lib/context";
 import { Day } from "../../components/time";
+import { COMMON } from "../../language/common-texts";
 import { textsOf } from "../../language/page-language";
-import { COMMON } from "../../language/words";
 import type { AccountTexts } from "../texts/account";
 
 type Props = { ctx: Pick<Context, "db">; accountId: string; texts: AccountTexts };

@@ -1,7 +1,7 @@
 import type { User } from "@/lib/accounts/schema";
 import { Day } from "../../components/time";
+import { COMMON } from "../../language/common-texts";
 import { textsOf } from "../../language/page-language";
-import { COMMON } from "../../language/words";
 import type { AccountTexts } from "../texts/account";
 
 /** The account's profile. */

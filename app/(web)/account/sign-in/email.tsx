@@ -2,9 +2,9 @@ import type { PendingEmailChange } from "@/lib/accounts/email-change/schema";
 import type { User } from "@/lib/accounts/schema";
 import { Form } from "../../components/form";
 import { Moment } from "../../components/time";
+import { COMMON } from "../../language/common-texts";
 import { textsOf } from "../../language/page-language";
 import { defineTexts } from "../../language/texts";
-import { COMMON } from "../../language/words";
 import type { AccountTexts } from "../texts/account";
 
 const PENDING = defineTexts({

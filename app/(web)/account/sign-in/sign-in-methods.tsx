@@ -1,8 +1,8 @@
 import { findPendingEmailChange } from "@/lib/accounts/email-change/pending";
 import type { Profile } from "@/lib/accounts/profile";
 import { listSignInProviders } from "@/lib/http/next-auth/from-forms";
+import { COMMON } from "../../language/common-texts";
 import { textsOf } from "../../language/page-language";
-import { COMMON } from "../../language/words";
 import { ProviderButton } from "../../sign-in/provider-button";
 import type { AccountTexts } from "../texts/account";
 import { Email } from "./email";

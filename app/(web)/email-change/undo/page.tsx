@@ -1,9 +1,9 @@
 import { Form } from "../../components/form";
 import { flashOf, type PageProps, queryOf } from "../../components/page-props";
 import { TokenField } from "../../components/token-field";
+import { COMMON } from "../../language/common-texts";
 import { textsOf, titleOf } from "../../language/page-language";
 import { defineTexts } from "../../language/texts";
-import { COMMON } from "../../language/words";
 
 const TEXTS = defineTexts({
   en: {

@@ -7,8 +7,8 @@ import { pageContext } from "@/lib/http/pages/visitor";
 import { Field } from "../../components/field";
 import { Form } from "../../components/form";
 import { flashOf, type PageProps, queryOf } from "../../components/page-props";
+import { COMMON } from "../../language/common-texts";
 import { textsOf, titleOf } from "../../language/page-language";
-import { COMMON } from "../../language/words";
 import { PasskeyProof } from "../../passkeys/passkey-proof";
 import { FACTOR } from "../texts";
 

@@ -1,7 +1,12 @@
 import { operatorOf, ownerOf } from "@/lib/admin/operator";
-import { ChangedReleases } from "@/lib/admin/publishing/maintenance-schema";
-import { changeRelease, changeReleases, listCatalog, removeRelease } from "@/lib/admin/publishing/manage-releases";
-import { publishUploads } from "@/lib/admin/publishing/publish-uploads";
+import { ChangedReleases } from "@/lib/admin/release-operations/maintenance-schema";
+import {
+  changeRelease,
+  changeReleases,
+  listCatalog,
+  removeRelease,
+} from "@/lib/admin/release-operations/manage-releases";
+import { publishUploads } from "@/lib/admin/release-operations/publish-uploads";
 import {
   ChangedRelease,
   ChangeResult,
@@ -12,7 +17,7 @@ import {
   ReleasesQuery,
   RemovalQuery,
   RemovalResult,
-} from "@/lib/admin/publishing/schema";
+} from "@/lib/admin/release-operations/schema";
 import { endpoint } from "@/lib/http/endpoint";
 
 const TO_WRITE = { role: "admin", stepUp: true, scope: "releases:write" } as const;

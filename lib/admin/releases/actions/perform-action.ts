@@ -1,8 +1,8 @@
 import type { Operator } from "../../../audit/operator-events";
 import type { Context } from "../../../context";
-import { promoteInCatalog, rollBackCatalog } from "../../publishing/maintain-catalog";
-import { changeReleases } from "../../publishing/manage-releases";
-import { changeRollout, startRollout } from "../../publishing/manage-rollouts";
+import { promoteInCatalog, rollBackCatalog } from "../../release-operations/maintain-catalog";
+import { changeReleases } from "../../release-operations/manage-releases";
+import { changeRollout, startRollout } from "../../release-operations/manage-rollouts";
 import { fieldsOf, filterOf, planOf, promotionOf, type ReleaseAction, stateOf } from "./release-action";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "log" | "now" | "rollouts" | "webhooks">;

@@ -1,6 +1,6 @@
 import type { DocumentContent } from "../../../response-content";
-import { comparesKernelVersion, kernelVersion } from "../../feeds/electron";
-import { scalar } from "../../feeds/yaml";
+import { comparesKernelVersion, kernelVersion } from "../../formats/electron";
+import { scalar } from "../../formats/yaml";
 import { completeFiles } from "../../release-files";
 import { type Artifact, formatVersion, normalizeArchitecture, type Platform, type Release } from "../../schema";
 import { compareSystemVersions } from "../../system-version";

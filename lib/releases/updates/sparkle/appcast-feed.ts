@@ -1,7 +1,7 @@
 import type { DocumentContent } from "../../../response-content";
 import { findBuildVersion } from "../../catalog/build-version";
-import { type AppcastItem, renderAppcast } from "../../feeds/appcast";
-import { sparkle } from "../../feeds/sparkle";
+import { type AppcastItem, renderAppcast } from "../../formats/appcast";
+import { sparkle } from "../../formats/sparkle";
 import { normalizeArchitecture, type Platform, type Release } from "../../schema";
 import { installedByBuild } from "../../selection/installed-version";
 import { findReleasesForOlderSystems } from "../../selection/select-release";

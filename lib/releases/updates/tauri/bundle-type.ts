@@ -1,4 +1,4 @@
-import { tauri } from "../../feeds/tauri";
+import { tauri } from "../../formats/tauri";
 import type { Artifact, Platform, Release } from "../../schema";
 import { parseBundleType, selectByBundleType } from "../../selection/file-types";
 import type { ArtifactSelector } from "../../selection/select-release";

@@ -1,4 +1,4 @@
-import { releaseFields, tauri } from "../../feeds/tauri";
+import { releaseFields, tauri } from "../../formats/tauri";
 import { normalizeArchitecture } from "../../schema";
 import { parsePlatform } from "../../selection/release-selector";
 import { recordCheck } from "../record-check";

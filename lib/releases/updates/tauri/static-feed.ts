@@ -1,6 +1,6 @@
 import { compareBuild } from "semver";
 import type { DocumentContent } from "../../../response-content";
-import { releaseFields, tauri } from "../../feeds/tauri";
+import { releaseFields, tauri } from "../../formats/tauri";
 import type { Artifact, Platform, Release } from "../../schema";
 import { selectUpdate, type UpdaterRules } from "../select-update";
 import { storedFileUrls } from "../stored-files";

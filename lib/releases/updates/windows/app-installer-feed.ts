@@ -1,4 +1,4 @@
-import { emptyElement, escapeXml } from "../../feeds/xml";
+import { emptyElement, escapeXml } from "../../formats/xml";
 import { completeFiles } from "../../release-files";
 import { type Artifact, normalizeArchitecture, type PackageIdentity, type Release } from "../../schema";
 import { supportPolicyOf } from "../../selection/support-policy";

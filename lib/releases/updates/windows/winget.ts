@@ -1,4 +1,4 @@
-import { scalar } from "../../feeds/yaml";
+import { scalar } from "../../formats/yaml";
 import type { UpdateQuery } from "../../http-schema";
 import { completeFiles } from "../../release-files";
 import { type Artifact, formatVersion, type Release } from "../../schema";

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { DatabaseMove } from "../../../../lib/admin/database/schema";
-import { readMoved, unmarkMoved } from "../../../../lib/db/embedded/moved";
+import { readMoved, unmarkMoved } from "../../../../lib/db/embedded/moved-folder";
 import { CodedError } from "../../../command-line";
 import type { AdminApi } from "../../transport/admin-api";
 import type { Databases, Moved, OnProgress } from "./next-steps";

@@ -1,9 +1,9 @@
 import { Field } from "../../../components/field";
 import { Form } from "../../../components/form";
 import { flashOf, type PageProps, queryOf } from "../../../components/page-props";
+import { COMMON } from "../../../language/common-texts";
 import { textsOf, titleOf } from "../../../language/page-language";
 import { defineTexts } from "../../../language/texts";
-import { COMMON } from "../../../language/words";
 import { AccountStep } from "../../account-step";
 import { requireVisitor } from "../../require-visitor";
 import { findOwnPasskey } from "../find-own-passkey";

@@ -1,6 +1,6 @@
 import { operatorOf } from "@/lib/admin/operator";
-import { promoteInCatalog } from "@/lib/admin/publishing/maintain-catalog";
-import { PromotedReleases, Promotion } from "@/lib/admin/publishing/maintenance-schema";
+import { promoteInCatalog } from "@/lib/admin/release-operations/maintain-catalog";
+import { PromotedReleases, Promotion } from "@/lib/admin/release-operations/maintenance-schema";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
 

@@ -1,6 +1,6 @@
 import { operatorOf } from "@/lib/admin/operator";
-import { rollBackCatalog } from "@/lib/admin/publishing/maintain-catalog";
-import { Rollback, RolledBack } from "@/lib/admin/publishing/maintenance-schema";
+import { rollBackCatalog } from "@/lib/admin/release-operations/maintain-catalog";
+import { Rollback, RolledBack } from "@/lib/admin/release-operations/maintenance-schema";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
 

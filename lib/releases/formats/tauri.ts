@@ -1,9 +1,9 @@
 import { downloadUrl } from "../download-url";
 import { formatVersion, type Release } from "../schema";
-import { type Feed, type FeedInput, selectByFileName } from "./feed";
+import { type FormatInput, selectByFileName, type VersionFormat } from "./version-format";
 
 /** Tauri 2's updater plugin ("Dynamic Update Server"). It requires a signature, so unsigned releases are skipped. */
-export const tauri: Feed = {
+export const tauri: VersionFormat = {
   name: "tauri",
   selectArtifact: selectByFileName(
     { windows: /\.(exe|msi|zip)$/i, macos: /\.tar\.gz$/i, linux: /\.(appimage|appimage\.tar\.gz|deb|rpm)$/i },
@@ -17,7 +17,7 @@ export const tauri: Feed = {
   render,
 };
 
-function render({ release, artifact, baseUrl, updateAvailable }: FeedInput): string | null {
+function render({ release, artifact, baseUrl, updateAvailable }: FormatInput): string | null {
   if (updateAvailable === false) return null;
   const url = downloadUrl(baseUrl, release, artifact);
   return JSON.stringify({ ...releaseFields(release), url, signature: artifact.minisign });

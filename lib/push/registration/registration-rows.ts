@@ -23,7 +23,7 @@ export function columnsOf({ token, environment, bundleId, installationId, device
  * Returns registrations as SQL: a relation of one statement for many. Each row has the columns of its registration, its
  * owner's ids, and those that `added` declares.
  */
-export function givenRows(
+export function registrationRows(
   rows: readonly (OwnedRegistration & { added?: Record<string, unknown> })[],
   added: Prisma.Sql = empty,
 ): Prisma.Sql {

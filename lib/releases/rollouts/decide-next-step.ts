@@ -27,7 +27,7 @@ export type RolloutFacts = {
   clients: number;
 };
 
-export type RolloutDecision =
+export type NextStep =
   | { kind: "wait"; nextStepAt: Date }
   | { kind: "advance"; step: number; nextStepAt: Date }
   | { kind: "complete" }
@@ -42,12 +42,7 @@ const MAX_GAP_MS = 10 * 60 * 1000;
  * much time has passed: no step is skipped. `isApplied`: the catalog has the rollout that the schedule replaces; otherwise
  * an operator has overridden it, and time does not count.
  */
-export function decideRollout(
-  state: RolloutState,
-  facts: RolloutFacts,
-  now: Date,
-  isApplied: boolean,
-): RolloutDecision {
+export function decideNextStep(state: RolloutState, facts: RolloutFacts, now: Date, isApplied: boolean): NextStep {
   const dueAt = dueTime(state, now, isApplied);
   if (!isApplied) return { kind: "wait", nextStepAt: dueAt };
   const failure = failureReason(state, facts);

@@ -1,6 +1,6 @@
 import { defineTexts } from "./texts";
 
-/** Words that many pages have. */
+/** Texts that many pages have. */
 export const COMMON = defineTexts({
   en: {
     account: "Account",

@@ -2,13 +2,13 @@ import { downloadUrl } from "../download-url";
 import type { Release } from "../schema";
 import { compareSystemVersions } from "../system-version";
 import { renderAppcast, systemVersion } from "./appcast";
-import { type Feed, type FeedInput, selectByFileName } from "./feed";
+import { type FormatInput, selectByFileName, type VersionFormat } from "./version-format";
 
 /**
  * Sparkle 2 and WinSparkle: an appcast for one platform. The client compares versions itself. Further items are for older
  * systems; the client skips the items that it cannot run.
  */
-export const sparkle: Feed = {
+export const sparkle: VersionFormat = {
   name: "sparkle",
   selectArtifact: selectByFileName(
     { windows: /\.(exe|msi)$/i, macos: /\.(zip|dmg|aar|pkg|mpkg|tar|tgz|tar\.(gz|bz2|xz))$/i },
@@ -23,7 +23,7 @@ export const sparkle: Feed = {
   render,
 };
 
-function render(input: FeedInput): string {
+function render(input: FormatInput): string {
   const { release, baseUrl, mandatory, supportPolicyOf, isWithheld, findReleasesForOlderSystems, buildVersionOf } =
     input;
   const releases = isWithheld ? [] : [release, ...findReleasesForOlderSystems()];

@@ -1,9 +1,9 @@
 import { downloadUrl } from "../download-url";
 import { formatVersion, type Release } from "../schema";
-import { type Feed, type FeedInput, selectByFileName } from "./feed";
+import { type FormatInput, selectByFileName, type VersionFormat } from "./version-format";
 
 /** Squirrel.Mac (README, "Server Support"), which Electron's autoUpdater uses on macOS. */
-export const squirrel: Feed = {
+export const squirrel: VersionFormat = {
   name: "squirrel",
   selectArtifact: selectByFileName({ macos: /\.zip$/i }),
   requirements: "Squirrel.Mac needs a .zip. It does not compare system versions: send systemVersion.",
@@ -14,7 +14,7 @@ export const squirrel: Feed = {
   render,
 };
 
-function render({ release, artifact, baseUrl, updateAvailable }: FeedInput): string | null {
+function render({ release, artifact, baseUrl, updateAvailable }: FormatInput): string | null {
   if (!updateAvailable) return null;
   return JSON.stringify({ url: downloadUrl(baseUrl, release, artifact), ...releaseFields(release) });
 }

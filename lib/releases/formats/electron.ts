@@ -1,13 +1,13 @@
 import { downloadUrl } from "../download-url";
 import { formatVersion, type Platform, type Release } from "../schema";
-import { type Feed, type FeedInput, selectByFileName } from "./feed";
+import { type FormatInput, selectByFileName, type VersionFormat } from "./version-format";
 import { scalar } from "./yaml";
 
 /**
  * electron-updater: the fields of latest.yml (electron-builder, UpdateInfo). The client compares versions itself, so the
  * status is always 200. There is no `stagingPercentage`: the rollout is decided here.
  */
-export const electron: Feed = {
+export const electron: VersionFormat = {
   name: "electron",
   selectArtifact: selectByFileName({
     windows: /\.exe$/i,
@@ -23,7 +23,7 @@ export const electron: Feed = {
   render,
 };
 
-function render({ release, artifact, baseUrl, heldVersion }: FeedInput): string {
+function render({ release, artifact, baseUrl, heldVersion }: FormatInput): string {
   // A client with allowDowngrade installs any other version, so it is sent the version it has.
   if (heldVersion) return `version: ${scalar(formatVersion(heldVersion))}\nfiles: []\n`;
   const minimum = release.minimumSystemVersion && kernelVersion(release.platform, release.minimumSystemVersion);

@@ -6,7 +6,7 @@ import { ArtifactKind } from "../../releases/schema";
 import { filterReleases, type ReleaseFilter } from "../releases/filter-releases";
 import { readManifest } from "../releases/manifest/manifest-file";
 import { verifyReleases } from "../releases/verify";
-import { requireCatalogFile, withAppErrors, withoutFolder } from "./publishing-errors";
+import { requireCatalogFile, withAppErrors, withoutFolder } from "./app-errors";
 
 export const Verification = z.strictObject({ releaseId: z.string().min(1).max(128) });
 

@@ -6,7 +6,7 @@ import { consumeUploads } from "../../releases/uploads/uploads";
 import { releasePublished } from "../../webhooks/events";
 import { addReleases } from "../releases/add";
 import type { ReleaseDraft } from "../releases/publish/draft";
-import { requireCatalogFile, withAppErrors } from "./publishing-errors";
+import { requireCatalogFile, withAppErrors } from "./app-errors";
 import type { NewReleases, PublishedReleases } from "./schema";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "now" | "storage" | "webhooks">;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { decideRollout, type RolloutFacts, type RolloutState } from "@/lib/releases/rollouts/decide-rollout";
+import { decideNextStep, type RolloutFacts, type RolloutState } from "@/lib/releases/rollouts/decide-next-step";
 
 const HOUR_MS = 60 * 60 * 1000;
 const START = new Date("2026-11-22T00:00:00Z");
@@ -28,7 +28,7 @@ function decideAt(
 ) {
   const now = atHour(hours);
   const state = { ...STATE, observedAt: new Date(now.getTime() - 60_000), ...change };
-  return decideRollout(state, { ...QUIET, ...facts }, now, isApplied);
+  return decideNextStep(state, { ...QUIET, ...facts }, now, isApplied);
 }
 
 describe("a step", () => {

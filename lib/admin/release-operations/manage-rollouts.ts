@@ -11,8 +11,8 @@ import { type RolloutState, toRolloutState } from "../releases/rollouts/list-rol
 import { assertSchedulable, initialRollout, scheduleRollout } from "../releases/rollouts/schedule-rollout";
 import { writeCompletedRollouts } from "../releases/rollouts/write-completed-rollouts";
 import { updateReleases } from "../releases/update";
+import { withAppErrors } from "./app-errors";
 import { readCatalog } from "./manage-releases";
-import { withAppErrors } from "./publishing-errors";
 import type { ChangedRollout, NewRollout } from "./rollout-schema";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "log" | "now" | "rollouts">;

@@ -5,7 +5,7 @@ import type { ArtifactSelector } from "../selection/select-release";
 import type { SupportPolicy } from "../selection/support-policy";
 
 /** What a feed renders. */
-export type FeedInput = {
+export type FormatInput = {
   release: Release;
   artifact: Artifact;
   baseUrl: string;
@@ -24,7 +24,7 @@ export type FeedInput = {
 };
 
 /** The update feed of one updater. */
-export type Feed = {
+export type VersionFormat = {
   name: string;
   selectArtifact: ArtifactSelector;
   /** What this updater requires, for the detail of release_not_found. */
@@ -43,7 +43,7 @@ export type Feed = {
   canDowngrade?: true;
   contentType: string;
   /** Renders the body; null responds 204 No Content: no update. */
-  render: (input: FeedInput) => string | null;
+  render: (input: FormatInput) => string | null;
 };
 
 /** Selects the first file whose name the updater accepts: the update, else the installer, else another one. */

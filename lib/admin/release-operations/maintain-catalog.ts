@@ -7,6 +7,7 @@ import { promoteReleases } from "../releases/promote";
 import { pruneReleases } from "../releases/prune";
 import { endRollouts } from "../releases/rollouts/change-rollouts";
 import { rollBackReleases } from "../releases/rollouts/roll-back";
+import { requireCatalogFile, withAppErrors } from "./app-errors";
 import type {
   CatalogPrune,
   PromotedReleases,
@@ -15,7 +16,6 @@ import type {
   Rollback,
   RolledBack,
 } from "./maintenance-schema";
-import { requireCatalogFile, withAppErrors } from "./publishing-errors";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "now" | "rollouts" | "webhooks">;
 

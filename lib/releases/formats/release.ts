@@ -2,17 +2,17 @@ import { downloadUrl } from "../download-url";
 import { ReleaseVersion } from "../http-schema";
 import { formatVersion } from "../schema";
 import { selectPrimaryArtifact } from "../selection/select-release";
-import type { Feed, FeedInput } from "./feed";
+import type { FormatInput, VersionFormat } from "./version-format";
 
 /** This service's own format, for clients with an updater of their own. */
-export const release: Feed = {
+export const release: VersionFormat = {
   name: "release",
   selectArtifact: selectPrimaryArtifact,
   contentType: "application/json",
   render,
 };
 
-function render(input: FeedInput): string {
+function render(input: FormatInput): string {
   const { release, artifact, baseUrl, requestedArchitecture, updateAvailable, mandatory, supportPolicyOf } = input;
   const { minimumSupportedVersion } = supportPolicyOf(release);
   return JSON.stringify(

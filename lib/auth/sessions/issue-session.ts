@@ -1,96 +1,16 @@
-import type { Caller } from "../audit/caller";
-import { recordFailedSignIn } from "../audit/security-events";
-import type { Context, Tx } from "../context";
-import type { Account, Prisma } from "../db/generated/client";
-import { sql } from "../db/sql";
-import { AppError, isAppError } from "../errors";
-import { enqueue } from "../push/outbox/enqueue";
-import {
-  type AttemptCounters,
-  beginAttempt,
-  beginAttemptByDevice,
-  clearAttempt,
-  recordFailure,
-  shouldWait,
-  withdrawAttempt,
-} from "./limits/sign-in-throttle";
-import { hashPassword, isOutdated, isPasswordCorrect } from "./passwords/password-hash";
-import { normalizePassword } from "./passwords/policy";
-import { requireEnabled } from "./require-enabled";
-import type { Authentication } from "./sessions/authentication";
-import { clientName } from "./sessions/client-name";
-import { type CreatedSession, createSession } from "./sessions/create-session";
-import { isKnownClient, newSignInEmail } from "./sessions/new-client";
-import { sessionToken, type Transport } from "./sessions/sessions";
-import { requireVerifiedEmail } from "./verification/email-verification";
-
-type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now">;
-/** An account whose password was checked, and the attempt that `issueSession` clears. */
-export type VerifiedAccount = Account & { attempt: AttemptCounters };
-type EmailAndPassword = { email: string; password: string };
-
-/**
- * The password check of /login and next-auth. It counts an attempt before it looks the account up, and costs the same
- * for known and unknown emails. An attempt is not counted if the password could not be checked, because the service was
- * busy or the database was down. A device that the account recognizes is not subject to the limit of its IP.
- * @throws AppError invalid_credentials, account_disabled, email_not_verified, rate_limited, overloaded
- */
-export async function verifyPassword(ctx: Deps, given: EmailAndPassword, caller: Caller): Promise<VerifiedAccount> {
-  const byDevice = await beginAttemptByDevice(ctx, given.email, caller);
-  if (!byDevice) await ctx.limits.consume("loginByIp", caller.ip);
-  const refund = async () => byDevice !== null || ctx.limits.refund("loginByIp", caller.ip);
-  const attempt = byDevice ?? (await beginAttempt(ctx, given.email, caller));
-  const { account, isCorrect } = await comparePassword(ctx, given).catch(async (error: unknown) => {
-    await Promise.allSettled([withdrawAttempt(ctx, attempt), refund()]);
-    throw error;
-  });
-  if (!account || !isCorrect) {
-    await recordFailedAttempt(ctx, given.email, attempt, caller);
-    throw new AppError("invalid_credentials");
-  }
-  await refund();
-  try {
-    requireEnabled(account);
-    await requireVerifiedEmail(ctx, account, caller);
-  } catch (error) {
-    await clearAttempt(ctx.db, attempt);
-    throw error;
-  }
-  return { ...account, attempt };
-}
-
-/** Known and unknown emails run the same statements. */
-async function recordFailedAttempt(ctx: Deps, email: string, attempt: AttemptCounters, caller: Caller): Promise<void> {
-  const at = ctx.now();
-  if (!shouldWait(attempt)) return recordFailedSignIn(ctx.db, at, email, caller);
-  await ctx.db.$transaction(async (tx) => {
-    await recordFailure(tx, at, attempt);
-    await recordFailedSignIn(tx, at, email, caller);
-  });
-}
-
-async function comparePassword(ctx: Deps, { email, password }: EmailAndPassword) {
-  const account = await ctx.db.account.findUnique({ where: { email } });
-  const isCorrect = await isPasswordCorrect(ctx, password, account?.passwordHash ?? null);
-  if (account?.passwordHash && isCorrect && isOutdated(ctx, account.passwordHash)) {
-    await rehashPassword(ctx, account.id, account.passwordHash, password);
-  }
-  return { account, isCorrect };
-}
-
-/**
- * Rehashes a password at the configured cost, unless it has changed since. Skipped while other tasks wait for the
- * hasher, so that a sign-in never waits for it twice.
- */
-async function rehashPassword(ctx: Deps, id: string, outdated: string, password: string): Promise<void> {
-  if (ctx.hasher.isBusy()) return;
-  try {
-    const passwordHash = await hashPassword(ctx, normalizePassword(password));
-    await ctx.db.account.updateMany({ where: { id, passwordHash: outdated }, data: { passwordHash } });
-  } catch (error) {
-    if (!isAppError(error)) throw error;
-  }
-}
+import type { Caller } from "../../audit/caller";
+import type { Context, Tx } from "../../context";
+import type { Prisma } from "../../db/generated/client";
+import { sql } from "../../db/sql";
+import { AppError } from "../../errors";
+import { enqueue } from "../../push/outbox/enqueue";
+import type { AttemptCounters } from "../limits/sign-in-throttle";
+import { requireEnabled } from "../require-enabled";
+import type { Authentication } from "./authentication";
+import { clientName } from "./client-name";
+import { type CreatedSession, createSession } from "./create-session";
+import { isKnownClient, newSignInEmail } from "./new-client";
+import { sessionToken, type Transport } from "./sessions";
 
 type SessionOptions = { authentication: Authentication; transport: Transport; deviceName: string | null };
 type Authenticated = { id: string; email: string; sessionEpoch: number; attempt?: AttemptCounters };

@@ -11,8 +11,8 @@ import { readManifest } from "../releases/manifest/manifest-file";
 import { removeReleases } from "../releases/remove";
 import { endRollouts } from "../releases/rollouts/change-rollouts";
 import { findNewerServedReleases, updateReleases } from "../releases/update";
+import { requireCatalogFile, withAppErrors } from "./app-errors";
 import type { ChangedReleases } from "./maintenance-schema";
-import { requireCatalogFile, withAppErrors } from "./publishing-errors";
 import type { ChangedRelease, ChangeResult, Releases, ReleasesQuery, RemovalQuery, RemovalResult } from "./schema";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "now" | "rollouts">;
