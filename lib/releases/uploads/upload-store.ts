@@ -7,7 +7,7 @@ import { AppError } from "../../errors";
 import { makeFolder, writeDurably } from "../../files/durable";
 import { FileLockedError, lockFile } from "../../files/lock";
 import { catalogFileOf } from "../catalog/catalog";
-import { UPLOAD_RETENTION_MS } from "./retention";
+import { expiryOf } from "./retention";
 
 /** What is stored of an upload beside its bytes. `metadata` is as its client sent it. */
 const Info = z.object({
@@ -58,7 +58,7 @@ export async function readUpload(folder: string, id: string): Promise<Upload> {
     const info = Info.parse(JSON.parse(await readFile(infoFile(folder, id), "utf8")));
     const file = bytesFile(folder, id);
     const { size, mtimeMs } = await stat(file);
-    return { ...info, id, file, offsetBytes: size, expiresAt: new Date(mtimeMs + UPLOAD_RETENTION_MS) };
+    return { ...info, id, file, offsetBytes: size, expiresAt: expiryOf(mtimeMs) };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") throw new AppError("upload_not_found", { cause: error });
     throw error;

@@ -3,7 +3,7 @@ import { newId } from "../../db/ids";
 import { AppError, isAppError } from "../../errors";
 import { catalogFileOf } from "../catalog/catalog";
 import { type AppendInput, appendBytes } from "./append";
-import { isExpired } from "./retention";
+import { expiryOf } from "./retention";
 import {
   createUploadFiles,
   lastWrittenAt,
@@ -123,7 +123,7 @@ export async function removeExpiredUploads(deps: UploadDeps & { now: () => Date 
   let removed = 0;
   for (const id of await listUploadIds(folder)) {
     const writtenAt = await lastWrittenAt(folder, id);
-    if (!writtenAt || !isExpired(writtenAt, deps.now())) continue;
+    if (!writtenAt || expiryOf(writtenAt.getTime()) >= deps.now()) continue;
     await withUploadLock(folder, id, () => removeUploadFiles(folder, id))
       .then(() => {
         removed += 1;
