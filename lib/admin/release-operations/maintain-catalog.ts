@@ -8,6 +8,7 @@ import { pruneReleases } from "../releases/prune";
 import { endRollouts } from "../releases/rollouts/change-rollouts";
 import { rollBackReleases } from "../releases/rollouts/roll-back";
 import { requireCatalogFile, withAppErrors } from "./app-errors";
+import { changedFields } from "./changed-fields";
 import type {
   CatalogPrune,
   PromotedReleases,
@@ -62,11 +63,7 @@ export async function rollBackCatalog(
   ];
   await deps.db.$transaction(async (tx) => {
     for (const { id, to } of events) {
-      const release = before.find((one) => one.id === id);
-      const from = Object.fromEntries(
-        Object.keys(to).map((name) => [name, release?.[name as keyof typeof to] ?? null]),
-      );
-      const details = { from, to, rollback: ids };
+      const details = { ...changedFields(before, id, to), rollback: ids };
       const event = { type: "release_changed", target: `release:${id}`, details } as const;
       await recordOperatorEvent(tx, deps.now(), operator, event);
     }

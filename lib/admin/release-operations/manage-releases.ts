@@ -12,6 +12,7 @@ import { removeReleases } from "../releases/remove";
 import { endRollouts } from "../releases/rollouts/change-rollouts";
 import { findNewerServedReleases, updateReleases } from "../releases/update";
 import { requireCatalogFile, withAppErrors } from "./app-errors";
+import { changedFields } from "./changed-fields";
 import type { ChangedReleases } from "./maintenance-schema";
 import type { ChangedRelease, ChangeResult, Releases, ReleasesQuery, RemovalQuery, RemovalResult } from "./schema";
 
@@ -89,12 +90,9 @@ export async function changeReleases(
     return { before, result, ids, newerServed: findNewerServedReleases(releases, ids) };
   });
   if (change.rollout !== undefined) await endRollouts(deps, changed.ids);
-  const names = Object.keys(change) as (keyof ChangedRelease & keyof ReleaseDocument)[];
   for (const { id, outcome } of changed.result) {
     if (outcome === "unchanged") continue;
-    const release = changed.before.find((one) => one.id === id);
-    const from = Object.fromEntries(names.map((name) => [name, release?.[name] ?? null]));
-    await record(deps, operator, id, "release_changed", { from, to: change });
+    await record(deps, operator, id, "release_changed", changedFields(changed.before, id, change));
   }
   await deps.catalog.refresh();
   await deps.rollouts.refresh();
