@@ -24,8 +24,7 @@ export const electron: VersionFormat = {
 };
 
 function render({ release, artifact, baseUrl, heldVersion }: FormatInput): string {
-  // A client with allowDowngrade installs any other version, so it is sent the version it has.
-  if (heldVersion) return `version: ${scalar(formatVersion(heldVersion))}\nfiles: []\n`;
+  if (heldVersion) return renderHeldVersion(formatVersion(heldVersion));
   const minimum = release.minimumSystemVersion && kernelVersion(release.platform, release.minimumSystemVersion);
   return [
     `version: ${scalar(formatVersion(release.version))}`,
@@ -35,11 +34,23 @@ function render({ release, artifact, baseUrl, heldVersion }: FormatInput): strin
     `    size: ${artifact.sizeBytes}`,
     `path: ${scalar(artifact.fileName)}`,
     `sha512: ${scalar(artifact.sha512)}`,
-    `releaseDate: ${scalar(release.releasedAt.toISOString())}`,
-    ...(release.notes === "" ? [] : [`releaseNotes: ${scalar(release.notes)}`]),
-    ...(minimum ? [`minimumSystemVersion: ${scalar(minimum)}`] : []),
+    ...releaseFields(release, minimum),
     "",
   ].join("\n");
+}
+
+/** The file for a client with allowDowngrade, which installs any other version: it is sent the version it has. */
+export function renderHeldVersion(version: string): string {
+  return `version: ${scalar(version)}\nfiles: []\n`;
+}
+
+/** The fields of a release, which follow those of its files. `minimumSystemVersion` is as `kernelVersion` returns it. */
+export function releaseFields({ notes, releasedAt }: Release, minimumSystemVersion: string | null): string[] {
+  return [
+    `releaseDate: ${scalar(releasedAt.toISOString())}`,
+    ...(notes === "" ? [] : [`releaseNotes: ${scalar(notes)}`]),
+    ...(minimumSystemVersion ? [`minimumSystemVersion: ${scalar(minimumSystemVersion)}`] : []),
+  ];
 }
 
 /**

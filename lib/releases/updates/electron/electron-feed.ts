@@ -1,5 +1,11 @@
 import type { DocumentContent } from "../../../response-content";
-import { comparesKernelVersion, kernelVersion } from "../../formats/electron";
+import {
+  comparesKernelVersion,
+  electron,
+  kernelVersion,
+  releaseFields,
+  renderHeldVersion,
+} from "../../formats/electron";
 import { scalar } from "../../formats/yaml";
 import { completeFiles } from "../../release-files";
 import { type Artifact, formatVersion, normalizeArchitecture, type Platform, type Release } from "../../schema";
@@ -22,7 +28,6 @@ const RULES: UpdaterRules = {
 };
 /** The architecture whose release decides on the version comes first. A client that finds no own file takes the first. */
 const ARCHITECTURES = ["x64", "universal", "ia32", "arm64"];
-const CONTENT_TYPE = "application/yaml; charset=utf-8"; // RFC 9512
 
 /** What the name of a file asks for: `latest.yml`, `beta-mac.yml`, `latest-arm64.yml`, `latest-linux-arm64.yml`. */
 type Target = { channel: string; platform: Platform; architectures: readonly string[] };
@@ -72,7 +77,7 @@ function resolveTarget(request: UpdateRequest, { channel, platform, architecture
     const { files, isDrawn } = filesOf(request, selected.release, selected, architectures, channel);
     const base = channel === request.channel ? "" : `../${channel}/`;
     const text = render(selected.release, files, base);
-    return toDocument({ text, contentType: CONTENT_TYPE, isClientSpecific: isClientSpecific || isDrawn });
+    return toDocument({ text, contentType: electron.contentType, isClientSpecific: isClientSpecific || isDrawn });
   }
   return null;
 }
@@ -100,9 +105,8 @@ function installableFiles(release: Release): Artifact[] {
   );
 }
 
-/** A client with allowDowngrade installs any other version, so it is sent the version it has. */
 function held(version: string, isClientSpecific: boolean): DocumentContent {
-  return toDocument({ text: `version: ${scalar(version)}\nfiles: []\n`, contentType: CONTENT_TYPE, isClientSpecific });
+  return toDocument({ text: renderHeldVersion(version), contentType: electron.contentType, isClientSpecific });
 }
 
 function render(release: Release, files: readonly File[], base: string): string {
@@ -124,9 +128,7 @@ function render(release: Release, files: readonly File[], base: string): string 
     ]),
     `path: ${scalar(first.url)}`, // path and sha512 are for electron-updater 2
     `sha512: ${scalar(first.sha512)}`,
-    `releaseDate: ${scalar(release.releasedAt.toISOString())}`,
-    ...(release.notes === "" ? [] : [`releaseNotes: ${scalar(release.notes)}`]),
-    ...(minimum ? [`minimumSystemVersion: ${scalar(minimum)}`] : []),
+    ...releaseFields(release, minimum),
     "",
   ].join("\n");
 }
