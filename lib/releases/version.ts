@@ -53,7 +53,7 @@ const latestResults = new WeakMap<Snapshot, WeakMap<VersionQuery, Result>>();
 const cachedBodies = new WeakMap<Release | Build, Map<string, Body>>();
 
 /**
- * Returns the service's own version, or the newest release that the query selects as the feed that `format` names.
+ * Returns the service's own version, or the newest release that the query selects in the format that `format` names.
  * The client's id decides whether a release with a partial rollout counts. Counts the update check.
  * @throws AppError invalid_query, release_not_found, catalog_unavailable
  */
@@ -91,27 +91,27 @@ function selectContent(
     readInstalledVersion(query);
     return { content: { ...serviceBody(build), contentType: "application/json", caching: "shared" }, check: null };
   }
-  const feed = findFormat(query.format);
+  const format = findFormat(query.format);
   const selector = parseReleaseSelector(query, snapshot);
   if (!snapshot) throw new AppError("catalog_unavailable");
-  const installed = feed.comparesBuildVersions
+  const installed = format.comparesBuildVersions
     ? readInstalledBuild(query, snapshot, selector)
     : readInstalledVersion(query);
-  assertSupportedQuery(feed, selector, query, installed);
-  const { comparesSystemVersion = () => true } = feed;
+  assertSupportedQuery(format, selector, query, installed);
+  const { comparesSystemVersion = () => true } = format;
   const systemVersion = query.systemVersion ?? SystemVersion.safeParse(query.osVersion).data;
   const current = installed?.version;
   const system = systemFilter(snapshot, selector, { systemVersion, current, atLeast, comparesSystemVersion });
-  const selectArtifact = artifactSelectorOf(feed, query);
+  const selectArtifact = artifactSelectorOf(format, query);
   const client = { clientId, current, system };
   const { release, isClientSpecific } = selectRelease(snapshot, selector, selectArtifact, client);
-  if (!release) throw new AppError("release_not_found", feed.requirements ? { detail: feed.requirements } : {});
-  const body = releaseBody({ feed, selectArtifact, snapshot, selector, release, installed, system, baseUrl }, query);
+  if (!release) throw new AppError("release_not_found", format.requirements ? { detail: format.requirements } : {});
+  const body = releaseBody({ format, selectArtifact, snapshot, selector, release, installed, system, baseUrl }, query);
   // "No update" must not outlive the next release in a cache.
   const isPersonal = isClientSpecific || (atLeast !== undefined && systemVersion === undefined);
   const caching = isPersonal || body.text === null ? "per-client" : "shared";
   return {
-    content: { ...body, contentType: feed.contentType, caching },
+    content: { ...body, contentType: format.contentType, caching },
     check: toUpdateCheck(selector, release, current),
   };
 }
@@ -128,7 +128,7 @@ function serviceBody(build: Build): Body {
 }
 
 type BodyInput = {
-  feed: VersionFormat;
+  format: VersionFormat;
   selectArtifact: ArtifactSelector;
   snapshot: Snapshot;
   selector: ReleaseSelector;
@@ -143,7 +143,7 @@ const NO_UPDATE = { updateAvailable: false, mandatory: false };
 
 /** The cache key holds what `current` leads to rather than `current` itself, so that few bodies differ. */
 function releaseBody(
-  { feed, selectArtifact, snapshot, selector, release, installed, system, baseUrl }: BodyInput,
+  { format, selectArtifact, snapshot, selector, release, installed, system, baseUrl }: BodyInput,
   { bundleType = "" }: VersionQuery,
 ): Body {
   const current = installed?.version;
@@ -153,14 +153,14 @@ function releaseBody(
     evaluateUpdate(release, version, policyOf(release), numbers);
   const update = isWithheld ? NO_UPDATE : installed ? evaluate(installed) : UNKNOWN;
   const isAhead = installed && !update.updateAvailable && compareWithInstalled(release, installed) < 0;
-  const heldVersion = feed.canDowngrade && current && (isAhead || isWithheld) ? current : null;
+  const heldVersion = format.canDowngrade && current && (isAhead || isWithheld) ? current : null;
   const { architecture: requestedArchitecture, channel } = selector;
-  const variant = `${feed.name} ${requestedArchitecture} ${channel} ${update.updateAvailable} ${update.mandatory} ${bundleType}`;
+  const variant = `${format.name} ${requestedArchitecture} ${channel} ${update.updateAvailable} ${update.mandatory} ${bundleType}`;
   const held = heldVersion ? formatVersion(heldVersion) : "";
   return cached(release, `${variant} ${isWithheld} ${system.key} ${held} ${baseUrl}`, () => {
     const artifact = selectArtifact(release);
     if (!artifact) throw new AppError("release_not_found");
-    return feed.render({
+    return format.render({
       ...update,
       release,
       artifact,

@@ -7,14 +7,14 @@ import { tauri } from "./tauri";
 import type { VersionFormat } from "./version-format";
 
 const FORMATS: ReadonlyMap<string, VersionFormat> = new Map(
-  [electron, tauri, squirrel, sparkle].map((feed) => [feed.name, feed]),
+  [electron, tauri, squirrel, sparkle].map((format) => [format.name, format]),
 );
 
-/** Finds the feed that `format=` names, case-insensitively; by default this service's own. @throws AppError invalid_query */
-export function findFormat(format: string | undefined): VersionFormat {
-  if (format === undefined) return release;
-  const feed = FORMATS.get(format.toLowerCase());
-  if (feed) return feed;
+/** Finds the format that `format=` names, case-insensitively; by default this service's own. @throws AppError invalid_query */
+export function findFormat(name: string | undefined): VersionFormat {
+  if (name === undefined) return release;
+  const format = FORMATS.get(name.toLowerCase());
+  if (format) return format;
   const names = [...FORMATS.keys()];
   const detail = `Must be one of ${names.join(", ")}`;
   throw new AppError("invalid_query", {

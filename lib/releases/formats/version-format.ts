@@ -4,7 +4,7 @@ import type { Artifact, Platform, Release } from "../schema";
 import type { ArtifactSelector } from "../selection/select-release";
 import type { SupportPolicy } from "../selection/support-policy";
 
-/** What a feed renders. */
+/** What a format renders. */
 export type FormatInput = {
   release: Release;
   artifact: Artifact;
@@ -14,7 +14,7 @@ export type FormatInput = {
   mandatory: boolean | null;
   /** For updaters that downgrade: the installed version to report, so that the client stays on it. */
   heldVersion: SemVer | null;
-  /** The release is a sample and the installed version is not: the feed must not name the release. */
+  /** The release is a sample and the installed version is not: the response must not name the release. */
   isWithheld: boolean;
   requestedArchitecture: string;
   supportPolicyOf: (release: Release) => SupportPolicy;
@@ -23,7 +23,7 @@ export type FormatInput = {
   buildVersionOf: (release: Release, version: SemVer) => string | undefined;
 };
 
-/** The update feed of one updater. */
+/** A format of /api/version: what one updater reads. */
 export type VersionFormat = {
   name: string;
   selectArtifact: ArtifactSelector;
@@ -33,13 +33,13 @@ export type VersionFormat = {
   comparesSystemVersion?: (release: Release) => boolean;
   /** The platforms on which the updater exists. Default: all. */
   platforms?: readonly Platform[];
-  /** The updater installs whatever the feed names, so the query must have `current`. */
+  /** The updater installs whatever the response names, so the query must have `current`. */
   requiresCurrentVersion?: true;
   /** The updater knows build versions (CFBundleVersion), and compares versions itself. */
   comparesBuildVersions?: true;
   /** On Linux, the updater installs the one type of file that it was installed from. */
   requiresBundleType?: true;
-  /** The updater installs an older version if the feed names one. */
+  /** The updater installs an older version if the response names one. */
   canDowngrade?: true;
   contentType: string;
   /** Renders the body; null responds 204 No Content: no update. */
