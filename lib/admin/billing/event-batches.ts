@@ -56,7 +56,7 @@ export async function readBatch(
     FROM unnest(coalesce(${states}::"BillingEventState"[], enum_range(NULL::"BillingEventState"))) AS selected (state)
     CROSS JOIN LATERAL (
       SELECT id, "receivedAt" FROM "BillingEvent"
-      WHERE state = selected.state AND "receivedAt" BETWEEN ${last.receivedAt}::timestamptz AND ${until}::timestamptz
+      WHERE state = selected.state AND "receivedAt" <= ${until}::timestamptz
         AND ("receivedAt", id) > (${last.receivedAt}::timestamptz, ${last.id}::uuid)
       ORDER BY "receivedAt", id LIMIT ${take}::integer
     ) AS event

@@ -8,10 +8,16 @@ import { deliverOk, initialPurchase } from "@/tests/support/billing/billing";
 import { ctx } from "@/tests/support/context";
 
 const OTHERS = 5_000;
+const DELETED = 40_000;
 
-/** Other people's purchases, one event each, and as many accounts. */
+/** Other people's purchases, one event each, and as many accounts, in tables from which many events were deleted. */
 beforeAll(async () => {
   const { db } = ctx();
+  await db.$executeRaw`
+    INSERT INTO "BillingEvent" (id, provider, "eventId", type, state, "appUserIds", "occurredAt", "receivedAt", facts)
+    SELECT gen_random_uuid(), 'revenuecat', 'deleted-' || i, 'RENEWAL', 'processed', '{}', now(), now(), '{}'
+    FROM generate_series(1, ${DELETED}::integer) AS i`;
+  await db.billingEvent.deleteMany();
   await db.$executeRaw`
     INSERT INTO "Account" (id, email, "updatedAt")
     SELECT gen_random_uuid(), 'other-' || i || '@example.com', now() FROM generate_series(1, ${OTHERS}::integer) AS i`;
