@@ -107,7 +107,8 @@ describe.runIf(hasChromium)("in Chromium", () => {
     const { signIn } = await run("desktop.mjs");
     const cancelled = signIn(server, async (url = "") => {
       await page.goto(url);
-      await page.getByRole("button", { name: "Cancel" }).click({ noWaitAfter: true });
+      await page.getByRole("button", { name: "Cancel" }).click();
+      await page.getByText("You can close this window.").waitFor(); // before the example knows that the browser is open
     });
     await expect(cancelled).rejects.toMatchObject({ error: "access_denied" });
   });
