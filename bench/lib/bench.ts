@@ -5,6 +5,7 @@ import path from "node:path";
 import { Client } from "pg";
 import { createDatabase, startCluster } from "../../dev/postgres";
 import { writeCatalog } from "../fixtures/catalog";
+import { isSmoke } from "./scale";
 import { stopAll } from "./server";
 
 export const SIGNING_SECRET = "the bench's webhook signing secret";
@@ -22,13 +23,13 @@ export type Bench = {
   close: () => Promise<void>;
 };
 
-/** `openWorkload` creates databases on a PostgreSQL cluster that runs with fsync, and a folder. */
+/** `openWorkload` creates databases on a PostgreSQL cluster, which runs with fsync except in a smoke run, and a folder. */
 export type Benches = { openWorkload: (name: string) => Promise<Bench>; close: () => Promise<void> };
 
 /** Builds Homeport, starts PostgreSQL and writes a release catalog. */
 export async function openBenches(): Promise<Benches> {
   const root = mkdtempSync(path.join(tmpdir(), "homeport-bench-"));
-  const cluster = await startCluster({ durable: true });
+  const cluster = await startCluster({ durable: !isSmoke });
   const close = async () => {
     await stopAll();
     cluster.remove();

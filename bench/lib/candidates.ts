@@ -46,10 +46,11 @@ export function homeportWithPush(bench: Bench, prepare: Prepare, env: Env): Cand
   return node(bench, NAMES.homeport, [outfile], prepare, () => ({ ...bench.env, ...env }), "/api/health");
 }
 
-/** The same build under Next's own server. */
-export function nextStart(bench: Bench, prepare: Prepare): Candidate {
+/** The same build under Next's own server; an empty array in a smoke run, since it starts slowly. */
+export function nextStart(bench: Bench, prepare: Prepare): Candidate[] {
+  if (isSmoke) return [];
   const args = ["node_modules/next/dist/bin/next", "start", "-H", "127.0.0.1"];
-  return node(bench, NAMES.next, args, prepare, () => bench.env, "/api/health");
+  return [node(bench, NAMES.next, args, prepare, () => bench.env, "/api/health")];
 }
 
 /** A peer of bench/peers. `env` is called when it starts, after the candidates before it have been prepared. */

@@ -58,7 +58,7 @@ export async function compareGet(bench: Bench, { title, path: urlPath }: { title
     peer(bench, NAMES.express, "express.mjs", prepare, env),
     peer(bench, NAMES.fastify, "fastify.mjs", prepare, env),
     ...parsePeer(bench, prepareParse, NAMES.parse),
-    nextStart(bench, prepare),
+    ...nextStart(bench, prepare),
   ]);
   const notes = [`${connections} connections; ${coresUsed(results)}`];
   return { title, rows: withCpuRatio(results), notes, results } satisfies Section;

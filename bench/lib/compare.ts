@@ -54,7 +54,7 @@ export async function compare(candidates: Candidate[]): Promise<Result[]> {
     for (const { server, result } of runners) result.peakMiB = memoryMiB(server.pid, "VmHWM");
     return runners.map(({ result }) => result);
   } finally {
-    for (const server of servers) await server.stop();
+    await Promise.all(servers.map((server) => server.stop()));
   }
 }
 

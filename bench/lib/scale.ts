@@ -9,6 +9,8 @@ export type Scale = {
   accounts: number;
   /** The maximum of requests in flight in a closed loop. */
   maxClients: number;
+  /** The responses after which wrk ends; 0 if it ends by time alone. */
+  maxResponses: number;
 };
 
 const MEASURED: Scale = {
@@ -18,8 +20,17 @@ const MEASURED: Scale = {
   pauseMs: 300,
   accounts: 1_000,
   maxClients: 256,
+  maxResponses: 0,
 };
-const SMOKE: Scale = { rounds: 1, roundSeconds: 0.2, warmUpSeconds: 0, pauseMs: 0, accounts: 50, maxClients: 4 };
+const SMOKE: Scale = {
+  rounds: 1,
+  roundSeconds: 0.2,
+  warmUpSeconds: 0,
+  pauseMs: 0,
+  accounts: 50,
+  maxClients: 4,
+  maxResponses: 100,
+};
 
 /** `--smoke` shows that every workload still runs, in seconds. Its figures mean nothing. */
 export const isSmoke = process.argv.includes("--smoke");

@@ -4,6 +4,7 @@ import { openSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { freePort } from "../../dev/free-port";
+import { isSmoke } from "./scale";
 
 const BOOT_MS = 60_000;
 const POLL_MS = 5;
@@ -44,7 +45,7 @@ export async function startServer(launch: Launch, logs: string): Promise<Server>
   }
   const stop = async () => {
     running.delete(server);
-    child.kill("SIGTERM");
+    child.kill(isSmoke ? "SIGKILL" : "SIGTERM"); // Homeport serves for a second after SIGTERM
     const stopped = await Promise.race([exited.then(() => true), delay(STOP_MS, false, { ref: false })]);
     if (!stopped) child.kill("SIGKILL");
     await exited;

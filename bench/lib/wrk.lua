@@ -18,6 +18,17 @@ if file then
   end
 end
 
+-- Ends the run after so many responses, if WRK_MAX_RESPONSES is set: wrk itself runs for whole seconds.
+local most = tonumber(os.getenv("WRK_MAX_RESPONSES"))
+if most then
+  local received = 0
+
+  function response()
+    received = received + 1
+    if received == most then wrk.thread:stop() end
+  end
+end
+
 -- Reports a run as one line of JSON; latencies in microseconds.
 function done(summary, latency, requests)
   local e = summary.errors

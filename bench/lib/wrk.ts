@@ -2,6 +2,7 @@ import { execFile, execFileSync } from "node:child_process";
 import path from "node:path";
 import { promisify } from "node:util";
 import type { LoadResult } from "./load-result";
+import { SCALE } from "./scale";
 
 const CONNECTIONS = 32;
 const SCRIPT = path.join(import.meta.dirname, "wrk.lua");
@@ -26,14 +27,20 @@ export function hasWrk(): boolean {
 }
 
 /**
- * Sends GET requests in a closed loop with one thread, by default to one URL, for whole seconds.
+ * Sends GET requests in a closed loop with one thread, by default to one URL, for whole seconds, or
+ * for as many requests as the scale allows.
  * @throws Error if any request fails
  */
 export async function wrk(url: string, seconds: number, options: Options = {}): Promise<LoadResult> {
   const { headers = {}, connections = CONNECTIONS, requests } = options;
   const headerArgs = Object.entries(headers).flatMap(([name, value]) => ["-H", `${name}: ${value}`]);
   const args = ["-t1", `-c${connections}`, `-d${Math.ceil(seconds)}s`, "-s", SCRIPT, ...headerArgs, url];
-  const env = { ...process.env, ...(requests ? { WRK_REQUESTS: requests } : {}) };
+  const { maxResponses } = SCALE;
+  const env = {
+    ...process.env,
+    ...(requests && { WRK_REQUESTS: requests }),
+    ...(maxResponses && { WRK_MAX_RESPONSES: String(maxResponses) }),
+  };
   const { stdout } = await promisify(execFile)("wrk", args, { env });
   const report = JSON.parse(/^JSON (.*)$/m.exec(stdout)?.[1] ?? "null") as Report | null;
   if (!report) throw new Error(`wrk printed no report: ${stdout}`);

@@ -7,7 +7,7 @@ import { homeport, homeportWithPush } from "../../lib/candidates";
 import { type ApplyLoad, type Candidate, compare, type Result } from "../../lib/compare";
 import { databaseUsage } from "../../lib/database-usage";
 import { type RequestSpec, runClosedLoop } from "../../lib/load";
-import { SCALE } from "../../lib/scale";
+import { isSmoke, SCALE } from "../../lib/scale";
 import type { Server } from "../../lib/server";
 import { type Row, type Section, spread, toRow } from "../../lib/table";
 import { wrk } from "../../lib/wrk";
@@ -21,7 +21,7 @@ import { UPDATE_CHECK } from "../releases/version";
 
 const WEBHOOK_CONNECTIONS = 64;
 const SIGN_IN_CONNECTIONS = 8;
-const BCRYPT_COST = { BCRYPT_COST: "12" };
+const BCRYPT_COST = { BCRYPT_COST: isSmoke ? "10" : "12" };
 
 type Cost = { databaseCpuMs: number; walBytes: number };
 
