@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import type { Bench } from "../lib/bench";
 
@@ -18,7 +18,7 @@ export async function describeRun({ database }: Pick<Bench, "database">): Promis
     `Node ${process.version.slice(1)}`,
     `PostgreSQL ${rows[0]?.server_version.split(" ")[0]}`,
     `Next ${versionOf("node_modules/next")}`,
-    ...PEERS.map((name) => `${name} ${versionOf(`bench/node_modules/${name}`)}`),
+    ...PEERS.filter(isInstalled).map((name) => `${name} ${versionOf(folderOf(name))}`),
   ];
   return {
     at: new Date().toISOString(),
@@ -34,4 +34,7 @@ function describeCommit(): string {
   return git("describe", "--always") + (git("status", "--porcelain", "--", ...SOURCES) === "" ? "" : "-dirty");
 }
 
+const folderOf = (peer: string): string => `bench/node_modules/${peer}`;
+/** Parse Server is optional: a smoke run takes place without it. */
+const isInstalled = (peer: string): boolean => existsSync(folderOf(peer));
 const versionOf = (folder: string): string => JSON.parse(readFileSync(`${folder}/package.json`, "utf8")).version;
