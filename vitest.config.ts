@@ -3,7 +3,8 @@ import { defineConfig } from "vitest/config";
 
 const SETUP = "tests/support/setup";
 /** `npm run test:postgres` sets TEST_DATABASE=postgres. */
-const databases = process.env.TEST_DATABASE === "postgres" ? ["embedded", "postgres"] : ["embedded"];
+const isOnPostgres = process.env.TEST_DATABASE === "postgres";
+const databases = isOnPostgres ? ["embedded", "postgres"] : ["embedded"];
 
 /** The tests that run in process. tests/e2e has a configuration of its own. */
 export default defineConfig({
@@ -21,8 +22,8 @@ export default defineConfig({
     // PGlite's WebAssembly compiled once, not optimized: in a worker's time that costs as much as it saves, on threads that
     // compete with the other workers.
     execArgv: ["--liftoff-only"],
-    // Tests also wait for the disk and for hashes, so more of them run than there are cores.
-    maxWorkers: 3,
+    // Tests also wait for the disk and for hashes, so more of them run than there are cores; on a server, also for it.
+    maxWorkers: isOnPostgres ? 5 : 3,
     // For machines that are slow or busy: tests wait for conditions, and these only end a wait that never would.
     testTimeout: 180_000,
     hookTimeout: 180_000,
