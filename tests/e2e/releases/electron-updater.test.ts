@@ -11,10 +11,10 @@ import { anyDatabase, type Service, startService } from "@/tests/support/process
 import { stockApp } from "@/tests/support/releases/electron";
 import { type EntryFields, manifestEntry, manifestText } from "@/tests/support/releases/releases";
 
-const SIZE = 100 * 1024 * 1024;
+const SIZE = 30 * 1024 * 1024;
 const BLOCK_BYTES = 16 * 1024;
-/** 3 % of the file, in a hundred places, which are not those of blocks. */
-const CHANGED_PLACES = 100;
+/** 3 % of the file, in thirty places, which are not those of blocks. */
+const CHANGED_PLACES = 30;
 const CHANGED_BYTES = (SIZE * 0.03) / CHANGED_PLACES;
 
 const electron = provideElectron();
