@@ -35,10 +35,7 @@ export async function readEvents(
   take: number,
 ): Promise<AuditEntry[]> {
   const conditions = conditionsOf(config, filter);
-  if (after) {
-    conditions.push(sql`("at", event."id") < (${after.at}::timestamptz, ${after.id}::uuid)`);
-    conditions.push(sql`"at" <= ${after.at}::timestamptz`);
-  }
+  if (after) conditions.push(sql`("at", event."id") < (${after.at}::timestamptz, ${after.id}::uuid)`);
   return db.$queryRaw<AuditEntry[]>`
     WITH event AS MATERIALIZED (
       SELECT * FROM "AuditEvent" AS event WHERE ${join([sql`true`, ...conditions], " AND ")}

@@ -71,12 +71,7 @@ function timeBounds({ receivedFrom, receivedBefore }: Filter, position: Position
   return [
     ...(receivedFrom ? [sql`"receivedAt" >= ${receivedFrom}::timestamptz`] : []),
     ...(receivedBefore ? [sql`"receivedAt" < ${receivedBefore}::timestamptz`] : []),
-    ...(position
-      ? [
-          sql`"receivedAt" <= ${position.receivedAt}::timestamptz`,
-          sql`("receivedAt", id) < (${position.receivedAt}::timestamptz, ${position.id}::uuid)`,
-        ]
-      : []),
+    ...(position ? [sql`("receivedAt", id) < (${position.receivedAt}::timestamptz, ${position.id}::uuid)`] : []),
   ];
 }
 

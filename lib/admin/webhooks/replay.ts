@@ -87,8 +87,7 @@ function queueBatch(
   return db.$queryRaw<(Position & { isQueued: boolean })[]>`
     WITH event AS MATERIALIZED (
       SELECT "id", "occurredAt", "type" FROM "WebhookEvent"
-      WHERE "occurredAt" >= ${after.at}::timestamptz
-        AND ("occurredAt", "id") > (${after.at}::timestamptz, ${after.id}::uuid)
+      WHERE ("occurredAt", "id") > (${after.at}::timestamptz, ${after.id}::uuid)
       ORDER BY "occurredAt", "id" LIMIT ${BATCH_SIZE}::integer
     ), queued AS (
       INSERT INTO "WebhookDelivery" AS delivery ("eventId", "endpointId", "nextAttemptAt")
