@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type RequestListener, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
+import { freePort } from "../../dev/free-port";
 import { baseUrlFrom, runCommandLine } from "../command-line";
 
 const HELP = `Usage: npm run openapi:tour [-- BASE_URL]
@@ -73,10 +74,7 @@ async function validate(prism: URL, sent: TourRequest): Promise<TourResponse> {
 async function main(args: string[]): Promise<void> {
   service = new URL(baseUrlFrom(args, "http://localhost:3000"));
   const behind = await listen(toService);
-  const free = createServer().listen(0, "127.0.0.1");
-  await once(free, "listening");
-  const prism = new URL(`http://127.0.0.1:${(free.address() as AddressInfo).port}`);
-  await once(free.close(), "close");
+  const prism = new URL(`http://127.0.0.1:${await freePort()}`);
   const prismArgs = ["proxy", "--errors", "-p", prism.port, "public/openapi.json", behind.origin];
   const proxy = spawn(PRISM, prismArgs, { stdio: ["ignore", "pipe", "inherit"] });
   const stopped = once(proxy, "exit").then(() => false);
