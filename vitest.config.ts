@@ -1,19 +1,37 @@
 import path from "node:path";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./tests/e2e/longest-first";
 
 const SETUP = "tests/support/setup";
 /** `npm run test:postgres` sets TEST_DATABASE=postgres. */
 const isOnPostgres = process.env.TEST_DATABASE === "postgres";
 const databases = isOnPostgres ? ["embedded", "postgres"] : ["embedded"];
+const setupFilesOf = (...names: string[]) => names.map((name) => `${SETUP}/${name}.setup.ts`);
 
-/** The tests that run in process. tests/e2e has a configuration of its own. */
+/** The tests that run in process. */
+const inProcess = {
+  include: ["tests/**/*.test.ts"],
+  exclude: ["tests/e2e/**"],
+  globalSetup: setupFilesOf("folder", ...databases),
+  setupFiles: setupFilesOf("context"),
+  // Tests also wait for the disk and for hashes, so more of them run than there are cores; on a server, also for it.
+  maxWorkers: isOnPostgres ? 5 : 3,
+};
+
+/** The tests that start processes, browsers, PostgreSQL or proxies. */
+const endToEnd = {
+  include: ["tests/e2e/**/*.test.ts"],
+  globalSetup: setupFilesOf("folder", "build", "embedded", "postgres"),
+  sequence: { sequencer: LongestFirst },
+  // Tests often wait for a process to start, for a timeout or for a browser, so twice as many run as there are cores.
+  maxWorkers: 4,
+};
+
 export default defineConfig({
   resolve: { alias: { "@": path.resolve(import.meta.dirname) } },
   test: {
-    include: ["tests/**/*.test.ts"],
-    exclude: ["tests/e2e/**"],
-    globalSetup: ["folder", ...databases].map((name) => `${SETUP}/${name}.setup.ts`),
-    setupFiles: [`${SETUP}/context.setup.ts`],
+    // `npm run test:e2e` sets TEST_SUITE=e2e. One file configures both suites: so they share the compiled sources.
+    ...(process.env.TEST_SUITE === "e2e" ? endToEnd : inProcess),
     // A worker keeps its database from file to file: opening one costs more than most files take.
     isolate: false,
     // Compiled sources stay in node_modules: the suites share most of them.
@@ -22,8 +40,6 @@ export default defineConfig({
     // PGlite's WebAssembly compiled once, not optimized: in a worker's time that costs as much as it saves, on threads that
     // compete with the other workers.
     execArgv: ["--liftoff-only"],
-    // Tests also wait for the disk and for hashes, so more of them run than there are cores; on a server, also for it.
-    maxWorkers: isOnPostgres ? 5 : 3,
     // For machines that are slow or busy: tests wait for conditions, and these only end a wait that never would.
     testTimeout: 180_000,
     hookTimeout: 180_000,
