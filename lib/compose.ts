@@ -1,6 +1,6 @@
 import { accountEmails, EMAIL_TTL_SECONDS } from "./accounts/emails/account-emails";
 import { announceDisabledEndpoint } from "./accounts/emails/operator-emails";
-import { allowedNetworks, createMailer, createPushTransport, createWebPush } from "./adapters/from-config";
+import { allowedNetworks, createMailer, createPushTransport, createWebPush } from "./adapters/create-adapters";
 import { createBreachLookup } from "./adapters/have-i-been-pwned";
 import { createBillingApi } from "./adapters/revenuecat";
 import { createObjectStorage } from "./adapters/s3";

@@ -6,7 +6,7 @@ import { REMOVAL_BATCH_SIZE, removeInBatches } from "../db/remove-in-batches";
 import type { Tx } from "../db/transaction";
 import { AppError } from "../errors";
 import { findUrlFault } from "../outbound/addresses";
-import { claimDelivery } from "./delivery/claim";
+import { claimDelivery } from "./delivery/claim-delivery";
 import { type DeliverDeps, deliver } from "./delivery/deliver";
 import type { WebhookEventType } from "./events";
 import { createWebhookRecorder, type WebhookRecorder } from "./outbox";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
-import { createMailer } from "@/lib/adapters/from-config";
+import { createMailer } from "@/lib/adapters/create-adapters";
 import { loadConfig } from "@/lib/config";
 
 const silent = pino({ level: "silent" });

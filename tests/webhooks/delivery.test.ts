@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { findDelivery } from "@/lib/admin/webhooks/deliveries";
 import { changeEndpoint, findEndpoint, rotateSecret } from "@/lib/admin/webhooks/endpoints";
 import { replayDeliveries, retryDelivery, sendTestEvent } from "@/lib/admin/webhooks/replay";
-import { claimDelivery } from "@/lib/webhooks/delivery/claim";
+import { claimDelivery } from "@/lib/webhooks/delivery/claim-delivery";
 import { newAccount } from "@/tests/support/accounts";
 import { attempted, deliveriesOf, newReceiver, OPERATOR, removeEndpoints } from "@/tests/support/admin/webhooks";
 import { clock, ctx } from "@/tests/support/context";

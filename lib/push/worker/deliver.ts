@@ -11,7 +11,7 @@ import {
   classifyResult,
   type ResultAction,
 } from "./apns-result";
-import { type ClaimedDelivery, claimAgeMs, claimedAt, databaseTime } from "./claim";
+import { type ClaimedDelivery, claimAgeMs, claimedAt, databaseTime } from "./claim-deliveries";
 import { type Outcome, PAUSED } from "./outcomes";
 import type { PauseState } from "./pause-state";
 

@@ -5,7 +5,7 @@ import { empty, seconds, sql, uuidArray } from "../../db/sql";
 import { removeTokens } from "../live-activities/targets";
 import { SECRET_KINDS } from "../notifications";
 import { insertReceipts } from "../outbox/receipts";
-import { type ClaimedDelivery, claimedAt } from "./claim";
+import { type ClaimedDelivery, claimedAt } from "./claim-deliveries";
 
 /** What a claimed delivery becomes. */
 export type Outcome = { row: ClaimedDelivery; apnsStatus: number | null; reason: string | null } & (

@@ -2,7 +2,7 @@ import type { Context } from "../../context";
 import type { PushEnvironment } from "../../db/generated/client";
 import { seconds as interval } from "../../db/sql";
 import { createCircuitBreaker } from "./circuit-breaker";
-import { type ClaimedDelivery, claimedAt, databaseTime } from "./claim";
+import { type ClaimedDelivery, claimedAt, databaseTime } from "./claim-deliveries";
 
 type Deps = Pick<Context, "db" | "dbNow" | "log" | "now">;
 

@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
 import { isLeaseExpired } from "../../db/queue/lease-expiry";
-import { type ClaimedDelivery, claimDeliveries, databaseTime } from "./claim";
+import { type ClaimedDelivery, claimDeliveries, databaseTime } from "./claim-deliveries";
 import { createConcurrency } from "./concurrency";
 import { deliver } from "./deliver";
 import { createDispatcher } from "./dispatcher";

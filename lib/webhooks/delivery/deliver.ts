@@ -5,7 +5,7 @@ import type { Tx } from "../../db/transaction";
 import type { AllowedNetworks } from "../../outbound/addresses";
 import { type PostResult, postMessage } from "../../outbound/post";
 import { signWebhook } from "../signature";
-import { type ClaimedDelivery, claimCondition } from "./claim";
+import { type ClaimedDelivery, claimCondition } from "./claim-delivery";
 import { type Outcome, outcomeOf } from "./outcome";
 
 /** An endpoint that is disabled because it does not take its deliveries. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { enqueue } from "@/lib/push/outbox/enqueue";
-import { claimDeliveries } from "@/lib/push/worker/claim";
+import { claimDeliveries } from "@/lib/push/worker/claim-deliveries";
 import { maintainOutbox } from "@/lib/push/worker/maintenance";
 import { createSender, type SenderDeps } from "@/lib/push/worker/sender";
 import { newAccount } from "@/tests/support/accounts";
