@@ -1,7 +1,8 @@
 import path from "node:path";
 import { removeOldFiles } from "./adapters/outbox-folder";
 import { migrateSecurityEvents } from "./audit/migrate-security-events";
-import { removeExpiredRows } from "./auth/retention";
+import { removeOldAuditEvents } from "./audit/retention";
+import { removeExpiredRows } from "./auth/remove-expired-rows";
 import { watchRollouts } from "./background/watch-rollouts";
 import { runScheduledBackup } from "./backup/schedule";
 import type { Context } from "./context";
@@ -110,6 +111,7 @@ function removeOldData(ctx: Context, every: Every): void {
     oneAtATime(ctx, "removing expired data failed", () =>
       Promise.all([
         removeExpiredRows(ctx),
+        removeOldAuditEvents(ctx),
         removeUnverifiedDevices(ctx),
         removeReconcileJobs(ctx),
         removeOldCounts(ctx),

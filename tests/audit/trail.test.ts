@@ -3,7 +3,7 @@ import { deleteAccount } from "@/lib/admin/accounts/delete-account";
 import { setRole } from "@/lib/admin/accounts/set-role";
 import { migrateSecurityEvents } from "@/lib/audit/migrate-security-events";
 import { listSecurityEvents } from "@/lib/audit/trail";
-import { removeExpiredRows } from "@/lib/auth/retention";
+import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { eventsOf, newAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import { OPERATOR } from "@/tests/support/auth/api-keys";

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { migrateSecurityEvents } from "@/lib/audit/migrate-security-events";
-import { removeExpiredRows } from "@/lib/auth/retention";
+import { removeOldAuditEvents } from "@/lib/audit/retention";
+import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { createEmailQueue } from "@/lib/mail/queue";
 import { removeUnverifiedDevices } from "@/lib/push/devices";
 import { maintainOutbox } from "@/lib/push/worker/maintenance";
@@ -22,7 +23,10 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
 
   test("the removal of expired rows", async () => {
     const config = { ...ctx().config, AUTH_REQUIRE_VERIFIED_EMAIL: true };
-    const remove = (db: ReturnType<typeof ctx>["db"]) => removeExpiredRows({ ...ctx(), config, db });
+    const remove = async (db: ReturnType<typeof ctx>["db"]) => {
+      await removeExpiredRows({ ...ctx(), config, db });
+      await removeOldAuditEvents({ ...ctx(), db });
+    };
     expect(await statementsWithoutIndex(url, remove, { inOrder: true })).toEqual([]);
   });
 

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { deleteAccount as deleteAsOperator } from "@/lib/admin/accounts/delete-account";
 import { unlinkProvider } from "@/lib/admin/accounts/unlink-provider";
 import { createAppleRevocations } from "@/lib/auth/apple/revocations";
-import { removeExpiredRows } from "@/lib/auth/retention";
+import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { call, get } from "@/tests/support/api";
 import { OPERATOR } from "@/tests/support/auth/api-keys";
 import { Jar, session, signInWith } from "@/tests/support/auth/browser";

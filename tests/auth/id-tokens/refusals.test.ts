@@ -1,6 +1,6 @@
 import { createHmac, generateKeyPairSync, randomUUID, sign } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { removeExpiredRows } from "@/lib/auth/retention";
+import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { exchange, newNonce, setUpIssuers } from "@/tests/support/auth/native-app";
 import { clock, ctx } from "@/tests/support/context";
 

@@ -1,6 +1,6 @@
 import * as client from "openid-client";
 import { beforeAll, describe, expect, test } from "vitest";
-import { removeExpiredRows } from "@/lib/auth/retention";
+import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
 import { errorOf, openApp, postOAuth, signInToBrowser } from "@/tests/support/auth/oauth-client";

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { PasskeyAssertion, PasskeyRegistration } from "@/lib/auth/passkeys/schema";
-import { removeExpiredRows } from "@/lib/auth/retention";
+import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { eventsOf, newAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { type Forgery, PasskeyAuthenticator } from "@/tests/support/auth/passkey-authenticator";

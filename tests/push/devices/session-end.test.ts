@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { removeExpiredRows } from "@/lib/auth/retention";
+import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { revokeSession } from "@/lib/auth/sessions/sessions";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";

@@ -1,8 +1,7 @@
 import { pseudonymizeEvents } from "../audit/audit-pseudonym";
 import type { Context } from "../context";
-import type { Prisma } from "../db/generated/client";
-import { REMOVAL_BATCH_SIZE, removeInBatches } from "../db/remove-in-batches";
-import { identifier, sql } from "../db/sql";
+import { deleteBatch, removeInBatches, selectBatch } from "../db/remove-in-batches";
+import { sql } from "../db/sql";
 import { accountDeleted } from "../webhooks/events";
 import { queueRevocations } from "./apple/refresh-token";
 import { unverifiedExpiresAt } from "./verification/email-verification";
@@ -10,20 +9,17 @@ import { unverifiedExpiresAt } from "./verification/email-verification";
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "now" | "webhooks">;
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-const AUDIT_EVENT_TTL_MS = 365 * DAY_MS;
 
 /**
- * Removes expired rows: events of the audit trail after a year, sessions with the devices that they registered, tokens,
- * used ID tokens, responses to repeatable requests, OAuth codes a day after they expired, sign-ins and enrollments that were not completed, sign-in
- * failures, recognized clients, rate limits, and accounts whose email had to be verified and was not. Returns how many.
+ * Removes expired rows: sessions with the devices that they registered, tokens, used ID tokens, responses to repeatable
+ * requests, OAuth codes a day after they expired, sign-ins and enrollments that were not completed, sign-in failures,
+ * recognized clients, rate limits, and accounts whose email had to be verified and was not. Returns how many.
  */
 export async function removeExpiredRows({ config, db, dbNow, now, webhooks }: Deps): Promise<number> {
   const at = now();
   const expired = sql`"expiresAt" < ${at}::timestamptz`;
   const expiredForADay = sql`"expiresAt" < ${new Date(at.getTime() - DAY_MS)}::timestamptz`;
-  const oldEvents = sql`"at" < ${new Date(at.getTime() - AUDIT_EVENT_TTL_MS)}::timestamptz`;
   const statements = [
-    deleteBatch("AuditEvent", "id", oldEvents, "at"),
     sql`
       WITH expired AS MATERIALIZED (${selectBatch("Session", "id", expired, "expiresAt")}), devices AS (
         DELETE FROM "PushDevice" WHERE "sessionId" IN (SELECT "id" FROM expired)
@@ -87,16 +83,4 @@ function removeUnverifiedAccounts(
     await webhooks.record(tx, ids.map(accountDeleted));
     return accounts.length;
   });
-}
-
-/** Deletes the oldest rows that match a condition, up to a batch. Rows that are locked are left to the next run. */
-function deleteBatch(table: string, key: string, condition: Prisma.Sql, orderBy: string): Prisma.Sql {
-  const [from, column] = [identifier(table), identifier(key)];
-  return sql`DELETE FROM ${from} WHERE ${column} IN (${selectBatch(table, key, condition, orderBy)})`;
-}
-
-function selectBatch(table: string, key: string, condition: Prisma.Sql, orderBy: string): Prisma.Sql {
-  return sql`
-    SELECT ${identifier(key)} FROM ${identifier(table)} WHERE ${condition}
-    ORDER BY ${identifier(orderBy)} LIMIT ${REMOVAL_BATCH_SIZE}::integer FOR UPDATE SKIP LOCKED`;
 }

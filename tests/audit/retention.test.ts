@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { removeOldAuditEvents } from "@/lib/audit/retention";
+import { newAccount } from "@/tests/support/accounts";
+import { post } from "@/tests/support/api";
+import { clock, ctx } from "@/tests/support/context";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+// ASVS 14.2.7
+test("events of the audit trail are removed after a year, in any number, and no sooner", async () => {
+  const { id, email, password } = await newAccount();
+  const at = ctx().now();
+  await ctx().db.auditEvent.createMany({
+    data: Array.from({ length: 2_500 }, () => ({ accountId: id, type: "sign_in_failed", at })),
+  });
+  const count = () => ctx().db.auditEvent.count({ where: { accountId: id } });
+  clock.advance(365 * DAY_MS - 60_000);
+  await post("/api/auth/login", { email, password });
+  await removeOldAuditEvents(ctx());
+  expect(await count()).toBe(2_502);
+  clock.advance(2 * 60_000);
+  await removeOldAuditEvents(ctx());
+  expect(await count()).toBe(1);
+});
