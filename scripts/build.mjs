@@ -11,7 +11,7 @@ const BUNDLES = ".next/bin";
  */
 const ENTRY_POINTS = [
   ...["server.ts", "worker.ts", "lib/cluster/supervisor.ts", "lib/db/embedded/pglite-code.ts"],
-  "scripts/admin/db-migrate.ts",
+  "scripts/db-migrate.ts",
   "scripts/homeport/homeport.ts",
   "scripts/build/database-template.ts",
 ];

@@ -1,7 +1,7 @@
-import { type Config, loadConfig } from "../../lib/config";
-import { openDatabase } from "../../lib/db/open";
-import { migrateServer } from "../../lib/db/server/migrate";
-import { refuseArguments, runCommandLine } from "../command-line";
+import { type Config, loadConfig } from "../lib/config";
+import { openDatabase } from "../lib/db/open";
+import { migrateServer } from "../lib/db/server/migrate";
+import { refuseArguments, runCommandLine } from "./command-line";
 
 const HELP = `Usage: npm run db:migrate
 
