@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { findEmbeddedFault } from "@/lib/db/readiness";
 import { call, get } from "@/tests/support/api";
@@ -120,6 +121,15 @@ describe("the database check", () => {
       expect(asked).toBe(1);
       release();
     });
+  });
+
+  test("does not fail if the process was busy for longer than the time-out while the response arrived", async () => {
+    const respond = async () => {
+      const response = readFile("package.json");
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_100); // as a page that is rendered
+      await response;
+    };
+    await withDatabase(respond, async () => expect((await health()).http).toBe(200));
   });
 });
 
