@@ -23,11 +23,11 @@ ${WORKLOAD_NAMES.join(", ")}.
   --write  writes the figures to bench/published.json, docs/performance.md and README.md
   --max-rows ROWS
            the largest table of growth; 10,000,000 by default, which takes 15 minutes and 25 GB of disk
-  --smoke  runs each workload for a moment without Parse Server and next start, six at a time, and compares the
+  --smoke  runs each workload for a moment without Parse Server and next start, four at a time, and compares the
            targets with those in docs/performance.md. The figures mean nothing`;
 
 /** How many workloads of a smoke run take place at a time. */
-const SMOKE_CONCURRENCY = 6;
+const SMOKE_CONCURRENCY = 4;
 
 /** The sections by workload. A workload that failed has a message instead. */
 type Outcome = { sections: Record<string, Section>; failures: string[] };
