@@ -1,6 +1,6 @@
 import type { Context, Tx } from "../context";
 import type { Prisma } from "../db/generated/client";
-import { REMOVAL_BATCH_SIZE, removeInBatches } from "../db/remove-in-batches";
+import { deleteBatch, removeInBatches } from "../db/remove-in-batches";
 import { sql, uuidArray } from "../db/sql";
 import { auditPseudonym, pseudonymizeEvents } from "./audit-pseudonym";
 
@@ -39,9 +39,7 @@ function migrateWhere(ctx: Deps, condition: Prisma.Sql): Promise<number> {
 /** Locks the accounts until their events are moved: a deletion waits, and then finds them in the audit trail. */
 async function migrateBatch({ config }: Pick<Deps, "config">, tx: Tx, condition: Prisma.Sql): Promise<number> {
   const rows = await tx.$queryRaw<Row[]>`
-    DELETE FROM "SecurityEvent" WHERE "id" IN (
-      SELECT "id" FROM "SecurityEvent" WHERE ${condition}
-      ORDER BY "at" LIMIT ${REMOVAL_BATCH_SIZE}::integer FOR UPDATE SKIP LOCKED)
+    ${deleteBatch("SecurityEvent", "id", condition, "at")}
     RETURNING "id"::text, "accountId"::text, "type"::text, "at", "network", "userAgent"`;
   const accountIds = [...new Set(rows.map(({ accountId }) => accountId))];
   const accounts = await tx.$queryRaw<{ id: string }[]>`

@@ -1,6 +1,7 @@
 import type { Context, Tx } from "../context";
 import { isUuid } from "../db/ids";
-import { REMOVAL_BATCH_SIZE, removeInBatches } from "../db/remove-in-batches";
+import { deleteBatch, removeInBatches } from "../db/remove-in-batches";
+import { sql } from "../db/sql";
 import { AppError } from "../errors";
 import { findChallengeFailures } from "./challenges";
 import type { Owner } from "./owner";
@@ -45,17 +46,13 @@ export async function removeDevices(tx: Tx, of: { accountId: string } | { sessio
  * Returns the number of rows. Locked rows are left to the next call.
  */
 export async function removeUnverifiedDevices({ db, dbNow }: Pick<Context, "db" | "dbNow">): Promise<number> {
+  const before = sql`${dbNow()} - interval '1 hour' * ${UNVERIFIED_HOURS}::int`;
+  const isPending = sql`"status" = 'pending' AND "registeredAt" < ${before}`;
   const statements = [
-    () => db.$executeRaw`
-      DELETE FROM "PushChallenge" WHERE "id" IN (SELECT "id" FROM "PushChallenge"
-        WHERE "expiresAt" < ${dbNow()} - interval '1 hour' * ${UNVERIFIED_HOURS}::int
-        ORDER BY "expiresAt" LIMIT ${REMOVAL_BATCH_SIZE}::integer FOR UPDATE SKIP LOCKED)`,
-    () => db.$executeRaw`
-      DELETE FROM "PushDevice" WHERE "id" IN (SELECT "id" FROM "PushDevice"
-        WHERE "status" = 'pending' AND "registeredAt" < ${dbNow()} - interval '1 hour' * ${UNVERIFIED_HOURS}::int
-        ORDER BY "registeredAt" LIMIT ${REMOVAL_BATCH_SIZE}::integer FOR UPDATE SKIP LOCKED)`,
+    deleteBatch("PushChallenge", "id", sql`"expiresAt" < ${before}`, "expiresAt"),
+    deleteBatch("PushDevice", "id", isPending, "registeredAt"),
   ];
   let removed = 0;
-  for (const remove of statements) removed += await removeInBatches(remove);
+  for (const statement of statements) removed += await removeInBatches(() => db.$executeRaw(statement));
   return removed;
 }

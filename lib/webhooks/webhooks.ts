@@ -2,7 +2,8 @@ import pLimit from "p-limit";
 import type { Logger } from "pino";
 import type { PrismaClient } from "../db/generated/client";
 import { createConsumer } from "../db/queue/consumer";
-import { REMOVAL_BATCH_SIZE, removeInBatches } from "../db/remove-in-batches";
+import { deleteBatch, removeInBatches } from "../db/remove-in-batches";
+import { sql } from "../db/sql";
 import type { Tx } from "../db/transaction";
 import { AppError } from "../errors";
 import { findUrlFault } from "../outbound/addresses";
@@ -80,13 +81,10 @@ export function createWebhooks(deps: DeliverDeps & { db: PrismaClient; log: Pick
     wake: () => {
       if (subscribed === null || subscribed.size > 0) consumer.wake();
     },
-    removeOldEvents: () =>
-      removeInBatches(
-        () => db.$executeRaw`
-          DELETE FROM "WebhookEvent" WHERE "id" IN (
-            SELECT "id" FROM "WebhookEvent" WHERE "occurredAt" < ${dbNow()} - interval '1 day' * ${RETENTION_DAYS}::int
-            ORDER BY "occurredAt" LIMIT ${REMOVAL_BATCH_SIZE}::integer FOR UPDATE SKIP LOCKED)`,
-      ),
+    removeOldEvents: () => {
+      const isOld = sql`"occurredAt" < ${dbNow()} - interval '1 day' * ${RETENTION_DAYS}::int`;
+      return removeInBatches(() => db.$executeRaw(deleteBatch("WebhookEvent", "id", isOld, "occurredAt")));
+    },
     close: consumer.close,
   };
 }
