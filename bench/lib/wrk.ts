@@ -27,8 +27,8 @@ export function hasWrk(): boolean {
 }
 
 /**
- * Sends GET requests in a closed loop with one thread, by default to one URL, for whole seconds, or
- * for as many requests as the scale allows.
+ * Sends GET requests in a closed loop with one thread, by default to one URL, for whole seconds or until the scale's
+ * `maxResponses`.
  * @throws Error if any request fails
  */
 export async function wrk(url: string, seconds: number, options: Options = {}): Promise<LoadResult> {
