@@ -23,7 +23,7 @@ export function firstIdAt(at: Date): string {
 
 const Id = z.uuid();
 
-/** Before and after every id: bounds of a list's first page, which an index then serves like the others. */
+/** Before and after every id: bounds of the first page or batch, which an index then serves like the others. */
 export const MIN_ID = "00000000-0000-0000-0000-000000000000";
 export const MAX_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 

@@ -1,5 +1,6 @@
 import type { Context } from "../../context";
 import type { Prisma } from "../../db/generated/client";
+import { MIN_ID } from "../../db/ids";
 import { sql } from "../../db/sql";
 import { AppError } from "../../errors";
 import { BATCH_SIZE, readCandidates, selectAudience, type Target } from "../../push/audience/recipients";
@@ -37,7 +38,6 @@ function selectDevices(bundleId: string | undefined): Prisma.Sql {
   return sql`SELECT 1 FROM "PushDevice" WHERE "status" = 'active' AND ${ofApp}`;
 }
 
-const NIL_ID = "00000000-0000-0000-0000-000000000000";
 const MAX_BATCHES = 20;
 
 type AudienceDeps = Deps & Pick<Context, "entitledAccounts">;
@@ -58,7 +58,7 @@ export async function estimateRecipients(
   target: Target,
 ): Promise<Pick<Estimate, "devices" | "isExact">> {
   const all = await estimateAnnouncement(deps, { bundleId: target.audience?.bundleId });
-  let [devices, seen, after] = [0, 0, NIL_ID];
+  let [devices, seen, after] = [0, 0, MIN_ID];
   for (let i = 0; i < MAX_BATCHES; i++) {
     const batch = await readCandidates(deps.db, target, { status: "active", after });
     devices += (await selectAudience(deps, deps.db, batch, target.audience)).length;

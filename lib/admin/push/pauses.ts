@@ -1,5 +1,6 @@
 import { type Operator, recordOperatorEvent } from "../../audit/operator-events";
 import type { Context } from "../../context";
+import { MIN_ID } from "../../db/ids";
 import { sql } from "../../db/sql";
 import { AppError } from "../../errors";
 import { countRows } from "../../lists/counts";
@@ -11,7 +12,6 @@ type Environment = PauseParams["environment"];
 
 /** Bounds how long a statement locks its rows. */
 const MAX_ROWS_PER_STATEMENT = 10_000;
-const NIL_ID = "00000000-0000-0000-0000-000000000000";
 
 /** Returns the pauses of APNs environments. */
 export async function listPauses({ db, dbNow }: Deps): Promise<{ pauses: PushPause[] }> {
@@ -62,7 +62,7 @@ export async function endPause(
 export async function endPauses({ db, dbNow }: Deps, environment?: Environment): Promise<number> {
   await db.pushPause.deleteMany({ where: environment ? { environment } : {} });
   let resumed = 0;
-  let after: { deviceId: string; messageId: string } | null = { deviceId: NIL_ID, messageId: NIL_ID };
+  let after: { deviceId: string; messageId: string } | null = { deviceId: MIN_ID, messageId: MIN_ID };
   while (after !== null) {
     const rows: { deviceId: string; messageId: string }[] = await db.$queryRaw`
       WITH waiting AS MATERIALIZED (

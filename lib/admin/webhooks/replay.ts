@@ -1,5 +1,6 @@
 import { type Operator, recordOperatorEvent } from "../../audit/operator-events";
 import type { Context } from "../../context";
+import { MIN_ID } from "../../db/ids";
 import { sql } from "../../db/sql";
 import { AppError } from "../../errors";
 import { TEST_EVENT_TYPE } from "../../webhooks/events";
@@ -44,7 +45,7 @@ export async function replayDeliveries(
   const { db, now } = deps;
   const { eventTypes } = await requireEnabled(db, endpointId);
   let queued = 0;
-  for (let after: Position = { at: since, id: NIL_ID }; ; ) {
+  for (let after: Position = { at: since, id: MIN_ID }; ; ) {
     const batch = await queueBatch(deps, endpointId, { eventTypes, all, after });
     queued += batch.reduce((sum, { isQueued }) => sum + Number(isQueued), 0);
     const last = batch.at(-1);
@@ -73,7 +74,6 @@ export async function sendTestEvent(deps: Deps, operator: Operator, endpointId: 
   return { eventId };
 }
 
-const NIL_ID = "00000000-0000-0000-0000-000000000000";
 type Position = { at: Date; id: string };
 type Batch = { eventTypes: readonly string[]; all: boolean; after: Position };
 

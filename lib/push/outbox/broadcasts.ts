@@ -1,5 +1,5 @@
 import type { Context, Tx } from "../../context";
-import { newId } from "../../db/ids";
+import { MIN_ID, newId } from "../../db/ids";
 import { seconds, sql, uuidArray } from "../../db/sql";
 import { BATCH_SIZE, type Candidate, readCandidates, selectAudience, type Target } from "../audience/recipients";
 import { CANCELED } from "../cancellation-reason";
@@ -18,7 +18,6 @@ type Deps = Pick<Context, "db" | "dbNow" | "entitledAccounts">;
  * soon if it is canceled.
  */
 const QUEUED_AHEAD_SECONDS = 60;
-const NIL_ID = "00000000-0000-0000-0000-000000000000";
 
 export type NewBroadcast = Partial<Target> & {
   /** Identifies the event. Each device is notified of it once. */
@@ -54,7 +53,7 @@ export async function startBroadcast(tx: Tx, now: Now, broadcast: NewBroadcast):
       INSERT INTO "PushBroadcast" AS known ("messageId", "bundleId", "audience", "ttlSeconds", "perSecond",
         "estimatedDevices", "createdAt", "afterDeviceId", "startsAt", "nextDueAt")
       SELECT "id", ${bundleId}, ${audience && JSON.stringify(audience)}::jsonb, ${ttlSeconds}::int, ${perSecond}::int,
-        ${estimatedDevices}::int, ${now}::timestamptz, ${NIL_ID}::uuid, ${from}, ${from}
+        ${estimatedDevices}::int, ${now}::timestamptz, ${MIN_ID}::uuid, ${from}, ${from}
       FROM message
       ON CONFLICT ("messageId") DO UPDATE SET "bundleId" = EXCLUDED."bundleId", "audience" = EXCLUDED."audience",
         "ttlSeconds" = EXCLUDED."ttlSeconds", "perSecond" = EXCLUDED."perSecond",
