@@ -1,7 +1,11 @@
-import { expect, test } from "vitest";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
 import { embeddedAdapter, NO_HOOKS } from "@/lib/db/embedded/adapter";
+import { clientOf } from "@/lib/db/embedded/client";
 import { ctx } from "@/tests/support/context";
-import { openPGlite } from "@/tests/support/database";
+import { openMigratedEmbedded, openPGlite } from "@/tests/support/database";
 
 test("a commit is visible to others only once it is on disk, also after an error or a rollback", async () => {
   const pglite = await openPGlite();
@@ -46,4 +50,42 @@ test("a parameter of each type is read back as it was given, from either databas
       ${given.bytes}::bytea AS bytes, ${JSON.stringify(given.json)}::jsonb AS json, ${given.nothing}::uuid AS nothing,
       ${given.texts}::text[] AS texts, ${given.integers}::integer[] AS integers, ${given.none}::uuid[] AS none`;
   expect(rows).toEqual([given]);
+});
+
+describe("prepared statements", () => {
+  const countPrepared = "SELECT count(*)::int AS count FROM pg_prepared_statements";
+
+  test("the session keeps the 200 that were used last, and runs every other as well", async () => {
+    const pglite = await openPGlite();
+    const client = clientOf(pglite);
+    const run = async (index: number) => (await client.query(`SELECT $1::int + ${index} AS sum`, [1])).rows;
+    for (const index of [...Array(250).keys(), 0]) expect(await run(index)).toEqual([{ sum: index + 1 }]);
+    expect((await client.query(countPrepared)).rows).toEqual([{ count: 200 }]);
+    await pglite.close();
+  });
+
+  test("one that failed before its table was created, or whose table a migration changes, runs afterwards", async () => {
+    const pglite = await openPGlite();
+    const client = clientOf(pglite);
+    const select = () => client.query("SELECT * FROM kept WHERE id = $1", [1]);
+    await expect(select()).rejects.toMatchObject({ code: "42P01" });
+    await client.exec("CREATE TABLE kept (id int PRIMARY KEY); INSERT INTO kept VALUES (1)");
+    expect((await select()).rows).toEqual([{ id: 1 }]);
+    await pglite.exec("ALTER TABLE kept ADD COLUMN name text");
+    client.forgetStatements();
+    expect((await select()).rows).toEqual([{ id: 1, name: null }]);
+    expect((await client.query(countPrepared)).rows).toEqual([{ count: 1 }]);
+    await pglite.close();
+  });
+
+  test("each execution is planned for its parameters, as tables grow without statistics", async () => {
+    const { adapter, close } = await openMigratedEmbedded(await mkdtemp(path.join(tmpdir(), "homeport-plans-")));
+    const session = await adapter.connect();
+    const query = (sql: string, args: string[]) =>
+      session.queryRaw({ sql, args, argTypes: args.map(() => ({ scalarType: "string", arity: "scalar" })) });
+    for (let run = 0; run < 10; run += 1) await query(`SELECT "id" FROM "Account" WHERE "email" = $1`, [`${run}`]);
+    const plans = await query("SELECT custom_plans::int, generic_plans::int FROM pg_prepared_statements", []);
+    expect(plans.rows).toEqual([[10, 0]]);
+    await close();
+  });
 });

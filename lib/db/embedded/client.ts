@@ -13,22 +13,36 @@ const { serialize } = protocol;
 /** The part of PGlite that its adapter for Prisma uses. */
 export type Client = Pick<PGlite, "query" | "exec" | "transaction">;
 
+export type PreparingClient = Client & {
+  /** Has every statement prepared anew. A prepared one fails once a migration has changed the type of its result. */
+  forgetStatements: () => void;
+};
+
+/** How many statements stay prepared, of which each takes about 27 kB. A busy service repeats fewer. */
+const MAX_PREPARED = 200;
+
 /**
  * Returns PGlite with another `query`. PGlite's own sends six messages one by one, the first two only to learn the types of
  * the parameters, and takes twice the time. This one sends them together, and writes parameters as node-postgres does:
- * PostgreSQL converts each to the type that the statement needs.
+ * PostgreSQL converts each to the type that the statement needs. It parses a statement once, and plans it for each
+ * execution's parameters: the session has `plan_cache_mode = force_custom_plan`.
  */
-export function clientOf(pglite: PGlite): Client {
+export function clientOf(pglite: PGlite): PreparingClient {
+  const statements = new PreparedStatements();
   const send = <T>(sql: string, values: unknown[] = [], options: QueryOptions = {}): Promise<Results<T>> =>
     pglite.runExclusive(async () => {
-      const messages = [
-        serialize.parse({ text: sql }),
-        serialize.bind({ values: values.map(toParameter) }),
+      // PostgreSQL keeps the plan of a prepared statement without parameters, however much its tables grow.
+      const { name, messages } = values.length > 0 ? statements.prepare(sql) : unnamed(sql);
+      messages.push(
+        serialize.bind({ statement: name, values: values.map(toParameter) }),
         serialize.describe({ type: "P" }),
         serialize.execute(),
         serialize.sync(),
-      ];
-      const replies = await pglite.execProtocolStream(Buffer.concat(messages), { syncToFs: false });
+      );
+      const replies = await pglite.execProtocolStream(Buffer.concat(messages), { syncToFs: false }).catch((error) => {
+        statements.failed(sql);
+        throw error;
+      });
       const [result] = parse.parseResults(replies, parsersOf(options), { rowMode: options.rowMode });
       return result as Results<T>;
     });
@@ -52,7 +66,50 @@ export function clientOf(pglite: PGlite): Client {
     query,
     exec: (script, options) => pglite.exec(script, options),
     transaction: (run) => pglite.transaction((tx) => run(within(tx))),
+    forgetStatements: () => statements.forgetAll(),
   };
+}
+
+/** A statement's name, and the messages that come before its Bind. */
+type Preparation = { name: string; messages: Uint8Array[] };
+
+const unnamed = (sql: string): Preparation => ({ name: "", messages: [serialize.parse({ text: sql })] });
+
+/** The session's prepared statements: the `MAX_PREPARED` most recently used. */
+class PreparedStatements {
+  /** Names by text, the least recently used first. */
+  readonly #names = new Map<string, string>();
+  readonly #free = Array.from({ length: MAX_PREPARED }, (_, index) => `s${index}`);
+
+  /** Returns the statement's name, and what prepares it, unless it is prepared. */
+  prepare(sql: string): Preparation {
+    const known = this.#names.get(sql);
+    this.#names.delete(sql);
+    const name = known ?? this.#free.pop() ?? this.#takeOldest();
+    this.#names.set(sql, name);
+    // Close of a name that is not in use does nothing.
+    return {
+      name,
+      messages: known ? [] : [serialize.close({ type: "S", name }), serialize.parse({ name, text: sql })],
+    };
+  }
+
+  /** After an error it is not known whether the statement was prepared. */
+  failed(sql: string): void {
+    const name = this.#names.get(sql);
+    if (name && this.#names.delete(sql)) this.#free.push(name);
+  }
+
+  /** Has every statement prepared anew. */
+  forgetAll(): void {
+    for (const sql of [...this.#names.keys()]) this.failed(sql);
+  }
+
+  #takeOldest(): string {
+    const [sql = "", name = ""] = this.#names.entries().next().value ?? [];
+    this.#names.delete(sql);
+    return name;
+  }
 }
 
 /** A value as PostgreSQL reads it for any type: bytes in binary, the others as text. */

@@ -17,8 +17,11 @@ import { WalFlush } from "./wal-flush";
 import { watchFreeSpace } from "./watch-free-space";
 import { createWriteGate } from "./write-gate";
 
-/** PostgreSQL's default of 128 MB would be most of the process's memory, and is no faster here. */
-const SETTINGS = ["-c", "shared_buffers=16MB"];
+/**
+ * PostgreSQL's default of 128 MB for shared_buffers would be most of the process's memory, and is no faster here. A generic
+ * plan would be kept while its tables grow: PGlite has no autovacuum, which would have it made anew.
+ */
+const SETTINGS = ["-c", "shared_buffers=16MB", "-c", "plan_cache_mode=force_custom_plan"];
 /** PGlite's default parameters contain -F, which turns fsync off. `EmbeddedFS` implements no other sync method. */
 const SYNCED = PGlite.defaultStartParams.filter((param) => param !== "-F").concat("-c", "wal_sync_method=fsync");
 /** PGlite has no checkpointer: without checkpoints the log would grow, and the next start would replay all of it. */
@@ -154,6 +157,12 @@ async function open(
     isFromPause: (error) => !gate.isClosed() && isReadOnlyError(error),
   };
   const copySession = embeddedCopySession(pglite, (send) => runWithHooks(statementHooks, send));
+  const client = clientOf(pglite);
+  const migrate = async (names?: readonly string[]) => {
+    const applied = await migrateEmbedded(pglite, names);
+    client.forgetStatements();
+    return applied;
+  };
   const close = async () => {
     isClosing = true;
     await pglite.close();
@@ -161,10 +170,10 @@ async function open(
     await unlock();
   };
   return {
-    adapter: await embeddedAdapter(clientOf(pglite), statementHooks),
+    adapter: await embeddedAdapter(client, statementHooks),
     isStorageFull,
     isPaused: () => gate.current() !== null,
-    migrate: (names) => migrateEmbedded(pglite, names),
+    migrate,
     copySession,
     openSnapshot: () => snapshotOf(copySession, gate),
     retire: async (to) => {
