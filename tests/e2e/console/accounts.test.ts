@@ -4,7 +4,7 @@ import { billingEvent, deliverTo } from "@/tests/support/billing/billing";
 import { operatorKeyOf, type Service, startService } from "@/tests/support/process/service";
 import { newToken } from "@/tests/support/push/push";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
-import { accessibilityFaults, COLOR_RULES, type Person, signInOn, visit } from "@/tests/support/web/pages";
+import { accessibilityFaults, COLOR_RULES, type Person, signIn, visit } from "@/tests/support/web/pages";
 
 /** Starting the service and the browser takes long on a busy machine. */
 const STARTS_MS = 180_000;
@@ -47,8 +47,7 @@ describe.runIf(hasChromium)("an admin in Chromium", () => {
   /** A browser in which somebody has signed in: `page` until the end of the test. */
   async function openAs(person: Person): Promise<void> {
     ({ page, faults } = await visit(browser, service));
-    await signInOn(page, person);
-    await page.waitForURL("/account");
+    await signIn(page, person);
   }
 
   const openAccount = () => page.goto(`/console/accounts/${customer.id}`);

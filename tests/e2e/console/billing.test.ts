@@ -6,7 +6,7 @@ import { anonymous, billingEvent, deliverTo } from "@/tests/support/billing/bill
 import { startRevenueCat } from "@/tests/support/billing/revenuecat";
 import { operatorKeyOf, preparedDataDir, type Service, startService } from "@/tests/support/process/service";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
-import { accessibilityFaults, COLOR_RULES, type Person, signInOn, visit } from "@/tests/support/web/pages";
+import { accessibilityFaults, COLOR_RULES, type Person, signIn, visit } from "@/tests/support/web/pages";
 
 /** Starting the service and the browser takes long on a busy machine. */
 const STARTS_MS = 180_000;
@@ -85,8 +85,7 @@ describe.runIf(hasChromium)("the billing pages of the console", () => {
     const { user } = (await (await send("/api/auth/register", person)).json()) as { user: { id: string } };
     const authorization = `Bearer ${await operatorKeyOf(service)}`;
     if (role !== "user") await send(`/api/admin/accounts/${user.id}/grant`, { role }, { authorization });
-    await signInOn(page, person);
-    await page.waitForURL("/account");
+    await signIn(page, person);
     return { ...person, id: user.id };
   }
 

@@ -4,7 +4,7 @@ import { operatorKeyOf, type Service, startService } from "@/tests/support/proce
 import { type Apns, startApns } from "@/tests/support/push/apns";
 import { newPhone, signedByDeviceKey } from "@/tests/support/push/phone";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
-import { accessibilityFaults, COLOR_RULES, signInOn, visit } from "@/tests/support/web/pages";
+import { accessibilityFaults, COLOR_RULES, signIn, visit } from "@/tests/support/web/pages";
 
 /** Starting the service and the browser takes long on a busy machine. */
 const STARTS_MS = 240_000;
@@ -93,8 +93,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
       const { page, faults } = await visit(browser, service);
       const { person, phone } = await adminWithDevice();
       const wrong: string[] = [];
-      await signInOn(page, person);
-      await page.waitForURL("/account");
+      await signIn(page, person);
 
       await page.goto("/console/push/deliveries?account=nobody@example.com");
       await page.getByText("No account has this email or ID.").waitFor();
@@ -189,8 +188,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
       const { page } = await visit(browser, service);
       const { person, phone } = await adminWithDevice();
       await adminWithDevice();
-      await signInOn(page, person);
-      await page.waitForURL("/account");
+      await signIn(page, person);
       await expect.poll(() => titlesOf(phone.token), POLL).toEqual([SIGN_IN]);
       await page.goto("/console/push/announce?version=9.2.0&perSecond=1");
       let reply = (_status: { status: number }) => {};
@@ -217,8 +215,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
       const { page } = await visit(browser, service);
       const { person, phone } = await adminWithDevice();
       apns.replyWith(phone.token, { status: 403, reason: "InvalidProviderToken" });
-      await signInOn(page, person);
-      await page.waitForURL("/account");
+      await signIn(page, person);
       const waiting = page.getByText("1 notification that waited is sent at once.");
       await expect
         .poll(async () => {

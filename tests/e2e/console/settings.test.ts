@@ -5,14 +5,7 @@ import { becomeAdminOn } from "@/tests/support/console/first-admin";
 import { startReceiver, verifyWebhook } from "@/tests/support/network/webhook-receiver";
 import { operatorKeyOf, type Service, startService } from "@/tests/support/process/service";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
-import {
-  accessibilityFaults,
-  COLOR_RULES,
-  newVisitorOn,
-  type Person,
-  signInOn,
-  visit,
-} from "@/tests/support/web/pages";
+import { accessibilityFaults, COLOR_RULES, newVisitorOn, type Person, signIn, visit } from "@/tests/support/web/pages";
 
 const LONG_MS = 180_000;
 const PAGES = [
@@ -46,8 +39,7 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
 
   async function openAsAdmin(options = {}) {
     const visited = await visit(browser, service, options);
-    await signInOn(visited.page, admin);
-    await visited.page.waitForURL("/account");
+    await signIn(visited.page, admin);
     return visited;
   }
 
@@ -248,8 +240,7 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
     const support = { email: `support-${crypto.randomUUID()}@example.com`, password: "a password for pages" };
     await register(support, "support");
     const { page, faults } = await visit(browser, service);
-    await signInOn(page, support);
-    await page.waitForURL("/account");
+    await signIn(page, support);
     for (const path of ["/console/settings/webhooks", ...paths]) {
       expect((await page.goto(path))?.status()).toBe(200);
       const buttons = await page.getByRole("main").getByRole("button").allInnerTexts();
