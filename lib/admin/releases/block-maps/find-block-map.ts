@@ -6,8 +6,8 @@ import type { FileKind } from "../publish/file-kind";
 import { BLOCK_MAP_EXTENSION, parseBlockMap, serializeBlockMap } from "./block-map";
 import { isBlockMapOf, makeBlockMap } from "./hash-blocks";
 
-/** A block map to store beside its file. */
-export type NewBlockMap = { bytes: Uint8Array; sizeBytes: number; sha256: string };
+/** A block map to store beside its file. `file` is where it was read from; null if it was made. */
+export type NewBlockMap = { file: string | null; bytes: Uint8Array; sizeBytes: number; sha256: string };
 
 /** A file to publish. `blockMapFile` is its block map if that is not beside it. */
 type BuildFile = {
@@ -41,7 +41,7 @@ export async function findBlockMap(build: BuildFile, onProgress?: OnProgress): P
     ? await readBlockMap(from, build, onBytes)
     : await serializeBlockMap(await makeBlockMap(file, onBytes));
   const sha256 = createHash("sha256").update(bytes).digest("hex");
-  return { bytes, sizeBytes: bytes.byteLength, sha256 };
+  return { file: from ?? null, bytes, sizeBytes: bytes.byteLength, sha256 };
 }
 
 async function readBlockMap(from: string, { file, sizeBytes }: BuildFile, onBytes: (doneBytes: number) => void) {

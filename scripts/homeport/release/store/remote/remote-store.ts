@@ -1,4 +1,5 @@
-import { createHash } from "node:crypto";
+import { randomUUID } from "node:crypto";
+import { BLOCK_MAP_EXTENSION } from "../../../../../lib/admin/releases/block-maps/block-map";
 import { type ReleaseFilter, selectReleases } from "../../../../../lib/admin/releases/filter-releases";
 import type { ReleaseDocument } from "../../../../../lib/admin/releases/list";
 import { type HashedFile, hashDraft, type ReleaseDraft } from "../../../../../lib/admin/releases/publish/draft";
@@ -7,7 +8,7 @@ import { drawProgress } from "../../../output/progress";
 import type { HttpClient } from "../../../transport/http-client";
 import type { AddOutcome, ReleaseStore, UpdateOutcome } from "../release-store";
 import { verifyDownloads } from "./remote-verify";
-import { uploadFile } from "./upload";
+import { type UploadedFile, uploadFile } from "./upload";
 import type { UploadMemory } from "./upload-memory";
 
 const RELEASES = "/api/admin/releases";
@@ -25,7 +26,8 @@ export function remoteStore(client: HttpClient, memory: UploadMemory): ReleaseSt
     update: async (filter, change) => {
       const outcomes: UpdateOutcome[] = [];
       for (const id of await select(filter)) {
-        const request = { method: "PATCH", path: releasePath(id), headers: JSON_BODY, body: JSON.stringify(change) };
+        const headers = { ...JSON_BODY, ...newIdempotencyKey() };
+        const request = { method: "PATCH", path: releasePath(id), headers, body: JSON.stringify(change) };
         outcomes.push(await client.json<UpdateOutcome>(request));
       }
       const newerServed = new Set(outcomes.flatMap((outcome) => outcome.newerServed));
@@ -36,7 +38,8 @@ export function remoteStore(client: HttpClient, memory: UploadMemory): ReleaseSt
       const ids = await select(filter);
       const remove = (id: string, isDry: boolean) => {
         const query = new URLSearchParams({ force: String(isForced), dryRun: String(isDry) });
-        return client.json<RemoveResult>({ method: "DELETE", path: `${releasePath(id)}?${query}` });
+        const path = `${releasePath(id)}?${query}`;
+        return client.json<RemoveResult>({ method: "DELETE", path, headers: newIdempotencyKey() });
       };
       const planned = await inTurn(ids, (id) => remove(id, true)); // so that one refusal refuses all
       return joinRemoved(isDryRun ? planned : await inTurn(ids, (id) => remove(id, false)));
@@ -49,11 +52,11 @@ export function remoteStore(client: HttpClient, memory: UploadMemory): ReleaseSt
 
 const releasePath = (id: string) => `${RELEASES}/${encodeURIComponent(id)}`;
 
-/** Sent again with the same key, it gets the first response. */
+/** A repeated attempt gets the response of the first; a repeated command has another key. */
+const newIdempotencyKey = () => ({ "idempotency-key": randomUUID() });
+
 function postRequest(path: string, body: object) {
-  const text = JSON.stringify(body);
-  const key = createHash("sha256").update(text).digest("hex");
-  return { method: "POST", path, headers: { ...JSON_BODY, "idempotency-key": key }, body: text };
+  return { method: "POST", path, headers: { ...JSON_BODY, ...newIdempotencyKey() }, body: JSON.stringify(body) };
 }
 
 async function inTurn<T>(ids: readonly string[], run: (id: string) => Promise<T>): Promise<T[]> {
@@ -85,22 +88,33 @@ async function listAll(client: HttpClient, { ids: _, ...fields }: ReleaseFilter)
 
 async function add(client: HttpClient, memory: UploadMemory, drafts: readonly ReleaseDraft[]): Promise<AddOutcome> {
   const uploads = new Map<string, Awaited<ReturnType<typeof uploadFile>>>();
+  const upload = async (source: UploadedFile) => {
+    const uploaded = uploads.get(source.file) ?? (await uploadFile(client, memory, source));
+    uploads.set(source.file, uploaded);
+    return uploaded.uploadId;
+  };
   const releases = [];
   for (const draft of drafts) {
     const { release, files, publicKeys, confirmations } = await hashDraft(draft, drawProgress);
     const sent = [];
     for (const file of files) {
       const { fileName, sizeBytes, sha256 } = file.artifact;
-      const known = uploads.get(file.file);
-      const upload = known ?? (await uploadFile(client, memory, { file: file.file, fileName, sizeBytes, sha256 }));
-      uploads.set(file.file, upload);
-      sent.push(toRequestFile(file, upload.uploadId));
+      const uploadId = await upload({ file: file.file, fileName, sizeBytes, sha256 });
+      const map = blockMapOf(file);
+      sent.push({ ...toRequestFile(file, uploadId), blockMapUploadId: map && (await upload(map)) });
     }
     releases.push({ release, files: sent, publicKeys, confirmations });
   }
   const added = await client.json<AddOutcome>(postRequest(RELEASES, { releases }));
   for (const { forget } of uploads.values()) await forget();
   return added;
+}
+
+/** The block map that was found beside the file, or was named. The service makes the others itself. */
+function blockMapOf({ blockMap, artifact: { fileName } }: HashedFile): UploadedFile | undefined {
+  if (!blockMap?.file) return undefined;
+  const { file, sizeBytes, sha256 } = blockMap;
+  return { file, fileName: `${fileName}${BLOCK_MAP_EXTENSION}`, sizeBytes, sha256 };
 }
 
 function toRequestFile({ kinds, from, destination, artifact }: HashedFile, uploadId: string) {

@@ -1,0 +1,86 @@
+import { randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { serializeBlockMap } from "@/lib/admin/releases/block-maps/block-map";
+import { makeBlockMap } from "@/lib/admin/releases/block-maps/hash-blocks";
+import { remoteStore } from "@/scripts/homeport/release/store/remote/remote-store";
+import { clientOf, type HttpRequest } from "@/scripts/homeport/transport/http-client";
+import { uploadFile } from "@/tests/support/admin/uploads";
+import { call } from "@/tests/support/api";
+import { newKey } from "@/tests/support/auth/api-keys";
+import { isolateDataFolder } from "@/tests/support/releases/catalogs";
+import { build, draftOf, newFolder } from "@/tests/support/releases/publishing";
+
+type Key = Awaited<ReturnType<typeof newKey>>;
+
+const NO_MEMORY = { recall: async () => null, remember: async () => {}, forget: async () => {} };
+
+isolateDataFolder();
+
+async function publish({ key: token }: Key, version: string, { channel = "stable", rollout = 100 } = {}) {
+  const { id: uploadId } = await uploadFile({ key: token });
+  const release = { product: "core", platform: "windows", architecture: "x64", version, channel, rollout };
+  const json = { releases: [{ release, files: [{ uploadId, kinds: ["installer"] }] }] };
+  expect((await call("POST", "/api/admin/releases", { token, json })).status).toBe(201);
+}
+
+/** The releases as a command far from the service has them. The responses to requests that `isLost` names do not arrive. */
+function storeOf({ key: token }: Key, isLost: (request: HttpRequest) => boolean = () => false) {
+  const send = async (request: HttpRequest) => {
+    const { method, path, headers = {}, body } = request;
+    const response = await call(method, path, { token, headers, ...(body !== undefined && { body }) });
+    if (isLost(request)) throw new TypeError("fetch failed");
+    return response;
+  };
+  return remoteStore(clientOf("https://updates.example.com", send, 1), NO_MEMORY);
+}
+
+test("pruning again removes what is old by then", async () => {
+  const key = await newKey();
+  const store = storeOf(key);
+  for (const version of ["2.0.0", "2.1.0", "2.2.0"]) await publish(key, version);
+  const prune = () => store.prune({}, { keep: 2, isDryRun: false, publishedBefore: undefined });
+  expect((await prune()).releases).toEqual(["core-windows-x64-2.0.0"]);
+  await publish(key, "2.3.0");
+  expect((await prune()).releases).toEqual(["core-windows-x64-2.1.0"]);
+  expect((await store.list({})).map(({ version }) => version).sort()).toEqual(["2.2.0", "2.3.0"]);
+});
+
+test("a version that was promoted and removed can be promoted again", async () => {
+  const key = await newKey();
+  const store = storeOf(key);
+  await publish(key, "2.0.0", { channel: "beta" });
+  const promote = () => store.promote({ ids: ["2.0.0"], product: "core" }, { from: "beta", to: "stable" });
+  expect(await promote()).toMatchObject({ releases: [{ outcome: "added" }] });
+  await store.remove({ ids: ["core-windows-x64-2.0.0-stable"] }, { isForced: true, isDryRun: false });
+  expect(await promote()).toMatchObject({ releases: [{ outcome: "added" }] });
+  expect((await store.list({ channel: "stable" })).map(({ version }) => version)).toEqual(["2.0.0"]);
+});
+
+test("a change is made once, and reported, where the response to its first attempt is lost", async () => {
+  const key = await newKey();
+  await publish(key, "3.0.0", { rollout: 0 });
+  const lost = new Set<string>();
+  const store = storeOf(key, ({ method, path }) => {
+    const isFirst = ["DELETE", "PATCH"].includes(method) && !path.includes("dryRun=true") && !lost.has(method);
+    if (isFirst) lost.add(method);
+    return isFirst;
+  });
+  expect((await store.update({ ids: ["core-windows-x64-3.0.0"] }, { notes: "New" })).releases).toMatchObject([
+    { outcome: "changed" },
+  ]);
+  const removed = await store.remove({ ids: ["core-windows-x64-3.0.0"] }, { isForced: false, isDryRun: false });
+  expect(removed.releases).toEqual(["core-windows-x64-3.0.0"]);
+  expect([...lost]).toEqual(["PATCH", "DELETE"]);
+});
+
+test("a block map beside a file is published with it", async () => {
+  const key = await newKey();
+  const file = await build(await newFolder(), "setup.exe", randomBytes(600_000));
+  await writeFile(`${file}.blockmap`, await serializeBlockMap(await makeBlockMap(file, () => {})));
+  const destination = { kind: "url", url: "https://cdn.example.com/setup.exe" } as const;
+  const store = storeOf(key);
+  await store.add([draftOf(file, "4.0.0", { destination })]);
+  const [release] = await store.list({ version: "4.0.0" });
+  expect(release?.artifacts.installer?.blockMap).toMatchObject({ url: "https://cdn.example.com/setup.exe.blockmap" });
+});
