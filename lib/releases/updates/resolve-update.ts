@@ -28,7 +28,11 @@ export async function resolveUpdate(
   if (!snapshot) throw new AppError("catalog_unavailable");
   const { knownValues } = snapshot;
   if (!knownValues.product.has(product) || !knownValues.channel.has(channel)) throw new AppError("release_not_found");
-  const { file, arch = query.arch, installed = installedVersion(query) } = parseSquirrelBase(path);
+  const {
+    file,
+    arch = query.arch && normalizeArchitecture(query.arch),
+    installed = installedVersion(query),
+  } = parseSquirrelBase(path);
   const target = { deps: { adoption, catalog, config }, snapshot, product, channel };
   const document = findFeed(file, {
     ...target,
@@ -55,7 +59,7 @@ function parseSquirrelBase(path: string[]) {
   const [target = "", version = "", ...file] = path;
   const [, arch] = /^win32-(.+)$/.exec(target) ?? [];
   return arch !== undefined && version !== "msix" && file.length === 1
-    ? { file, arch: normalizeArchitecture(arch), installed: installedVersionOf(version) }
+    ? { file, arch: normalizeArchitecture(arch), installed: installedVersionOf(version).version }
     : { file: path };
 }
 

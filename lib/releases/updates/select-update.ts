@@ -1,5 +1,4 @@
-import { compareBuild, type SemVer } from "semver";
-import type { Snapshot } from "../catalog/snapshot";
+import { compareBuild } from "semver";
 import type { Release } from "../schema";
 import type { ReleaseSelector } from "../selection/release-selector";
 import { type ArtifactSelector, findVersion, selectRelease } from "../selection/select-release";
@@ -21,13 +20,15 @@ export type SelectedUpdate = {
    * it.
    */
   isHeld: boolean;
+  /** As `updateAvailable` of `/api/version`. True if the installed version is unknown. */
+  isUpdate: boolean;
   isClientSpecific: boolean;
   system: SystemFilter;
 };
 
 /** Selects the release that a client gets for one platform and architecture, as `/api/version` does. */
 export function selectUpdate(
-  { snapshot, product, channel, clientId, current, query: { systemVersion } }: UpdateRequest,
+  { snapshot, product, channel, clientId, current, numbers = null, query: { systemVersion } }: UpdateRequest,
   target: Pick<ReleaseSelector, "platform" | "architecture"> & { channel?: string },
   { selectArtifact, comparesSystemVersion }: UpdaterRules,
 ): SelectedUpdate {
@@ -38,12 +39,11 @@ export function selectUpdate(
     current,
     system,
   });
-  const isHeld = current !== undefined && release !== undefined && isKept(snapshot, selector, release, current);
-  return { release, isHeld, isClientSpecific, system };
-}
-
-function isKept(snapshot: Snapshot, selector: ReleaseSelector, release: Release, current: SemVer): boolean {
-  if (release.sample && !findVersion(snapshot, selector, current)) return true;
-  const { updateAvailable } = evaluateUpdate(release, current, supportPolicyOf(snapshot, selector, release));
-  return !updateAvailable && compareBuild(release.version, current) < 0;
+  const selected = { release, isClientSpecific, system };
+  if (current === undefined || release === undefined) return { ...selected, isHeld: false, isUpdate: true };
+  const policy = supportPolicyOf(snapshot, selector, release);
+  const { updateAvailable } = evaluateUpdate(release, current, policy, numbers);
+  const isForeignSample = release.sample && !findVersion(snapshot, selector, current);
+  const isHeld = isForeignSample || (!updateAvailable && compareBuild(release.version, current) < 0);
+  return { ...selected, isHeld, isUpdate: updateAvailable && !isHeld };
 }

@@ -7,7 +7,7 @@ import type { Adoption } from "../adoption/adoption";
 import type { Snapshot } from "../catalog/snapshot";
 import type { Catalog } from "../catalog/watch";
 import type { UpdateQuery } from "../http-schema";
-import { NOT_A_VERSION, parseInstalledVersion } from "../selection/installed-version";
+import { type InstalledVersion, NOT_A_VERSION, parseInstalledVersion } from "../selection/installed-version";
 
 /** What a client requests below `/api/updates/{product}/{channel}/`. */
 export type UpdateRequest = {
@@ -25,6 +25,8 @@ export type UpdateRequest = {
   clientId: string | undefined;
   /** The installed version. */
   current: SemVer | undefined;
+  /** Its four numbers, if it has them: see `InstalledVersion`. */
+  numbers?: string | null;
   query: UpdateQuery;
   userAgent: string | null;
   /** The client's network, which stands for its id if it sends none. */
@@ -50,9 +52,9 @@ export function noUpdate(contentType: string): DocumentContent {
 }
 
 /** Parses the installed version in a path. @throws AppError invalid_query */
-export function installedVersionOf(text: string): SemVer {
+export function installedVersionOf(text: string): InstalledVersion {
   const installed = parseInstalledVersion(text);
-  if (installed) return installed.version;
+  if (installed) return installed;
   throw new AppError("invalid_query", { detail: `The installed version in the path: ${NOT_A_VERSION}.` });
 }
 

@@ -41,6 +41,7 @@ test("a name that several releases use leads to a file only with the version and
     expect(await problemOf(await get(`${STABLE}/1.1.0/setup.exe`))).toMatchObject(NOT_FOUND);
     expect(await (await get(`${STABLE}/1.1.0/windows-arm64/setup.exe`)).text()).toBe("arm");
     expect(await (await get(`${STABLE}/1.1.0/win32-x64/setup.exe`)).text()).toBe("new");
+    expect(await (await get(`${STABLE}/1.1.0/setup.exe?arch=AArch64`)).text()).toBe("arm");
   }));
 
 test("a channel's own file comes before the stable one, which a channel also has but not for ever", () =>

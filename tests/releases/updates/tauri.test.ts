@@ -38,6 +38,9 @@ describe("Tauri's dynamic server", () => {
         const caching = response.headers.get("cache-control");
         expect([response.status, await response.text(), caching]).toEqual([204, "", "private, no-cache"]);
       }
+      await publish({ ...app, version: "1.1.0+8" });
+      for (const current of ["1.1.0+7", "1.1.0.7"]) expect((await check(`darwin/x86_64/${current}`)).status).toBe(200);
+      expect((await check("darwin/x86_64/1.1.0+8")).status).toBe(204);
       expect((await check("darwin/x86_64/1.1.0-beta.1")).status).toBe(200);
     }));
 

@@ -30,13 +30,13 @@ export const autoUpdaterFeed: UpdateFeed = {
   pattern: /^(?:darwin-(?<mac>[^/]+)|win32-(?<windows>[^/]+)\/msix)\/(?<version>[^/]+)$/,
   resolve: (request, { mac, windows = "", version = "" }) => {
     const { platform, requirements, ...rules } = mac === undefined ? MSIX : SQUIRREL_MAC;
-    const current = installedVersionOf(version);
+    const { version: current, numbers } = installedVersionOf(version);
     const target = { platform, architecture: normalizeArchitecture(mac ?? windows) };
-    const { release, isHeld, isClientSpecific } = selectUpdate({ ...request, current }, target, rules);
+    const { release, isUpdate, isClientSpecific } = selectUpdate({ ...request, current, numbers }, target, rules);
     const file = release && rules.selectArtifact(release);
     if (!file) throw missingRelease(requirements);
     recordCheck({ ...request, current }, target, release);
-    if (isHeld || release.version.compare(current) === 0) return noUpdate(contentType);
+    if (!isUpdate) return noUpdate(contentType);
     const url = storedFileUrls(request.deps.config.baseUrl)(release, file);
     const text = JSON.stringify({ url, ...releaseFields(release) });
     return toDocument({ text, contentType, isClientSpecific });

@@ -13,15 +13,15 @@ export const tauriDynamicFeed: UpdateFeed = {
   resolve: (request, { target = "", arch = "", version = "" }) => {
     const platform = parsePlatform(target);
     if (!platform) return null;
-    const current = installedVersionOf(version);
+    const { version: current, numbers } = installedVersionOf(version);
     const selectArtifact = tauriSelector(request.query.bundleType);
     const rules = { selectArtifact, comparesSystemVersion: () => false };
     const selector = { platform, architecture: normalizeArchitecture(arch) };
-    const { release, isHeld, isClientSpecific } = selectUpdate({ ...request, current }, selector, rules);
+    const { release, isUpdate, isClientSpecific } = selectUpdate({ ...request, current, numbers }, selector, rules);
     const file = release && selectArtifact(release);
     if (!file) throw missingRelease(tauri.requirements);
     recordCheck({ ...request, current }, selector, release);
-    if (isHeld || release.version.compare(current) === 0) return noUpdate(tauri.contentType);
+    if (!isUpdate) return noUpdate(tauri.contentType);
     const url = storedFileUrls(request.deps.config.baseUrl)(release, file);
     const text = JSON.stringify({ ...releaseFields(release), url, signature: file.minisign });
     return toDocument({ text, contentType: tauri.contentType, isClientSpecific });
