@@ -4,7 +4,7 @@ import type { Release } from "../../releases/schema";
 import { type ReleaseFilter, selectReleases } from "./filter-releases";
 import { changeManifest, type EditableManifest, type ManifestEntry } from "./manifest/manifest-file";
 import { parseRelease } from "./manifest/release-entry";
-import { assertBuildVersionIncreases } from "./publish/publish-checks";
+import { assertBuildVersionIncreases, assertRequiredVersion } from "./publish/publish-checks";
 
 /** Fields that may change after a release is published. A nullable one is removed by null. */
 export type ReleaseChange = {
@@ -55,6 +55,7 @@ export function planUpdate(
     if (!release || !selected.includes(release)) continue;
     const entry = applyChange(before, change);
     const parsed = parseRelease(entry);
+    if (change.requiresFrom !== undefined) assertRequiredVersion(parsed);
     if (change.buildVersion !== undefined) assertBuildVersionIncreases(parsed, releases);
     if (names.some((name) => !isDeepStrictEqual(parsed[name], release[name]))) changed.set(release, { entry, parsed });
   }

@@ -46,6 +46,16 @@ describe("editing a release", () => {
     await expectRejected(testFolder, () => edit({ rolout: 5 }), "rolout");
   });
 
+  test("is rejected if it would require itself, or a later version", async () => {
+    const folder = await newCatalog();
+    for (const requiresFrom of ["1.4.0", "9.0.0"]) {
+      const edited = updateReleases(folder.manifest, { ids: ["1.4.0"] }, { requiresFrom });
+      await expect(edited).rejects.toThrow(
+        `The required version ${requiresFrom} must be older than the release, 1.4.0.`,
+      );
+    }
+  });
+
   test("by a version changes one product only", async () => {
     const testFolder = await newCatalog();
     await publish(testFolder, await build(testFolder, "ops.exe"), "1.4.0", { release: { product: "ops" } });

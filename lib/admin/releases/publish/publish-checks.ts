@@ -145,7 +145,7 @@ function keyIdsOf(release: Release): string[] {
 }
 
 /** A release that requires itself could never be installed as an update. */
-function assertRequiredVersion({ requiresFrom, version }: Release): void {
+export function assertRequiredVersion({ requiresFrom, version }: Release): void {
   if (requiresFrom === null || requiresFrom.compare(version) < 0) return;
   throw new PublishingError(
     `The required version ${formatVersion(requiresFrom)} must be older than the release, ${formatVersion(version)}.`,
