@@ -17,11 +17,11 @@ export async function removeUnusedFiles(
 ): Promise<string[]> {
   if (removed.length === 0) return [];
   const folder = await realpath(path.dirname(manifestFile));
-  const used = new Set(remaining.flatMap(filesOf));
+  const used = new Set(remaining.flatMap(filesOf).map((file) => path.normalize(file)));
   const samples = removed.some(({ sample }) => sample) && !remaining.some(({ sample }) => sample);
   const deleted: string[] = [];
   for (const file of new Set([...removed.flatMap(filesOf), ...(samples ? [SAMPLE_KEY_FILE] : [])])) {
-    if (!used.has(file) && (await removeFile(folder, file, isDryRun))) deleted.push(file);
+    if (!used.has(path.normalize(file)) && (await removeFile(folder, file, isDryRun))) deleted.push(file);
   }
   return deleted;
 }

@@ -73,6 +73,18 @@ describe("removing a release", () => {
 });
 
 describe("pruning", () => {
+  test("keeps a file that another release names by another path", async () => {
+    const folder = await newFolder();
+    await publish(folder, await build(folder, "setup.exe"), "1.4.0");
+    const manifest = JSON.parse(await readFile(folder.manifest, "utf8"));
+    const [one] = manifest.releases;
+    const installer = { ...one.artifacts.installer, file: `./${one.artifacts.installer.file}` };
+    manifest.releases.push({ ...one, id: "beta", channel: "beta", artifacts: { installer } });
+    await writeFile(folder.manifest, JSON.stringify(manifest));
+    await remove(folder, ["beta"], { isForced: true });
+    expect((await verify(folder)).map(({ problem }) => problem)).toEqual([null]);
+  });
+
   test("deletes what no release has, and nothing that publishing did not store", async () => {
     const testFolder = await newCatalog();
     const folder = path.dirname(testFolder.manifest);
