@@ -10,7 +10,8 @@ function timeOfName(name: string): Date | null {
   const [, ...parts] = NAME.exec(name) ?? [];
   if (parts.length === 0) return null;
   const [year, month, day, hour, minute, second] = parts;
-  return new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  const at = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  return Number.isNaN(at.getTime()) ? null : at;
 }
 
 /** How many backups to keep: the newest of each of the last days, weeks and months that have one. */

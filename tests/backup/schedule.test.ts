@@ -101,7 +101,9 @@ test("the newest backup of each of the last days, weeks and months is kept", () 
     "homeport-20270204T040000Z.backup", // today's, this week's and February's
   ]);
   expect(expiredNames(names, { daily: 0, weekly: 0, monthly: 0 })).not.toContain(names.at(-1));
-  expect(expiredNames([], { daily: 1, weekly: 1, monthly: 1 })).toEqual([]);
+  for (const other of [[], ["homeport-20261399T030000Z.backup"]]) {
+    expect(expiredNames(other, { daily: 1, weekly: 1, monthly: 1 })).toEqual([]);
+  }
 });
 
 test.each([
