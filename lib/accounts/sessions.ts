@@ -1,5 +1,6 @@
 import type { Caller } from "../audit/caller";
 import { recordSecurityEvent } from "../audit/security-events";
+import { revokeGrants } from "../auth/oauth-server/granted-session";
 import { revokeSessionInTx } from "../auth/sessions/sessions";
 import { lockAccountForSignOut, signOut } from "../auth/sessions/sign-out";
 import type { Context, Tx } from "../context";
@@ -32,7 +33,7 @@ export async function revokeOwnSession(
   await signOut(deps, { sub: accountId, sid: sessionId }, caller);
 }
 
-/** Revokes every session of an account except `keep`. Returns how many. */
+/** Revokes every session of an account except `keep`, and what they have allowed. Returns how many. */
 export async function revokeOtherSessions(
   deps: Deps,
   accountId: string,
@@ -53,6 +54,7 @@ export async function revokeOtherSessionsInTx(
   caller: Caller,
 ): Promise<number> {
   const now = deps.now();
+  await revokeGrants(tx, accountId);
   const others = (await listSessions({ db: tx, now: () => now }, accountId)).filter(({ id }) => id !== keep);
   for (const { id } of others) {
     if (await revokeSessionInTx(deps, tx, now, id)) await recordSecurityEvent(tx, now, accountId, "signed_out", caller);

@@ -1,6 +1,6 @@
 import type { Caller } from "../../audit/caller";
 import type { OAuthClient } from "../../config/oauth-clients";
-import type { Context } from "../../context";
+import type { Context, Tx } from "../../context";
 import { AppError, type ErrorCode, isAppError } from "../../errors";
 import type { Principal } from "../authenticate";
 import type { Aal, Amr } from "../sessions/authentication";
@@ -23,6 +23,15 @@ export type Grant = {
 export function grantOf({ account, session }: Pick<Principal, "account" | "session">) {
   const { authenticatedAt, aal, amr } = session;
   return { accountId: account.id, sessionEpoch: account.sessionEpoch, authenticatedAt, aal, amr };
+}
+
+/**
+ * Deletes what an account's sessions have allowed and no client has exchanged yet, when sessions are ended: an ended
+ * session could become a new one by it.
+ */
+export async function revokeGrants(tx: Tx, accountId: string): Promise<void> {
+  await tx.authorizationCode.deleteMany({ where: { accountId, usedAt: null } });
+  await tx.deviceCode.deleteMany({ where: { accountId, usedAt: null } });
 }
 
 /**

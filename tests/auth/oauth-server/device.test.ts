@@ -104,6 +104,16 @@ describe("a user code", () => {
     expect((await poll(codes)).status).toBe(200);
   });
 
+  test("is worth nothing after the session that allowed it was signed out from another", async () => {
+    const owner = await newAccount();
+    const [stolen, own] = [await signInToBrowser(owner), await signInToBrowser(owner)];
+    const codes = await start();
+    await decide(codes.user_code, "allow", stolen);
+    const ended = await submit("account/other-sessions", {}, { cookie: own });
+    expect(ended.headers.get("location")).toBe("/account?done=sessions_ended");
+    expect(await errorOf(await poll(codes))).toEqual([400, "invalid_grant"]);
+  });
+
   test("is worth nothing after the account's sessions were ended", async () => {
     const owner = await newAccount();
     const codes = await start();
