@@ -158,6 +158,14 @@ test.each([5, {}, ["/"], "x", "//[", null])(
   },
 );
 
+test("the callback of an emailed link refuses a token that is not text", async () => {
+  const send = async (json: object) => {
+    const response = await call("POST", "/api/auth/callback/email", { json, headers: { origin: BASE_URL } });
+    return [response.status, response.headers.get("location")];
+  };
+  expect(await send({ token: { toString: 1 } })).toEqual(await send({}));
+});
+
 // ASVS 1.1.2, 1.2.1, 1.2.3
 test("a non-ASCII callback URL is percent-encoded in the Location header", async () => {
   const jar = new Jar();

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Context } from "../../context";
+import { isStorableText } from "../../storable-text";
 import { passkeyInvalid } from "./errors";
 import { passkeyOrigins, relyingPartyId } from "./relying-party";
 
@@ -8,7 +9,7 @@ type Deps = Pick<Context, "config">;
 
 const ClientData = z.object({
   type: z.string(),
-  challenge: z.string(),
+  challenge: z.string().refine(isStorableText),
   origin: z.string(),
   crossOrigin: z.boolean().optional(),
 });

@@ -57,7 +57,7 @@ async function signOutBearer(ctx: NextAuthDeps, { caller }: NextAuthCall, token:
 async function confirmEmail(ctx: NextAuthDeps, call: NextAuthCall): Promise<RouteResponse> {
   if (call.method === "GET") return new RouteResponse(302, null, { Location: VERIFY_PAGE });
   const { body, caller, cookieHeader } = call;
-  const token = String(body.token);
+  const token = typeof body.token === "string" ? body.token : "";
   const password = typeof body.password === "string" && body.password !== "" ? body.password : undefined;
   const identity = await readPendingIdentityCookie(ctx.config, cookieHeader);
   const registration = await matchRegistration(ctx, token, { password, identity }, caller.ip);

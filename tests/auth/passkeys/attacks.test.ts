@@ -29,6 +29,7 @@ describe("a sign-in is refused", () => {
     ["without user verification", { isUserVerified: false }, "user_not_verified"],
     ["with a registration's type", { type: "webauthn.create" }, "type_mismatch"],
     ["with a challenge of its own", { challenge: "A".repeat(43) }, "challenge_invalid"],
+    ["with a challenge that no database stores", { challenge: "\0" }, "malformed"],
     ["signed with another key", { privateKey }, "signature_invalid"],
     ["with another account's user handle", { userHandle: "AZjS9DwefBqbfl0vimtMEA" }, "user_handle_mismatch"],
     ["without a user handle", { userHandle: null }, "user_handle_mismatch"],
