@@ -49,9 +49,11 @@ export async function removeFactors(tx: Tx, accountId: string): Promise<boolean>
   return count > 0;
 }
 
-/** Removes the second factors that were added since a time, and recovery codes without an authenticator app. */
+/** Removes the second factors that were confirmed since a time or not at all, and recovery codes without an authenticator app. */
 export async function removeFactorsSince(tx: Tx, accountId: string, since: Date): Promise<void> {
   const isNew = { accountId, createdAt: { gte: since } };
-  await tx.totpFactor.deleteMany({ where: isNew });
+  await tx.totpFactor.deleteMany({
+    where: { accountId, OR: [{ confirmedAt: null }, { confirmedAt: { gte: since } }] },
+  });
   await tx.recoveryCode.deleteMany({ where: (await hasSecondFactor(tx, accountId)) ? isNew : { accountId } });
 }

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { eventsOf, newAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
+import { Authenticator } from "@/tests/support/auth/authenticator";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import {
   changeTo,
@@ -54,6 +55,20 @@ test("a pending change is undone as well: its link no longer works, and the sess
   expect((await undoChange(await tokenTo(account.email, "email-change/undo"))).status).toBe(200);
   expect((await confirmChange(confirm, { token: account.token })).status).toBe(401);
   expect(await emailOf(account.token)).toBeUndefined();
+});
+
+test("an authenticator app that was confirmed since the request is removed, whenever it was begun", async () => {
+  const account = await newVerified();
+  const { token } = account;
+  const { id, secret } = await (await post("/api/auth/factors/totp", {}, { token })).json();
+  clock.advance(1000);
+  await requestChange(account, newEmail());
+  const undo = await tokenTo(account.email, "email-change/undo");
+  clock.advance(1000);
+  const code = new Authenticator(secret).code();
+  expect((await post("/api/auth/factors/totp/confirm", { id, code }, { token })).status).toBe(200);
+  expect((await undoChange(undo)).status).toBe(200);
+  expect(await ctx().db.totpFactor.count({ where: { accountId: account.id } })).toBe(0);
 });
 
 test("the link of a change that was replaced or canceled still locks its author out", async () => {
