@@ -43,6 +43,7 @@ export function checkAuthorizationRequest(
     request: null,
     refusedTo: refusalUrl(config, { redirectUri, state }, error, description),
   });
+  if (given.response_type === undefined) return refuse("invalid_request", "response_type is missing");
   if (given.response_type !== "code") return refuse("unsupported_response_type", "response_type must be code");
   if (given.code_challenge_method !== "S256") return refuse("invalid_request", "code_challenge_method must be S256");
   if (codeChallenge === undefined || !S256_CHALLENGE.test(codeChallenge)) {

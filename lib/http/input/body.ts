@@ -42,10 +42,24 @@ export async function readBody(request: RouteRequest, maxBytes: number): Promise
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
 }
 
-/** The value of a body, before its schema validates it. @throws AppError malformed_json */
+/**
+ * The value of a body, before its schema validates it.
+ * @throws AppError malformed_json; validation_failed if a form has a field twice (RFC 6749, section 3.2)
+ */
 export function decodeBody(format: BodyFormat, bytes: Uint8Array): unknown {
   if (format === "json") return parseJson(bytes);
-  return format === "form" ? parseForm(bytes) : {};
+  if (format !== "form") return {};
+  const fields = fieldsOf(bytes);
+  const seen = new Set<string>();
+  for (const [name] of fields) {
+    if (seen.size === seen.add(name).size) throw repeated(name);
+  }
+  return Object.fromEntries(fields);
+}
+
+function repeated(name: string): AppError {
+  const errors = [{ pointer: `/${name}`, code: "repeated", detail: "Must not be repeated" }];
+  return new AppError("validation_failed", { errors });
 }
 
 /** Parses JSON in UTF-8 (RFC 8259). @throws AppError malformed_json */
@@ -57,8 +71,10 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** The fields of a URL-encoded form, without the empty ones. */
-export function parseForm(bytes: Uint8Array): Record<string, string> {
-  const fields = new URLSearchParams(new TextDecoder().decode(bytes));
-  return Object.fromEntries([...fields].filter(([, value]) => value !== ""));
+/** The fields of a URL-encoded form. */
+export const parseForm = (bytes: Uint8Array): Record<string, string> => Object.fromEntries(fieldsOf(bytes));
+
+/** Without the empty ones. */
+function fieldsOf(bytes: Uint8Array): [name: string, value: string][] {
+  return [...new URLSearchParams(new TextDecoder().decode(bytes))].filter(([, value]) => value !== "");
 }

@@ -1,7 +1,7 @@
 import * as client from "openid-client";
 import { beforeAll, describe, expect, test } from "vitest";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
-import { get, post } from "@/tests/support/api";
+import { call, get, post } from "@/tests/support/api";
 import {
   decide,
   errorOf,
@@ -182,6 +182,7 @@ describe("the app is told", () => {
     ["that a plain challenge is refused", { code_challenge_method: "plain" }, "invalid_request"],
     ["that a method is missing", { code_challenge_method: undefined }, "invalid_request"],
     ["that a challenge is too short", { code_challenge: "x" }, "invalid_request"],
+    ["that a response type is missing", { response_type: undefined }, "invalid_request"],
     ["that there is no implicit grant", { response_type: "token" }, "unsupported_response_type"],
   ])("%s", async (_, change, error) => {
     const { origin, searchParams } = await decide(authorizationUrl(change), { cookie });
@@ -235,6 +236,14 @@ describe("a code", () => {
     clock.reset();
   });
 
+  test("is worth nothing after the session that allowed it was signed out from another", async () => {
+    const owner = await newAccount();
+    const [stolen, own] = [await signInToBrowser(owner), await signInToBrowser(owner)];
+    const code = (await decide(authorizationUrl(), { cookie: stolen })).searchParams.get("code") ?? "";
+    await submit("account/other-sessions", {}, { cookie: own });
+    expect(await errorOf(await exchange(code))).toEqual([400, "invalid_grant"]);
+  });
+
   test("is worth nothing after a password reset or after the account was deleted", async () => {
     const owner = await newAccount();
     const own = await signInToBrowser(owner);
@@ -269,6 +278,16 @@ describe("the token endpoint refuses", () => {
     const response = await exchange("unknown", change);
     expect(response.headers.get("cache-control")).toMatch("no-store");
     expect(await errorOf(response)).toEqual([400, error]);
+  });
+
+  test.each([
+    ["token", "grant_type=authorization_code&client_id=desktop&code=a&code=b"],
+    ["device", "client_id=desktop&client_id=cli"],
+    ["revoke", "client_id=cli&token=a&token=b"],
+  ])("a parameter twice, and so does %s", async (endpoint, body) => {
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    const response = await call("POST", `/api/auth/oauth/${endpoint}`, { body, headers });
+    expect(await errorOf(response)).toEqual([400, "invalid_request"]);
   });
 
   test("JSON", async () => {
