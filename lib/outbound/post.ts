@@ -50,7 +50,10 @@ async function send(
       lookup: (_host, { all }, found) =>
         all ? found(null, [{ address, family }]) : found(null, address as string, family),
     });
-    outgoing.on("response", resolve).on("error", reject).end(body);
+    outgoing.on("response", resolve).on("error", reject);
+    // An unrequested 101 Switching Protocols is neither: Node.js closes the connection.
+    outgoing.on("close", () => reject(new Error("The connection was closed without a response")));
+    outgoing.end(body);
   });
   const { statusCode = 0, headers: received } = response;
   return {

@@ -3,6 +3,8 @@ import { seconds, sql, uuidArray } from "../../db/sql";
 
 /** Longer than an attempt takes. If a process is killed, its deliveries are due again after this time. */
 const LEASE_SECONDS = 20;
+/** The largest SMALLINT: a delivery whose every attempt kills the process must not make the claim fail. */
+const MAX_COUNTED = 32_767;
 
 /** A delivery that this process has claimed. `leaseUntil` identifies the claim. `attempts` includes the present one. */
 export type ClaimedDelivery = {
@@ -40,7 +42,7 @@ export async function claimDelivery(
       ORDER BY first."nextAttemptAt" LIMIT 1
     ), claimed AS (
       UPDATE "WebhookDelivery" AS delivery
-      SET "attempts" = delivery."attempts" + 1, "nextAttemptAt" = ${dbNow()} + ${seconds(LEASE_SECONDS)},
+      SET "attempts" = least(delivery."attempts" + 1, ${MAX_COUNTED}), "nextAttemptAt" = ${dbNow()} + ${seconds(LEASE_SECONDS)},
         "lastAttemptAt" = ${dbNow()}, "durationMs" = NULL, "responseStatus" = NULL, "responseBody" = NULL, "error" = NULL
       FROM due WHERE delivery."eventId" = due."eventId" AND delivery."endpointId" = due."endpointId"
       RETURNING delivery.*

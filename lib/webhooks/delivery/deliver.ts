@@ -23,17 +23,19 @@ export type DeliverDeps = {
   onDisabled: (tx: Tx, endpoint: DisabledEndpoint) => Promise<void>;
 };
 
+/** The attempt of a delivery that cannot be signed: NEXTAUTH_SECRET was replaced without the old one. */
+const NOT_SIGNED: PostResult = {
+  status: null,
+  body: null,
+  error: "The endpoint's secret cannot be decrypted",
+  retryAfterSeconds: null,
+  durationMs: 0,
+};
+
 /** Attempts a claimed delivery, and stores how it ended. */
 export async function deliver(deps: DeliverDeps, claimed: ClaimedDelivery): Promise<void> {
-  const { type, data, occurredAt, endpointId, eventId, url, attempts, claimedAt: at, failingSince } = claimed;
-  const body = JSON.stringify({ type, timestamp: occurredAt.toISOString(), data });
-  const secrets = await Promise.all(validSecrets(claimed).map((stored) => deps.decrypt(endpointId, stored)));
-  const headers = {
-    "content-type": "application/json",
-    "user-agent": deps.userAgent,
-    ...signWebhook({ id: eventId, at, body }, secrets),
-  };
-  const attempt = await postMessage({ url, headers, body }, deps.allowed);
+  const { endpointId, eventId, attempts, claimedAt: at, failingSince } = claimed;
+  const attempt = await send(deps, claimed);
   const outcome = outcomeOf(attempt, { attempts, failingSince, now: at, random: Math.random() });
   if (outcome.state !== "delivered") {
     const { status, error } = attempt;
@@ -45,13 +47,34 @@ export async function deliver(deps: DeliverDeps, claimed: ClaimedDelivery): Prom
   await deps.db.$transaction((tx) => store(deps, tx, claimed, attempt, outcome));
 }
 
+async function send(deps: DeliverDeps, claimed: ClaimedDelivery): Promise<PostResult> {
+  const { type, data, occurredAt, eventId, url, claimedAt: at } = claimed;
+  const secrets = await decryptSecrets(deps, claimed);
+  if (secrets.length === 0) return NOT_SIGNED;
+  const body = JSON.stringify({ type, timestamp: occurredAt.toISOString(), data });
+  const headers = {
+    "content-type": "application/json",
+    "user-agent": deps.userAgent,
+    ...signWebhook({ id: eventId, at, body }, secrets),
+  };
+  return postMessage({ url, headers, body }, deps.allowed);
+}
+
+/** The secrets to sign with, as far as they can be decrypted. */
+async function decryptSecrets({ decrypt }: DeliverDeps, claimed: ClaimedDelivery): Promise<string[]> {
+  const decrypted = await Promise.allSettled(
+    validSecrets(claimed).map((stored) => decrypt(claimed.endpointId, stored)),
+  );
+  return decrypted.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+}
+
 function validSecrets({ secret, previousSecret, previousSecretExpiresAt, claimedAt }: ClaimedDelivery): string[] {
   const isPreviousValid = previousSecretExpiresAt !== null && previousSecretExpiresAt > claimedAt;
   return previousSecret !== null && isPreviousValid ? [secret, previousSecret] : [secret];
 }
 
 async function store(deps: DeliverDeps, tx: Tx, claimed: ClaimedDelivery, attempt: PostResult, outcome: Outcome) {
-  const { endpointId, claimedAt, url } = claimed;
+  const { endpointId, claimedAt, failingSince, url } = claimed;
   const { state, delaySeconds, disable } = outcome;
   const { status, body, error, durationMs } = attempt;
   const stored = await tx.$executeRaw`
@@ -71,8 +94,10 @@ async function store(deps: DeliverDeps, tx: Tx, claimed: ClaimedDelivery, attemp
     UPDATE "WebhookEndpoint" SET "failingSince" = ${claimedAt}::timestamptz
     WHERE "id" = ${endpointId}::uuid AND "failingSince" IS NULL`;
   if (disable === null) return;
+  // Since the claim, another delivery may have succeeded, and an operator may have corrected the URL.
   const disabled = await tx.$executeRaw`
     UPDATE "WebhookEndpoint" SET "disabledAt" = ${claimedAt}::timestamptz, "disabledReason" = ${disable}
-    WHERE "id" = ${endpointId}::uuid AND "disabledAt" IS NULL`;
+    WHERE "id" = ${endpointId}::uuid AND "disabledAt" IS NULL AND "url" = ${url}
+      AND (${disable} = 'gone' OR "failingSince" = ${failingSince}::timestamptz)`;
   if (disabled > 0) await deps.onDisabled(tx, { id: endpointId, url, reason: disable });
 }
