@@ -108,7 +108,7 @@ async function claimToken(tx: Tx, { id, environment, bundleId, token }: PushDevi
   const rows = await tx.$queryRaw<{ id: string }[]>`
     SELECT "id"::text FROM "PushDevice"
     WHERE "environment" = ${environment}::"PushEnvironment" AND "bundleId" = ${bundleId} AND "token" = ${token}
-    ORDER BY "id" FOR UPDATE`;
+    ORDER BY "id" FOR NO KEY UPDATE`;
   if (!rows.some((row) => row.id === id)) throw evidenceInvalid("challenge_unknown"); // the device changed meanwhile
   const others = rows.map((row) => row.id).filter((other) => other !== id);
   if (others.length > 0) await tx.pushDevice.deleteMany({ where: { id: { in: others } } });

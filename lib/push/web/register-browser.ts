@@ -49,7 +49,7 @@ async function claimSubscription(tx: Tx, { account }: Owner, { subscription }: R
     SELECT "id"::text, "accountId"::text, "webPushKeys" FROM "PushDevice"
     WHERE "environment" = ${TARGET.environment}::"PushEnvironment" AND "bundleId" = ${TARGET.bundleId}
       AND "token" = ${endpoint}
-    ORDER BY "id" FOR UPDATE`;
+    ORDER BY "id" FOR NO KEY UPDATE`;
   const others = rows.filter(({ accountId }) => accountId !== account.id);
   if (others.some(({ webPushKeys }) => !isEqual(webPushKeys, keys))) throw evidenceInvalid("subscription_mismatch");
   if (others.length > 0) await tx.pushDevice.deleteMany({ where: { id: { in: others.map(({ id }) => id) } } });

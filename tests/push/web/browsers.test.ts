@@ -5,6 +5,7 @@ import { enqueue } from "@/lib/push/outbox/enqueue";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { clock, ctx } from "@/tests/support/context";
+import { postgresUrl } from "@/tests/support/database";
 import { startBrowser, verifyVapid } from "@/tests/support/push/browser";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
 import { activeDevices, clearOutbox, deliverDue, deviceRowsOf } from "@/tests/support/push/push";
@@ -186,4 +187,19 @@ test("browsers get messages while APNs is not configured, and iOS devices wait",
   expect(browser.received).toHaveLength(1);
   const states = (await deliveriesOf({ eventKey })).map(({ state }) => state);
   expect(states.toSorted()).toEqual(["queued", "sent"]);
+});
+
+test.runIf(postgresUrl)("a browser that registers again at this moment is notified, too", async () => {
+  const [account, { subscription }] = [await newAccount(), await startBrowser()];
+  const register = () => post("/api/push/register", { platform: "web", subscription }, { token: account.token });
+  expect((await register()).status).toBe(200);
+  const registering = Promise.all(Array.from({ length: 20 }, register));
+  const queued: number[] = [];
+  for (let event = 0; event < 20; event += 1) {
+    const message = { kind: "security.password_changed", eventId: randomUUID() } as const;
+    const notification = { eventKey: `test:${randomUUID()}`, to: { accountId: account.id }, message };
+    queued.push(await ctx().db.$transaction((tx) => enqueue(tx, ctx().dbNow(), notification)));
+  }
+  await registering;
+  expect(queued).toEqual(Array(20).fill(1));
 });
