@@ -5,6 +5,7 @@ import type { Now } from "./enqueue";
 import { insertReceipts } from "./receipts";
 
 type Row = { accountId: string | null; deviceId: string | null };
+type CancelableMessage = Row & { isExpired: boolean };
 
 /**
  * Cancels the deliveries of a message that no worker has claimed, and what a broadcast has yet to queue. Deliveries of a
@@ -12,12 +13,15 @@ type Row = { accountId: string | null; deviceId: string | null };
  * anything was left; null: there is no such message.
  */
 export async function cancelMessage(tx: Tx, now: Now, id: string): Promise<boolean | null> {
-  const [message] = await tx.$queryRaw<Row[]>`
-    SELECT "accountId"::text, "deviceId"::text FROM "PushMessage" WHERE "id" = ${id}::uuid FOR NO KEY UPDATE`;
+  const [message] = await tx.$queryRaw<CancelableMessage[]>`
+    SELECT "accountId"::text, "deviceId"::text, "expiresAt" <= ${now}::timestamptz AS "isExpired"
+    FROM "PushMessage" WHERE "id" = ${id}::uuid FOR NO KEY UPDATE`;
   if (!message) return null;
   const isBroadcast = message.accountId === null && message.deviceId === null;
   const isStopped = await stopQueueing(tx, now, id);
-  const isLeft = isBroadcast ? isStopped || (await isWaiting(tx, id)) : await endDeliveries(tx, now, id, message);
+  const isLeft = isBroadcast
+    ? isStopped || (!message.isExpired && (await isWaiting(tx, id)))
+    : await endDeliveries(tx, now, id, message);
   if (!isLeft && !isStopped) return false;
   await tx.$executeRaw`
     UPDATE "PushMessage" SET "canceledAt" = coalesce("canceledAt", ${now}::timestamptz) WHERE "id" = ${id}::uuid`;

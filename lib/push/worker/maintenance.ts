@@ -72,10 +72,12 @@ async function removeMessages({ db }: Deps, before: Date): Promise<number> {
     )`;
 }
 
+/** A message keeps its counts as long as it is listed. */
 async function removeCounts({ db }: Deps, before: Date): Promise<number> {
   return db.$executeRaw`
     DELETE FROM "PushOutcomeCount" WHERE ("messageId", "hour", "state", "reason", "writer") IN (
-      SELECT "messageId", "hour", "state", "reason", "writer" FROM "PushOutcomeCount" WHERE "hour" < ${before}
+      SELECT "messageId", "hour", "state", "reason", "writer" FROM "PushOutcomeCount" AS counted
+      WHERE "hour" < ${before} AND NOT EXISTS (SELECT FROM "PushMessage" WHERE "id" = counted."messageId")
       ORDER BY "hour" LIMIT ${MAX_ROWS_PER_STATEMENT} FOR UPDATE SKIP LOCKED
     )`;
 }

@@ -6,9 +6,11 @@ import { showMessage } from "@/lib/admin/push/messages/list-messages";
 import { retryDeliveries } from "@/lib/admin/push/retry";
 import type { Context } from "@/lib/context";
 import { queueBroadcast } from "@/lib/push/outbox/broadcasts";
+import { maintainOutbox } from "@/lib/push/worker/maintenance";
 import type { SenderDeps } from "@/lib/push/worker/sender";
 import { startWorker } from "@/lib/push/worker/worker";
 import { newAccount } from "@/tests/support/accounts";
+import { call } from "@/tests/support/api";
 import { OPERATOR } from "@/tests/support/auth/api-keys";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
@@ -179,6 +181,22 @@ describe("a canceled announcement", () => {
     await deliverDue({ push: recordingPush().push });
     expect(await cancelMessage(ctx(), OPERATOR, id)).toMatchObject({ status: "ended", canceledAt: null });
   });
+});
+
+test("an announcement ends when it expires, if a device was deleted while it waited, and keeps its counts", async () => {
+  const [bundleId, version] = [newBundle(), newVersion()];
+  const account = await newAccount();
+  const [gone] = await activeDevices(account, 3, { bundleId });
+  const { id } = await announce(version, bundleId);
+  await queueAll();
+  const { expiresAt } = await showMessage(ctx(), id);
+  await call("DELETE", `/api/push/devices/${gone?.id}`, { token: account.token });
+  await deliverDue({ push: recordingPush().push });
+  clock.advance(expiresAt.getTime() - clock.now().getTime());
+  expect(await cancelMessage(ctx(), OPERATOR, id)).toMatchObject({ status: "ended", canceledAt: null });
+  clock.advance(29 * DAY_MS);
+  await maintainOutbox(ctx());
+  expect(await showMessage(ctx(), id)).toMatchObject({ sent: 2, waiting: 0, status: "ended" });
 });
 
 test("the counts of an announcement follow a retry of its failed deliveries", async () => {

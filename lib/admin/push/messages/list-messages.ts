@@ -52,7 +52,8 @@ function selectMessages({ dbNow }: Deps, accountId: string | null, condition: Pr
   return sql`
     WITH message AS MATERIALIZED (${rows})
     SELECT message."id"::text, message."kind", message."accountId"::text, message."deviceId"::text,
-      message."payload", message."expiresAt", message."canceledAt", broadcast."queued", broadcast."estimatedDevices",
+      message."payload", message."expiresAt", message."expiresAt" <= ${dbNow()} AS "isExpired", message."canceledAt",
+      broadcast."queued", broadcast."estimatedDevices",
       broadcast."perSecond", broadcast."bundleId", broadcast."audience", broadcast."startsAt",
       broadcast."startsAt" > ${dbNow()} AS "isScheduled", broadcast."nextDueAt", broadcast."endedAt"
     FROM message LEFT JOIN "PushBroadcast" AS broadcast ON broadcast."messageId" = message."id"

@@ -8,6 +8,8 @@ export type MessageRow = {
   deviceId: string | null;
   payload: { aps?: { alert?: Record<string, string> }; data?: Record<string, string> };
   expiresAt: Date;
+  /** Whether its last delivery has expired. */
+  isExpired: boolean;
   canceledAt: Date | null;
   /** null: no broadcast. */
   queued: number | null;
