@@ -132,6 +132,8 @@ describe("what PostgreSQL cannot store", () => {
     ["mail/messages", "to=a%00b"],
     ["releases/adoption", "product=%00"],
     ["billing/events", "receivedFrom=0000-01-01T00:00:00Z"],
+    ["push/deliveries", "endedFrom=0000-01-01T00:00:00Z"],
+    ["accounts", "createdFrom=0000-01-01T00:00:00Z"],
     ["audit", "from=0000-01-01"],
     ["audit", "to=9999-12-31T23:59:59-23:59"],
     ["audit.csv", "to=0001-01-01T00:00:00%2B23:59"],
@@ -144,6 +146,7 @@ describe("what PostgreSQL cannot store", () => {
 
   test.each([
     ["keys", "/expiresAt", { name: "x", scopes: ["mail:read"], expiresAt: "9999-12-31T23:59:59-23:59" }],
+    ["push/messages", "/sendAt", { kind: "app.new_version", version: "1.0", sendAt: "0001-01-01T00:00:00+23:00" }],
     ["billing/replays", "/cursor/from", { state: "all", cursor: replayCursor("0000-01-01T00:00:00Z") }],
     ["releases/rollouts", "/minReports", { filter: {}, steps: [100], everySeconds: 60, minReports: 2 ** 31 }],
   ])("is refused in the body for %s at %s", async (path, pointer, body) => {

@@ -10,7 +10,7 @@ const ours = imports.filter(({ to }) => /^(app|lib|scripts|server|proxy|worker)(
 /** What every room may import: types of the whole service, and files without a room of their own. */
 const EVERYWHERE = [
   ...["lib/attachment", "lib/config", "lib/context", "lib/errors", "lib/locale", "lib/response-content"],
-  ...["lib/lists", "lib/storable-text"],
+  ...["lib/lists", "lib/storable-text", "lib/storable-time"],
   ...["lib/db/generated/client", "lib/db/ids", "lib/db/remove-in-batches", "lib/db/sql", "lib/db/transaction"],
 ];
 

@@ -4,12 +4,12 @@ import { PROVIDER_NAMES } from "../../auth/oauth/providers";
 import { Factors } from "../../auth/second-factor/schema";
 import { NextCursor, PageQuery } from "../../lists/pages";
 import { isStorableText } from "../../storable-text";
+import { Time as FromTime } from "../../storable-time";
 import { PurchaseStatus } from "../../subscriptions/schema";
 import { Reason } from "../reason";
 
 const MAX_QUERY_LENGTH = 254;
 const Time = z.date().nullable();
-const FromTime = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 
 export const Role = z.enum(["user", "support", "admin"]);
 const AccountState = z.enum(["active", "disabled", "unverified"]);

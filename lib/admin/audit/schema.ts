@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type AuditEventType, EVENT_LABELS } from "../../audit/event-types";
 import { NextCursor, PageQuery } from "../../lists/pages";
 import { isStorableText } from "../../storable-text";
-import { isStorableTime, NOT_STORABLE } from "../time";
+import { isStorableTime, NOT_STORABLE } from "../../storable-time";
 
 const text = z.string().max(256).refine(isStorableText, "Must not contain NUL or lone surrogates");
 const time = z

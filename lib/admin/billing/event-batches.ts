@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Tx } from "../../context";
 import type { BillingEventState } from "../../db/generated/client";
 import { MIN_ID } from "../../db/ids";
-import { Time } from "../time";
+import { Time } from "../../storable-time";
 
 /**
  * The position of a batch change: after the event `id`, received at `receivedAt`. The change began with the event received

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { NextCursor, PageQuery } from "../../lists/pages";
+import { Time } from "../../storable-time";
 import { EventFacts } from "../../subscriptions/events";
 import { PurchaseState, StoredPurchase } from "../../subscriptions/purchase-state";
 import { PurchaseStatus } from "../../subscriptions/schema";
-import { Time } from "../time";
 
 export const BillingEventState = z
   .enum(["received", "processed", "ignored", "failed"])

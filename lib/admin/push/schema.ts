@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { NextCursor, PageQuery } from "../../lists/pages";
 import { Audience } from "../../push/audience/audience";
+import { Time } from "../../storable-time";
 
 const MAX_RETRIED_IDS = 1_000;
 export const MAX_PER_SECOND = 10_000;
@@ -94,11 +95,7 @@ export const DeliveriesQuery = PageQuery.extend({
   messageId: z.uuid().toLowerCase().optional(),
   state: State.optional(),
   reason: z.string().min(1).max(200).optional(),
-  endedFrom: z.iso
-    .datetime({ offset: true })
-    .transform((text) => new Date(text))
-    .optional()
-    .describe("Only deliveries that ended at this time or later."),
+  endedFrom: Time.optional().describe("Only deliveries that ended at this time or later."),
 });
 export type DeliveriesQuery = z.infer<typeof DeliveriesQuery>;
 

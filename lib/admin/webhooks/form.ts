@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { isStorableTime, NOT_STORABLE } from "../../storable-time";
 import { WebhookEventType } from "../../webhooks/events";
 import { checkedNames } from "../checkboxes";
-import { isStorableTime, NOT_STORABLE } from "../time";
 import { EndpointParams, NewEndpoint } from "./schema";
 
 /** The types of events that an endpoint can get. */

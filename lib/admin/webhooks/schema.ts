@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { NextCursor, PageQuery } from "../../lists/pages";
+import { Time } from "../../storable-time";
 import { WebhookEventType } from "../../webhooks/events";
-import { Time } from "../time";
 
 const MAX_URL_LENGTH = 2_048;
 

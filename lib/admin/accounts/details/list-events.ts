@@ -3,7 +3,7 @@ import type { Context } from "../../../context";
 import { isUuid } from "../../../db/ids";
 import { AppError } from "../../../errors";
 import { type PageQuery, readPage } from "../../../lists/pages";
-import { isStorableTime } from "../../time";
+import { isStorableTime } from "../../../storable-time";
 import type { AccountEvents } from "../schema";
 
 /**

@@ -3,7 +3,7 @@ import type { Context } from "../../../context";
 import type { Prisma } from "../../../db/generated/client";
 import { MAX_ID, MIN_ID } from "../../../db/ids";
 import { sql } from "../../../db/sql";
-import { Time } from "../../time";
+import { Time } from "../../../storable-time";
 import type { DeliveriesQuery } from "../schema";
 import { type DeliveryRow, selectEnded, selectQueued, withMessages } from "./columns";
 import { endedWhere, isInQueue, isInReceipts, queuedWhere } from "./conditions";

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { ActivityId, AttributesType } from "../../../push/live-activities/schema";
+import { Time } from "../../../storable-time";
 import { Name, Sending, To } from "./sending";
 
 /** A NUL, or half of a surrogate pair, as JSON.stringify writes it. PostgreSQL stores neither in a name of a member. */
 const NOT_STORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
 
-const Time = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 const JsonObject = z
   .record(z.string(), z.unknown())
   .refine((value) => !NOT_STORABLE.test(JSON.stringify(value)), "Must not have characters that cannot be stored");

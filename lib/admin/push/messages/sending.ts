@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Audience } from "../../../push/audience/audience";
+import { Time } from "../../../storable-time";
 import { AccountName, PerSecond } from "../schema";
 
 /** APNs keeps a notification for 30 days at most (Apple, "Sending notification requests to APNs"). */
@@ -20,11 +21,7 @@ export const To = z.union([
 
 /** When and how a notification is sent. */
 export const Sending = {
-  sendAt: z.iso
-    .datetime({ offset: true })
-    .transform((text) => new Date(text))
-    .optional()
-    .describe("At most 90 days ahead. By default, and in the past: now."),
+  sendAt: Time.optional().describe("At most 90 days ahead. By default, and in the past: now."),
   perSecond: PerSecond.optional().describe(
     "How many devices of an audience are notified per second: 1,000 by default.",
   ),
