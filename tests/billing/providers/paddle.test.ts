@@ -75,6 +75,16 @@ test("an approved full refund ends a one-time purchase, and its reversal restore
   expect(await statusOf(ann)).toMatchObject({ status: "active", isLifetime: true });
 });
 
+test("a full refund ends the one-time purchase of a transaction that belongs to a subscription", async () => {
+  const ann = await newAccount();
+  const own = owned(ann.id, "txn");
+  const subscription = { subscription_id: `sub_${randomUUID()}` };
+  await sendPaddle(sample("transaction.completed", { ...own, ...subscription }));
+  expect(await statusOf(ann)).toMatchObject({ status: "active", isLifetime: true });
+  await sendPaddle(sample("adjustment.updated", { ...own, ...subscription, transaction_id: own.id, type: "full" }));
+  expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false });
+});
+
 test("an adjustment without a type is full if each of its items is", async () => {
   const ann = await newAccount();
   const own = owned(ann.id, "txn");

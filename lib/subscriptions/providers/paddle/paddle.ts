@@ -65,10 +65,13 @@ function readTransaction(data: PaddleObject, base: Base, products: Products): Pr
   return vendorEvent({ ...base, type: "NON_RENEWING_PURCHASE", purchaseId: data.id, facts });
 }
 
-/** A full refund or chargeback of a one-time purchase, once it is approved. A subscription's does not cancel it. */
+/**
+ * A full refund or chargeback of a transaction's one-time items, once it is approved. The transaction may be a subscription's,
+ * which it does not cancel. That of a transaction without such items is stored as a purchase of nothing.
+ */
 function readAdjustment(data: PaddleObject, base: Base): ProviderEvent | null {
-  const { action, status, subscription_id, transaction_id: purchaseId } = data;
-  if (subscription_id !== null || status !== "approved" || !isFull(data)) return null;
+  const { action, status, transaction_id: purchaseId } = data;
+  if (status !== "approved" || !isFull(data)) return null;
   if (action === "refund" || action === "chargeback") {
     return vendorEvent({ ...base, type: "CANCELLATION", purchaseId, facts: refundOfPayment(base.occurredAt) });
   }

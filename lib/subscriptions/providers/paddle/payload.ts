@@ -32,7 +32,6 @@ const PaddleObject = z.object({
   action: OptionalText,
   type: OptionalText,
   transaction_id: OptionalText,
-  subscription_id: OptionalText,
 });
 export type PaddleObject = z.infer<typeof PaddleObject>;
 
