@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { normalizeAppUserIds } from "../app-user-ids";
 import type { ProviderEvent } from "../events";
+import { latest } from "../status/purchase-status";
 import { OptionalBoolean, OptionalText, toDate, withoutRenewalNumber } from "./fields";
 
 const Moment = z
@@ -63,7 +64,10 @@ export function readCustomer(response: unknown, name: string, requestedAt: Date)
   const purchases = Object.entries(subscriber.non_subscriptions).flatMap(([productId, bought]) =>
     bought
       .filter(() => entitlementsOf(subscriber, productId).length > 0)
-      .map((purchase) => snapshot(subscriber, productId, { ...NO_SUBSCRIPTION, ...purchase }, name, requestedAt)),
+      .map((purchase) => {
+        const once = { ...NO_SUBSCRIPTION, ...purchase, expires_date: expiryOf(subscriber, productId) };
+        return snapshot(subscriber, productId, once, name, requestedAt);
+      }),
   );
   return [...subscriptions, ...purchases].filter((one): one is Snapshot => one !== null);
 }
@@ -124,6 +128,14 @@ function snapshot(
       },
     },
   };
+}
+
+/** When the entitlements of a one-time purchase end: only they have an expiry in the response. null: one has none. */
+function expiryOf({ entitlements }: Customer, productId: string): Date | null {
+  const ends = Object.values(entitlements).flatMap(({ product_identifier, expires_date }) =>
+    product_identifier === productId ? [expires_date] : [],
+  );
+  return ends.includes(null) ? null : latest(...ends);
 }
 
 function entitlementsOf({ entitlements }: Customer, productId: string): string[] {
