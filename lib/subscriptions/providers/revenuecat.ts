@@ -98,7 +98,8 @@ function read(body: unknown, receivedAt: Date): ProviderEvent {
     ),
     transactionId,
     appUserId: people.names[0] ?? null,
-    appUserIds: normalizeAppUserIds([...people.names, ...people.from]),
+    // Each side of a transfer has its own limit.
+    appUserIds: [...new Set([people.names, people.from].flatMap(normalizeAppUserIds))],
     transferredFrom: normalizeAppUserIds(people.from.filter((name) => !people.names.includes(name))),
     facts: { ...facts(event, receivedAt), identityChange: people.change },
   };

@@ -92,7 +92,8 @@ function read(body: unknown, receivedAt: Date): ProviderEvent {
     originalTransactionId: withoutRenewalNumber(store, data.originalTransactionId ?? transactionId),
     transactionId,
     appUserId: customerId,
-    appUserIds: normalizeAppUserIds([...names, ...from]),
+    // Each side of a transfer has its own limit.
+    appUserIds: [...new Set([names, from].flatMap(normalizeAppUserIds))],
     transferredFrom: normalizeAppUserIds(from.filter((name) => !names.includes(name))),
     facts: { ...facts(payload, receivedAt), identityChange: identityChange(type) },
   };

@@ -346,3 +346,21 @@ test("an App User ID that an app gives to all customers links nobody's purchases
   expect(await Promise.all([...firsts, anns].map(ownerOf))).toEqual([null, null, ann.id]);
   expect((await storedEvent(anns.id))?.purchase?.appUserIds.length).toBeLessThan(10);
 });
+
+test("a transfer from a customer with a hundred ids moves the purchase", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const aliases = Array.from({ length: 100 }, anonymous);
+  await deliverOk(billingEvent("INITIAL_PURCHASE", { app_user_id: ann.id, original_app_user_id: aliases[0], aliases }));
+  clock.advance(1000);
+  const transfer = {
+    id: randomUUID(),
+    type: "TRANSFER",
+    event_timestamp_ms: clock.now().getTime(),
+    environment: "PRODUCTION",
+    store: "APP_STORE",
+    transferred_from: [ann.id, ...aliases],
+    transferred_to: [bob.id],
+  };
+  expect(await deliverOk(transfer)).toBe("processed");
+  expect([(await statusOf(ann)).isActive, (await statusOf(bob)).isActive]).toEqual([false, true]);
+});
