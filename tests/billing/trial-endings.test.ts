@@ -39,6 +39,29 @@ async function runAfter(ms: number): Promise<void> {
   await notifyTrialEndings(ctx());
 }
 
+test("an extended trial notifies its owner again, before the new end", async () => {
+  const { notices, purchase } = await startTrial(7);
+  await runAfter(5 * DAY_MS);
+  const extended = { ...purchase, expiration_at_ms: purchase.expiration_at_ms + 14 * DAY_MS };
+  await deliverOk(billingEvent("SUBSCRIPTION_EXTENDED", extended));
+  await runAfter(14 * DAY_MS);
+  await runAfter(HOUR_MS);
+  expect((await notices()).map(({ state }) => state).sort()).toEqual(["cancelled", "queued"]);
+});
+
+test("a second trial of a purchase, a win-back offer, notifies its owner, too", async () => {
+  const { notices, purchase } = await startTrial(7);
+  await runAfter(5 * DAY_MS);
+  clock.advance(2 * DAY_MS);
+  await deliverOk(billingEvent("EXPIRATION", { ...purchase, expiration_reason: "BILLING_ERROR" }));
+  clock.advance(365 * DAY_MS);
+  const now = clock.now().getTime();
+  const again = { ...purchase, purchased_at_ms: now, expiration_at_ms: now + 7 * DAY_MS };
+  await deliverOk(billingEvent("RENEWAL", again));
+  await runAfter(5 * DAY_MS);
+  expect(await notices()).toHaveLength(2);
+});
+
 test("a trial that will renew notifies its owner three days before it ends, once, until it ends", async () => {
   const { notices, purchase } = await startTrial(14);
   await runAfter(11 * DAY_MS - HOUR_MS);

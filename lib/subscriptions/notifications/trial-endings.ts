@@ -36,11 +36,16 @@ export async function cancelTrialEndings(tx: Tx, dbNow: Context["dbNow"], change
   await cancelEvents(
     tx,
     dbNow(),
-    outdated.map(({ before }) => eventKeyOf(before.id)),
+    outdated.map(({ before }) => eventKeyOf(before)),
   );
+  const ids = outdated.map(({ before }) => before.id);
+  // Another end is announced, too. The same one is not announced twice: its key is known.
+  await tx.$executeRaw`UPDATE "Purchase" SET "trialEndingNotifiedAt" = NULL WHERE id = ANY(${ids}::uuid[])`;
 }
 
-const eventKeyOf = (purchaseId: string) => `trial-ending:${purchaseId}`;
+/** A purchase may have several trials, and a trial another end. */
+const eventKeyOf = ({ id, currentPeriodEndsAt: end }: Pick<StoredPurchase, "id" | "currentPeriodEndsAt">) =>
+  `trial-ending:${id}:${end?.getTime()}`;
 
 function isRenewingTrial({ periodType, unsubscribedAt, endedAt, pausedAt, billingIssueDetectedAt }: StoredPurchase) {
   return periodType === "TRIAL" && !unsubscribedAt && !endedAt && !pausedAt && !billingIssueDetectedAt;
@@ -64,7 +69,7 @@ async function notifyBatch({ config, dbNow, now }: Deps, tx: Tx): Promise<number
     tx,
     dbNow(),
     due.map(({ id, accountId, currentPeriodEndsAt: end }) => ({
-      eventKey: eventKeyOf(id),
+      eventKey: eventKeyOf({ id, currentPeriodEndsAt: end }),
       to: { accountId },
       message: {
         kind: "billing.trial_ending",
