@@ -5,7 +5,7 @@ import { sql } from "../../db/sql";
 import { AppError } from "../../errors";
 import { countRows } from "../../lists/counts";
 import type { BillingRules } from "../../subscriptions/entitlement-rules";
-import { findAppUserIds } from "../../subscriptions/reconcile/app-user-ids";
+import { findAppUserId, findAppUserIds } from "../../subscriptions/reconcile/app-user-ids";
 import { reconcileCustomer } from "../../subscriptions/reconcile/reconcile-customer";
 import type { CustomerPosition, ReconciledCustomer, ReconciledCustomers, Reconciliation } from "./changes-schema";
 import { toCursor } from "./event-batches";
@@ -63,7 +63,7 @@ async function ownerOf({ db }: Deps, accountId: string): Promise<Owner> {
   const purchases = await db.purchase.findMany({ where: { accountId }, select: { id: true } });
   const ids = purchases.map(({ id }) => id);
   const appUserIds = await findAppUserIds(db, ids);
-  return { purchaseId: null, appUserIds: appUserIds.length > 0 ? appUserIds : [accountId] };
+  return { purchaseId: null, appUserIds: appUserIds.length > 0 ? appUserIds : [await findAppUserId(db, accountId)] };
 }
 
 /** The customers after a position, in the order of their first purchases: each account once, and unlinked purchases. */

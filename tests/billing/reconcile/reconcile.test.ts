@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { newAccount } from "@/tests/support/accounts";
-import { billingEvent, DAY_MS, deliverOk, revokingRefund, statusOf } from "@/tests/support/billing/billing";
+import { anonymous, billingEvent, DAY_MS, deliverOk, revokingRefund, statusOf } from "@/tests/support/billing/billing";
 import { prune, reconcile as reconcileWith } from "@/tests/support/billing/operate";
 import { bought, iso, send, subscriber } from "@/tests/support/billing/revenuecat";
 import { setUpRevenueCat } from "@/tests/support/billing/revenuecat-setup";
@@ -217,6 +217,18 @@ test("requests use the App User ID exactly as the provider wrote it", async () =
   await deliverOk(event);
   await reconcile(ann);
   expect(revenueCat.asked).toEqual([ann.id.toUpperCase()]);
+});
+
+test("an account without purchases is looked up by its App User ID as the provider wrote it", async () => {
+  const ann = await newAccount();
+  const name = ann.id.toUpperCase();
+  const ids = { app_user_id: name, original_app_user_id: anonymous(), aliases: [] };
+  await deliverOk({ id: randomUUID(), type: "SUBSCRIBER_ALIAS", ...ids });
+  const { known } = bought(ann);
+  revenueCat.customers.set(name, subscriber({ monthly: { ...known, store_transaction_id: randomUUID() } }));
+  const { customers } = await reconcileWith(billing(), ann.id);
+  expect(customers).toMatchObject([{ appUserId: name, known: 1, corrected: 1 }]);
+  expect(await statusOf(ann)).toMatchObject({ isActive: true });
 });
 
 test("Google's base plans and renewal numbers are the ones of the webhook", async () => {
