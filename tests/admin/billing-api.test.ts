@@ -349,3 +349,19 @@ test("what is not configured is refused with the name of the variable", async ()
   });
   expect(await change("prune")).toMatchObject({ status: 409, body: { code: "retention_not_configured" } });
 });
+
+test("a page that ends at the search limit repeats no event that was received at the same moment", async () => {
+  const at = clock.now();
+  await ctx().db.$executeRaw`
+    INSERT INTO "BillingEvent" (id, provider, "eventId", type, state, "appUserIds", "occurredAt", "receivedAt", facts)
+    SELECT ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'revenuecat', 'tie-' || n,
+      CASE WHEN n < 3 THEN 'RARE' ELSE 'COMMON' END, 'processed', '{}', ${at}::timestamptz, ${at}::timestamptz, '{}'
+    FROM generate_series(1, 10005) AS n`;
+  const seen: string[] = [];
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const page: BillingEvents = await read(`events?type=RARE${cursor && `&cursor=${cursor}`}`);
+    seen.push(...page.events.map(({ eventId }) => eventId));
+    cursor = page.nextCursor;
+  }
+  expect(seen.toSorted()).toEqual(["tie-1", "tie-2"]);
+});

@@ -101,10 +101,15 @@ function search(db: Deps["db"], { rows, order }: Source, filter: Filter, take: n
     ORDER BY ${order}, event.id DESC LIMIT ${take}::integer`;
 }
 
-/** Returns the last event that `search` reads; null if it reads all. */
+/** Returns the last event that `search` reads, those at the same time as the limit included; null if it reads all. */
 async function findEnd(db: Deps["db"], { rows, order }: Source): Promise<string | null> {
   const [last] = await db.$queryRaw<{ id: string }[]>`
-    SELECT event.id::text FROM (${rows}) AS event ORDER BY ${order}, event.id DESC OFFSET ${MAX_SEARCHED - 1}::integer LIMIT 1`;
+    SELECT id::text FROM (
+      SELECT event.id, row_number() OVER (ORDER BY ${order}, event.id DESC) AS number FROM (
+        SELECT * FROM (${rows}) AS event ORDER BY ${order} FETCH FIRST (${MAX_SEARCHED}::integer) ROWS WITH TIES
+      ) AS event
+    ) AS searched
+    WHERE number >= ${MAX_SEARCHED}::integer ORDER BY number DESC LIMIT 1`;
   return last?.id ?? null;
 }
 
