@@ -19,10 +19,12 @@ export const NullableTexts = OptionalTexts.transform((texts) => texts ?? null);
 export const OptionalNumber = z.number().nullable().catch(null);
 export const OptionalBoolean = z.boolean().nullable().catch(null);
 
-/** An RFC 3339 time in milliseconds since 1970; null for anything else. */
+const WITHOUT_OFFSET = /T[\d:.]+$/;
+
+/** An RFC 3339 time in milliseconds since 1970, in UTC if it has no offset; null for anything else. */
 export const Moment = z
   .string()
-  .transform((text) => Date.parse(text))
+  .transform((text) => Date.parse(WITHOUT_OFFSET.test(text) ? `${text}Z` : text))
   .nullable()
   .catch(null);
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Webhook } from "standardwebhooks";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { newAccount } from "@/tests/support/accounts";
 import { call } from "@/tests/support/api";
 import { DAY_MS, statusOf, storedEvent } from "@/tests/support/billing/billing";
@@ -126,4 +126,14 @@ test("fields of any other kind count as missing, and types nobody knows are igno
   expect(await send({ type: 5, timestamp: "x", data: odd })).toMatchObject([200, { status: "ignored" }]);
   expect(await send(message("subscription.renewal", odd))).toMatchObject([200, { status: "processed" }]);
   expect(await send(message("invoice.paid", {}))).toMatchObject([200, { status: "ignored" }]);
+});
+
+test("a time without an offset is in UTC, wherever the server is", async () => {
+  onTestFinished(() => void vi.unstubAllEnvs());
+  vi.stubEnv("TZ", "America/New_York");
+  const ann = await newAccount();
+  const expiresAt = new Date(clock.now().getTime() + DAY_MS).toISOString();
+  const purchase = { customerId: ann.id, originalTransactionId: randomUUID() };
+  await send(message("subscription.initial_purchase", { ...purchase, expiresAt: expiresAt.replace("Z", "") }));
+  expect(await statusOf(ann)).toMatchObject({ currentPeriodEndsAt: expiresAt });
 });
