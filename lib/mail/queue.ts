@@ -131,7 +131,7 @@ async function deliver<Data extends object>(
     const { code, command, responseCode } = error as Record<string, unknown>;
     // Not the error itself: its message contains the recipient.
     const failure = { kind, attempts, code, command, responseCode };
-    if (isPermanent(code, responseCode)) {
+    if (isPermanent(failure)) {
       log.error(failure, "email discarded: the mail server rejected it");
       return queue.complete(row);
     }
@@ -151,7 +151,11 @@ function describeFailure({ code, command, responseCode }: Record<string, unknown
   return known.length > 0 ? known.join(" ").slice(0, MAX_ERROR_LENGTH) : "unknown";
 }
 
-/** Whether the mail server rejected the recipient or the content permanently (RFC 5321, section 4.2.1). */
-function isPermanent(code: unknown, responseCode: unknown): boolean {
-  return (code === "EENVELOPE" || code === "EMESSAGE") && typeof responseCode === "number" && responseCode >= 500;
+/**
+ * Whether the mail server rejected the recipient or the content permanently (RFC 5321, section 4.2.1). If it rejects the
+ * sender, the configuration is wrong: credentials are missing, or MAIL_FROM is not ours to use.
+ */
+function isPermanent({ code, command, responseCode }: Record<string, unknown>): boolean {
+  const isOfRecipient = code === "EENVELOPE" && command !== "MAIL FROM";
+  return (isOfRecipient || code === "EMESSAGE") && typeof responseCode === "number" && responseCode >= 500;
 }

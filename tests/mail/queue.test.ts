@@ -62,6 +62,7 @@ describe.each<[string, () => Promise<string>]>([
   ["hangs up at once", () => mailServer("drop")],
   ["hangs in the middle", () => mailServer("220 here", "250 hello", null)],
   ["hangs up in the middle", () => mailServer("220 here", "250 hello", "250 sender", "drop")],
+  ["rejects the sender", () => mailServer("220 here", "250 hello", "530 authentication required")],
   ["defers the recipient", () => mailServer("220 here", "250 hello", "250 sender", "451 later")],
   ["rejects the connection", () => mailServer("535 who are you")],
 ])("while the mail server %s", (_, start) => {
