@@ -60,7 +60,7 @@ export async function exchangeCode(ctx: Deps, { clientId, code, redirectUri, cod
     data: { sessionId: issued.session.id },
   });
   if (count > 0) return issued;
-  await revokeSession(ctx, issued.session.id); // the code was presented again meanwhile
+  await revokeSession(ctx, issued.session.id); // the code was presented again meanwhile, or revoked
   throw new AppError("invalid_grant");
 }
 

@@ -3,6 +3,7 @@ import { networkOf } from "../../audit/security-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import type { Principal } from "../authenticate";
+import { revokeSession } from "../sessions/sessions";
 import { findClient } from "./clients";
 import { newCode, sha256 } from "./codes";
 import { createGrantedSession, type Grant, grantOf } from "./granted-session";
@@ -123,7 +124,16 @@ export async function exchangeDeviceCode(
   const where = { id: row.id, usedAt: null };
   const { count } = await ctx.db.deviceCode.updateMany({ where, data: { usedAt: ctx.now() } });
   if (count === 0) throw new AppError("invalid_grant");
-  return createGrantedSession(ctx, client, { accountId, sessionEpoch, authenticatedAt, aal, amr }, caller);
+  const issued = await createGrantedSession(
+    ctx,
+    client,
+    { accountId, sessionEpoch, authenticatedAt, aal, amr },
+    caller,
+  );
+  const kept = await ctx.db.deviceCode.updateMany({ where: { id: row.id }, data: { usedAt: ctx.now() } });
+  if (kept.count > 0) return issued;
+  await revokeSession(ctx, issued.session.id); // the code was revoked meanwhile
+  throw new AppError("invalid_grant");
 }
 
 type Polled = Omit<Grant, "accountId" | "sessionEpoch"> & {

@@ -26,12 +26,12 @@ export function grantOf({ account, session }: Pick<Principal, "account" | "sessi
 }
 
 /**
- * Deletes what an account's sessions have allowed and no client has exchanged yet, when sessions are ended: an ended
- * session could become a new one by it.
+ * Deletes what an account's sessions have allowed, when sessions are ended: an ended session could become a new one by it.
+ * An exchange in progress finds its code deleted, and ends the session that it has created.
  */
 export async function revokeGrants(tx: Tx, accountId: string): Promise<void> {
-  await tx.authorizationCode.deleteMany({ where: { accountId, usedAt: null } });
-  await tx.deviceCode.deleteMany({ where: { accountId, usedAt: null } });
+  await tx.authorizationCode.deleteMany({ where: { accountId, sessionId: null } });
+  await tx.deviceCode.deleteMany({ where: { accountId } });
 }
 
 /**

@@ -114,6 +114,19 @@ describe("a user code", () => {
     expect(await errorOf(await poll(codes))).toEqual([400, "invalid_grant"]);
   });
 
+  test("that is exchanged at that moment leaves no session", async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const owner = await newAccount();
+      const [stolen, own] = [await signInToBrowser(owner), await signInToBrowser(owner)];
+      const codes = await start();
+      await decide(codes.user_code, "allow", stolen);
+      const [polled] = await Promise.all([poll(codes), submit("account/other-sessions", {}, { cookie: own })]);
+      const { access_token: token } = (await polled.json()) as { access_token?: string };
+      if (token) expect((await get("/api/subscription/status", { token })).status).toBe(401);
+      expect(await ctx().db.session.count({ where: { accountId: owner.id, revokedAt: null } })).toBe(1);
+    }
+  });
+
   test("is worth nothing after the account's sessions were ended", async () => {
     const owner = await newAccount();
     const codes = await start();
