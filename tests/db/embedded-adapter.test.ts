@@ -64,6 +64,19 @@ describe("prepared statements", () => {
     await pglite.close();
   });
 
+  test("a parameter that cannot be written leaves no statement under another's name", async () => {
+    const pglite = await openPGlite();
+    const client = clientOf(pglite);
+    const run = async (index: number, value: unknown) =>
+      (await client.query(`SELECT $1::text AS "column${index}"`, [value])).rows;
+    for (let index = 0; index < 200; index += 1) await run(index, "x");
+    const circular: Record<string, unknown> = {};
+    circular.self = circular;
+    await expect(run(200, circular)).rejects.toThrow(TypeError);
+    expect(await run(200, "y")).toEqual([{ column200: "y" }]);
+    await pglite.close();
+  });
+
   test("one that failed before its table was created, or whose table a migration changes, runs afterwards", async () => {
     const pglite = await openPGlite();
     const client = clientOf(pglite);

@@ -31,20 +31,23 @@ export function clientOf(pglite: PGlite): PreparingClient {
   const statements = new PreparedStatements();
   const send = <T>(sql: string, values: unknown[] = [], options: QueryOptions = {}): Promise<Results<T>> =>
     pglite.runExclusive(async () => {
+      const parameters = values.map(toParameter);
       // PostgreSQL keeps the plan of a prepared statement without parameters, however much its tables grow.
-      const { name, messages } = values.length > 0 ? statements.prepare(sql) : unnamed(sql);
-      messages.push(
-        serialize.bind({ statement: name, values: values.map(toParameter) }),
-        serialize.describe({ type: "P" }),
-        serialize.execute(),
-        serialize.sync(),
-      );
-      const replies = await pglite.execProtocolStream(Buffer.concat(messages), { syncToFs: false }).catch((error) => {
+      const { name, messages } = parameters.length > 0 ? statements.prepare(sql) : unnamed(sql);
+      try {
+        messages.push(
+          serialize.bind({ statement: name, values: parameters }),
+          serialize.describe({ type: "P" }),
+          serialize.execute(),
+          serialize.sync(),
+        );
+        const replies = await pglite.execProtocolStream(Buffer.concat(messages), { syncToFs: false });
+        const [result] = parse.parseResults(replies, parsersOf(options), { rowMode: options.rowMode });
+        return result as Results<T>;
+      } catch (error) {
         statements.failed(sql);
         throw error;
-      });
-      const [result] = parse.parseResults(replies, parsersOf(options), { rowMode: options.rowMode });
-      return result as Results<T>;
+      }
     });
   // PGlite has hundreds of parsers, of which copies would be made for each query.
   const merged = new WeakMap<object, typeof pglite.parsers>();

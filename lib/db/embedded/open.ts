@@ -159,9 +159,11 @@ async function open(
   const copySession = embeddedCopySession(pglite, (send) => runWithHooks(statementHooks, send));
   const client = clientOf(pglite);
   const migrate = async (names?: readonly string[]) => {
-    const applied = await migrateEmbedded(pglite, names);
-    client.forgetStatements();
-    return applied;
+    try {
+      return await migrateEmbedded(pglite, names);
+    } finally {
+      client.forgetStatements();
+    }
   };
   const close = async () => {
     isClosing = true;
