@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isStorableTime, NOT_STORABLE } from "@/lib/storable-time";
 
 /** A time as `TimeFilter` sends it, or as the API has it. Without an offset it is in UTC, and a date is its midnight. */
 export const FilterTime = z
@@ -10,4 +11,5 @@ export const FilterTime = z
     ],
     "Must be a date or a time such as 2026-11-22T09:00:00Z",
   )
-  .transform((text) => new Date(text));
+  .transform((text) => new Date(text))
+  .refine(isStorableTime, NOT_STORABLE);

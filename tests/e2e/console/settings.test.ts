@@ -154,6 +154,8 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
     await page.getByText("No event fits the filters").waitFor();
     await page.goto("/console/settings/audit?from=2026-11-22T10:30:15%2B01:00");
     expect(await page.getByLabel("From (UTC)").inputValue()).toBe("2026-11-22T09:30:15");
+    await page.goto("/console/settings/audit?from=0000-01-01");
+    await page.getByText("Must be in the years 1 to 9999", { exact: true }).waitFor();
     await page.goto("/console/settings/audit?account=1");
     await page.getByText("This link has filters that the page does not accept").waitFor();
     await page.getByText("Invalid UUID", { exact: true }).waitFor();
