@@ -1,14 +1,13 @@
 import { coerce, compare, parse } from "semver";
 import { z } from "zod";
 import type { PushDevice } from "../../db/generated/client";
-import { isStorableTime, NOT_STORABLE } from "../../storable-time";
 import { toLanguageTag } from "../messages/translations";
 
 const Version = z
   .string()
   .max(64)
   .regex(/^\d+(\.\d+){0,2}(-[\dA-Za-z.-]+)?(\+[\dA-Za-z.-]+)?$/, "Must be a version such as 2.1.0");
-const Time = z.iso.datetime({ offset: true }).refine((text) => isStorableTime(new Date(text)), NOT_STORABLE);
+const Time = z.iso.datetime({ offset: true });
 
 /** The names that Apple's models begin with: `iPhone18,1`, `Mac16,8`. */
 const MODELS = {

@@ -4,7 +4,7 @@ import { sql } from "../../db/sql";
 import { QueuePriority } from "../notifications";
 
 /** The message under which the deliveries are counted that are not of an announcement. */
-const OTHER_MESSAGES = "00000000-0000-0000-0000-000000000000";
+export const OTHER_MESSAGES = "00000000-0000-0000-0000-000000000000";
 
 /**
  * Returns the CTE "counted", which adds the rows of the CTE "ended" to the counts of their hour. `writer` is the process

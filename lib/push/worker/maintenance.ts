@@ -3,6 +3,7 @@ import { firstIdAt } from "../../db/ids";
 import { leaseExpired } from "../../db/queue/lease-expiry";
 import { sql } from "../../db/sql";
 import { migrateDeliveries } from "../outbox/migrate-deliveries";
+import { OTHER_MESSAGES } from "../outbox/outcome-counts";
 import { insertReceipts } from "../outbox/receipts";
 import { MAX_ATTEMPTS } from "../retry-delays";
 
@@ -63,21 +64,31 @@ async function removeReceipts({ db }: Deps, before: Date): Promise<number> {
     )`;
 }
 
-/** Selects by id: version 7 UUIDs are ordered by time, so the primary key finds old rows without another index. */
+/**
+ * Removes messages with their counts. Selects by id: version 7 UUIDs are ordered by time, so the primary key finds old rows
+ * without another index.
+ */
 async function removeMessages({ db }: Deps, before: Date): Promise<number> {
-  return db.$executeRaw`
-    DELETE FROM "PushMessage" WHERE "id" IN (
-      SELECT "id" FROM "PushMessage" WHERE "id" < ${firstIdAt(before)}::uuid AND "expiresAt" < ${before}
-      ORDER BY "id" LIMIT ${MAX_ROWS_PER_STATEMENT} FOR UPDATE SKIP LOCKED
-    )`;
+  const [result] = await db.$queryRaw<{ rows: number }[]>`
+    WITH removed AS (
+      DELETE FROM "PushMessage" WHERE "id" IN (
+        SELECT "id" FROM "PushMessage" WHERE "id" < ${firstIdAt(before)}::uuid AND "expiresAt" < ${before}
+        ORDER BY "id" LIMIT ${MAX_ROWS_PER_STATEMENT} FOR UPDATE SKIP LOCKED
+      )
+      RETURNING "id"
+    ), counted AS (
+      DELETE FROM "PushOutcomeCount" USING removed WHERE "messageId" = removed."id"
+    )
+    SELECT count(*)::int AS "rows" FROM removed`;
+  return result?.rows ?? 0;
 }
 
-/** A message keeps its counts as long as it is listed. */
+/** Removes the counts of all messages that have none of their own. */
 async function removeCounts({ db }: Deps, before: Date): Promise<number> {
   return db.$executeRaw`
     DELETE FROM "PushOutcomeCount" WHERE ("messageId", "hour", "state", "reason", "writer") IN (
-      SELECT "messageId", "hour", "state", "reason", "writer" FROM "PushOutcomeCount" AS counted
-      WHERE "hour" < ${before} AND NOT EXISTS (SELECT FROM "PushMessage" WHERE "id" = counted."messageId")
+      SELECT "messageId", "hour", "state", "reason", "writer" FROM "PushOutcomeCount"
+      WHERE "messageId" = ${OTHER_MESSAGES}::uuid AND "hour" < ${before}
       ORDER BY "hour" LIMIT ${MAX_ROWS_PER_STATEMENT} FOR UPDATE SKIP LOCKED
     )`;
 }
