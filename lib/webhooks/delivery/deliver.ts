@@ -84,17 +84,17 @@ async function store(deps: DeliverDeps, tx: Tx, claimed: ClaimedDelivery, attemp
       "durationMs" = ${durationMs}::integer
     WHERE ${claimCondition(claimed)}`;
   if (stored === 0) return; // an operator has queued it again, or deleted the endpoint
+  // Since the claim, another delivery may have succeeded, and an operator may have corrected the URL.
   if (state === "delivered") {
     await tx.$executeRaw`
       UPDATE "WebhookEndpoint" SET "failingSince" = NULL
-      WHERE "id" = ${endpointId}::uuid AND "failingSince" IS NOT NULL`;
+      WHERE "id" = ${endpointId}::uuid AND "url" = ${url} AND "failingSince" IS NOT NULL`;
     return;
   }
   await tx.$executeRaw`
     UPDATE "WebhookEndpoint" SET "failingSince" = ${claimedAt}::timestamptz
-    WHERE "id" = ${endpointId}::uuid AND "failingSince" IS NULL`;
+    WHERE "id" = ${endpointId}::uuid AND "url" = ${url} AND "failingSince" IS NULL`;
   if (disable === null) return;
-  // Since the claim, another delivery may have succeeded, and an operator may have corrected the URL.
   const disabled = await tx.$executeRaw`
     UPDATE "WebhookEndpoint" SET "disabledAt" = ${claimedAt}::timestamptz, "disabledReason" = ${disable}
     WHERE "id" = ${endpointId}::uuid AND "disabledAt" IS NULL AND "url" = ${url}
