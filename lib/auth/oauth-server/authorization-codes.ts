@@ -6,7 +6,7 @@ import { revokeSession } from "../sessions/sessions";
 import type { AuthorizationRequest } from "./authorization-request";
 import { findClient } from "./clients";
 import { newCode, sha256 } from "./codes";
-import { createGrantedSession, grantOf } from "./granted-session";
+import { exchangeGrant, grantOf } from "./granted-session";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
 
@@ -54,14 +54,9 @@ export async function exchangeCode(ctx: Deps, { clientId, code, redirectUri, cod
   }
   const isProved = row.redirectUri === redirectUri && row.codeChallenge === sha256(codeVerifier);
   if (!isProved || row.expiresAt <= ctx.now()) throw new AppError("invalid_grant");
-  const issued = await createGrantedSession(ctx, client, row, caller);
-  const { count } = await ctx.db.authorizationCode.updateMany({
-    where: { id: row.id, isReplayed: false },
-    data: { sessionId: issued.session.id },
-  });
-  if (count > 0) return issued;
-  await revokeSession(ctx, issued.session.id); // the code was presented again meanwhile, or revoked
-  throw new AppError("invalid_grant");
+  return exchangeGrant(ctx, { client, grant: row, caller }, (sessionId) =>
+    ctx.db.authorizationCode.updateMany({ where: { id: row.id, isReplayed: false }, data: { sessionId } }),
+  );
 }
 
 /** Ends the session of a used code. Counts an unknown code against the caller. */

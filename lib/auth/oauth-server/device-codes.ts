@@ -3,10 +3,9 @@ import { networkOf } from "../../audit/security-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import type { Principal } from "../authenticate";
-import { revokeSession } from "../sessions/sessions";
 import { findClient } from "./clients";
 import { newCode, sha256 } from "./codes";
-import { createGrantedSession, type Grant, grantOf } from "./granted-session";
+import { exchangeGrant, type Grant, grantOf } from "./granted-session";
 import { newUserCode, parseUserCode } from "./user-codes";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
@@ -121,19 +120,11 @@ export async function exchangeDeviceCode(
   if (row.isTooSoon) throw new AppError("slow_down");
   const { accountId, sessionEpoch, authenticatedAt, aal, amr } = row;
   if (accountId === null || sessionEpoch === null) throw new AppError("authorization_pending");
-  const where = { id: row.id, usedAt: null };
-  const { count } = await ctx.db.deviceCode.updateMany({ where, data: { usedAt: ctx.now() } });
-  if (count === 0) throw new AppError("invalid_grant");
-  const issued = await createGrantedSession(
-    ctx,
-    client,
-    { accountId, sessionEpoch, authenticatedAt, aal, amr },
-    caller,
-  );
-  const kept = await ctx.db.deviceCode.updateMany({ where: { id: row.id }, data: { usedAt: ctx.now() } });
-  if (kept.count > 0) return issued;
-  await revokeSession(ctx, issued.session.id); // the code was revoked meanwhile
-  throw new AppError("invalid_grant");
+  const use = (where: { usedAt?: null }) =>
+    ctx.db.deviceCode.updateMany({ where: { id: row.id, ...where }, data: { usedAt: ctx.now() } });
+  if ((await use({ usedAt: null })).count === 0) throw new AppError("invalid_grant");
+  const grant = { accountId, sessionEpoch, authenticatedAt, aal, amr };
+  return exchangeGrant(ctx, { client, grant, caller }, () => use({}));
 }
 
 type Polled = Omit<Grant, "accountId" | "sessionEpoch"> & {

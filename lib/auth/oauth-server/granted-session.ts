@@ -5,6 +5,7 @@ import { AppError, type ErrorCode, isAppError } from "../../errors";
 import type { Principal } from "../authenticate";
 import type { Aal, Amr } from "../sessions/authentication";
 import { issueSession } from "../sessions/issue-session";
+import { revokeSession } from "../sessions/sessions";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
 
@@ -35,11 +36,24 @@ export async function revokeGrants(tx: Tx, accountId: string): Promise<void> {
 }
 
 /**
- * Creates the session of a client that an account has allowed. Its token is the access token. Its authentication is as
- * old as that of the session that allowed it: a stolen session cannot get a fresh one this way.
- * @throws AppError invalid_grant if the account was deleted or disabled, or its sessions were ended, since
+ * Exchanges a used code for the session of a client that an account has allowed. Its token is the access token. Its
+ * authentication is as old as that of the session that allowed it: a stolen session cannot get a fresh one this way.
+ * `confirm` updates the code, and returns how many rows: none if it was revoked, or presented again, meanwhile.
+ * @throws AppError invalid_grant also if the account was deleted or disabled, or its sessions were ended, since
  */
-export async function createGrantedSession(
+export async function exchangeGrant(
+  ctx: Deps,
+  { client, grant, caller }: { client: OAuthClient; grant: Grant; caller: Caller },
+  confirm: (sessionId: string) => Promise<{ count: number }>,
+) {
+  const issued = await createSession(ctx, client, grant, caller);
+  const { count } = await confirm(issued.session.id);
+  if (count > 0) return issued;
+  await revokeSession(ctx, issued.session.id);
+  throw new AppError("invalid_grant");
+}
+
+async function createSession(
   ctx: Deps,
   client: OAuthClient,
   { accountId, sessionEpoch, authenticatedAt, aal, amr }: Grant,
