@@ -15,3 +15,10 @@ export const Time = z.iso
   .datetime({ offset: true })
   .transform((text) => new Date(text))
   .refine(isStorableTime, NOT_STORABLE);
+
+/** A time in UTC as `datetime-local` inputs send it, to the minute. `parseUtc` reads it. */
+export const UtcText = z.iso
+  .datetime({ local: true, message: "Must be a time such as 2026-11-22T09:00" })
+  .refine((text) => isStorableTime(parseUtc(text)), NOT_STORABLE);
+
+export const parseUtc = (text: string): Date => new Date(text.endsWith("Z") ? text : `${text}Z`);

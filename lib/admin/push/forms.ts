@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Audience } from "../../push/audience/audience";
-import { isStorableTime, NOT_STORABLE } from "../../storable-time";
+import { parseUtc, UtcText } from "../../storable-time";
 import { Announcement, CustomMessage } from "./messages/new-message";
 import { PerSecondText } from "./schema";
 
@@ -10,8 +10,6 @@ const optional = <T extends z.ZodType>(schema: T) => z.preprocess((text) => (tex
 const { appVersion, bundleId, entitlement, locale, platform } = Audience.shape;
 const { from, below } = appVersion.unwrap().shape;
 const Day = optional(z.iso.date("Must be a date such as 2026-11-22").optional());
-
-const toUtc = (text: string) => new Date(text.endsWith("Z") ? text : `${text}Z`);
 
 /** What an operator writes before the preview. It travels in the URL, which bounds the text. */
 export const Draft = z.object({
@@ -42,12 +40,7 @@ export const AudienceFields = z.object({
   entitlement: optional(entitlement),
   seenFrom: Day,
   seenBefore: Day,
-  sendAt: optional(
-    z.iso
-      .datetime({ local: true, message: "Must be a time such as 2026-11-22T09:00" })
-      .refine((text) => isStorableTime(toUtc(text)), NOT_STORABLE)
-      .optional(),
-  ),
+  sendAt: optional(UtcText.optional()),
   perSecond: optional(PerSecondText),
 });
 export type AudienceFields = z.infer<typeof AudienceFields>;
@@ -81,7 +74,7 @@ export function toAudience(fields: AudienceFields): Audience {
 
 /** Returns the time that a form gives, in UTC. */
 export function toSendAt({ sendAt }: AudienceFields): Date | undefined {
-  return sendAt === undefined ? undefined : toUtc(sendAt);
+  return sendAt === undefined ? undefined : parseUtc(sendAt);
 }
 
 const startOf = (day: string | undefined) => (day === undefined ? undefined : `${day}T00:00:00Z`);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isStorableTime, NOT_STORABLE } from "../../storable-time";
+import { parseUtc, UtcText } from "../../storable-time";
 import { WebhookEventType } from "../../webhooks/events";
 import { checkedNames } from "../checkboxes";
 import { EndpointParams, NewEndpoint } from "./schema";
@@ -28,12 +28,9 @@ export const EditEndpointForm = withTypes.pipe(Fields.extend(EndpointParams.shap
 /** The field of the form that disables or enables an endpoint. */
 export const ToggleForm = EndpointParams.extend({ enabled: z.enum(["true", "false"]) });
 
-/** The fields of the form that replays events. Its time is UTC, to the minute, as `datetime-local` inputs have it. */
+/** The fields of the form that replays events. */
 export const ReplayForm = EndpointParams.extend({
-  since: z.iso
-    .datetime({ local: true, message: "Must be a time such as 2026-11-22T09:00" })
-    .transform((text) => new Date(text.endsWith("Z") ? text : `${text}Z`))
-    .refine(isStorableTime, NOT_STORABLE),
+  since: UtcText.transform(parseUtc),
   all: z.literal("on").optional(),
 });
 
