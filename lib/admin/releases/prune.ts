@@ -70,7 +70,7 @@ async function removeAll(
 
 /** The files in content folders that no release has, relative to the catalog's folder. */
 async function unusedFiles(folder: string, releases: readonly Release[]): Promise<string[]> {
-  const used = new Set(releases.flatMap(filesOf).map((file) => path.posix.normalize(file)));
+  const used = new Set(releases.flatMap(filesOf));
   const files: string[] = [];
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     if (!entry.isDirectory() || !CONTENT_FOLDER.test(entry.name)) continue;

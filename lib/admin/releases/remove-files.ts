@@ -17,11 +17,11 @@ export async function removeUnusedFiles(
 ): Promise<string[]> {
   if (removed.length === 0) return [];
   const folder = await realpath(path.dirname(manifestFile));
-  const used = new Set(remaining.flatMap(filesOf).map((file) => path.normalize(file)));
+  const used = new Set(remaining.flatMap(filesOf));
   const samples = removed.some(({ sample }) => sample) && !remaining.some(({ sample }) => sample);
   const deleted: string[] = [];
   for (const file of new Set([...removed.flatMap(filesOf), ...(samples ? [SAMPLE_KEY_FILE] : [])])) {
-    if (!used.has(path.normalize(file)) && (await removeFile(folder, file, isDryRun))) deleted.push(file);
+    if (!used.has(file) && (await removeFile(folder, file, isDryRun))) deleted.push(file);
   }
   return deleted;
 }
@@ -39,9 +39,9 @@ export async function removeFile(folder: string, file: string, isDryRun: boolean
   }
 }
 
-/** The files of a release in the catalog's folder, as the manifest has them. */
+/** The paths of a release's files in the catalog's folder: the same for a file, however the manifest writes it. */
 export function filesOf(release: Release): string[] {
-  return storedFiles(release).flatMap(({ file }) => file ?? []);
+  return storedFiles(release).flatMap(({ file }) => (file === undefined ? [] : path.posix.normalize(file)));
 }
 
 /** Where removed releases had files that are not in the catalog's folder, and that no `remaining` release has. */
