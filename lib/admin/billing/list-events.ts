@@ -88,26 +88,27 @@ function conditionsOf({ state, type, account, purchase, unlinked }: Filter): Pri
   return conditions.length > 0 ? sql`WHERE ${join(conditions, " AND ")}` : empty;
 }
 
-function search(db: Deps["db"], { rows, order }: Source, filter: Filter, take: number): Promise<BillingEventSummary[]> {
+/** The rows that are compared with the filter, those at the same time as the limit included. */
+function searched({ rows, order }: Source): Prisma.Sql {
+  return sql`SELECT * FROM (${rows}) AS event ORDER BY ${order} FETCH FIRST (${MAX_SEARCHED}::integer) ROWS WITH TIES`;
+}
+
+function search(db: Deps["db"], source: Source, filter: Filter, take: number): Promise<BillingEventSummary[]> {
   return db.$queryRaw`
     SELECT event.id::text, event.provider, event."eventId", event.type, event.state::text, event.reason,
       event.environment, event.store, event."occurredAt", event."receivedAt", event."processedAt",
       event."purchaseId"::text, COALESCE(event."accountId", purchase."accountId")::text AS "accountId"
-    FROM (
-      SELECT * FROM (${rows}) AS event ORDER BY ${order} FETCH FIRST (${MAX_SEARCHED}::integer) ROWS WITH TIES
-    ) AS event
+    FROM (${searched(source)}) AS event
     LEFT JOIN "Purchase" AS purchase ON purchase.id = event."purchaseId"
     ${conditionsOf(filter)}
-    ORDER BY ${order}, event.id DESC LIMIT ${take}::integer`;
+    ORDER BY ${source.order}, event.id DESC LIMIT ${take}::integer`;
 }
 
-/** Returns the last event that `search` reads, those at the same time as the limit included; null if it reads all. */
-async function findEnd(db: Deps["db"], { rows, order }: Source): Promise<string | null> {
+/** Returns the last event that `search` reads; null if it reads all. */
+async function findEnd(db: Deps["db"], source: Source): Promise<string | null> {
   const [last] = await db.$queryRaw<{ id: string }[]>`
     SELECT id::text FROM (
-      SELECT event.id, row_number() OVER (ORDER BY ${order}, event.id DESC) AS number FROM (
-        SELECT * FROM (${rows}) AS event ORDER BY ${order} FETCH FIRST (${MAX_SEARCHED}::integer) ROWS WITH TIES
-      ) AS event
+      SELECT event.id, row_number() OVER (ORDER BY ${source.order}, event.id DESC) AS number FROM (${searched(source)}) AS event
     ) AS searched
     WHERE number >= ${MAX_SEARCHED}::integer ORDER BY number DESC LIMIT 1`;
   return last?.id ?? null;
