@@ -40,7 +40,9 @@ export async function cancelTrialEndings(tx: Tx, dbNow: Context["dbNow"], change
   );
   const ids = outdated.map(({ before }) => before.id);
   // Another end is announced, too. The same one is not announced twice: its key is known.
-  await tx.$executeRaw`UPDATE "Purchase" SET "trialEndingNotifiedAt" = NULL WHERE id = ANY(${ids}::uuid[])`;
+  await tx.$executeRaw`
+    UPDATE "Purchase" SET "trialEndingNotifiedAt" = NULL
+    WHERE id = ANY(${ids}::uuid[]) AND "trialEndingNotifiedAt" IS NOT NULL`;
 }
 
 /** A purchase may have several trials, and a trial another end. */
