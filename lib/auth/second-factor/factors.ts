@@ -49,11 +49,14 @@ export async function removeFactors(tx: Tx, accountId: string): Promise<boolean>
   return count > 0;
 }
 
-/** Removes the second factors that were confirmed since a time or not at all, and recovery codes without an authenticator app. */
+/**
+ * Removes the authenticator apps that were confirmed since a time or not at all, and the recovery codes that were made
+ * since, or all where no app is left.
+ */
 export async function removeFactorsSince(tx: Tx, accountId: string, since: Date): Promise<void> {
-  const isNew = { accountId, createdAt: { gte: since } };
   await tx.totpFactor.deleteMany({
     where: { accountId, OR: [{ confirmedAt: null }, { confirmedAt: { gte: since } }] },
   });
-  await tx.recoveryCode.deleteMany({ where: (await hasSecondFactor(tx, accountId)) ? isNew : { accountId } });
+  const isNew = (await hasSecondFactor(tx, accountId)) ? { createdAt: { gte: since } } : {};
+  await tx.recoveryCode.deleteMany({ where: { accountId, ...isNew } });
 }
