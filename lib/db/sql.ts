@@ -24,6 +24,16 @@ export function uuidArray(ids: readonly string[]): Prisma.Sql {
   return sql`${`{${ids.join(",")}}`}::text::uuid[]`;
 }
 
+/**
+ * Returns the condition that a row is one of those that a CTE of the statement has locked; the CTE has their `ctid`. The
+ * planner then reads these rows alone (a "TID Scan"), whatever it believes of the table. By key it could choose to compare
+ * each row of the table with each of the CTE: it believes that a queue is empty if it was when it was last analyzed. A
+ * row that another transaction changed after the statement began is left out.
+ */
+export function isLockedBy(cte: string, table: string): Prisma.Sql {
+  return sql`${identifier(table)}.ctid = ANY(ARRAY(SELECT ctid FROM ${identifier(cte)}))`;
+}
+
 /** Returns SQL literals of names in the code, never of input: the planner uses a partial index only for literals. */
 export function literals(names: readonly string[]): Prisma.Sql {
   return Prisma.raw(names.map((name) => `'${name}'`).join(", "));

@@ -1,11 +1,9 @@
 import type { Prisma } from "../generated/client";
-import { identifier, sql } from "../sql";
+import { identifier, isLockedBy, sql } from "../sql";
 
 /** A table that serves as a queue. The names are SQL identifiers from the code, never input. */
 export type QueueTable = {
   table: string;
-  /** The column of the primary key. */
-  key: string;
   /** The column with the time at which a row is due. */
   dueAt: string;
 };
@@ -25,14 +23,13 @@ type ClaimOptions = {
  * the same time: each row is claimed once, and no worker waits for another (PostgreSQL, "SELECT", "The Locking
  * Clause"). The statement can also be a CTE of a larger one.
  */
-export function claimDue({ table, key, dueAt }: QueueTable, { dueBy, where, set, limit }: ClaimOptions): Prisma.Sql {
-  const [name, id, due] = [identifier(table), identifier(key), identifier(dueAt)];
+export function claimDue({ table, dueAt }: QueueTable, { dueBy, where, set, limit }: ClaimOptions): Prisma.Sql {
+  const [name, due] = [identifier(table), identifier(dueAt)];
   // MATERIALIZED: the planner could otherwise run the subquery, and its LIMIT, several times.
   return sql`
     WITH due AS MATERIALIZED (
-      SELECT ${id} FROM ${name} WHERE ${where ?? sql`true`} AND ${due} <= ${dueBy}
+      SELECT ctid FROM ${name} WHERE ${where ?? sql`true`} AND ${due} <= ${dueBy}
       ORDER BY ${due} LIMIT ${limit} FOR UPDATE SKIP LOCKED
     )
-    UPDATE ${name} AS claimed SET ${set} FROM due WHERE claimed.${id} = due.${id}
-    RETURNING claimed.*`;
+    UPDATE ${name} AS claimed SET ${set} WHERE ${isLockedBy("due", "claimed")} RETURNING *`;
 }

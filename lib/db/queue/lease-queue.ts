@@ -5,6 +5,8 @@ import { claimDue, type QueueTable } from "./claim";
 type Deps = { db: PrismaClient; dbNow: () => Prisma.Sql };
 
 type Options = QueueTable & {
+  /** The column of the primary key. */
+  key: string;
   keyType: "uuid" | "text";
   /** The duration of a lease. Longer than any attempt. */
   leaseSeconds: number;

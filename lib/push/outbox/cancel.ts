@@ -1,5 +1,5 @@
 import type { Tx } from "../../context";
-import { sql } from "../../db/sql";
+import { isLockedBy, sql } from "../../db/sql";
 import { CANCELED } from "../cancellation-reason";
 import type { Now } from "./enqueue";
 import { insertReceipts } from "./receipts";
@@ -48,15 +48,13 @@ async function isWaiting(tx: Tx, id: string): Promise<boolean> {
 async function endDeliveries(tx: Tx, now: Now, id: string, { accountId, deviceId }: Row): Promise<boolean> {
   const [result] = await tx.$queryRaw<{ isLeft: boolean }[]>`
     WITH waiting AS MATERIALIZED (
-      SELECT "messageId", queued."deviceId", "leaseUntil" FROM "QueuedPush" AS queued
-      WHERE "messageId" = ${id}::uuid AND queued."deviceId" IN (
+      SELECT ctid, "leaseUntil" FROM "QueuedPush" WHERE "messageId" = ${id}::uuid AND "deviceId" = ANY(ARRAY(
         SELECT "id" FROM "PushDevice" WHERE "accountId" = ${accountId}::uuid UNION ALL SELECT ${deviceId}::uuid
-      )
+      )) FOR UPDATE
+    ), unclaimed AS (
+      SELECT ctid FROM waiting WHERE "leaseUntil" IS NULL
     ), removed AS (
-      DELETE FROM "QueuedPush" AS queued USING waiting
-      WHERE queued."deviceId" = waiting."deviceId" AND queued."messageId" = waiting."messageId"
-        AND queued."leaseUntil" IS NULL
-      RETURNING queued.*
+      DELETE FROM "QueuedPush" AS queued WHERE ${isLockedBy("unclaimed", "queued")} RETURNING *
     ), "ended" AS (
       SELECT "messageId", "deviceId", "id", "expiresAt", 'cancelled' AS "state", "attempts", "apnsStatus",
         ${CANCELED} AS "reason", "queuePriority"

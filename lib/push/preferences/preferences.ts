@@ -1,5 +1,6 @@
 import type { Context, Tx } from "../../context";
 import type { PushPreference } from "../../db/generated/client";
+import { isLockedBy } from "../../db/sql";
 import { AppError } from "../../errors";
 import { OPTIONAL_KINDS } from "../notifications";
 import { insertReceipts } from "../outbox/receipts";
@@ -47,15 +48,13 @@ export async function replacePreferences(
 async function cancelKinds(tx: Tx, now: ReturnType<Context["dbNow"]>, accountId: string, kinds: string[]) {
   await tx.$executeRaw`
     WITH waiting AS MATERIALIZED (
-      SELECT queued."deviceId", queued."messageId" FROM "QueuedPush" AS queued
+      SELECT queued.ctid FROM "QueuedPush" AS queued
       JOIN "PushMessage" AS message ON message."id" = queued."messageId"
-      WHERE queued."deviceId" IN (SELECT "id" FROM "PushDevice" WHERE "accountId" = ${accountId}::uuid)
+      WHERE queued."deviceId" = ANY(ARRAY(SELECT "id" FROM "PushDevice" WHERE "accountId" = ${accountId}::uuid))
         AND queued."leaseUntil" IS NULL AND message."kind" = ANY(${kinds}::text[])
       FOR UPDATE OF queued SKIP LOCKED
     ), removed AS (
-      DELETE FROM "QueuedPush" AS queued USING waiting
-      WHERE queued."deviceId" = waiting."deviceId" AND queued."messageId" = waiting."messageId"
-      RETURNING queued.*
+      DELETE FROM "QueuedPush" AS queued WHERE ${isLockedBy("waiting", "queued")} RETURNING *
     ), "ended" AS (
       SELECT "messageId", "deviceId", "id", "expiresAt", 'cancelled' AS "state", "attempts", "apnsStatus",
         ${TURNED_OFF} AS "reason", "queuePriority"

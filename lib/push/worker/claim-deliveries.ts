@@ -1,6 +1,6 @@
 import type { Context, WebPushKeys } from "../../context";
 import type { Prisma, PushDeviceStatus, PushEnvironment } from "../../db/generated/client";
-import { seconds, sql } from "../../db/sql";
+import { isLockedBy, seconds, sql } from "../../db/sql";
 import { readLiveActivities } from "../live-activities/targets";
 import { QueuePriority } from "../notifications";
 import { type Outgoing, type PreparedMessage, prepareMessage } from "../payload";
@@ -57,8 +57,7 @@ export async function claimDeliveries(
     WITH due AS MATERIALIZED (${selectDue(sql`greatest(${at}, ${notBefore}::timestamptz)`, limit)}),
     claimed AS (
       UPDATE "QueuedPush" AS queued SET "leaseUntil" = ${leaseUntil}
-      FROM due WHERE queued."deviceId" = due."deviceId" AND queued."messageId" = due."messageId"
-      RETURNING queued.*
+      WHERE ${isLockedBy("due", "queued")} RETURNING *
     )
     SELECT ${at}::timestamptz AS "now", ${leaseUntil} AS "leaseUntil", coalesce((
       SELECT json_agg(json_build_array(claimed."id", device."id", claimed."messageId",
@@ -138,7 +137,7 @@ const NO_MESSAGE = prepareMessage({ kind: "", priority: 5, collapseId: null, pay
 function selectDue(dueBy: Prisma.Sql, limit: number): Prisma.Sql {
   return sql`
     SELECT due.* FROM unnest(${Object.values(QueuePriority)}::smallint[]) AS class("priority") CROSS JOIN LATERAL (
-      SELECT "deviceId", "messageId" FROM "QueuedPush"
+      SELECT ctid FROM "QueuedPush"
       WHERE "leaseUntil" IS NULL AND "queuePriority" = class."priority" AND "nextAttemptAt" <= ${dueBy}
       ORDER BY "nextAttemptAt" LIMIT ${limit} FOR UPDATE SKIP LOCKED
     ) AS due LIMIT ${limit}`;

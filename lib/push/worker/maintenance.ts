@@ -1,7 +1,7 @@
 import type { Context } from "../../context";
 import { firstIdAt } from "../../db/ids";
 import { leaseExpired } from "../../db/queue/lease-expiry";
-import { sql } from "../../db/sql";
+import { isLockedBy, sql } from "../../db/sql";
 import { migrateDeliveries } from "../outbox/migrate-deliveries";
 import { OTHER_MESSAGES } from "../outbox/outcome-counts";
 import { insertReceipts } from "../outbox/receipts";
@@ -34,19 +34,16 @@ export async function maintainOutbox(deps: Deps): Promise<void> {
 async function releaseExpiredLeases({ db, dbNow }: Deps): Promise<number> {
   const [result] = await db.$queryRaw<{ rows: number }[]>`
     WITH expired AS MATERIALIZED (
-      SELECT "deviceId", "messageId" FROM "QueuedPush"
+      SELECT ctid FROM "QueuedPush"
       WHERE "leaseUntil" IS NOT NULL AND ${leaseExpired(sql`"leaseUntil"`, dbNow())} FOR UPDATE SKIP LOCKED
     ), requeued AS (
       UPDATE "QueuedPush" AS queued
       SET "leaseUntil" = NULL, "nextAttemptAt" = ${dbNow()}, "attempts" = "attempts" + 1, "reason" = 'abandoned'
-      FROM expired
-      WHERE queued."deviceId" = expired."deviceId" AND queued."messageId" = expired."messageId"
-        AND "attempts" + 1 < ${MAX_ATTEMPTS}
+      WHERE ${isLockedBy("expired", "queued")} AND "attempts" + 1 < ${MAX_ATTEMPTS}
     ), "removed" AS (
-      DELETE FROM "QueuedPush" AS queued USING expired
-      WHERE queued."deviceId" = expired."deviceId" AND queued."messageId" = expired."messageId"
-        AND "attempts" + 1 >= ${MAX_ATTEMPTS}
-      RETURNING queued.*
+      DELETE FROM "QueuedPush" AS queued
+      WHERE ${isLockedBy("expired", "queued")} AND "attempts" + 1 >= ${MAX_ATTEMPTS}
+      RETURNING *
     ), "ended" AS (
       SELECT "messageId", "deviceId", "id", "expiresAt", 'failed' AS "state", "attempts" + 1 AS "attempts",
         "apnsStatus", 'abandoned' AS "reason", "queuePriority"

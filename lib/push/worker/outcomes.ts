@@ -1,7 +1,7 @@
 import type { Context } from "../../context";
 import type { Prisma } from "../../db/generated/client";
 import { newId } from "../../db/ids";
-import { empty, seconds, sql, uuidArray } from "../../db/sql";
+import { empty, isLockedBy, seconds, sql, uuidArray } from "../../db/sql";
 import { removeTokens } from "../live-activities/targets";
 import { SECRET_KINDS } from "../notifications";
 import { insertReceipts } from "../outbox/receipts";
@@ -17,6 +17,12 @@ export type Outcome = { row: ClaimedDelivery; apnsStatus: number | null; reason:
 );
 
 type Deps = Pick<Context, "count" | "db" | "dbNow" | "log">;
+
+/** Joins the queued rows of outcomes, and locks them. LATERAL: each is looked up by its key; see `isLockedBy`. */
+const joinQueued = sql`CROSS JOIN LATERAL (
+    SELECT ctid, "leaseUntil" FROM "QueuedPush"
+    WHERE "deviceId" = outcome."deviceId" AND "messageId" = outcome."messageId" FOR UPDATE SKIP LOCKED
+  ) AS queued`;
 
 /** The reason of deliveries that wait for a pause to end. */
 export const PAUSED = "paused";
@@ -58,16 +64,13 @@ async function recordSent({ db, dbNow }: Deps, sent: readonly Outcome[]): Promis
   const devices = sent.filter(({ row }) => row.isDeliveredAtOld).map(({ row }) => row.deviceId);
   await db.$executeRaw`
     WITH held AS MATERIALIZED (
-      SELECT "deviceId", "messageId" FROM "QueuedPush" AS queued
-      JOIN unnest(
+      SELECT queued.ctid FROM unnest(
         ${uuidArray(sent.map(({ row }) => row.deviceId))}, ${uuidArray(sent.map(({ row }) => row.messageId))}
-      ) AS outcome("deviceId", "messageId") USING ("deviceId", "messageId")
-      FOR UPDATE OF queued SKIP LOCKED
+      ) AS outcome("deviceId", "messageId") ${joinQueued}
     ), ended AS (
-      DELETE FROM "QueuedPush" AS queued USING held
-      WHERE queued."deviceId" = held."deviceId" AND queued."messageId" = held."messageId"
-      RETURNING queued."messageId", queued."deviceId", queued."id", queued."expiresAt", 'sent' AS "state",
-        queued."attempts" + 1 AS "attempts", 200 AS "apnsStatus", NULL AS "reason", queued."queuePriority"
+      DELETE FROM "QueuedPush" AS queued WHERE ${isLockedBy("held", "queued")}
+      RETURNING "messageId", "deviceId", "id", "expiresAt", 'sent' AS "state", "attempts" + 1 AS "attempts",
+        200 AS "apnsStatus", NULL AS "reason", "queuePriority"
     ), ${devices.length > 0 ? setDeliveredAt(at, devices) : empty}
     ${insertReceipts(at, { hasSecrets: sent.some(hasSecret), writer: WRITER })}
     SELECT 1`;
@@ -91,7 +94,7 @@ async function recordUnsent({ db, dbNow }: Deps, outcomes: readonly Outcome[]): 
     held AS MATERIALIZED (${holdClaimed}),
     ended AS (
       DELETE FROM "QueuedPush" AS queued USING held
-      WHERE queued."deviceId" = held."deviceId" AND queued."messageId" = held."messageId"
+      WHERE queued.ctid = held.ctid AND ${isLockedBy("held", "queued")}
       RETURNING queued."messageId", queued."deviceId", queued."id", queued."expiresAt", held."state",
         queued."attempts" + held."attempt" AS "attempts", coalesce(held."status", queued."apnsStatus") AS "apnsStatus",
         held."reason", queued."queuePriority"
@@ -100,10 +103,7 @@ async function recordUnsent({ db, dbNow }: Deps, outcomes: readonly Outcome[]): 
 }
 
 /** Selects and locks the outcomes whose claim holds. */
-const holdClaimed = sql`
-  SELECT outcome.* FROM "QueuedPush" AS queued
-  JOIN outcome ON outcome."deviceId" = queued."deviceId" AND outcome."messageId" = queued."messageId"
-  WHERE queued."leaseUntil" = outcome."lease" FOR UPDATE OF queued SKIP LOCKED`;
+const holdClaimed = sql`SELECT queued.ctid, outcome.* FROM outcome ${joinQueued} WHERE queued."leaseUntil" = outcome."lease"`;
 
 function hasSecret({ row }: Outcome): boolean {
   return SECRET_KINDS.includes(row.message.kind);
@@ -125,7 +125,7 @@ async function recordRequeued({ db, dbNow }: Deps, outcomes: readonly Outcome[])
       "apnsStatus" = coalesce(held."status", "apnsStatus"),
       "reason" = CASE WHEN held."attempt" = 1 THEN held."reason" ELSE coalesce(held."reason", queued."reason") END
     FROM held LEFT JOIN pause ON pause."environment" = held."environment"
-    WHERE queued."deviceId" = held."deviceId" AND queued."messageId" = held."messageId"`;
+    WHERE queued.ctid = held.ctid AND ${isLockedBy("held", "queued")}`;
 }
 
 function recordsOf(outcomes: readonly Outcome[]): Prisma.Sql {

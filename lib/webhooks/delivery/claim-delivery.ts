@@ -1,5 +1,5 @@
 import type { Prisma, PrismaClient } from "../../db/generated/client";
-import { seconds, sql, uuidArray } from "../../db/sql";
+import { isLockedBy, seconds, sql, uuidArray } from "../../db/sql";
 
 /** Longer than an attempt takes. If a process is killed, its deliveries are due again after this time. */
 const LEASE_SECONDS = 20;
@@ -34,7 +34,7 @@ export async function claimDelivery(
   const [claimed] = await db.$queryRaw<Omit<ClaimedDelivery, "claimedAt">[]>`
     WITH due AS MATERIALIZED (
       SELECT first.* FROM "WebhookEndpoint" AS endpoint CROSS JOIN LATERAL (
-        SELECT "eventId", "endpointId", "nextAttemptAt" FROM "WebhookDelivery"
+        SELECT ctid, "nextAttemptAt" FROM "WebhookDelivery"
         WHERE "endpointId" = endpoint."id" AND "nextAttemptAt" <= ${dbNow()}
         ORDER BY "nextAttemptAt" LIMIT 1 FOR UPDATE SKIP LOCKED
       ) AS first
@@ -44,8 +44,7 @@ export async function claimDelivery(
       UPDATE "WebhookDelivery" AS delivery
       SET "attempts" = least(delivery."attempts" + 1, ${MAX_COUNTED}), "nextAttemptAt" = ${dbNow()} + ${seconds(LEASE_SECONDS)},
         "lastAttemptAt" = ${dbNow()}, "durationMs" = NULL, "responseStatus" = NULL, "responseBody" = NULL, "error" = NULL
-      FROM due WHERE delivery."eventId" = due."eventId" AND delivery."endpointId" = due."endpointId"
-      RETURNING delivery.*
+      WHERE ${isLockedBy("due", "delivery")} RETURNING *
     )
     SELECT claimed."eventId"::text, claimed."endpointId"::text, claimed."attempts",
       claimed."nextAttemptAt" AS "leaseUntil", event."type", event."data", event."occurredAt", endpoint."url",

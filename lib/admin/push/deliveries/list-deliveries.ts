@@ -59,7 +59,7 @@ async function readOfDevices(
   const isAfter = sql`delivery."id" < ${idOr(MAX_ID, after)}::uuid`;
   const ofMessage = (id: Prisma.Sql) => (messageId === undefined ? sql`true` : sql`${id} = ${messageId}::uuid`);
   const queued = selectQueued(sql`
-    WHERE ${isInQueue(filter)} AND delivery."deviceId" IN (${devices}) AND ${ofMessage(sql`delivery."messageId"`)}
+    WHERE ${isInQueue(filter)} AND delivery."deviceId" = ANY(ARRAY(${devices})) AND ${ofMessage(sql`delivery."messageId"`)}
       AND ${queuedWhere(filter)} AND ${isAfter}`);
   const ended = selectEnded(sql`
     WHERE ${isInReceipts(filter)} AND ${endedWhere(filter)} AND ${isAfter}

@@ -28,7 +28,9 @@ export async function countDeliveries(
       count(*)::int
     FROM "PushMessage" AS message
     JOIN "PushDevice" AS device ON device."accountId" = message."accountId" OR device."id" = message."deviceId"
-    JOIN "QueuedPush" AS queued ON queued."deviceId" = device."id" AND queued."messageId" = message."id"
+    CROSS JOIN LATERAL (
+      SELECT "leaseUntil", "reason" FROM "QueuedPush" WHERE "deviceId" = device."id" AND "messageId" = message."id" LIMIT 1
+    ) AS queued
     WHERE message."id" = ANY(${direct}) GROUP BY 1, 2, 3
     ORDER BY 1, 4 DESC, 2, 3`;
   const counts = new Map<string, Row[]>();
