@@ -6,7 +6,7 @@ import { call, get, post } from "@/tests/support/api";
 import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";
 import { newProtectedAccount } from "@/tests/support/auth/authenticator";
 import { deliverOk, initialPurchase } from "@/tests/support/billing/billing";
-import { clock, ctx, truncate } from "@/tests/support/context";
+import { clock, ctx, emptyTables } from "@/tests/support/context";
 import { mailbox } from "@/tests/support/mailbox";
 import { registeredDevice } from "@/tests/support/push/push";
 
@@ -296,7 +296,7 @@ describe("the last admin", () => {
   const admins = () => ctx().db.account.count({ where: { role: "admin", disabledAt: null } });
 
   test.each(removals)("cannot be %s, unless there is another who can sign in", async (_, remove) => {
-    await truncate();
+    await emptyTables();
     const { key } = await newKey({ scopes: ["accounts:write"] });
     const admin = await accountWithRole("admin");
     const disabled = await accountWithRole("admin");
@@ -311,7 +311,7 @@ describe("the last admin", () => {
   test("stays if several operators remove all of them at once", async () => {
     const { key } = await newKey({ scopes: ["accounts:write"] });
     for (let round = 0; round < 3; round++) {
-      await truncate();
+      await emptyTables();
       const all: TestAccount[] = [];
       for (let i = 0; i < removals.length; i++) all.push(await accountWithRole("admin"));
       const outcomes = await Promise.all(removals.map(([, remove], i) => remove(all[i] as TestAccount, key)));

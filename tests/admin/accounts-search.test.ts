@@ -6,7 +6,7 @@ import { accountWithId, newAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
 import { anonymous, billingEvent, deliverOk } from "@/tests/support/billing/billing";
-import { ctx, truncate } from "@/tests/support/context";
+import { ctx, emptyTables } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
 import { statementsWithoutIndex } from "@/tests/support/explain";
 
@@ -155,7 +155,7 @@ describe("a search", () => {
 
 describe("a list of accounts", () => {
   test("has each account once, newest first, also while accounts are added", async () => {
-    await truncate();
+    await emptyTables();
     await addNamed(Object.fromEntries(Array.from({ length: 7 }, (_, i) => [`list${i}@list.example`, null])));
     const first = await search({ limit: "3" });
     await addNamed({ "late@list.example": null });

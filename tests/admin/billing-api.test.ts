@@ -14,13 +14,13 @@ import {
   statusOf,
   storedEvent,
 } from "@/tests/support/billing/billing";
-import { clock, ctx, truncate } from "@/tests/support/context";
+import { clock, ctx, emptyTables } from "@/tests/support/context";
 
 let admin: TestAccount;
 let support: TestAccount;
 
 beforeAll(async () => {
-  await truncate();
+  await emptyTables();
   [admin, support] = [await accountWithRole("admin"), await accountWithRole("support")];
 });
 

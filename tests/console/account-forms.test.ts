@@ -4,7 +4,7 @@ import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts
 import { get } from "@/tests/support/api";
 import { newProtectedAccount } from "@/tests/support/auth/authenticator";
 import { operatorWithRole } from "@/tests/support/console/operators";
-import { ctx, truncate } from "@/tests/support/context";
+import { ctx, emptyTables } from "@/tests/support/context";
 import { flashOf, submit } from "@/tests/support/web/forms";
 
 const reason = "Asked for by telephone";
@@ -88,7 +88,7 @@ describe("a form on the page of an account", () => {
   );
 
   test("tells the only admin why nothing was changed", async () => {
-    await truncate();
+    await emptyTables();
     const only = await operatorWithRole("admin");
     for (const [form, fields] of [["disable"], ["delete"], ["role", { role: "user" }]] as const) {
       expect(flashOf(await send(form, only, fields, only))?.message).toContain("This is the only admin");

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { newAccount } from "@/tests/support/accounts";
 import { anonymous, billingEvent, deliverOk, statusOf, storedEvent } from "@/tests/support/billing/billing";
 import { operatorWithRole } from "@/tests/support/console/operators";
-import { ctx, truncate } from "@/tests/support/context";
+import { ctx, emptyTables } from "@/tests/support/context";
 import { flashOf, submit } from "@/tests/support/web/forms";
 
 const locationOf = (response: Response) => response.headers.get("location") ?? "";
@@ -33,7 +33,7 @@ describe("the forms of the billing pages", () => {
   });
 
   test("replay the failed events, and say how many failed again", async () => {
-    await truncate();
+    await emptyTables();
     const { cookie } = await operatorWithRole("admin");
     await mendedEvent(await newAccount());
     await deliverOk(billingEvent("RENEWAL", { transaction_id: null, original_transaction_id: null }));

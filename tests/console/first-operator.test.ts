@@ -5,7 +5,7 @@ import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { eventsOf, newAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
 import { accountWithRole } from "@/tests/support/auth/api-keys";
-import { clock, ctx, truncate, withContext } from "@/tests/support/context";
+import { clock, ctx, emptyTables, withContext } from "@/tests/support/context";
 import { cookiesOf, flashOf, submit } from "@/tests/support/web/forms";
 
 const MINUTE_MS = 60_000;
@@ -14,7 +14,7 @@ const newPerson = () => ({ name: "", email: `operator-${randomUUID()}@example.co
 
 beforeEach(async () => {
   clock.reset();
-  await truncate();
+  await emptyTables();
   await ctx().db.firstOperatorLink.deleteMany();
 });
 

@@ -11,7 +11,7 @@ import {
   storedEvent,
 } from "@/tests/support/billing/billing";
 import { prune, replay } from "@/tests/support/billing/operate";
-import { clock, ctx, truncate } from "@/tests/support/context";
+import { clock, ctx, emptyTables } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
 
 /** Leaves an event as a service left it that did not understand its type yet. */
@@ -40,7 +40,7 @@ test("an event that was stored before its type was understood is understood when
 });
 
 test("what failed is replayed on its own, and stays failed with its reason while its cause is there", async () => {
-  await truncate();
+  await emptyTables();
   const event = initialPurchase(randomUUID());
   await deliverOk(event);
   const { facts, payload } = (await storedEvent(event.id)) ?? {};
@@ -65,7 +65,7 @@ test("a processed event that cannot be replayed is reported and stays processed"
 });
 
 test("replaying everything changes nothing: neither purchases nor owners nor what is kept", async () => {
-  await truncate();
+  await emptyTables();
   const [ann, bob] = [await newAccount(), await newAccount()];
   for (const account of [ann, bob]) await deliverOk(initialPurchase(account.id));
   await deliverOk(billingEvent("TEST"));
@@ -85,7 +85,7 @@ test("replaying everything changes nothing: neither purchases nor owners nor wha
 });
 
 test("replaying everything brings what an older version judged to the rules of this one", async () => {
-  await truncate();
+  await emptyTables();
   const [ann, bob] = [await newAccount(), await newAccount()];
   const bought = initialPurchase(ann.id);
   const now = clock.now().getTime();
@@ -186,7 +186,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
 });
 
 test("pruning deletes old payloads only, and keeps those of failed events", async () => {
-  await truncate();
+  await emptyTables();
   const ann = await newAccount();
   const [old, failed] = [
     initialPurchase(ann.id),
@@ -208,7 +208,7 @@ test("pruning deletes old payloads only, and keeps those of failed events", asyn
 });
 
 test("the inbox is listed newest first, by state, by account and unlinked events only", async () => {
-  await truncate();
+  await emptyTables();
   const ann = await newAccount();
   const [ignored, hers, nobodys, failed] = [
     billingEvent("TEST"),

@@ -5,7 +5,7 @@ import { deliver, deliverOk, revokingRefund, statusOf } from "@/tests/support/bi
 import { reconcile as reconcileWith } from "@/tests/support/billing/operate";
 import { bought, send, subscriber } from "@/tests/support/billing/revenuecat";
 import { setUpRevenueCat } from "@/tests/support/billing/revenuecat-setup";
-import { truncate } from "@/tests/support/context";
+import { emptyTables } from "@/tests/support/context";
 
 const { revenueCat, billing, withKey } = await setUpRevenueCat();
 
@@ -74,7 +74,7 @@ test("a provider that does not respond delays no delivery", async () => {
 });
 
 test("every customer is reconciled once, and a failure does not stop the others", async () => {
-  await truncate();
+  await emptyTables();
   const people = [await newAccount(), await newAccount(), await newAccount()];
   for (const person of people) {
     await deliverOk(bought(person).event);

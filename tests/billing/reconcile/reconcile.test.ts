@@ -5,7 +5,7 @@ import { anonymous, billingEvent, DAY_MS, deliverOk, revokingRefund, statusOf } 
 import { prune, reconcile as reconcileWith } from "@/tests/support/billing/operate";
 import { bought, iso, send, subscriber } from "@/tests/support/billing/revenuecat";
 import { setUpRevenueCat } from "@/tests/support/billing/revenuecat-setup";
-import { clock, ctx, truncate } from "@/tests/support/context";
+import { clock, ctx, emptyTables } from "@/tests/support/context";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
 import { activate, registeredDevice } from "@/tests/support/push/push";
 
@@ -184,7 +184,7 @@ test("a purchase without events is found, and later events belong to the same pu
 });
 
 test("a lifetime purchase is found, and a purchase without an entitlement is left out", async () => {
-  await truncate();
+  await emptyTables();
   const ann = await newAccount();
   const purchase = { id: "x", is_sandbox: false, purchase_date: "2026-01-01T09:00:00Z", store: "mac_app_store" };
   const seen = subscriber({}, { lifetime: [{ ...purchase, store_transaction_id: randomUUID() }] });

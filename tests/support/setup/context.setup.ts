@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach } from "vitest";
-import { clock, openTestContext, truncate } from "@/tests/support/context";
+import { clock, emptyTables, openTestContext } from "@/tests/support/context";
 import { openServer } from "@/tests/support/server";
 
 // A test of the file before may have left the clock ahead.
@@ -7,7 +7,7 @@ clock.reset();
 
 beforeAll(async () => {
   await openTestContext();
-  await truncate();
+  await emptyTables();
   await openServer();
 });
 
