@@ -35,6 +35,27 @@ function storeOf({ key: token }: Key, isLost: (request: HttpRequest) => boolean 
   return remoteStore(clientOf("https://updates.example.com", send, 1), NO_MEMORY);
 }
 
+test("releases are published, changed, promoted, withdrawn, removed and pruned", async () => {
+  const store = storeOf(await newKey());
+  const folder = await newFolder();
+  const [id, betaId] = ["core-windows-x64-2.0.0", "core-windows-x64-2.1.0"];
+  const release = (one: string, outcome: string) => ({ releases: [{ id: one, outcome }] });
+  const drafts = [draftOf(await build(folder, "setup.exe"), "2.0.0")];
+  expect(await store.add(drafts)).toMatchObject(release(id, "added"));
+  expect(await store.add(drafts)).toMatchObject(release(id, "unchanged"));
+  expect(await store.update({ ids: ["2.0.0"] }, { critical: true })).toMatchObject(release(id, "changed"));
+  const beta = draftOf(await build(folder, "beta.exe"), "2.1.0", { release: { channel: "beta" } });
+  expect(await store.add([beta])).toMatchObject(release(betaId, "added"));
+  expect(await store.promote({ ids: ["2.1.0"] }, { from: "beta", to: "stable" })).toMatchObject({
+    releases: [{ id: `${betaId}-stable`, from: betaId, outcome: "added" }],
+  });
+  expect(await store.update({ ids: [betaId] }, { yanked: true })).toMatchObject(release(betaId, "changed"));
+  const removed = await store.remove({ ids: [betaId] }, { isForced: false, isDryRun: false });
+  expect(removed).toMatchObject({ releases: [betaId], files: [] });
+  const pruned = await store.prune({ platform: "windows" }, { keep: 1, isDryRun: true, publishedBefore: undefined });
+  expect(pruned).toMatchObject({ releases: [] }); // 2.0.0 is critical
+});
+
 test("pruning again removes what is old by then", async () => {
   const key = await newKey();
   const store = storeOf(key);

@@ -1,0 +1,138 @@
+import { randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { CommanderError } from "commander";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { UsageError } from "@/scripts/command-line";
+import { HomeportCommand } from "@/scripts/homeport/command";
+import { defineRelease } from "@/scripts/homeport/commands/release";
+import { critical, edit, promote, rollback, yank } from "@/scripts/homeport/release/change";
+import type { Verb } from "@/scripts/homeport/release/define-verb";
+import { parseFields } from "@/scripts/homeport/release/draft";
+import type { OptionSpecs, Values } from "@/scripts/homeport/release/options";
+import { verify } from "@/scripts/homeport/release/read";
+import { prune, remove } from "@/scripts/homeport/release/removal";
+import { rollout } from "@/scripts/homeport/release/rollout";
+import { localStore } from "@/scripts/homeport/release/store/local-store";
+import { createAdminApi } from "@/scripts/homeport/transport/admin-api";
+import { clientOf } from "@/scripts/homeport/transport/http-client";
+import { build, newFolder, publish, type TestFolder } from "@/tests/support/releases/publishing";
+
+const ADD = ["add", "setup.exe", "--product", "core", "--platform", "windows", "--arch", "x64"];
+const ID = "core-windows-x64-2.3.0";
+
+/** Runs `homeport release` in this process, for arguments that it refuses. */
+function release(...args: string[]): Promise<unknown> {
+  const command = new HomeportCommand("release");
+  defineRelease(command);
+  return command.parseAsync(args, { from: "user" });
+}
+
+afterEach(() => void vi.unstubAllEnvs());
+
+describe("homeport release refuses", () => {
+  test.each([
+    [ADD, "--version"],
+    [[...ADD, "--version", "1.0.0", "--notes", "notse/1.0.0.md"], "The file notse/1.0.0.md does not exist"],
+    [["edit", "1.0.0"], "at least one option"],
+    [["prune", "--older-than", "soon"], "such as 12h or 90d"],
+    [["rollout", ID, "--steps", "5"], "--every"],
+    [["rollout", ID, "--steps", "5", "--every", "1y"], "--every"],
+    [["rollout", ID, "--steps", "5", "--every", "1h", "--halt"], "exclude each other"],
+    [["adoption", "--days", "0"], "from 1 to 92"],
+  ])("%j: %s", async (args, message) => {
+    const refused = expect(release(...args)).rejects;
+    await refused.toThrow(UsageError);
+    await refused.toThrow(message);
+  });
+
+  test("an unknown option", async () => {
+    const refused = expect(release("list", "--jason")).rejects;
+    await refused.toThrow(CommanderError);
+    await refused.toThrow("--jason");
+  });
+
+  test("to change a catalog at a URL", async () => {
+    vi.stubEnv("RELEASE_CATALOG", "https://cdn.example.com/catalog.json");
+    const refused = expect(release(...ADD, "--version", "1.0.0", "--url", "https://cdn.example.com/setup.exe")).rejects;
+    await refused.toThrow(UsageError);
+    await refused.toThrow("--catalog");
+  });
+
+  test.each([
+    ["http://updates.example.com", "a key", "https"],
+    ["https://updates.example.com", "", "HOMEPORT_API_KEY"],
+  ])("the service at %s with the key '%s'", async (url, key, message) => {
+    vi.stubEnv("HOMEPORT_URL", url);
+    vi.stubEnv("HOMEPORT_API_KEY", key);
+    const refused = expect(release("list")).rejects;
+    await refused.toThrow(UsageError);
+    await refused.toThrow(message);
+  });
+});
+
+test("release notes are a file's text, or the argument itself", async () => {
+  const file = path.join((await newFolder()).folder, "1.0.0.md");
+  await writeFile(file, "Starts **faster**.");
+  const notesOf = async (notes: string) => (await parseFields({ notes })).notes;
+  expect(await notesOf(file)).toBe("Starts **faster**.");
+  for (const text of ["", `See CHANGES.md ${"and more ".repeat(100)}`]) expect(await notesOf(text)).toBe(text);
+});
+
+describe("on this machine, homeport release", () => {
+  /** Runs a verb with these options and arguments. Returns the document that --json prints. */
+  async function documentOf<Specs extends OptionSpecs>(
+    { manifest }: TestFolder,
+    verb: Verb<Specs>,
+    values: Values<Specs>,
+    ...positionals: string[]
+  ): Promise<unknown> {
+    const documents: unknown[] = [];
+    const output = {
+      isJson: true,
+      result: (one: unknown) => void documents.push(one),
+      table: () => {},
+      note: () => {},
+    };
+    const api = createAdminApi(clientOf("none", () => Promise.reject(new Error("A request was sent"))));
+    const openStore = async () => localStore(manifest, null);
+    await verb({ api, output, openStore, hasOwnCatalog: false }, values, positionals);
+    expect(documents).toHaveLength(1);
+    return documents[0];
+  }
+
+  test("prints one document for each change", async () => {
+    const folder = await newFolder();
+    await publish(folder, await build(folder, "setup.exe"), "2.3.0", { release: { channel: "beta" } });
+    const changed = { releases: [{ id: ID, outcome: "changed" }], newerServed: [] };
+    expect(await documentOf(folder, edit, { notes: "Faster", critical: true }, "2.3.0")).toEqual(changed);
+    expect(await documentOf(folder, edit, { critical: false }, "2.3.0")).toEqual(changed);
+    expect(await documentOf(folder, rollout, {}, ID, "12.5")).toEqual(changed);
+    expect(await documentOf(folder, promote, { from: "beta", to: "stable" }, "2.3.0")).toEqual({
+      releases: [{ id: `${ID}-stable`, from: ID, outcome: "added" }],
+    });
+    for (const verb of [yank, rollback, critical]) expect(await documentOf(folder, verb, {}, ID)).toEqual(changed);
+    expect(await documentOf(folder, verify, {})).toEqual({ valid: 1, invalid: 0, problems: [] });
+    const removed = { releases: [ID], files: [], elsewhere: [] };
+    expect(await documentOf(folder, remove, { "dry-run": true }, ID)).toEqual({ dryRun: true, ...removed });
+    expect(await documentOf(folder, remove, { yes: true }, ID)).toEqual({ dryRun: false, ...removed });
+    expect(await documentOf(folder, prune, { keep: "1", yes: true })).toEqual({
+      dryRun: false,
+      releases: [],
+      files: [],
+      freedBytes: 0,
+      elsewhere: [],
+    });
+  });
+
+  test("has a code for what fails", async () => {
+    const folder = await newFolder();
+    const file = await build(folder, "setup.exe");
+    await publish(folder, file, "1.0.0");
+    const removing = documentOf(folder, remove, { yes: true }, "1.0.0");
+    await expect(removing).rejects.toMatchObject({ code: "release_in_use" });
+    await expect(documentOf(folder, yank, {}, "2.0.0")).rejects.toMatchObject({ code: "release_not_found" });
+    await writeFile(file, randomBytes(1000));
+    await expect(publish(folder, file, "1.0.0")).rejects.toMatchObject({ code: "release_conflict" });
+  });
+});
