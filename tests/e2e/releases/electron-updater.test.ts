@@ -11,11 +11,11 @@ import { anyDatabase, type Service, startService } from "@/tests/support/process
 import { stockApp } from "@/tests/support/releases/electron";
 import { type EntryFields, manifestEntry, manifestText } from "@/tests/support/releases/releases";
 
-const SIZE = 30 * 1024 * 1024;
+const SIZE = 10 * 1024 * 1024;
 const BLOCK_BYTES = 16 * 1024;
-/** 3 % of the file, in thirty places, which are not those of blocks. */
-const CHANGED_PLACES = 30;
-const CHANGED_BYTES = (SIZE * 0.03) / CHANGED_PLACES;
+/** 3 % of the file, in ten places, which are not those of blocks. */
+const CHANGED_PLACES = 10;
+const CHANGED_BYTES = Math.floor((SIZE * 0.03) / CHANGED_PLACES);
 
 const electron = provideElectron();
 let shop: { folder: string; service: Service; proxy: Awaited<ReturnType<typeof startCountingProxy>> };
