@@ -5,8 +5,9 @@ import { createServer, request as httpRequest, type IncomingMessage, type Server
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { createKeyOf } from "@/tests/support/process/api-key";
 import { runCommand, startCommand } from "@/tests/support/process/command";
-import { newDataDir, operatorKeyOf, type Service, startService } from "@/tests/support/process/service";
+import { newDataDir, type Service, startService } from "@/tests/support/process/service";
 import { toolOutput, writeElectronUpdate } from "@/tests/support/releases/tools/output";
 
 const SLOW = { timeout: 240_000 };
@@ -22,12 +23,12 @@ afterAll(() => service.end("SIGKILL"));
 
 /** The environment in which the commands publish to the service from elsewhere. */
 async function newRemote(scope = "releases:write") {
-  const headers = { authorization: `Bearer ${await operatorKeyOf(service)}`, "content-type": "application/json" };
-  const body = JSON.stringify({ name: "CI", scopes: [scope] });
-  const created = await service.fetch("/api/admin/keys", { method: "POST", headers, body });
-  const { key } = (await created.json()) as { key: string };
   const folder = await newDataDir();
-  const env = { HOMEPORT_URL: service.url, HOMEPORT_API_KEY: key, XDG_CACHE_HOME: path.join(folder, "cache") };
+  const env = {
+    HOMEPORT_URL: service.url,
+    HOMEPORT_API_KEY: await createKeyOf(service, scope),
+    XDG_CACHE_HOME: path.join(folder, "cache"),
+  };
   const run = async (...args: string[]) => {
     const { code, stdout } = await runCommand("release", [...args, "--json"], env);
     return { code, json: JSON.parse(stdout) };

@@ -6,21 +6,23 @@ import { connect } from "node:net";
 import path from "node:path";
 import { promisify } from "node:util";
 import { Upload } from "tus-js-client";
-import { expect, test } from "vitest";
-import { runCommand } from "@/tests/support/process/command";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createKeyOf } from "@/tests/support/process/api-key";
 import { canMount, newDisk } from "@/tests/support/process/disk";
-import { preparedDataDir, type Service, startForTest } from "@/tests/support/process/service";
+import { preparedDataDir, type Service, startForTest, startService } from "@/tests/support/process/service";
 
 const SLOW = { timeout: 300_000 };
 const POLL = { timeout: 30_000, interval: 20 };
 const TUS = { "tus-resumable": "1.0.0" };
 
-/** A data folder, and a key for its service. */
-async function newPipeline(folder?: string): Promise<{ env: { DATA_DIR: string }; key: string }> {
-  const env = { DATA_DIR: await preparedDataDir(folder) };
-  const { stdout } = await runCommand("keys", ["create", "CI", "--scope", "releases:write", "--json"], env);
-  return { env, key: (JSON.parse(stdout) as { key: string }).key };
-}
+let service: Service;
+let key: string;
+
+beforeAll(async () => {
+  service = await startService();
+  key = await createKeyOf(service, "releases:write");
+});
+afterAll(() => service.end("SIGKILL"));
 
 type Options = { key: string; bytes: Buffer; uploadUrl?: string; onProgress?: (sentBytes: number) => void };
 
@@ -60,37 +62,33 @@ async function downloaded(service: Service, version: string): Promise<Buffer> {
 }
 
 test("a tus client continues an upload after the service was killed, and its file is published", SLOW, async () => {
-  const { env, key } = await newPipeline();
-  const bytes = randomBytes(20_000_000);
-  const first = await startForTest(env);
+  const bytes = randomBytes(8_000_000);
   let ended: Promise<unknown> | undefined;
-  const broken = upload(first, {
+  const broken = upload(service, {
     key,
     bytes,
     onProgress: (sentBytes) => {
-      if (sentBytes > 8_000_000) ended ??= first.end("SIGKILL");
+      if (sentBytes > 4_000_000) ended ??= service.end("SIGKILL");
     },
   });
   await expect(broken.done).rejects.toThrow();
   await ended;
   const id = path.basename(broken.url());
-  const { size } = await stat(path.join(env.DATA_DIR, "releases", ".uploads", `${id}.part`));
-  expect(size).toBeGreaterThan(5_000_000);
+  const { size } = await stat(path.join(service.dataDir, "releases", ".uploads", `${id}.part`));
+  expect(size).toBeGreaterThan(3_000_000);
 
-  const second = await startForTest(env);
-  const uploadUrl = `${second.url}/api/admin/uploads/${id}`;
+  service = await startService({ DATA_DIR: service.dataDir });
+  const uploadUrl = `${service.url}/api/admin/uploads/${id}`;
   const head = await fetch(uploadUrl, { method: "HEAD", headers: { ...TUS, authorization: `Bearer ${key}` } });
   expect(head.headers.get("upload-offset")).toBe(String(size));
   const progress: number[] = [];
-  await upload(second, { key, bytes, uploadUrl, onProgress: (sentBytes) => progress.push(sentBytes) }).done;
+  await upload(service, { key, bytes, uploadUrl, onProgress: (sentBytes) => progress.push(sentBytes) }).done;
   expect(Math.min(...progress)).toBeGreaterThanOrEqual(size);
-  expect((await publish(second, key, uploadUrl, "1.4.0")).status).toBe(201);
-  expect((await downloaded(second, "1.4.0")).equals(bytes)).toBe(true);
+  expect((await publish(service, key, uploadUrl, "1.4.0")).status).toBe(201);
+  expect((await downloaded(service, "1.4.0")).equals(bytes)).toBe(true);
 });
 
 test("a connection that breaks keeps what has arrived", SLOW, async () => {
-  const { env, key } = await newPipeline();
-  const service = await startForTest(env);
   const headers = { ...TUS, authorization: `Bearer ${key}` };
   const created = await service.fetch("/api/admin/uploads", {
     method: "POST",
@@ -126,33 +124,31 @@ test("a connection that breaks keeps what has arrived", SLOW, async () => {
 
 test.runIf(canMount)("a full disk responds with 507, and the upload continues when there is space", SLOW, async () => {
   const disk = await newDisk(400);
-  const { env, key } = await newPipeline(path.join(disk.folder, "data"));
-  const service = await startForTest(env);
-  const bytes = randomBytes(40_000_000);
-  const half = upload(service, { key, bytes: bytes.subarray(0, 1) });
+  const full = await startForTest({ DATA_DIR: await preparedDataDir(path.join(disk.folder, "data")) });
+  const ownKey = await createKeyOf(full, "releases:write");
+  const bytes = randomBytes(5_000_000);
+  const half = upload(full, { key: ownKey, bytes: bytes.subarray(0, 1) });
   await half.done;
-  const headers = { ...TUS, authorization: `Bearer ${key}`, "upload-length": String(bytes.byteLength) };
-  const created = await service.fetch("/api/admin/uploads", { method: "POST", headers });
+  const headers = { ...TUS, authorization: `Bearer ${ownKey}`, "upload-length": String(bytes.byteLength) };
+  const created = await full.fetch("/api/admin/uploads", { method: "POST", headers });
   const uploadUrl = created.headers.get("location") ?? "";
   await disk.leaveFree(100_000_000);
-  await expect(upload(service, { key, bytes, uploadUrl }).done).rejects.toMatchObject({
+  await expect(upload(full, { key: ownKey, bytes, uploadUrl }).done).rejects.toMatchObject({
     originalResponse: expect.objectContaining({}),
     message: expect.stringContaining("507"),
   });
-  const refused = await service.fetch("/api/admin/uploads", { method: "POST", headers });
+  const refused = await full.fetch("/api/admin/uploads", { method: "POST", headers });
   expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([507, "disk_full"]);
   await disk.freeAll();
-  await upload(service, { key, bytes, uploadUrl }).done;
-  expect((await publish(service, key, uploadUrl, "1.4.0")).status).toBe(201);
-  expect((await downloaded(service, "1.4.0")).equals(bytes)).toBe(true);
+  await upload(full, { key: ownKey, bytes, uploadUrl }).done;
+  expect((await publish(full, ownKey, uploadUrl, "1.4.0")).status).toBe(201);
+  expect((await downloaded(full, "1.4.0")).equals(bytes)).toBe(true);
 });
 
 test("the guide's commands upload and publish a file", SLOW, async () => {
   const guide = await readFile("docs/guides/publishing-over-http.md", "utf8");
   const [, commands = ""] = /^```sh\n([\s\S]*?)^```$/m.exec(guide) ?? [];
-  const { env, key } = await newPipeline();
-  const service = await startForTest(env);
-  const [file, bytes] = [path.join(env.DATA_DIR, "Acme Setup.exe"), randomBytes(300_000)];
+  const [file, bytes] = [path.join(service.dataDir, "Acme Setup.exe"), randomBytes(300_000)];
   await writeFile(file, bytes);
   const { stdout } = await promisify(execFile)("sh", ["-ec", commands], {
     env: { ...process.env, HOMEPORT_URL: service.url, HOMEPORT_API_KEY: key, FILE: file, VERSION: "2.3.0" },
