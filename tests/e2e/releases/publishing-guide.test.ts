@@ -4,13 +4,19 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import { newDataDir, preparedDataDir, type Service, startForTest } from "@/tests/support/process/service";
+import { COMMANDS } from "@/tests/support/process/command";
+import { anyDatabase, newDataDir, type Service, startForTest } from "@/tests/support/process/service";
 import { hasObjectStorage, startObjectStorage } from "@/tests/support/releases/object-storage";
 import { newSigningKey } from "@/tests/support/releases/signing";
 
 const POLL = { timeout: 30_000, interval: 100 };
 const KEY = newSigningKey();
 const SETUP = "Ops_1.4.0_x64-setup.exe";
+
+/** npm itself, which is told where the package is. */
+const BY_NPM = `command npm --prefix "${path.resolve(".")}" "$@"`;
+/** What npm runs for `npm run release -- …`. */
+const BY_NODE = `(shift 3; export INIT_CWD="$PWD"; cd "${path.resolve(".")}"; ${process.execPath} ${COMMANDS.get("release")?.join(" ")} "$@")`;
 
 /** The commands of the guide's part on publishing, by the heading above them. */
 async function commands(): Promise<Map<string, string>> {
@@ -61,13 +67,13 @@ test("the guide's commands publish, stage, pause, withdraw, roll back and verify
   const folder = await newWorkshop([...parts.values()].join("\n"));
   const storage = hasObjectStorage ? await startObjectStorage() : undefined;
   if (storage) onTestFinished(storage.close);
-  const env = { DATA_DIR: await preparedDataDir(path.join(folder, "data")), ...storage?.env };
-  const service = await startForTest(env);
-  /** From where the files are, as the guide has it; npm is told where the package is. */
-  const run = async (heading: string) => {
+  const env = { DATA_DIR: path.join(folder, "data"), ...storage?.env };
+  const service = await startForTest({ ...env, ...(await anyDatabase()) });
+  /** From where the files are, as the guide has it. */
+  const run = async (heading: string, npm = BY_NODE) => {
     const text = parts.get(heading) ?? "";
     expect(text).toContain("npm run release");
-    const script = `set -eu\nnpm() { command npm --prefix "${path.resolve(".")}" "$@"; }\n${text}`;
+    const script = `set -eu\nnpm() { ${npm}; }\n${text}`;
     const PATH = `${path.join(folder, "bin")}:${process.env.PATH}`;
     const { stdout, stderr } = await promisify(execFile)("bash", ["-c", script], {
       cwd: folder,
@@ -100,7 +106,7 @@ test("the guide's commands publish, stage, pause, withdraw, roll back and verify
     await run("Object storage");
     await expect.poll(() => offered(service, "1.5.1"), POLL).toBe("1.6.0");
   } else parts.delete("Object storage");
-  await run("Use a CDN");
+  await run("Use a CDN", BY_NPM);
   await run("Serve the catalog from a URL");
   expect(JSON.parse(await readFile(path.join(folder, "site/catalog.json"), "utf8")).releases).toHaveLength(1);
   expect([...parts.keys()]).toEqual([]);
