@@ -13,9 +13,10 @@ import { hasCommands } from "@/tests/support/requirements";
 
 const JSON_TYPE = { "content-type": "application/json" };
 const WEBHOOK = "/api/subscription/billing-provider-webhook";
-const CLIENTS = 4;
-/** Between two rounds of a client. Without it the clients would take the CPU that the instances need to start. */
+/** Between two requests of a client. Without it the clients would take the CPU that the instances need to start. */
 const PAUSE_MS = 100;
+
+type Ask = ReturnType<typeof newClient>["ask"];
 
 /** What a server on Linux has, and PostgreSQL's programs. */
 const canRun =
@@ -38,7 +39,7 @@ describe.runIf(canRun)("two instances on PostgreSQL, set up as in the guide", ()
     expect(load.versions).toEqual(new Set(["1.0.0"]));
     await allow();
     await machine.run("Upgrade two instances without downtime");
-    await expect.poll(() => load.sinceNew()).toBeGreaterThan(100);
+    await expect.poll(() => load.sinceNew()).toBeGreaterThan(25);
     const kept = [...load.acknowledged];
     await machine.run("Back up PostgreSQL", 0);
     await load.stop();
@@ -90,31 +91,35 @@ async function refuseNextMigration(machine: Machine): Promise<() => Promise<void
   };
 }
 
-/** Clients that send one request after the other until they are stopped, each over a connection that it keeps. */
+/** Four clients, each of which sends requests of one kind, one after the other, over a connection that it keeps. */
 function startLoad(port: number, token: string) {
   const failures: unknown[] = [];
   const acknowledged: Sent[] = [];
   const versions = new Set<unknown>();
   let sinceNew = 0;
   let isOver = false;
-  const expectStatus = (wanted: number, what: string, { status, body }: Answered) => {
-    if (status !== wanted) failures.push([what, status, body.toString().slice(0, 200)]);
-    return status === wanted;
-  };
-  const once = async ({ ask }: ReturnType<typeof newClient>) => {
-    const version = await ask("/api/version");
-    if (expectStatus(200, "version", version)) versions.add(version.json().version);
-    if (versions.size > 1) sinceNew += 1;
-    const status = await ask("/api/subscription/status", { headers: { authorization: `Bearer ${token}` } });
-    expectStatus(200, "status", status);
-    const event = billingEvent("INITIAL_PURCHASE");
-    if (expectStatus(200, "webhook", await ask(WEBHOOK, delivery(event)))) acknowledged.push(event);
-    expectStatus(200, "page", await ask("/"));
-  };
-  const clients = Array.from({ length: CLIENTS }, async () => {
+  const asking: ((ask: Ask) => Promise<Answered>)[] = [
+    async (ask) => {
+      const version = await ask("/api/version");
+      versions.add(version.json().version);
+      if (versions.size > 1) sinceNew += 1;
+      return version;
+    },
+    (ask) => ask("/api/subscription/status", { headers: { authorization: `Bearer ${token}` } }),
+    async (ask) => {
+      const event = billingEvent("INITIAL_PURCHASE");
+      const webhook = await ask(WEBHOOK, delivery(event));
+      if (webhook.status === 200) acknowledged.push(event);
+      return webhook;
+    },
+    (ask) => ask("/"),
+  ];
+  const clients = asking.map(async (once) => {
     const client = newClient(port);
     while (!isOver) {
-      await once(client).catch((error: unknown) => failures.push(error));
+      const answer = await once(client.ask).catch((error: Error) => error);
+      if (answer instanceof Error) failures.push(answer);
+      else if (answer.status !== 200) failures.push([answer.status, answer.body.toString().slice(0, 200)]);
       await delay(PAUSE_MS);
     }
     client.close();

@@ -9,6 +9,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { freePort } from "@/dev/free-port";
 import { startProxyServer } from "@/tests/support/network/proxy-server";
+import { NODE_FLAGS } from "./command";
 
 /** What a checkout takes as it is here, so that nothing is built anew. */
 const SAME = [
@@ -148,7 +149,7 @@ export class Machine {
       .split(" ")
       .filter((entry) => !entry.startsWith("METRICS_PORT")); // of five digits here
     const [, ...args] = of("ExecStart").split(" ");
-    const child = spawn(process.execPath, args, {
+    const child = spawn(process.execPath, [...NODE_FLAGS, ...args], {
       cwd: of("WorkingDirectory"),
       env: { PATH: process.env.PATH, ...Object.fromEntries(variables.map((entry) => entry.split("="))) },
       stdio: ["ignore", "pipe", "pipe"],
