@@ -10,7 +10,7 @@ import { billingEvent, deliverTo, initialPurchase, type Sent } from "@/tests/sup
 import { WEBHOOK_SECRET } from "@/tests/support/context";
 import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
 import { runCommand, startCommand } from "@/tests/support/process/command";
-import { preparedDataDir, type Service, startAndFail, startForTest } from "@/tests/support/process/service";
+import { newDataDir, preparedDataDir, type Service, startAndFail, startForTest } from "@/tests/support/process/service";
 import { newToken } from "@/tests/support/push/push";
 
 /** Each start of a process may take long on a busy machine. */
@@ -22,7 +22,7 @@ const LOCK = 424_242;
 
 describe.runIf(postgresUrl)("homeport db move", () => {
   test(
-    "moves a service in use to PostgreSQL and back, continues after a kill, and keeps sessions, purchases and devices",
+    "moves a service in use to PostgreSQL and back, continues after a kill, keeps sessions, purchases and devices, and can be undone",
     async () => {
       const first = await startForTest();
       const customer = await newCustomer(first);
@@ -51,31 +51,26 @@ describe.runIf(postgresUrl)("homeport db move", () => {
       const { NEXTAUTH_SECRET = "" } = settings;
       const fourth = await startForTest({ DATA_DIR: back, NEXTAUTH_SECRET });
       await requireSame(fourth, customer, load.acknowledged);
+      await requireUndone(second.dataDir);
     },
     PATIENCE_MS,
   );
 
   test(
-    "can be undone: the folder, and a PostgreSQL database that was moved to another one, are used again",
+    "can be undone: a PostgreSQL database that was moved to another one is used again",
     async () => {
-      const dataDir = await preparedDataDir();
-      const [first, second] = [await createDatabase(postgresUrl), await createDatabase(postgresUrl)];
-      await moveOk(["--to", first], { DATA_DIR: dataDir });
-      const again = await runCommand("homeport", ["db", "move", "--to", second, "--yes"], { DATA_DIR: dataDir });
-      expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("has moved to postgres://") });
-      await cancelOk({ DATA_DIR: dataDir });
-      const keys = await runCommand("homeport", ["keys", "create", "CI", "--scope", "releases:write"], {
-        DATA_DIR: dataDir,
-      });
-      expect(keys.code).toBe(0);
-
-      const server = { DATABASE_URL: first, NEXTAUTH_URL: "http://localhost", NEXTAUTH_SECRET: "s".repeat(32) };
-      expect(await moveOk(["--to", second], { ...server, DATA_DIR: path.join(dataDir, "missing") })).toMatchObject({
-        resumedTables: 0,
-      });
+      const [first, second] = [await createMigratedDatabase(), await createDatabase(postgresUrl)];
+      const DATA_DIR = await newDataDir();
+      const server = {
+        DATABASE_URL: first,
+        NEXTAUTH_URL: "http://localhost",
+        NEXTAUTH_SECRET: "s".repeat(32),
+        DATA_DIR,
+      };
+      expect(await moveOk(["--to", second], server)).toMatchObject({ resumedTables: 0 });
       expect(await canWrite(first)).toBe(false);
       expect(await canWrite(second)).toBe(true);
-      await cancelOk({ ...server, DATABASE_URL: withTwoHosts(first), DATA_DIR: dataDir });
+      await cancelOk({ ...server, DATABASE_URL: withTwoHosts(first) });
       expect(await canWrite(first)).toBe(true);
     },
     PATIENCE_MS,
@@ -141,11 +136,7 @@ async function refuseWrongTargets(dataDir: string): Promise<void> {
   const other = await createDatabase(postgresUrl);
   await query(other, "CREATE TABLE invoices (id int)");
   const cases: [string, number, string][] = [
-    [
-      "postgres://homeport:between-us@127.0.0.1:1/homeport",
-      1,
-      "postgres://homeport@127.0.0.1:1/homeport cannot be opened",
-    ],
+    ["postgres://homeport:between-us@127.0.0.1:1/db", 1, "postgres://homeport@127.0.0.1:1/db cannot be opened"],
     [other, 1, "is not empty: it contains invoices"],
     ["https://db.example.com", 2, "--to: must be postgres://"],
   ];
@@ -180,7 +171,7 @@ function startLoad(service: Service, token: string) {
       if ((await deliverTo(service, event)).status === 200) acknowledged.push(event);
       const { status } = await get(service, "/api/subscription/status", token);
       if (status !== 200) failedReads.push(status);
-      await delay(20);
+      await delay(50);
     }
   };
   const running = run();
@@ -210,6 +201,16 @@ async function requireMarked(dataDir: string, url: string): Promise<void> {
   });
   expect(output).toContain("homeport db move --cancel");
   expect(output).not.toContain(PASSWORD);
+}
+
+/** The folder refuses another move until it is used again. */
+async function requireUndone(dataDir: string): Promise<void> {
+  const env = { DATA_DIR: dataDir };
+  const again = await runCommand("homeport", ["db", "move", "--to", await createDatabase(postgresUrl), "--yes"], env);
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("has moved to postgres://") });
+  await cancelOk(env);
+  const keys = await runCommand("homeport", ["keys", "create", "CI", "--scope", "releases:write"], env);
+  expect(keys.code).toBe(0);
 }
 
 async function settingsOf(dataDir: string): Promise<Record<string, string>> {

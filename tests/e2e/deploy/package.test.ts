@@ -1,11 +1,12 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readlink, rename, rm, stat, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readlink, rename, stat, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDatabase } from "@/dev/postgres";
 import { postgresUrl } from "@/tests/support/database";
+import { NODE_FLAGS } from "@/tests/support/process/command";
 import { processesOf } from "@/tests/support/process/processes";
 import { newDataDir, startForTest } from "@/tests/support/process/service";
 
@@ -23,7 +24,7 @@ describe("the folder that npm run package writes", () => {
     first = path.join(root, "1.0.0");
     await packageInto(first);
   });
-  afterAll(() => rm(root, { recursive: true, force: true }));
+  afterAll(async () => void (await run("rm", ["-rf", root])));
 
   test(`takes ${MAX_MB} MB at most, and has neither what builds nor what tests the service`, async () => {
     expect((await bytesIn(first)) / 1e6).toBeLessThan(MAX_MB);
@@ -43,11 +44,10 @@ describe("the folder that npm run package writes", () => {
       body: JSON.stringify({ email: "ann@example.com", password: "a good long password" }),
     });
     expect(registered.status).toBe(201);
-    const homeport = (...args: string[]) =>
-      run(path.join(first, "scripts/bin/homeport.mjs"), args, {
-        env: { ...process.env, DATA_DIR: service.dataDir },
-      });
-    expect((await homeport("accounts", "list")).stdout).toContain("ann@example.com");
+    const program = path.join(first, "scripts/bin/homeport.mjs");
+    const env = { ...process.env, DATA_DIR: service.dataDir };
+    expect((await run(program, ["accounts", "list"], { env })).stdout).toContain("ann@example.com");
+    const homeport = (...args: string[]) => run(process.execPath, [...NODE_FLAGS, program, ...args], { env });
     const backups = await newDataDir();
     await homeport("backup", "--to", backups);
     const [backup = ""] = await readdir(backups);
