@@ -1,16 +1,31 @@
+import { stat } from "node:fs/promises";
+import path from "node:path";
 import { expect, test } from "vitest";
 import { loadConfig } from "@/lib/config";
 import { openDatabase } from "@/lib/db/open";
-import { newDataDir, startForTest } from "@/tests/support/process/service";
+import { newDataDir, startAndFail, startForTest } from "@/tests/support/process/service";
 
-test("the first start copies the database that the build has migrated", async () => {
+// ASVS 13.3.1, 13.3.2
+test("an empty folder is enough: the service copies the database of the build, and keeps the secrets that it makes to itself", async () => {
   const startedAt = new Date();
   const dataDir = await newDataDir();
   const service = await startForTest({ DATA_DIR: dataDir });
-  await service.end("SIGTERM");
+  expect(await (await service.fetch("/api/health")).json()).toMatchObject({ status: "ok" });
+  const secrets = await stat(path.join(dataDir, "secrets.json"));
+  expect(secrets.mode & 0o777).toBe(0o600);
+  expect((await stat(path.join(dataDir, "db"))).mode & 0o777).toBe(0o700);
+  expect(await service.end("SIGTERM")).toBe(0);
+
   const database = await openDatabase(loadConfig({ DATA_DIR: dataDir }), { onConnectionError: () => {} });
   const [migrated] = await database.client.$queryRaw<{ at: Date }[]>`
     SELECT max(finished_at) AS at FROM _prisma_migrations`;
   expect(migrated?.at.getTime()).toBeLessThan(startedAt.getTime());
   await database.close();
+});
+
+test("bad configuration is refused with every fault in one message", async () => {
+  const { code, output } = await startAndFail({ PORT: "99999", BCRYPT_COST: "2", DATA_DIR: await newDataDir() });
+  expect(code).toBe(1);
+  expect(output).toMatch(/PORT: [\s\S]*BCRYPT_COST: /);
+  expect(output).not.toMatch(/^\s+at /m);
 });
