@@ -140,7 +140,7 @@ const COMMANDS: Record<Script, [command: string, ...args: string[]]> = {
   start: [process.execPath, ...NODE_FLAGS, "scripts/start.mjs"],
   worker: [process.execPath, ...NODE_FLAGS, "scripts/worker.mjs"],
   "npm start": ["npm", "start"],
-  "next start": ["node_modules/.bin/next", "start", "--hostname", "127.0.0.1"],
+  "next start": [process.execPath, ...NODE_FLAGS, "node_modules/.bin/next", "start", "--hostname", "127.0.0.1"],
 };
 
 function spawnService(env: Record<string, string>, script: Script = "start", folder?: string) {
