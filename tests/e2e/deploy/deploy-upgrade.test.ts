@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { readFile, rm } from "node:fs/promises";
+import { copyFile, readFile, rm } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startCluster } from "@/dev/postgres";
+import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import { billingEvent, type Sent, signature } from "@/tests/support/billing/billing";
 import { WEBHOOK_SECRET } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
@@ -53,7 +54,7 @@ describe.runIf(canRun)("two instances on PostgreSQL, set up as in the guide", ()
   });
 });
 
-/** The guide from its beginning to two instances behind nginx, on a cluster of their own. */
+/** The guide from its beginning to two instances behind nginx, on a cluster of their own. They are first started on PostgreSQL. */
 async function newMachine(): Promise<Machine> {
   const cluster = await startCluster();
   const { hostname, port, username } = new URL(cluster.url);
@@ -64,7 +65,8 @@ async function newMachine(): Promise<Machine> {
   });
   await machine.run("Install the service", 0);
   await machine.configure("Install the service", { SMTP_URL: "", BCRYPT_COST: "10" });
-  await machine.run("Install the service", 1);
+  await copyFile("deploy/homeport@.service", machine.path("etc/systemd/system/homeport@.service"));
+  await writeSampleCatalog(machine.path("var/lib/homeport/releases/catalog.json"));
   await machine.run("Use PostgreSQL", 0);
   await machine.configure("Use PostgreSQL", {
     DATABASE_URL: `postgres://homeport:long-and-random@${hostname}:${port}/homeport`,
