@@ -26,7 +26,7 @@ export const PAGES = [
   ...["/account", "/account/delete", "/account/password", "/account/email", "/account/export", "/account/factors/totp"],
   ...["/account/name", "/account/passkeys/add", "/confirm", "/email-change", "/email-change/undo"],
   ...["/device", "/authorize"],
-  ...["/first-operator", "/deleted", "/nothing", "/sign-in?error=SessionRequired"],
+  ...["/first-operator", "/deleted", "/nothing", "/sign-in?error=SessionRequired&done=signed_out"],
 ];
 
 /** Where the service's pages are, as its configuration has it: cookies and redirects name this host. */
@@ -84,12 +84,18 @@ const newPerson = (): Person => ({
   password: "a password for pages",
 });
 
-/** Somebody new, registered by the API and signed in, on the account page. */
-export async function newVisitorOn(page: Page, name?: string): Promise<Person> {
+/** Somebody new, registered by the API and signed in. Loads no page. */
+export async function newVisitor(page: Page, name?: string): Promise<Person> {
   const person = newPerson();
   const headers = { "sec-fetch-site": "same-origin" };
   const registered = await page.request.post("/api/auth/register", { data: { ...person, name }, headers });
   if (registered.status() !== 201) throw new Error(`register returned ${registered.status()}`);
+  return person;
+}
+
+/** The same, on the account page. */
+export async function newVisitorOn(page: Page, name?: string): Promise<Person> {
+  const person = await newVisitor(page, name);
   await page.goto("/account");
   return person;
 }
@@ -114,8 +120,13 @@ export async function signIn(page: Page, { email, password }: Person): Promise<v
 }
 
 /** Signs in by the page. */
-export async function signInOn(page: Page, { email, password }: Person): Promise<void> {
+export async function signInOn(page: Page, person: Person): Promise<void> {
   await page.goto("/sign-in");
+  await submitSignIn(page, person);
+}
+
+/** Signs in by the page, which is open. */
+export async function submitSignIn(page: Page, { email, password }: Person): Promise<void> {
   await page.getByLabel("Email").fill(email);
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in" }).click();
