@@ -6,7 +6,7 @@ import { mailbox } from "@/tests/support/mailbox";
 import { type Service, startService } from "@/tests/support/process/service";
 import { newToken } from "@/tests/support/push/push";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
-import { newVisitorOn, registerOn, signInOn, visit } from "@/tests/support/web/pages";
+import { newVisitor, newVisitorOn, registerOn, submitSignIn, visit } from "@/tests/support/web/pages";
 
 /** Starting the service and the browser takes long on a busy machine. */
 const STARTS_MS = 180_000;
@@ -39,14 +39,17 @@ describe.runIf(hasChromium)("in Chromium", () => {
   const statusWith = async (token: string) =>
     (await service.fetch("/api/subscription/status", { headers: { authorization: `Bearer ${token}` } })).status;
 
-  test("a new user registers, signs out, signs in again and removes a device", async () => {
+  test("a new user registers, signs out, signs in again in spite of a callbackUrl of another host, subscribes and removes a device", async () => {
     const { page, faults } = await visit(browser, service);
     const person = await registerOn(page, "Ann Example");
     expect(await page.getByRole("region", { name: "Profile" }).innerText()).toContain("Ann Example");
+    const subscription = page.getByRole("region", { name: "Subscription" });
+    expect(await subscription.innerText()).toContain("You have no subscription.");
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await page.getByText("You have been signed out.").waitFor();
 
-    await signInOn(page, { ...person, password: "not the password" });
+    await page.goto("/sign-in?callbackUrl=https://evil.example/account");
+    await submitSignIn(page, { ...person, password: "not the password" });
     await page.getByText("The email or password is incorrect").waitFor();
     expect(await page.getByLabel("Email").inputValue()).toBe(person.email);
     await page.getByLabel("Password").fill(person.password);
@@ -58,104 +61,6 @@ describe.runIf(hasChromium)("in Chromium", () => {
       headers: { "sec-fetch-site": "same-origin" },
     });
     expect(registered.status()).toBe(202);
-    await page.reload();
-    await page.getByRole("button", { name: "Remove Ann's iPhone" }).click();
-    await page.getByText("The device was removed.").waitFor();
-    expect(await page.getByText("Ann's iPhone").count()).toBe(0);
-    expect(faults).toEqual([]);
-  });
-
-  test("signing in returns to the page that required it", async () => {
-    const { page } = await visit(browser, service);
-    const person = await newVisitorOn(page);
-    await page.getByRole("button", { name: "Sign out", exact: true }).click();
-    await page.getByText("You have been signed out.").waitFor();
-    await page.goto("/account/delete");
-    await page.getByText("Sign in to continue.").waitFor();
-    await page.getByLabel("Email").fill(person.email);
-    await page.getByLabel("Password").fill(person.password);
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await page.waitForURL("/account/delete");
-  });
-
-  // ASVS 14.2.2, 14.3.1, 14.3.2
-  test("the back button shows nothing of the account after signing out", async () => {
-    const { page } = await visit(browser, service);
-    const { email } = await newVisitorOn(page);
-    await page.getByRole("button", { name: "Sign out", exact: true }).click();
-    await page.getByText("You have been signed out.").waitFor();
-    await page.goBack();
-    await page.getByText("Sign in to continue.").waitFor();
-    expect(await page.content()).not.toContain(email);
-  });
-
-  test("a form of a signed-out session does nothing and redirects to the sign-in page", async () => {
-    const { page } = await visit(browser, service);
-    const person = await newVisitorOn(page);
-    const token = await signInElsewhere(person, "Ann's MacBook");
-    await page.reload();
-    const other = await page.context().newPage();
-    await other.goto("/account");
-    await other.getByRole("button", { name: "Sign out", exact: true }).click();
-    await other.getByText("You have been signed out.").waitFor();
-    await page.getByRole("button", { name: "Sign out Ann's MacBook" }).click();
-    await page.getByText("Sign in to continue.").waitFor();
-    expect(await statusWith(token)).toBe(200);
-  });
-
-  test("one session, or all other sessions, can be signed out", async () => {
-    const { page } = await visit(browser, service);
-    const person = await newVisitorOn(page);
-    const tokens = [];
-    for (const name of ["MacBook", "Studio", "Laptop"]) tokens.push(await signInElsewhere(person, name));
-    await page.reload();
-    await page.getByRole("button", { name: "Sign out MacBook" }).click();
-    await page.getByText("The session was signed out.").waitFor();
-    expect(await Promise.all(tokens.map(statusWith))).toEqual([401, 200, 200]);
-    await page.getByRole("button", { name: "Sign out all other sessions" }).click();
-    await page.getByText("You have been signed out of all other sessions.").waitFor();
-    expect(await Promise.all(tokens.map(statusWith))).toEqual([401, 401, 401]);
-    expect(await page.getByRole("region", { name: "Recent activity" }).innerText()).toContain("Signed out");
-  });
-
-  test("the export is one file that contains the account", async () => {
-    const { page } = await visit(browser, service);
-    const { email } = await newVisitorOn(page);
-    await page.getByRole("link", { name: "Export data" }).click();
-    const [download] = await Promise.all([
-      page.waitForEvent("download"),
-      page.getByRole("main").getByRole("link", { name: "Download" }).click(),
-    ]);
-    expect(download.suggestedFilename()).toMatch(/^account-export-\d{4}-\d\d-\d\d\.json$/);
-    const data = JSON.parse(await readFile(await download.path(), "utf8"));
-    expect(data).toMatchObject({ schema: "account-export", account: { email } });
-  });
-
-  test("an account is deleted only with its password and the word DELETE, and the page mentions store subscriptions", async () => {
-    const { page, faults } = await visit(browser, service);
-    const person = await newVisitorOn(page);
-    await page.getByRole("link", { name: "Delete account" }).click();
-    await page.getByLabel("Password").fill("not the password");
-    await page.getByLabel("Type DELETE to confirm").fill("DELETE");
-    await page.getByRole("button", { name: "Delete account" }).click();
-    await page.getByText("This is not your password").waitFor();
-    expect(await page.evaluate(() => document.activeElement?.getAttribute("name"))).toBe("password");
-    await page.getByLabel("Password").fill(person.password);
-    await page.getByRole("button", { name: "Delete account" }).click();
-    await page.waitForURL("/deleted");
-    expect(await page.getByRole("main").innerText()).toContain("Store subscriptions continue");
-    await signInOn(page, person);
-    await page.getByText("The email or password is incorrect").waitFor();
-    expect(faults).toEqual([]);
-  });
-
-  const linkIn = (mail: string): string => /http\S+\/reset#token=\S+/.exec(mail)?.[0] ?? "";
-
-  test("a subscription is described, with a link to manage it", async () => {
-    const { page } = await visit(browser, service);
-    await newVisitorOn(page);
-    const subscription = page.getByRole("region", { name: "Subscription" });
-    expect(await subscription.innerText()).toContain("You have no subscription.");
     const { user } = (await (await page.request.get("/api/auth/session")).json()) as { user: { id: string } };
     const event = billingEvent("INITIAL_PURCHASE", { app_user_id: user.id });
     expect((await deliverTo(service, event)).status).toBe(200);
@@ -164,11 +69,80 @@ describe.runIf(hasChromium)("in Chromium", () => {
     expect(await subscription.getByRole("link", { name: "Manage" }).getAttribute("href")).toMatch(
       /^https:\/\/apps\.apple/,
     );
+    await page.getByRole("button", { name: "Remove Ann's iPhone" }).click();
+    await page.getByText("The device was removed.").waitFor();
+    expect(await page.getByText("Ann's iPhone").count()).toBe(0);
+    expect(faults).toEqual([]);
   });
+
+  // ASVS 14.2.2, 14.3.1, 14.3.2
+  test("the back button shows nothing of the account after signing out, and signing in returns to the page that required it", async () => {
+    const { page } = await visit(browser, service);
+    const person = await newVisitorOn(page);
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByText("You have been signed out.").waitFor();
+    await page.goBack();
+    await page.getByText("Sign in to continue.").waitFor();
+    expect(await page.content()).not.toContain(person.email);
+    await page.goto("/account/delete");
+    await page.getByText("Sign in to continue.").waitFor();
+    await submitSignIn(page, person);
+    await page.waitForURL("/account/delete");
+  });
+
+  test("a form of a signed-out session does nothing and redirects to the sign-in page; then one session, or all other sessions, can be signed out", async () => {
+    const { page } = await visit(browser, service);
+    const person = await newVisitor(page);
+    const tokens: string[] = [];
+    for (const name of ["MacBook", "Studio", "Laptop"]) tokens.push(await signInElsewhere(person, name));
+    const statuses = () => Promise.all(tokens.map(statusWith));
+    await page.goto("/account");
+    await page.request.post("/forms/sign-out", { form: {}, headers: { "sec-fetch-site": "same-origin" } });
+    await page.getByRole("button", { name: "Sign out MacBook" }).click();
+    await page.getByText("Sign in to continue.").waitFor();
+    expect(await statuses()).toEqual([200, 200, 200]);
+
+    await submitSignIn(page, person);
+    await page.getByRole("button", { name: "Sign out MacBook" }).click();
+    await page.getByText("The session was signed out.").waitFor();
+    expect(await statuses()).toEqual([401, 200, 200]);
+    await page.getByRole("button", { name: "Sign out all other sessions" }).click();
+    await page.getByText("You have been signed out of all other sessions.").waitFor();
+    expect(await statuses()).toEqual([401, 401, 401]);
+    expect(await page.getByRole("region", { name: "Recent activity" }).innerText()).toContain("Signed out");
+  });
+
+  test("an account is exported as one file, and deleted only with its password and the word DELETE; the page mentions store subscriptions", async () => {
+    const { page, faults } = await visit(browser, service);
+    const { email, password } = await newVisitorOn(page);
+    await page.getByRole("link", { name: "Export data" }).click();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("main").getByRole("link", { name: "Download" }).click(),
+    ]);
+    expect(download.suggestedFilename()).toMatch(/^account-export-\d{4}-\d\d-\d\d\.json$/);
+    const data = JSON.parse(await readFile(await download.path(), "utf8"));
+    expect(data).toMatchObject({ schema: "account-export", account: { email } });
+
+    await page.goBack();
+    await page.getByRole("link", { name: "Delete account" }).click();
+    await page.getByLabel("Password").fill("not the password");
+    await page.getByLabel("Type DELETE to confirm").fill("DELETE");
+    await page.getByRole("button", { name: "Delete account" }).click();
+    await page.getByText("This is not your password").waitFor();
+    expect(await page.evaluate(() => document.activeElement?.getAttribute("name"))).toBe("password");
+    await page.getByLabel("Password").fill(password);
+    await page.getByRole("button", { name: "Delete account" }).click();
+    await page.waitForURL("/deleted");
+    expect(await page.getByRole("main").innerText()).toContain("Store subscriptions continue");
+    expect(faults).toEqual([]);
+  });
+
+  const linkIn = (mail: string): string => /http\S+\/reset#token=\S+/.exec(mail)?.[0] ?? "";
 
   test("the emailed link resets the password once and signs out old sessions", async () => {
     const { page: old } = await visit(browser, service);
-    const person = await newVisitorOn(old);
+    const person = await newVisitor(old);
 
     const { page, faults } = await visit(browser, service);
     await page.goto("/forgot");
@@ -182,18 +156,16 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await page.waitForURL("/reset");
     await page.getByRole("button", { name: "Change password" }).click();
     await page.getByText("Your password was changed").waitFor();
-    await old.reload();
-    await old.getByText("Sign in to continue.").waitFor();
-
-    await signInOn(page, { ...person, password: NEW_PASSWORD });
+    await submitSignIn(page, { ...person, password: NEW_PASSWORD });
     await page.waitForURL("/account");
     expect(faults).toEqual([]);
 
-    const { page: late } = await visit(browser, service);
-    await late.goto(link);
-    await late.getByLabel("New password").fill(NEW_PASSWORD);
-    await late.getByRole("button", { name: "Change password" }).click();
-    await late.getByText("This link is no longer valid. Request a new one.").waitFor();
+    await old.goto("/account");
+    await old.getByText("Sign in to continue.").waitFor();
+    await old.goto(link);
+    await old.getByLabel("New password").fill(NEW_PASSWORD);
+    await old.getByRole("button", { name: "Change password" }).click();
+    await old.getByText("This link is no longer valid. Request a new one.").waitFor();
   });
 
   test("a link with a broken token asks the user to paste the link", async () => {
@@ -213,7 +185,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   test("without JavaScript a password is reset by pasting the emailed link", async () => {
     const { page } = await visit(browser, service, { javaScriptEnabled: false });
-    const person = await newVisitorOn(page);
+    const person = await newVisitor(page);
     await page.goto("/forgot");
     await page.getByLabel("Email").fill(person.email);
     await page.getByRole("button", { name: "Send reset link" }).click();
@@ -228,20 +200,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await page.getByLabel("New password").fill(NEW_PASSWORD);
     await page.getByRole("button", { name: "Change password" }).click();
     await page.getByText("Your password was changed").waitFor();
-    await signInOn(page, { ...person, password: NEW_PASSWORD });
+    await submitSignIn(page, { ...person, password: NEW_PASSWORD });
     await page.waitForURL("/account");
-  });
-
-  test("a callbackUrl of another host redirects to the account instead", async () => {
-    const { page, faults } = await visit(browser, service);
-    const person = await newVisitorOn(page);
-    await page.getByRole("button", { name: "Sign out", exact: true }).click();
-    await page.getByText("You have been signed out.").waitFor();
-    await page.goto("/sign-in?callbackUrl=https://evil.example/account");
-    await page.getByLabel("Email").fill(person.email);
-    await page.getByLabel("Password").fill(person.password);
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await page.waitForURL("/account");
-    expect(faults).toEqual([]);
   });
 });
