@@ -2,13 +2,17 @@ import { build } from "esbuild";
 import { Client } from "pg";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Passkey } from "@/lib/auth/passkeys/schema";
 import { Authenticator } from "@/tests/support/auth/authenticator";
 import { postgresUrl } from "@/tests/support/database";
 import { examplesOf } from "@/tests/support/guide";
 import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
-import { accessibilityFaults, newVisitorOn, signInOn, visit } from "@/tests/support/web/pages";
+import { accessibilityFaults, newVisitor, newVisitorOn, signInOn, visit } from "@/tests/support/web/pages";
 import { addVirtualAuthenticator } from "@/tests/support/web/virtual-authenticator";
+
+/** The header of a request that a browser sends from the service's own page. */
+const OWN_PAGE = { "sec-fetch-site": "same-origin" };
 
 describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
   let service: Service;
@@ -28,8 +32,8 @@ describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
   async function withPasskey() {
     const { page, faults } = await visit(browser, service);
     const authenticator = await addVirtualAuthenticator(page);
-    const person = await newVisitorOn(page);
-    await page.getByRole("link", { name: "Add a passkey" }).click();
+    const person = await newVisitor(page);
+    await page.goto("/account/passkeys/add");
     await page.getByLabel("Name").fill("My laptop");
     await page.getByRole("button", { name: "Create passkey" }).click();
     await page.getByText("The passkey was added.").waitFor();
@@ -49,11 +53,6 @@ describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
     return release;
   }
 
-  async function signOut(page: Page): Promise<void> {
-    await page.getByRole("button", { name: "Sign out", exact: true }).click();
-    await page.getByText("You have been signed out.").waitFor();
-  }
-
   test("a passkey is added, renamed, signs in by the button, and is removed", async () => {
     const { page, faults, person } = await withPasskey();
     const passkeys = page.getByRole("region", { name: "Passkeys" });
@@ -66,8 +65,8 @@ describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
 
     // The email field would sign in before the button is pressed.
     await page.addInitScript("PublicKeyCredential.isConditionalMediationAvailable = async () => false");
-    await signOut(page);
-    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByText("You have been signed out.").waitFor();
     expect(await page.getByLabel("Email").getAttribute("autocomplete")).toBe("username webauthn");
     await page.getByRole("button", { name: "Use a passkey" }).click();
     await page.waitForURL("/account");
@@ -80,16 +79,8 @@ describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
     expect(faults).toEqual([]);
   });
 
-  test("the email field offers a passkey, which signs in without a password", async () => {
+  test("the email field offers a passkey, which signs in without a password; while the service checks it, the button does nothing", async () => {
     const { page, person } = await withPasskey();
-    await page.context().clearCookies();
-    await page.goto("/sign-in");
-    await page.waitForURL("/account");
-    expect(await page.getByRole("region", { name: "Profile" }).innerText()).toContain(person.email);
-  });
-
-  test("the button does nothing while the service checks the passkey of the email field", async () => {
-    const { page } = await withPasskey();
     await page.context().clearCookies();
     const sent: string[] = [];
     page.on("request", (request) => {
@@ -103,33 +94,35 @@ describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
     check();
     await page.waitForURL("/account");
     expect(sent).toEqual(["/api/auth/passkeys/sign-in/options", "/api/auth/passkeys/sign-in"]);
+    expect(await page.getByRole("region", { name: "Profile" }).innerText()).toContain(person.email);
   });
 
   test("the email field offers a passkey; one that was removed from the account is refused, and forgotten by the browser", async () => {
-    const { page, person } = await withPasskey();
-    const other = await visit(browser, service);
-    await signInOn(other.page, person);
-    await other.page.waitForURL("/account");
-    await other.page.getByRole("link", { name: "Remove My laptop" }).click();
-    await other.page.getByRole("button", { name: "Remove passkey" }).click();
-    await other.page.getByText("The passkey was removed.").waitFor();
+    const { page } = await withPasskey();
+    const { passkeys } = (await (await page.request.get("/api/auth/passkeys")).json()) as { passkeys: Passkey[] };
+    const removed = await page.request.delete(`/api/auth/passkeys/${passkeys[0]?.id}`, { data: {}, headers: OWN_PAGE });
+    expect(removed.status()).toBe(204);
+    await page.context().clearCookies();
     await page.goto("/sign-in");
     await page.getByText("The passkey is not known to this account.").waitFor();
     await page.getByRole("button", { name: "Use a passkey" }).click();
     await page.getByText("No passkey was used.").waitFor();
   });
 
+  /** Adds an authenticator app to the account that is signed in. */
+  async function addApp({ request }: Page): Promise<void> {
+    const started = await request.post("/api/auth/factors/totp", { data: {}, headers: OWN_PAGE });
+    const { id, secret } = (await started.json()) as { id: string; secret: string };
+    const data = { id, code: new Authenticator(secret).code() };
+    const confirmed = await request.post("/api/auth/factors/totp/confirm", { data, headers: OWN_PAGE });
+    expect(confirmed.ok()).toBe(true);
+  }
+
   test("after the password, a passkey is the second factor of an account with an authenticator app", async () => {
     const { page, authenticator, person } = await withPasskey();
-    await page.getByRole("link", { name: "Add authenticator app" }).click();
-    await page.getByRole("button", { name: "Continue" }).click();
-    const app = new Authenticator((await page.locator(".key").innerText()).replaceAll(" ", ""));
-    await page.getByRole("textbox", { name: "Code" }).fill(app.code());
-    await page.getByRole("button", { name: "Add app" }).click();
-    await page.waitForURL("/account/factors/recovery-codes");
+    await addApp(page);
     await authenticator.respond(false);
-    await page.goto("/account");
-    await signOut(page);
+    await page.context().clearCookies();
     await signInOn(page, person);
     await page.waitForURL(/\/sign-in\/factor/);
     expect(await accessibilityFaults(page)).toEqual([]);
@@ -144,7 +137,6 @@ describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
     await database.connect();
     await database.query(`UPDATE "Session" SET "authenticatedAt" = now() - interval '1 hour'`);
     await database.end();
-    await page.goto("/account");
     await page.getByRole("link", { name: "Remove My laptop" }).click();
     await page.getByRole("heading", { name: "Confirm that it’s you" }).waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
@@ -169,10 +161,10 @@ describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
     expect(await page.getByRole("region", { name: "Passkeys" }).innerText()).toContain("From the guide");
   });
 
-  test("a passkey is created only once the page's scripts run", async () => {
+  test("a passkey is created only once the page's scripts run, and only one on a device", async () => {
     const { page } = await visit(browser, service);
     await addVirtualAuthenticator(page);
-    await newVisitorOn(page);
+    await newVisitor(page);
     const release = await holdRequests(page, "**/*.js*");
     await page.goto("/account/passkeys/add", { waitUntil: "commit" });
     const create = page.getByRole("button", { name: "Create passkey" });
@@ -181,12 +173,8 @@ describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
     release();
     await create.click();
     await page.getByText("The passkey was added.").waitFor();
-  });
-
-  test("a device has one passkey of an account", async () => {
-    const { page } = await withPasskey();
-    await page.goto("/account/passkeys/add");
-    await page.getByRole("button", { name: "Create passkey" }).click();
+    await page.getByRole("link", { name: "Add a passkey" }).click();
+    await create.click();
     await page.getByText("Your account has a passkey on this device already.").waitFor();
   });
 });
