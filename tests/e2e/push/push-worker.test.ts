@@ -14,38 +14,24 @@ import {
 } from "@/tests/support/process/service";
 import { type Apns, startApns } from "@/tests/support/push/apns";
 import { newPhone, signedByDeviceKey } from "@/tests/support/push/phone";
-import { BUNDLE_ID, newToken } from "@/tests/support/push/push";
+import { BUNDLE_ID } from "@/tests/support/push/push";
 
 const POLL = { timeout: 50_000, interval: 50 };
 const SERVER = { NEXTAUTH_URL: "http://localhost:3000", NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough" };
 
-describe("in the service's process", () => {
-  test("the challenge of a registration is sent through APNs at once, and the service stops cleanly", async () => {
-    const apns = await startApns();
-    const service = await startForTest(apns.env);
-    const post = posterTo(service);
-    const account = await post("/api/auth/register", { email: "ann@example.com", password: "a good long password" });
-    const token = newToken();
-    const { challenge } = await post("/api/push/register", { token }, account.token);
-    await expect
-      .poll(() => apns.received, POLL)
-      .toMatchObject([{ token, payload: { data: { challengeId: challenge.id } } }]);
-    expect(await service.end("SIGTERM")).toBe(0);
-    expect(service.output()).not.toMatch(/"level":[456]0/);
-    expect(service.output()).not.toContain(token);
-  });
-});
-
-test("a simulator is verified by the nonce from APNs and notified of the next sign-in", async () => {
+test("in the service's process, a simulator is verified by the nonce from APNs and notified of the next sign-in", async () => {
   const apns = await startApns();
-  const post = posterTo(await startForTest(apns.env));
+  const service = await startForTest(apns.env);
+  const post = posterTo(service);
   const credentials = { email: "bob@example.com", password: "a good long password" };
   const { user, token: session } = await post("/api/auth/register", credentials);
   const phone = newPhone({ environment: "sandbox" });
   const { token, installationId, environment } = phone;
   const wanted = { token, installationId, environment };
   const { device, challenge } = await post("/api/push/register", wanted, session);
-  await expect.poll(() => apns.received.length, POLL).toBe(1);
+  await expect
+    .poll(() => apns.received, POLL)
+    .toMatchObject([{ token, payload: { data: { challengeId: challenge.id } } }]);
   const { nonce: pushNonce = "" } = (apns.received[0]?.payload.data ?? {}) as { nonce?: string };
   const asked = { deviceId: device.id, challengeId: challenge.id, challengeValue: challenge.value, pushNonce };
   const evidence = signedByDeviceKey(user, phone, asked);
@@ -57,6 +43,9 @@ test("a simulator is verified by the nonce from APNs and notified of the next si
     .poll(() => apns.received[1], POLL)
     .toMatchObject({ token, payload: { data: { kind: "security.new_sign_in" } } });
   expect(apns.rejected).toEqual([]);
+  expect(await service.end("SIGTERM")).toBe(0);
+  expect(service.output()).not.toMatch(/"level":[456]0/);
+  expect(service.output()).not.toContain(token);
 });
 
 test("npm run worker rejects an embedded database", async () => {
@@ -71,63 +60,55 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     expect(await worker.end("SIGTERM")).toBe(0);
   });
 
-  test("the worker sends what other processes queue, and on SIGTERM requeues what it has not started", async () => {
+  test("the worker sends what a service with PUSH_WORKER=off does not, and on SIGTERM requeues what it has not started", async () => {
     const { apns, database, env } = await setUp();
-    const worker = await startWorkerForTest({ ...env, PUSH_CONCURRENCY: "10" });
+    const service = await startForTest({ ...env, PUSH_WORKER: "off" });
     await queue(database, 30);
+    const worker = await startWorkerForTest({ ...env, PUSH_CONCURRENCY: "10" });
     await expect.poll(() => states(database), POLL).toEqual({ sent: 30 });
-    let answer = () => {};
-    const later = new Promise<{ status: number }>((resolve) => {
-      answer = () => resolve({ status: 200 });
-    });
-    apns.replyWith("*", ...Array(10).fill(later));
+    expect(apns.sessions.size).toBe(1);
+    const answer = holdReplies(apns, 10);
     await queue(database, 30);
     await expect.poll(() => apns.received.length, POLL).toBe(40);
     const ended = worker.end("SIGTERM");
     await expect.poll(() => worker.output(), POLL).toContain("stopping");
     answer();
     expect(await ended).toBe(0);
-    expect(await states(database)).toEqual({ sent: 40, queued: 20 });
-  });
-
-  test("a service with PUSH_WORKER=off sends nothing", async () => {
-    const { apns, database, env } = await setUp();
-    const service = await startForTest({ ...env, PUSH_WORKER: "off" });
-    await queue(database, 3);
-    await startWorkerForTest(env);
-    await expect.poll(() => states(database), POLL).toEqual({ sent: 3 });
     expect(await service.end("SIGTERM")).toBe(0);
-    expect(apns.sessions.size).toBe(1);
+    expect(await states(database)).toEqual({ sent: 40, queued: 20 });
   });
 
   test("two workers share the deliveries, each sent once", async () => {
     const { apns, database, env } = await setUp();
-    await Promise.all([startWorkerForTest(env), startWorkerForTest(env)]);
-    await queue(database, 3_000);
-    await expect.poll(() => states(database), POLL).toEqual({ sent: 3_000 });
-    expect(apns.received).toHaveLength(3_000);
-    expect(new Set(apns.received.map(({ id }) => id)).size).toBe(3_000);
+    const variables = { ...env, PUSH_CONCURRENCY: "10" };
+    await Promise.all([startWorkerForTest(variables), startWorkerForTest(variables)]);
+    const answer = holdReplies(apns, 20);
+    await queue(database, 500);
+    await expect.poll(() => apns.received.length, POLL).toBe(20); // ten of each
+    answer();
+    await expect.poll(() => states(database), POLL).toEqual({ sent: 500 });
+    expect(timesSent(apns)).toEqual({ ids: 500, most: 1 });
     expect(apns.rejected).toEqual([]);
   });
 
-  test("a worker killed with more than 1,000 leased deliveries loses none; each is sent at most twice", async () => {
+  test("a worker killed with more than one batch of leased deliveries loses none; each is sent at most twice", async () => {
     const { apns, database, env } = await setUp();
-    const worker = await startWorkerForTest({ ...env, PUSH_CONCURRENCY: "1000" });
-    apns.replyWith("*", ...Array(300).fill({ status: 200 }), ...Array(2_000).fill("silence"));
-    await queue(database, 2_000);
-    await expect.poll(async () => (await states(database)).sending ?? 0, POLL).toBeGreaterThan(1_000);
-    await expect.poll(async () => (await states(database)).sent ?? 0, POLL).toBe(300);
+    const worker = await startWorkerForTest({ ...env, PUSH_CONCURRENCY: "10" }); // its batches have 100
+    apns.replyWith("*", ...Array(30).fill({ status: 200 }), ...Array(300).fill("silence"));
+    await queue(database, 300);
+    await expect.poll(async () => (await states(database)).sending ?? 0, POLL).toBeGreaterThan(100);
+    await expect.poll(async () => (await states(database)).sent ?? 0, POLL).toBe(30);
     await worker.end("SIGKILL");
     const { sent, queued = 0, sending = 0, ...others } = await states(database);
-    expect({ sum: (sent ?? 0) + queued + sending, others }).toEqual({ sum: 2_000, others: {} });
+    expect({ sum: (sent ?? 0) + queued + sending, others }).toEqual({ sum: 300, others: {} });
 
     apns.replyWith("*");
     await database.query(
       `UPDATE "QueuedPush" SET "leaseUntil" = now() - interval '1 second' WHERE "leaseUntil" IS NOT NULL`,
     );
     await startWorkerForTest(env);
-    await expect.poll(() => states(database), POLL).toEqual({ sent: 2_000 });
-    expect(timesSent(apns)).toEqual({ ids: 2_000, most: 2 });
+    await expect.poll(() => states(database), POLL).toEqual({ sent: 300 });
+    expect(timesSent(apns)).toEqual({ ids: 300, most: 2 });
   });
 
   test("no delivery is lost when the database restarts during a burst", async () => {
@@ -135,11 +116,13 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     onTestFinished(cluster.remove);
     await applyMigrations(migrationAdapter(cluster.url));
     const { apns, database, env } = await setUp(cluster.url);
-    const worker = await startWorkerForTest(env);
-    await queue(database, 2_000);
-    await expect.poll(() => apns.received.length, POLL).toBeGreaterThan(200);
+    const worker = await startWorkerForTest({ ...env, PUSH_CONCURRENCY: "10" });
+    const answer = holdReplies(apns, 10, 100);
+    await queue(database, 500);
+    await expect.poll(() => apns.received.length, POLL).toBe(110);
     await database.end();
     cluster.stop();
+    answer();
     await expect
       .poll(() => worker.output(), POLL)
       .toMatch(/could not read the push outbox|could not store the outcomes/);
@@ -151,8 +134,8 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
           WHERE "leaseUntil" < now() + interval '55 seconds'`);
         return states(again);
       }, POLL)
-      .toEqual({ sent: 2_000 });
-    expect(timesSent(apns).ids).toBe(2_000);
+      .toEqual({ sent: 500 });
+    expect(timesSent(apns).ids).toBe(500);
     expect(await worker.end("SIGTERM")).toBe(0);
   });
 });
@@ -177,6 +160,16 @@ function posterTo(service: Service) {
 async function setUp(url?: string) {
   const [apns, DATABASE_URL] = await Promise.all([startApns(), url ?? createMigratedDatabase()]);
   return { apns, database: await connect(DATABASE_URL), env: { ...apns.env, ...SERVER, DATABASE_URL } };
+}
+
+/** Holds the replies to the next pushes, after some that are accepted at once. Returns what accepts those held. */
+function holdReplies(apns: Apns, held: number, accepted = 0): () => void {
+  let accept = () => {};
+  const later = new Promise<{ status: number }>((resolve) => {
+    accept = () => resolve({ status: 200 });
+  });
+  apns.replyWith("*", ...Array(accepted).fill({ status: 200 }), ...Array(held).fill(later));
+  return accept;
 }
 
 /** A connection to a database, closed after the test. */
