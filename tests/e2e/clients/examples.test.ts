@@ -1,56 +1,46 @@
+import { randomUUID } from "node:crypto";
 import { build } from "esbuild";
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { freePort } from "@/dev/free-port";
 import { billingEvent, deliverTo } from "@/tests/support/billing/billing";
 import { startNextExample } from "@/tests/support/clients/web-app";
 import { runModules } from "@/tests/support/guide";
-import { startForTest } from "@/tests/support/process/service";
+import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
 import { ELECTRON, newElectronApp } from "@/tests/support/web/app-frameworks";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
-import { newVisitorOn, visit } from "@/tests/support/web/pages";
+import { visit } from "@/tests/support/web/pages";
 
 const UPDATER = "export const autoUpdater = { checkForUpdatesAndNotify: async () => null };";
 const CLIENTS = JSON.stringify([{ id: "desktop", name: "Acme", redirectUris: ["http://127.0.0.1/callback"] }]);
 
 describe.runIf(hasChromium)("in Chromium", () => {
   let browser: Browser;
+  let service: Service;
+  let port: number;
+  let url: string;
+
   beforeAll(async () => {
-    browser = await launchChromium();
+    port = await freePort();
+    const origin = `http://localhost:${port}`;
+    const origins = { AUTH_TRUSTED_ORIGINS: origin, CORS_ALLOWED_ORIGINS: origin };
+    const variables = { ...origins, OAUTH_CLIENTS: CLIENTS, ...(await anyDatabase()) };
+    [browser, service] = await Promise.all([launchChromium(), startService(variables)]);
+    url = `http://localhost:${new URL(service.url).port}`;
   }, 120_000);
-  afterAll(() => browser?.close());
-
-  test("examples/electron signs in through the browser, and keeps the feature open while the service is away", async () => {
-    const service = await startForTest({ OAUTH_CLIENTS: CLIENTS });
-    const { page } = await visit(browser, service);
-    const { email } = await newVisitorOn(page);
-    const { id } = (await (await page.request.get("/api/auth/session")).json()).user;
-    await deliverTo(service, billingEvent("INITIAL_PURCHASE", { app_user_id: id }));
-    const app = await newElectronApp(async (url) => {
-      await page.goto(url);
-      await page.getByRole("button", { name: "Continue as" }).click({ noWaitAfter: true });
-    });
-
-    const main = await mainProcess(`http://localhost:${new URL(service.url).port}`);
-    await runModules({ "main.mjs": main }, { ...ELECTRON, "electron-updater": UPDATER });
-    expect(await app.invoke("account")).toEqual({ email: null, hasPro: false });
-    expect(await app.invoke("sign-in")).toEqual({ email, hasPro: true });
-    await service.end("SIGKILL");
-    expect(await app.invoke("account")).toEqual({ email: null, hasPro: true });
-    expect(await app.invoke("sign-out")).toEqual({ email: null, hasPro: false });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.end("SIGKILL");
   });
 
   test("examples/next signs in on the service's page, and shows a purchase as it arrives", async () => {
-    const port = await freePort();
-    const origin = `http://localhost:${port}`;
-    const service = await startForTest({ AUTH_TRUSTED_ORIGINS: origin, CORS_ALLOWED_ORIGINS: origin });
-    const web = await startNextExample(`http://localhost:${new URL(service.url).port}`, port);
+    const web = await startNextExample(url, port);
     onTestFinished(web.close);
     const { page } = await visit(browser, service);
-    const person = await newVisitorOn(page);
+    const person = await registerOn(page);
     await page.context().clearCookies();
 
-    await page.goto(origin);
+    await page.goto(web.origin);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByLabel("Email").fill(person.email);
     await page.getByLabel("Password").fill(person.password);
@@ -64,7 +54,33 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("button", { name: "Sign in" }).waitFor();
   });
+
+  test("examples/electron signs in through the browser, and keeps the feature open while the service is away", async () => {
+    const { page } = await visit(browser, service);
+    const { id, email } = await registerOn(page);
+    await deliverTo(service, billingEvent("INITIAL_PURCHASE", { app_user_id: id }));
+    const app = await newElectronApp(async (url) => {
+      await page.goto(url);
+      await page.getByRole("button", { name: "Continue as" }).click({ noWaitAfter: true });
+    });
+
+    const main = await mainProcess(url);
+    await runModules({ "main.mjs": main }, { ...ELECTRON, "electron-updater": UPDATER });
+    expect(await app.invoke("account")).toEqual({ email: null, hasPro: false });
+    expect(await app.invoke("sign-in")).toEqual({ email, hasPro: true });
+    await service.end("SIGKILL"); // so this test is the last one
+    expect(await app.invoke("account")).toEqual({ email: null, hasPro: true });
+    expect(await app.invoke("sign-out")).toEqual({ email: null, hasPro: false });
+  });
 });
+
+/** Registers somebody, who is signed in in the page's browser. */
+async function registerOn(page: Page): Promise<{ id: string; email: string; password: string }> {
+  const person = { email: `${randomUUID()}@example.com`, password: "a good long password" };
+  const headers = { "sec-fetch-site": "same-origin" };
+  const registered = await page.request.post("/api/auth/register", { data: person, headers });
+  return { ...person, id: (await registered.json()).user.id };
+}
 
 /** The example's main process for a service, bundled as its package.json says, as a module. */
 async function mainProcess(server: string): Promise<string> {
