@@ -5,16 +5,15 @@ import { expect, onTestFinished, test } from "vitest";
 import { freePort } from "@/dev/free-port";
 import { createApnsTransport } from "@/lib/adapters/apns/transport";
 import { startCommand } from "@/tests/support/process/command";
-import { newDataDir, preparedDataDir } from "@/tests/support/process/service";
-import { startApns } from "@/tests/support/push/apns";
+import { newDataDir } from "@/tests/support/process/service";
 import { BUNDLE_ID, newToken } from "@/tests/support/push/push";
 
 const POLL = { timeout: 50_000 };
 
 const apns = (dataDir: string, port: string) => startCommand("apns", [port], { DATA_DIR: dataDir });
 
-test("npm run apns prints the variables to set and each push, and keeps its key for the next start", async () => {
-  const dataDir = await preparedDataDir();
+test("npm run apns prints the variables to set and each push, rejects a port in use, and keeps its key for the next start", async () => {
+  const dataDir = await newDataDir();
   const port = await freePort();
   const { child, output } = apns(dataDir, String(port));
   await expect.poll(output, POLL).toContain("npm start");
@@ -51,16 +50,16 @@ test("npm run apns prints the variables to set and each push, and keeps its key 
     payload: { data },
   });
 
+  const second = await apns(dataDir, String(port)).ended;
+  expect([second.code, second.output]).toEqual([1, expect.stringMatching(/^Port \d+ is in use/)]);
+
   child.kill();
   const again = apns(dataDir, String(await freePort()));
   await expect.poll(again.output, POLL).toContain("npm start");
   expect(await read("APNS_KEY")).toBe(key);
 });
 
-test.each([
-  ["an invalid port", async () => "abc", 2, expect.stringMatching(/^Invalid port: abc\n/)],
-  ["a port in use", async () => String((await startApns()).port), 1, expect.stringMatching(/^Port \d+ is in use/)],
-])("npm run apns rejects %s", async (_, port, exitCode, output) => {
-  const ended = await apns(await newDataDir(), await port()).ended;
-  expect({ code: ended.code, output: ended.output }).toEqual({ code: exitCode, output });
+test("npm run apns rejects an invalid port", async () => {
+  const { code, output } = await apns(await newDataDir(), "abc").ended;
+  expect([code, output]).toEqual([2, expect.stringMatching(/^Invalid port: abc\n/)]);
 });
