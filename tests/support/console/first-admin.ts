@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { vi } from "vitest";
 import type { Service } from "../process/service";
 import type { Person } from "../web/pages";
@@ -14,7 +14,7 @@ export async function firstOperatorLink(service: Service): Promise<string> {
 }
 
 /** Makes the first admin by the link that the service has printed, and is signed in. */
-export async function becomeAdminOn(page: Page, service: Service): Promise<Person> {
+async function becomeAdminOn(page: Page, service: Service): Promise<Person> {
   const person = { email: `admin-${crypto.randomUUID()}@example.com`, password: "a password for operators" };
   const [, token = ""] = (await firstOperatorLink(service)).split("#token=");
   const headers = { "sec-fetch-site": "same-origin", accept: "application/json" };
@@ -25,4 +25,19 @@ export async function becomeAdminOn(page: Page, service: Service): Promise<Perso
   await post("open", { token });
   await post("register", person);
   return person;
+}
+
+/** The first admin, with a session for the API and one for browsers. */
+export type FirstAdmin = Person & { id: string; token: string; storageState: BrowserContextOptions["storageState"] };
+
+/** Makes the first admin in a browser, which is closed. */
+export async function newFirstAdmin(browser: Browser, service: Service): Promise<FirstAdmin> {
+  const page = await browser.newPage({ baseURL: `http://localhost:${new URL(service.url).port}` });
+  const person = await becomeAdminOn(page, service);
+  const storageState = await page.context().storageState();
+  await page.close();
+  const headers = { "content-type": "application/json" };
+  const login = await service.fetch("/api/auth/login", { method: "POST", headers, body: JSON.stringify(person) });
+  const { user, token } = (await login.json()) as { user: { id: string }; token: string };
+  return { ...person, id: user.id, token, storageState };
 }
