@@ -5,12 +5,15 @@ import { SMTPServer } from "smtp-server";
 import { expect, test } from "vitest";
 import { freePort } from "@/dev/free-port";
 import { parseResponse } from "@/tests/support/network/http-server";
-import { preparedDataDir, type Service, startAndFail, startForTest } from "@/tests/support/process/service";
+import { anyDatabase, newDataDir, type Service, startAndFail, startForTest } from "@/tests/support/process/service";
 
 const JSON_TYPE = { "content-type": "application/json" };
 
 const GET_HEALTH = "GET /api/health HTTP/1.1\r\nHost: localhost\r\n\r\n";
 const GET_VERSION = "GET /api/version HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+/** The options of a Node process that runs a script before anything else. */
+const importOf = (script: string) => `--import data:text/javascript,${encodeURIComponent(script)}`;
 
 /** A request whose body is still being sent. */
 function beginLogin(service: Service) {
@@ -34,8 +37,9 @@ async function openSocket(service: Service): Promise<Socket> {
   return socket;
 }
 
-test("SIGTERM lets requests in progress finish, fails probes, refuses connections, and ends with 0", async () => {
+test("SIGTERM lets requests in progress finish, fails probes, refuses and closes connections, and ends with 0", async () => {
   const service = await startForTest();
+  const unused = textUntilClose(await openSocket(service));
   const login = beginLogin(service);
   await once(login.sent, "socket");
   const probe = await openSocket(service);
@@ -50,22 +54,16 @@ test("SIGTERM lets requests in progress finish, fails probes, refuses connection
   login.finish();
   expect(await statusAndConnection(await login.answered)).toEqual([401, "close"]);
   expect(await ended).toBe(0);
+  expect(await unused).toBe(""); // 408 if it were left to the time-out
 });
 
 test("npm passes the signal on and ends with the exit code of the service", async () => {
-  const service = await startForTest({}, "npm start");
+  const service = await startForTest(await anyDatabase(), "npm start");
   expect(await service.end("SIGTERM")).toBe(0);
   expect(service.output()).toContain("stopping");
 });
 
-test("an unused connection does not delay the end", async () => {
-  const service = await startForTest();
-  const received = textUntilClose(await openSocket(service));
-  expect(await service.end("SIGTERM")).toBe(0);
-  expect(await received).toBe(""); // 408 if it were left to the time-out
-});
-
-test("queued email is sent before the end", async () => {
+test("in a sandbox that forbids thread priorities, registration works, and queued email is sent before the end", async () => {
   const received: string[] = [];
   const slow = new SMTPServer({
     authOptional: true,
@@ -79,10 +77,16 @@ test("queued email is sent before the end", async () => {
   });
   slow.listen(0, "127.0.0.1");
   await once(slow.server, "listening");
-  const service = await startForTest({ SMTP_URL: `smtp://127.0.0.1:${(slow.server.address() as AddressInfo).port}` });
+  const service = await startForTest({
+    SMTP_URL: `smtp://127.0.0.1:${(slow.server.address() as AddressInfo).port}`,
+    NODE_OPTIONS: importOf(`import os from "node:os"; import { syncBuiltinESMExports } from "node:module";
+      os.setPriority = () => { throw new Error("EPERM"); }; syncBuiltinESMExports();`),
+    ...(await anyDatabase()),
+  });
   const post = (path: string, json: unknown) =>
     service.fetch(path, { method: "POST", headers: JSON_TYPE, body: JSON.stringify(json) });
-  await post("/api/auth/register", { email: "ann@example.com", password: "a good long password" });
+  const ann = { email: "ann@example.com", password: "a good long password" };
+  expect((await post("/api/auth/register", ann)).status).toBe(201);
   expect((await post("/api/auth/reset/request", { email: "ann@example.com" })).status).toBe(202);
   expect(await service.end("SIGTERM")).toBe(0);
   expect(received).toEqual(["ann@example.com"]);
@@ -90,7 +94,7 @@ test("queued email is sent before the end", async () => {
 });
 
 test("a second signal ends at once", async () => {
-  const service = await startForTest();
+  const service = await startForTest(await anyDatabase());
   const login = beginLogin(service);
   login.answered.catch(() => {}); // it is cut off, as it has to be
   login.sent.on("error", () => {});
@@ -101,8 +105,8 @@ test("a second signal ends at once", async () => {
   expect(await service.end("SIGINT")).toBe(1);
 });
 
-test("SIGTERM under load breaks no accepted request", async () => {
-  const service = await startForTest({ RATE_LIMITS: "off" });
+test("SIGTERM under load breaks no request on an established connection, accepted or not", async () => {
+  const service = await startForTest({ RATE_LIMITS: "off", ...(await anyDatabase()) });
   const failures: unknown[] = [];
   const responding = new Set<number>();
   const clients = Array.from({ length: 16 }, async (_, client) => {
@@ -116,7 +120,12 @@ test("SIGTERM under load breaks no accepted request", async () => {
     }
   });
   await expect.poll(() => responding.size).toBe(clients.length);
+  const sockets = await Promise.all(Array.from({ length: 24 }, () => openSocket(service)));
+  // Rendering keeps the event loop from accepting.
+  for (const socket of sockets) socket.write("GET /sign-in HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const texts = Promise.all(sockets.map(textUntilClose));
   expect(await service.end("SIGTERM")).toBe(0);
+  expect((await texts).map((text) => parseResponse(text).status)).toEqual(Array(24).fill(200));
   await Promise.all(clients);
   expect(failures).toEqual([]);
 });
@@ -142,16 +151,6 @@ async function repeatRequests(socket: Socket, onResponse: () => void): Promise<v
   throw new Error(`The connection was closed after ${JSON.stringify(text)}`);
 }
 
-test("connections that were established before SIGTERM get a response, accepted or not", async () => {
-  const service = await startForTest();
-  const sockets = await Promise.all(Array.from({ length: 24 }, () => openSocket(service)));
-  // Rendering keeps the event loop from accepting.
-  for (const socket of sockets) socket.write("GET /sign-in HTTP/1.1\r\nHost: localhost\r\n\r\n");
-  const texts = Promise.all(sockets.map(textUntilClose));
-  expect(await service.end("SIGTERM")).toBe(0);
-  expect((await texts).map((text) => parseResponse(text).status)).toEqual(Array(24).fill(200));
-});
-
 async function textUntilClose(socket: Socket): Promise<string> {
   let text = "";
   socket.on("error", () => {});
@@ -166,7 +165,13 @@ test("a port that is in use is reported in one line", async () => {
   const port = await freePort();
   const other = createServer().listen(port, "127.0.0.1");
   await once(other, "listening");
-  const { code, output } = await startAndFail({ PORT: String(port), DATA_DIR: await preparedDataDir() });
+  const { code, output } = await startAndFail({
+    PORT: String(port),
+    DATA_DIR: await newDataDir(),
+    NEXTAUTH_URL: `http://localhost:${port}`,
+    NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
+    ...(await anyDatabase()),
+  });
   other.close();
   expect(code).toBe(1);
   expect(output).toContain(`Homeport cannot start: Port ${port} is in use. Set PORT to another one.`);
@@ -176,16 +181,7 @@ test("a port that is in use is reported in one line", async () => {
 // ASVS 16.3.4, 16.5.4
 test("an unhandled rejection is logged and ends the process", async () => {
   const fail = "process.on('SIGUSR2', () => { void Promise.reject(new Error('unhandled')); })";
-  const service = await startForTest({ NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(fail)}` });
+  const service = await startForTest({ NODE_OPTIONS: importOf(fail), ...(await anyDatabase()) });
   expect(await service.end("SIGUSR2")).toBe(1);
   expect(service.output()).toMatch(/"level":60.*unhandled/);
-});
-
-test("registration works in a sandbox that forbids thread priorities", async () => {
-  const refuse = `import os from "node:os"; import { syncBuiltinESMExports } from "node:module";
-    os.setPriority = () => { throw new Error("EPERM"); }; syncBuiltinESMExports();`;
-  const service = await startForTest({ NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(refuse)}` });
-  const body = JSON.stringify({ email: "ann@example.com", password: "a good long password" });
-  const registered = await service.fetch("/api/auth/register", { method: "POST", headers: JSON_TYPE, body });
-  expect(registered.status).toBe(201);
 });
