@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "@/dev/free-port";
 import { billingEvent, deliverTo } from "@/tests/support/billing/billing";
 import { startCollector } from "@/tests/support/process/collector";
-import { newDataDir, preparedDataDir, type Service, startAndFail, startService } from "@/tests/support/process/service";
+import { anyDatabase, newDataDir, type Service, startAndFail, startService } from "@/tests/support/process/service";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const CALLER = "b7ad6b7169203331";
@@ -18,6 +18,17 @@ async function start(env?: Record<string, string>): Promise<Service> {
 
 afterEach(async () => {
   await Promise.all(running.splice(0).map((service) => service.end("SIGKILL")));
+});
+
+let service: Service;
+let METRICS_PORT: string;
+
+beforeAll(async () => {
+  METRICS_PORT = await newPort();
+  service = await startService({ HOST: "0.0.0.0", METRICS_PORT });
+});
+afterAll(async () => {
+  expect(await service.end("SIGTERM")).toBe(0);
 });
 
 const metricsOf = async (port: string) => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
@@ -51,17 +62,6 @@ async function listeners(pid: number | undefined): Promise<string[]> {
 }
 
 describe("metrics", () => {
-  let service: Service;
-  let METRICS_PORT: string;
-
-  beforeAll(async () => {
-    METRICS_PORT = await newPort();
-    service = await startService({ HOST: "0.0.0.0", METRICS_PORT });
-  });
-  afterAll(async () => {
-    expect(await service.end("SIGTERM")).toBe(0);
-  });
-
   test("requests are labelled by route pattern and status, never by path or query", async () => {
     await service.fetch("/api/version?platform=windows&product=core&architecture=x64&hidden=in-a-query");
     await service.fetch("/api/push/devices/hidden-in-a-path", { method: "DELETE" });
@@ -117,7 +117,7 @@ describe("metrics", () => {
 
   // ASVS 13.4.5
   test("they are served only if a port is set, on the loopback interface", async () => {
-    const off = await start({ HOST: "0.0.0.0" });
+    const off = await start({ HOST: "0.0.0.0", ...(await anyDatabase()) });
     expect(await listeners(off.pid)).toEqual([`0.0.0.0:${new URL(off.url).port}`]);
     const { pid, url } = service;
     expect(await listeners(pid)).toEqual([`0.0.0.0:${new URL(url).port}`, `127.0.0.1:${METRICS_PORT}`].sort());
@@ -131,7 +131,10 @@ describe("metrics", () => {
     const { code, output } = await startAndFail({
       PORT: await newPort(),
       METRICS_PORT,
-      DATA_DIR: await preparedDataDir(),
+      DATA_DIR: await newDataDir(),
+      NEXTAUTH_URL: "http://localhost:3000",
+      NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
+      ...(await anyDatabase()),
     });
     expect(code).toBe(1);
     expect(output).toContain(
@@ -143,14 +146,13 @@ describe("metrics", () => {
 
 // ASVS 1.3.7, 1.3.10, 16.2.1, 16.2.2, 16.2.4, 16.2.5
 test("a request is one line with these fields, without the client's input", async () => {
-  const service = await start();
   const [email, password] = ["log@example.com", "hidden horse battery"];
   const { token, user } = await signUp(service, email, password);
   await postJson(service, "/api/auth/login", { email, password: `${password} not` });
   await service.fetch("/api/version?hidden=in-a-query");
   await service.fetch("/api/push/devices", { headers: { authorization: `Bearer ${token}`, "x-request-id": "mine" } });
-  await service.fetch("/api/hidden-in-a-path?hidden");
-  expect(await service.end("SIGTERM")).toBe(0);
+  await service.fetch("/api/hidden-in-a-path?hidden", { headers: { "x-request-id": "last" } });
+  await expect.poll(service.log).toContain('"requestId":"last"');
   const written = service.output().match(/^\{.*"msg":"request".*$/gm) ?? [];
   const lines = written.map((line) => JSON.parse(line) as Record<string, unknown>);
   const fields = ["level", "time", "requestId", "method", "route", "status", "ms", "msg"];
@@ -169,21 +171,32 @@ test("a request is one line with these fields, without the client's input", asyn
 describe("traces", () => {
   const from = (flags: string) => ({ traceparent: `00-${TRACE}-${CALLER}-${flags}` });
 
-  test("a request is a span below its client's, with route and status, exported before the process ends", async () => {
+  test("a request is a span below its client's, with route and status, a 5xx as an error, exported before the process ends", async () => {
     const collector = await startCollector();
-    const service = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/` });
+    const RELEASE_CATALOG = `${await newDataDir()}/none.json`;
+    const service = await start({
+      OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`,
+      RELEASE_CATALOG,
+      ...(await anyDatabase()),
+    });
     await service.fetch("/api/version?hidden=in-a-query", { headers: from("01") });
+    await service.fetch("/api/download/windows", { headers: from("01") });
     await service.fetch("/api/hidden-in-a-path", { headers: { traceparent: `00-${TRACE}-${"0".repeat(16)}-01` } });
     await service.fetch("/api/push/devices", { headers: from("00") });
     expect(await service.end("SIGTERM")).toBe(0);
     collector.close();
-    const [version, ...others] = collector.spans.filter(({ traceId }) => traceId === TRACE);
+    const [version, download, ...others] = collector.spans.filter(({ traceId }) => traceId === TRACE);
     expect(others).toEqual([]); // one caller was not valid, one did not want to be recorded
     expect(version).toMatchObject({ service: "homeport", name: "GET /api/version", kind: 2, parentSpanId: CALLER });
     expect(version?.attributes).toEqual({
       "http.request.method": "GET",
       "http.route": "/api/version",
       "http.response.status_code": 200,
+    });
+    expect(download).toMatchObject({
+      name: "GET /api/download/[platform]",
+      status: { code: 2 },
+      attributes: { "http.response.status_code": 503, "error.type": "503" },
     });
     const [nowhere] = collector.spans.filter(({ name }) => name === "GET /api/[[...path]]");
     expect(nowhere).toMatchObject({ status: { code: 0 }, attributes: { "http.response.status_code": 404 } });
@@ -193,7 +206,11 @@ describe("traces", () => {
 
   test("a page's spans are Next's, in one trace below the client's", async () => {
     const collector = await startCollector();
-    const service = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_SERVICE_NAME: "by-another-name" });
+    const service = await start({
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_SERVICE_NAME: "by-another-name",
+      ...(await anyDatabase()),
+    });
     expect((await service.fetch("/", { headers: from("01") })).status).toBe(200);
     expect(await service.end("SIGTERM")).toBe(0);
     collector.close();
@@ -203,27 +220,12 @@ describe("traces", () => {
     expect(roots.map(({ name }) => name).toSorted()).toEqual(["GET", "GET /"]); // proxy.ts before the page
   });
 
-  test("a 5xx response is a span with an error status", async () => {
-    const collector = await startCollector();
-    const RELEASE_CATALOG = `${await newDataDir()}/none.json`;
-    const service = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, RELEASE_CATALOG });
-    await service.fetch("/api/download/windows", { headers: from("01") });
-    expect(await service.end("SIGTERM")).toBe(0);
-    collector.close();
-    expect(collector.spans.filter(({ traceId }) => traceId === TRACE)).toMatchObject([
-      {
-        name: "GET /api/download/[platform]",
-        status: { code: 2 },
-        attributes: { "http.response.status_code": 503, "error.type": "503" },
-      },
-    ]);
-  });
-
   test("a collector that rejects spans is logged once, and delays neither requests nor the stop", async () => {
     const service = await start({
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await newPort()}`,
       OTEL_EXPORTER_OTLP_TIMEOUT: "50",
       OTEL_BSP_SCHEDULE_DELAY: "10",
+      ...(await anyDatabase()),
     });
     const complaints = () => service.output().split("could not export traces").length - 1;
     expect((await service.fetch("/api/health")).status).toBe(200);
@@ -235,7 +237,7 @@ describe("traces", () => {
 
   test("a collector that never responds does not prevent the process from ending", async () => {
     const collector = await startCollector({ silent: true });
-    const service = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+    const service = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...(await anyDatabase()) });
     expect((await service.fetch("/api/health")).status).toBe(200);
     expect(await service.end("SIGTERM")).toBe(0);
     collector.close();
