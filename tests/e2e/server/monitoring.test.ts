@@ -93,16 +93,17 @@ describe.runIf(hasCommands("prometheus", "promtool"))("with Prometheus", () => {
       const service = await startForTest({ METRICS_PORT: String(metricsPort), ...backups });
       const api = await startPrometheus(metricsPort);
       await registerDevice(service);
+      const hasData = async (query: string) => {
+        const response = await fetch(`${api}/query?${new URLSearchParams({ query })}`).catch(() => null);
+        const { data } = ((await response?.json()) ?? {}) as { data?: { result: { value: [number, string] }[] } };
+        return data?.result.some(({ value: [, value] }) => value !== "NaN");
+      };
+      let empty = panels();
       const withoutData = async () => {
         await sendTraffic(service);
-        const results = await Promise.all(
-          panels().map(async ({ title, query }) => {
-            const response = await fetch(`${api}/query?${new URLSearchParams({ query })}`).catch(() => null);
-            const { data } = ((await response?.json()) ?? {}) as { data?: { result: { value: [number, string] }[] } };
-            return data?.result.some(({ value: [, value] }) => value !== "NaN") ? [] : [title];
-          }),
-        );
-        return results.flat();
+        const results = await Promise.all(empty.map(({ query }) => hasData(query)));
+        empty = empty.filter((_, i) => !results[i]);
+        return empty.map(({ title }) => title);
       };
       await expect.poll(withoutData, { timeout: PATIENCE_MS, interval: 500 }).toEqual([]);
       const { data } = (await (await fetch(`${api}/rules`)).json()) as Rules;
