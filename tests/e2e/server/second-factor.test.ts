@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Authenticator } from "@/tests/support/auth/authenticator";
-import { type Service, startForTest } from "@/tests/support/process/service";
+import { anyDatabase, preparedDataDir, type Service, startForTest } from "@/tests/support/process/service";
 
 /** Starting the service twice takes long on a busy machine. */
 const PATIENCE_MS = 180_000;
@@ -9,7 +9,8 @@ const STEP_MS = 30_000;
 test(
   "a challenge of a process that was killed is met in the next one, where its code works once",
   async () => {
-    const first = await startForTest();
+    const data = { DATA_DIR: await preparedDataDir(), ...(await anyDatabase()) };
+    const first = await startForTest(data);
     const person = { email: `${crypto.randomUUID()}@example.com`, password: "a good long password" };
     const { token } = await send(first, "/api/auth/register", person);
     const { id, secret } = await send(first, "/api/auth/factors/totp", {}, token);
@@ -19,7 +20,7 @@ test(
     expect(one.code).toBe("second_factor_required");
     await first.end("SIGKILL");
 
-    const second = await startForTest({ DATA_DIR: first.dataDir });
+    const second = await startForTest(data);
     const code = app.code(STEP_MS);
     const meet = ({ challenge }: Record<string, string>) => send(second, "/api/auth/login/factor", { challenge, code });
     expect((await meet(one)).tokenType).toBe("Bearer");

@@ -1,13 +1,17 @@
 import { once } from "node:events";
 import { readdir, readlink } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
+import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Service, startService } from "@/tests/support/process/service";
+import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
+import { anyDatabase, newDataDir, type Service, startService } from "@/tests/support/process/service";
 
 let service: Service;
 
 beforeAll(async () => {
-  service = await startService({ RATE_LIMITS: "off" });
+  const RELEASE_CATALOG = path.join(await newDataDir(), "releases", "catalog.json");
+  await writeSampleCatalog(RELEASE_CATALOG);
+  service = await startService({ RATE_LIMITS: "off", RELEASE_CATALOG, ...(await anyDatabase()) });
 });
 
 afterAll(async () => {
@@ -181,10 +185,10 @@ describe("clients that misbehave", () => {
   // ASVS 1.4.3
   test("one that aborts its upload, or its download, leaves nothing open", async () => {
     for (let i = 0; i < 20; i++) {
-      for (const path of ["/api/auth/login", "/sign-in"]) {
+      for (const target of ["/api/auth/login", "/sign-in"]) {
         const upload = await open();
         upload.write(
-          `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 999\r\n\r\n{`,
+          `POST ${target} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 999\r\n\r\n{`,
         );
         upload.destroy();
       }
