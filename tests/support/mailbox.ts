@@ -17,7 +17,11 @@ export const mailbox = {
       disabledCommands: ["STARTTLS"],
       async onData(stream, session, done) {
         const chunks: Buffer[] = [];
-        for await (const chunk of stream) chunks.push(chunk as Buffer);
+        try {
+          for await (const chunk of stream) chunks.push(chunk as Buffer);
+        } catch {
+          return; // the service was killed while it sent
+        }
         received.push({
           to: session.envelope.rcptTo.map(({ address }) => address),
           raw: Buffer.concat(chunks).toString(),
