@@ -3,7 +3,15 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Authenticator } from "@/tests/support/auth/authenticator";
 import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
-import { accessibilityFaults, newVisitorOn, type Person, signInOn, visit } from "@/tests/support/web/pages";
+import {
+  accessibilityFaults,
+  COLOR_RULES,
+  newVisitor,
+  newVisitorOn,
+  type Person,
+  signInOn,
+  visit,
+} from "@/tests/support/web/pages";
 
 /** Starting the service and the browser takes long on a busy machine. */
 const STARTS_MS = 180_000;
@@ -26,24 +34,21 @@ describe.runIf(hasChromium)("in Chromium", () => {
   /** What is wrong with a page at the widths of a phone and of a desktop, in light and dark. */
   async function faultsOf(page: Page): Promise<string[]> {
     const faults = [];
-    for (const [width, colorScheme] of [
-      [360, "dark"],
-      [1280, "light"],
+    for (const [width, colorScheme, rules] of [
+      [360, "dark", undefined],
+      [1280, "light", COLOR_RULES],
     ] as const) {
       await page.setViewportSize({ width, height: 800 });
       await page.emulateMedia({ colorScheme });
-      faults.push(...(await accessibilityFaults(page)));
+      faults.push(...(await accessibilityFaults(page, rules)));
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
       if (overflow > 0) faults.push(`${page.url()} is ${overflow} px too wide at ${width}`);
     }
     return faults;
   }
 
-  /** Adds an authenticator app on the account page, where the browser ends. */
+  /** Adds an authenticator app on the page for it. The browser ends on the account page. */
   async function addApp(page: Page, look: () => Promise<void> = async () => {}) {
-    await page.getByRole("link", { name: "Add authenticator app" }).click();
-    await page.waitForURL("/account/factors/totp");
-    await look();
     await page.getByRole("button", { name: "Continue" }).click();
     await page.getByRole("img", { name: "QR code" }).waitFor();
     await look();
@@ -63,20 +68,20 @@ describe.runIf(hasChromium)("in Chromium", () => {
   }
 
   async function signInAgain(page: Page, person: Person): Promise<void> {
-    await page.getByRole("button", { name: "Sign out", exact: true }).click();
-    await page.getByText("You have been signed out.").waitFor();
+    await page.context().clearCookies();
     await signInOn(page, person);
     await page.waitForURL(/\/sign-in\/factor/);
   }
 
   test("a user adds an authenticator app, signs in with it, and removes it", async () => {
     const { page, faults } = await visit(browser, service);
-    const person = await newVisitorOn(page);
+    const person = await newVisitor(page);
+    await page.goto("/account/factors/totp");
     const look = async () => expect(await faultsOf(page)).toEqual([]);
     const { app, codes } = await addApp(page, look);
     expect(codes).toHaveLength(10);
-    await page.goto("/account/factors/recovery-codes");
-    expect(await page.getByRole("listitem").locator("code").count()).toBe(0); // shown once
+    const again = await (await page.request.get("/account/factors/recovery-codes")).text();
+    expect(codes.filter((code) => again.includes(code))).toEqual([]); // shown once
 
     await signInAgain(page, person);
     await look();
@@ -96,6 +101,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
   test("without JavaScript the same pages work, and a recovery code replaces the app", async () => {
     const { page } = await visit(browser, service, { javaScriptEnabled: false });
     const person = await newVisitorOn(page);
+    await page.getByRole("link", { name: "Add authenticator app" }).click();
     const { codes } = await addApp(page);
     await signInAgain(page, person);
     await page.getByRole("link", { name: "Use a recovery code" }).click();
@@ -109,8 +115,9 @@ describe.runIf(hasChromium)("in Chromium", () => {
   });
 
   test("the page for the code sends a browser without a challenge to the sign-in page", async () => {
-    const { page } = await visit(browser, service);
-    await page.goto("/sign-in/factor?callbackUrl=%2Faccount%2Fdelete");
-    await page.waitForURL("/sign-in?callbackUrl=%2Faccount%2Fdelete");
+    const page = "/sign-in/factor?callbackUrl=%2Faccount%2Fdelete";
+    const response = await service.fetch(page, { redirect: "manual" });
+    expect(response.status).toBe(307);
+    expect(response.headers.get("location")).toBe("/sign-in?callbackUrl=%2Faccount%2Fdelete");
   });
 });
