@@ -12,7 +12,6 @@ import { freePort } from "@/dev/free-port";
 import { Authenticator } from "@/tests/support/auth/authenticator";
 import { examplesOf } from "@/tests/support/guide";
 import { startTlsFront, type TlsFront } from "@/tests/support/network/tls-front";
-import { anyDatabase, startService } from "@/tests/support/process/service";
 import { startWebService, type WebService } from "@/tests/support/process/web-service";
 import { hasChromium, launchChromium, newPage } from "@/tests/support/web/chromium";
 
@@ -26,18 +25,39 @@ test("the guide's runnable examples are these, and each is run here or in passke
   expect([...examples.keys()]).toEqual(["app.tsx", "spa.ts", "desktop.ts", "ios.sh", "passkeys.ts"]);
 });
 
+let browser: Browser | undefined;
+let web: WebService;
+let spa: TlsFront;
+
+beforeAll(async () => {
+  const page =
+    '<!doctype html><html lang="en"><head><title>App</title></head><body><script src="/app.js"></script></body></html>';
+  const pages = {
+    "/app": { type: "text/html", body: page },
+    "/app.js": { type: "text/javascript", body: bundled("app.tsx") },
+  };
+  spa = await startTlsFront(await freePort(), {
+    "/": { type: "text/html", body: "<!doctype html><title>SPA</title>" },
+  });
+  const variables = { AUTH_TRUSTED_ORIGINS: spa.origin, CORS_ALLOWED_ORIGINS: spa.origin };
+  const started = startWebService(variables, pages);
+  [browser, web] = await Promise.all([hasChromium ? launchChromium() : undefined, started]);
+}, 180_000);
+afterAll(async () => {
+  await browser?.close();
+  await web?.close();
+  spa?.close();
+});
+
 describe("without a browser", () => {
-  let service: Awaited<ReturnType<typeof startService>>;
   const email = newEmail();
   beforeAll(async () => {
-    service = await startService(await anyDatabase());
-    await service.fetch("/api/auth/register", {
+    await web.service.fetch("/api/auth/register", {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ email, password: PASSWORD }),
     });
-  }, 120_000);
-  afterAll(() => service?.end("SIGKILL"));
+  });
 
   test("the desktop example signs in, requests its account and signs out", async () => {
     type Desktop = {
@@ -46,18 +66,18 @@ describe("without a browser", () => {
       signOut: (base: string, token: string) => Promise<void>;
     };
     const { signIn, currentUser, signOut } = (await import(await compiled("desktop.ts"))) as Desktop;
-    await expect(signIn(service.url, email, "a wrong password", "Ann's PC")).rejects.toMatchObject({
+    await expect(signIn(web.service.url, email, "a wrong password", "Ann's PC")).rejects.toMatchObject({
       code: "invalid_credentials",
     });
-    const token = await signIn(service.url, email, PASSWORD, "Ann's PC");
-    expect(await currentUser(service.url, token)).toMatchObject({ email });
-    await signOut(service.url, token);
-    await signOut(service.url, token);
-    expect(await currentUser(service.url, token)).toBeNull();
+    const token = await signIn(web.service.url, email, PASSWORD, "Ann's PC");
+    expect(await currentUser(web.service.url, token)).toMatchObject({ email });
+    await signOut(web.service.url, token);
+    await signOut(web.service.url, token);
+    expect(await currentUser(web.service.url, token)).toBeNull();
   });
 
   test("the iOS requests, sent with curl, get the responses in the guide", async () => {
-    const shell = spawn("sh", ["-eu"], { env: { ...process.env, BASE: service.url, EMAIL: email, PASSWORD } });
+    const shell = spawn("sh", ["-eu"], { env: { ...process.env, BASE: web.service.url, EMAIL: email, PASSWORD } });
     shell.stdin.end(example("ios.sh"));
     const output = await text(shell.stdout);
     expect(output).toMatch(
@@ -67,31 +87,10 @@ describe("without a browser", () => {
 });
 
 describe.runIf(hasChromium)("in Chromium", () => {
-  let browser: Browser;
-  let web: WebService;
-  let spa: TlsFront;
-
-  beforeAll(async () => {
-    const page =
-      '<!doctype html><html lang="en"><head><title>App</title></head><body><script src="/app.js"></script></body></html>';
-    const pages = {
-      "/app": { type: "text/html", body: page },
-      "/app.js": { type: "text/javascript", body: bundled("app.tsx") },
-    };
-    spa = await startTlsFront(await freePort(), {
-      "/": { type: "text/html", body: "<!doctype html><title>SPA</title>" },
-    });
-    const variables = { AUTH_TRUSTED_ORIGINS: spa.origin, CORS_ALLOWED_ORIGINS: spa.origin };
-    [browser, web] = await Promise.all([launchChromium(), startWebService(variables, pages)]);
-  }, 180_000);
-  afterAll(async () => {
-    await browser?.close();
-    await web?.close();
-    spa?.close();
-  });
+  const open = () => newPage(browser as Browser);
 
   test("the web example registers, signs out, shows errors, signs in, and signs in with Google", async () => {
-    const page = await newPage(browser);
+    const page = await open();
     const email = newEmail();
     const enter = async (password: string, button: string) => {
       await page.fill("[name=email]", email);
@@ -125,7 +124,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
   });
 
   test("the web example asks for the code of an account with a second factor", async () => {
-    const page = await newPage(browser);
+    const page = await open();
     const email = newEmail();
     const call = async (path: string, data: object, token = "") => {
       const headers: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {};
@@ -149,7 +148,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
   });
 
   test("the web example offers Google only if it is configured", async () => {
-    const page = await newPage(browser);
+    const page = await open();
     await page.route("**/api/auth/providers", (route) => route.fulfill({ json: {} }));
     const asked = page.waitForResponse("**/api/auth/providers");
     await page.goto(`${web.origin}/app`);
@@ -164,7 +163,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
       currentUser: () => Promise<{ email: string } | null>;
       signOut: () => Promise<void>;
     };
-    const page = await newPage(browser);
+    const page = await open();
     await page.goto(spa.origin);
     const code = await compiledText(example("spa.ts").replace("https://api.example.com", web.origin));
     await page.addScriptTag({ type: "module", content: `${code}\nwindow.spa = { signIn, currentUser, signOut };` });
