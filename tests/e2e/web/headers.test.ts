@@ -1,13 +1,18 @@
+import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ERROR_DESCRIPTIONS } from "@/app/(web)/docs/errors/descriptions";
 import { ERRORS, type ErrorCode } from "@/lib/errors";
-import { type Service, startService } from "@/tests/support/process/service";
-import { dataDirWithReleases, PAGES } from "@/tests/support/web/pages";
+import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
+import { anyDatabase, newDataDir, type Service, startService } from "@/tests/support/process/service";
+import { PAGES } from "@/tests/support/web/pages";
 
 let service: Service;
+let RELEASE_CATALOG: string;
 
 beforeAll(async () => {
-  service = await startService({ RATE_LIMITS: "off" });
+  RELEASE_CATALOG = path.join(await newDataDir(), "catalog.json");
+  await writeSampleCatalog(RELEASE_CATALOG);
+  service = await startService({ RATE_LIMITS: "off", RELEASE_CATALOG, ...(await anyDatabase()) });
 });
 
 afterAll(async () => {
@@ -16,8 +21,9 @@ afterAll(async () => {
 
 describe("every page", () => {
   // ASVS 3.4.3, 3.4.5, 3.4.6, 3.7.1
-  test.each(PAGES)("%s has the strict Content-Security-Policy with a new nonce for each response", async (path) => {
-    const [first, second] = [await service.fetch(path, { redirect: "manual" }), await service.fetch(path)];
+  test.each(PAGES)("%s has the strict Content-Security-Policy with a new nonce for each response", async (page) => {
+    const load = () => service.fetch(page, { redirect: "manual" });
+    const [first, second] = [await load(), await load()];
     const nonces = [first, second].map(
       ({ headers }) => /'nonce-([\w+/=]{24})'/.exec(headers.get("content-security-policy") ?? "")?.[1],
     );
@@ -50,9 +56,9 @@ describe("every page", () => {
 // ASVS 14.2.5
 test("an unknown path returns our 404 page", async () => {
   const odd = ["/%F0%9F%9A%A2", "/icons", "/_next/nothing", "/_global-error", "/%5Fglobal-error"];
-  for (const path of ["/nothing", "/account/nothing", "/download/nothing", ...odd]) {
-    const response = await service.fetch(path);
-    expect([path, response.status]).toEqual([path, 404]);
+  for (const page of ["/nothing", "/account/nothing", "/download/nothing", ...odd]) {
+    const response = await service.fetch(page);
+    expect([page, response.status]).toEqual([page, 404]);
     expect(response.headers.get("content-security-policy")).toContain("'nonce-");
     expect(await response.text()).toContain("Not found");
   }
@@ -101,19 +107,18 @@ test.each([
 });
 
 test("without its database the service serves every page but the account", async () => {
-  const DATA_DIR = await dataDirWithReleases(() => {});
   const down = await startService({
     DATABASE_URL: "postgres://nobody@127.0.0.1:1/nothing",
     NEXTAUTH_URL: "https://home.example",
     NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
-    RELEASE_CATALOG: `${DATA_DIR}/releases/catalog.json`,
+    RELEASE_CATALOG,
   });
   try {
     const account = await down.fetch("/account");
     expect(account.status).toBe(503);
     expect(await account.text()).toContain("Temporarily unavailable");
-    for (const path of ["/", "/download", "/docs/errors", "/sign-in", "/nothing"]) {
-      expect((await down.fetch(path)).status).toBeLessThan(500);
+    for (const page of ["/", "/download", "/docs/errors", "/sign-in", "/nothing"]) {
+      expect((await down.fetch(page)).status).toBeLessThan(500);
     }
     expect((await down.fetch("/")).headers.get("strict-transport-security")).toMatch(/^max-age=\d{8}/);
     const headers = { origin: "https://home.example", "content-type": "application/x-www-form-urlencoded" };
