@@ -1,18 +1,24 @@
 import { expect, test } from "vitest";
 import { startReceiver, verifyWebhook } from "@/tests/support/network/webhook-receiver";
 import { runCommand } from "@/tests/support/process/command";
-import { type Service, startForTest } from "@/tests/support/process/service";
+import { operatorKeyOf, type Service, startForTest } from "@/tests/support/process/service";
 
 /** Each start of a process may take long on a busy machine. */
 const PATIENCE_MS = 300_000;
 const POLL = { timeout: 60_000, interval: 50 };
-const UNKNOWN_ID = "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11";
 
 async function register(service: Service): Promise<string> {
   const body = JSON.stringify({ email: "ann@example.com", password: "correct horse battery" });
   const headers = { "content-type": "application/json" };
   const response = await service.fetch("/api/auth/register", { method: "POST", headers, body });
   return ((await response.json()) as { user: { id: string } }).user.id;
+}
+
+/** The newest delivery of an endpoint, as the admin API shows it. */
+async function newestDelivery(service: Service, id: string): Promise<unknown> {
+  const headers = { authorization: `Bearer ${await operatorKeyOf(service)}` };
+  const response = await service.fetch(`/api/admin/webhooks/${id}/deliveries?limit=1`, { headers });
+  return ((await response.json()) as { deliveries: unknown[] }).deliveries[0];
 }
 
 test(
@@ -31,15 +37,16 @@ test(
 
     receiver.respond = (response) => response.destroy(); // it is down
     const { eventId } = await jsonOf("test", id);
-    await expect
-      .poll(async () => (await webhooks("deliveries", id)).stdout, POLL)
-      .toMatch(new RegExp(`^${eventId}\\t[^\\t]+\\twebhook.test\\tpending\\t1\\t[^\\t]+\\t-\\tsocket hang up\n$`));
+    await expect.poll(() => newestDelivery(service, id), POLL).toMatchObject({ state: "pending", attempts: 1 });
+    expect((await webhooks("deliveries", id)).stdout).toMatch(
+      new RegExp(`^${eventId}\\t[^\\t]+\\twebhook.test\\tpending\\t1\\t[^\\t]+\\t-\\tsocket hang up\n$`),
+    );
     receiver.respond = (response) => response.end("taken");
     expect(await webhooks("retry", id, eventId)).toMatchObject({ code: 0, stdout: `Requeued ${eventId}.\n` });
-    await expect.poll(() => typesReceived(secret).length, POLL).toBeGreaterThan(1);
-    await expect
-      .poll(() => jsonOf("show", id, eventId), POLL)
-      .toMatchObject({ state: "delivered", responseBody: "taken", payload: { data: { endpointId: id } } });
+    await expect.poll(() => newestDelivery(service, id), POLL).toMatchObject({ state: "delivered" });
+    expect(typesReceived(secret).length).toBeGreaterThan(1);
+    const shown = await jsonOf("show", id, eventId);
+    expect(shown).toMatchObject({ state: "delivered", responseBody: "taken", payload: { data: { endpointId: id } } });
 
     expect((await webhooks("disable", id)).stdout).toBe(`${id} is disabled.\n`);
     const accountId = await register(service);
@@ -49,10 +56,11 @@ test(
     });
     expect((await webhooks("enable", id)).stdout).toBe(`${id} is enabled.\n`);
     expect(await jsonOf("replay", id, "--since", "1h")).toEqual({ queued: 1 });
-    await expect.poll(() => typesReceived(secret), POLL).toContain("account.created");
-    await expect
-      .poll(() => jsonOf("deliveries", id, "--state", "delivered", "--limit", "1"), POLL)
-      .toMatchObject([{ type: "account.created", responseStatus: 200 }]);
+    const isDelivered = { type: "account.created", state: "delivered" };
+    await expect.poll(() => newestDelivery(service, id), POLL).toMatchObject(isDelivered);
+    expect(typesReceived(secret)).toContain("account.created");
+    const delivered = await jsonOf("deliveries", id, "--state", "delivered", "--limit", "1");
+    expect(delivered).toMatchObject([{ type: "account.created", responseStatus: 200 }]);
     expect(receiver.received.at(-1)?.body).toContain(accountId);
 
     const changes = ["--type", "account.deleted", "--type", "account.created", "--description", ""];
@@ -70,26 +78,13 @@ test(
       eventTypes: ["account.created", "account.deleted"],
       deliveries: [{ type: "webhook.test" }, { type: "account.created" }, { eventId }],
     });
-    expect((await jsonOf("replay", id, "--since", "2026-01-01", "--all")).error.code).toBe("invalid_arguments");
     expect((await jsonOf("replay", id, "--since", "1d", "--all")).queued).toBe(1);
 
-    expect(await webhooks("delete", id)).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining("--yes is missing"),
-    });
+    const refused = await webhooks("delete", id, "--json");
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes is missing") });
+    expect(JSON.parse(refused.stdout).error.code).toBe("invalid_arguments");
     expect((await webhooks("delete", id, "--yes")).stdout).toBe(`${id} is deleted.\n`);
     expect((await jsonOf("show", id)).error.code).toBe("not_found");
   },
   PATIENCE_MS,
 );
-
-test.each([
-  ["create http://127.0.0.1/hooks", "--type: Must have at least one type"],
-  ["show CRM", "ENDPOINT: Must be the id of an endpoint"],
-  [`retry ${UNKNOWN_ID} 1`, "EVENT: Must be the id of an event"],
-  [`edit ${UNKNOWN_ID}`, "edit takes --url, --type or --description"],
-  [`replay ${UNKNOWN_ID} --since yesterday`, "--since: "],
-])("npm run webhooks refuses %s with exit code 2 and says why", async (line, reason) => {
-  const { code, stderr } = await runCommand("webhooks", line.split(" "), { DATA_DIR: "/proc/none" });
-  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(reason) });
-});

@@ -1,0 +1,89 @@
+import { CommanderError } from "commander";
+import { beforeEach, expect, test, vi } from "vitest";
+import { UsageError } from "@/scripts/command-line";
+import { HomeportCommand } from "@/scripts/homeport/command";
+import { SUBJECTS } from "@/scripts/homeport/subjects";
+import { COMMANDS } from "@/tests/support/process/command";
+
+const UNKNOWN_ID = "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11";
+/** The subjects that are npm commands, too. */
+const NAMES = Object.keys(SUBJECTS).filter((name) => COMMANDS.has(name));
+
+beforeEach(() => {
+  vi.stubEnv("DATA_DIR", "/proc/none"); // a folder that cannot be written
+  return () => vi.unstubAllEnvs();
+});
+
+/** `homeport` with the commands of one subject. */
+async function programOf(name: string): Promise<HomeportCommand> {
+  const program = new HomeportCommand("homeport").enablePositionalOptions();
+  (await SUBJECTS[name]?.load())?.(program.command(name));
+  return program;
+}
+
+/** The reason for which a command refuses its arguments, which ends the process with exit code 2. */
+async function refusalOf(name: string, args: string[]): Promise<string> {
+  const program = await programOf(name);
+  const error: unknown = await program.parseAsync([name, ...args], { from: "user" }).catch((thrown: unknown) => thrown);
+  expect([UsageError, CommanderError]).toContain((error as Error).constructor);
+  return (error as Error).message;
+}
+
+test.each(NAMES)("homeport %s has a usage", async (name) => {
+  const [subject] = (await programOf(name)).commands;
+  expect(subject?.helpInformation()).toContain(`Usage: homeport ${name} `);
+});
+
+test.each(NAMES)("homeport %s refuses an unknown argument", async (name) => {
+  expect(await refusalOf(name, ["no such argument"])).toContain("no such argument");
+});
+
+test.each([
+  ["accounts list --role root", "--role: "],
+  ["accounts grant ann@example.com root", "Unknown role: root. Use user, support, admin."],
+  ["accounts unlink ann@example.com", "missing required argument 'provider'"],
+  ["accounts unlink ann@example.com gogle", "Unknown provider: gogle. Use google, apple, github."],
+  ["audit list --from yesterday", "--from: Must be a date or a time"],
+  ["audit list --csv --json", "--csv cannot be combined with --json"],
+  ["billing show", "missing required argument"],
+  ["billing list --nonsense", "nonsense"],
+  ["billing list --limit many", "--limit: Must be an integer from 1"],
+  ["billing list --failed --ignored", "--failed and --ignored exclude each other"],
+  ["billing list --account nobody", "--account takes an account's id"],
+  ["keys create", "missing required argument 'name'"],
+  ["keys create CI", "--scope: "],
+  ["keys create CI --scope root", "--scope: "],
+  ["keys create CI --scope audit:read --network example.com", "--network: Must be a network"],
+  ["keys create CI --scope audit:read --expires soon", "--expires: "],
+  ["keys revoke CI", "revoke takes the ids of keys"],
+  ["keys list CI", "too many arguments"],
+  ["mail list --state lost", "--state: "],
+  ["mail retry 1", "ID: Invalid UUID"],
+  ["mail remove", "missing required argument 'id'"],
+  ["push send --title A", "send needs --title and --body, and --account"],
+  ["push send --account a@example.com --device 1 --title A --body B", "--account, --device or an audience"],
+  ["push send --all --platform ios --title A --body B", "--all cannot be combined with another choice"],
+  ["push send --platform android --title A --body B", "--platform: "],
+  ["push send --account a@example.com --title A --body B --send-at tomorrow", "--send-at: Invalid ISO datetime"],
+  ["push announce", "announce needs --version"],
+  ["push announce --version 1 --per-second 0", "--per-second must be an integer from 1"],
+  ["push announce --version not-a-version", "--version: Must be a version"],
+  ["push announce --version v2.1.0", "--version: Must be a version"],
+  ["push list --state lost", "--state: "],
+  ["push list --message 1", "--message: Invalid UUID"],
+  ["push cancel 1", "cancel takes the id of a message"],
+  ["push retry --id 1", "--id: Invalid UUID"],
+  ["push retry --all", "unknown option '--all'"],
+  ["push pauses --end everywhere", "--end: "],
+  ["push channels --create forever", "--create"],
+  [`push channels --create none --delete ${UNKNOWN_ID}`, "x"],
+  ["webhooks create http://127.0.0.1/hooks", "--type: Must have at least one type"],
+  ["webhooks show CRM", "ENDPOINT: Must be the id of an endpoint"],
+  [`webhooks retry ${UNKNOWN_ID} 1`, "EVENT: Must be the id of an event"],
+  [`webhooks edit ${UNKNOWN_ID}`, "edit takes --url, --type or --description"],
+  [`webhooks replay ${UNKNOWN_ID} --since yesterday`, "--since: "],
+  [`webhooks replay ${UNKNOWN_ID} --since 2026-01-01 --all`, "--since: "],
+])("homeport %s is refused with the reason", async (line, reason) => {
+  const [name = "", ...args] = line.split(" ");
+  expect(await refusalOf(name, args)).toContain(reason);
+});
