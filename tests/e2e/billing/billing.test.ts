@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { anonymous, billingEvent, type Sent, signature } from "@/tests/support/billing/billing";
 import { send, startRevenueCat, subscriber } from "@/tests/support/billing/revenuecat";
 import { COMMANDS, runCommand } from "@/tests/support/process/command";
-import { preparedDataDir, type Service, startService } from "@/tests/support/process/service";
+import { operatorKeyOf, preparedDataDir, type Service, startService } from "@/tests/support/process/service";
 
 const run = promisify(execFile);
 const failed = billingEvent("RENEWAL", { original_transaction_id: null, transaction_id: null });
@@ -74,56 +74,59 @@ afterAll(async () => {
   await revenueCat.close();
 });
 
-/** The purchase of an event, as the list names it. */
+/** The purchase of an event, as the inbox names it. */
 async function purchaseOf(eventId: string): Promise<string> {
-  const { stdout } = await billing("list --json");
-  const events = JSON.parse(stdout) as { eventId: string; purchaseId: string }[];
+  const headers = { authorization: `Bearer ${await operatorKeyOf(service)}` };
+  const response = await service.fetch("/api/admin/billing/events", { headers });
+  const { events } = (await response.json()) as { events: { eventId: string; purchaseId: string }[] };
   return events.find((event) => event.eventId === eventId)?.purchaseId ?? "";
 }
 
-test("every command of the guide runs", { timeout: 300_000 }, async () => {
+/** The commands of the guide, for these ids. */
+async function guideCommands(ids: Record<"EVENT_ID" | "PURCHASE_ID" | "ACCOUNT_ID", string>): Promise<Set<string>> {
   const guide = await readFile("docs/guides/billing.md", "utf8");
+  const blocks = [...guide.matchAll(/^ *```sh\n([\s\S]*?)^ *```/gm)].map(([, block = ""]) => block.trim());
+  const lines = blocks.flatMap((block) => block.split("\n"));
+  return new Set(
+    lines.map((line) => Object.entries(ids).reduce((text, [name, id]) => text.replace(name, id), line.trim())),
+  );
+}
+
+test("every command of the guide runs, and says what it found or did", { timeout: 300_000 }, async () => {
   const purchaseId = await purchaseOf(bought.id);
-  const blocks = [...guide.matchAll(/^ *```sh\n([\s\S]*?)^ *```/gm)].flatMap(([, block = ""]) =>
-    block.trim().split("\n"),
-  );
-  const commands = blocks.map((line) =>
-    line.trim().replace("EVENT_ID", bought.id).replace("PURCHASE_ID", purchaseId).replace("ACCOUNT_ID", accountId),
-  );
-  expect(commands.length).toBeGreaterThan(10);
+  const commands = await guideCommands({ EVENT_ID: bought.id, PURCHASE_ID: purchaseId, ACCOUNT_ID: accountId });
+  expect(commands.size).toBeGreaterThan(10);
   revenueCat.customers.set(accountId, subscriber({}));
-  for (const command of new Set(commands)) {
-    const { code, stderr } = await shell(command);
+  const said = new Map<string, Said>();
+  for (const command of commands) {
+    const { code, stdout, stderr } = await shell(command);
     // What failed for want of a transaction fails again, and the commands say so.
     expect([command, code]).toEqual([command, /replay --(failed|all)/.test(command) ? 1 : 0]);
     expect([command, stderr.includes("    at ")]).toEqual([command, false]);
+    said.set(command.replace("npm run billing -- ", ""), { code, stdout, stderr });
   }
-});
+  const stdoutOf = (command: string) => said.get(command)?.stdout ?? "";
 
-test("the inbox is listed and shown as it is", async () => {
-  const { code, stdout } = await billing("list --failed");
-  expect([code, stdout.split("\t").slice(1)]).toEqual([
-    0,
-    ["failed", "RENEWAL", failed.id, "-", "transaction_not_named\n"],
+  expect(stdoutOf("list --failed").split("\t").slice(1)).toEqual([
+    "failed",
+    "RENEWAL",
+    failed.id,
+    "-",
+    "transaction_not_named\n",
   ]);
-  const shown = JSON.parse((await billing(`show ${bought.id}`)).stdout) as Record<string, unknown>;
-  expect(shown).toMatchObject({
+  expect(JSON.parse(stdoutOf(`show ${bought.id}`))).toMatchObject({
     eventId: bought.id,
     state: "processed",
     accountId,
     payload: { event: { id: bought.id } },
   });
-});
-
-test("a replay says what came of it, and ends with 1 where something failed", async () => {
-  expect(await billing(`replay --event ${bought.id}`)).toMatchObject({ code: 0, stdout: "1 processed\n" });
-  expect(await billing("replay --failed")).toMatchObject({ code: 1, stdout: "1 failed\n" });
-});
-
-test("the provider is asked about an account, and about all customers", async () => {
+  expect(stdoutOf(`replay --event ${bought.id}`)).toBe("1 processed\n");
+  expect(stdoutOf("replay --failed")).toBe("1 failed\n");
   const known = `${accountId}: 0 purchases, 0 corrected\n`;
-  expect(await billing(`reconcile --account ${accountId}`)).toMatchObject({ code: 0, stdout: known });
-  expect(await billing("reconcile --all")).toMatchObject({ code: 0, stdout: expect.stringContaining(known) });
+  expect(stdoutOf(`reconcile --account ${accountId}`)).toBe(known);
+  expect(stdoutOf("reconcile --all")).toContain(known);
+  expect(stdoutOf("list --unlinked --limit 20")).toContain(unlinked.id);
+  expect(said.get(`assign --purchase ${purchaseId} --account ${accountId}`)?.stderr).toContain("already");
 });
 
 test("an operator is told that the provider asks to wait, and what came of it then", async () => {
@@ -144,36 +147,27 @@ test("an operator is told that the provider asks to wait, and what came of it th
 
 test.each([
   ["", 2, /homeport billing --help/],
-  ["nonsense", 2, /homeport billing --help/],
   ["replay", 2, /homeport billing replay --help/],
-  ["show", 2, /homeport billing show --help/],
-  ["list --nonsense", 2, /nonsense/],
   ["show no-such-event", 1, /There is no event no-such-event\./],
   ["replay --event no-such-event", 1, /There is no event no-such-event\./],
-  ["list --limit many", 2, /--limit: Must be an integer from 1/],
-  ["list --failed --ignored", 2, /--failed and --ignored exclude each other/],
-  ["list --account nobody", 2, /--account takes an account's id/],
 ])("`billing -- %s` is refused in plain words", async (args, exitCode, words) => {
   const { code, stderr } = await billing(args);
   expect([code, stderr]).toEqual([exitCode, expect.stringMatching(words)]);
   expect(stderr).not.toMatch(/^\s+at /m);
 });
 
-test("an unlinked purchase is found, assigned to an account, and its timeline says so", async () => {
-  expect((await billing("list --unlinked")).stdout).toContain(unlinked.id);
+test("an unlinked purchase is assigned to an account, and its timeline says so", async () => {
   const purchaseId = await purchaseOf(unlinked.id);
   const assign = `assign --purchase ${purchaseId} --account ${accountId}`;
   expect(await billing(`${assign} --dry-run`)).toMatchObject({ code: 0, stderr: "Nothing was changed.\n" });
   expect(await billing(assign)).toMatchObject({ code: 0, stdout: expect.stringContaining(`${purchaseId}\t`) });
-  expect(await billing(assign)).toMatchObject({ code: 0, stderr: expect.stringContaining("already") });
   expect((await billing(`list --account ${accountId}`)).stdout).toContain(unlinked.id);
   const { stdout } = await billing(`timeline ${purchaseId}`);
   expect(stdout.split("\t")).toEqual(expect.arrayContaining(["INITIAL_PURCHASE", unlinked.id, "active"]));
 });
 
-test("without the provider's key and the retention, the variables are named, also where no service runs", async () => {
-  const env = { DATA_DIR: await preparedDataDir(), BILLING_API_KEY: "", BILLING_PAYLOAD_RETENTION_DAYS: "" };
-  const refused = (variable: string) => ({ code: 1, stderr: expect.stringContaining(`${variable} is not set`) });
-  expect(await billing("reconcile --all", env)).toMatchObject(refused("BILLING_API_KEY"));
-  expect(await billing("prune", env)).toMatchObject(refused("BILLING_PAYLOAD_RETENTION_DAYS"));
+test("without the retention, the variable is named, also where no service runs", async () => {
+  const env = { DATA_DIR: await preparedDataDir(), BILLING_PAYLOAD_RETENTION_DAYS: "" };
+  const refused = { code: 1, stderr: expect.stringContaining("BILLING_PAYLOAD_RETENTION_DAYS is not set") };
+  expect(await billing("prune", env)).toMatchObject(refused);
 });
