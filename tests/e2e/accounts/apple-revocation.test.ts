@@ -3,15 +3,15 @@ import { loadConfig } from "@/lib/config";
 import { openDatabase } from "@/lib/db/open";
 import { Jar } from "@/tests/support/auth/browser";
 import { IdentityProvider } from "@/tests/support/auth/identity-provider";
-import { BASE_URL } from "@/tests/support/context";
+import { BASE_URL, SECRET } from "@/tests/support/context";
 import { signInWith } from "@/tests/support/process/provider-sign-in";
-import { startForTest } from "@/tests/support/process/service";
+import { anyDatabase, startForTest } from "@/tests/support/process/service";
 
 const POLL = { timeout: 60_000, interval: 100 };
 
 /** Lets the time pass until the revocation is due. */
-async function endDelay(dataDir: string): Promise<number> {
-  const database = await openDatabase(loadConfig({ DATA_DIR: dataDir }), { onConnectionError: () => {} });
+async function endDelay(env: Record<string, string>): Promise<number> {
+  const database = await openDatabase(loadConfig({ NEXTAUTH_SECRET: SECRET, ...env }), { onConnectionError: () => {} });
   const { count } = await database.client.appleRevocation.updateMany({ data: { nextAttemptAt: new Date() } });
   await database.close();
   return count;
@@ -22,8 +22,9 @@ test("a revocation that a kill -9 prevented after the deletion is sent to Apple 
   onTestFinished(() => apple.close());
   // With a relay address the request is sent ten minutes after the deletion: the process is killed between the two.
   apple.person = { sub: "001", claims: { email: "a@privaterelay.appleid.com", email_verified: "true" } };
-  const env = { ...apple.variables, NEXTAUTH_URL: BASE_URL };
-  const first = await startForTest(env);
+  const variables = { ...apple.variables, ...(await anyDatabase()), NEXTAUTH_URL: BASE_URL };
+  const first = await startForTest(variables);
+  const env = { ...variables, DATA_DIR: first.dataDir };
   const jar = new Jar();
   await signInWith(apple, first, jar);
   const deleted = await first.fetch("/api/auth/account/delete", {
@@ -35,9 +36,9 @@ test("a revocation that a kill -9 prevented after the deletion is sent to Apple 
   await first.end("SIGKILL");
   expect(apple.revoked).toEqual([]);
 
-  expect(await endDelay(first.dataDir)).toBe(1);
-  const second = await startForTest({ ...env, DATA_DIR: first.dataDir });
+  expect(await endDelay(env)).toBe(1);
+  const second = await startForTest(env);
   await expect.poll(() => apple.revoked, POLL).toEqual(apple.refreshTokens);
   await second.end("SIGTERM");
-  expect(await endDelay(first.dataDir)).toBe(0);
+  expect(await endDelay(env)).toBe(0);
 }, 300_000);
