@@ -34,7 +34,8 @@ export type HttpClient = {
   /**
    * Sends a request that may be repeated until there is a response. Says on stderr when it does. Returns its JSON; null for
    * one without a body.
-   * @throws CodedError for an error's code, `unreachable` without a response, `invalid_response` if it is not JSON
+   * @throws CodedError for an error's code, `unreachable` without a response, `invalid_response` if it is not JSON, at once for
+   * one that `send` throws
    */
   json: <T>(request: HttpRequest) => Promise<T>;
   /** The same for a response that is not JSON. */
@@ -97,6 +98,7 @@ async function attemptText(send: () => Promise<ApiResponse>, url: string): Promi
     response = await send();
     if (response.ok) return { body: await response.text(), retryAfterMs: null };
   } catch (error) {
+    if (error instanceof CodedError) return { body: "", error, retryAfterMs: null };
     const { name, message } = error as Error;
     if (name === "DataMovedError")
       return { body: "", error: new CodedError("data_moved", message), retryAfterMs: null };

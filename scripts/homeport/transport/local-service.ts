@@ -9,6 +9,7 @@ import { openDatabase } from "../../../lib/db/open";
 import { createRouteTable, findRoute } from "../../../lib/http/server/routes";
 import { openCatalog } from "../../../lib/releases/catalog/catalog";
 import type { Catalog } from "../../../lib/releases/catalog/watch";
+import { CodedError } from "../../command-line";
 import { type ApiResponse, clientOf, type HttpClient, type HttpRequest } from "./http-client";
 import { toApiResponse, toRouteRequest } from "./local-messages";
 import { encodedOperatorName } from "./operator-name";
@@ -17,7 +18,7 @@ const RELEASES = "/api/admin/releases";
 
 /**
  * The service's routes in this process, on its database, without its background work: no worker, no listener, no task.
- * @throws DataDirInUseError; Error if migrations are missing
+ * @throws DataDirInUseError; CodedError if migrations are missing
  */
 export async function openLocalService(): Promise<HttpClient & { close: () => Promise<void> }> {
   const config = { ...loadConfig(), PUSH_WORKER: "off", METRICS_PORT: undefined } as const;
@@ -28,7 +29,7 @@ export async function openLocalService(): Promise<HttpClient & { close: () => Pr
   const database = await openDatabase(config, { onConnectionError }, COMMAND);
   if (!(await database.migrated())) {
     await database.close();
-    throw new Error("Migrations are missing: run `npm run db:migrate` first.");
+    throw new CodedError("migrations_missing", "Migrations are missing: run `npm run db:migrate` first.");
   }
   const quiet = { ...config, OTEL_EXPORTER_OTLP_ENDPOINT: undefined };
   const context = withoutWork(
