@@ -1,7 +1,7 @@
 import { builtinModules } from "node:module";
 import path from "node:path";
 import { defineConfig, type Plugin } from "vitest/config";
-import { LongestFirst } from "./tests/e2e/longest-first";
+import { LongestFirst } from "./tests/support/setup/longest-first";
 
 const SETUP = "tests/support/setup";
 /** `npm run test:postgres` sets TEST_DATABASE=postgres. */
@@ -23,7 +23,6 @@ const inProcess = {
 const endToEnd = {
   include: ["tests/e2e/**/*.test.ts"],
   globalSetup: setupFilesOf("folder", "build", "embedded", "postgres"),
-  sequence: { sequencer: LongestFirst },
   // Tests often wait for a process to start, for a timeout or for a browser, so twice as many run as there are cores.
   maxWorkers: 4,
 };
@@ -52,6 +51,7 @@ export default defineConfig({
     ...(process.env.TEST_SUITE === "e2e" ? endToEnd : inProcess),
     // A worker keeps its database from file to file: opening one costs more than most files take.
     isolate: false,
+    sequence: { sequencer: LongestFirst },
     // Compiled sources stay in node_modules: the suites share most of them.
     experimental: { fsModuleCache: true },
     pool: "forks",
