@@ -9,10 +9,13 @@ const isOnPostgres = process.env.TEST_DATABASE === "postgres";
 const databases = isOnPostgres ? ["embedded", "postgres"] : ["embedded"];
 const setupFilesOf = (...names: string[]) => names.map((name) => `${SETUP}/${name}.setup.ts`);
 
+/** What a server does not change: files that neither call a route nor use the database, or use the embedded one. */
+const WITHOUT_SERVER = ["project/*", "releases/publishing/*", "db/database-template*", "db/embedded-*"];
+
 /** The tests that run in process. */
 const inProcess = {
   include: ["tests/**/*.test.ts"],
-  exclude: ["tests/e2e/**"],
+  exclude: ["tests/e2e/**", ...(isOnPostgres ? WITHOUT_SERVER.map((files) => `tests/${files}`) : [])],
   globalSetup: setupFilesOf("folder", ...databases),
   setupFiles: setupFilesOf("context"),
   // Tests also wait for the disk and for hashes, so more of them run than there are cores; on a server, also for it.
