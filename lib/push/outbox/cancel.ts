@@ -48,11 +48,15 @@ async function isWaiting(tx: Tx, id: string): Promise<boolean> {
 async function endDeliveries(tx: Tx, now: Now, id: string, { accountId, deviceId }: Row): Promise<boolean> {
   const [result] = await tx.$queryRaw<{ isLeft: boolean }[]>`
     WITH waiting AS MATERIALIZED (
-      SELECT ctid, "leaseUntil" FROM "QueuedPush" WHERE "messageId" = ${id}::uuid AND "deviceId" = ANY(ARRAY(
+      SELECT "messageId", "deviceId", "leaseUntil" FROM "QueuedPush" WHERE "messageId" = ${id}::uuid AND "deviceId" = ANY(ARRAY(
         SELECT "id" FROM "PushDevice" WHERE "accountId" = ${accountId}::uuid UNION ALL SELECT ${deviceId}::uuid
-      )) FOR UPDATE
-    ), unclaimed AS (
-      SELECT ctid FROM waiting WHERE "leaseUntil" IS NULL
+      ))
+    ), unclaimed AS MATERIALIZED (
+      SELECT queued.ctid FROM waiting CROSS JOIN LATERAL (
+        SELECT ctid FROM "QueuedPush"
+        WHERE "deviceId" = waiting."deviceId" AND "messageId" = waiting."messageId" FOR UPDATE
+      ) AS queued
+      WHERE waiting."leaseUntil" IS NULL
     ), removed AS (
       DELETE FROM "QueuedPush" AS queued WHERE ${isLockedBy("unclaimed", "queued")} RETURNING *
     ), "ended" AS (

@@ -18,10 +18,13 @@ export type Outcome = { row: ClaimedDelivery; apnsStatus: number | null; reason:
 
 type Deps = Pick<Context, "count" | "db" | "dbNow" | "log">;
 
-/** Joins the queued rows of outcomes, and locks them. LATERAL: each is looked up by its key; see `isLockedBy`. */
-const joinQueued = sql`CROSS JOIN LATERAL (
-    SELECT ctid, "leaseUntil" FROM "QueuedPush"
-    WHERE "deviceId" = outcome."deviceId" AND "messageId" = outcome."messageId" FOR UPDATE SKIP LOCKED
+/**
+ * Joins the queued rows of outcomes that match a condition, and locks these alone. LATERAL: each is looked up by its key;
+ * see `isLockedBy`.
+ */
+const joinQueued = (condition: Prisma.Sql) => sql`CROSS JOIN LATERAL (
+    SELECT ctid FROM "QueuedPush"
+    WHERE "deviceId" = outcome."deviceId" AND "messageId" = outcome."messageId" AND ${condition} FOR UPDATE SKIP LOCKED
   ) AS queued`;
 
 /** The reason of deliveries that wait for a pause to end. */
@@ -66,7 +69,7 @@ async function recordSent({ db, dbNow }: Deps, sent: readonly Outcome[]): Promis
     WITH held AS MATERIALIZED (
       SELECT queued.ctid FROM unnest(
         ${uuidArray(sent.map(({ row }) => row.deviceId))}, ${uuidArray(sent.map(({ row }) => row.messageId))}
-      ) AS outcome("deviceId", "messageId") ${joinQueued}
+      ) AS outcome("deviceId", "messageId") ${joinQueued(sql`true`)}
     ), ended AS (
       DELETE FROM "QueuedPush" AS queued WHERE ${isLockedBy("held", "queued")}
       RETURNING "messageId", "deviceId", "id", "expiresAt", 'sent' AS "state", "attempts" + 1 AS "attempts",
@@ -103,7 +106,8 @@ async function recordUnsent({ db, dbNow }: Deps, outcomes: readonly Outcome[]): 
 }
 
 /** Selects and locks the outcomes whose claim holds. */
-const holdClaimed = sql`SELECT queued.ctid, outcome.* FROM outcome ${joinQueued} WHERE queued."leaseUntil" = outcome."lease"`;
+const holdClaimed = sql`
+  SELECT queued.ctid, outcome.* FROM outcome ${joinQueued(sql`"leaseUntil" = outcome."lease"`)}`;
 
 function hasSecret({ row }: Outcome): boolean {
   return SECRET_KINDS.includes(row.message.kind);

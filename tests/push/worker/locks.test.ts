@@ -1,0 +1,42 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Context } from "@/lib/context";
+import { cancelMessage } from "@/lib/push/outbox/cancel";
+import { type ClaimedDelivery, claimDeliveries } from "@/lib/push/worker/claim-deliveries";
+import { recordOutcomes } from "@/lib/push/worker/outcomes";
+import { ctx } from "@/tests/support/context";
+import { postgresUrl } from "@/tests/support/database";
+import { clearOutbox, queueFor } from "@/tests/support/push/push";
+
+beforeEach(clearOutbox);
+
+async function claimOne(): Promise<ClaimedDelivery> {
+  const { deliveries } = await claimDeliveries(ctx(), { notBefore: new Date(0), limit: 1 });
+  return deliveries[0] as ClaimedDelivery;
+}
+
+const SENT = { apnsStatus: 200, reason: null, state: "sent" } as const;
+
+// An outcome skips what is locked: what a worker is sending has to stay free until it records that.
+describe.runIf(postgresUrl)("on PostgreSQL a delivery that is sent is recorded", () => {
+  test("while an outcome of a claim that no longer holds is being recorded", async () => {
+    const { rows } = await queueFor(1);
+    const row = await claimOne();
+    const expired = { ...row, leaseUntil: new Date(row.leaseUntil.getTime() - 1_000) };
+    await ctx().db.$transaction(async (tx) => {
+      const db = tx as Context["db"];
+      await recordOutcomes({ ...ctx(), db }, [{ row: expired, apnsStatus: 400, reason: "BadPath", state: "failed" }]);
+      await recordOutcomes(ctx(), [{ row, ...SENT }]);
+    });
+    expect(await rows()).toMatchObject([{ state: "sent" }]);
+  });
+
+  test("while its message is being canceled", async () => {
+    const { rows } = await queueFor(1);
+    const row = await claimOne();
+    await ctx().db.$transaction(async (tx) => {
+      expect(await cancelMessage(tx, ctx().dbNow(), row.messageId)).toBe(true);
+      await recordOutcomes(ctx(), [{ row, ...SENT }]);
+    });
+    expect(await rows()).toMatchObject([{ state: "sent" }]);
+  });
+});
