@@ -39,7 +39,7 @@ export function capacityTable(published: Published, clients = CLIENTS, assumptio
     ["installed clients", ...clients.map((count) => count.toLocaleString("en-US"))],
     ["---", ...clients.map(() => "---:")],
     ...ROWS.map(({ label, value }) => [label, ...needs.map(value)]),
-    ["update checks that a CDN answers", ...hits.map((share) => `${digits(share * 100)}%`)],
+    ["update checks that a CDN serves", ...hits.map((share) => `${digits(share * 100)}%`)],
   ];
   return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }

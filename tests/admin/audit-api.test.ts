@@ -116,6 +116,7 @@ describe("the audit trail as CSV", () => {
     expect(new Set(lines.map((line) => line.split(",")[0])).size).toBe(1_201);
   });
 
+  // ASVS 1.2.10
   test("runs no formula in a spreadsheet, and quotes what needs it", async () => {
     const actor: Actor = `operator:${randomUUID()}`;
     const formulas = ['=HYPERLINK("https://evil.example")', "+1+1", "-1", "@SUM(A1)", "\t=1", 'plain, "quoted"\n'];
