@@ -112,13 +112,13 @@ export const ROWS: { title: string; panels: Panel[] }[] = [
       {
         title: "Events",
         unit: "cps",
-        description: "Deliveries of the billing provider, by what became of them.",
+        description: "Deliveries of the billing provider, by outcome.",
         queries: { "{{state}}": `sum by (state) (rate(homeport_billing_events_total{${JOB}}[${RATE}]))` },
       },
       {
         title: "Inbox",
         unit: "short",
-        description: "Events that are stored and not applied or failed, and customers that are due to be reconciled.",
+        description: "Events that are not applied yet or have failed, and customers that are due to be reconciled.",
         queries: {
           events: `max(homeport_billing_events_pending{${JOB}})`,
           failed: `max(homeport_billing_events_failed{${JOB}})`,
