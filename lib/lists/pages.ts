@@ -12,8 +12,11 @@ export const PageQuery = z.object({
     .transform(Number)
     .refine((limit) => limit >= 1 && limit <= MAX_LIMIT, `Must be from 1 to ${MAX_LIMIT}`)
     .optional()
-    .meta({ description: `The length of a page: 1 to ${MAX_LIMIT}, ${DEFAULT_LIMIT} by default.`, examples: ["50"] }),
-  cursor: z.string().max(512).optional().describe("`nextCursor` of the page before."),
+    .meta({
+      description: `Maximum number of items on a page: 1 to ${MAX_LIMIT}, ${DEFAULT_LIMIT} by default.`,
+      examples: ["50"],
+    }),
+  cursor: z.string().max(512).optional().describe("`nextCursor` of the previous page."),
 });
 export type PageQuery = z.infer<typeof PageQuery>;
 

@@ -49,7 +49,7 @@ export const Entitlement = z.object({
   canceledAt: Time,
   cancelReason: z.string().nullable(),
   changesTo: ChangesTo,
-  isSandbox: z.boolean().describe("Whether the purchase is not of the production environment."),
+  isSandbox: z.boolean().describe("Whether the purchase was made in a sandbox environment."),
   isFamilyShare: z.boolean(),
   purchaseId: z.uuid(),
   managementUrl: ManagementUrl,
@@ -101,7 +101,7 @@ export const SubscriptionStatus = PurchaseStatus.extend({
   isFresh: z
     .boolean()
     .optional()
-    .describe("Only with `fresh=1`: whether the provider was asked, and the status has what it said."),
+    .describe("Only with `fresh=1`: whether the status includes the provider's current response."),
   checkedAt: z.date(),
 });
 export type SubscriptionStatus = z.infer<typeof SubscriptionStatus>;

@@ -12,6 +12,9 @@ import { describeProblems, errorsOf } from "./problems";
 const STEP_UP =
   "A session must have been authenticated within the last 10 minutes, with two factors if the account has a second one.";
 
+/** The roles that each required role admits. */
+const ROLES = { user: "`user`, `support` or `admin`", support: "`support` or `admin`", admin: "`admin`" };
+
 /** What the document says about an operation beyond its declaration. */
 export type OperationDetails = {
   operationId: string;
@@ -93,7 +96,7 @@ function requirementsOf(auth: AuthRule | undefined): string[] {
   const { role, aal, freshSeconds, stepUp, scope } = auth;
   const orKey = scope ? `, or an API key with the scope \`${scope}\`` : "";
   return [
-    ...(role ? [`Requires the role \`${role}\` or a higher one${orKey}.`] : []),
+    ...(role ? [`Requires the role ${ROLES[role]}${orKey}.`] : []),
     ...(aal === 2 ? ["Requires a session that was authenticated with two factors or a passkey."] : []),
     ...(freshSeconds ? [`Requires an authentication within the last ${freshSeconds / 60} minutes.`] : []),
     ...(stepUp ? [STEP_UP] : []),

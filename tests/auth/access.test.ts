@@ -90,7 +90,7 @@ describe("a route that declares", () => {
     expect(operation?.description).toBe(
       [
         "Does it.",
-        "Requires the role `support` or a higher one.",
+        "Requires the role `support` or `admin`.",
         "Requires a session that was authenticated with two factors or a passkey.",
         "Requires an authentication within the last 5 minutes.",
       ].join("\n\n"),

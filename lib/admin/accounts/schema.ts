@@ -23,16 +23,16 @@ export const AccountsQuery = PageQuery.extend({
     .optional()
     .meta({
       description:
-        "How the email, or a name, begins, in lower or upper case; or a whole account id or App User ID of the billing provider.",
+        "The beginning of an email or a name, case-insensitive, or a complete account id or App User ID of the billing provider.",
       examples: ["ann@example"],
     }),
   role: Role.optional().describe("Only accounts with this role."),
   state: AccountState.optional().describe(
-    "Only accounts that are not disabled (`active`), that are, or whose email is not verified.",
+    "`active`: not disabled. `disabled`. `unverified`: the email is not verified.",
   ),
   createdFrom: FromTime.optional().describe("Only accounts that were created at this time or later."),
   seenFrom: FromTime.optional().describe(
-    "Only accounts with a session that was used at this time or later, and has not expired. Such a request searches 10,000 accounts, so that a page may have fewer than `limit`, or none, although others follow.",
+    "Only accounts with a session that was used at this time or later, and has not expired. A request searches at most 10,000 accounts, so a page may be short or empty while `nextCursor` is not null.",
   ),
 });
 export type AccountsQuery = z.infer<typeof AccountsQuery>;

@@ -14,15 +14,15 @@ export const NewRollout = z.strictObject({
   startsAt: Time.optional().describe(
     "When the first step begins. Until then nobody is offered the version. At once by default.",
   ),
-  maxFailureShare: share.describe("The greatest share of reports of failures, from 0 to 1. 0.05 by default."),
+  maxFailureShare: share.describe("Maximum share of reports that are failures, from 0 to 1. Default: 0.05."),
   minReports: z
     .int()
     .min(1)
     .max(MAX_REPORTS)
     .optional()
-    .describe("From how many reports on failures halt the rollout. 50 by default."),
+    .describe("Minimum number of reports before failures can halt the rollout. Default: 50."),
   minAdoptionShare: share.describe(
-    "The least share of offered clients that must come back with the version. 0.1 by default; 0 turns it off.",
+    "Minimum share of the clients to which the version was offered that must check for updates with it. Default: 0.1; 0 turns it off.",
   ),
 });
 export type NewRollout = z.infer<typeof NewRollout>;

@@ -43,7 +43,7 @@ const File = z.strictObject({
   destination: Destination.optional().describe("Default: the catalog's folder."),
   expected: z
     .strictObject({
-      by: z.string().max(255).optional().describe("Where the caller has this from, for the error."),
+      by: z.string().max(255).optional().describe("Where this value comes from, for error messages."),
       sizeBytes: z.int().optional(),
       sha256: z
         .string()
@@ -64,7 +64,7 @@ const Draft = z.strictObject({
   confirmations: z
     .strictObject({ isNew: z.boolean().optional(), isPrerelease: z.boolean().optional() })
     .optional()
-    .describe("What is intended although it looks like a mistake."),
+    .describe("Confirms what would otherwise be rejected as a likely mistake."),
 });
 
 /** The releases to publish, all at once. */

@@ -7,20 +7,14 @@ const MAX_DAYS = 92;
 
 export const AdoptionQuery = z.object({
   product: z.string().max(64).optional().describe("One product. All of them by default."),
-  days: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(MAX_DAYS)
-    .default(7)
-    .describe("The number of UTC days, the present one included."),
+  days: z.coerce.number().int().min(1).max(MAX_DAYS).default(7).describe("The number of UTC days, including today."),
 });
 export type AdoptionQuery = z.infer<typeof AdoptionQuery>;
 
 const count = z.int().min(0);
 const Totals = {
   checks: count.describe("Update checks."),
-  clients: count.describe("Distinct clients of the update checks, within 2 per cent."),
+  clients: count.describe("Distinct clients of the update checks, within 2 percent."),
   downloadsStarted: count,
   downloadsFinished: count.describe("Downloads whose last byte was sent. Redirects are never finished here."),
 };
@@ -41,7 +35,7 @@ export const AdoptionReport = z.object({
       version: z.string().describe("The installed version; `unknown` without one, `other` beyond a day's limits."),
       ...Totals,
       offers: count.describe("Update checks that offered this version to clients with an older one."),
-      offeredClients: count.describe("Distinct clients of the offers, within 2 per cent."),
+      offeredClients: count.describe("Distinct clients of the offers, within 2 percent."),
     }),
   ),
 });

@@ -19,7 +19,7 @@ export const Preferences = z.object({
     .object(Object.fromEntries(OPTIONAL_KINDS.map((kind) => [kind, z.boolean().default(true)])))
     .describe("Whether notifications of each kind are sent. Other kinds, such as `security.new_sign_in`, always are."),
   quietHours: QuietHours.nullable().describe(
-    "Notifications wait until their end, but for those about security. null: none.",
+    "Notifications are held until the quiet hours end, except those about security. null: no quiet hours.",
   ),
 });
 export type Preferences = z.infer<typeof Preferences>;

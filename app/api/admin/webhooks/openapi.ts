@@ -24,7 +24,7 @@ export const GET: OperationDetails = {
 export const POST: OperationDetails = {
   operationId: "createWebhookEndpoint",
   description:
-    "Creates an endpoint. It gets the events of its types from now on; other instances of the service notice it within ten seconds. Deliveries are signed as Standard Webhooks 1.0.0 says, with the secret of this response, which is not shown again. The URL must be https with a public address, unless `WEBHOOK_ALLOWED_NETWORKS` has its address.",
+    "Creates an endpoint. It gets the events of its types from now on; other instances of the service notice it within ten seconds. Deliveries are signed according to Standard Webhooks 1.0.0, with the secret of this response, which is not shown again. The URL must be https with a public address, unless `WEBHOOK_ALLOWED_NETWORKS` has its address.",
   requests: { "Two types": NEW },
   responses: { 201: { description: "The endpoint with its secret.", examples: { "An endpoint": WITH_SECRET } } },
 };

@@ -10,7 +10,7 @@ export const GET: OperationDetails = {
 export const PUT: OperationDetails = {
   operationId: "replacePushPreferences",
   description:
-    "Replaces the preferences of the account: a kind that is left out is on, and without `quietHours` there are none. Queued notifications of kinds that are turned off are cancelled. During the quiet hours, by the time zone that each device has registered, notifications wait until their end, and those that expire meanwhile are dropped. Challenges and notifications about security are sent at any time, and so is everything to a device that has registered no time zone.",
+    "Replaces the preferences of the account: a kind that is left out is on, and without `quietHours` there are none. Queued notifications of kinds that are turned off are canceled. During the quiet hours, by the time zone that each device has registered, notifications wait until their end, and those that expire meanwhile are dropped. Challenges and notifications about security are sent at any time, and so is everything to a device that has registered no time zone.",
   requests: {
     "Turn off renewals, and keep the night quiet": {
       kinds: { "billing.renewed": false },

@@ -23,7 +23,7 @@ export const GET: OperationDetails = {
 export const POST: OperationDetails = {
   operationId: "moveDatabase",
   description:
-    "Moves the embedded database to PostgreSQL in the background, or continues an interrupted move. While one is running or complete, returns its state if the target is the same. Reads and writes go on; writes wait while the last changes are copied, and get 503 afterwards, until the service is restarted with `DATABASE_URL`. Only for `homeport db move` on the service's machine.",
+    "Moves the embedded database to PostgreSQL in the background, or continues an interrupted move. While one is running or complete, returns its state if the target is the same. Reads and writes continue; writes wait while the last changes are copied, and get 503 afterwards, until the service is restarted with `DATABASE_URL`. Only for `homeport db move` on the service's machine.",
   requests: { PostgreSQL: { to: "postgres://homeport:secret@db.example.com/homeport" } },
   responses: { 200: { description: "The move has begun.", examples: { Running: RUNNING } } },
 };

@@ -5,7 +5,7 @@ import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/mail/messages", {
   GET: endpoint({
-    summary: "List the emails that wait to be sent",
+    summary: "List the queued emails",
     auth: { role: "support", scope: "mail:read" },
     query: EmailsQuery,
     responses: { 200: QueuedEmails },

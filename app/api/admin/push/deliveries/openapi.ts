@@ -3,7 +3,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const GET: OperationDetails = {
   operationId: "listPushDeliveries",
   description:
-    "Lists deliveries: those being sent and those that wait, in their order, then those that have ended, newest first. Those of an account are listed newest first, those of an announcement by device. A `reason` without a `state` is that of failed and cancelled deliveries. Deliveries that have ended are kept for 30 days.",
+    "Lists deliveries: those being sent and those that wait, in their order, then those that have ended, newest first. Those of an account are listed newest first, those of an announcement by device. A `reason` without a `state` is that of failed and canceled deliveries. Deliveries that have ended are kept for 30 days.",
   responses: {
     200: {
       description: "A page of deliveries.",

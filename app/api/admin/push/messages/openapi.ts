@@ -4,7 +4,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const GET: OperationDetails = {
   operationId: "listPushMessages",
   description:
-    "Lists messages, newest first, each with the numbers of its deliveries that wait, were sent, failed and were cancelled. Only what operators wrote is shown: `title` is null for other kinds.",
+    "Lists messages, newest first, each with the numbers of its deliveries that wait, were sent, failed and were canceled. Only what operators wrote is shown: `title` is null for other kinds.",
   responses: {
     200: {
       description: "A page of messages.",
@@ -16,7 +16,7 @@ export const GET: OperationDetails = {
 export const POST: OperationDetails = {
   operationId: "sendPushMessage",
   description:
-    "Sends a notification to an account's devices, to one device or to an audience, at once or at `sendAt`, or announces a version. A `background` message wakes the app, which shows nothing. A `live_activity.start`, `.update` or `.end` goes to the devices that have registered a token for it; a newer update replaces those of the same activity that still wait. Recipients may turn off `custom` and `app.new_version`, and have quiet hours, which end before they are notified. Workers queue announcements and messages to an audience or for a later time in the background, `perSecond` devices a second, even if the service is stopped meanwhile; `GET` shows the progress. An audience is decided when its turn comes, device by device. A payload over 4,096 bytes in any language is refused. Each device is notified of a version once, so announcing it again reaches the devices that were not notified, such as after a cancellation. Send an `Idempotency-Key`, so that a repeated request sends nothing more.",
+    "Sends a notification to an account's devices, to one device or to an audience, at once or at `sendAt`, or announces a version. A `background` message wakes the app, which shows nothing. A `live_activity.start`, `.update` or `.end` goes to the devices that have registered a token for it; a newer update replaces those of the same activity that still wait. Recipients can turn off `custom` and `app.new_version`; during their quiet hours, notifications are held. Workers queue announcements, messages to an audience and scheduled messages in the background, at `perSecond` devices a second, and continue after a restart; `GET` shows the progress. Whether a device belongs to the audience is determined when its turn comes. A payload over 4,096 bytes in any language is refused. Each device is notified of a version once, so announcing it again reaches the devices that were not notified, such as after a cancellation. Send an `Idempotency-Key`, so that a repeated request sends nothing more.",
   requests: {
     "To an account": {
       kind: "custom",

@@ -6,7 +6,7 @@ import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/push/statistics", {
   GET: endpoint({
-    summary: "Count what became of notifications",
+    summary: "Count notifications by outcome",
     auth: { role: "support", scope: "push:read" },
     query: StatisticsQuery,
     responses: { 200: Statistics },

@@ -5,7 +5,7 @@ const TOTALS = { checks: 11_840, clients: 1_020, downloadsStarted: 310, download
 export const GET: OperationDetails = {
   operationId: "getAdoption",
   description:
-    "Counts update checks, distinct clients and downloads by UTC day, newest day first. Distinct clients are estimated within 2 per cent; a client is known by its id for staged rollouts, or by its network if it sends none. The counts are at most a minute old.",
+    "Counts update checks, distinct clients and downloads by UTC day, newest day first. Distinct clients are estimated within 2 percent; a client is known by its id for staged rollouts, or by its network if it sends none. The counts are at most a minute old.",
   responses: {
     200: {
       description: "The counts.",

@@ -5,7 +5,7 @@ import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/releases/adoption", {
   GET: endpoint({
-    summary: "Get who ran and downloaded which version",
+    summary: "Get the adoption of versions",
     auth: { role: "support", scope: "releases:read" },
     query: AdoptionQuery,
     responses: { 200: AdoptionReport },

@@ -5,7 +5,7 @@ import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/releases/previews", {
   POST: endpoint({
-    summary: "Preview who would get what",
+    summary: "Preview a change of releases",
     auth: { role: "support", scope: "releases:read" },
     body: ProposedChange,
     errors: [

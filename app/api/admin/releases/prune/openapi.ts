@@ -3,7 +3,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const POST: OperationDetails = {
   operationId: "pruneReleases",
   description:
-    "Removes files that no release has and, with a limit, old releases. With both limits, only those that exceed both. Releases that a client may need stay.",
+    "Removes files that belong to no release and, if a limit is given, old releases. With both limits, only those that exceed both. Releases that a client may need stay.",
   requests: {
     "What would be removed": { keep: 5, publishedBefore: "2026-08-20T00:00:00Z", isDryRun: true },
   },

@@ -10,7 +10,7 @@ export const GET: OperationDetails = {
 export const PATCH: OperationDetails = {
   operationId: "changeWebhookEndpoint",
   description:
-    "Changes the fields that are given. Disabling an endpoint stops its deliveries; enabling it resumes those that wait. To get the events of the time between, replay them.",
+    "Changes the fields that are given. Disabling an endpoint stops its deliveries; enabling it resumes those that wait. To deliver the events that happened in between, replay them.",
   requests: { "Disable it": { enabled: false } },
   responses: { 200: { description: "The endpoint.", examples: { "An endpoint": ENDPOINT } } },
 };

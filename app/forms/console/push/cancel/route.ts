@@ -3,7 +3,7 @@ import { cancelMessage } from "@/lib/admin/push/cancel";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/push/cancel", {
-  summary: "Cancel what is not sent yet of a notification",
+  summary: "Cancel the unsent deliveries of a notification",
   page: "/console/push",
   body: z.object({ id: z.uuid() }),
   handle: async ({ ctx, body }, operator) => {

@@ -3,7 +3,7 @@ import { replayDeliveries } from "@/lib/admin/webhooks/replay";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/webhooks/replay", {
-  summary: "Deliver the events since a time again",
+  summary: "Replay the events since a time",
   page: "/console/settings/webhooks",
   body: ReplayForm,
   handle: async ({ ctx, body: { endpointId, since, all } }, operator) => {

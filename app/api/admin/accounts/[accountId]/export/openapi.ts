@@ -5,7 +5,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const GET: OperationDetails = {
   operationId: "exportAccountAsOperator",
   description:
-    "Returns everything stored about the account as a file, as its owner gets it: without password hashes, tokens and complete device tokens. The export is an event of the account.",
+    "Returns everything stored about the account as a file, as its owner gets it: without password hashes, tokens and complete device tokens. The export is recorded in the audit trail.",
   responses: {
     200: {
       description: "The account's data.",

@@ -4,7 +4,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const POST: OperationDetails = {
   operationId: "setAccountRole",
   description:
-    "Its live sessions have the role at once. The last admin keeps the role. Repeating the request changes nothing.",
+    "Takes effect at once, also in live sessions. The role of the last admin cannot be changed. Repeating the request changes nothing.",
   requests: { "With a reason": { role: "support", reason: REASON } },
   responses: {
     200: {

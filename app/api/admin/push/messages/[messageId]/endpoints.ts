@@ -5,7 +5,7 @@ import { MessageParams, PushMessageDetails } from "@/lib/admin/push/schema";
 import { endpoint } from "@/lib/http/endpoint";
 
 export const getOne = endpoint({
-  summary: "Show a notification and what became of it",
+  summary: "Show a notification and its outcome",
   auth: { role: "support", scope: "push:read" },
   params: MessageParams,
   errors: ["not_found"],
@@ -14,7 +14,7 @@ export const getOne = endpoint({
 });
 
 export const cancelOne = endpoint({
-  summary: "Cancel what is not sent yet of a notification",
+  summary: "Cancel the unsent deliveries of a notification",
   auth: { role: "admin", stepUp: true, scope: "push:send" },
   idempotency: "replay",
   params: MessageParams,

@@ -6,7 +6,7 @@ import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/webhooks/[endpointId]/replay", {
   POST: endpoint({
-    summary: "Deliver the events since a time again",
+    summary: "Replay the events since a time",
     auth: { role: "admin", stepUp: true, scope: "webhooks:write" },
     idempotency: "replay",
     params: EndpointParams,
