@@ -5,7 +5,7 @@ export default function ConsoleError() {
   return (
     <main id="content" className="console-failure">
       <h1>This page could not be loaded</h1>
-      <p>The log of the service has the error. Nothing was changed.</p>
+      <p>The error is in the service’s log. Nothing was changed.</p>
       <p className="buttons">
         <button type="button" onClick={() => window.location.reload()}>
           Try again

@@ -70,7 +70,7 @@ function Dialog({
             <Field
               name="reason"
               label={reason === "required" ? "Reason" : "Reason (optional)"}
-              hint="The audit trail keeps it."
+              hint="Recorded in the audit trail."
               required={reason === "required"}
               maxLength={500}
               autoComplete="off"

@@ -4,9 +4,9 @@ import { pageContext } from "@/lib/http/pages/visitor";
 import { Form } from "../../(web)/components/form";
 import { requireOperator } from "../frame/operator";
 
-const LEAD = "Copy it now. It is stored as a hash only, and nobody can show it again.";
+const LEAD = "Copy it now. Only its hash is stored, so it cannot be shown again.";
 
-/** A secret that was just created, until the operator has kept it. Nothing at other times. */
+/** A secret that was just created, until the operator has saved it. Nothing at other times. */
 export async function ShownSecret({ kind, title, lead = LEAD }: { kind: string; title: string; lead?: string }) {
   const { account, pageUrl } = await requireOperator();
   const secret = await readShownSecret(pageContext(), account.id, kind, await headers());
@@ -19,7 +19,7 @@ export async function ShownSecret({ kind, title, lead = LEAD }: { kind: string; 
       <Form action="/forms/console/secret-kept">
         <input type="hidden" name="returnTo" value={pageUrl} />
         <button type="submit" className="quiet">
-          I have kept it
+          I have saved it
         </button>
       </Form>
     </section>

@@ -17,7 +17,7 @@ export const COMMON = defineTexts({
     password: "Password",
     passwordHint: (minLength: number) => `At least ${minLength} characters. A few random words are easy to remember.`,
     recoveryCode: "Recovery code",
-    recoveryCodeHint: "One of the ten that you kept. Each works once.",
+    recoveryCodeHint: "One of the ten that you saved. Each works once.",
     remove: "Remove",
     rename: "Rename",
     signIn: "Sign in",

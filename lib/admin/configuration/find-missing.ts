@@ -32,7 +32,7 @@ export function findMissing({ billing, config, mailer, push }: Deps, generated: 
     },
     config.OPERATOR_EMAIL.length === 0 && {
       part: "Notices for operators",
-      effect: "A rollout that halts itself is written to the log alone.",
+      effect: "Emails about the service go to the accounts with the role admin.",
       variables: ["OPERATOR_EMAIL"],
       guide: "docs/guides/rollouts.md",
     },
@@ -56,7 +56,7 @@ export function findMissing({ billing, config, mailer, push }: Deps, generated: 
     },
     config.APNS_KEY === undefined && {
       part: "Push",
-      effect: push === null ? "No notification is sent." : "Notifications are written to files.",
+      effect: push === null ? "Notifications are sent only to browsers." : "Notifications are written to files.",
       variables: ["APNS_KEY", "APNS_KEY_ID", "APNS_TEAM_ID", "APNS_BUNDLE_IDS"],
       guide: "docs/guides/push.md",
     },

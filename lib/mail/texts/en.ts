@@ -101,9 +101,9 @@ export const en: EmailTexts = {
       ],
     }),
     email_change_notice: (to, { newEmail, undoLink, undoDays }) => ({
-      subject: "The email address of your account changes",
+      subject: "The email address of your account will change",
       body: [
-        `The email address of your account changes from ${to} to ${newEmail}, as soon as the new address is confirmed.`,
+        `The email address of your account will change from ${to} to ${newEmail}, as soon as the new address is confirmed.`,
         "If this was you, there is nothing to do.",
         `If it was not, somebody else has access to your account. This link undoes the change until ${undoDays} days after it, and signs out everybody:`,
         { link: undoLink, label: "This was not me" },

@@ -232,7 +232,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
       await page.getByText("The version is being announced.").waitFor();
       await page.getByRole("button", { name: "Cancel", exact: true }).first().click();
       await page.getByRole("button", { name: "Cancel the rest" }).click();
-      await page.getByText("What was not sent yet is canceled.").waitFor();
+      await page.getByText("Unsent deliveries were canceled.").waitFor();
       await page.getByText("canceled", { exact: true }).waitFor();
       apns.replyWith("*");
       reply({ status: 200 });

@@ -101,7 +101,7 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
     const status = async () =>
       (await service.fetch("/api/admin/releases", { headers: { authorization: `Bearer ${key}` } })).status;
     expect(await status()).toBe(200);
-    await shown.getByRole("button", { name: "I have kept it" }).click();
+    await shown.getByRole("button", { name: "I have saved it" }).click();
     await page.waitForURL("/console/settings/keys");
     expect(await page.content()).not.toContain(key);
     await page.getByRole("button", { name: "Revoke Release pipeline" }).click();
@@ -183,7 +183,7 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
     await page.getByLabel("Description").fill(MARKUP);
     await page.getByRole("button", { name: "Create endpoint" }).click();
     const secret = await page.getByRole("region", { name: "The secret" }).locator("code").innerText();
-    await page.getByRole("button", { name: "I have kept it" }).click();
+    await page.getByRole("button", { name: "I have saved it" }).click();
     expect(await page.content()).not.toContain(secret);
     const endpoint = new URL(page.url()).pathname;
 

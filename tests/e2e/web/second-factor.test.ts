@@ -62,7 +62,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await page.waitForURL("/account/factors/recovery-codes");
     await look();
     const codes = await page.getByRole("listitem").locator("code").allInnerTexts();
-    await page.getByRole("button", { name: "I have kept them" }).click();
+    await page.getByRole("button", { name: "I have saved them" }).click();
     await page.waitForURL("/account");
     return { app, codes };
   }

@@ -69,7 +69,7 @@ function NoAccounts({ isFiltered, hasOthers }: { isFiltered: boolean; hasOthers:
   if (hasOthers) {
     return (
       <EmptyState title="None among the newest accounts">
-        The search goes on with older ones on the next page.
+        The next page continues the search with older ones.
       </EmptyState>
     );
   }

@@ -5,7 +5,7 @@ import { Section } from "../../components/headings";
 
 const TITLES = { replays: "Replay", reconciliations: "Reconciliation", prune: "Deletion of old payloads" };
 
-/** Work that a form has begun and not finished: where it goes on, how much of it is done, and how many failed. */
+/** Work that a form has started and not finished: where it continues, how much is done, and how many failed. */
 export const BatchQuery = z.object({
   batch: z.enum(["replays", "reconciliations", "prune"]).optional().catch(undefined),
   at: z.string().max(512).optional().catch(undefined),
@@ -15,7 +15,7 @@ export const BatchQuery = z.object({
 });
 export type BatchQuery = z.infer<typeof BatchQuery>;
 
-/** How far work has come that takes several requests, and the button that goes on. */
+/** The progress of work that takes several requests, and the button that continues it. */
 export function BatchProgress({ batch, at, only, share = 0, failures = 0 }: BatchQuery) {
   if (batch === undefined) return null;
   const failed = failures === 0 ? "" : ` ${formatCount(failures)} failed.`;
@@ -28,9 +28,9 @@ export function BatchProgress({ batch, at, only, share = 0, failures = 0 }: Batc
       {at !== undefined && (
         <Action
           form={`/forms/console/billing/${batch}`}
-          label="Go on"
-          title={`Go on with the ${TITLES[batch].toLowerCase()}?`}
-          submit="Go on"
+          label="Continue"
+          title={`Continue the ${TITLES[batch].toLowerCase()}?`}
+          submit="Continue"
           values={{ ...values, failures: String(failures) }}
         >
           <p>The next part takes up to ten seconds. You can stop at any time, and begin again later.</p>

@@ -25,7 +25,7 @@ export default consolePage(
       receivedFrom: FilterTime.optional(),
       receivedBefore: FilterTime.optional(),
     }),
-    done: { provider_waits: "The provider limits requests. Wait a minute, then go on." },
+    done: { provider_waits: "The provider limits requests. Wait a minute, then continue." },
   },
   async ({ ctx, query: { batch, at, only, share, failures, ...query } }) => {
     const { state, unlinked, type, event, account, purchase, receivedFrom, receivedBefore } = query;
@@ -43,13 +43,13 @@ export default consolePage(
       <>
         <PageHead
           title="Billing"
-          lead="What the billing provider sent, and what became of it."
+          lead="The events that the billing provider sent, and their outcome."
           actions={<InboxActions state={state} counts={{ ...counts, purchases, expired }} days={days} />}
         />
         <BatchProgress batch={batch} at={at} only={only} share={share} failures={failures} />
         <Tabs label="Events by state" tabs={tabsOf({ state, unlinked }, counts)} />
         {failed && (
-          <Section title="Failed" lead="These events could not be applied. Mend the cause, then replay them.">
+          <Section title="Failed" lead="These events could not be applied. Fix the cause, then replay them.">
             <Table
               caption="Failed events, the newest first"
               columns={EVENT_COLUMNS}
@@ -88,7 +88,7 @@ export default consolePage(
                 </EmptyState>
               ) : (
                 <EmptyState title="None among the newest events">
-                  The search goes on with older ones on the next page.
+                  The next page continues the search with older ones.
                 </EmptyState>
               )
             }
@@ -102,7 +102,7 @@ export default consolePage(
 
 const STATE_TITLES = {
   failed: "Failed events",
-  received: "Events that wait",
+  received: "Pending events",
   processed: "Processed events",
   ignored: "Ignored events",
 };

@@ -18,7 +18,7 @@ const MAX_QUEUE_AGE_SECONDS = 5 * 60;
 
 const CATALOG_DETAILS = {
   ok: "Read, and valid",
-  warn: "The newest manifest could not be read or is not valid: the last valid one is in use",
+  warn: "The newest catalog could not be read or is not valid: the last valid one is in use",
   error: "There is no valid catalog: downloads and updates respond with 503",
 };
 
@@ -59,8 +59,8 @@ function checksOf({ checks, lastBackupAt }: HealthChecks): Check[] {
   const { database, storage, catalog } = checks;
   return [
     database === "ok"
-      ? { name: "Database", tone: "good", status: "Works", detail: "Responds, and is migrated" }
-      : { name: "Database", tone: "bad", status: "Fails", detail: "Does not respond, or is not migrated" },
+      ? { name: "Database", tone: "good", status: "Works", detail: "Responds, and its migrations are applied" }
+      : { name: "Database", tone: "bad", status: "Fails", detail: "Does not respond, or lacks migrations" },
     storage === "ok"
       ? { name: "Disk", tone: "good", status: "Works", detail: "Has space for the database" }
       : { name: "Disk", tone: "bad", status: "Full", detail: "The database cannot write" },
@@ -111,7 +111,7 @@ function notifications({ queuedPush, duePushSeconds }: Queues, isConfigured: boo
   const isLate = (duePushSeconds ?? 0) > MAX_QUEUE_AGE_SECONDS;
   const waiting =
     queuedPush === 0 ? "No notification waits" : countBounded(queuedPush, "notification waits", "notifications wait");
-  const due = duePushSeconds === null ? "none is due" : `the oldest is due for ${formatDuration(duePushSeconds)}`;
+  const due = duePushSeconds === null ? "none is due" : `the oldest has been due for ${formatDuration(duePushSeconds)}`;
   return {
     name: "Notifications",
     tone: isLate ? "warning" : isConfigured ? "good" : "neutral",
@@ -149,7 +149,7 @@ function webhooks({ webhookEndpoints: all, failingWebhooks, disabledWebhooks }: 
       name: "Webhooks",
       tone: faults.length > 0 ? "warning" : "good",
       status: faults.length > 0 ? "Failing" : "Works",
-      detail: faults.join(", ") || `No endpoint fails, of ${all}`,
+      detail: faults.join(", ") || `No endpoint of ${all} fails`,
       href: "/console/settings/webhooks",
     },
   ];

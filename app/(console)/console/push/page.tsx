@@ -92,7 +92,7 @@ function Throughput({ buckets, period }: Pick<Statistics, "buckets"> & { period:
       series={[
         { name: "Sent", values: buckets.map(({ sent }) => sent) },
         { name: "Failed", values: buckets.map(({ failed }) => failed) },
-        { name: "Cancelled", values: buckets.map(({ cancelled }) => cancelled) },
+        { name: "Canceled", values: buckets.map(({ cancelled }) => cancelled) },
       ]}
     />
   );

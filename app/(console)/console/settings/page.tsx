@@ -48,7 +48,7 @@ export default consolePage({}, async ({ ctx }) => {
     <>
       <PageHead
         title="Configuration"
-        lead="As this process read it from its environment when it started. Of secrets, only whether they are set."
+        lead="The configuration that this process read when it started. For secrets, the page shows only whether they are set."
       />
       <Section title="This process">
         <Facts

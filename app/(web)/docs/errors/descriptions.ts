@@ -75,7 +75,7 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   challenge_used: "A challenge can be used once. Register the device again to get a new one.",
   device_limit_reached: "Remove a device first.",
   device_not_active:
-    "The device is pending, invalid or a browser. Answer its challenge first, then register the tokens of Live Activities.",
+    "The device is pending or invalid, or it is a browser. Answer its challenge first, then register the tokens of Live Activities.",
   no_active_device:
     "The account has no verified device, or the device is not verified. See `GET /api/push/devices` of the account.",
   no_live_activity:
@@ -97,7 +97,7 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   file_changed: "Nothing was published. Repeat the request.",
   catalog_not_editable:
     "`RELEASE_CATALOG` is a URL, so this service cannot change the catalog. Publish on the machine that has the file.",
-  catalog_invalid: "The manifest on disk cannot be read. `detail` says why. Repair it, or restore a backup.",
+  catalog_invalid: "The catalog on disk cannot be read. `detail` says why. Repair it, or restore a backup.",
   catalog_locked: "Another process has held the catalog's lock for a minute. Repeat the request later.",
   request_in_progress:
     "Another request with the same `Idempotency-Key` is being processed. Repeat the request a few seconds later.",

@@ -69,9 +69,9 @@ function ChangeRole({ account }: Props) {
       submit="Change the role"
     >
       <p>
-        Support reads everything and ends sessions. An admin may do everything. The{" "}
-        {countOf(account.sessions.length, "session")} of the account {account.sessions.length === 1 ? "has" : "have"}{" "}
-        the role at once.
+        Support can view everything except API keys, webhook secrets and the audit trail, and can end sessions. An admin
+        may do everything. The {countOf(account.sessions.length, "session")} of the account{" "}
+        {account.sessions.length === 1 ? "has" : "have"} the role at once.
       </p>
       <SelectField
         name="role"
@@ -102,7 +102,7 @@ function Delete({ account }: Props) {
       </p>
       {renewing > 0 && (
         <p>
-          <strong>{countOf(renewing, "subscription")} will go on</strong> until the owner cancels in the store.
+          <strong>{countOf(renewing, "subscription")} will continue</strong> until the owner cancels in the store.
         </p>
       )}
     </AccountAction>

@@ -45,7 +45,7 @@ export default consolePage({ query: PageQuery }, async ({ ctx, query }) => {
               <EmptyState title="No subscription is active" />
             ) : (
               <EmptyState title="None among the newest purchases">
-                The search goes on with older ones on the next page.
+                The next page continues the search with older ones.
               </EmptyState>
             )
           }

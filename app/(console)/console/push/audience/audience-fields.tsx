@@ -63,7 +63,7 @@ export function AudienceFields({ values, bundleIds }: Props) {
       <Field
         name="perSecond"
         label="Devices per second"
-        hint="So that not all open the app at once."
+        hint="Prevents all devices from opening the app at once."
         type="number"
         min={1}
         max={MAX_PER_SECOND}

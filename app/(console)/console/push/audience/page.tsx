@@ -48,7 +48,7 @@ export default consolePage(OPTIONS, async ({ ctx, operator, query }) => {
                 >
                   <p>
                     “{draft.title}” goes to whoever belongs to the audience by then, which takes{" "}
-                    {durationText(estimate.seconds)}. You can cancel what is not sent yet.
+                    {durationText(estimate.seconds)}. You can cancel the unsent deliveries.
                   </p>
                 </Action>
               </div>

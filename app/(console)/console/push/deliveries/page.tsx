@@ -14,7 +14,7 @@ import { unknownAccount } from "../unknown-account";
 
 export const metadata = { title: "Deliveries" };
 
-const STATES = { queued: "Queued", sending: "Sending", sent: "Sent", failed: "Failed", cancelled: "Cancelled" };
+const STATES = { queued: "Queued", sending: "Sending", sent: "Sent", failed: "Failed", cancelled: "Canceled" };
 
 export default consolePage(
   {

@@ -15,7 +15,7 @@ export default consolePage(
   {
     query: Draft,
     queryFields: ["account"],
-    done: { test_sent: "The test is queued. Look at the device, then send it to all of the account’s." },
+    done: { test_sent: "The test is queued. Look at the device, then send it to all devices of the account." },
   },
   async ({ ctx, operator, query }) => {
     const { account, title, body, link } = query;

@@ -33,7 +33,7 @@ export default consolePage({ role: "admin", query: ReleaseAction }, async ({ ctx
 function Confirmation({ action, operator }: { action: ReleaseAction; operator: ConsoleOperator }) {
   const { button, isDanger, takesReason } = ACTION_TEXTS[action.action];
   if (!operator.isRecent) {
-    return <ConfirmLink operator={operator} to="go on" />;
+    return <ConfirmLink operator={operator} to="continue" />;
   }
   const fields = Object.entries({ ...action, returnTo: operator.pageUrl });
   return (
@@ -43,7 +43,7 @@ function Confirmation({ action, operator }: { action: ReleaseAction; operator: C
       )}
       {action.action === "rollback" && <Withdrawal />}
       {takesReason && (
-        <Field name="reason" label="Reason (optional)" hint="The audit trail keeps it." maxLength={500} />
+        <Field name="reason" label="Reason (optional)" hint="Recorded in the audit trail." maxLength={500} />
       )}
       <div className="buttons">
         <button type="submit" className={isDanger && "danger"}>

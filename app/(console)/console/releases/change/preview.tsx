@@ -10,8 +10,11 @@ const COLUMNS: Column<PreviewRow>[] = [
   { head: "Runs", isRowHead: true, cell: ({ installed }) => installed ?? "New installation" },
   { head: "Platform", cell: (row) => `${targetName(row)}, ${row.channel}` },
   { head: "Clients", align: "end", cell: ({ clients }) => formatCount(clients) },
-  { head: "Is offered now", cell: (row) => <Offers offers={row.before} isInstalled={row.installed !== null} /> },
-  { head: "Is offered then", cell: (row) => <Offers offers={row.after} isInstalled={row.installed !== null} /> },
+  { head: "Offered now", cell: (row) => <Offers offers={row.before} isInstalled={row.installed !== null} /> },
+  {
+    head: "Offered after the change",
+    cell: (row) => <Offers offers={row.after} isInstalled={row.installed !== null} />,
+  },
 ];
 
 /** Who would get what, and how many clients that touches. */
@@ -21,15 +24,15 @@ export function Preview({ preview }: { preview: ReleasePreview }) {
     <>
       <p className="preview-sum">{describe(preview)}</p>
       <Table
-        caption="Who gets what before and after"
+        caption="Releases offered before and after the change"
         columns={COLUMNS}
         rows={rows}
         rowKey={({ platform, architecture, channel, installed }) =>
           [platform, architecture, channel, installed].join(" ")
         }
         empty={
-          <EmptyState title="No client gets anything else">
-            {changes.length === 0 ? "The catalog already is like that." : "Only the catalog changes."}
+          <EmptyState title="The change affects no client">
+            {changes.length === 0 ? "The catalog is already in this state." : "Only the catalog changes."}
           </EmptyState>
         }
       />
@@ -41,7 +44,7 @@ function describe({ countedOn, clients, changedClients, products }: ReleasePrevi
   if (countedOn === null) return "No client was counted yesterday or today, so there are no numbers.";
   const of = products.length > 0 ? ` of ${products.join(" and ")}` : "";
   const day = DAY.format(new Date(countedOn));
-  return `${formatCount(changedClients)} of the ${formatCount(clients)} clients${of} that were counted on ${day} get another answer.`;
+  return `${formatCount(changedClients)} of the ${formatCount(clients)} clients${of} that were counted on ${day} would be offered a different release.`;
 }
 
 function Offers({ offers, isInstalled }: { offers: readonly Offer[]; isInstalled: boolean }) {

@@ -22,30 +22,31 @@ export const ACTION_TEXTS: Readonly<Record<ActionName, Text>> = {
   schedule: {
     title: (action) => `Schedule the rollout of ${nameOf(action)}`,
     consequence:
-      "The preview is of the first step, or of the time until the start. The service advances the rollout by itself and halts it when clients report failures or do not come back. An earlier schedule is replaced.",
+      "The preview shows the first step, or the time before the start. The service advances the rollout by itself and halts it when clients report failures or do not come back. An earlier schedule is replaced.",
     button: "Schedule the rollout",
   },
   halt: {
     title: (action) => `Halt the rollout of ${nameOf(action)}`,
-    consequence: "Nobody else is offered the version. Who has it keeps it. It can be resumed at the same step.",
+    consequence:
+      "The version is offered to no other client. Clients that have it keep it. It can be resumed at the same step.",
     button: "Halt the rollout",
     isDanger: true,
     takesReason: true,
   },
   resume: {
     title: (action) => `Resume the rollout of ${nameOf(action)}`,
-    consequence: "The step lasts its whole time again. What clients have reported until now no longer counts.",
+    consequence: "The step starts again with its full duration. Earlier reports no longer count.",
     button: "Resume the rollout",
   },
   complete: {
     title: (action) => `Complete the rollout of ${nameOf(action)}`,
-    consequence: "The rollout goes to its last step at once, and nothing halts it any more.",
+    consequence: "The rollout goes to its last step at once and can no longer halt automatically.",
     button: "Complete the rollout",
   },
   yank: {
     title: (action) => `Yank ${nameOf(action)}`,
     consequence:
-      "The version is no longer served: not as an update, not as a download. Who has it keeps it, unless an older version is a rollback. It can be offered again.",
+      "The version is no longer served, neither as an update nor as a download. Clients that have it keep it, unless an older version is a rollback. It can be offered again.",
     button: "Yank the version",
     isDanger: true,
   },
@@ -57,13 +58,13 @@ export const ACTION_TEXTS: Readonly<Record<ActionName, Text>> = {
   critical: {
     title: (action) => `Mark ${nameOf(action)} as critical`,
     consequence:
-      "Clients with an older version must update: updaters that know mandatory updates do not let users skip it.",
+      "Clients with an older version must update: updaters that support mandatory updates do not let users skip it.",
     button: "Mark as critical",
   },
   not_critical: {
     title: (action) => `${nameOf(action)} is no longer critical`,
     consequence: "Users may skip the update again.",
-    button: "Remove the mark",
+    button: "Remove critical",
   },
   rollback: {
     title: (action) => `Roll back to ${nameOf(action)}`,

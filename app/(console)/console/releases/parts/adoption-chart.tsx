@@ -12,7 +12,7 @@ export function AdoptionChart({ curve: { days, versions } }: { curve: AdoptionCu
   if (versions.length === 0) {
     return (
       <EmptyState title="No update checks were counted">
-        Updaters count as soon as they ask this service for updates and send their version.
+        Clients are counted when their updater checks for updates and sends its version.
       </EmptyState>
     );
   }

@@ -43,7 +43,7 @@ export function PublishFields({ uploads, products, operator, flash }: Props) {
       </datalist>
       <Field name="version" label="Version" defaultValue={guesses[0]?.version} required />
       <Field name="channel" label="Channel" defaultValue="stable" required maxLength={64} />
-      <Field name="rollout" label="Rollout in per cent" type="number" min="0" max="100" step="0.1" defaultValue="100" />
+      <Field name="rollout" label="Rollout percentage" type="number" min="0" max="100" step="0.1" defaultValue="100" />
       <FieldError name="files" />
       {uploads.map((upload, i) => (
         <FileFields key={upload.id} upload={upload} guess={guesses[i]} />

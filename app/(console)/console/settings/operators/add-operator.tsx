@@ -22,7 +22,7 @@ export function AddOperator({ operator, flash }: { operator: ConsoleOperator; fl
             autoComplete="off"
           />
           <SelectField name="role" label="Role" options={OPERATOR_ROLES} defaultValue="support" />
-          <Field name="reason" label="Reason (optional)" hint="The audit trail keeps it." maxLength={500} />
+          <Field name="reason" label="Reason (optional)" hint="Recorded in the audit trail." maxLength={500} />
           <button type="submit">Give the role</button>
         </Form>
       ) : (

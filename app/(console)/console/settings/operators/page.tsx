@@ -53,7 +53,7 @@ export default consolePage(
       <>
         <PageHead
           title="Operators"
-          lead="Accounts that may open this console. Admins may do everything; support reads, and ends sessions."
+          lead="Accounts that may open this console. Admins may do everything. Support can view everything except API keys, webhook secrets and the audit trail, and can end sessions."
         />
         <Section title="Accounts with a role">
           <Table

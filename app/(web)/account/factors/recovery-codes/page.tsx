@@ -13,7 +13,7 @@ const TEXTS = defineTexts({
     title: "Recovery codes",
     shown:
       "Keep these codes where you keep your passwords, or print them. Each one replaces a code of your authenticator app, once. They will not be shown again.",
-    kept: "I have kept them",
+    kept: "I have saved them",
     renew: "You get ten new codes. The old ones stop working.",
     submit: "New recovery codes",
   },

@@ -25,7 +25,7 @@ export default consolePage(
     done: {
       sent: "The message is queued.",
       announced: "The version is being announced.",
-      canceled: "What was not sent yet is canceled.",
+      canceled: "Unsent deliveries were canceled.",
       retried: "The notification is queued again.",
     },
   },
@@ -107,14 +107,14 @@ function Cancel({ message: { id, status, devices, sent } }: { message: PushMessa
     <Action
       form="/forms/console/push/cancel"
       label="Cancel"
-      title="Cancel what is not sent yet?"
+      title="Cancel the unsent deliveries?"
       submit="Cancel the rest"
       values={{ id }}
       isDanger
     >
       <p>
-        {formatCount(sent)} of {formatCount(devices)} devices have got it. The others will not, but for those that are
-        being sent to just now. An announcement can be made again: it then reaches the devices that are left.
+        {formatCount(sent)} of {formatCount(devices)} devices have received it. The others will not receive it, except
+        those to which it is being sent now. You can announce a version again to reach the remaining devices.
       </p>
     </Action>
   );

@@ -67,7 +67,7 @@ function RotationText({ endpoint: { previousSecretExpiresAt } }: Pick<Props, "en
     <p>
       The new secret is shown once. For a day deliveries are signed with both, so change it in the receiver within that
       day.
-      {previousSecretExpiresAt && " The secret before the present one no longer signs, at once."}
+      {previousSecretExpiresAt && " The older of the two current secrets stops signing immediately."}
     </p>
   );
 }
@@ -84,8 +84,8 @@ function Toggle({ endpoint: { id, disabledAt }, counts: { pending } }: Props) {
     >
       <p>
         {isEnabled
-          ? `It gets nothing until it is enabled again. ${countBounded(pending, "delivery waits", "deliveries wait")} until then. What happens meanwhile can be replayed, for 30 days.`
-          : `${countBounded(pending, "delivery that waits is", "deliveries that wait are")} made now. What happened meanwhile is delivered by a replay.`}
+          ? `The endpoint gets nothing until it is enabled again. ${countBounded(pending, "delivery waits", "deliveries wait")} until then. Events that happen in the meantime can be replayed for 30 days.`
+          : `${countBounded(pending, "pending delivery is", "pending deliveries are")} sent now. To deliver the events that happened in the meantime, replay them.`}
       </p>
     </Action>
   );

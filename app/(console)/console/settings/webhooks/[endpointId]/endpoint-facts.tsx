@@ -7,7 +7,7 @@ import { endpointHref } from "../endpoint-parts";
 
 const REASONS: Record<NonNullable<Endpoint["disabledReason"]>, string> = {
   operator: "By an operator",
-  gone: "It responded 410: it wants no more",
+  gone: "It responded with 410 Gone",
   failing: "It failed for five days",
 };
 

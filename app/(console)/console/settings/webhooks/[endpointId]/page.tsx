@@ -26,9 +26,9 @@ export default consolePage(
   {
     query: DeliveriesQuery,
     done: {
-      created: "The endpoint was created. It gets what happens from now on.",
+      created: "The endpoint was created. It gets the events that happen from now on.",
       changed: "The endpoint was changed.",
-      enabled: "The endpoint is enabled. What waited for it is delivered now.",
+      enabled: "The endpoint is enabled. Its pending deliveries are sent now.",
       disabled: "The endpoint is disabled. It gets nothing until it is enabled.",
       rotated: "The secret was replaced. For a day, deliveries are signed with both.",
       retried: "The delivery is queued again.",
@@ -55,7 +55,7 @@ export default consolePage(
         <ShownSecret
           kind={webhookSecretKind(endpointId)}
           title="The secret"
-          lead="Copy it to the receiver now, which verifies the signatures with it. It is stored encrypted, and not shown again."
+          lead="Copy it to the receiver now: the receiver needs it to verify signatures. It is stored encrypted and not shown again."
         />
         <div className="columns">
           <Section title="Endpoint">

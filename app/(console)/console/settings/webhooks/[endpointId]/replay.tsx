@@ -18,7 +18,7 @@ export function Replay({ endpoint: { id, disabledAt, failingSince }, counts, now
     <Action
       form="/forms/console/webhooks/replay"
       label="Replay"
-      title="Deliver the events since a time again?"
+      title="Replay the events since a time?"
       submit="Replay the events"
       values={{ endpointId: id }}
     >

@@ -18,7 +18,7 @@ export function RetryDelivery({ endpoint, delivery: { eventId, type, state } }: 
       <p>
         {state === "delivered"
           ? "The receiver has taken it already, and recognizes it by its ID."
-          : "It is attempted at once. If that fails, its ten attempts start anew."}
+          : "It is attempted at once. If that fails, its ten attempts start again."}
       </p>
     </Action>
   );
