@@ -53,7 +53,7 @@ export const definePush: DefineSubject = (push) => {
     .option("--account <id|email>", "only deliveries to this account")
     .option("--message <id>", "only deliveries of this message")
     .option("--state <state>", "queued, sending, sent, failed or cancelled")
-    .option("--reason <reason>", "only deliveries that failed or were cancelled for this reason")
+    .option("--reason <reason>", "only deliveries that failed or were canceled for this reason")
     .option("--limit <count>", "maximum number", DEFAULT_LIMIT)
     .run(list);
   push

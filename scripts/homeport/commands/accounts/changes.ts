@@ -100,7 +100,7 @@ export async function deleteAccount(
     throw new CodedError("canceled", "Nothing was changed.");
   const query = reason === undefined ? "" : `?${new URLSearchParams({ reason })}`;
   const deleted = await api.request<DeletedAccount>("DELETE", `${ACCOUNTS}/${id}${query}`);
-  output.result(deleted, [`${email} is deleted. Store subscriptions continue until they are cancelled in the store.`]);
+  output.result(deleted, [`${email} is deleted. Store subscriptions continue until they are canceled in the store.`]);
 }
 
 /** Makes a change and prints what it did. `messagesOf` has a message of its own for some errors, by their codes. */
