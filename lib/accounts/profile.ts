@@ -3,10 +3,10 @@ import { type LinkedIdentity, listIdentities } from "./identities";
 import { toUser, type User } from "./schema";
 
 /** The profile on the account page. */
-export type Profile = { user: User; hasPassword: boolean; identities: LinkedIdentity[] };
+export type AccountProfile = { user: User; hasPassword: boolean; identities: LinkedIdentity[] };
 
 /** An account's profile; null if the account has been deleted. */
-export async function readProfile({ db }: Pick<Context, "db">, accountId: string): Promise<Profile | null> {
+export async function readProfile({ db }: Pick<Context, "db">, accountId: string): Promise<AccountProfile | null> {
   const account = await db.account.findUnique({ where: { id: accountId } });
   if (!account) return null;
   const identities = await listIdentities(db, accountId);

@@ -1,13 +1,13 @@
 import { headers } from "next/headers";
 import { redirect } from "next/navigation";
-import { type Profile, readProfile } from "@/lib/accounts/profile";
+import { type AccountProfile, readProfile } from "@/lib/accounts/profile";
 import type { Principal } from "@/lib/auth/authenticate";
 import { readStepUpMethods } from "@/lib/auth/step-up";
 import { confirmPath, signInPath } from "@/lib/http/pages/own-path";
 import { findVisitor, pageContext } from "@/lib/http/pages/visitor";
 
 /** Returns the signed-in visitor. Redirects others to the sign-in page, which returns them to `page`. */
-export async function requireVisitor(page: string): Promise<Principal & Profile> {
+export async function requireVisitor(page: string): Promise<Principal & AccountProfile> {
   const principal = await findVisitor(await headers());
   const profile = principal && (await readProfile(pageContext(), principal.account.id));
   return profile ? { ...principal, ...profile } : redirect(signInPath(page));
@@ -20,7 +20,7 @@ export async function requireVisitor(page: string): Promise<Principal & Profile>
 export async function requireRecentVisitor(
   page: string,
   { asksForPassword = false } = {},
-): Promise<Principal & Profile> {
+): Promise<Principal & AccountProfile> {
   const visitor = await requireVisitor(page);
   const { isFresh, level } = await readStepUpMethods(pageContext(), visitor);
   const isProvedOnPage = asksForPassword && visitor.hasPassword && level === 1;

@@ -1,5 +1,5 @@
 import { findPendingEmailChange } from "@/lib/accounts/email-change/pending";
-import type { Profile } from "@/lib/accounts/profile";
+import type { AccountProfile } from "@/lib/accounts/profile";
 import { listSignInProviders } from "@/lib/http/next-auth/from-forms";
 import { COMMON } from "../../language/common-texts";
 import { textsOf } from "../../language/page-language";
@@ -10,7 +10,7 @@ import { Providers } from "./providers";
 
 type Props = {
   ctx: Parameters<typeof findPendingEmailChange>[0] & Parameters<typeof listSignInProviders>[0];
-  profile: Profile;
+  profile: AccountProfile;
   texts: AccountTexts;
 };
 
