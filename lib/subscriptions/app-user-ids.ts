@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { isUuid } from "../db/ids";
 
-/** The most App User IDs of one event. */
-const MAX_APP_USER_IDS = 100;
+/** The maximum number of App User IDs of one event; in a transfer, of either customer. */
+const MAX_APP_USER_IDS_PER_EVENT = 100;
 /** RevenueCat's ids for customers who have not signed in ("Identifying Customers"). */
 const ANONYMOUS_PREFIX = "$RCAnonymousID:";
 
@@ -13,7 +13,7 @@ const ANONYMOUS_PREFIX = "$RCAnonymousID:";
 export function normalizeAppUserIds(ids: string[]): string[] {
   const given = ids.map((id) => (isUuid(id) ? id.toLowerCase() : id));
   const anonymous = given.filter(isAnonymous);
-  return [...new Set([...given.filter((id) => !isAnonymous(id)), ...anonymous])].slice(0, MAX_APP_USER_IDS);
+  return [...new Set([...given.filter((id) => !isAnonymous(id)), ...anonymous])].slice(0, MAX_APP_USER_IDS_PER_EVENT);
 }
 
 /** Returns the ids that may be account ids, in order. */

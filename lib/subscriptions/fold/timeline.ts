@@ -4,16 +4,16 @@ import { type FoldStep, foldSteps } from "./fold-purchase";
 import { isPurchaseEvent, type StoredEvent, toOwnerEvent, toPurchaseEvent } from "./stored-event";
 
 /** A field of a purchase's state that an event changed, as JSON has it. */
-export type Change = { field: string; before: unknown; after: unknown };
+type FieldChange = { field: string; before: unknown; after: unknown };
 
 /** `transfers` and `aliases` are those of other events that name the purchase's customers. */
-type History = { events: StoredEvent[]; transfers: OwnerEvent[]; aliases: string[][] };
+type TimelineInput = { events: StoredEvent[]; transfers: OwnerEvent[]; aliases: string[][] };
 
 /**
  * How a purchase's state and owner came about: `steps` has the events that fold to the state, `owners` those that named or
- * moved the owner, each in the order in which they count, which may differ from their order of arrival. Pure.
+ * changed the owner, each in the order in which they count, which may differ from their order of arrival. Pure.
  */
-export function purchaseTimeline({ events, transfers, aliases }: History): {
+export function purchaseTimeline({ events, transfers, aliases }: TimelineInput): {
   steps: FoldStep[];
   owners: OwnerStep[];
 } {
@@ -26,7 +26,7 @@ export function purchaseTimeline({ events, transfers, aliases }: History): {
 }
 
 /** The fields in which two states differ. Before the first event, every field is null or false. */
-export function changesOf(before: PurchaseState | null, after: PurchaseState): Change[] {
+export function changesOf(before: PurchaseState | null, after: PurchaseState): FieldChange[] {
   return Object.keys(PurchaseState.shape).flatMap((name) => {
     const field = name as keyof PurchaseState;
     const [old, now] = [before?.[field] ?? null, after[field]];

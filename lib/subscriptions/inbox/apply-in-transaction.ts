@@ -4,7 +4,7 @@ import type { BillingRules } from "../entitlement-rules";
 import { announceChanges } from "../notifications/announce-changes";
 import type { DeliveryReceipt } from "../schema";
 import { findConnectedCustomers } from "./customers";
-import { type Decision, decide, type KnownEvent, type PurchaseKey } from "./decide-event";
+import { type Decision, decide, type ParsedEvent, type PurchaseKey } from "./decide-event";
 import { type EventToApply, lockEvent } from "./lock-event";
 import { attachEvent, detachEvent, lockPurchases, mergePurchase } from "./purchases";
 import { type Refolded, refoldPurchases } from "./refold";
@@ -16,7 +16,7 @@ export type ApplyDeps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now"
   config: BillingRules;
 };
 
-type Rejection = Extract<Decision, { kind: "reject" }>;
+type RejectDecision = Extract<Decision, { kind: "reject" }>;
 
 export type ApplyOptions = { isReplay: boolean; isAnnounced: boolean; isRepeated: boolean };
 
@@ -40,22 +40,22 @@ export async function applyInTransaction(
     await rejectEvent(tx, decision, at);
     return { status: decision.state, toReconcile: [] };
   }
-  const known = decision.event;
+  const parsed = decision.event;
   const purchases =
-    decision.kind === "move" ? await changeOwners(tx, known, at) : await applyToPurchase(tx, known, decision.key, at);
-  const changes = locked.state !== "processed" || isAnnounced ? [{ event: known, purchases }] : [];
+    decision.kind === "move" ? await changeOwners(tx, parsed, at) : await applyToPurchase(tx, parsed, decision.key, at);
+  const changes = locked.state !== "processed" || isAnnounced ? [{ event: parsed, purchases }] : [];
   const toReconcile = await announceChanges(tx, deps, changes);
-  return { status: "processed", toReconcile: toReconcile.get(known) ?? [] };
+  return { status: "processed", toReconcile: toReconcile.get(parsed) ?? [] };
 }
 
 /** Marks an event that changes no purchase, with the reason: a retry would not. If it did before, it leaves its purchase. */
-async function rejectEvent(tx: Tx, { event, state, reason }: Rejection, at: Date): Promise<void> {
+async function rejectEvent(tx: Tx, { event, state, reason }: RejectDecision, at: Date): Promise<void> {
   const data = { state, reason, purchaseId: null, nextAttemptAt: null };
   await tx.billingEvent.updateMany({ where: { id: event.id }, data });
   if (event.purchaseId) await detachEvent(tx, event.purchaseId, at);
 }
 
-async function applyToPurchase(tx: Tx, event: KnownEvent, key: PurchaseKey, at: Date): Promise<Refolded[]> {
+async function applyToPurchase(tx: Tx, event: ParsedEvent, key: PurchaseKey, at: Date): Promise<Refolded[]> {
   const before = await attachEvent(tx, event, key, at);
   if (event.renewalPurchaseId) await mergePurchase(tx, before, event.renewalPurchaseId);
   if (event.purchaseId && event.purchaseId !== before.id) await detachEvent(tx, event.purchaseId, at);
@@ -66,7 +66,7 @@ async function applyToPurchase(tx: Tx, event: KnownEvent, key: PurchaseKey, at: 
  * Updates the owners of all purchases of the customers in a transfer or an alias. Locks the customers' events first: an
  * event that is being applied has its purchase once the lock is granted.
  */
-async function changeOwners(tx: Tx, event: KnownEvent, at: Date): Promise<Refolded[]> {
+async function changeOwners(tx: Tx, event: ParsedEvent, at: Date): Promise<Refolded[]> {
   await tx.$executeRaw`
     UPDATE "BillingEvent" SET state = 'processed', "processedAt" = ${at}::timestamptz,
       reason = CASE WHEN state IN ('failed', 'ignored') THEN NULL ELSE reason END

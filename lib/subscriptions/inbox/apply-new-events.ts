@@ -4,7 +4,7 @@ import type { ProviderEvent } from "../events";
 import { announceChanges } from "../notifications/announce-changes";
 import { StoredPurchase } from "../purchase-state";
 import type { Applied, ApplyDeps } from "./apply-in-transaction";
-import { type Decision, decide, type KnownEvent, type PurchaseKey } from "./decide-event";
+import { type Decision, decide, type ParsedEvent, type PurchaseKey } from "./decide-event";
 import { newPurchase } from "./purchases";
 import { foldPurchases, type PurchaseToFold, purchaseUpsert, type Refolded } from "./refold";
 import {
@@ -188,12 +188,12 @@ async function writeApplied(
   candidates: readonly Candidate[],
   stored: readonly StoredPurchase[],
   at: Date,
-): Promise<Map<KnownEvent, Refolded>> {
+): Promise<Map<ParsedEvent, Refolded>> {
   if (candidates.length === 0) return new Map();
   const purchases = groupByPurchase(candidates, stored);
   const events = candidates.map(({ decision }) => decision.event);
   const refolded = await foldPurchases(tx, purchases, events);
-  const changes = new Map<KnownEvent, Refolded>();
+  const changes = new Map<ParsedEvent, Refolded>();
   for (const [i, { newEvents }] of purchases.entries()) {
     for (const [j, event] of newEvents.entries()) changes.set(event, refolded[i]?.[j] as Refolded);
   }
@@ -221,7 +221,7 @@ function groupByPurchase(candidates: readonly Candidate[], stored: readonly Stor
 const nameOf = ({ provider, environment, store, originalTransactionId }: PurchaseKey) =>
   JSON.stringify([provider, environment, store, originalTransactionId]);
 
-function toApplied({ newEvent, accountIds, decision }: Candidate, changes: Map<KnownEvent, Refolded>): AppliedEvent {
+function toApplied({ newEvent, accountIds, decision }: Candidate, changes: Map<ParsedEvent, Refolded>): AppliedEvent {
   const { event } = decision;
   const common = { newEvent, accountIds, id: event.id };
   if (decision.kind === "reject") {

@@ -1,7 +1,7 @@
 import type { Tx } from "../../context";
 import { StoredEvent } from "../fold/stored-event";
 import type { OwnerEvent } from "../ownership";
-import type { KnownEvent } from "./decide-event";
+import type { ParsedEvent } from "./decide-event";
 
 /**
  * Customers connected by aliases and transfers. `hasSharedId`: an app has given many customers the same id. Aliases then
@@ -15,7 +15,7 @@ export type ConnectedCustomers = {
 };
 
 /** More App User IDs, or lists of them, than one customer has. */
-const MAX_APP_USER_IDS = 1_000;
+const MAX_CONNECTED_APP_USER_IDS = 1_000;
 
 /**
  * Finds the customers that are connected with some App User IDs, transitively: by transfers, and by every event that
@@ -26,7 +26,7 @@ export async function findConnectedCustomers(
   tx: Tx,
   provider: string,
   appUserIds: string[],
-  newEvents: readonly KnownEvent[] = [],
+  newEvents: readonly ParsedEvent[] = [],
 ): Promise<ConnectedCustomers> {
   const found = new Set(appUserIds);
   const aliases = new Map<string, AliasGroup>();
@@ -40,7 +40,7 @@ export async function findConnectedCustomers(
     const named = [...newTransfers, ...newAliases].flatMap((event) => event.appUserIds);
     open = [...new Set(named)].filter((id) => !found.has(id));
     for (const id of open) found.add(id);
-    if (Math.max(found.size, newAliases.length) > MAX_APP_USER_IDS) {
+    if (Math.max(found.size, newAliases.length) > MAX_CONNECTED_APP_USER_IDS) {
       return { appUserIds, aliases: [], transfers: await findTransfers(tx, provider, appUserIds), hasSharedId: true };
     }
   }
@@ -66,10 +66,10 @@ function findAliases(tx: Tx, provider: string, appUserIds: string[]): Promise<Al
     SELECT DISTINCT ON ("appUserIds") "appUserIds", "eventId", "occurredAt" FROM "BillingEvent"
     WHERE provider IS NOT DISTINCT FROM ${provider} AND "appUserIds" && ${appUserIds}::text[] AND cardinality("appUserIds") > 1
       AND cardinality("transferredFrom") = 0
-    ORDER BY "appUserIds", "occurredAt", "eventId" LIMIT ${MAX_APP_USER_IDS + 1}::integer`;
+    ORDER BY "appUserIds", "occurredAt", "eventId" LIMIT ${MAX_CONNECTED_APP_USER_IDS + 1}::integer`;
 }
 
-function aliasesAmong(events: readonly KnownEvent[], provider: string, appUserIds: string[]): AliasGroup[] {
+function aliasesAmong(events: readonly ParsedEvent[], provider: string, appUserIds: string[]): AliasGroup[] {
   return events
     .filter((event) => event.provider === provider && event.appUserIds.length > 1 && event.transferredFrom.length === 0)
     .filter((event) => event.appUserIds.some((id) => appUserIds.includes(id)))

@@ -6,16 +6,16 @@ import type { LockedEvent } from "./lock-event";
 export type PurchaseKey = Pick<StoredPurchase, "provider" | "environment" | "store" | "originalTransactionId">;
 
 /** A locked event whose facts are parsed. */
-export type KnownEvent = LockedEvent & { facts: EventFacts };
+export type ParsedEvent = LockedEvent & { facts: EventFacts };
 
 type Rejection = { state: "ignored" | "failed"; reason: string };
 
 /** How an event is applied. */
 export type Decision =
-  | ({ kind: "reject"; event: KnownEvent } & Rejection)
+  | ({ kind: "reject"; event: ParsedEvent } & Rejection)
   /** It says who owns a customer's purchases. */
-  | { kind: "move"; event: KnownEvent }
-  | { kind: "attach"; event: KnownEvent; key: PurchaseKey };
+  | { kind: "move"; event: ParsedEvent }
+  | { kind: "attach"; event: ParsedEvent; key: PurchaseKey };
 
 /** Decides how to apply an event. `facts`: the event's own, if they need not be parsed again. */
 export function decide(locked: LockedEvent, facts = EventFacts.parse(locked.facts)): Decision {
@@ -26,7 +26,7 @@ export function decide(locked: LockedEvent, facts = EventFacts.parse(locked.fact
 }
 
 /** Returns why an event changes no purchase; null if it does. */
-function rejectionOf(event: KnownEvent): Rejection | null {
+function rejectionOf(event: ParsedEvent): Rejection | null {
   const { expiresAt, identityChange, snapshot } = event.facts;
   if (identityChange === "transfer") {
     const hasBothSides = event.transferredFrom.length > 0 && event.appUserIds.length > event.transferredFrom.length;
@@ -43,7 +43,7 @@ function rejectionOf(event: KnownEvent): Rejection | null {
   return event.originalTransactionId ? null : { state: "failed", reason: "transaction_not_named" };
 }
 
-function purchaseKeyOf(event: KnownEvent): PurchaseKey {
+function purchaseKeyOf(event: ParsedEvent): PurchaseKey {
   const { provider, environment, store, siblingOriginalTransactionId } = event;
   // Only a temporary grant may have no transaction. It is then a purchase of its own.
   const originalTransactionId = siblingOriginalTransactionId ?? event.originalTransactionId ?? `grant:${event.eventId}`;

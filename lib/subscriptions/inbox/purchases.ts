@@ -2,14 +2,14 @@ import type { Tx } from "../../context";
 import { newId } from "../../db/ids";
 import { EMPTY_STATE } from "../fold/periods";
 import { StoredPurchase } from "../purchase-state";
-import type { KnownEvent, PurchaseKey } from "./decide-event";
+import type { ParsedEvent, PurchaseKey } from "./decide-event";
 import { refoldPurchases } from "./refold";
 
 /**
  * Attaches an event to its purchase and marks it processed. Creates the purchase if it is new, and locks it until the
  * transaction ends. Clears the reason of an earlier failure. Returns the purchase as it was.
  */
-export async function attachEvent(tx: Tx, event: KnownEvent, key: PurchaseKey, at: Date): Promise<StoredPurchase> {
+export async function attachEvent(tx: Tx, event: ParsedEvent, key: PurchaseKey, at: Date): Promise<StoredPurchase> {
   const given = newPurchase(key, event);
   const rows = await tx.$queryRaw<{ existing: unknown }[]>`
     WITH purchase AS (
@@ -31,7 +31,7 @@ export async function attachEvent(tx: Tx, event: KnownEvent, key: PurchaseKey, a
 }
 
 /** The row of a new purchase. It already has the owner that its event names, so that a later UPDATE writes no index. */
-export function newPurchase(key: PurchaseKey, { accountId, appUserIds }: KnownEvent): StoredPurchase {
+export function newPurchase(key: PurchaseKey, { accountId, appUserIds }: ParsedEvent): StoredPurchase {
   return { ...EMPTY_STATE, id: newId(), ...key, accountId, appUserIds };
 }
 

@@ -7,13 +7,16 @@ import { isPurchaseEvent, StoredEvent, toOwnerEvent, toPurchaseEvent } from "../
 import { ownerAppUserIds } from "../ownership";
 import { PurchaseState, type StoredPurchase } from "../purchase-state";
 import { findConnectedCustomers, transfersOf } from "./customers";
-import type { KnownEvent } from "./decide-event";
+import type { ParsedEvent } from "./decide-event";
 
 /** A locked purchase, and the events that this transaction has attached to it, in their order of arrival. */
-export type PurchaseToFold = { before: StoredPurchase; newEvents: KnownEvent[] };
+export type PurchaseToFold = { before: StoredPurchase; newEvents: ParsedEvent[] };
 
 /** A purchase before an event and after it. */
 export type Refolded = { before: StoredPurchase; after: StoredPurchase };
+
+/** What an event changed of a purchase. */
+export type PurchaseChange = Refolded & { event: ParsedEvent };
 
 /**
  * Folds the processed events of purchases again, and stores their states and owners: one statement reads all events, one
@@ -35,7 +38,7 @@ export async function refoldPurchases(tx: Tx, purchases: PurchaseToFold[], at: D
 export async function foldPurchases(
   tx: Tx,
   purchases: PurchaseToFold[],
-  unstored: readonly KnownEvent[] = [],
+  unstored: readonly ParsedEvent[] = [],
 ): Promise<Refolded[][]> {
   if (purchases.length === 0) return [];
   const histories = await readHistories(tx, purchases, unstored);
@@ -78,13 +81,13 @@ export function purchaseUpsert(refolded: Refolded[][], at: Date) {
  * All events of a purchase: those that were attached before, and the new ones. `transfers` and `aliases` are those of
  * other events that name its customers.
  */
-type History = PurchaseToFold & { earlier: StoredEvent[]; transfers: StoredEvent[]; aliases: string[][] };
+type PurchaseHistory = PurchaseToFold & { earlier: StoredEvent[]; transfers: StoredEvent[]; aliases: string[][] };
 
 /** A purchase after one of its events. */
 type Version = { state: PurchaseState; appUserIds: string[] };
 
 /** Folds a history up to each of its new events. Pure. */
-function versionsOf({ before, earlier, newEvents, transfers, aliases }: History): Version[] {
+function versionsOf({ before, earlier, newEvents, transfers, aliases }: PurchaseHistory): Version[] {
   const moves = transfersOf(before, transfers);
   const until = newEvents.length > 0 ? newEvents.map((_, i) => i + 1) : [0];
   return until.map((count) => {
@@ -96,11 +99,15 @@ function versionsOf({ before, earlier, newEvents, transfers, aliases }: History)
   });
 }
 
-async function readHistories(tx: Tx, purchases: PurchaseToFold[], unstored: readonly KnownEvent[]): Promise<History[]> {
+async function readHistories(
+  tx: Tx,
+  purchases: PurchaseToFold[],
+  unstored: readonly ParsedEvent[],
+): Promise<PurchaseHistory[]> {
   const rows = await readEvents(tx, purchases);
   const byPurchase = new Map<string, typeof rows>(purchases.map(({ before }) => [before.id, []]));
   for (const row of rows) byPurchase.get(row.purchaseId)?.push(row);
-  const histories: History[] = [];
+  const histories: PurchaseHistory[] = [];
   for (const purchase of purchases) {
     const own = byPurchase.get(purchase.before.id) ?? [];
     const earlier = own.flatMap(({ event }) => (event === null ? [] : StoredEvent.parse(event)));
@@ -117,7 +124,7 @@ async function readHistories(tx: Tx, purchases: PurchaseToFold[], unstored: read
 }
 
 /** Whether an event names a customer with these App User IDs, and another id. */
-function namesMore(event: KnownEvent, provider: string, names: Set<string>): boolean {
+function namesMore(event: ParsedEvent, provider: string, names: Set<string>): boolean {
   if (event.provider !== provider || event.appUserIds.length < 2) return false;
   return event.appUserIds.some((id) => names.has(id)) && !event.appUserIds.every((id) => names.has(id));
 }
@@ -156,7 +163,7 @@ async function readEvents(tx: Tx, purchases: PurchaseToFold[]) {
 }
 
 /** Returns the accounts among the owners' possible account ids. Those that an event is linked to need no query. */
-async function findAccounts(tx: Tx, histories: History[], versions: Version[]): Promise<Set<string>> {
+async function findAccounts(tx: Tx, histories: PurchaseHistory[], versions: Version[]): Promise<Set<string>> {
   const linked = histories.flatMap(({ earlier, newEvents, transfers }) => [...earlier, ...newEvents, ...transfers]);
   const known = new Set(linked.flatMap(({ accountId }) => accountId ?? []));
   const unknown = versions.flatMap(({ appUserIds }) => {

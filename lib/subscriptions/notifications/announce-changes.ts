@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
 import type { WebhookRecorder } from "../../webhooks/outbox";
 import type { BillingRules } from "../entitlement-rules";
-import type { KnownEvent } from "../inbox/decide-event";
+import type { ParsedEvent } from "../inbox/decide-event";
 import type { Refolded } from "../inbox/refold";
 import { customersToReconcile, scheduleReconcile } from "../reconcile/schedule";
 import { notifyOwners } from "./notify-owners";
@@ -14,8 +14,8 @@ type Deps = Pick<Context, "billing" | "dbNow" | "now"> & {
   config: BillingRules;
 };
 
-/** What an event changed: its own purchase, or those that it moved. */
-export type Change = { event: KnownEvent; purchases: Refolded[] };
+/** What an event changed: its own purchase, or those whose owner it changed. */
+type EventChanges = { event: ParsedEvent; purchases: Refolded[] };
 
 /**
  * Queues the notifications and webhooks of what events changed, and schedules the customers that need it to be
@@ -24,14 +24,14 @@ export type Change = { event: KnownEvent; purchases: Refolded[] };
 export async function announceChanges(
   tx: Tx,
   deps: Deps,
-  changes: readonly Change[],
-): Promise<Map<KnownEvent, string[]>> {
+  changes: readonly EventChanges[],
+): Promise<Map<ParsedEvent, string[]>> {
   const ofPurchases = changes.flatMap(({ event, purchases }) => purchases.map((one) => ({ event, ...one })));
   await cancelTrialEndings(tx, deps.dbNow, ofPurchases);
   await notifyOwners(tx, deps, ofPurchases);
   await wakeApps(tx, deps, ofPurchases);
   await recordStatusChanges(tx, deps, ofPurchases);
-  const toReconcile = new Map<KnownEvent, string[]>();
+  const toReconcile = new Map<ParsedEvent, string[]>();
   if (!deps.billing) return toReconcile;
   for (const { event, purchases } of changes) {
     toReconcile.set(event, await customersToReconcile(tx, event, purchases));

@@ -1,17 +1,14 @@
 import type { Context, Tx } from "../../context";
 import { enqueueAll } from "../../push/outbox/enqueue";
 import { type BillingRules, canEntitle, statusRules } from "../entitlement-rules";
-import type { KnownEvent } from "../inbox/decide-event";
-import type { Refolded } from "../inbox/refold";
+import type { PurchaseChange } from "../inbox/refold";
 import { type PurchaseState, StoredPurchase } from "../purchase-state";
 import { endReplacedPurchases } from "../replacement";
 import { accountStatus } from "../status/account-status";
 import { isRevoked } from "../status/purchase-status";
 
 type BillingNotification = "billing.payment_failed" | "billing.expired" | "billing.renewed";
-/** What an event changed of a purchase. */
-type Change = Refolded & { event: KnownEvent };
-type Notice = { change: Change; kind: BillingNotification; accountId: string };
+type PendingNotification = { change: PurchaseChange; kind: BillingNotification; accountId: string };
 
 /** Older events notify nobody: they are replayed, delivered days later, or found by a reconciliation. */
 const MAX_AGE_MS = 24 * 60 * 60 * 1000;
@@ -24,16 +21,16 @@ const MAX_AGE_MS = 24 * 60 * 60 * 1000;
 export async function notifyOwners(
   tx: Tx,
   { config, dbNow, now }: Pick<Context, "dbNow" | "now"> & { config: BillingRules },
-  changes: Change[],
+  changes: PurchaseChange[],
 ): Promise<void> {
   const at = now();
-  const notices = changes.flatMap((change) => noticeOf(change, config, at) ?? []);
+  const pending = changes.flatMap((change) => notificationOf(change, config, at) ?? []);
   const purchases = await readPurchasesOf(
     tx,
-    notices.flatMap(({ kind, accountId }) => (kind === "billing.renewed" ? [] : accountId)),
+    pending.flatMap(({ kind, accountId }) => (kind === "billing.renewed" ? [] : accountId)),
   );
-  const needed = notices.filter(
-    (notice) => !isCovered(notice, purchasesAfter(notice.change, changes, purchases), config, at),
+  const needed = pending.filter(
+    (notification) => !isCovered(notification, purchasesAfter(notification.change, changes, purchases), config, at),
   );
   if (needed.length === 0) return;
   await enqueueAll(
@@ -48,10 +45,10 @@ export async function notifyOwners(
 }
 
 /** Returns the notification that a change causes, unless other purchases cover it; null for none. */
-function noticeOf(change: Change, config: BillingRules, at: Date): Notice | null {
+function notificationOf(change: PurchaseChange, config: BillingRules, at: Date): PendingNotification | null {
   const { event, before, after } = change;
   const { accountId } = after;
-  const kind = notificationFor(event.type, before, after);
+  const kind = notificationKind(event.type, before, after);
   const { occurredAt } = event.facts;
   const happenedAt =
     event.type === "SNAPSHOT" ? (after.endedAt ?? after.billingIssueDetectedAt ?? occurredAt) : occurredAt;
@@ -59,8 +56,8 @@ function noticeOf(change: Change, config: BillingRules, at: Date): Notice | null
   return canEntitle(before, statusRules(config, accountId)) ? { change, kind, accountId } : null;
 }
 
-/** Returns the notification for a change; null if the owner need not know of it. */
-function notificationFor(type: string, before: PurchaseState, after: PurchaseState): BillingNotification | null {
+/** Returns the kind of notification for a change; null if the owner need not know of it. */
+function notificationKind(type: string, before: PurchaseState, after: PurchaseState): BillingNotification | null {
   if (after.billingIssueDetectedAt && !before.billingIssueDetectedAt) return "billing.payment_failed";
   const isOver = after.endedAt !== null && before.endedAt === null && !isRevoked(after);
   if (isOver && after.expirationReason !== "SUBSCRIPTION_PAUSED") return "billing.expired";
@@ -69,7 +66,12 @@ function notificationFor(type: string, before: PurchaseState, after: PurchaseSta
 }
 
 /** Whether other purchases of the account keep its access, so that the end or the failed payment has no effect. */
-function isCovered({ change, kind, accountId }: Notice, purchases: StoredPurchase[], config: BillingRules, at: Date) {
+function isCovered(
+  { change, kind, accountId }: PendingNotification,
+  purchases: StoredPurchase[],
+  config: BillingRules,
+  at: Date,
+): boolean {
   if (kind === "billing.renewed") return false;
   const own = purchases.filter((purchase) => purchase.accountId === accountId);
   const others = endReplacedPurchases(own).filter(({ id }) => id !== change.before.id);
@@ -89,7 +91,11 @@ export async function readPurchasesOf(tx: Tx, accountIds: string[]): Promise<Sto
 }
 
 /** Returns the purchases as they were after one change of a batch, before the later ones. */
-function purchasesAfter(change: Change, changes: Change[], purchases: StoredPurchase[]): StoredPurchase[] {
+function purchasesAfter(
+  change: PurchaseChange,
+  changes: PurchaseChange[],
+  purchases: StoredPurchase[],
+): StoredPurchase[] {
   const next = changes.indexOf(change) + 1;
   const versions = new Map(purchases.map((purchase) => [purchase.id, purchase]));
   for (const { before } of changes.slice(next).reverse()) versions.set(before.id, before);

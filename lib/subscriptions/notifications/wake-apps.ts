@@ -1,10 +1,8 @@
 import type { Context, Tx } from "../../context";
 import { enqueueAll, type PushEvent } from "../../push/outbox/enqueue";
 import { type BillingRules, canEntitle, statusRules } from "../entitlement-rules";
-import type { KnownEvent } from "../inbox/decide-event";
-import type { Refolded } from "../inbox/refold";
+import type { PurchaseChange, Refolded } from "../inbox/refold";
 
-type Change = Refolded & { event: KnownEvent };
 type Reason = "refund" | "transfer" | "recovery";
 
 /** The apps read the status when they are opened next: what is older needs no wake-up. */
@@ -18,7 +16,7 @@ const MAX_AGE_MS = 24 * 60 * 60 * 1000;
 export async function wakeApps(
   tx: Tx,
   { config, dbNow, now }: Pick<Context, "dbNow" | "now"> & { config: BillingRules },
-  changes: readonly Change[],
+  changes: readonly PurchaseChange[],
 ): Promise<void> {
   const since = now().getTime() - MAX_AGE_MS;
   const recent = changes.filter(({ event }) => event.facts.occurredAt.getTime() >= since);
@@ -27,7 +25,7 @@ export async function wakeApps(
 }
 
 /** Both accounts of a transfer are concerned. */
-function wakeUpsOf(change: Change, config: BillingRules): PushEvent[] {
+function wakeUpsOf(change: PurchaseChange, config: BillingRules): PushEvent[] {
   const { before, after, event } = change;
   const reason = reasonOf(change);
   if (reason === null) return [];

@@ -22,7 +22,7 @@ export const OptionalBoolean = z.boolean().nullable().catch(null);
 const WITHOUT_OFFSET = /T[\d:.]+$/;
 
 /** An RFC 3339 time in milliseconds since 1970, in UTC if it has no offset; null for anything else. */
-export const Moment = z
+export const Rfc3339Ms = z
   .string()
   .transform((text) => Date.parse(WITHOUT_OFFSET.test(text) ? `${text}Z` : text))
   .nullable()

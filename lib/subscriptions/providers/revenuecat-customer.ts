@@ -4,7 +4,7 @@ import type { ProviderEvent } from "../events";
 import { latest } from "../status/purchase-status";
 import { OptionalBoolean, OptionalText, toDate, withoutRenewalNumber } from "./fields";
 
-const Moment = z
+const Rfc3339Date = z
   .string()
   .transform((text) => toDate(Date.parse(text)))
   .nullable()
@@ -14,27 +14,27 @@ const Purchase = z.object({
   /** Google Play's base plan. The webhook appends it to the product id: `PRODUCT:PLAN`. */
   product_plan_identifier: OptionalText,
   is_sandbox: OptionalBoolean,
-  purchase_date: Moment,
+  purchase_date: Rfc3339Date,
   store: OptionalText,
   store_transaction_id: OptionalText,
 });
 
 const Subscription = Purchase.extend({
-  auto_resume_date: Moment,
-  billing_issues_detected_at: Moment,
-  expires_date: Moment,
-  grace_period_expires_date: Moment,
+  auto_resume_date: Rfc3339Date,
+  billing_issues_detected_at: Rfc3339Date,
+  expires_date: Rfc3339Date,
+  grace_period_expires_date: Rfc3339Date,
   ownership_type: OptionalText,
   period_type: OptionalText,
-  refunded_at: Moment,
-  unsubscribe_detected_at: Moment,
+  refunded_at: Rfc3339Date,
+  unsubscribe_detected_at: Rfc3339Date,
 });
 type Subscription = z.infer<typeof Subscription>;
 
 /** RevenueCat, "REST API v1", Customer Info Model. */
 const Customer = z.object({
   subscriber: z.object({
-    entitlements: z.record(z.string(), z.object({ product_identifier: OptionalText, expires_date: Moment })),
+    entitlements: z.record(z.string(), z.object({ product_identifier: OptionalText, expires_date: Rfc3339Date })),
     subscriptions: z.record(z.string(), Subscription),
     non_subscriptions: z.record(z.string(), z.array(Purchase)),
   }),
@@ -42,13 +42,13 @@ const Customer = z.object({
 type Customer = z.infer<typeof Customer>["subscriber"];
 
 /** The provider's view of a purchase, as an event. Its `originalTransactionId` may be a renewal's. */
-export type Snapshot = ProviderEvent & { store: string; transactionId: string };
+export type SnapshotEvent = ProviderEvent & { store: string; transactionId: string };
 
 /**
  * Reads a customer from RevenueCat's API: a snapshot for each subscription and each lifetime purchase.
  * @throws Error if the response is not as documented
  */
-export function readCustomer(response: unknown, name: string, requestedAt: Date): Snapshot[] {
+export function readCustomer(response: unknown, name: string, requestedAt: Date): SnapshotEvent[] {
   const parsed = Customer.safeParse(response);
   if (!parsed.success) throw new Error("the billing provider's response is not as documented", { cause: parsed.error });
   const { subscriber } = parsed.data;
@@ -69,7 +69,7 @@ export function readCustomer(response: unknown, name: string, requestedAt: Date)
         return snapshot(subscriber, productId, once, name, requestedAt);
       }),
   );
-  return [...subscriptions, ...purchases].filter((one): one is Snapshot => one !== null);
+  return [...subscriptions, ...purchases].filter((one): one is SnapshotEvent => one !== null);
 }
 
 const NO_SUBSCRIPTION = {
@@ -90,7 +90,7 @@ function snapshot(
   bought: Subscription,
   name: string,
   requestedAt: Date,
-): Snapshot | null {
+): SnapshotEvent | null {
   const { store: storeName, store_transaction_id: transactionId, product_plan_identifier: plan } = bought;
   if (storeName === null || transactionId === null) return null;
   const store = storeName.toUpperCase();

@@ -7,11 +7,11 @@ import { isRecent, matchesAny, requireAuthentic } from "./authenticity";
 import {
   EventId,
   entitlements,
-  Moment,
   NullableTexts,
   OptionalBoolean,
   OptionalText,
   OptionalTexts,
+  Rfc3339Ms,
   requireFields,
   toDate,
   toPastDate,
@@ -24,7 +24,7 @@ const SECRET_PREFIX = "whsec_";
 /** "Payload structure" of the specification. docs/guides/billing.md documents `data`. */
 const Payload = z.object({
   type: OptionalText,
-  timestamp: Moment,
+  timestamp: Rfc3339Ms,
   data: z.object({
     customerId: OptionalText,
     aliases: NullableTexts,
@@ -33,10 +33,10 @@ const Payload = z.object({
     store: OptionalText,
     originalTransactionId: OptionalText,
     transactionId: OptionalText,
-    purchasedAt: Moment,
-    expiresAt: Moment,
-    gracePeriodEndsAt: Moment,
-    resumesAt: Moment,
+    purchasedAt: Rfc3339Ms,
+    expiresAt: Rfc3339Ms,
+    gracePeriodEndsAt: Rfc3339Ms,
+    resumesAt: Rfc3339Ms,
     productId: OptionalText,
     newProductId: OptionalText,
     entitlementIds: OptionalTexts,

@@ -48,10 +48,10 @@ export function vendorEvent({ customers, purchaseId, facts, ...given }: Given): 
   };
 }
 
-type Snapshot = NonNullable<EventFacts["snapshot"]>;
+type SnapshotFacts = NonNullable<EventFacts["snapshot"]>;
 
 /** The part of a whole state that `EventFacts` has no other field for. Times that are not given are null. */
-export function snapshotOf(given: Partial<Snapshot>): Snapshot {
+export function snapshotOf(given: Partial<SnapshotFacts>): SnapshotFacts {
   return { unsubscribedAt: null, billingIssueDetectedAt: null, refundedAt: null, endedAt: null, ...given };
 }
 

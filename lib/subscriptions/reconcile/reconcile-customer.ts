@@ -9,7 +9,7 @@ import { foldPurchase } from "../fold/fold-purchase";
 import { applyEvent } from "../inbox/apply-event";
 import { storeEvent } from "../inbox/store-events";
 import { revenueCat } from "../providers/revenuecat";
-import { readCustomer, type Snapshot } from "../providers/revenuecat-customer";
+import { readCustomer, type SnapshotEvent } from "../providers/revenuecat-customer";
 import type { Purchase, StoredPurchase } from "../purchase-state";
 import { isRenewalOverdue, purchaseStatus } from "../status/purchase-status";
 
@@ -56,7 +56,7 @@ export async function reconcileCustomer(deps: Deps, appUserId: string): Promise<
  * Finds the purchases that a snapshot is about: by its transaction, else the customer's newest of the same product. On
  * Google Play the transaction id contains the original's, so that no other purchase is meant. [null]: none is stored.
  */
-async function findPurchases({ db }: Deps, snapshot: Snapshot): Promise<(StoredPurchase | null)[]> {
+async function findPurchases({ db }: Deps, snapshot: SnapshotEvent): Promise<(StoredPurchase | null)[]> {
   const { store, transactionId, originalTransactionId, appUserIds, facts } = snapshot;
   const place = { provider: revenueCat.name, store, environment: snapshot.environment ?? "UNKNOWN" };
   const byTransaction = await db.purchase.findMany({
@@ -78,7 +78,7 @@ async function findPurchases({ db }: Deps, snapshot: Snapshot): Promise<(StoredP
  * Gives a snapshot its place among a purchase's events; null if the API does not show the purchase's current period yet.
  * The API's times are in whole seconds, and must not sort before the purchase itself.
  */
-function placeInPurchase({ originalTransactionId, currentPeriodStartsAt: start }: StoredPurchase, seen: Snapshot) {
+function placeInPurchase({ originalTransactionId, currentPeriodStartsAt: start }: StoredPurchase, seen: SnapshotEvent) {
   const { purchasedAt } = seen.facts;
   if (!start || !purchasedAt || purchasedAt >= start) return { ...seen, originalTransactionId };
   if (toSeconds(purchasedAt) < toSeconds(start)) return null;
@@ -89,7 +89,7 @@ function placeInPurchase({ originalTransactionId, currentPeriodStartsAt: start }
  * Returns how long a purchase past its expiry may still turn out to be renewed, since the provider learns of a renewal
  * some time after the expiry: 0 if no renewal is due or the leeway is over, null if the purchase has not expired.
  */
-function secondsUntilExpired(config: BillingRules, purchase: StoredPurchase | null, seen: Snapshot, at: Date) {
+function secondsUntilExpired(config: BillingRules, purchase: StoredPurchase | null, seen: SnapshotEvent, at: Date) {
   const { expiresAt, resumesAt, snapshot } = seen.facts;
   if (expiresAt === null || expiresAt > at || snapshot?.billingIssueDetectedAt || resumesAt) return null;
   if (!isRenewalOverdue(correctedPurchase(purchase, seen), at)) return 0;
@@ -98,21 +98,21 @@ function secondsUntilExpired(config: BillingRules, purchase: StoredPurchase | nu
 }
 
 /** A snapshot that ends the purchase at its expiry. */
-function withEnd(seen: Snapshot): Snapshot {
+function withEnd(seen: SnapshotEvent): SnapshotEvent {
   const { facts } = seen;
   const snapshot = facts.snapshot && { ...facts.snapshot, endedAt: facts.expiresAt };
   return { ...seen, facts: { ...facts, snapshot } };
 }
 
 /** Returns the purchase as the snapshot would leave it. */
-function correctedPurchase(purchase: StoredPurchase | null, { store, environment, facts }: Snapshot): Purchase {
+function correctedPurchase(purchase: StoredPurchase | null, { store, environment, facts }: SnapshotEvent): Purchase {
   const event: PurchaseEvent = { id: "", type: "SNAPSHOT", ...facts };
   if (purchase) return { ...purchase, ...applySnapshot(purchase, event) };
   return { id: newId(), store, environment: environment ?? "UNKNOWN", ...foldPurchase([event]) };
 }
 
 /** Whether the snapshot would change nothing that the owner sees, now or later. */
-function isUpToDate(config: BillingRules, purchase: StoredPurchase, snapshot: Snapshot, at: Date): boolean {
+function isUpToDate(config: BillingRules, purchase: StoredPurchase, snapshot: SnapshotEvent, at: Date): boolean {
   if (!snapshot.appUserIds.every((id) => purchase.appUserIds.includes(id))) return false;
   const corrected = correctedPurchase(purchase, snapshot);
   if (isRenewalOverdue(purchase, at) !== isRenewalOverdue(corrected, at)) return false; // the owner is notified
@@ -133,7 +133,7 @@ function visibleState(config: BillingRules, purchase: Purchase, accountId: strin
 }
 
 /** Stores and applies a snapshot. Returns whether it was applied. */
-async function applyCorrection(deps: Deps, snapshot: Snapshot, receivedAt: Date): Promise<boolean> {
+async function applyCorrection(deps: Deps, snapshot: SnapshotEvent, receivedAt: Date): Promise<boolean> {
   const eventId = `snapshot:${snapshot.store}:${snapshot.originalTransactionId}:${receivedAt.getTime()}`;
   const key = { provider: revenueCat.name, eventId };
   await storeEvent(deps, { ...key, event: snapshot, payload: null, receivedAt });

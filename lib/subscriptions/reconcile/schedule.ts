@@ -1,6 +1,6 @@
 import type { Context, Tx } from "../../context";
 import { sql } from "../../db/sql";
-import type { KnownEvent } from "../inbox/decide-event";
+import type { ParsedEvent } from "../inbox/decide-event";
 import type { Refolded } from "../inbox/refold";
 import { revenueCat } from "../providers/revenuecat";
 import { isHashedEmail } from "../sanitize";
@@ -30,7 +30,7 @@ export async function scheduleReconcile(tx: Tx, dbNow: Context["dbNow"], appUser
  */
 export async function customersToReconcile(
   tx: Tx,
-  { provider, type, appUserId, facts: { identityChange } }: KnownEvent,
+  { provider, type, appUserId, facts: { identityChange } }: ParsedEvent,
   purchases: Refolded[],
 ): Promise<string[]> {
   if (provider !== revenueCat.name || type === "SNAPSHOT") return [];

@@ -7,7 +7,7 @@ import { snapshotOf } from "../vendor-event";
 import type { AppStoreEvent, RenewalInfo, Transaction } from "./payload";
 
 type Event = AppStoreEvent & { transaction: Transaction };
-type Change = { type: string; facts: Partial<EventFacts> };
+type NotificationEffect = { type: string; facts: Partial<EventFacts> };
 
 /** "notificationType" and "subtype". Types that are not here, such as TEST and PRICE_INCREASE, change no purchase. */
 const TYPES = new Map([
@@ -36,7 +36,7 @@ const END_REASONS = new Map([
 const STATUS = { active: 1, expired: 2, billingRetry: 3, gracePeriod: 4, revoked: 5 } as const;
 
 /** A notification about a subscription. Undefined: it changes nothing. */
-export function readSubscription(event: Event, occurredAt: Date, products: Products): Change | undefined {
+export function readSubscription(event: Event, occurredAt: Date, products: Products): NotificationEffect | undefined {
   const { notification, renewalInfo, transaction } = event;
   const { notificationType: name, subtype } = notification;
   const type = TYPES.get(`${name}.${subtype}`) ?? TYPES.get(name ?? "");
@@ -115,7 +115,7 @@ function periodTypeOf({ offerDiscountType, offerType }: Transaction): string {
 }
 
 /** A notification about a one-time purchase. Undefined: it changes nothing. */
-export function readOneTime({ notification, transaction }: Event, products: Products): Change | undefined {
+export function readOneTime({ notification, transaction }: Event, products: Products): NotificationEffect | undefined {
   const purchasedAt = toDate(transaction.purchaseDate);
   const facts = { ...soldFacts(transaction, products), purchasedAt, expiresAt: toDate(transaction.expiresDate) };
   switch (notification.notificationType) {

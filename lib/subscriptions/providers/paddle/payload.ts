@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { EventId, Moment, OptionalText, optional } from "../fields";
+import { EventId, OptionalText, optional, Rfc3339Ms } from "../fields";
 import { EntitlementsField } from "../products";
 
 const Custom = optional(z.object({ accountId: OptionalText, entitlements: EntitlementsField }));
@@ -45,4 +45,4 @@ export const PaddlePayload = z.object({
 });
 
 /** Paddle's times have up to nanoseconds. Returns milliseconds since 1970; null for anything else. */
-export const timeOf = (text: string | null | undefined) => Moment.parse(text ?? null);
+export const timeOf = (text: string | null | undefined) => Rfc3339Ms.parse(text ?? null);
