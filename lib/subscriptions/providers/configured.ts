@@ -18,9 +18,9 @@ export const PROVIDER_NAMES = PROVIDERS.map(({ name }) => name);
  * @throws AppError webhook_not_configured
  */
 export function providerOf(config: Config, delivery: Delivery): Provider {
-  const usual: Provider = config.BILLING_PROVIDER === "standard-webhooks" ? standardWebhooks : revenueCat;
-  const all: Provider[] = [usual, stripe, paddle, appStore];
-  if (delivery.provider === undefined) return all.find((one) => one.recognizes(delivery, config)) ?? usual;
+  const defaultProvider: Provider = config.BILLING_PROVIDER === "standard-webhooks" ? standardWebhooks : revenueCat;
+  const all: Provider[] = [defaultProvider, stripe, paddle, appStore];
+  if (delivery.provider === undefined) return all.find((one) => one.recognizes(delivery, config)) ?? defaultProvider;
   const named = all.find(({ name }) => name === delivery.provider);
   if (!named) throw new AppError("webhook_not_configured");
   return named;

@@ -11,7 +11,7 @@ export type Delivery = {
   json: () => unknown;
 };
 
-/** Entitlement ids by a vendor's product or price id: `BILLING_PRODUCTS`. */
+/** Entitlement ids by a provider's product or price id: `BILLING_PRODUCTS`. */
 export type Products = Config["BILLING_PRODUCTS"];
 
 /** A billing provider. docs/guides/billing.md describes how to add one. */

@@ -37,7 +37,7 @@ const BUNDLE_ID = "com.example";
 const APPLE_ID = 41_234;
 
 /** Three providers, beside the one that the tests are configured for. */
-const VENDORS = {
+const PROVIDERS = {
   BILLING_STRIPE_WEBHOOK_SECRET: [STRIPE_SECRET],
   BILLING_PADDLE_WEBHOOK_SECRET: [PADDLE_SECRET],
   BILLING_PADDLE_SANDBOX_WEBHOOK_SECRET: [PADDLE_SANDBOX_SECRET],
@@ -53,9 +53,9 @@ const VENDORS = {
   ]),
 };
 
-/** Delivers a body to the webhook, where the vendors are configured. */
+/** Delivers a body to the webhook, where the providers are configured. */
 export function deliverWith(body: string, headers: Record<string, string>, query = "", config = {}): Promise<Receipt> {
-  return withContext({ config: { ...VENDORS, ...config } }, async () => {
+  return withContext({ config: { ...PROVIDERS, ...config } }, async () => {
     const all = { "content-type": "application/json", ...headers };
     const response = await call("POST", `${PATH}${query}`, { body, headers: all });
     return [response.status, (await response.json()) as Receipt[1]] as const;

@@ -2,9 +2,9 @@ import { z } from "zod";
 import type { Config } from "../../../config";
 import { AppError, isAppError } from "../../../errors";
 import type { ProviderEvent } from "../../events";
+import { buildProviderEvent } from "../build-event";
 import { requireFields, toPastDate } from "../fields";
 import type { Delivery, Products, Provider } from "../provider";
-import { vendorEvent } from "../vendor-event";
 import { APPLE_ROOT_CA_G3 } from "./apple-root";
 import { AppStorePayload } from "./payload";
 import { readOneTime, readSubscription } from "./transaction";
@@ -54,10 +54,10 @@ function read(body: unknown, receivedAt: Date, products: Products): ProviderEven
     transactionId: transaction?.transactionId ?? null,
     customers: [transaction?.appAccountToken ?? renewalInfo?.appAccountToken ?? null],
   };
-  if (!transaction) return vendorEvent(base);
+  if (!transaction) return buildProviderEvent(base);
   const isSubscription = transaction.type === "Auto-Renewable Subscription";
   const change = isSubscription
     ? readSubscription({ ...event, transaction }, base.occurredAt, products)
     : readOneTime({ ...event, transaction }, products);
-  return vendorEvent({ ...base, ...change });
+  return buildProviderEvent({ ...base, ...change });
 }

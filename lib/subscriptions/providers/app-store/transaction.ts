@@ -1,9 +1,9 @@
 import type { EventFacts } from "../../events";
 import { earliest } from "../../fold/periods";
+import { snapshotOf } from "../build-event";
 import { toDate } from "../fields";
 import { entitlementsOf } from "../products";
 import type { Products } from "../provider";
-import { snapshotOf } from "../vendor-event";
 import type { AppStoreEvent, RenewalInfo, Transaction } from "./payload";
 
 type Event = AppStoreEvent & { transaction: Transaction };
@@ -66,7 +66,7 @@ function isOfOtherPeriod({ notification, renewalInfo, transaction }: Event): boo
 }
 
 function soldFacts({ inAppOwnershipType, productId }: Transaction, products: Products): Partial<EventFacts> {
-  const entitlementIds = entitlementsOf(products, [{ ids: [productId], ofMetadata: null }]);
+  const entitlementIds = entitlementsOf(products, [{ ids: [productId], metadataEntitlementIds: null }]);
   return { productId, entitlementIds, isFamilyShare: inAppOwnershipType === "FAMILY_SHARED" };
 }
 

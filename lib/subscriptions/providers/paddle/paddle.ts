@@ -1,10 +1,10 @@
 import type { Config } from "../../../config";
 import { AppError } from "../../../errors";
 import type { ProviderEvent } from "../../events";
+import { buildProviderEvent, refundOfPayment } from "../build-event";
 import { requireFields, toDate, toPastDate } from "../fields";
 import { entitlementsOf } from "../products";
 import type { Delivery, Products, Provider } from "../provider";
-import { refundOfPayment, vendorEvent } from "../vendor-event";
 import { type PaddleObject, PaddlePayload, timeOf } from "./payload";
 import { soldItems, subscriptionFacts, typeOf } from "./subscription";
 
@@ -42,14 +42,14 @@ function read(body: unknown, receivedAt: Date, products: Products): ProviderEven
   const customers = [data?.custom_data?.accountId ?? null, data?.customer_id ?? null];
   const base = { occurredAt, environment, store: "PADDLE", customers };
   const event = data && readObject(type, data, base, products);
-  return event ?? vendorEvent({ ...base, type, purchaseId: data?.id ?? null });
+  return event ?? buildProviderEvent({ ...base, type, purchaseId: data?.id ?? null });
 }
 
 /** Returns null for an event that changes no purchase. */
 function readObject(type: string, data: PaddleObject, base: Base, products: Products): ProviderEvent | null {
   if (type.startsWith("subscription.")) {
     const facts = subscriptionFacts(data, base.occurredAt, products);
-    return facts && vendorEvent({ ...base, type: typeOf(type, facts), purchaseId: data.id, facts });
+    return facts && buildProviderEvent({ ...base, type: typeOf(type, facts), purchaseId: data.id, facts });
   }
   if (type === "transaction.completed") return readTransaction(data, base, products);
   return type.startsWith("adjustment.") ? readAdjustment(data, base) : null;
@@ -62,7 +62,7 @@ function readTransaction(data: PaddleObject, base: Base, products: Products): Pr
   const purchasedAt = toDate(timeOf(data.billed_at)) ?? base.occurredAt;
   const sold = soldItems(items);
   const facts = { purchasedAt, productId: sold[0]?.ids[1] ?? null, entitlementIds: entitlementsOf(products, sold) };
-  return vendorEvent({ ...base, type: "NON_RENEWING_PURCHASE", purchaseId: data.id, facts });
+  return buildProviderEvent({ ...base, type: "NON_RENEWING_PURCHASE", purchaseId: data.id, facts });
 }
 
 /**
@@ -73,9 +73,9 @@ function readAdjustment(data: PaddleObject, base: Base): ProviderEvent | null {
   const { action, status, transaction_id: purchaseId } = data;
   if (status !== "approved" || !isFull(data)) return null;
   if (action === "refund" || action === "chargeback") {
-    return vendorEvent({ ...base, type: "CANCELLATION", purchaseId, facts: refundOfPayment(base.occurredAt) });
+    return buildProviderEvent({ ...base, type: "CANCELLATION", purchaseId, facts: refundOfPayment(base.occurredAt) });
   }
-  return action === "chargeback_reverse" ? vendorEvent({ ...base, type: "REFUND_REVERSED", purchaseId }) : null;
+  return action === "chargeback_reverse" ? buildProviderEvent({ ...base, type: "REFUND_REVERSED", purchaseId }) : null;
 }
 
 /** Whether an adjustment is of the whole amount. Its type may be missing, unlike those of its items. */

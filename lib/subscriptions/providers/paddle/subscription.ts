@@ -1,8 +1,8 @@
 import type { EventFacts } from "../../events";
+import { snapshotOf } from "../build-event";
 import { toDate } from "../fields";
 import { entitlementsOf, type SoldItem } from "../products";
 import type { Products } from "../provider";
-import { snapshotOf } from "../vendor-event";
 import { type PaddleObject, timeOf } from "./payload";
 
 const TYPES = new Map([
@@ -22,7 +22,7 @@ export function typeOf(type: string, { snapshot }: Partial<EventFacts>): string 
 export function soldItems(items: NonNullable<PaddleObject["items"]>): SoldItem[] {
   return items.map(({ price, product }) => ({
     ids: [price?.id ?? null, price?.product_id ?? product?.id ?? null],
-    ofMetadata: price?.custom_data?.entitlements ?? product?.custom_data?.entitlements ?? null,
+    metadataEntitlementIds: price?.custom_data?.entitlements ?? product?.custom_data?.entitlements ?? null,
   }));
 }
 

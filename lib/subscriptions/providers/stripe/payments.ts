@@ -1,7 +1,7 @@
 import type { EventFacts } from "../../events";
+import { refundOfPayment } from "../build-event";
 import { entitlementsOf } from "../products";
 import type { Products } from "../provider";
-import { refundOfPayment } from "../vendor-event";
 import type { StripeObject } from "./payload";
 
 const PAID = new Set(["paid", "no_payment_required"]);
@@ -11,7 +11,7 @@ export function checkoutFacts(session: StripeObject, occurredAt: Date, products:
   const { metadata, mode, payment_link: link, payment_status: status } = session;
   if (mode !== "payment" || status === null || !PAID.has(status)) return null;
   const productId = metadata?.productId ?? link;
-  const sold = { ids: [productId, link], ofMetadata: metadata?.entitlements ?? null };
+  const sold = { ids: [productId, link], metadataEntitlementIds: metadata?.entitlements ?? null };
   return { purchasedAt: occurredAt, productId, entitlementIds: entitlementsOf(products, [sold]) };
 }
 

@@ -1,9 +1,9 @@
 import type { Config } from "../../../config";
 import { AppError } from "../../../errors";
 import type { ProviderEvent } from "../../events";
+import { buildAliasEvent, buildProviderEvent } from "../build-event";
 import { requireFields, toPastDate } from "../fields";
 import type { Delivery, Products, Provider } from "../provider";
-import { aliasEvent, vendorEvent } from "../vendor-event";
 import { type StripeBase, type StripeEvent, StripePayload } from "./payload";
 import { checkoutFacts, disputeFacts, refundFacts } from "./payments";
 import { readSubscription } from "./subscription";
@@ -40,7 +40,7 @@ function read(body: unknown, receivedAt: Date, products: Products): ProviderEven
   if (type.startsWith("checkout.session.")) return readCheckout(event, base, products);
   if (type === "charge.refunded") return readRefund(event, base, refundFacts);
   if (type === "charge.dispute.closed") return readRefund(event, base, disputeFacts);
-  return vendorEvent({ ...base, type, purchaseId: null, customers: [] });
+  return buildProviderEvent({ ...base, type, purchaseId: null, customers: [] });
 }
 
 /** A one-time purchase; of a subscription, the account that it belongs to. */
@@ -48,11 +48,11 @@ function readCheckout(event: StripeEvent, base: StripeBase, products: Products):
   const session = event.data?.object;
   const accountId = session?.metadata?.accountId ?? session?.client_reference_id ?? null;
   const customers = [accountId, session?.customer ?? null];
-  if (session?.mode === "subscription" && !customers.includes(null)) return aliasEvent({ ...base, customers });
+  if (session?.mode === "subscription" && !customers.includes(null)) return buildAliasEvent({ ...base, customers });
   const facts = session ? checkoutFacts(session, base.occurredAt, products) : null;
   const type = facts ? "NON_RENEWING_PURCHASE" : (event.type ?? "UNKNOWN");
   const purchaseId = session?.payment_intent ?? session?.id ?? null;
-  return vendorEvent({ ...base, type, purchaseId, customers, facts: facts ?? {} });
+  return buildProviderEvent({ ...base, type, purchaseId, customers, facts: facts ?? {} });
 }
 
 /**
@@ -64,5 +64,11 @@ function readRefund(event: StripeEvent, base: StripeBase, factsOf: typeof refund
   const facts = given ? factsOf(given, base.occurredAt) : null;
   const type = facts ? "CANCELLATION" : (event.type ?? "UNKNOWN");
   const customers = [given?.metadata?.accountId ?? null, given?.customer ?? null];
-  return vendorEvent({ ...base, type, purchaseId: given?.payment_intent ?? null, customers, facts: facts ?? {} });
+  return buildProviderEvent({
+    ...base,
+    type,
+    purchaseId: given?.payment_intent ?? null,
+    customers,
+    facts: facts ?? {},
+  });
 }

@@ -1,8 +1,8 @@
 import type { EventFacts, ProviderEvent } from "../../events";
+import { buildProviderEvent, snapshotOf } from "../build-event";
 import { toDate } from "../fields";
 import { entitlementsOf } from "../products";
 import type { Products } from "../provider";
-import { snapshotOf, vendorEvent } from "../vendor-event";
 import type { StripeBase, StripeEvent, StripeObject } from "./payload";
 
 /** Stripe's `created` is in seconds. Changes of one second sort by status, as a subscription passes through them. */
@@ -26,15 +26,15 @@ export function readSubscription(event: StripeEvent, base: StripeBase, products:
   const order = ORDER.indexOf(subscription?.status ?? "");
   const occurredAt = new Date(base.occurredAt.getTime() + Math.max(order, 0));
   const state = subscription ? stateOf(subscription, occurredAt) : null;
-  if (!subscription || !state) return vendorEvent({ ...given, type: event.type ?? "UNKNOWN" });
+  if (!subscription || !state) return buildProviderEvent({ ...given, type: event.type ?? "UNKNOWN" });
   const facts = { ...soldFacts(subscription, products), ...state };
-  return vendorEvent({ ...given, occurredAt, type: typeOf(event, subscription, state), facts });
+  return buildProviderEvent({ ...given, occurredAt, type: typeOf(event, subscription, state), facts });
 }
 
 function soldFacts({ items }: StripeObject, products: Products): Partial<EventFacts> {
   const sold = (items?.data ?? []).map(({ price }) => ({
     ids: [price?.id ?? null, price?.product ?? null],
-    ofMetadata: price?.metadata?.entitlements ?? null,
+    metadataEntitlementIds: price?.metadata?.entitlements ?? null,
   }));
   const main = sold.find((one) => entitlementsOf(products, [one]).length > 0) ?? sold[0];
   return { productId: main?.ids[1] ?? main?.ids[0] ?? null, entitlementIds: entitlementsOf(products, sold) };

@@ -6,10 +6,10 @@ type Given = {
   occurredAt: Date;
   environment: string | null;
   store: string;
-  /** The vendor's id of the purchase: of the subscription, the payment or the first transaction. */
+  /** The provider's id of the purchase: of the subscription, the payment or the first transaction. */
   purchaseId: string | null;
   transactionId?: string | null;
-  /** The account's id and the vendor's id of the customer, in order of precedence. */
+  /** The account's id and the provider's id of the customer, in order of precedence. */
   customers: (string | null)[];
   facts?: Partial<EventFacts>;
 };
@@ -31,18 +31,18 @@ const NO_FACTS: Omit<EventFacts, "occurredAt"> = {
   snapshot: null,
 };
 
-/** An event of a vendor, in Homeport's form. Facts that are not given are null. A type of the vendor's own is ignored. */
-export function vendorEvent({ customers, purchaseId, facts, ...given }: Given): ProviderEvent {
+/** Builds the event of a delivery. Facts that are not given are null. A type that is not one of Homeport's is ignored. */
+export function buildProviderEvent({ customers, purchaseId, facts, ...given }: Given): ProviderEvent {
   const { type, occurredAt, environment, store, transactionId = purchaseId } = given;
-  const names = customers.filter((name) => name !== null);
+  const appUserIds = customers.filter((id) => id !== null);
   return {
     type,
     environment,
     store,
     originalTransactionId: purchaseId,
     transactionId,
-    appUserId: names[0] ?? null,
-    appUserIds: normalizeAppUserIds(names),
+    appUserId: appUserIds[0] ?? null,
+    appUserIds: normalizeAppUserIds(appUserIds),
     transferredFrom: [],
     facts: { ...NO_FACTS, occurredAt, ...facts },
   };
@@ -61,6 +61,11 @@ export function refundOfPayment(refundedAt: Date): Partial<EventFacts> {
 }
 
 /** A purchase is known by its id; another event of the same customer then names the account that it belongs to. */
-export function aliasEvent(given: Omit<Given, "type" | "purchaseId" | "facts">): ProviderEvent {
-  return vendorEvent({ ...given, type: "SUBSCRIBER_ALIAS", purchaseId: null, facts: { identityChange: "alias" } });
+export function buildAliasEvent(given: Omit<Given, "type" | "purchaseId" | "facts">): ProviderEvent {
+  return buildProviderEvent({
+    ...given,
+    type: "SUBSCRIBER_ALIAS",
+    purchaseId: null,
+    facts: { identityChange: "alias" },
+  });
 }
