@@ -55,10 +55,10 @@ export async function readHistory(db: Tx, id: string) {
   if (!purchase) return null;
   const rows = await db.billingEvent.findMany({ where: { purchaseId: id }, omit: { payload: true } });
   const events = rows.flatMap((row) => StoredEvent.safeParse(row).data ?? []);
-  const names = [...new Set(events.flatMap(({ appUserIds }) => appUserIds))];
-  const { aliases, transfers } = await findConnectedCustomers(db, purchase.provider, names);
-  const moves = transfersOf(purchase, transfers);
-  const { steps, owners } = purchaseTimeline({ events, transfers: moves, aliases });
+  const appUserIds = [...new Set(events.flatMap((event) => event.appUserIds))];
+  const { aliases, transfers } = await findConnectedCustomers(db, purchase.provider, appUserIds);
+  const ownTransfers = transfersOf(purchase, transfers);
+  const { steps, owners } = purchaseTimeline({ events, transfers: ownTransfers, aliases });
   const accountIds = await existingAccounts(
     db,
     owners.flatMap((owner) => owner.appUserIds),

@@ -17,9 +17,9 @@ export async function anonymizeBilling(tx: Tx, accountId: string): Promise<void>
   const purchases = await tx.purchase.findMany({ where: { accountId }, select: { id: true, appUserIds: true } });
   const appUserIds = await findAppUserIds(tx, accountId, purchases);
   const customer = { accountId, appUserIds, pseudonym: pseudonymOf(accountId) };
-  const names = await findNames(tx, appUserIds);
+  const providerAppUserIds = await findProviderAppUserIds(tx, appUserIds);
   await anonymizeEvents(tx, customer, purchases);
-  await tx.reconcileJob.deleteMany({ where: { appUserId: { in: [...appUserIds, ...names] } } });
+  await tx.reconcileJob.deleteMany({ where: { appUserId: { in: [...appUserIds, ...providerAppUserIds] } } });
   await anonymizePurchases(tx, customer);
 }
 
@@ -44,12 +44,12 @@ async function anonymizeEvents(tx: Tx, customer: Customer, purchases: OwnPurchas
     ) AS locked WHERE event.id = locked.id`;
 }
 
-/** Finds App User IDs as the provider wrote them, as reconcile jobs have them. */
-async function findNames(tx: Tx, appUserIds: string[]): Promise<string[]> {
-  const rows = await tx.$queryRaw<{ name: string }[]>`
-    SELECT DISTINCT "appUserId" AS name FROM "BillingEvent"
+/** Returns the App User IDs as the provider wrote them, which reconcile jobs contain. */
+async function findProviderAppUserIds(tx: Tx, appUserIds: string[]): Promise<string[]> {
+  const rows = await tx.$queryRaw<{ appUserId: string }[]>`
+    SELECT DISTINCT "appUserId" FROM "BillingEvent"
     WHERE "appUserIds" && ${appUserIds}::text[] AND lower("appUserId") = ANY(${appUserIds}::text[])`;
-  return rows.map(({ name }) => name);
+  return rows.map(({ appUserId }) => appUserId);
 }
 
 async function anonymizePurchases(tx: Tx, customer: Customer): Promise<void> {
@@ -90,7 +90,7 @@ async function findAppUserIds(tx: Tx, accountId: string, purchases: OwnPurchase[
   return [...new Set([accountId, ...candidates.filter((id) => !otherAccountIds.has(id) && !isPseudonym(id))])];
 }
 
-/** App User IDs in the account's own events, transfers excepted. */
+/** App User IDs in the account's own events, except transfers. */
 async function findIdsInEvents(tx: Tx, accountId: string, purchases: OwnPurchase[]): Promise<string[]> {
   const purchaseIds = purchases.map(({ id }) => id);
   const rows = await tx.$queryRaw<{ id: string }[]>`
@@ -101,7 +101,7 @@ async function findIdsInEvents(tx: Tx, accountId: string, purchases: OwnPurchase
   return rows.map(({ id }) => id);
 }
 
-/** App User IDs of the account's purchases, but those in another account's events, transfers excepted. */
+/** App User IDs of the account's purchases, except those in another account's events. Transfers do not count. */
 async function findIdsOfPurchases(tx: Tx, accountId: string, purchases: OwnPurchase[]): Promise<string[]> {
   const ids = purchases.flatMap(({ appUserIds }) => appUserIds);
   const rows = await tx.$queryRaw<{ id: string }[]>`

@@ -88,13 +88,13 @@ type Version = { state: PurchaseState; appUserIds: string[] };
 
 /** Folds a history up to each of its new events. Pure. */
 function versionsOf({ before, earlier, newEvents, transfers, aliases }: PurchaseHistory): Version[] {
-  const moves = transfersOf(before, transfers);
+  const ownTransfers = transfersOf(before, transfers);
   const until = newEvents.length > 0 ? newEvents.map((_, i) => i + 1) : [0];
   return until.map((count) => {
     const events = [...earlier, ...newEvents.slice(0, count)].filter(isPurchaseEvent);
     return {
       state: foldPurchase(events.map(toPurchaseEvent)),
-      appUserIds: ownerAppUserIds([...events.map(toOwnerEvent), ...moves], aliases),
+      appUserIds: ownerAppUserIds([...events.map(toOwnerEvent), ...ownTransfers], aliases),
     };
   });
 }
@@ -111,12 +111,14 @@ async function readHistories(
   for (const purchase of purchases) {
     const own = byPurchase.get(purchase.before.id) ?? [];
     const earlier = own.flatMap(({ event }) => (event === null ? [] : StoredEvent.parse(event)));
-    const names = new Set([...earlier, ...purchase.newEvents].filter(isPurchaseEvent).flatMap((one) => one.appUserIds));
+    const appUserIds = new Set(
+      [...earlier, ...purchase.newEvents].filter(isPurchaseEvent).flatMap((one) => one.appUserIds),
+    );
     const { provider } = purchase.before;
     const isConnected =
-      own.some(({ event }) => event === null) || unstored.some((one) => namesMore(one, provider, names));
+      own.some(({ event }) => event === null) || unstored.some((one) => hasOtherAppUserIds(one, provider, appUserIds));
     const connected = isConnected
-      ? await findConnectedCustomers(tx, provider, [...names], unstored)
+      ? await findConnectedCustomers(tx, provider, [...appUserIds], unstored)
       : { transfers: [], aliases: [] };
     histories.push({ ...purchase, earlier, ...connected });
   }
@@ -124,13 +126,13 @@ async function readHistories(
 }
 
 /** Whether an event names a customer with these App User IDs, and another id. */
-function namesMore(event: ParsedEvent, provider: string, names: Set<string>): boolean {
+function hasOtherAppUserIds(event: ParsedEvent, provider: string, appUserIds: Set<string>): boolean {
   if (event.provider !== provider || event.appUserIds.length < 2) return false;
-  return event.appUserIds.some((id) => names.has(id)) && !event.appUserIds.every((id) => names.has(id));
+  return event.appUserIds.some((id) => appUserIds.has(id)) && !event.appUserIds.every((id) => appUserIds.has(id));
 }
 
 /**
- * Reads the events of purchases but the new ones, which may not be stored yet. They are all processed. A row without an
+ * Reads the events of purchases except the new ones, which may not be stored yet. They are all processed. A row without an
  * event says that other events name more App User IDs of the purchase's customers, or transfer purchases between them.
  */
 async function readEvents(tx: Tx, purchases: PurchaseToFold[]) {
@@ -145,11 +147,11 @@ async function readEvents(tx: Tx, purchases: PurchaseToFold[]) {
     ), earlier AS MATERIALIZED (
       SELECT * FROM "BillingEvent" WHERE "purchaseId" = ANY(${ids}::uuid[]) AND id <> ALL(SELECT id FROM new)
     ), customer AS MATERIALIZED (
-      SELECT "purchaseId", provider, array_agg(DISTINCT name) AS names
+      SELECT "purchaseId", provider, array_agg(DISTINCT id) AS "appUserIds"
       FROM (
         SELECT "purchaseId", provider, "appUserIds" FROM earlier
         UNION ALL SELECT "purchaseId", provider, "appUserIds" FROM new
-      ) AS event, unnest(event."appUserIds") AS name GROUP BY "purchaseId", provider
+      ) AS event, unnest(event."appUserIds") AS id GROUP BY "purchaseId", provider
     )
     SELECT "purchaseId", jsonb_build_object('eventId', "eventId", 'type', type, 'environment', environment, 'store', store,
       'facts', facts, 'appUserIds', "appUserIds", 'transferredFrom', "transferredFrom", 'accountId', "accountId") AS event
@@ -157,9 +159,9 @@ async function readEvents(tx: Tx, purchases: PurchaseToFold[]) {
     UNION ALL
     SELECT "purchaseId", NULL FROM customer WHERE EXISTS (
       SELECT 1 FROM "BillingEvent" AS other
-      WHERE other."appUserIds" && customer.names AND cardinality(other."appUserIds") > 1
+      WHERE other."appUserIds" && customer."appUserIds" AND cardinality(other."appUserIds") > 1
         AND other.provider IS NOT DISTINCT FROM customer.provider
-        AND (cardinality(other."transferredFrom") > 0 OR NOT other."appUserIds" <@ customer.names))`;
+        AND (cardinality(other."transferredFrom") > 0 OR NOT other."appUserIds" <@ customer."appUserIds"))`;
 }
 
 /** Returns the accounts among the owners' possible account ids. Those that an event is linked to need no query. */

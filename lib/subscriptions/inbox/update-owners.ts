@@ -21,10 +21,11 @@ type OutdatedPurchase = EventKey & { id: string; appUserIds: string[] };
 const MAX_PURCHASES = 1_000;
 
 /**
- * Updates the owners of the purchases that events tell more about: an event names their customer and a further App User
- * ID, or another event does so for the event's own purchase, or for one that it moved (RevenueCat, "Webhooks": "make sure
- * to search both the original_app_user_id and the aliases"). Must run after the events' commit: of two simultaneous events
- * the later one then sees both. Idempotent. Updates each purchase in a transaction of its own, so that none is long.
+ * Updates the owners of the purchases for which events provide further App User IDs: an event names their customer and a
+ * further id, or another event does so for the event's own purchase, or for one that it transferred (RevenueCat,
+ * "Webhooks": "make sure to search both the original_app_user_id and the aliases"). Must run after the events' commit: of
+ * two concurrent events the later one then sees both. Idempotent. Updates each purchase in a transaction of its own, so
+ * that none is long.
  */
 export async function updateOwners(deps: Deps, events: readonly EventKey[]): Promise<void> {
   try {
@@ -68,7 +69,7 @@ function updatePurchase(deps: Deps, id: string): Promise<boolean> {
 }
 
 /** Whether an event names the customer of a purchase and an App User ID that the purchase lacks. */
-const LACKS_NAMES = sql`EXISTS (
+const LACKS_APP_USER_IDS = sql`EXISTS (
   SELECT 1 FROM "BillingEvent" AS other
   WHERE other.provider IS NOT DISTINCT FROM purchase.provider AND other."appUserIds" && purchase."appUserIds"
     AND cardinality(other."appUserIds") > 1 AND NOT other."appUserIds" <@ purchase."appUserIds"
@@ -76,14 +77,14 @@ const LACKS_NAMES = sql`EXISTS (
 
 async function isOutdated(db: Tx, id: string): Promise<boolean> {
   const rows = await db.$queryRaw<unknown[]>`
-    SELECT 1 FROM "Purchase" AS purchase WHERE id = ${id}::uuid AND ${LACKS_NAMES}`;
+    SELECT 1 FROM "Purchase" AS purchase WHERE id = ${id}::uuid AND ${LACKS_APP_USER_IDS}`;
   return rows.length > 0;
 }
 
 /**
  * Finds purchases that share an App User ID with an event and lack another: a current one has all of its customer's. Looks
- * up the names of each purchase that a transfer may have moved alone: PostgreSQL would read the whole inbox for as many as
- * it expects.
+ * up the App User IDs of each purchase that may have been transferred alone: PostgreSQL would read the whole inbox for as
+ * many as it expects.
  */
 async function findOutdatedPurchases({ db }: Deps, events: readonly EventKey[]): Promise<OutdatedPurchase[]> {
   return db.$queryRaw`
@@ -101,11 +102,12 @@ async function findOutdatedPurchases({ db }: Deps, events: readonly EventKey[]):
         AND cardinality(event."transferredFrom") = 0
       UNION
       SELECT purchase.id, purchase."appUserIds" FROM "Purchase" AS purchase
-      WHERE purchase.id = event."purchaseId" AND ${LACKS_NAMES}
+      WHERE purchase.id = event."purchaseId" AND ${LACKS_APP_USER_IDS}
       UNION
-      SELECT moved.id, moved."appUserIds" FROM "Purchase" AS candidate CROSS JOIN LATERAL (
-        SELECT id, "appUserIds" FROM "Purchase" AS purchase WHERE purchase.id = candidate.id AND ${LACKS_NAMES} OFFSET 0
-      ) AS moved
+      SELECT transferred.id, transferred."appUserIds" FROM "Purchase" AS candidate CROSS JOIN LATERAL (
+        SELECT id, "appUserIds" FROM "Purchase" AS purchase
+        WHERE purchase.id = candidate.id AND ${LACKS_APP_USER_IDS} OFFSET 0
+      ) AS transferred
       WHERE event.owners IS NOT NULL AND candidate."appUserIds" && event.owners
         AND candidate.provider IS NOT DISTINCT FROM event.provider
       LIMIT ${MAX_PURCHASES}::integer

@@ -48,7 +48,7 @@ export type SnapshotEvent = ProviderEvent & { store: string; transactionId: stri
  * Reads a customer from RevenueCat's API: a snapshot for each subscription and each lifetime purchase.
  * @throws Error if the response is not as documented
  */
-export function readCustomer(response: unknown, name: string, requestedAt: Date): SnapshotEvent[] {
+export function readCustomer(response: unknown, appUserId: string, requestedAt: Date): SnapshotEvent[] {
   const parsed = Customer.safeParse(response);
   if (!parsed.success) throw new Error("the billing provider's response is not as documented", { cause: parsed.error });
   const { subscriber } = parsed.data;
@@ -57,7 +57,7 @@ export function readCustomer(response: unknown, name: string, requestedAt: Date)
       subscriber,
       productId,
       { ...subscription, period_type: subscription.period_type ?? "NORMAL" },
-      name,
+      appUserId,
       requestedAt,
     ),
   );
@@ -66,7 +66,7 @@ export function readCustomer(response: unknown, name: string, requestedAt: Date)
       .filter(() => entitlementsOf(subscriber, productId).length > 0)
       .map((purchase) => {
         const once = { ...NO_SUBSCRIPTION, ...purchase, expires_date: expiryOf(subscriber, productId) };
-        return snapshot(subscriber, productId, once, name, requestedAt);
+        return snapshot(subscriber, productId, once, appUserId, requestedAt);
       }),
   );
   return [...subscriptions, ...purchases].filter((one): one is SnapshotEvent => one !== null);
@@ -88,7 +88,7 @@ function snapshot(
   customer: Customer,
   productId: string,
   bought: Subscription,
-  name: string,
+  appUserId: string,
   requestedAt: Date,
 ): SnapshotEvent | null {
   const { store: storeName, store_transaction_id: transactionId, product_plan_identifier: plan } = bought;
@@ -101,8 +101,8 @@ function snapshot(
     store,
     originalTransactionId: withoutRenewalNumber(store, transactionId),
     transactionId,
-    appUserId: name,
-    appUserIds: normalizeAppUserIds([name]),
+    appUserId,
+    appUserIds: normalizeAppUserIds([appUserId]),
     transferredFrom: [],
     facts: {
       occurredAt: requestedAt,

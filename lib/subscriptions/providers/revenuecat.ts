@@ -85,7 +85,7 @@ function read(body: unknown, receivedAt: Date): ProviderEvent {
   const event = RevenueCatEvent.parse(requireFields(Envelope, body).event);
   const { store, transaction_id: transactionId } = event;
   const isTemporary = event.type === "TEMPORARY_ENTITLEMENT_GRANT";
-  const people = customers(event);
+  const customers = customersOf(event);
   return {
     type: event.type ?? "UNKNOWN",
     // RevenueCat does not guarantee an environment in a temporary grant.
@@ -97,43 +97,44 @@ function read(body: unknown, receivedAt: Date): ProviderEvent {
       isTemporary ? transactionId : (event.original_transaction_id ?? transactionId),
     ),
     transactionId,
-    appUserId: people.names[0] ?? null,
+    appUserId: customers.appUserIds[0] ?? null,
     // Each side of a transfer has its own limit.
-    appUserIds: [...new Set([people.names, people.from].flatMap(normalizeAppUserIds))],
-    transferredFrom: normalizeAppUserIds(people.from.filter((name) => !people.names.includes(name))),
-    facts: { ...facts(event, receivedAt), identityChange: people.change },
+    appUserIds: [...new Set([customers.appUserIds, customers.from].flatMap(normalizeAppUserIds))],
+    transferredFrom: normalizeAppUserIds(customers.from.filter((id) => !customers.appUserIds.includes(id))),
+    facts: { ...facts(event, receivedAt), identityChange: customers.change },
   };
 }
 
-type Customers = { names: string[]; from: string[]; change: EventFacts["identityChange"] };
+/** `from`: the App User IDs of the previous owner. */
+type Customers = { appUserIds: string[]; from: string[]; change: EventFacts["identityChange"] };
 
 /** Returns the customers in an event. A redemption with another outcome changes nothing: the redeemer is the owner. */
-function customers(event: RevenueCatEvent): Customers {
+function customersOf(event: RevenueCatEvent): Customers {
   const { app_user_id, original_app_user_id, aliases } = event;
-  const names = [app_user_id, original_app_user_id, ...(aliases ?? [])].filter((name) => name !== null);
+  const ids = [app_user_id, original_app_user_id, ...(aliases ?? [])].filter((id) => id !== null);
   const by = event.redeemed_by ?? [];
   const from = event.redeemed_from ?? [];
   switch (event.type === "PURCHASE_REDEEMED" ? `redemption:${event.redemption_outcome}` : event.type) {
     case "TRANSFER":
       return {
-        names: signedInFirst(event.transferred_to ?? []),
+        appUserIds: signedInFirst(event.transferred_to ?? []),
         from: event.transferred_from ?? [],
         change: "transfer",
       };
     case "SUBSCRIBER_ALIAS":
-      return { names, from: [], change: "alias" };
+      return { appUserIds: ids, from: [], change: "alias" };
     case "redemption:transfer":
-      return { names: signedInFirst([...by, ...names]), from, change: "transfer" };
+      return { appUserIds: signedInFirst([...by, ...ids]), from, change: "transfer" };
     case "redemption:alias":
-      return { names: [...by, ...from, ...names], from: [], change: "alias" };
+      return { appUserIds: [...by, ...from, ...ids], from: [], change: "alias" };
     default:
-      return { names: [...names, ...by], from: [], change: null };
+      return { appUserIds: [...ids, ...by], from: [], change: null };
   }
 }
 
 /** A transfer gives its ids no precedence. Ids of signed-in customers go before anonymous ones. */
-function signedInFirst(names: string[]): string[] {
-  return names.toSorted((a, b) => Number(isAnonymous(a)) - Number(isAnonymous(b)));
+function signedInFirst(appUserIds: string[]): string[] {
+  return appUserIds.toSorted((a, b) => Number(isAnonymous(a)) - Number(isAnonymous(b)));
 }
 
 function facts(event: RevenueCatEvent, receivedAt: Date): Omit<EventFacts, "identityChange"> {

@@ -83,7 +83,7 @@ function read(body: unknown, receivedAt: Date): ProviderEvent {
   const { data } = payload;
   const { environment, store, transactionId, customerId } = data;
   const type = payload.type?.slice(payload.type.lastIndexOf(".") + 1).toUpperCase() || "UNKNOWN";
-  const names = [customerId, ...(data.aliases ?? [])].filter((name) => name !== null);
+  const appUserIds = [customerId, ...(data.aliases ?? [])].filter((id) => id !== null);
   const from = type === "TRANSFER" ? (data.transferredFrom ?? []) : [];
   return {
     type,
@@ -93,8 +93,8 @@ function read(body: unknown, receivedAt: Date): ProviderEvent {
     transactionId,
     appUserId: customerId,
     // Each side of a transfer has its own limit.
-    appUserIds: [...new Set([names, from].flatMap(normalizeAppUserIds))],
-    transferredFrom: normalizeAppUserIds(from.filter((name) => !names.includes(name))),
+    appUserIds: [...new Set([appUserIds, from].flatMap(normalizeAppUserIds))],
+    transferredFrom: normalizeAppUserIds(from.filter((id) => !appUserIds.includes(id))),
     facts: { ...facts(payload, receivedAt), identityChange: identityChange(type) },
   };
 }
