@@ -19,7 +19,10 @@ export const PurchaseEventType = z.enum([
 ]);
 export type PurchaseEventType = z.infer<typeof PurchaseEventType>;
 
-/** The types of events that link customers or move purchases. The index BillingEvent_identity_changes_idx lists them too. */
+/**
+ * The types of events that link customers or transfer purchases. The index BillingEvent_identity_changes_idx lists them
+ * too.
+ */
 export const IdentityEventType = z.enum(["TRANSFER", "SUBSCRIBER_ALIAS", "PURCHASE_REDEEMED"]);
 
 const Time = z.coerce.date().nullable();
@@ -44,7 +47,7 @@ export const EventFacts = z.object({
   expirationReason: z.string().nullable(),
   /** The price is negative. */
   isRefund: z.boolean(),
-  /** "transfer" moves the purchases of `transferredFrom` to the other ids; "alias" makes all ids one customer. */
+  /** "transfer": the purchases of `transferredFrom` now belong to the other ids; "alias": all ids are one customer. */
   identityChange: z.enum(["transfer", "alias"]).nullable().default(null),
   /** The rest of the purchase's whole state, from a provider that sends it: of a SNAPSHOT, or of an event of any type. */
   snapshot: z

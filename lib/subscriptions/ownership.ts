@@ -13,8 +13,8 @@ export type OwnerStep<Event extends OwnerEvent = OwnerEvent> = { event: Event; a
 
 /**
  * Returns the App User IDs of a purchase's owner, in order of precedence. The newest event of the purchase names the
- * owner; the ids of older events follow, in case the newest ids have no account. A transfer moves the purchase only if
- * it names the owner at that time, and discards older ids. Each of `aliases` lists the ids of one customer.
+ * owner; the ids of older events follow, in case the newest ids have no account. A transfer counts only if it names the
+ * owner at that time, and discards older ids. Each of `aliases` lists the ids of one customer.
  */
 export function ownerAppUserIds(events: OwnerEvent[], aliases: string[][]): string[] {
   return withAliases(ownerSteps(events, aliases).at(-1)?.appUserIds ?? [], aliases);

@@ -14,9 +14,9 @@ const MAX_REASON_LENGTH = 500;
 const MAX_ATTEMPTS = 10;
 
 /**
- * `isReplay`: apply the event even if it is processed, and announce nothing then, unless `isAnnounced` is set. `isRepeated`:
- * do that only if it is processed. `timeoutMs` replaces the default time-out of a transaction. `inTransaction` runs in it,
- * after the event was applied.
+ * `isReplay`: apply the event even if it is processed, and announce nothing then, unless `shouldAnnounce` is set.
+ * `shouldSkipUnprocessed`: apply it only if it is processed. `timeoutMs` replaces the default time-out of a transaction.
+ * `inTransaction` runs in it, after the event was applied.
  */
 type Options = Partial<ApplyOptions> & {
   timeoutMs?: number;
@@ -41,33 +41,35 @@ export async function applyEvent(deps: ApplyDeps, event: EventToApply, options: 
  * which concerns this event only: others need not wait for it, nor fail with it.
  */
 export async function finishEvents(deps: ApplyDeps, events: readonly EventKey[]): Promise<(Promise<void> | null)[]> {
-  const [simultaneous] = await Promise.all([findSimultaneous(deps, events), updateOwners(deps, events)]);
+  const [concurrent] = await Promise.all([findConcurrentEvents(deps, events), updateOwners(deps, events)]);
   const applied = new Map<string, Promise<unknown>>(); // one transfer may have missed many of the events
-  const finish = async (event: EventKey, again: readonly Simultaneous[]) => {
-    for (const { of: _, ...one } of again) {
+  const finish = async (event: EventKey, toReapply: readonly ConcurrentEvent[]) => {
+    for (const { missedEvent: _, ...one } of toReapply) {
       const key = `${one.provider}:${one.eventId}`;
-      const applying = applied.get(key) ?? applyOrMarkFailed(deps, one, AGAIN);
+      const applying = applied.get(key) ?? applyOrMarkFailed(deps, one, REAPPLY_OPTIONS);
       applied.set(key, applying);
       await applying;
     }
-    await updateOwners(deps, [event, ...again]);
+    await updateOwners(deps, [event, ...toReapply]);
   };
   let last = Promise.resolve();
   return events.map((event) => {
-    const again = simultaneous.filter(({ of }) => of.eventId === event.eventId && of.provider === event.provider);
-    if (again.length === 0) return null;
-    last = last.catch(() => {}).then(() => finish(event, again));
+    const toReapply = concurrent.filter(
+      ({ missedEvent: { provider, eventId } }) => eventId === event.eventId && provider === event.provider,
+    );
+    if (toReapply.length === 0) return null;
+    last = last.catch(() => {}).then(() => finish(event, toReapply));
     return last;
   });
 }
 
-const AGAIN = { isReplay: true, isAnnounced: true, isRepeated: true };
+const REAPPLY_OPTIONS = { isReplay: true, shouldAnnounce: true, shouldSkipUnprocessed: true };
 
 /** Events applied at the same time were received less than this apart, or applied again, by the clocks of two processes. */
-const SIMULTANEOUS = "1 hour";
+const CONCURRENT_WITHIN = "1 hour";
 
 /** An event to apply again, and the one that it may have missed. */
-type Simultaneous = EventToApply & { of: EventKey };
+type ConcurrentEvent = EventToApply & { missedEvent: EventKey };
 
 /**
  * Finds the events to apply again: transfers that may have missed the purchases of these events, and those of these events
@@ -75,14 +77,14 @@ type Simultaneous = EventToApply & { of: EventKey };
  * original transaction. One transfer of a purchase that is processed is enough, since it reads the others. Others may be
  * just being applied.
  */
-async function findSimultaneous({ db }: ApplyDeps, events: readonly EventKey[]): Promise<Simultaneous[]> {
-  type Row = EventKey & { of: EventKey; appUserIds: string[]; transferredFrom: string[] };
+async function findConcurrentEvents({ db }: ApplyDeps, events: readonly EventKey[]): Promise<ConcurrentEvent[]> {
+  type Row = EventKey & { missedEvent: EventKey; appUserIds: string[]; transferredFrom: string[] };
   const unprocessed = sql`CASE WHEN transfer.state <> 'processed' THEN transfer.id END`;
   const rows = await db.$queryRaw<Row[]>`
     WITH event AS MATERIALIZED (
       SELECT "BillingEvent".* FROM ${keysOf(events)} JOIN "BillingEvent" USING (provider, "eventId")
     )
-    SELECT jsonb_build_object('provider', event.provider, 'eventId', event."eventId") AS of, found.*
+    SELECT jsonb_build_object('provider', event.provider, 'eventId', event."eventId") AS "missedEvent", found.*
     FROM event CROSS JOIN LATERAL (
       SELECT event.provider, event."eventId", event."appUserIds", event."transferredFrom"
       FROM "BillingEvent" AS sibling
@@ -99,29 +101,29 @@ async function findSimultaneous({ db }: ApplyDeps, events: readonly EventKey[]):
         AND transfer."transferredFrom" && purchase."appUserIds"
       WHERE purchase.id = event."purchaseId" AND transfer.provider IS NOT DISTINCT FROM event.provider
         AND transfer.type IN (${literals(IdentityEventType.options)})
-        AND GREATEST(transfer."receivedAt", transfer."processedAt") > event."receivedAt" - ${SIMULTANEOUS}::interval
+        AND GREATEST(transfer."receivedAt", transfer."processedAt") > event."receivedAt" - ${CONCURRENT_WITHIN}::interval
       ORDER BY ${unprocessed}, transfer."occurredAt" DESC)
     ) AS found`;
-  return rows.map(({ of, provider, eventId, appUserIds, transferredFrom }) => {
+  return rows.map(({ missedEvent, provider, eventId, appUserIds, transferredFrom }) => {
     const accountIds = possibleAccountIds(appUserIds.filter((id) => !transferredFrom.includes(id)));
-    return { of, provider, eventId, accountIds };
+    return { missedEvent, provider, eventId, accountIds };
   });
 }
 
 async function applyOrMarkFailed(
   deps: ApplyDeps,
   event: EventToApply,
-  { isReplay = false, isAnnounced = !isReplay, isRepeated = false, timeoutMs: timeout, inTransaction }: Options,
+  { isReplay = false, shouldAnnounce = !isReplay, shouldSkipUnprocessed = false, timeoutMs, inTransaction }: Options,
 ): Promise<Applied> {
   const { db, log } = deps;
   const { provider, eventId } = event;
   try {
     const apply = async (tx: Tx) => {
-      const applied = await applyInTransaction(deps, tx, event, { isReplay, isAnnounced, isRepeated });
+      const applied = await applyInTransaction(deps, tx, event, { isReplay, shouldAnnounce, shouldSkipUnprocessed });
       await inTransaction?.(tx, applied);
       return applied;
     };
-    return await withRetry(() => db.$transaction(apply, { timeout }));
+    return await withRetry(() => db.$transaction(apply, { timeout: timeoutMs }));
   } catch (error) {
     if (isAppError(error) || isDatabaseUnavailable(error)) throw error;
     log.error({ err: error, eventId }, "a billing event failed");

@@ -18,22 +18,22 @@ export type ApplyDeps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now"
 
 type RejectDecision = Extract<Decision, { kind: "reject" }>;
 
-export type ApplyOptions = { isReplay: boolean; isAnnounced: boolean; isRepeated: boolean };
+export type ApplyOptions = { isReplay: boolean; shouldAnnounce: boolean; shouldSkipUnprocessed: boolean };
 
 /**
- * Applies a stored event in the caller's transaction. `isReplay`: apply it even if it is processed. `isAnnounced`: announce
- * what it changes even if it is processed; each notification of an event is sent once. `isRepeated`: leave it if it is not
- * processed, since whoever applies it later sees what was committed before.
+ * Applies a stored event in the caller's transaction. `isReplay`: apply it even if it is processed. `shouldAnnounce`:
+ * announce what it changes even if it is processed; each notification of an event is sent once. `shouldSkipUnprocessed`:
+ * leave it if it is not processed, since the later call sees what was committed before.
  * @throws AppError unavailable if the event is not stored
  */
 export async function applyInTransaction(
   deps: ApplyDeps,
   tx: Tx,
   event: EventToApply,
-  { isReplay, isAnnounced, isRepeated }: ApplyOptions,
+  { isReplay, shouldAnnounce, shouldSkipUnprocessed }: ApplyOptions,
 ): Promise<Applied> {
   const locked = await lockEvent(tx, event);
-  if (locked.state === "processed" ? !isReplay : isRepeated) return { status: "duplicate", toReconcile: [] };
+  if (locked.state === "processed" ? !isReplay : shouldSkipUnprocessed) return { status: "duplicate", toReconcile: [] };
   const decision = decide(locked, event.facts);
   const at = deps.now();
   if (decision.kind === "reject") {
@@ -42,13 +42,15 @@ export async function applyInTransaction(
   }
   const parsed = decision.event;
   const purchases =
-    decision.kind === "move" ? await changeOwners(tx, parsed, at) : await applyToPurchase(tx, parsed, decision.key, at);
-  const changes = locked.state !== "processed" || isAnnounced ? [{ event: parsed, purchases }] : [];
+    decision.kind === "change_owners"
+      ? await changeOwners(tx, parsed, at)
+      : await applyToPurchase(tx, parsed, decision.key, at);
+  const changes = locked.state !== "processed" || shouldAnnounce ? [{ event: parsed, purchases }] : [];
   const toReconcile = await announceChanges(tx, deps, changes);
   return { status: "processed", toReconcile: toReconcile.get(parsed) ?? [] };
 }
 
-/** Marks an event that changes no purchase, with the reason: a retry would not. If it did before, it leaves its purchase. */
+/** Marks an event as ignored or failed, with the reason; it is not retried. Detaches it from the purchase that it changed. */
 async function rejectEvent(tx: Tx, { event, state, reason }: RejectDecision, at: Date): Promise<void> {
   const data = { state, reason, purchaseId: null, nextAttemptAt: null };
   await tx.billingEvent.updateMany({ where: { id: event.id }, data });

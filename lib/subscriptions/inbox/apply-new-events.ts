@@ -15,7 +15,7 @@ import {
   storedAppUserIds,
 } from "./store-events";
 
-type NewDecision = Exclude<Decision, { kind: "move" }>;
+type NewDecision = Exclude<Decision, { kind: "change_owners" }>;
 /** `accountIds`: the accounts that the event names, in order of precedence. */
 type Candidate = { newEvent: NewEvent; accountIds: string[]; decision: NewDecision };
 
@@ -74,7 +74,7 @@ function decideNew({ provider, eventId, event }: NewEvent): NewDecision | null {
     },
     event.facts,
   );
-  return decision.kind === "move" ? null : decision;
+  return decision.kind === "change_owners" ? null : decision;
 }
 
 /**

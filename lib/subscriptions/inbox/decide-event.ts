@@ -14,7 +14,7 @@ type Rejection = { state: "ignored" | "failed"; reason: string };
 export type Decision =
   | ({ kind: "reject"; event: ParsedEvent } & Rejection)
   /** It says who owns a customer's purchases. */
-  | { kind: "move"; event: ParsedEvent }
+  | { kind: "change_owners"; event: ParsedEvent }
   | { kind: "attach"; event: ParsedEvent; key: PurchaseKey };
 
 /** Decides how to apply an event. `facts`: the event's own, if they need not be parsed again. */
@@ -22,7 +22,9 @@ export function decide(locked: LockedEvent, facts = EventFacts.parse(locked.fact
   const event = { ...locked, facts };
   const rejection = rejectionOf(event);
   if (rejection) return { kind: "reject", event, ...rejection };
-  return facts.identityChange !== null ? { kind: "move", event } : { kind: "attach", event, key: purchaseKeyOf(event) };
+  return facts.identityChange !== null
+    ? { kind: "change_owners", event }
+    : { kind: "attach", event, key: purchaseKeyOf(event) };
 }
 
 /** Returns why an event changes no purchase; null if it does. */

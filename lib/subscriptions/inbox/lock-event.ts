@@ -35,7 +35,7 @@ export type LockedEvent = EventKey & {
 type Sql = ReturnType<Context["dbNow"]>;
 
 /**
- * Whether an event is not of a type that moves purchases or links customers, as SQL: what such an event says of a
+ * Whether an event is not of a type that transfers purchases or links customers, as SQL: what such an event says of a
  * transaction does not count, since events before it would not know of it. `alias` is that of the event's table.
  */
 export const isOfPurchase = (alias: "event" | "own" | "sibling"): Sql =>
@@ -90,7 +90,8 @@ function ownRow({ provider, eventId }: EventKey): Sql {
 
 /**
  * Events of the same transaction that name no original transaction, if the event itself names one: those that are not
- * applied, and those of another purchase, to be merged. The cast keeps PostgreSQL from reading all unapplied events, by the index that has only those.
+ * applied, and those of another purchase, to be merged. The cast keeps PostgreSQL from reading all unapplied events, by
+ * the index that has only those.
  */
 function siblingRows({ provider, eventId }: EventKey): Sql {
   return sql`

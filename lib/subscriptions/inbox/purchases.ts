@@ -45,7 +45,7 @@ export async function lockPurchases(tx: Tx, ids: string[]): Promise<StoredPurcha
 
 /**
  * Merges into a purchase another one that turned out to be the same, under a renewal's transaction. Locks the other
- * first, so that an event that is being attached to it is moved too.
+ * first, so that an event that is being attached to it is included.
  */
 export async function mergePurchase(tx: Tx, purchase: StoredPurchase, otherId: string): Promise<void> {
   await lockPurchases(tx, [otherId]);
@@ -54,7 +54,7 @@ export async function mergePurchase(tx: Tx, purchase: StoredPurchase, otherId: s
   await tx.purchase.deleteMany({ where: { id: otherId } });
 }
 
-/** Updates a purchase after an event was moved away from it. Deletes it if it has no events left. */
+/** Updates a purchase after an event was detached from it. Deletes it if it has no events left. */
 export async function detachEvent(tx: Tx, purchaseId: string, at: Date): Promise<void> {
   for (const before of await lockPurchases(tx, [purchaseId])) {
     const { count } = await tx.purchase.deleteMany({ where: { id: purchaseId, events: { none: {} } } });
