@@ -106,7 +106,7 @@ export const de: EmailTexts = {
       body: [
         `Die E-Mail-Adresse Ihres Kontos ändert sich von ${to} zu ${newEmail}, sobald die neue Adresse bestätigt ist.`,
         "Wenn Sie das waren, müssen Sie nichts tun.",
-        `Wenn nicht, hat jemand anderes Zugang zu Ihrem Konto. Dieser Link macht die Änderung bis ${undoDays} Tage danach rückgängig und meldet alle ab:`,
+        `Wenn nicht, hat jemand anderes Zugang zu Ihrem Konto. Dieser Link macht die Änderung rückgängig und meldet alle Geräte ab. Er funktioniert bis ${undoDays} Tage nach der Änderung:`,
         { link: undoLink, label: "Das war ich nicht" },
       ],
     }),
@@ -148,7 +148,7 @@ export const de: EmailTexts = {
       body: [
         `Der Dienst hat die Einführung von ${product} ${version} angehalten. Niemand sonst bekommt diese Version angeboten; wer sie hat, behält sie.`,
         { facts: [["Grund", reason]] },
-        "Setzen Sie die Einführung mit dem Befehl npm run release fort, oder beenden Sie sie. Was Clients bis jetzt gemeldet haben, zählt dann nicht mehr.",
+        "Setzen Sie die Einführung mit dem Befehl npm run release fort, oder beenden Sie sie. Bisherige Meldungen der Clients zählen dann nicht mehr.",
       ],
     }),
     webhook_disabled: (_, { url, reason }) => ({
@@ -156,8 +156,8 @@ export const de: EmailTexts = {
       isForOperator: true,
       body: [
         reason === "gone"
-          ? "Ein Endpunkt für Webhooks hat geantwortet, dass es ihn nicht mehr gibt (410). Er bekommt keine Zustellungen mehr."
-          : "Ein Endpunkt für Webhooks ist seit fünf Tagen nicht erreichbar oder antwortet mit Fehlern. Er bekommt keine Zustellungen mehr.",
+          ? "Ein Webhook-Endpunkt hat mit 410 Gone geantwortet. Er bekommt keine Zustellungen mehr."
+          : "Ein Webhook-Endpunkt ist seit fünf Tagen nicht erreichbar oder antwortet mit Fehlern. Er bekommt keine Zustellungen mehr.",
         { facts: [["URL", url]] },
         "Aktivieren Sie ihn in der Konsole, sobald er wieder funktioniert, und wiederholen Sie die verpassten Zustellungen. Ereignisse werden 30 Tage lang aufbewahrt.",
       ],

@@ -101,11 +101,11 @@ export const en: EmailTexts = {
       ],
     }),
     email_change_notice: (to, { newEmail, undoLink, undoDays }) => ({
-      subject: "The email address of your account will change",
+      subject: "Change of your email address",
       body: [
-        `The email address of your account will change from ${to} to ${newEmail}, as soon as the new address is confirmed.`,
+        `The email address of your account changes from ${to} to ${newEmail} once the new address is confirmed.`,
         "If this was you, there is nothing to do.",
-        `If it was not, somebody else has access to your account. This link undoes the change until ${undoDays} days after it, and signs out everybody:`,
+        `If it was not, somebody else has access to your account. This link undoes the change and signs out all devices. It works until ${undoDays} days after the change:`,
         { link: undoLink, label: "This was not me" },
       ],
     }),
@@ -116,7 +116,7 @@ export const en: EmailTexts = {
     identity_linked: (to, { provider, hasPassword, notMeLink }) => ({
       subject: "New sign-in method added",
       body: [
-        `You can now sign in with ${provider} to your account (${to}).`,
+        `You can now sign in to your account (${to}) with ${provider}.`,
         ...(hasPassword
           ? []
           : [
@@ -147,7 +147,7 @@ export const en: EmailTexts = {
       body: [
         `The service halted the rollout of ${product} ${version}. Nobody else is offered this version; those who have it keep it.`,
         { facts: [["Reason", reason]] },
-        "Resume or end the rollout with the command npm run release. What clients have reported until now then no longer counts.",
+        "Resume or end the rollout with the command npm run release. Client reports received so far are then no longer counted.",
       ],
     }),
     webhook_disabled: (_, { url, reason }) => ({
@@ -155,10 +155,10 @@ export const en: EmailTexts = {
       isForOperator: true,
       body: [
         reason === "gone"
-          ? "An endpoint for webhooks has responded that it is gone (410). It gets no more deliveries."
-          : "An endpoint for webhooks has failed for five days, without a success. It gets no more deliveries.",
+          ? "A webhook endpoint responded with 410 Gone. It no longer receives deliveries."
+          : "A webhook endpoint has failed for five days without a success. It no longer receives deliveries.",
         { facts: [["URL", url]] },
-        "Enable it in the console once it works again, and replay what it has missed. Events are kept for 30 days.",
+        "Enable it in the console once it works again, and replay the missed deliveries. Events are kept for 30 days.",
       ],
     }),
   },

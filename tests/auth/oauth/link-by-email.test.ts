@@ -33,7 +33,7 @@ describe("linking", () => {
       expect((await post("/api/auth/login", account)).status).toBe(200);
       expect((await get("/api/push/devices", { token: account.token })).status).toBe(200);
       const message = await mailbox.waitFor(account.email);
-      expect(message).toContain("You can now sign in with Google");
+      expect(message).toContain(`You can now sign in to your account (${account.email}) with Google`);
       expect(message).not.toContain("no password");
     });
   });
@@ -70,7 +70,7 @@ describe("linking", () => {
       google.person = googlePerson(email);
       await signInWith(google, new Jar());
       const message = await mailbox.waitFor(email);
-      expect(message).toContain("You can now sign in with Google");
+      expect(message).toContain(`You can now sign in to your account (${email}) with Google`);
       expect(message).toContain("Your account has no password");
     });
   });
