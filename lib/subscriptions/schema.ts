@@ -93,10 +93,10 @@ export type PurchaseStatus = z.infer<typeof PurchaseStatus>;
 
 /** The status of an account: that of its best purchase, with the entitlements of all, and each purchase in `subscriptions`. */
 export const SubscriptionStatus = PurchaseStatus.extend({
-  entitlements: z.array(Entitlement).describe("Those of all purchases, by id: 100 at most."),
+  entitlements: z.array(Entitlement).describe("The entitlements of all purchases, sorted by id: at most 100."),
   subscriptions: z
     .array(PurchaseStatus)
-    .describe("The purchases with entitlements and the subscriptions: the best 20."),
+    .describe("The 20 highest-ranked purchases: subscriptions, and one-time purchases with entitlements."),
   lastEventAt: Time,
   isFresh: z
     .boolean()
@@ -121,7 +121,7 @@ export const StatusQuery = z.object({
     .literal("1", "Must be 1")
     .optional()
     .describe(
-      "Ask the provider about the account first, once a minute at most, and wait up to `BILLING_FRESH_TIMEOUT_MS` for its response.",
+      "Reconcile the account with the provider first, at most once a minute, and wait up to `BILLING_FRESH_TIMEOUT_MS` for its response.",
     ),
   since: z
     .string()
@@ -132,7 +132,7 @@ export const StatusQuery = z.object({
     .string()
     .regex(/^\d{1,2}$/, "Must be an integer")
     .transform(Number)
-    .refine((seconds) => seconds <= MAX_WAIT_SECONDS, `Must be ${MAX_WAIT_SECONDS} at most`)
+    .refine((seconds) => seconds <= MAX_WAIT_SECONDS, `Must be at most ${MAX_WAIT_SECONDS}`)
     .optional()
     .meta({ description: `Seconds to wait for a change: 0 (default) to ${MAX_WAIT_SECONDS}.`, examples: ["30"] }),
 });

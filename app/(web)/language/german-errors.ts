@@ -48,7 +48,7 @@ const GERMAN: Record<string, string> = {
   "This is not the password you registered with": "Das ist nicht das Passwort, mit dem Sie sich registriert haben",
   "This is not your password": "Das ist nicht Ihr Passwort",
   "This is the account's only way to sign in": "Das ist die einzige Anmeldemethode des Kontos",
-  "This is your email already": "Das ist bereits Ihre E-Mail-Adresse",
+  "This is already your email": "Das ist bereits Ihre E-Mail-Adresse",
   "This is your only way to sign in. Set a password or add another passkey first":
     "Das ist Ihre einzige Anmeldemethode. Legen Sie zuerst ein Passwort fest oder fügen Sie einen weiteren Passkey hinzu",
   "This link is no longer valid": "Dieser Link gilt nicht mehr",

@@ -30,7 +30,7 @@ export async function requestEmailChange(
 ): Promise<PendingEmailChange> {
   const accountId = principal.account.id;
   if (newEmail === principal.account.email) {
-    const errors = [{ pointer: "/email", code: "unchanged", detail: "This is your email already" }];
+    const errors = [{ pointer: "/email", code: "unchanged", detail: "This is already your email" }];
     throw new AppError("validation_failed", { errors });
   }
   await requireStepUp(ctx, principal, proof, caller);

@@ -10,7 +10,7 @@ export type RequestEmailChange = z.infer<typeof RequestEmailChange>;
 export const PendingEmailChange = z.object({
   email: z.string().describe("The new email."),
   requestedAt: z.date(),
-  expiresAt: z.date().describe("Until when the emailed link works."),
+  expiresAt: z.date().describe("When the emailed link expires."),
 });
 export type PendingEmailChange = z.infer<typeof PendingEmailChange>;
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Whom a token is for. */
+/** The audience of the token, and the key that it is bound to. */
 export const TokenQuery = z.object({
   audience: z
     .string()
@@ -18,7 +18,7 @@ export const TokenQuery = z.object({
 export type TokenQuery = z.infer<typeof TokenQuery>;
 
 export const EntitlementToken = z.object({
-  token: z.string().describe("A JWT, signed by EdDSA with a key of `/.well-known/jwks.json`."),
-  expiresAt: z.date().describe("When the token expires. Fetch a new one well before."),
+  token: z.string().describe("A JWT, signed with EdDSA by a key of `/.well-known/jwks.json`."),
+  expiresAt: z.date().describe("When the token expires. Fetch a new token well before it expires."),
 });
 export type EntitlementToken = z.infer<typeof EntitlementToken>;

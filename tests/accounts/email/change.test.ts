@@ -200,7 +200,7 @@ test("one's own email is refused, and five changes a day can be requested", asyn
   const account = await newVerified();
   const own = await requestChange(account, account.email.toUpperCase());
   expect((await own.json()).errors).toEqual([
-    { pointer: "/email", code: "unchanged", detail: "This is your email already" },
+    { pointer: "/email", code: "unchanged", detail: "This is already your email" },
   ]);
   for (let i = 0; i < 5; i++) expect((await requestChange(account, newEmail())).status).toBe(202);
   expect((await requestChange(account, newEmail())).status).toBe(429);
