@@ -115,6 +115,9 @@ const ListedPurchase = PurchaseStatus.extend({
 export const Purchases = z.object({ purchases: z.array(ListedPurchase), nextCursor: NextCursor });
 export type Purchases = z.infer<typeof Purchases>;
 
+/** Accepts an entity tag with and without its quotes and `W/`. */
+const toOpaqueTag = (etag: string) => etag.replace(/^W\//, "").replaceAll('"', "");
+
 /** What a status request waits for. */
 export const StatusQuery = z.object({
   fresh: z
@@ -126,6 +129,7 @@ export const StatusQuery = z.object({
   since: z
     .string()
     .max(100)
+    .transform(toOpaqueTag)
     .optional()
     .describe("The `ETag` of an earlier response: respond once the status differs, or after `wait` seconds."),
   wait: z

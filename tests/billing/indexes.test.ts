@@ -118,7 +118,7 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
 
   async function waitForChange(db: Db): Promise<void> {
     const principal = { account: { id: ann.id }, session: { id: ann.id } };
-    const { etag: since } = serializeStatus(await requestStatus({ ...ctx(), db }, principal, {}, {}));
+    const { opaqueTag: since } = serializeStatus(await requestStatus({ ...ctx(), db }, principal, {}, {}));
     await requestStatus({ ...ctx(), db, isDraining: true }, principal, { since, wait: 1 }, {});
   }
 

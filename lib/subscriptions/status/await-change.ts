@@ -11,12 +11,12 @@ type Deps = Parameters<typeof readSubscriptionStatus>[0] &
   Parameters<typeof refreshPurchases>[0] &
   Pick<Context, "isDraining">;
 type Principal = Parameters<typeof readSubscriptionStatus>[1];
-/** The HTTP request. `aborted`: its client is gone. */
+/** The HTTP request. `aborted`: its client is gone, as of the reading of `signal`. */
 type Connection = { signal?: { readonly aborted: boolean } };
 
 /** How often the purchases of all waiting requests are read. */
 const POLL_MS = 1_000;
-/** The most requests of a process that wait, and of one account. */
+/** The maximum number of requests of a process that wait, and of one account. */
 const MAX_WAITING = 1_000;
 const MAX_WAITING_PER_ACCOUNT = 5;
 
@@ -25,8 +25,8 @@ const waiting = new Map<string, number>();
 let waitingCount = 0;
 
 /**
- * Returns the status of an account. With `fresh`, the provider is asked first. With `since` and `wait`, responds once the
- * entity tag differs from `since`, after `wait` seconds, or when the process stops or the client is gone.
+ * Returns the status of an account. With `fresh`, reconciles the account first. With `since` and `wait`, returns once the
+ * opaque tag differs from `since`, after `wait` seconds, or when the process stops or the client is gone.
  * @throws AppError rate_limited if five requests of the account wait; overloaded if too many of the process do
  */
 export async function requestStatus(
@@ -37,22 +37,19 @@ export async function requestStatus(
 ): Promise<SubscriptionStatus> {
   const isFresh = fresh === undefined ? undefined : await refreshPurchases(ctx, principal.account.id);
   const status = await readSubscriptionStatus(ctx, principal);
-  const isWaiting = since !== undefined && wait > 0 && isSame(status, since);
+  const isWaiting = since !== undefined && wait > 0 && serializeStatus(status).opaqueTag === since;
   return { ...(isWaiting ? await awaitChange(ctx, principal, { since, wait }, request) : status), isFresh };
 }
 
-/** A status as JSON, and its weak entity tag (RFC 9110, section 8.8.3), which leaves out when and how it was computed. */
-export function serializeStatus(status: SubscriptionStatus): { json: string; etag: string } {
+/**
+ * A status as JSON, and the opaque part of its weak entity tag (RFC 9110, section 8.8.3), which leaves out when and how it
+ * was computed.
+ */
+export function serializeStatus(status: SubscriptionStatus): { json: string; opaqueTag: string } {
   const { checkedAt, isFresh, ...state } = SubscriptionStatus.parse(status);
   const json = JSON.stringify(state);
-  const etag = `W/"${createHash("sha256").update(json).digest("base64url").slice(0, 22)}"`;
-  return { json: `${json.slice(0, -1)},${JSON.stringify({ isFresh, checkedAt }).slice(1)}`, etag };
-}
-
-/** Accepts the entity tag with and without its quotes and `W/`. */
-function isSame(status: SubscriptionStatus, since: string): boolean {
-  const opaque = (etag: string) => etag.replace(/^W\//, "").replaceAll('"', "");
-  return opaque(serializeStatus(status).etag) === opaque(since);
+  const opaqueTag = createHash("sha256").update(json).digest("base64url").slice(0, 22);
+  return { json: `${json.slice(0, -1)},${JSON.stringify({ isFresh, checkedAt }).slice(1)}`, opaqueTag };
 }
 
 /** Waits without a database connection or a transaction. A change by time alone is noticed at the end. */
@@ -71,7 +68,7 @@ async function awaitChange(
       const isEnd = ctx.isDraining || request.signal?.aborted || performance.now() >= endMs;
       if (version !== known || isEnd) {
         const status = await readSubscriptionStatus(ctx, principal);
-        if (isEnd || !isSame(status, since)) return status;
+        if (isEnd || serializeStatus(status).opaqueTag !== since) return status;
         known = version;
       }
       await nextPoll();

@@ -13,8 +13,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     writes: "raw",
     responses: { 200: SubscriptionStatus },
     handle: async ({ ctx, principal, query, request }) => {
-      const { json, etag } = serializeStatus(await requestStatus(ctx, principal, query, request));
-      return serializedResponse(200, json, { ETag: etag });
+      const { json, opaqueTag } = serializeStatus(await requestStatus(ctx, principal, query, request));
+      return serializedResponse(200, json, { ETag: `W/"${opaqueTag}"` });
     },
   }),
 });
