@@ -23,8 +23,8 @@ type Deps = Pick<
 >;
 
 /**
- * Deletes the caller's account (App Store Review Guidelines, 5.1.1(v)). Requires the password, if there is one, and a step-up. Returns the store
- * subscriptions, which a server cannot cancel.
+ * Deletes the caller's account (App Store Review Guidelines, 5.1.1(v)). Requires the password, if there is one, and a
+ * step-up. Returns the store subscriptions, which a server cannot cancel.
  * @throws AppError last_admin, reauthentication_required, rate_limited, overloaded
  */
 export async function deleteAccount(
@@ -61,9 +61,8 @@ type Removal = {
 
 /**
  * Removes an account and all its data in one transaction, queues an email to its owner if `shouldEmail`, and queues the
- * revocation of Apple's tokens. Keeps its
- * events in the audit trail (under a pseudonym, until retention removes them) and its billing history (without personal
- * data). Retries if a concurrent billing event causes a deadlock. Returns whether the account existed.
+ * revocation of Apple's tokens. Keeps its events in the audit trail (under a pseudonym, until retention removes them) and
+ * its billing history (without personal data). Retries if a concurrent billing event causes a deadlock. Returns whether the account existed.
  * @throws AppError last_admin
  */
 export async function removeAccount(

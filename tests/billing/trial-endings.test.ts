@@ -122,7 +122,7 @@ test.each([
   ["is canceled", "CANCELLATION", { cancel_reason: "UNSUBSCRIBE" }, 0],
   ["is extended", "SUBSCRIPTION_EXTENDED", {}, 30],
   ["is converted", "RENEWAL", { period_type: "NORMAL" }, 30],
-])("a notification that waits is cancelled when the trial %s", async (_, type, fields, daysMore) => {
+])("a notification that waits is canceled when the trial %s", async (_, type, fields, daysMore) => {
   const { notices, purchase } = await startTrial(7);
   const other = await startTrial(7);
   await runAfter(5 * DAY_MS);

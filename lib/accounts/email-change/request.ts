@@ -17,9 +17,9 @@ type Deps = Parameters<typeof requireStepUp>[0] & Pick<Context, "config" | "db" 
 const HOUR_MS = 60 * 60 * 1000;
 
 /**
- * Starts a change of the caller's email after step-up. The new email gets a link that confirms it, or, if it has an
- * account, the notice that it has one: the caller cannot tell which. The old email, if it was verified, gets a link
- * that undoes the change. Replaces a pending change.
+ * Starts a change of the caller's email after step-up. Sends to the new email a link that confirms it, or, if it has
+ * an account, the notice that it has one: the caller cannot tell which. Sends to the old email, if it was verified, a
+ * link that undoes the change. Replaces a pending change.
  * @throws AppError validation_failed for the caller's own email; reauthentication_required, rate_limited, overloaded
  */
 export async function requestEmailChange(

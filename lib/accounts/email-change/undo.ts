@@ -12,12 +12,12 @@ import { lockEmail } from "./pending";
 type Deps = Pick<Context, "db" | "limits" | "emails" | "now" | "removeDevices">;
 
 /**
- * Undoes a change of email, and every later one, with the token that the old email got: within 7 days of the
+ * Undoes a change of email, and every later one, with the token sent to the old email: within 7 days of the
  * confirmation, or before it. Whoever asked for the change has been in the account, so this ends all sessions, revokes
  * all emailed links, removes the password and the factors and providers that were added since, and sends a link to set a
  * new password. Returns the linked providers for the owner to check.
- * @throws AppError invalid_or_expired_token for any fault of the token; email_taken if a version of the service that
- *   does not reserve the old email let another account use it; rate_limited
+ * @throws AppError invalid_or_expired_token if the token is invalid, used or expired; email_taken if a version of the
+ *   service that does not reserve the old email let another account use it; rate_limited
  */
 export async function undoEmailChange(ctx: Deps, token: string, caller: Caller): Promise<LinkedIdentity[]> {
   const undoTokenHash = hashEmailedToken(token);

@@ -8,7 +8,7 @@ type Deps = Pick<Context, "config" | "db" | "limits" | "now" | "removeDevices">;
 /**
  * Verifies a signed-in account's email by an emailed token. The session proves that the account is the caller's, so no
  * password is needed, and nothing else changes.
- * @throws AppError invalid_or_expired_token for any fault of the token; rate_limited
+ * @throws AppError invalid_or_expired_token if the token is invalid, used or expired; rate_limited
  */
 export async function verifyOwnEmail(ctx: Deps, accountId: string, token: string, caller: Caller): Promise<void> {
   const tokenHash = { in: verificationHashes(ctx.config, token) };

@@ -14,7 +14,7 @@ const NOT_ME_TTL_SECONDS = 30 * 24 * 60 * 60;
 const TOKEN = /^(([0-9a-f-]{36})\.(\d{1,9})\.(\d{1,12}))\.([\w-]{43})$/;
 
 /**
- * The token of an email's link "This was not me", valid for 30 days. It names the account's epoch, which its use raises:
+ * The token of an email's link "This was not me", valid for 30 days. It names the account's epoch, which its use increments:
  * it works once, and no longer after a password reset, which has ended the sessions already. Nothing is stored.
  */
 export function notMeToken(
@@ -26,7 +26,7 @@ export function notMeToken(
   return `${claims}.${emailedToken(config, "not-me", claims)}`;
 }
 
-/** The account and the epoch of a token; null for any fault. */
+/** The account and the epoch of a token; null if the token is invalid. */
 function readToken({ config, now }: { config: Config; now: () => Date }, token: string) {
   const [, claims = "", accountId = "", epoch, expiry, given = ""] = TOKEN.exec(token) ?? [];
   const isGiven = (expected: string) => timingSafeEqual(Buffer.from(expected), Buffer.from(given.padEnd(43)));

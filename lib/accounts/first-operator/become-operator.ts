@@ -36,8 +36,8 @@ export async function becomeFirstOperator(
 }
 
 /**
- * Creates the account of the first admin and signs it in. Its email needs no verification: whoever reads the service's
- * terminal may vouch for it, and mail may not work yet.
+ * Creates the account of the first admin and signs it in. Its email needs no verification: anyone who can read the
+ * service's terminal is trusted, and mail may not work yet.
  * @throws AppError invalid_or_expired_token, validation_failed, email_taken, rate_limited, overloaded
  */
 export async function registerFirstOperator(

@@ -18,10 +18,10 @@ type Deps = Parameters<typeof requireStepUp>[0] &
 const POINTER = "/newPassword";
 
 /**
- * Changes the caller's password, or sets the first one. An account with a password requires it, however
- * recent its sign-in (OWASP ASVS 5.0, 6.2.3). Ends the account's other sessions, and returns a new
- * token for this one: the raised epoch also stops sign-ins with the old password that are in progress. With
- * `keepOtherSessions` every token stays valid, and null is returned. Revokes the emailed reset link.
+ * Changes the caller's password, or sets the first one. An account with a password requires it, however recent its
+ * sign-in (OWASP ASVS 5.0, 6.2.3). Ends the account's other sessions, and returns a new token for this one: the
+ * incremented epoch also stops sign-ins with the old password that are in progress. With `keepOtherSessions` every token
+ * stays valid, and null is returned. Revokes the emailed reset link.
  * @throws AppError validation_failed for the new password; reauthentication_required; unauthenticated if the session
  *   ended meanwhile; rate_limited, overloaded
  */
@@ -69,7 +69,7 @@ async function storePassword(
   return epoch;
 }
 
-/** The clients of the ended sessions are strangers from now on. */
+/** The clients of the ended sessions are no longer recognized. */
 async function endOtherSessions(
   ctx: Deps,
   tx: Tx,

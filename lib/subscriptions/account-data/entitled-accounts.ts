@@ -6,12 +6,12 @@ import { accountStatus } from "../status/account-status";
 
 type Deps = Pick<Context, "now"> & { config: BillingRules };
 
-/** Returns what finds the accounts, among those given, for which an entitlement is active now. */
+/** Returns a function that finds the accounts, among those given, for which an entitlement is active now. */
 export function createEntitledAccounts(deps: Deps): Context["entitledAccounts"] {
   return (db, accountIds, entitlement) => findEntitledAccounts(deps, db, accountIds, entitlement);
 }
 
-/** As the subscription status of each account says. */
+/** Uses the subscription status of each account. */
 async function findEntitledAccounts(
   { config, now }: Deps,
   db: Tx,

@@ -51,14 +51,14 @@ export function startPeriod(state: PurchaseState, event: PurchaseEvent): Partial
   };
 }
 
-/** Starts a purchase that does not renew. With entitlements and without an expiry it is for a lifetime. */
+/** Starts a purchase that does not renew. With entitlements and without an expiry, it is a lifetime purchase. */
 export function startOneTimePurchase(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
   const period = startPeriod(state, event);
   const isLifetime = event.expiresAt === null && (period.entitlementIds?.length ?? 0) > 0;
   return { ...period, periodType: null, isLifetime, currentPeriodEndsAt: event.expiresAt };
 }
 
-/** Starts a temporary grant, which RevenueCat documents to last 24 hours at most. */
+/** Starts a temporary grant, which lasts at most 24 hours, as RevenueCat documents. */
 export function startTemporaryGrant(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
   const latest = new Date(purchaseTime(event).getTime() + DAY_MS);
   return {
@@ -67,7 +67,7 @@ export function startTemporaryGrant(state: PurchaseState, event: PurchaseEvent):
   };
 }
 
-/** Whether the purchase has no event but a temporary grant's. */
+/** Whether the purchase's only event is a temporary grant. */
 export function isTemporaryGrant({ periodType, isReplaceable }: PurchaseState): boolean {
   return periodType === null && isReplaceable;
 }

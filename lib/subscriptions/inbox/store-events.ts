@@ -41,7 +41,7 @@ export async function storeEvent(
   return count > 0;
 }
 
-/** A new event, and what it came to. */
+/** A new event, and its outcome. */
 export type AppliedEvent = {
   newEvent: NewEvent;
   id: string;

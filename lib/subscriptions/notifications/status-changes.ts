@@ -14,7 +14,7 @@ type Deps = Pick<Context, "now"> & {
 
 /**
  * Announces the accounts whose subscription status these changes of purchases have changed, in their transaction: one event
- * for each account, however many changes it had. Costs nothing while nobody subscribes to it.
+ * for each account, however many changes it had. Does nothing if no endpoint subscribes to the event.
  */
 export async function recordStatusChanges(
   tx: Tx,
@@ -36,8 +36,8 @@ export async function recordStatusChanges(
 type States = { earlier: StoredPurchase[]; current: StoredPurchase[]; config: BillingRules; at: Date };
 
 /**
- * Compares the status with the one after the account's event before, as of that event: time alone may have changed it
- * since, which is no event.
+ * Compares the status now with the status at the account's previous event. A change between the two that only the
+ * passage of time caused is not announced.
  */
 function eventOf(accountId: string, { earlier, current, config, at }: States): NewWebhookEvent | null {
   const rules = statusRules(config, accountId);

@@ -65,7 +65,7 @@ async function runJob(deps: ApiDeps, job: ClaimedJob): Promise<boolean> {
     const { retryAfterSeconds } = error as { retryAfterSeconds?: number };
     count("billing_reconcile", { outcome: retryAfterSeconds === undefined ? "failed" : "limited" });
     if (retryAfterSeconds !== undefined) {
-      log.warn({ retryAfterSeconds }, "the billing provider limits requests: reconciliation is paused");
+      log.warn({ retryAfterSeconds }, "the billing provider responded 429: reconciliation is paused");
       await pause(deps, retryAfterSeconds);
       await reschedule(deps, job, retryAfterSeconds, attempts - 1);
     } else if (attempts >= MAX_ATTEMPTS) {

@@ -4,9 +4,9 @@ import { endReplacedPurchases } from "../replacement";
 import type { Entitlement, PurchaseStatus, SubscriptionStatus } from "../schema";
 import { isConsumable, latest, purchaseStatus } from "./purchase-status";
 
-/** The most entitlements of a response: those that are active come first. */
+/** The maximum number of entitlements of a response: those that are active come first. */
 const MAX_ENTITLEMENTS = 100;
-/** The most purchases of a response, best first. The list of purchases has all. */
+/** The maximum number of purchases of a response, best first. The list of purchases has all. */
 const MAX_SUBSCRIPTIONS = 20;
 
 /** The status of an account without purchases. */

@@ -10,7 +10,7 @@ type Deps = Pick<Context, "billing" | "config" | "count" | "db" | "dbNow" | "lim
 const running = new Map<string, Promise<boolean>>();
 
 /**
- * Reconciles an account with the provider, for a purchase whose event has not arrived yet: once a minute at most, and once
+ * Reconciles an account with the provider, for a purchase whose event has not arrived yet: at most once a minute, and once
  * for all callers of this process. Waits for `BILLING_FRESH_TIMEOUT_MS`; the reconciliation goes on after that. Returns whether
  * it has succeeded. Never throws.
  */

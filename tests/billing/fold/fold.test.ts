@@ -104,7 +104,7 @@ test.each<PurchaseEventType>(["UNCANCELLATION", "SUBSCRIPTION_PAUSED", "CANCELLA
   },
 );
 
-test("unsubscribing keeps the period, and un-cancelling takes it and a pause back", () => {
+test("unsubscribing keeps the period, and un-canceling takes it and a pause back", () => {
   const state = foldPurchase([bought, unsubscribed, paused]);
   expect(state).toMatchObject({
     unsubscribedAt: day(5),

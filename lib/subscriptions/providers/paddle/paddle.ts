@@ -66,8 +66,9 @@ function readTransaction(data: PaddleObject, base: Base, products: Products): Pr
 }
 
 /**
- * A full refund or chargeback of a transaction's one-time items, once it is approved. The transaction may be a subscription's,
- * which it does not cancel. That of a transaction without such items is stored as a purchase of nothing.
+ * A full refund or chargeback of a transaction's one-time items, once it is approved. The transaction may be a
+ * subscription's, which it does not cancel. That of a transaction without such items is stored as a purchase without a
+ * product or entitlements.
  */
 function readAdjustment(data: PaddleObject, base: Base): ProviderEvent | null {
   const { action, status, transaction_id: purchaseId } = data;

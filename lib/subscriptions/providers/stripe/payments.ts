@@ -6,7 +6,10 @@ import type { StripeObject } from "./payload";
 
 const PAID = new Set(["paid", "no_payment_required"]);
 
-/** A paid checkout session without a subscription. Webhooks have no line items: the metadata or the payment link names the product. */
+/**
+ * A paid checkout session without a subscription. Webhooks have no line items: the metadata or the payment link names the
+ * product.
+ */
 export function checkoutFacts(session: StripeObject, occurredAt: Date, products: Products): Partial<EventFacts> | null {
   const { metadata, mode, payment_link: link, payment_status: status } = session;
   if (mode !== "payment" || status === null || !PAID.has(status)) return null;
@@ -22,7 +25,7 @@ export function disputeFacts({ payment_intent, status }: StripeObject, occurredA
 
 /**
  * A full refund. Before API version 2025-03-31 a charge names its invoice. Since then, that of an invoice is stored as a
- * purchase of nothing, which no status shows.
+ * purchase without a product or entitlements, which no status shows.
  */
 export function refundFacts({ invoice, payment_intent, refunded }: StripeObject, occurredAt: Date) {
   if (refunded !== true || invoice !== null || payment_intent === null) return null;
