@@ -61,8 +61,9 @@ type Removal = {
 
 /**
  * Removes an account and all its data in one transaction, queues an email to its owner if `shouldEmail`, and queues the
- * revocation of Apple's tokens. Keeps its events in the audit trail (under a pseudonym, until retention removes them) and
- * its billing history (without personal data). Retries if a concurrent billing event causes a deadlock. Returns whether the account existed.
+ * revocation of Apple's tokens. Keeps its events in the audit trail (under a pseudonym, until retention removes them)
+ * and its billing history (without personal data). Retries if a concurrent billing event causes a deadlock. Returns
+ * whether the account existed.
  * @throws AppError last_admin
  */
 export async function removeAccount(

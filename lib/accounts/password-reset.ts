@@ -36,8 +36,8 @@ export async function requestReset(
 /**
  * Sets a new password with an emailed token, which works once. Revokes every session and their devices, verifies the
  * email, and lifts the throttle for this client. Does not sign in. Returns the linked providers for the owner to check.
- * @throws AppError validation_failed for the password, without using up the token; invalid_or_expired_token if the token
- *   is invalid, used or expired; rate_limited, overloaded
+ * @throws AppError validation_failed for the password, without using up the token; invalid_or_expired_token if the
+ *   token is invalid, used or expired; rate_limited, overloaded
  */
 export async function confirmReset(
   ctx: Deps,

@@ -17,10 +17,10 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Changes the caller's email to the one that an emailed token proves. The session must be the account's: a person who
- * follows a stranger's link by mistake must not give that stranger's account their email. Revokes the links sent to
- * the old email, except the one that undoes the change.
- * @throws AppError invalid_or_expired_token if the token is invalid, used or expired; email_taken if another account has
- *   the email by now; rate_limited
+ * follows a stranger's link by mistake must not give that stranger's account their email. Revokes the links sent to the
+ * old email, except the one that undoes the change.
+ * @throws AppError invalid_or_expired_token if the token is invalid, used or expired; email_taken if another account
+ *   has the email by now; rate_limited
  */
 export async function confirmEmailChange(
   ctx: Deps,

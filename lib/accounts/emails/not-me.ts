@@ -14,8 +14,9 @@ const NOT_ME_TTL_SECONDS = 30 * 24 * 60 * 60;
 const TOKEN = /^(([0-9a-f-]{36})\.(\d{1,9})\.(\d{1,12}))\.([\w-]{43})$/;
 
 /**
- * The token of an email's link "This was not me", valid for 30 days. It names the account's epoch, which its use increments:
- * it works once, and no longer after a password reset, which has ended the sessions already. Nothing is stored.
+ * The token of an email's link "This was not me", valid for 30 days. It names the account's epoch, which its use
+ * increments: it works once, and no longer after a password reset, which has ended the sessions already. Nothing is
+ * stored.
  */
 export function notMeToken(
   { config, now }: { config: Config; now: () => Date },

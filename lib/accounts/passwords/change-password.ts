@@ -20,8 +20,8 @@ const POINTER = "/newPassword";
 /**
  * Changes the caller's password, or sets the first one. An account with a password requires it, however recent its
  * sign-in (OWASP ASVS 5.0, 6.2.3). Ends the account's other sessions, and returns a new token for this one: the
- * incremented epoch also stops sign-ins with the old password that are in progress. With `keepOtherSessions` every token
- * stays valid, and null is returned. Revokes the emailed reset link.
+ * incremented epoch also stops sign-ins with the old password that are in progress. With `keepOtherSessions` every
+ * token stays valid, and null is returned. Revokes the emailed reset link.
  * @throws AppError validation_failed for the new password; reauthentication_required; unauthenticated if the session
  *   ended meanwhile; rate_limited, overloaded
  */

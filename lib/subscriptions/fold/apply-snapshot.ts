@@ -48,7 +48,9 @@ function since({ type }: PurchaseEvent, known: Date | null, given: Date | null |
   return type === "SNAPSHOT" ? given : earliest(known, given);
 }
 
-/** A payment that stays due has one grace period. The provider may begin further periods, which are not paid for either. */
+/**
+ * A payment that stays due has one grace period. The provider may begin further periods, which are not paid for either.
+ */
 function graceEnd(state: PurchaseState, { gracePeriodEndsAt, snapshot, type }: PurchaseEvent): Date | null {
   const isSameIssue = state.billingIssueDetectedAt !== null && snapshot?.billingIssueDetectedAt;
   if (gracePeriodEndsAt === null || !isSameIssue || type === "SNAPSHOT") return gracePeriodEndsAt;

@@ -89,7 +89,9 @@ function refund(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseSta
   return { ...setExpiry(state, event), refundedAt: state.refundedAt ?? occurredAt, cancelReason };
 }
 
-/** Restores access. A purchase without an expiry is a lifetime purchase, not a subscription ("Event Types and Fields"). */
+/**
+ * Restores access. A purchase without an expiry is a lifetime purchase, not a subscription ("Event Types and Fields").
+ */
 function reverseRefund(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
   const hasExpiry = event.expiresAt !== null || state.currentPeriodEndsAt !== null;
   const isLifetime = state.isLifetime || (!hasExpiry && state.entitlementIds.length > 0);

@@ -15,8 +15,8 @@ const MAX_ATTEMPTS = 10;
 
 /**
  * `isReplay`: apply the event even if it is processed, and announce nothing then, unless `shouldAnnounce` is set.
- * `shouldSkipUnprocessed`: apply it only if it is processed. `timeoutMs` replaces the default time-out of a transaction.
- * `inTransaction` runs in it, after the event was applied.
+ * `shouldSkipUnprocessed`: apply it only if it is processed. `timeoutMs` replaces the default time-out of a
+ * transaction. `inTransaction` runs in it, after the event was applied.
  */
 type Options = Partial<ApplyOptions> & {
   timeoutMs?: number;
@@ -101,7 +101,8 @@ async function findConcurrentEvents({ db }: ApplyDeps, events: readonly EventKey
         AND transfer."transferredFrom" && purchase."appUserIds"
       WHERE purchase.id = event."purchaseId" AND transfer.provider IS NOT DISTINCT FROM event.provider
         AND transfer.type IN (${literals(IdentityEventType.options)})
-        AND GREATEST(transfer."receivedAt", transfer."processedAt") > event."receivedAt" - ${CONCURRENT_WITHIN}::interval
+        AND GREATEST(transfer."receivedAt", transfer."processedAt")
+          > event."receivedAt" - ${CONCURRENT_WITHIN}::interval
       ORDER BY ${unprocessed}, transfer."occurredAt" DESC)
     ) AS found`;
   return rows.map(({ missedEvent, provider, eventId, appUserIds, transferredFrom }) => {

@@ -22,8 +22,8 @@ export type ApplyOptions = { isReplay: boolean; shouldAnnounce: boolean; shouldS
 
 /**
  * Applies a stored event in the caller's transaction. `isReplay`: apply it even if it is processed. `shouldAnnounce`:
- * announce what it changes even if it is processed; each notification of an event is sent once. `shouldSkipUnprocessed`:
- * leave it if it is not processed, since the later call sees what was committed before.
+ * announce what it changes even if it is processed; each notification of an event is sent once.
+ * `shouldSkipUnprocessed`: leave it if it is not processed, since the later call sees what was committed before.
  * @throws AppError unavailable if the event is not stored
  */
 export async function applyInTransaction(
@@ -50,7 +50,10 @@ export async function applyInTransaction(
   return { status: "processed", toReconcile: toReconcile.get(parsed) ?? [] };
 }
 
-/** Marks an event as ignored or failed, with the reason; it is not retried. Detaches it from the purchase that it changed. */
+/**
+ * Marks an event as ignored or failed, with the reason; it is not retried. Detaches it from the purchase that it
+ * changed.
+ */
 async function rejectEvent(tx: Tx, { event, state, reason }: RejectDecision, at: Date): Promise<void> {
   const data = { state, reason, purchaseId: null, nextAttemptAt: null };
   await tx.billingEvent.updateMany({ where: { id: event.id }, data });

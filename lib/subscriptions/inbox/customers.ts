@@ -60,7 +60,9 @@ function compareAliases(a: AliasGroup, b: AliasGroup): number {
   return a.occurredAt.getTime() - b.occurredAt.getTime() || (a.eventId < b.eventId ? -1 : 1);
 }
 
-/** Reads the lists of App User IDs of every event except transfers, including events of types that change no purchase. */
+/**
+ * Reads the lists of App User IDs of every event except transfers, including events of types that change no purchase.
+ */
 function findAliases(tx: Tx, provider: string, appUserIds: string[]): Promise<AliasGroup[]> {
   return tx.$queryRaw`
     SELECT DISTINCT ON ("appUserIds") "appUserIds", "eventId", "occurredAt" FROM "BillingEvent"

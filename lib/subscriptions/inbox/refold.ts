@@ -132,8 +132,9 @@ function hasOtherAppUserIds(event: ParsedEvent, provider: string, appUserIds: Se
 }
 
 /**
- * Reads the events of purchases except the new ones, which may not be stored yet. They are all processed. A row without an
- * event says that other events name more App User IDs of the purchase's customers, or transfer purchases between them.
+ * Reads the events of purchases except the new ones, which may not be stored yet. They are all processed. A row without
+ * an event says that other events name more App User IDs of the purchase's customers, or transfer purchases between
+ * them.
  */
 async function readEvents(tx: Tx, purchases: PurchaseToFold[]) {
   const ids = purchases.map(({ before }) => before.id);

@@ -21,11 +21,11 @@ type OutdatedPurchase = EventKey & { id: string; appUserIds: string[] };
 const MAX_PURCHASES = 1_000;
 
 /**
- * Updates the owners of the purchases for which events provide further App User IDs: an event names their customer and a
- * further id, or another event does so for the event's own purchase, or for one that it transferred (RevenueCat,
- * "Webhooks": "make sure to search both the original_app_user_id and the aliases"). Must run after the events' commit: of
- * two concurrent events the later one then sees both. Idempotent. Updates each purchase in a transaction of its own, so
- * that none is long.
+ * Updates the owners of the purchases for which events provide further App User IDs: an event names their customer and
+ * a further id, or another event does so for the event's own purchase, or for one that it transferred (RevenueCat,
+ * "Webhooks": "make sure to search both the original_app_user_id and the aliases"). Must run after the events' commit:
+ * of two concurrent events the later one then sees both. Idempotent. Updates each purchase in a transaction of its own,
+ * so that none is long.
  */
 export async function updateOwners(deps: Deps, events: readonly EventKey[]): Promise<void> {
   try {
@@ -82,9 +82,9 @@ async function isOutdated(db: Tx, id: string): Promise<boolean> {
 }
 
 /**
- * Finds purchases that share an App User ID with an event and lack another: a current one has all of its customer's. Looks
- * up the App User IDs of each purchase that may have been transferred alone: PostgreSQL would read the whole inbox for as
- * many as it expects.
+ * Finds purchases that share an App User ID with an event and lack another: a current one has all of its customer's.
+ * Looks up the App User IDs of each purchase that may have been transferred alone: PostgreSQL would read the whole
+ * inbox for as many as it expects.
  */
 async function findOutdatedPurchases({ db }: Deps, events: readonly EventKey[]): Promise<OutdatedPurchase[]> {
   return db.$queryRaw`

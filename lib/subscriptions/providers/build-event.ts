@@ -31,7 +31,9 @@ const NO_FACTS: Omit<EventFacts, "occurredAt"> = {
   snapshot: null,
 };
 
-/** Builds the event of a delivery. Facts that are not given are null. A type that is not one of Homeport's is ignored. */
+/**
+ * Builds the event of a delivery. Facts that are not given are null. A type that is not one of Homeport's is ignored.
+ */
 export function buildProviderEvent({ customers, purchaseId, facts, ...given }: Given): ProviderEvent {
   const { type, occurredAt, environment, store, transactionId = purchaseId } = given;
   const appUserIds = customers.filter((id) => id !== null);

@@ -15,9 +15,9 @@ const MAX_OVERDUE_MS = 30 * DAY_MS;
 const MAX_DUE_JOBS = 100;
 
 /**
- * Schedules the reconciliation of customers whose renewal was due and for which no event has arrived: once after the end
- * of each period, then once a day. Schedules few at a time, to stay within the limit of the provider's API. Does nothing
- * without an API key. Several processes may do this at the same time.
+ * Schedules the reconciliation of customers whose renewal was due and for which no event has arrived: once after the
+ * end of each period, then once a day. Schedules few at a time, to stay within the limit of the provider's API. Does
+ * nothing without an API key. Several processes may do this at the same time.
  */
 export async function scheduleRenewals({ billing, db, dbNow, now, reconciler }: Deps): Promise<void> {
   if (!billing) return;

@@ -25,8 +25,8 @@ export async function scheduleReconcile(tx: Tx, dbNow: Context["dbNow"], appUser
 }
 
 /**
- * Returns the customers to reconcile after an event: owners of purchases that it transferred or refunded, since the event does
- * not contain their whole state, and the new owner in a transfer of purchases that are not stored.
+ * Returns the customers to reconcile after an event: owners of purchases that it transferred or refunded, since the
+ * event does not contain their whole state, and the new owner in a transfer of purchases that are not stored.
  */
 export async function customersToReconcile(
   tx: Tx,

@@ -25,8 +25,8 @@ const waiting = new Map<string, number>();
 let waitingCount = 0;
 
 /**
- * Returns the status of an account. With `fresh`, reconciles the account first. With `since` and `wait`, returns once the
- * opaque tag differs from `since`, after `wait` seconds, or when the process stops or the client is gone.
+ * Returns the status of an account. With `fresh`, reconciles the account first. With `since` and `wait`, returns once
+ * the opaque tag differs from `since`, after `wait` seconds, or when the process stops or the client is gone.
  * @throws AppError rate_limited if five requests of the account wait; overloaded if too many of the process do
  */
 export async function requestStatus(
@@ -42,8 +42,8 @@ export async function requestStatus(
 }
 
 /**
- * A status as JSON, and the opaque part of its weak entity tag (RFC 9110, section 8.8.3), which leaves out when and how it
- * was computed.
+ * A status as JSON, and the opaque part of its weak entity tag (RFC 9110, section 8.8.3), which leaves out when and how
+ * it was computed.
  */
 export function serializeStatus(status: SubscriptionStatus): { json: string; opaqueTag: string } {
   const { checkedAt, isFresh, ...state } = SubscriptionStatus.parse(status);

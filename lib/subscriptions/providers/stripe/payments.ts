@@ -7,8 +7,8 @@ import type { StripeObject } from "./payload";
 const PAID = new Set(["paid", "no_payment_required"]);
 
 /**
- * A paid checkout session without a subscription. Webhooks have no line items: the metadata or the payment link names the
- * product.
+ * A paid checkout session without a subscription. Webhooks have no line items: the metadata or the payment link names
+ * the product.
  */
 export function checkoutFacts(session: StripeObject, occurredAt: Date, products: Products): Partial<EventFacts> | null {
   const { metadata, mode, payment_link: link, payment_status: status } = session;
