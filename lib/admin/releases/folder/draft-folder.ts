@@ -55,8 +55,8 @@ async function findReleases(folder: string, hints: FolderHints): Promise<FoundFo
 }
 
 function assertVersion({ version }: FoundRelease, hints: FolderHints): void {
-  const wanted = hints.version === undefined ? undefined : Version.safeParse(hints.version);
-  if (wanted === undefined || (wanted.success && formatVersion(wanted.data) === version)) return;
+  const expected = hints.version === undefined ? undefined : Version.safeParse(hints.version);
+  if (expected === undefined || (expected.success && formatVersion(expected.data) === version)) return;
   throw new PublishingError(`The folder has version ${version}, not ${hints.version}.`);
 }
 

@@ -98,10 +98,10 @@ function onlyVersion(bundles: readonly Bundle[]): string {
 }
 
 /** An .msi has the numbers alone, and an .rpm writes a tilde before a prerelease. */
-function isOfVersion({ name, version }: Bundle, wanted: string): boolean {
-  if (version === undefined) return true;
-  const own = version.replace("~", "-");
-  return own === wanted || (name.endsWith(".msi") && wanted.split(/[-+]/)[0] === own);
+function isOfVersion({ name, version: bundleVersion }: Bundle, version: string): boolean {
+  if (bundleVersion === undefined) return true;
+  const own = bundleVersion.replace("~", "-");
+  return own === version || (name.endsWith(".msi") && version.split(/[-+]/)[0] === own);
 }
 
 /** The architecture of an .app.tar.gz, whose name has none: of its disk image, or of the target in the folder's path. */
