@@ -9,17 +9,14 @@ import type { RouteHandler } from "@/lib/http/route";
 import { ABOUT, SECURITY_SCHEMES, TAGS, type Tag } from "./about";
 import { HEADERS, PARAMETERS, parameter } from "./headers";
 import type { NextAuthAction } from "./next-auth";
-import { type Declared, describeOperation, type OperationDetails } from "./operation";
+import { type Declared, describeOperation, METHODS, type Method, type OperationDetails } from "./operation";
 import { allowed } from "./problems";
 import { DELIVERIES } from "./schemas";
 
-const VERBS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
-type Verb = (typeof VERBS)[number];
-
 /** The exports of the `route.ts` files, by their paths as the App Router writes them. */
-export type RouteModules = ReadonlyMap<string, Partial<Record<Verb, RouteHandler>>>;
+export type RouteModules = ReadonlyMap<string, Partial<Record<Method, RouteHandler>>>;
 /** The exports of the `openapi.ts` beside a route: by method, or by next-auth's actions ("GET /api/auth/csrf"). */
-type Description = Partial<Record<Verb, OperationDetails>> & {
+type Description = Partial<Record<Method, OperationDetails>> & {
   actions?: Record<string, NextAuthAction>;
   paths?: Record<string, CatchAllPath>;
 };
@@ -27,7 +24,7 @@ type Description = Partial<Record<Verb, OperationDetails>> & {
 export type CatchAllPath = { params: z.ZodObject; GET: OperationDetails };
 export type Descriptions = ReadonlyMap<string, Description>;
 
-type Operation = { path: string; verb: string; tag: Tag; declaration: Declared; details: OperationDetails };
+type Operation = { path: string; method: string; tag: Tag; declaration: Declared; details: OperationDetails };
 
 /**
  * Describes the API as OpenAPI 3.1: what the routes declare, with the prose and examples of the files beside them.
@@ -36,7 +33,9 @@ type Operation = { path: string; verb: string; tag: Tag; declaration: Declared; 
 export function describeApi(routes: RouteModules, descriptions: Descriptions) {
   const operations = [...routes].flatMap(([route, module]) => operationsOf(route, module, descriptions.get(route)));
   const strays = [...descriptions].flatMap(([route, description]) =>
-    VERBS.filter((verb) => description[verb] && !routes.get(route)?.[verb]?.endpoint).map((verb) => `${verb} ${route}`),
+    METHODS.filter((method) => description[method] && !routes.get(route)?.[method]?.endpoint).map(
+      (method) => `${method} ${route}`,
+    ),
   );
   if (strays.length > 0) throw new Error(`No route for the descriptions of ${strays.join(", ")}`);
   return createDocument(
@@ -60,38 +59,41 @@ export function describeApi(routes: RouteModules, descriptions: Descriptions) {
 /** A catch-all has no path of its own: its paths, or next-auth's actions, are described one by one. */
 function operationsOf(
   route: string,
-  module: Partial<Record<Verb, RouteHandler>>,
+  module: Partial<Record<Method, RouteHandler>>,
   description: Description = {},
 ): Operation[] {
   if (description.paths) return pathOperations(module, description.paths);
   if (route.includes("[...")) return actionsOf(description.actions ?? {});
   const path = route.replace(/\[(\w+)\]/g, "{$1}");
-  return VERBS.flatMap((verb) => {
-    const declaration = module[verb]?.endpoint;
+  return METHODS.flatMap((method) => {
+    const declaration = module[method]?.endpoint;
     if (!declaration) return [];
-    const details = description[verb] ?? (verb === "HEAD" && description.GET ? headOf(description.GET) : undefined);
-    if (!details) throw new Error(`No description of ${verb} ${path}`);
-    return [{ path, verb, tag: tagOf(path), declaration, details }];
+    const details = description[method] ?? (method === "HEAD" && description.GET ? headOf(description.GET) : undefined);
+    if (!details) throw new Error(`No description of ${method} ${path}`);
+    return [{ path, method, tag: tagOf(path), declaration, details }];
   });
 }
 
-function pathOperations(module: Partial<Record<Verb, RouteHandler>>, paths: Record<string, CatchAllPath>): Operation[] {
+function pathOperations(
+  module: Partial<Record<Method, RouteHandler>>,
+  paths: Record<string, CatchAllPath>,
+): Operation[] {
   const declared = module.GET?.endpoint;
   if (!declared) throw new Error("A route with paths needs GET");
   return Object.entries(paths).flatMap(([path, { params, GET }]) => {
     const get = { path, tag: tagOf(path), declaration: { ...declared, params } };
     return [
-      { ...get, verb: "GET", details: GET },
-      { ...get, verb: "HEAD", details: headOf(GET) },
+      { ...get, method: "GET", details: GET },
+      { ...get, method: "HEAD", details: headOf(GET) },
     ];
   });
 }
 
 function actionsOf(actions: Record<string, NextAuthAction>): Operation[] {
   return Object.entries(actions).flatMap(([name, { declaration, details }]) => {
-    const [verb = "", path = ""] = name.split(" ");
-    const own: Operation = { path, verb, tag: "Sessions", declaration, details };
-    return verb === "GET" ? [own, { ...own, verb: "HEAD", details: headOf(details) }] : [own];
+    const [method = "", path = ""] = name.split(" ");
+    const own: Operation = { path, method, tag: "Sessions", declaration, details };
+    return method === "GET" ? [own, { ...own, method: "HEAD", details: headOf(details) }] : [own];
   });
 }
 
@@ -106,11 +108,11 @@ function pathsOf(operations: readonly Operation[]): ZodOpenApiPathsObject {
   const paths = [...new Set(operations.map(({ path }) => path))].sort();
   const described = paths.map((path): [string, ZodOpenApiPathItemObject] => {
     const own = operations.filter((operation) => operation.path === path);
-    const methods = own.map(({ verb, tag, declaration, details }): [string, ZodOpenApiOperationObject] => [
-      verb.toLowerCase(),
-      describeOperation(verb, tag, declaration, details),
+    const methods = own.map(({ method, tag, declaration, details }): [string, ZodOpenApiOperationObject] => [
+      method.toLowerCase(),
+      describeOperation(method, tag, declaration, details),
     ]);
-    const options = own.some(({ verb }) => verb === "OPTIONS") ? {} : { options: describeOptions(path, own) };
+    const options = own.some(({ method }) => method === "OPTIONS") ? {} : { options: describeOptions(path, own) };
     return [path, { parameters: [parameter("RequestId")], ...Object.fromEntries(methods), ...options }];
   });
   return Object.fromEntries(described);

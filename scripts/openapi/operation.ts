@@ -15,6 +15,9 @@ const STEP_UP =
 /** The roles that each required role admits. */
 const ROLES = { user: "`user`, `support` or `admin`", support: "`support` or `admin`", admin: "`admin`" };
 
+export const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
+export type Method = (typeof METHODS)[number];
+
 /** What the document says about an operation beyond its declaration. */
 export type OperationDetails = {
   operationId: string;
@@ -60,7 +63,7 @@ export type Declared = Pick<
 
 /** Describes an operation by its declaration and its details. HEAD responses have no bodies. */
 export function describeOperation(
-  verb: string,
+  method: string,
   tag: string,
   declaration: Declared,
   details: OperationDetails,
@@ -69,7 +72,7 @@ export function describeOperation(
   const { operationId, description, deprecated } = details;
   const reads: ParameterName[] = [...(details.reads ?? []), ...(idempotency ? (["IdempotencyKey"] as const) : [])];
   const requestBody = details.requestBody ?? declaredBody(declaration, details);
-  const responses = union(successes(declaration, details), describeProblems(errorsOf(declaration, verb)));
+  const responses = union(successes(declaration, details), describeProblems(errorsOf(declaration, method)));
   return {
     operationId,
     summary,
@@ -80,7 +83,7 @@ export function describeOperation(
     ...(reads.length > 0 ? { parameters: reads.map(parameter) } : {}),
     ...(params || query ? { requestParams: paramsOf(params, query) } : {}),
     ...(requestBody ? { requestBody } : {}),
-    responses: verb === "HEAD" ? withoutBodies(responses) : responses,
+    responses: method === "HEAD" ? withoutBodies(responses) : responses,
   };
 }
 

@@ -70,9 +70,9 @@ const IDEMPOTENCY_CODES = ["invalid_idempotency_key", "request_in_progress", "id
 /** Returns every error of an endpoint: its own, and those that `endpoint` adds for what it declares. */
 export function errorsOf(
   { auth, body, database, errors = [], hasEffect, idempotency, limit, query, reads }: Declared,
-  verb: string,
+  method: string,
 ): ErrorCode[] {
-  const changes = verb !== "GET" && verb !== "HEAD";
+  const changes = method !== "GET" && method !== "HEAD";
   const isSignedIn = requiresSession(auth);
   const { role, aal, freshSeconds, stepUp, scope } = typeof auth === "object" ? auth : {};
   const found: (ErrorCode | false | undefined)[] = [

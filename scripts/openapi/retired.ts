@@ -1,10 +1,8 @@
-import type { OperationDetails } from "./operation";
-
-const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
+import { METHODS, type Method, type OperationDetails } from "./operation";
 
 /** Describes every method of a route that was replaced. `name` follows the method in the operation ids. */
-export function retired(name: string, successor: string): Record<(typeof METHODS)[number], OperationDetails> {
-  const described = METHODS.map((method): [string, OperationDetails] => [
+export function retired(name: string, successor: string): Record<Method, OperationDetails> {
+  const described = METHODS.map((method): [Method, OperationDetails] => [
     method,
     {
       operationId: `${method.toLowerCase()}${name}`,
@@ -13,5 +11,5 @@ export function retired(name: string, successor: string): Record<(typeof METHODS
       responses: {},
     },
   ]);
-  return Object.fromEntries(described) as Record<(typeof METHODS)[number], OperationDetails>;
+  return Object.fromEntries(described) as Record<Method, OperationDetails>;
 }
