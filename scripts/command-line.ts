@@ -50,7 +50,7 @@ export function baseUrlFrom(args: string[], fallback: string): string {
   return given.replace(/\/+$/, "");
 }
 
-/** Refuses arguments where a command takes none. @throws UsageError */
-export function refuseArguments(args: string[]): void {
+/** Rejects arguments for a command that takes none. @throws UsageError */
+export function assertNoArguments(args: string[]): void {
   if (args.length > 0) throw new UsageError(`Unknown argument: ${args.join(" ")}`);
 }

@@ -1,7 +1,7 @@
 import { type Config, loadConfig } from "../lib/config";
 import { openDatabase } from "../lib/db/open";
 import { migrateServer } from "../lib/db/server/migrate";
-import { refuseArguments, runCommandLine } from "./command-line";
+import { assertNoArguments, runCommandLine } from "./command-line";
 
 const HELP = `Usage: npm run db:migrate
 
@@ -11,7 +11,7 @@ each start.`;
 
 /** Applies the pending migrations; on PostgreSQL, one process at a time. */
 async function main(args: string[]): Promise<void> {
-  refuseArguments(args);
+  assertNoArguments(args);
   const config = loadConfig();
   if (!config.DATABASE_URL) return await migrateEmbedded(config);
   const names = await migrateServer(config.DATABASE_MIGRATE_URL ?? config.DATABASE_URL, console.log);

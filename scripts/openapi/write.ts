@@ -1,7 +1,7 @@
 import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { refuseArguments, runCommandLine } from "../command-line";
+import { assertNoArguments, runCommandLine } from "../command-line";
 import { type Descriptions, describeApi, type RouteModules } from "./document";
 
 const HELP = `Usage: npm run openapi
@@ -9,7 +9,7 @@ const HELP = `Usage: npm run openapi
 Writes public/openapi.json from the route.ts and openapi.ts files in app/api and app/.well-known.`;
 
 async function main(args: string[]): Promise<void> {
-  refuseArguments(args);
+  assertNoArguments(args);
   const document = describeApi(await importAll<RouteModules>("route.ts"), await importAll<Descriptions>("openapi.ts"));
   await writeFile("public/openapi.json", `${JSON.stringify(document, null, 2)}\n`);
 }
