@@ -3,8 +3,8 @@ import { createOutput, type Output } from "./output/output";
 import type { AdminApi } from "./transport/admin-api";
 import { openAdminApi } from "./transport/open-api";
 
-/** What a command works with. */
-export type Tools = { api: AdminApi; output: Output };
+/** The API that a command calls, and its output. */
+export type CommandContext = { api: AdminApi; output: Output };
 
 /**
  * A command of `homeport`, or a group of them. Each that runs something has `--json`. Whatever is wrong with the arguments is
@@ -30,7 +30,7 @@ export class HomeportCommand extends Command {
    * Runs `handle` with the arguments in their order, and the options last. The API is opened by its first request, so
    * that arguments can be refused before.
    */
-  run<Args extends unknown[]>(handle: (tools: Tools, ...args: Args) => Promise<void>): this {
+  run<Args extends unknown[]>(handle: (context: CommandContext, ...args: Args) => Promise<void>): this {
     this.option("--json", "print JSON");
     return this.action(async (...given: unknown[]) => {
       const args = given.slice(0, -1) as Args;
@@ -50,5 +50,5 @@ const shown = (argument: Argument) => {
   return argument.required ? `<${name}>` : `[${name}]`;
 };
 
-/** Adds the commands of a subject, such as `create` to `homeport keys`. */
-export type DefineSubject = (subject: HomeportCommand) => void;
+/** Adds the commands of a group, such as `create` to `homeport keys`. */
+export type DefineCommandGroup = (group: HomeportCommand) => void;

@@ -2,21 +2,21 @@ import { existsSync, readFileSync } from "node:fs";
 import { type Command, CommanderError } from "commander";
 import { UsageError } from "../command-line";
 import { HomeportCommand } from "./command";
-import { SUBJECTS } from "./subjects";
+import { COMMAND_GROUPS } from "./command-groups";
 
 const HELP_AFTER = `
 With HOMEPORT_URL and HOMEPORT_API_KEY, commands operate the service at that URL. Otherwise they operate the service in this
 folder (.env, DATA_DIR or DATABASE_URL), whether it is running or not.
 Exit codes: 0 success, 1 failure, 2 invalid arguments. With --json, an error is { "error": { "code", "message" } }.`;
 
-/** The commands of one subject; without a known one, the names of all subjects. `completion` gets all commands. */
-async function createProgram(subjectName: string | undefined): Promise<HomeportCommand> {
+/** The commands of one group; without a known one, the names of all groups. `completion` gets all commands. */
+async function createProgram(groupName: string | undefined): Promise<HomeportCommand> {
   const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
   const program = new HomeportCommand("homeport").description("Operates a Homeport service.").enablePositionalOptions();
   program.version(version, "-V, --version", "show the version").addHelpText("after", HELP_AFTER);
-  for (const [name, { summary, load }] of Object.entries(SUBJECTS)) {
-    const subject = program.command(name).description(summary);
-    if (name === subjectName || subjectName === "completion") (await load())(subject);
+  for (const [name, { summary, load }] of Object.entries(COMMAND_GROUPS)) {
+    const group = program.command(name).description(summary);
+    if (name === groupName || groupName === "completion") (await load())(group);
   }
   return program;
 }
@@ -39,7 +39,7 @@ async function main(args: string[]): Promise<void> {
 function report(error: Error & { code?: string }, args: string[], usage: string): void {
   const isUsage = error instanceof UsageError || error instanceof CommanderError;
   const code = isUsage ? "invalid_arguments" : (error.code ?? "internal_error");
-  const isHelp = error.code === "commander.help"; // a subject without a command, after its help
+  const isHelp = error.code === "commander.help"; // a group without a command, after its help
   const message = isHelp ? "No command was given." : error.message.replace(/^error: /, "") || String(error);
   process.exitCode = isUsage ? 2 : 1;
   console.error(message);

@@ -2,22 +2,22 @@ import { CommanderError } from "commander";
 import { beforeEach, expect, test, vi } from "vitest";
 import { UsageError } from "@/scripts/command-line";
 import { HomeportCommand } from "@/scripts/homeport/command";
-import { SUBJECTS } from "@/scripts/homeport/subjects";
+import { COMMAND_GROUPS } from "@/scripts/homeport/command-groups";
 import { COMMANDS } from "@/tests/support/process/command";
 
 const UNKNOWN_ID = "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11";
-/** The subjects that are npm commands, too. */
-const NAMES = Object.keys(SUBJECTS).filter((name) => COMMANDS.has(name));
+/** The groups that are npm commands, too. */
+const NAMES = Object.keys(COMMAND_GROUPS).filter((name) => COMMANDS.has(name));
 
 beforeEach(() => {
   vi.stubEnv("DATA_DIR", "/proc/none"); // a folder that cannot be written
   return () => vi.unstubAllEnvs();
 });
 
-/** `homeport` with the commands of one subject. */
+/** `homeport` with the commands of one group. */
 async function programOf(name: string): Promise<HomeportCommand> {
   const program = new HomeportCommand("homeport").enablePositionalOptions();
-  (await SUBJECTS[name]?.load())?.(program.command(name));
+  (await COMMAND_GROUPS[name]?.load())?.(program.command(name));
   return program;
 }
 
@@ -30,8 +30,8 @@ async function refusalOf(name: string, args: string[]): Promise<string> {
 }
 
 test.each(NAMES)("homeport %s has a usage", async (name) => {
-  const [subject] = (await programOf(name)).commands;
-  expect(subject?.helpInformation()).toContain(`Usage: homeport ${name} `);
+  const [group] = (await programOf(name)).commands;
+  expect(group?.helpInformation()).toContain(`Usage: homeport ${name} `);
 });
 
 test.each(NAMES)("homeport %s refuses an unknown argument", async (name) => {

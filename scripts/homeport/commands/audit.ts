@@ -2,7 +2,7 @@ import { type AuditEntry, AuditFilter } from "../../../lib/admin/audit/schema";
 import { EVENT_LABELS } from "../../../lib/audit/event-types";
 import { isUuid } from "../../../lib/db/ids";
 import { UsageError } from "../../command-line";
-import type { DefineSubject, Tools } from "../command";
+import type { CommandContext, DefineCommandGroup } from "../command";
 import { oneOf, parseLimit, parseWith } from "../options";
 import type { AdminApi, Json } from "../transport/admin-api";
 import { findAccount } from "./accounts/find-account";
@@ -14,7 +14,7 @@ type Filter = Partial<Record<"type" | "actor" | "target" | "account" | "from" | 
 type ListOptions = Filter & { limit?: string; csv?: boolean };
 
 /** `homeport audit` */
-export const defineAudit: DefineSubject = (audit) => {
+export const defineAudit: DefineCommandGroup = (audit) => {
   audit
     .command("list")
     .description("list what operators and accounts did, newest first")
@@ -29,7 +29,10 @@ export const defineAudit: DefineSubject = (audit) => {
     .run(list);
 };
 
-async function list({ api, output }: Tools, { limit, csv = false, account, ...filter }: ListOptions): Promise<void> {
+async function list(
+  { api, output }: CommandContext,
+  { limit, csv = false, account, ...filter }: ListOptions,
+): Promise<void> {
   if (csv && (output.isJson || limit !== undefined))
     throw new UsageError("--csv cannot be combined with --json or --limit.");
   parseWith(AuditFilter, filter, { type: "--type", actor: "--actor", target: "--target", from: "--from", to: "--to" });

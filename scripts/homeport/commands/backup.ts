@@ -1,7 +1,7 @@
 import type { Backup } from "../../../lib/admin/backups/schema";
 import type { Loaded } from "../../../lib/backup/load-backup";
 import { UsageError } from "../../command-line";
-import type { DefineSubject, HomeportCommand, Tools } from "../command";
+import type { CommandContext, DefineCommandGroup, HomeportCommand } from "../command";
 import { formatBytes } from "../output/format-bytes";
 import { resolveFromCaller } from "../release/options";
 import type { Json } from "../transport/admin-api";
@@ -11,7 +11,7 @@ const IDENTITY = "a file with the age key of an encrypted backup (default: BACKU
 type IdentityOption = { identity?: string };
 
 /** `homeport backup` */
-export const defineBackup: DefineSubject = (backup) => {
+export const defineBackup: DefineCommandGroup = (backup) => {
   backup.option("--to <place>", "a folder or s3://BUCKET/PREFIX (default: BACKUP_TO)").run(create);
   (backup.command("verify <file>") as HomeportCommand)
     .description("restore a backup into a temporary database, and compare every row")
@@ -20,7 +20,7 @@ export const defineBackup: DefineSubject = (backup) => {
 };
 
 /** `homeport restore` */
-export const defineRestore: DefineSubject = (restore) => {
+export const defineRestore: DefineCommandGroup = (restore) => {
   restore
     .argument("<file>", "the backup: a file or s3://BUCKET/PREFIX/FILE")
     .option("--identity <file>", IDENTITY)
@@ -30,7 +30,7 @@ export const defineRestore: DefineSubject = (restore) => {
 /** A URL of a bucket, or a path from the caller's folder. */
 const placeOf = (place: string) => (place.startsWith("s3://") ? place : resolveFromCaller(place));
 
-async function create({ api, output }: Tools, { to }: { to?: string }): Promise<void> {
+async function create({ api, output }: CommandContext, { to }: { to?: string }): Promise<void> {
   const place = to && placeOf(to);
   if (place === "") throw new UsageError("--to: is empty");
   const made = await api.request<Json<Backup>>("POST", "/api/admin/backups", place === undefined ? {} : { to: place });
@@ -42,14 +42,14 @@ async function create({ api, output }: Tools, { to }: { to?: string }): Promise<
     output.note("The file is not encrypted and contains secrets: set BACKUP_RECIPIENT, or protect the file.");
 }
 
-async function verify({ output }: Tools, file: string, options: IdentityOption): Promise<void> {
+async function verify({ output }: CommandContext, file: string, options: IdentityOption): Promise<void> {
   const { verifyBackup } = await import("../../../lib/backup/restore");
   const { loaded } = await fileOf(file, options);
   const result = await verifyBackup(loaded);
   report(output, result, "The backup is complete: every row was restored and compared.");
 }
 
-async function restoreFile({ output }: Tools, file: string, options: IdentityOption): Promise<void> {
+async function restoreFile({ output }: CommandContext, file: string, options: IdentityOption): Promise<void> {
   const { restoreEmbedded, restoreServer } = await import("../../../lib/backup/restore");
   const { loaded, config } = await fileOf(file, options);
   const { DATABASE_URL, DATABASE_MIGRATE_URL, DATA_DIR } = config;
@@ -72,7 +72,7 @@ async function fileOf(file: string, { identity }: IdentityOption) {
   return { config, loaded: { read: backupReader(config, placeOf(file)), identityFile } };
 }
 
-function report(output: Tools["output"], { header, tables }: Loaded, done: string): void {
+function report(output: CommandContext["output"], { header, tables }: Loaded, done: string): void {
   const { version, createdAt } = header;
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   output.result({ version, createdAt, tables }, [`${rows} rows in ${tables.length} tables, of ${createdAt}`]);

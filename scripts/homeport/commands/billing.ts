@@ -9,7 +9,7 @@ import type {
 import type { BillingEventSummary, PurchaseTimeline } from "../../../lib/admin/billing/schema";
 import { isUuid } from "../../../lib/db/ids";
 import { CodedError, UsageError } from "../../command-line";
-import type { DefineSubject, Tools } from "../command";
+import type { CommandContext, DefineCommandGroup } from "../command";
 import { parseLimit } from "../options";
 import { printable } from "../output/output";
 import { drawShare } from "../output/progress";
@@ -34,7 +34,7 @@ type AssignOptions = { purchase?: string; customer?: string; account: string; dr
 type Event = Omit<BillingEventSummary, "receivedAt"> & { receivedAt: string };
 
 /** `homeport billing`. */
-export const defineBilling: DefineSubject = (billing) => {
+export const defineBilling: DefineCommandGroup = (billing) => {
   const withStates = (name: string) =>
     billing
       .command(name)
@@ -81,7 +81,10 @@ export const defineBilling: DefineSubject = (billing) => {
     .run(prune);
 };
 
-async function list({ api, output }: Tools, { limit, account, unlinked, ...options }: ListOptions): Promise<void> {
+async function list(
+  { api, output }: CommandContext,
+  { limit, account, unlinked, ...options }: ListOptions,
+): Promise<void> {
   const maxEntries = parseLimit(limit);
   requireAccountId(account);
   const { purchase, type } = options;
@@ -99,7 +102,7 @@ async function list({ api, output }: Tools, { limit, account, unlinked, ...optio
   });
 }
 
-async function show({ api, output }: Tools, eventId: string): Promise<void> {
+async function show({ api, output }: CommandContext, eventId: string): Promise<void> {
   const events = [];
   for (const { id } of await findEvents(api, eventId)) events.push(await api.get<object>(`${BILLING}/events/${id}`));
   const document = events.length === 1 ? events[0] : events;
@@ -107,13 +110,13 @@ async function show({ api, output }: Tools, eventId: string): Promise<void> {
 }
 
 /** The events with an id: one for each provider. @throws Error if there is none */
-async function findEvents(api: Tools["api"], eventId: string): Promise<Event[]> {
+async function findEvents(api: CommandContext["api"], eventId: string): Promise<Event[]> {
   const events = await api.list<Event>(`${BILLING}/events`, "events", { event: eventId });
   if (events.length === 0) throw new CodedError("not_found", `There is no event ${eventId}.`);
   return events;
 }
 
-async function timeline({ api, output }: Tools, purchaseId: string): Promise<void> {
+async function timeline({ api, output }: CommandContext, purchaseId: string): Promise<void> {
   if (!isUuid(purchaseId)) throw new UsageError("timeline takes a purchase's id.");
   type Step = PurchaseTimeline["steps"][number];
   const steps = await api.list<Step>(`${BILLING}/purchases/${purchaseId}`, "steps");
@@ -126,7 +129,7 @@ async function timeline({ api, output }: Tools, purchaseId: string): Promise<voi
   });
 }
 
-async function replay(tools: Tools, { event, all, reason, ...states }: ReplayOptions): Promise<void> {
+async function replay(context: CommandContext, { event, all, reason, ...states }: ReplayOptions): Promise<void> {
   const state = stateOf(states) ?? (all ? "all" : undefined);
   requireOne({ event, all, ...states });
   if (!event && !state) {
@@ -135,7 +138,7 @@ async function replay(tools: Tools, { event, all, reason, ...states }: ReplayOpt
   const counts = new Map<string, number>();
   const count = (status: string, by: number) => counts.set(status, (counts.get(status) ?? 0) + by);
   const failures: ReplayedEvent[] = [];
-  const { api, output } = tools;
+  const { api, output } = context;
   if (event) {
     for (const { id } of await findEvents(api, event)) {
       const replayed = await api.request<ReplayedEvent>("POST", `${BILLING}/events/${id}/replay`, { reason });
@@ -143,7 +146,7 @@ async function replay(tools: Tools, { event, all, reason, ...states }: ReplayOpt
       if (replayed.status === "failed") failures.push(replayed);
     }
   } else {
-    for await (const batch of batches<ReplayedBatch>(tools, "replays", { state, reason })) {
+    for await (const batch of batches<ReplayedBatch>(context, "replays", { state, reason })) {
       for (const [status, by] of Object.entries(batch.counts)) count(status, by);
       failures.push(...batch.failures);
     }
@@ -155,14 +158,14 @@ async function replay(tools: Tools, { event, all, reason, ...states }: ReplayOpt
   output.result({ counts: Object.fromEntries(counts), failures }, [text]);
 }
 
-async function reconcile(tools: Tools, { account, all, reason }: ReconcileOptions): Promise<void> {
+async function reconcile(context: CommandContext, { account, all, reason }: ReconcileOptions): Promise<void> {
   if (!account && !all) throw new UsageError("reconcile takes --account ID or --all.");
   requireOne({ account, all });
   requireAccountId(account);
-  const { output } = tools;
+  const { output } = context;
   const customers: ReconciledCustomers["customers"] = [];
   let waits = 0;
-  for await (const batch of batches<ReconciledCustomers>(tools, "reconciliations", { accountId: account, reason })) {
+  for await (const batch of batches<ReconciledCustomers>(context, "reconciliations", { accountId: account, reason })) {
     for (const { appUserId, known, corrected, failure } of batch.customers) {
       if (failure !== null) process.exitCode = 1;
       if (failure !== null) output.note(printable(`${appUserId}: ${failure}`));
@@ -172,14 +175,14 @@ async function reconcile(tools: Tools, { account, all, reason }: ReconcileOption
     }
     customers.push(...batch.customers);
     waits = batch.customers.length > 0 ? 0 : waits;
-    if (batch.retry) await waitFor(tools, batch.retry, ++waits);
+    if (batch.retry) await waitFor(context, batch.retry, ++waits);
   }
   if (output.isJson) output.result(customers, []);
 }
 
 /** Waits as long as the provider asks for. @throws Error if it still does after several times */
 async function waitFor(
-  { output }: Tools,
+  { output }: CommandContext,
   { appUserId, afterSeconds }: NonNullable<ReconciledCustomers["retry"]>,
   waits: number,
 ) {
@@ -190,7 +193,7 @@ async function waitFor(
   await delay(seconds * 1000);
 }
 
-async function assign({ api, output }: Tools, options: AssignOptions): Promise<void> {
+async function assign({ api, output }: CommandContext, options: AssignOptions): Promise<void> {
   const { purchase, customer, account, dryRun, reason } = options;
   requireAccountId(account);
   if ((purchase === undefined) === (customer === undefined)) {
@@ -206,15 +209,15 @@ async function assign({ api, output }: Tools, options: AssignOptions): Promise<v
   output.result(assigned, lines);
 }
 
-async function prune(tools: Tools, { reason }: { reason?: string }): Promise<void> {
+async function prune(context: CommandContext, { reason }: { reason?: string }): Promise<void> {
   let deleted = 0;
-  for await (const batch of batches<PrunedBatch>(tools, "prune", { reason })) deleted += batch.deleted;
-  tools.output.result({ deleted }, [`${deleted} payloads deleted.`]);
+  for await (const batch of batches<PrunedBatch>(context, "prune", { reason })) deleted += batch.deleted;
+  context.output.result({ deleted }, [`${deleted} payloads deleted.`]);
 }
 
 /** Repeats a request of bounded work until all is done. A command that is interrupted can be run again. */
 async function* batches<Batch extends { progress: number; nextCursor: string | null }>(
-  { api }: Tools,
+  { api }: CommandContext,
   name: string,
   body: object,
 ): AsyncGenerator<Batch> {

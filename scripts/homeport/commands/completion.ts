@@ -1,4 +1,4 @@
-import type { DefineSubject } from "../command";
+import type { DefineCommandGroup } from "../command";
 import { bashScript, zshScript } from "../completion/bash-script";
 
 const HELP_AFTER = `
@@ -6,8 +6,8 @@ For bash:  npx homeport completion bash > ~/.local/share/bash-completion/complet
 For zsh:   npx homeport completion zsh > ~/.homeport-completion.zsh, and in ~/.zshrc: source ~/.homeport-completion.zsh
 They complete the word homeport: make it an alias of "npx homeport", or install the command by npm link.`;
 
-/** `homeport completion`. It needs the commands of all subjects, which are the command's parent here. */
-export const defineCompletion: DefineSubject = (completion) => {
+/** `homeport completion`. It needs the commands of all groups, which it reads from its parent. */
+export const defineCompletion: DefineCommandGroup = (completion) => {
   const scripts = { bash: bashScript, zsh: zshScript };
   for (const [shell, write] of Object.entries(scripts)) {
     completion

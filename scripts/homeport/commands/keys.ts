@@ -2,7 +2,7 @@ import { type ApiKey, type CreatedKey, NewKey } from "../../../lib/admin/keys/sc
 import { Scope } from "../../../lib/auth/api-keys/scopes";
 import { isUuid } from "../../../lib/db/ids";
 import { UsageError } from "../../command-line";
-import type { DefineSubject, Tools } from "../command";
+import type { CommandContext, DefineCommandGroup } from "../command";
 import { parseSpanMs, parseWith, repeatable } from "../options";
 import type { Json } from "../transport/admin-api";
 
@@ -10,8 +10,8 @@ const KEYS = "/api/admin/keys";
 
 type CreateOptions = { scope?: string[]; network?: string[]; expires?: string };
 
-/** `homeport keys`: the model of a subject. See CONTRIBUTING.md, "Add a command". */
-export const defineKeys: DefineSubject = (keys) => {
+/** `homeport keys`: the model of a command group. See CONTRIBUTING.md, "Add a command". */
+export const defineKeys: DefineCommandGroup = (keys) => {
   keys
     .command("create <name>")
     .description("create an API key and print it once")
@@ -26,7 +26,7 @@ export const defineKeys: DefineSubject = (keys) => {
 };
 
 async function create(
-  { api, output }: Tools,
+  { api, output }: CommandContext,
   name: string,
   { scope = [], network = [], expires }: CreateOptions,
 ): Promise<void> {
@@ -42,7 +42,7 @@ function parseExpiry(input: string | undefined): string | undefined {
   return spanMs === null ? input : new Date(Date.now() + spanMs).toISOString();
 }
 
-async function list({ api, output }: Tools): Promise<void> {
+async function list({ api, output }: CommandContext): Promise<void> {
   const keys = await api.list<Json<ApiKey>>(KEYS, "keys");
   if (keys.length === 0) output.note("No keys found.");
   output.table(keys, {
@@ -55,7 +55,7 @@ async function list({ api, output }: Tools): Promise<void> {
   });
 }
 
-async function revoke({ api, output }: Tools, ids: string[]): Promise<void> {
+async function revoke({ api, output }: CommandContext, ids: string[]): Promise<void> {
   if (!ids.every(isUuid)) throw new UsageError("revoke takes the ids of keys, as `list` prints them.");
   for (const id of ids) await api.request("DELETE", `${KEYS}/${id}`);
   output.result(

@@ -1,7 +1,7 @@
 import { EmailRetry, EmailsQuery, type QueuedEmail } from "../../../lib/admin/mail/schema";
 import { isUuid } from "../../../lib/db/ids";
 import { UsageError } from "../../command-line";
-import type { DefineSubject, Tools } from "../command";
+import type { CommandContext, DefineCommandGroup } from "../command";
 import { parseLimit, parseWith } from "../options";
 import type { Json } from "../transport/admin-api";
 
@@ -11,7 +11,7 @@ const DEFAULT_LIMIT = "50";
 type ListOptions = { state?: string; to?: string; oldest?: boolean; limit: string };
 
 /** `homeport mail` */
-export const defineMail: DefineSubject = (mail) => {
+export const defineMail: DefineCommandGroup = (mail) => {
   mail
     .command("list")
     .description("list the emails that are waiting to be sent, newest first, with the reason")
@@ -24,7 +24,7 @@ export const defineMail: DefineSubject = (mail) => {
   mail.command("remove <id...>").description("remove emails from the queue without sending them").run(remove);
 };
 
-async function list({ api, output }: Tools, { oldest, limit, ...filter }: ListOptions): Promise<void> {
+async function list({ api, output }: CommandContext, { oldest, limit, ...filter }: ListOptions): Promise<void> {
   const query = { ...filter, order: oldest ? "oldest" : undefined };
   parseWith(EmailsQuery, query, { state: "--state", to: "--to" });
   const found = await api.list<Json<QueuedEmail>>(`${MAIL}/messages`, "messages", query, parseLimit(limit));
@@ -41,14 +41,14 @@ async function list({ api, output }: Tools, { oldest, limit, ...filter }: ListOp
   });
 }
 
-async function retry({ api, output }: Tools, ids: string[]): Promise<void> {
+async function retry({ api, output }: CommandContext, ids: string[]): Promise<void> {
   const input = ids.length > 0 ? { ids } : {};
   parseWith(EmailRetry, input, { ids: "ID" });
   const result = await api.request<{ retried: number }>("POST", `${MAIL}/retries`, input);
   output.result(result, [`Sending ${result.retried} ${result.retried === 1 ? "email" : "emails"} now.`]);
 }
 
-async function remove({ api, output }: Tools, ids: string[]): Promise<void> {
+async function remove({ api, output }: CommandContext, ids: string[]): Promise<void> {
   if (!ids.every(isUuid)) throw new UsageError("remove takes the ids of emails, as `list` prints them.");
   for (const id of ids) await api.request("DELETE", `${MAIL}/messages/${id}`);
   output.result(

@@ -6,7 +6,7 @@ import {
   NewChannel,
 } from "../../../lib/admin/push/channels/schema";
 import { UsageError } from "../../command-line";
-import type { DefineSubject, Tools } from "../command";
+import type { CommandContext, DefineCommandGroup } from "../command";
 import { oneOf, parseWith } from "../options";
 
 const CHANNELS = "/api/admin/push/channels";
@@ -20,7 +20,7 @@ const OPTIONS = {
 type ChannelOptions = { environment?: string; bundle?: string; create?: string; delete?: string };
 
 /** `homeport push channels` */
-export const defineChannels: DefineSubject = (push) => {
+export const defineChannels: DefineCommandGroup = (push) => {
   push
     .command("channels")
     .description("list an app's broadcast channels for Live Activities, create one or delete one")
@@ -31,7 +31,7 @@ export const defineChannels: DefineSubject = (push) => {
     .run(channels);
 };
 
-async function channels({ api, output }: Tools, given: ChannelOptions): Promise<void> {
+async function channels({ api, output }: CommandContext, given: ChannelOptions): Promise<void> {
   const { create, delete: channelId } = given;
   if (create !== undefined && channelId !== undefined) throw new UsageError("--create and --delete exclude each other");
   const { environment, bundleId } = parseWith(

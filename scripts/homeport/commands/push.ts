@@ -13,7 +13,7 @@ import {
 } from "../../../lib/admin/push/schema";
 import { isUuid } from "../../../lib/db/ids";
 import { CodedError, UsageError } from "../../command-line";
-import type { DefineSubject, HomeportCommand, Tools } from "../command";
+import type { CommandContext, DefineCommandGroup, HomeportCommand } from "../command";
 import { parseWith, repeatable } from "../options";
 import { confirm, isInteractive } from "../output/confirm";
 import type { Json } from "../transport/admin-api";
@@ -31,7 +31,7 @@ type AnnounceOptions = { version?: string } & When & Omit<AudienceOptions, "all"
 type ListOptions = { account?: string; state?: string; reason?: string; message?: string; limit: string };
 
 /** `homeport push` */
-export const definePush: DefineSubject = (push) => {
+export const definePush: DefineCommandGroup = (push) => {
   const sending = push
     .command("send")
     .description("notify the devices of an account, one device, or an audience")
@@ -84,7 +84,7 @@ function withSchedule(command: HomeportCommand): HomeportCommand {
     .option("--yes", "do not ask");
 }
 
-async function send(tools: Tools, options: SendOptions): Promise<void> {
+async function send(context: CommandContext, options: SendOptions): Promise<void> {
   const { account, device, title, body, link, sendAt } = options;
   const audience = audienceOf(options);
   const given = [account, device, audience ?? undefined].filter((one) => one !== undefined);
@@ -103,19 +103,19 @@ async function send(tools: Tools, options: SendOptions): Promise<void> {
     link: "--link",
     sendAt: "--send-at",
   });
-  if (audience) return sendToMany(tools, options, { audience, perSecond }, input);
+  if (audience) return sendToMany(context, options, { audience, perSecond }, input);
   if (options.dryRun) throw new UsageError("--dry-run goes with an audience");
   try {
-    const message = await tools.api.request<Json<PushMessageDetails>>("POST", `${PUSH}/messages`, input);
-    tools.output.result(message, [`Queued for ${count(message.devices, "device")}.`]);
+    const message = await context.api.request<Json<PushMessageDetails>>("POST", `${PUSH}/messages`, input);
+    context.output.result(message, [`Queued for ${count(message.devices, "device")}.`]);
   } catch (error) {
     if (!(error instanceof CodedError && error.code === "no_active_device")) throw error;
     const text = account === undefined ? "The device is not active." : "The account has no active device.";
-    tools.output.result({ devices: 0 }, [text]);
+    context.output.result({ devices: 0 }, [text]);
   }
 }
 
-async function announce(tools: Tools, options: AnnounceOptions): Promise<void> {
+async function announce(context: CommandContext, options: AnnounceOptions): Promise<void> {
   const { version, sendAt } = options;
   if (!version) throw new UsageError("announce needs --version");
   const audience = audienceOf({ ...options, all: false }) ?? {};
@@ -124,12 +124,12 @@ async function announce(tools: Tools, options: AnnounceOptions): Promise<void> {
   const to = Object.keys(others).length > 0 ? { audience } : { bundleId };
   const input = { kind: "app.new_version", version, to, perSecond, sendAt };
   parseWith(Announcement, input, { version: "--version", to: "--bundle", sendAt: "--send-at" });
-  await sendToMany(tools, options, { audience, perSecond }, input);
+  await sendToMany(context, options, { audience, perSecond }, input);
 }
 
 /** Says how many devices a message is for, asks at a terminal, and sends it. */
 async function sendToMany(
-  { api, output }: Tools,
+  { api, output }: CommandContext,
   { sendAt, dryRun, yes }: When,
   given: AudienceEstimateInput,
   input: object,
@@ -148,7 +148,7 @@ async function sendToMany(
   if (message.devices > 0) output.note(`Cancel it with \`homeport push cancel ${message.id}\`.`);
 }
 
-async function list({ api, output }: Tools, { limit, message, ...filter }: ListOptions): Promise<void> {
+async function list({ api, output }: CommandContext, { limit, message, ...filter }: ListOptions): Promise<void> {
   const query = { ...filter, messageId: message };
   parseWith(DeliveriesQuery, query, {
     account: "--account",
@@ -176,7 +176,7 @@ async function list({ api, output }: Tools, { limit, message, ...filter }: ListO
   }
 }
 
-async function listMessages({ api, output }: Tools, { limit }: { limit: string }): Promise<void> {
+async function listMessages({ api, output }: CommandContext, { limit }: { limit: string }): Promise<void> {
   const maxEntries = positive(limit, "--limit");
   const found = await api.list<Json<PushMessage>>(`${PUSH}/messages`, "messages", { by: "operator" }, maxEntries);
   if (found.length === 0) output.note("No messages found.");
@@ -194,7 +194,7 @@ async function listMessages({ api, output }: Tools, { limit }: { limit: string }
   });
 }
 
-async function cancel({ api, output }: Tools, id: string): Promise<void> {
+async function cancel({ api, output }: CommandContext, id: string): Promise<void> {
   if (!isUuid(id)) throw new UsageError("cancel takes the id of a message, as `messages` prints it.");
   const message = await api.request<Json<PushMessageDetails>>("DELETE", `${PUSH}/messages/${id}`);
   const sent = count(message.sent, "device");
@@ -204,7 +204,7 @@ async function cancel({ api, output }: Tools, id: string): Promise<void> {
   output.result(message, [text]);
 }
 
-async function retry({ api, output }: Tools, { id: ids }: { id?: string[] }): Promise<void> {
+async function retry({ api, output }: CommandContext, { id: ids }: { id?: string[] }): Promise<void> {
   parseWith(Retry, { ids }, { ids: "--id" });
   const total = { resumed: 0, retried: 0 };
   for (let isComplete = false; !isComplete; ) {
@@ -217,7 +217,7 @@ async function retry({ api, output }: Tools, { id: ids }: { id?: string[] }): Pr
   output.result(total, [`Requeued ${retried} and ${resumed}.`]);
 }
 
-async function pauses({ api, output }: Tools, { end }: { end?: string }): Promise<void> {
+async function pauses({ api, output }: CommandContext, { end }: { end?: string }): Promise<void> {
   if (end !== undefined) {
     const { environment } = parseWith(PauseParams, { environment: end }, { environment: "--end" });
     const ended = await api.request<{ resumed: number }>("DELETE", `${PUSH}/pauses/${environment}`);

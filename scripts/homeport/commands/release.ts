@@ -1,4 +1,4 @@
-import type { DefineSubject } from "../command";
+import type { DefineCommandGroup } from "../command";
 import { add } from "../release/add";
 import { addFolder, FOLDER_OPTIONS } from "../release/add-folder";
 import { ADOPTION_OPTIONS, adoption } from "../release/adoption";
@@ -12,7 +12,7 @@ import {
   rollback,
   yank,
 } from "../release/change";
-import { defineVerb } from "../release/define-verb";
+import { defineReleaseCommand } from "../release/define-release-command";
 import { ADD_OPTIONS } from "../release/draft";
 import { FILTER_OPTIONS } from "../release/options";
 import { list, VERIFY_OPTIONS, verify } from "../release/read";
@@ -26,25 +26,43 @@ DATA_DIR/releases/catalog.json), which the service loads within a second. Schedu
 remove and prune ask before they remove anything.`;
 
 /** `homeport release` */
-export const defineRelease: DefineSubject = (release) => {
-  defineVerb(release, "add <file>", "publish a file in a new or existing release", ADD_OPTIONS, add);
+export const defineRelease: DefineCommandGroup = (release) => {
+  defineReleaseCommand(release, "add <file>", "publish a file in a new or existing release", ADD_OPTIONS, add);
   const built =
     "publish the output of electron-builder, Tauri, Velopack or Squirrel.Windows, for all platforms at once";
-  defineVerb(release, "add-folder <folder>", built, FOLDER_OPTIONS, addFolder);
-  defineVerb(release, "list", "list releases", FILTER_OPTIONS, list);
-  defineVerb(release, "edit [release...]", "change fields of a release", EDIT_OPTIONS, edit);
+  defineReleaseCommand(release, "add-folder <folder>", built, FOLDER_OPTIONS, addFolder);
+  defineReleaseCommand(release, "list", "list releases", FILTER_OPTIONS, list);
+  defineReleaseCommand(release, "edit [release...]", "change fields of a release", EDIT_OPTIONS, edit);
   const toPercent = "roll out a release to a percentage of clients (0 pauses it), or on a schedule";
-  defineVerb(release, "rollout [release...]", `${toPercent}: rollout RELEASE 25`, ROLLOUT_OPTIONS, rollout);
-  defineVerb(release, "promote [release...]", "offer the same build on another channel", PROMOTE_OPTIONS, promote);
-  defineVerb(release, "yank [release...]", "withdraw a release", FLAG_OPTIONS, yank);
+  defineReleaseCommand(release, "rollout [release...]", `${toPercent}: rollout RELEASE 25`, ROLLOUT_OPTIONS, rollout);
+  defineReleaseCommand(
+    release,
+    "promote [release...]",
+    "offer the same build on another channel",
+    PROMOTE_OPTIONS,
+    promote,
+  );
+  defineReleaseCommand(release, "yank [release...]", "withdraw a release", FLAG_OPTIONS, yank);
   const back = "also offer a release to clients whose newer version is yanked or paused";
-  defineVerb(release, "rollback [release...]", back, FLAG_OPTIONS, rollback);
+  defineReleaseCommand(release, "rollback [release...]", back, FLAG_OPTIONS, rollback);
   const mandatory = "make a release mandatory for all clients with older versions";
-  defineVerb(release, "critical [release...]", mandatory, FLAG_OPTIONS, critical);
-  defineVerb(release, "remove [release...]", "remove a release and its files from the catalog", REMOVE_OPTIONS, remove);
+  defineReleaseCommand(release, "critical [release...]", mandatory, FLAG_OPTIONS, critical);
+  defineReleaseCommand(
+    release,
+    "remove [release...]",
+    "remove a release and its files from the catalog",
+    REMOVE_OPTIONS,
+    remove,
+  );
   const old = "remove files that belong to no release, and with a limit also old releases that no client needs";
-  defineVerb(release, "prune", old, PRUNE_OPTIONS, prune);
-  defineVerb(release, "verify", "hash the published files again", VERIFY_OPTIONS, verify);
-  defineVerb(release, "adoption", "show how many clients ran and downloaded each version", ADOPTION_OPTIONS, adoption);
+  defineReleaseCommand(release, "prune", old, PRUNE_OPTIONS, prune);
+  defineReleaseCommand(release, "verify", "hash the published files again", VERIFY_OPTIONS, verify);
+  defineReleaseCommand(
+    release,
+    "adoption",
+    "show how many clients ran and downloaded each version",
+    ADOPTION_OPTIONS,
+    adoption,
+  );
   release.addHelpText("after", HELP_AFTER);
 };

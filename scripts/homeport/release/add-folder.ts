@@ -1,6 +1,6 @@
 import { UsageError } from "../../command-line";
 import { publishDrafts } from "./add";
-import type { Verb } from "./define-verb";
+import type { ReleaseCommand } from "./define-release-command";
 import { CHECK_OPTIONS, FIELD_OPTIONS, parseChecks, parseDestination, parseFields } from "./draft";
 import { resolveFromCaller } from "./options";
 
@@ -17,7 +17,11 @@ export const FOLDER_OPTIONS = {
 } as const;
 
 /** `add-folder DIR --product P` */
-export const addFolder: Verb<typeof FOLDER_OPTIONS> = async ({ openStore, output }, values, [folder = ""]) => {
+export const addFolder: ReleaseCommand<typeof FOLDER_OPTIONS> = async (
+  { openStore, output },
+  values,
+  [folder = ""],
+) => {
   if (values.product === undefined) throw new UsageError("add-folder requires --product.");
   // The other commands start without the packages that read archives and YAML.
   const { draftFolder } = await import("../../../lib/admin/releases/folder/draft-folder");

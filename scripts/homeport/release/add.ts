@@ -1,14 +1,14 @@
 import type { ReleaseDraft } from "../../../lib/admin/releases/publish/draft";
 import { confirm, isInteractive } from "../output/confirm";
 import type { Output } from "../output/output";
-import type { Verb } from "./define-verb";
+import type { ReleaseCommand } from "./define-release-command";
 import { type ADD_OPTIONS, parseDraft } from "./draft";
 import type { AddOutcome, ReleaseStore } from "./store/release-store";
 
 const OUTCOMES = { added: "Published", changed: "Changed", unchanged: "Already published:" } as const;
 
 /** `add FILE --product P --platform P --arch A --version V` */
-export const add: Verb<typeof ADD_OPTIONS> = async ({ openStore, output }, values, [file = ""]) => {
+export const add: ReleaseCommand<typeof ADD_OPTIONS> = async ({ openStore, output }, values, [file = ""]) => {
   const draft = await parseDraft(file, values);
   await publishDrafts(await openStore(), output, [draft]);
 };

@@ -1,7 +1,7 @@
 import { AdoptionQuery, type AdoptionReport } from "../../../lib/admin/releases/adoption";
 import { alignColumns } from "../../../lib/admin/releases/columns";
 import { UsageError } from "../../command-line";
-import type { Verb } from "./define-verb";
+import type { ReleaseCommand } from "./define-release-command";
 
 export const ADOPTION_OPTIONS = {
   product: { value: "name", help: "one product (default: all)" },
@@ -9,7 +9,7 @@ export const ADOPTION_OPTIONS = {
 } as const;
 
 /** `adoption`: who ran and downloaded which version. */
-export const adoption: Verb<typeof ADOPTION_OPTIONS> = async ({ api, output }, { product, days }) => {
+export const adoption: ReleaseCommand<typeof ADOPTION_OPTIONS> = async ({ api, output }, { product, days }) => {
   if (!AdoptionQuery.safeParse({ product, days }).success) throw new UsageError("--days takes a number from 1 to 92.");
   const report = await api.get<AdoptionReport>("/api/admin/releases/adoption", { product, days });
   if (report.versions.length === 0) console.error(`Nothing was counted from ${report.from} to ${report.to}.`);

@@ -1,6 +1,6 @@
 import type { ReleaseChange } from "../../../lib/admin/releases/update";
 import { UsageError } from "../../command-line";
-import type { Verb } from "./define-verb";
+import type { ReleaseCommand } from "./define-release-command";
 import { FIELD_OPTIONS, parseFields } from "./draft";
 import { FILTER_OPTIONS, parsePercentage, toFilter } from "./options";
 import type { UpdateOutcome } from "./store/release-store";
@@ -18,7 +18,7 @@ const FLAGS = {
 
 export const FLAG_OPTIONS = { ...FILTER_OPTIONS, undo: { help: "undo the change" } } as const;
 
-function flagVerb(name: keyof typeof FLAGS): Verb<typeof FLAG_OPTIONS> {
+function flagCommand(name: keyof typeof FLAGS): ReleaseCommand<typeof FLAG_OPTIONS> {
   const { field, set, cleared } = FLAGS[name];
   return async ({ openStore, output }, values, positionals) => {
     const { undo = false } = values;
@@ -32,9 +32,9 @@ function flagVerb(name: keyof typeof FLAGS): Verb<typeof FLAG_OPTIONS> {
   };
 }
 
-export const yank = flagVerb("yank");
-export const rollback = flagVerb("rollback");
-export const critical = flagVerb("critical");
+export const yank = flagCommand("yank");
+export const rollback = flagCommand("rollback");
+export const critical = flagCommand("critical");
 
 export const EDIT_OPTIONS = {
   ...FILTER_OPTIONS,
@@ -54,7 +54,7 @@ const CLEARABLE: Readonly<Record<string, keyof ReleaseChange>> = {
 };
 
 /** `edit RELEASE --notes TEXT …` */
-export const edit: Verb<typeof EDIT_OPTIONS> = async ({ openStore, output }, values, positionals) => {
+export const edit: ReleaseCommand<typeof EDIT_OPTIONS> = async ({ openStore, output }, values, positionals) => {
   const change = await parseFields(values);
   const given = Object.entries(change).filter(([, value]) => value !== undefined);
   const cleared = (values.clear ?? []).map((name) => [clearableField(name), null]);
@@ -80,7 +80,7 @@ export const PROMOTE_OPTIONS = {
 } as const;
 
 /** `promote RELEASE --from beta --to stable` */
-export const promote: Verb<typeof PROMOTE_OPTIONS> = async ({ openStore, output }, values, positionals) => {
+export const promote: ReleaseCommand<typeof PROMOTE_OPTIONS> = async ({ openStore, output }, values, positionals) => {
   const { from, to } = values;
   if (from === undefined || to === undefined) throw new UsageError("promote requires --from and --to.");
   if (from === to) throw new UsageError("--from and --to must be different channels.");

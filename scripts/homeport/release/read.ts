@@ -1,12 +1,12 @@
 import { renderTable } from "../../../lib/admin/releases/list";
 import { describeRollout } from "../../../lib/admin/releases/rollouts/list-rollouts";
 import type { VerifyResult } from "../../../lib/admin/releases/verify";
-import type { Verb } from "./define-verb";
+import type { ReleaseCommand } from "./define-release-command";
 import { FILTER_OPTIONS, toFilter } from "./options";
 import { readRollouts } from "./read-rollouts";
 
 /** `list` */
-export const list: Verb<typeof FILTER_OPTIONS> = async ({ api, openStore, output }, values) => {
+export const list: ReleaseCommand<typeof FILTER_OPTIONS> = async ({ api, openStore, output }, values) => {
   const store = await openStore();
   const releases = await store.list(toFilter(values));
   if (releases.length === 0) console.error("No releases found.");
@@ -27,7 +27,7 @@ export const VERIFY_OPTIONS = {
 } as const;
 
 /** `verify` */
-export const verify: Verb<typeof VERIFY_OPTIONS> = async ({ openStore, output }, values) => {
+export const verify: ReleaseCommand<typeof VERIFY_OPTIONS> = async ({ openStore, output }, values) => {
   const store = await openStore();
   const all: VerifyResult[] = [];
   for await (const result of store.verify(toFilter(values), { shouldVerifyRemote: values.remote ?? false })) {

@@ -4,7 +4,7 @@ import { CodedError, UsageError } from "../../command-line";
 import { confirm, isInteractive } from "../output/confirm";
 import { formatBytes } from "../output/format-bytes";
 import type { Output } from "../output/output";
-import type { Verb } from "./define-verb";
+import type { ReleaseCommand } from "./define-release-command";
 import { FILTER_OPTIONS, parseAge, parseInteger, toFilter } from "./options";
 
 const CONFIRM_OPTIONS = {
@@ -24,7 +24,7 @@ export const PRUNE_OPTIONS = {
 } as const;
 
 /** `remove RELEASE` */
-export const remove: Verb<typeof REMOVE_OPTIONS> = async ({ openStore, output }, values, positionals) => {
+export const remove: ReleaseCommand<typeof REMOVE_OPTIONS> = async ({ openStore, output }, values, positionals) => {
   const store = await openStore();
   const isForced = values.force ?? false;
   const run = (isDryRun: boolean) => store.remove(toFilter(values, positionals), { isForced, isDryRun });
@@ -32,7 +32,7 @@ export const remove: Verb<typeof REMOVE_OPTIONS> = async ({ openStore, output },
 };
 
 /** `prune --keep N --older-than AGE` */
-export const prune: Verb<typeof PRUNE_OPTIONS> = async ({ openStore, output }, values) => {
+export const prune: ReleaseCommand<typeof PRUNE_OPTIONS> = async ({ openStore, output }, values) => {
   if (values.version !== undefined) throw new UsageError("prune does not take --version: use remove.");
   const keep = parseInteger(values.keep, "--keep");
   const ageMs = parseAge(values["older-than"]);

@@ -3,7 +3,7 @@ import type { ReleaseDocument } from "../../../lib/admin/releases/list";
 import type { RolloutState } from "../../../lib/admin/releases/rollouts/list-rollouts";
 import { UsageError } from "../../command-line";
 import type { AdminApi } from "../transport/admin-api";
-import type { ReleaseTools, Verb } from "./define-verb";
+import type { ReleaseCommand, ReleaseCommandContext } from "./define-release-command";
 import { FILTER_OPTIONS, parseInteger, parsePercentage, toFilter, type Values } from "./options";
 import { listRollouts, ROLLOUTS } from "./read-rollouts";
 import { openRemoteStore } from "./store/open-store";
@@ -37,40 +37,44 @@ type RolloutValues = Values<typeof ROLLOUT_OPTIONS>;
 const UNIT_SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 };
 
 /** `rollout RELEASE N`, `rollout RELEASE --steps 5,20,100 --every 24h`, `rollout RELEASE --halt` and `--resume` */
-export const rollout: Verb<typeof ROLLOUT_OPTIONS> = async (tools, values, positionals) => {
+export const rollout: ReleaseCommand<typeof ROLLOUT_OPTIONS> = async (context, values, positionals) => {
   const modes = [values.steps !== undefined, values.halt, values.resume].filter(Boolean).length;
   if (modes > 1) throw new UsageError("--steps, --halt and --resume exclude each other.");
-  if (modes === 0) return setRollout(tools, values, positionals);
-  if (tools.hasOwnCatalog) throw new UsageError("Schedules apply only to the service's own catalog: omit --catalog.");
+  if (modes === 0) return setRollout(context, values, positionals);
+  if (context.hasOwnCatalog) throw new UsageError("Schedules apply only to the service's own catalog: omit --catalog.");
   const filter = toFilter(values, positionals);
-  if (values.steps !== undefined) return scheduleRollout(tools, filter, values);
-  return changeRollouts(tools, filter, values);
+  if (values.steps !== undefined) return scheduleRollout(context, filter, values);
+  return changeRollouts(context, filter, values);
 };
 
 /**
  * Sets a percentage in the catalog, which ends a schedule. On PostgreSQL by the API, because each instance of the service
  * has a catalog of its own; otherwise the service notices it by itself.
  */
-async function setRollout(tools: ReleaseTools, values: RolloutValues, positionals: string[]): Promise<void> {
+async function setRollout(context: ReleaseCommandContext, values: RolloutValues, positionals: string[]): Promise<void> {
   const percentage = parsePercentage(positionals.at(-1));
-  const isByApi = Boolean(process.env.DATABASE_URL?.trim()) && !tools.hasOwnCatalog;
-  const store = isByApi ? await openRemoteStore(tools.api) : await tools.openStore();
+  const isByApi = Boolean(process.env.DATABASE_URL?.trim()) && !context.hasOwnCatalog;
+  const store = isByApi ? await openRemoteStore(context.api) : await context.openStore();
   const updated = await store.update(toFilter(values, positionals.slice(0, -1)), { rollout: percentage });
   const outcome = percentage === 0 ? "paused" : `rolled out to ${percentage} %`;
-  tools.output.result(
+  context.output.result(
     updated,
     updated.releases.map(({ id }) => `${id}: ${outcome}`),
   );
 }
 
-async function scheduleRollout({ api, output }: ReleaseTools, filter: ReleaseFilter, values: RolloutValues) {
+async function scheduleRollout({ api, output }: ReleaseCommandContext, filter: ReleaseFilter, values: RolloutValues) {
   const plan = parsePlan(values);
   const { releaseIds } = await api.request<RolloutState>("POST", ROLLOUTS, { filter, ...plan });
   const start = plan.startsAt === undefined ? "" : ` from ${plan.startsAt}`;
   print(output, releaseIds, `rolled out in steps${start}: ${plan.steps.map((step) => `${step} %`).join(", ")}`);
 }
 
-async function changeRollouts({ api, output }: ReleaseTools, filter: ReleaseFilter, { halt, reason }: RolloutValues) {
+async function changeRollouts(
+  { api, output }: ReleaseCommandContext,
+  filter: ReleaseFilter,
+  { halt, reason }: RolloutValues,
+) {
   const ids = await selectIds(api, filter);
   const hasState = ({ state }: RolloutState) => (halt ? state !== "halted" : state === "halted");
   const rollouts = (await listRollouts(api)).filter(
@@ -82,7 +86,7 @@ async function changeRollouts({ api, output }: ReleaseTools, filter: ReleaseFilt
   print(output, ids, rollouts.length === 0 ? null : halt ? "halted" : "resumed");
 }
 
-function print(output: ReleaseTools["output"], releases: string[], outcome: string | null): void {
+function print(output: ReleaseCommandContext["output"], releases: string[], outcome: string | null): void {
   output.result({ releases, outcome }, outcome === null ? [] : releases.map((id) => `${id}: ${outcome}`));
 }
 

@@ -7,7 +7,7 @@ import { UsageError } from "@/scripts/command-line";
 import { HomeportCommand } from "@/scripts/homeport/command";
 import { defineRelease } from "@/scripts/homeport/commands/release";
 import { critical, edit, promote, rollback, yank } from "@/scripts/homeport/release/change";
-import type { Verb } from "@/scripts/homeport/release/define-verb";
+import type { ReleaseCommand } from "@/scripts/homeport/release/define-release-command";
 import { parseFields } from "@/scripts/homeport/release/draft";
 import type { OptionSpecs, Values } from "@/scripts/homeport/release/options";
 import { verify } from "@/scripts/homeport/release/read";
@@ -80,10 +80,10 @@ test("release notes are a file's text, or the argument itself", async () => {
 });
 
 describe("on this machine, homeport release", () => {
-  /** Runs a verb with these options and arguments. Returns the document that --json prints. */
+  /** Runs a command with these options and arguments. Returns the document that --json prints. */
   async function documentOf<Specs extends OptionSpecs>(
     { manifest }: TestFolder,
-    verb: Verb<Specs>,
+    command: ReleaseCommand<Specs>,
     values: Values<Specs>,
     ...positionals: string[]
   ): Promise<unknown> {
@@ -96,7 +96,7 @@ describe("on this machine, homeport release", () => {
     };
     const api = createAdminApi(clientOf("none", () => Promise.reject(new Error("A request was sent"))));
     const openStore = async () => localStore(manifest, null);
-    await verb({ api, output, openStore, hasOwnCatalog: false }, values, positionals);
+    await command({ api, output, openStore, hasOwnCatalog: false }, values, positionals);
     expect(documents).toHaveLength(1);
     return documents[0];
   }
@@ -111,7 +111,8 @@ describe("on this machine, homeport release", () => {
     expect(await documentOf(folder, promote, { from: "beta", to: "stable" }, "2.3.0")).toEqual({
       releases: [{ id: `${ID}-stable`, from: ID, outcome: "added" }],
     });
-    for (const verb of [yank, rollback, critical]) expect(await documentOf(folder, verb, {}, ID)).toEqual(changed);
+    for (const command of [yank, rollback, critical])
+      expect(await documentOf(folder, command, {}, ID)).toEqual(changed);
     expect(await documentOf(folder, verify, {})).toEqual({ valid: 1, invalid: 0, problems: [] });
     const removed = { releases: [ID], files: [], elsewhere: [] };
     expect(await documentOf(folder, remove, { "dry-run": true }, ID)).toEqual({ dryRun: true, ...removed });

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { SUBJECTS } from "@/scripts/homeport/subjects";
+import { COMMAND_GROUPS } from "@/scripts/homeport/command-groups";
 import { COMMANDS, runCommand, usageOf } from "@/tests/support/process/command";
 
-/** Of the subjects of `homeport` one: tests/scripts checks the others. */
-const NAMES = [...COMMANDS.keys()].filter((name) => name === "keys" || !(name in SUBJECTS));
+/** One of the groups of `homeport`: tests/scripts checks the others. */
+const NAMES = [...COMMANDS.keys()].filter((name) => name === "keys" || !(name in COMMAND_GROUPS));
 /** A data folder that cannot be written. */
 const env = { DATA_DIR: "/proc/none" };
 

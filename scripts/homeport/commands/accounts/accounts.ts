@@ -1,6 +1,6 @@
 import { Role } from "../../../../lib/admin/accounts/schema";
 import { PROVIDER_NAMES } from "../../../../lib/auth/oauth/providers";
-import type { DefineSubject, HomeportCommand } from "../../command";
+import type { DefineCommandGroup, HomeportCommand } from "../../command";
 import { deleteAccount, disable, enable, grant, resetFactors, revokeSessions, unlink } from "./changes";
 import { events, exportData, list, show } from "./reads";
 
@@ -8,7 +8,7 @@ const ROLES = Role.options;
 const REASON = "the reason, for the audit trail";
 
 /** `homeport accounts`. An account is named by its id or its email. */
-export const defineAccounts: DefineSubject = (accounts) => {
+export const defineAccounts: DefineCommandGroup = (accounts) => {
   accounts
     .command("list [text]")
     .description("list the newest accounts, or those with this id or whose email or name begins with TEXT")

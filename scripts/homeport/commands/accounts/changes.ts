@@ -8,16 +8,16 @@ import {
 import { PROVIDER_NAMES } from "../../../../lib/auth/oauth/providers";
 import { isUuid } from "../../../../lib/db/ids";
 import { CodedError, UsageError } from "../../../command-line";
-import type { Tools } from "../../command";
+import type { CommandContext } from "../../command";
 import { confirm, isInteractive } from "../../output/confirm";
 import { ACCOUNTS, findAccount } from "./find-account";
 
 type Options = { reason?: string };
 
-export async function grant(tools: Tools, account: string, role: string, options: Options): Promise<void> {
+export async function grant(context: CommandContext, account: string, role: string, options: Options): Promise<void> {
   requireOneOf("role", role, Role.options);
   await change<RoleChange>(
-    tools,
+    context,
     account,
     "grant",
     { role, reason: options.reason },
@@ -26,9 +26,9 @@ export async function grant(tools: Tools, account: string, role: string, options
   );
 }
 
-export async function disable(tools: Tools, account: string, options: Options): Promise<void> {
+export async function disable(context: CommandContext, account: string, options: Options): Promise<void> {
   await change<AccountChange>(
-    tools,
+    context,
     account,
     "disable",
     { reason: options.reason },
@@ -37,20 +37,20 @@ export async function disable(tools: Tools, account: string, options: Options): 
   );
 }
 
-export async function enable(tools: Tools, account: string, options: Options): Promise<void> {
-  await change<AccountChange>(tools, account, "enable", { reason: options.reason }, ({ email }, { isChanged }) =>
+export async function enable(context: CommandContext, account: string, options: Options): Promise<void> {
+  await change<AccountChange>(context, account, "enable", { reason: options.reason }, ({ email }, { isChanged }) =>
     isChanged ? `${email} can sign in again.` : `${email} is not disabled.`,
   );
 }
 
 export async function revokeSessions(
-  tools: Tools,
+  context: CommandContext,
   account: string,
   { session, reason }: Options & { session?: string },
 ): Promise<void> {
   if (session === undefined) {
     return change<AccountChange>(
-      tools,
+      context,
       account,
       "revoke-sessions",
       { reason },
@@ -58,17 +58,22 @@ export async function revokeSessions(
     );
   }
   if (!isUuid(session)) throw new UsageError("--session takes the id of a session, as `show` prints it.");
-  const { id, email } = await findAccount(tools.api, account);
+  const { id, email } = await findAccount(context.api, account);
   const path = `${ACCOUNTS}/${id}/sessions/${session}${reason === undefined ? "" : `?${new URLSearchParams({ reason })}`}`;
   const missing = { not_found: `${email} has no live session ${session}. Nothing was changed.` };
-  const result = await withMessages(missing, () => tools.api.request<AccountChange>("DELETE", path));
-  tools.output.result(result, [`${email}: 1 session revoked.`]);
+  const result = await withMessages(missing, () => context.api.request<AccountChange>("DELETE", path));
+  context.output.result(result, [`${email}: 1 session revoked.`]);
 }
 
-export async function unlink(tools: Tools, account: string, provider: string, options: Options): Promise<void> {
+export async function unlink(
+  context: CommandContext,
+  account: string,
+  provider: string,
+  options: Options,
+): Promise<void> {
   requireOneOf("provider", provider, PROVIDER_NAMES);
   await change<ProviderChange>(
-    tools,
+    context,
     account,
     "unlink",
     { provider, reason: options.reason },
@@ -78,9 +83,9 @@ export async function unlink(tools: Tools, account: string, provider: string, op
   );
 }
 
-export async function resetFactors(tools: Tools, account: string, options: Options): Promise<void> {
+export async function resetFactors(context: CommandContext, account: string, options: Options): Promise<void> {
   await change<AccountChange>(
-    tools,
+    context,
     account,
     "reset-factors",
     { reason: options.reason },
@@ -90,7 +95,7 @@ export async function resetFactors(tools: Tools, account: string, options: Optio
 }
 
 export async function deleteAccount(
-  { api, output }: Tools,
+  { api, output }: CommandContext,
   account: string,
   { yes = false, reason }: Options & { yes?: boolean },
 ): Promise<void> {
@@ -105,7 +110,7 @@ export async function deleteAccount(
 
 /** Makes a change and prints what it did. `messagesOf` has a message of its own for some errors, by their codes. */
 async function change<Result extends object>(
-  { api, output }: Tools,
+  { api, output }: CommandContext,
   idOrEmail: string,
   verb: string,
   body: Options & { role?: string; provider?: string },

@@ -8,7 +8,7 @@ import type {
 import { AccountsQuery as Query } from "../../../../lib/admin/accounts/schema";
 import { isUuid } from "../../../../lib/db/ids";
 import { CodedError } from "../../../command-line";
-import type { Tools } from "../../command";
+import type { CommandContext } from "../../command";
 import { parseLimit, parseWith } from "../../options";
 import type { Json } from "../../transport/admin-api";
 import { ACCOUNTS, findAccount } from "./find-account";
@@ -18,7 +18,11 @@ const DEFAULT_LIMIT = "50";
 type ListOptions = Pick<AccountsQuery, "role" | "state"> & { limit?: string };
 type Event = Json<AccountEvents["events"][number]>;
 
-export async function list({ api, output }: Tools, text: string | undefined, options: ListOptions): Promise<void> {
+export async function list(
+  { api, output }: CommandContext,
+  text: string | undefined,
+  options: ListOptions,
+): Promise<void> {
   const { role, state } = options;
   const query = { query: text?.trim() || undefined, role, state };
   parseWith(Query, query, { query: "TEXT", role: "--role", state: "--state" });
@@ -41,7 +45,7 @@ export async function list({ api, output }: Tools, text: string | undefined, opt
 }
 
 /** Shows an account. Of a deleted one, shows the events, and throws. @throws CodedError not_found */
-export async function show({ api, output }: Tools, idOrEmail: string): Promise<void> {
+export async function show({ api, output }: CommandContext, idOrEmail: string): Promise<void> {
   const account = await findAccount(api, idOrEmail).catch(async (error: unknown) => {
     const events = await readEvents({ api }, idOrEmail.trim(), Number(DEFAULT_LIMIT)).catch(() => []);
     if (events.length === 0) throw error;
@@ -52,7 +56,11 @@ export async function show({ api, output }: Tools, idOrEmail: string): Promise<v
   output.result(details, [JSON.stringify(details, null, 2)]);
 }
 
-export async function events({ api, output }: Tools, idOrEmail: string, options: { limit?: string }): Promise<void> {
+export async function events(
+  { api, output }: CommandContext,
+  idOrEmail: string,
+  options: { limit?: string },
+): Promise<void> {
   const limit = parseLimit(options.limit ?? DEFAULT_LIMIT);
   const id = isUuid(idOrEmail.trim()) ? idOrEmail.trim() : (await findAccount(api, idOrEmail)).id;
   output.table(await readEvents({ api }, id, limit), {
@@ -65,7 +73,7 @@ export async function events({ api, output }: Tools, idOrEmail: string, options:
 }
 
 export async function exportData(
-  { api, output }: Tools,
+  { api, output }: CommandContext,
   idOrEmail: string,
   { output: file, reason }: { output?: string; reason?: string },
 ): Promise<void> {
@@ -77,6 +85,6 @@ export async function exportData(
   output.result({ id, email, file }, [`${email}: exported to ${file}.`]);
 }
 
-async function readEvents({ api }: Pick<Tools, "api">, id: string, limit: number): Promise<Event[]> {
+async function readEvents({ api }: Pick<CommandContext, "api">, id: string, limit: number): Promise<Event[]> {
   return isUuid(id) ? api.list<Event>(`${ACCOUNTS}/${id}/events`, "events", {}, limit) : [];
 }

@@ -1,8 +1,8 @@
-import type { DefineSubject } from "../../command";
+import type { DefineCommandGroup } from "../../command";
 import { move } from "./move";
 
 /** `homeport db`. */
-export const defineDb: DefineSubject = (db) => {
+export const defineDb: DefineCommandGroup = (db) => {
   db.command("move")
     .description(
       "move all data to an empty database while the service runs: from this folder's database with --to, into it with " +

@@ -2,7 +2,7 @@ import { text } from "node:stream/consumers";
 import { z } from "zod";
 import { postgresUrl } from "../../../../lib/config/database";
 import { CodedError, UsageError } from "../../../command-line";
-import type { Tools } from "../../command";
+import type { CommandContext } from "../../command";
 import { parseWith } from "../../options";
 import { confirm, isInteractive } from "../../output/confirm";
 import { drawShare } from "../../output/progress";
@@ -19,7 +19,7 @@ const onProgress = ({ step, share }: { step: keyof typeof LABELS; share: number 
   drawShare(LABELS[step], Math.min(share, 0.999));
 
 /** @throws UsageError, CodedError canceled; MoveError, Error if the move fails */
-export async function move({ api, output }: Tools, given: Options): Promise<void> {
+export async function move({ api, output }: CommandContext, given: Options): Promise<void> {
   const options = await withStandardInput(given);
   const databases = databasesOf(options);
   if (options.cancel) {

@@ -1,7 +1,7 @@
 import { DeliveriesQuery, type Delivery, type Endpoint, Replay } from "../../../../lib/admin/webhooks/schema";
 import { isUuid } from "../../../../lib/db/ids";
 import { UsageError } from "../../../command-line";
-import type { Tools } from "../../command";
+import type { CommandContext } from "../../command";
 import { parseLimit, parseSpanMs, parseWith } from "../../options";
 import type { AdminApi, Json } from "../../transport/admin-api";
 import { endpointPath } from "./endpoints";
@@ -14,7 +14,7 @@ const readDeliveries = (api: AdminApi, endpoint: string, limit: number, query = 
   api.list<Json<Delivery>>(`${endpoint}/deliveries`, "deliveries", query, limit);
 
 export async function deliveries(
-  { api, output }: Tools,
+  { api, output }: CommandContext,
   id: string,
   { state, limit }: { state?: string; limit: string },
 ): Promise<void> {
@@ -34,7 +34,7 @@ export async function deliveries(
   });
 }
 
-export async function show({ api, output }: Tools, id: string, eventId: string | undefined): Promise<void> {
+export async function show({ api, output }: CommandContext, id: string, eventId: string | undefined): Promise<void> {
   const path = endpointPath(id);
   const document = eventId === undefined ? await endpointOf(api, path) : await api.get(deliveryPath(path, eventId));
   output.result(document, [JSON.stringify(document, null, 2)]);
@@ -45,12 +45,12 @@ async function endpointOf(api: AdminApi, path: string) {
   return { ...endpoint, deliveries: await readDeliveries(api, path, SHOWN_DELIVERIES) };
 }
 
-export async function test({ api, output }: Tools, id: string): Promise<void> {
+export async function test({ api, output }: CommandContext, id: string): Promise<void> {
   const sent = await api.request<{ eventId: string }>("POST", `${endpointPath(id)}/test`);
   output.result(sent, [`Queued the test event ${sent.eventId}.`]);
 }
 
-export async function retry({ api, output }: Tools, id: string, eventIds: string[]): Promise<void> {
+export async function retry({ api, output }: CommandContext, id: string, eventIds: string[]): Promise<void> {
   const paths = eventIds.map((eventId) => deliveryPath(endpointPath(id), eventId));
   for (const path of paths) await api.request("POST", `${path}/retry`);
   output.result(
@@ -60,7 +60,7 @@ export async function retry({ api, output }: Tools, id: string, eventIds: string
 }
 
 export async function replay(
-  { api, output }: Tools,
+  { api, output }: CommandContext,
   id: string,
   { since, all }: { since: string; all?: boolean },
 ): Promise<void> {

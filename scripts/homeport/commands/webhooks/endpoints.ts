@@ -6,7 +6,7 @@ import {
 } from "../../../../lib/admin/webhooks/schema";
 import { isUuid } from "../../../../lib/db/ids";
 import { CodedError, UsageError } from "../../../command-line";
-import type { Tools } from "../../command";
+import type { CommandContext } from "../../command";
 import { parseWith } from "../../options";
 import { confirm, isInteractive } from "../../output/confirm";
 import type { Json } from "../../transport/admin-api";
@@ -22,7 +22,7 @@ export function endpointPath(id: string): string {
   return `${WEBHOOKS}/${id}`;
 }
 
-export async function list({ api, output }: Tools): Promise<void> {
+export async function list({ api, output }: CommandContext): Promise<void> {
   const { endpoints } = await api.get<{ endpoints: Json<Endpoint>[] }>(WEBHOOKS);
   if (endpoints.length === 0) output.note("No endpoints found.");
   output.table(endpoints, {
@@ -35,45 +35,53 @@ export async function list({ api, output }: Tools): Promise<void> {
   });
 }
 
-export async function create({ api, output }: Tools, url: string, { type = [], description }: Fields): Promise<void> {
+export async function create(
+  { api, output }: CommandContext,
+  url: string,
+  { type = [], description }: Fields,
+): Promise<void> {
   const input = { url, eventTypes: type, description };
   parseWith(NewEndpoint, input, OPTION_OF);
   printSecret(output, "Created", await api.request<Json<EndpointWithSecret>>("POST", WEBHOOKS, input));
 }
 
-export async function rotateSecret({ api, output }: Tools, id: string): Promise<void> {
+export async function rotateSecret({ api, output }: CommandContext, id: string): Promise<void> {
   const path = endpointPath(id);
   printSecret(output, "Rotated the secret of", await api.request<Json<EndpointWithSecret>>("POST", `${path}/secret`));
 }
 
-function printSecret(output: Tools["output"], verb: string, endpoint: Json<EndpointWithSecret>): void {
+function printSecret(output: CommandContext["output"], verb: string, endpoint: Json<EndpointWithSecret>): void {
   output.result(endpoint, [endpoint.secret]);
   if (!output.isJson) output.note(`${verb} ${endpoint.id}. Store the secret now: it is not shown again.`);
 }
 
-export async function edit(tools: Tools, id: string, { url, type, description }: Fields & { url?: string }) {
+export async function edit(context: CommandContext, id: string, { url, type, description }: Fields & { url?: string }) {
   const path = endpointPath(id);
   const input = { url, eventTypes: type, description };
   if (Object.values(input).every((value) => value === undefined)) {
     throw new UsageError("edit takes --url, --type or --description.");
   }
   parseWith(ChangedEndpoint, input, { ...OPTION_OF, url: "--url" });
-  await change(tools, path, input, `${id} is changed.`);
+  await change(context, path, input, `${id} is changed.`);
 }
 
-export async function enable(tools: Tools, id: string): Promise<void> {
-  await change(tools, endpointPath(id), { enabled: true }, `${id} is enabled.`);
+export async function enable(context: CommandContext, id: string): Promise<void> {
+  await change(context, endpointPath(id), { enabled: true }, `${id} is enabled.`);
 }
 
-export async function disable(tools: Tools, id: string): Promise<void> {
-  await change(tools, endpointPath(id), { enabled: false }, `${id} is disabled.`);
+export async function disable(context: CommandContext, id: string): Promise<void> {
+  await change(context, endpointPath(id), { enabled: false }, `${id} is disabled.`);
 }
 
-async function change({ api, output }: Tools, path: string, body: object, text: string): Promise<void> {
+async function change({ api, output }: CommandContext, path: string, body: object, text: string): Promise<void> {
   output.result(await api.request<Json<Endpoint>>("PATCH", path, body), [text]);
 }
 
-export async function remove({ api, output }: Tools, id: string, { yes = false }: { yes?: boolean }): Promise<void> {
+export async function remove(
+  { api, output }: CommandContext,
+  id: string,
+  { yes = false }: { yes?: boolean },
+): Promise<void> {
   const path = endpointPath(id);
   if (!yes && !isInteractive()) throw new UsageError("delete: --yes is missing.");
   const { url } = await api.get<Json<Endpoint>>(path);

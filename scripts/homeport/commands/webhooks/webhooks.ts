@@ -1,11 +1,11 @@
 import { WebhookEventType } from "../../../../lib/webhooks/events";
-import type { DefineSubject, HomeportCommand } from "../../command";
+import type { DefineCommandGroup, HomeportCommand } from "../../command";
 import { oneOf, repeatable } from "../../options";
 import { DELIVERY_STATES, deliveries, replay, retry, show, test } from "./deliveries";
 import { create, disable, edit, enable, list, remove, rotateSecret } from "./endpoints";
 
 /** `homeport webhooks`. An endpoint and an event are named by their ids. */
-export const defineWebhooks: DefineSubject = (webhooks) => {
+export const defineWebhooks: DefineCommandGroup = (webhooks) => {
   webhooks.command("list").description("list the endpoints, newest first").run(list);
   defineChanges(webhooks);
   webhooks.command("test <endpoint>").description("send an endpoint an event of type webhook.test").run(test);

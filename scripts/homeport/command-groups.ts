@@ -1,9 +1,9 @@
-import type { DefineSubject } from "./command";
+import type { DefineCommandGroup } from "./command";
 
-type Subject = { summary: string; load: () => Promise<DefineSubject> };
+type CommandGroup = { summary: string; load: () => Promise<DefineCommandGroup> };
 
-/** What `homeport` works on, in the order of its help. Only the subject of a command line is loaded. */
-export const SUBJECTS: Readonly<Record<string, Subject>> = {
+/** The groups of `homeport`, in the order of its help. Only the group that a command line names is loaded. */
+export const COMMAND_GROUPS: Readonly<Record<string, CommandGroup>> = {
   release: {
     summary: "releases: publish, roll out, withdraw and verify them",
     load: async () => (await import("./commands/release")).defineRelease,
