@@ -179,13 +179,16 @@ export const Release = z.strictObject({
   critical: z.boolean().default(false),
   /** The percentage of clients that receive the release, in tenths. */
   rollout: z.number().min(0).max(100).multipleOf(0.1).default(100),
-  /** Releases of one series are rolled out to the same clients first. By default, each release draws its own. */
+  /**
+   * Releases of one series are rolled out to the same clients first. By default, each release selects its clients
+   * independently.
+   */
   rolloutSeries: z.string().min(1).max(128).nullable().default(null),
   /** Sparkle's phased rollout, which the appcast names only while `rollout` is 100. */
   phasedRolloutIntervalSeconds: z.int().min(1).nullable().default(null),
   /** Also offered to clients whose newer version is yanked or paused. */
   rollback: z.boolean().default(false),
-  /** Withdrawn: no longer served. */
+  /** Yanked: no longer served. */
   yanked: z.boolean().default(false),
   /** Part of the sample catalog: not served once there is a real release, and never an update for one. */
   sample: z.boolean().default(false),

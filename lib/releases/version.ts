@@ -148,16 +148,16 @@ function releaseBody(
 ): Body {
   const current = installed?.version;
   const policyOf = (one: Release) => supportPolicyOf(snapshot, selector, one);
-  const isWithheld = release.sample && current !== undefined && !findVersion(snapshot, selector, current);
+  const isHiddenSample = release.sample && current !== undefined && !findVersion(snapshot, selector, current);
   const evaluate = ({ version, numbers }: InstalledVersion) =>
     evaluateUpdate(release, version, policyOf(release), numbers);
-  const update = isWithheld ? NO_UPDATE : installed ? evaluate(installed) : UNKNOWN;
+  const update = isHiddenSample ? NO_UPDATE : installed ? evaluate(installed) : UNKNOWN;
   const isAhead = installed && !update.updateAvailable && compareWithInstalled(release, installed) < 0;
-  const heldVersion = format.canDowngrade && current && (isAhead || isWithheld) ? current : null;
+  const installedVersionToReport = format.canDowngrade && current && (isAhead || isHiddenSample) ? current : null;
   const { architecture: requestedArchitecture, channel } = selector;
   const variant = `${format.name} ${requestedArchitecture} ${channel} ${update.updateAvailable} ${update.mandatory} ${bundleType}`;
-  const held = heldVersion ? formatVersion(heldVersion) : "";
-  return cached(release, `${variant} ${isWithheld} ${system.key} ${held} ${baseUrl}`, () => {
+  const reported = installedVersionToReport ? formatVersion(installedVersionToReport) : "";
+  return cached(release, `${variant} ${isHiddenSample} ${system.key} ${reported} ${baseUrl}`, () => {
     const artifact = selectArtifact(release);
     if (!artifact) throw new AppError("release_not_found");
     return format.render({
@@ -165,8 +165,8 @@ function releaseBody(
       release,
       artifact,
       baseUrl,
-      heldVersion,
-      isWithheld,
+      installedVersionToReport,
+      isHiddenSample,
       requestedArchitecture,
       supportPolicyOf: policyOf,
       findReleasesForOlderSystems: () =>

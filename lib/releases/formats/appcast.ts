@@ -45,7 +45,7 @@ function renderItem(item: AppcastItem): string {
     ...criticalUpdate(item),
     ...minimumUpdateVersion(item),
     ...(minimumSystemVersion ? [textElement("sparkle:minimumSystemVersion", systemVersion(release))] : []),
-    // A partial rollout has selected this client already; the client must not draw again.
+    // A partial rollout has already selected this client: the client must not apply a second rollout.
     ...(phasedRolloutIntervalSeconds && release.rollout === 100
       ? [textElement("sparkle:phasedRolloutInterval", String(phasedRolloutIntervalSeconds))]
       : []),

@@ -23,8 +23,8 @@ export const electron: VersionFormat = {
   render,
 };
 
-function render({ release, artifact, baseUrl, heldVersion }: FormatInput): string {
-  if (heldVersion) return renderHeldVersion(formatVersion(heldVersion));
+function render({ release, artifact, baseUrl, installedVersionToReport }: FormatInput): string {
+  if (installedVersionToReport) return renderInstalledVersion(formatVersion(installedVersionToReport));
   const minimum = release.minimumSystemVersion && kernelVersion(release.platform, release.minimumSystemVersion);
   return [
     `version: ${scalar(formatVersion(release.version))}`,
@@ -40,7 +40,7 @@ function render({ release, artifact, baseUrl, heldVersion }: FormatInput): strin
 }
 
 /** The file for a client with allowDowngrade, which installs any other version: it is sent the version it has. */
-export function renderHeldVersion(version: string): string {
+export function renderInstalledVersion(version: string): string {
   return `version: ${scalar(version)}\nfiles: []\n`;
 }
 

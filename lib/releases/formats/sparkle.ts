@@ -24,9 +24,9 @@ export const sparkle: VersionFormat = {
 };
 
 function render(input: FormatInput): string {
-  const { release, baseUrl, mandatory, supportPolicyOf, isWithheld, findReleasesForOlderSystems, buildVersionOf } =
+  const { release, baseUrl, mandatory, supportPolicyOf, isHiddenSample, findReleasesForOlderSystems, buildVersionOf } =
     input;
-  const releases = isWithheld ? [] : [release, ...findReleasesForOlderSystems()];
+  const releases = isHiddenSample ? [] : [release, ...findReleasesForOlderSystems()];
   const items = releases.flatMap((one: Release) => {
     const artifact = sparkle.selectArtifact(one);
     const isMandatory = one === release && mandatory === true;

@@ -13,9 +13,9 @@ export type FormatInput = {
   updateAvailable: boolean | null;
   mandatory: boolean | null;
   /** For updaters that downgrade: the installed version to report, so that the client stays on it. */
-  heldVersion: SemVer | null;
+  installedVersionToReport: SemVer | null;
   /** The release is a sample and the installed version is not: the response must not name the release. */
-  isWithheld: boolean;
+  isHiddenSample: boolean;
   requestedArchitecture: string;
   supportPolicyOf: (release: Release) => SupportPolicy;
   findReleasesForOlderSystems: () => Release[];

@@ -188,8 +188,8 @@ function selectFrom(
   { newest, partial, unfinished }: Candidates,
   { clientId, current, reaches: isReached }: Client,
 ): Selection {
-  const isDrawn = (release: Release) => clientId !== undefined && isInRollout(release, clientId);
-  const reaches = isReached ?? isDrawn;
+  const isIncluded = (release: Release) => clientId !== undefined && isInRollout(release, clientId);
+  const reaches = isReached ?? isIncluded;
   const offered = partial.find(reaches) ?? newest;
   const isClientSpecific = partial.length > 0;
   const installed = current && unfinished.get(current.version);

@@ -19,7 +19,7 @@ export type SelectedUpdate = {
    * The installed version is newer, or the release is a sample and the installed version is not: the client must not get
    * it.
    */
-  isHeld: boolean;
+  shouldKeepInstalled: boolean;
   /** As `updateAvailable` of `/api/version`. True if the installed version is unknown. */
   isUpdate: boolean;
   isClientSpecific: boolean;
@@ -40,10 +40,11 @@ export function selectUpdate(
     system,
   });
   const selected = { release, isClientSpecific, system };
-  if (current === undefined || release === undefined) return { ...selected, isHeld: false, isUpdate: true };
+  if (current === undefined || release === undefined)
+    return { ...selected, shouldKeepInstalled: false, isUpdate: true };
   const policy = supportPolicyOf(snapshot, selector, release);
   const { updateAvailable } = evaluateUpdate(release, current, policy, numbers);
-  const isForeignSample = release.sample && !findVersion(snapshot, selector, current);
-  const isHeld = isForeignSample || (!updateAvailable && compareBuild(release.version, current) < 0);
-  return { ...selected, isHeld, isUpdate: updateAvailable && !isHeld };
+  const isHiddenSample = release.sample && !findVersion(snapshot, selector, current);
+  const shouldKeepInstalled = isHiddenSample || (!updateAvailable && compareBuild(release.version, current) < 0);
+  return { ...selected, shouldKeepInstalled, isUpdate: updateAvailable && !shouldKeepInstalled };
 }

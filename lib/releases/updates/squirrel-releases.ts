@@ -23,7 +23,7 @@ const RULES: UpdaterRules = { selectArtifact: fullPackage, comparesSystemVersion
 
 /**
  * RELEASES of Squirrel.Windows: a line for each package with its SHA-1, name and size (ReleaseEntry.ParseReleaseEntry).
- * Without a client id, a release with a partial rollout has its percentage in a comment, by which the client draws.
+ * Without a client id, a release with a partial rollout has its percentage in a comment: the client applies it itself.
  */
 export const squirrelReleases: UpdateFeed = {
   pattern: /^RELEASES$/,
@@ -53,13 +53,13 @@ function isPackage({ fileName, sha1 }: Artifact, { version }: Release, kind: Nup
   return sha1 !== undefined && squirrelPackageId(fileName, version, kind) !== null;
 }
 
-/** The newer releases whose rollout the client itself draws, since it sends no id. */
+/** The newer releases whose rollout the client applies itself, since it sends no id. */
 function stagedReleases(
   { snapshot, clientId, current }: UpdateRequest,
   selector: ReleaseSelector,
-  { release: offered, isHeld, system }: SelectedUpdate,
+  { release: offered, shouldKeepInstalled, system }: SelectedUpdate,
 ): Release[] {
-  if (clientId !== undefined || isHeld) return [];
+  if (clientId !== undefined || shouldKeepInstalled) return [];
   const newer = candidateLists(snapshot, selector)
     .flat()
     .filter(({ version, requiresFrom }) => {
@@ -75,13 +75,16 @@ function stagedReleases(
 function render(
   request: UpdateRequest,
   selector: ReleaseSelector,
-  { release, isHeld, isClientSpecific }: SelectedUpdate,
+  { release, shouldKeepInstalled, isClientSpecific }: SelectedUpdate,
   staged: readonly Release[],
 ): DocumentContent {
-  const lines = isHeld && release ? [heldLine(request, release)] : release ? linesOf(request, selector, release) : [];
+  const lines: string[] = [];
+  if (release && shouldKeepInstalled) lines.push(installedVersionLine(request, release));
+  else if (release) lines.push(...linesOf(request, selector, release));
   for (const one of staged) lines.push(`${line(fullPackage(one))} # ${Math.floor(one.rollout)}%`);
   const text = `${lines.join("\n")}\n`;
-  return toDocument({ text, contentType: "text/plain; charset=utf-8", isClientSpecific: isClientSpecific || isHeld });
+  const isOwn = isClientSpecific || shouldKeepInstalled;
+  return toDocument({ text, contentType: "text/plain; charset=utf-8", isClientSpecific: isOwn });
 }
 
 /** The whole package, and the deltas from the installed version. */
@@ -94,7 +97,7 @@ function linesOf({ snapshot, current }: UpdateRequest, selector: ReleaseSelector
 }
 
 /** Squirrel.Windows installs an older version if the file names one, so it is sent the version it has. */
-function heldLine({ current, query: { id = "" } }: UpdateRequest, release: Release): string {
+function installedVersionLine({ current, query: { id = "" } }: UpdateRequest, release: Release): string {
   const own = fullPackage(release)?.fileName ?? "";
   const packageId = /^[\w.-]+$/.test(id) ? id : squirrelPackageId(own, release.version, "full");
   return `${NO_HASH} ${packageId}-${squirrelVersion(current ?? release.version)}-full.nupkg 1`;

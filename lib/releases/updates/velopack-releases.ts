@@ -33,11 +33,11 @@ export const velopackReleases: UpdateFeed = {
     const { platform, channel, architectures } = parseChannel(request, name) ?? NOTHING;
     for (const architecture of architectures) {
       const selector = { platform, channel, architecture, product: request.product };
-      const { release, isHeld, isClientSpecific } = selectUpdate(request, selector, RULES);
+      const { release, shouldKeepInstalled, isClientSpecific } = selectUpdate(request, selector, RULES);
       if (!release) continue;
       recordCheck(request, selector, release);
-      const text = JSON.stringify({ Assets: isHeld ? [] : assetsOf(request, selector, release) });
-      const isOwn = isClientSpecific || isHeld;
+      const text = JSON.stringify({ Assets: shouldKeepInstalled ? [] : assetsOf(request, selector, release) });
+      const isOwn = isClientSpecific || shouldKeepInstalled;
       return toDocument({ text, contentType: "application/json", isClientSpecific: isOwn });
     }
     return null;

@@ -78,15 +78,15 @@ test("a prerelease and a fourth number are written as Squirrel reads them", () =
 test("a client with a newer version is sent its own version, which it does not install", () =>
   withCatalog(async ({ publish }) => {
     await publish(release("1.0.0"), release("2.0.0", [], { yanked: true }));
-    const held = (id: string, version: string) => `${"0".repeat(40)} ${id}-${version}-full.nupkg 1`;
-    expect(await lines("?id=Acme&localVersion=2.0.0")).toEqual([held("Acme", "2.0.0")]);
-    expect(await lines("?id=Acme&localVersion=1.0.0.7")).toEqual([held("Acme", "1.0.0.7")]);
-    expect(await lines("?id=A%0aB%23&localVersion=2.0.0-beta1")).toEqual([held("Acme", "2.0.0-beta1")]);
+    const installed = (id: string, version: string) => `${"0".repeat(40)} ${id}-${version}-full.nupkg 1`;
+    expect(await lines("?id=Acme&localVersion=2.0.0")).toEqual([installed("Acme", "2.0.0")]);
+    expect(await lines("?id=Acme&localVersion=1.0.0.7")).toEqual([installed("Acme", "1.0.0.7")]);
+    expect(await lines("?id=A%0aB%23&localVersion=2.0.0-beta1")).toEqual([installed("Acme", "2.0.0-beta1")]);
     await publish(release("1.0.0", [], { rollback: true }), release("2.0.0", [], { yanked: true }));
     expect(await lines("?id=Acme&localVersion=2.0.0")).toEqual([full("1.0.0")]);
   }));
 
-test("a rollout is drawn by the client's id, else by the client itself", () =>
+test("a rollout is decided by the client's id, else by the client itself", () =>
   withCatalog(async ({ publish }) => {
     await publish(release("1.0.0"), release("1.1.0", ["1.0.0"], { rollout: 25.9, id: "staged" }));
     expect(await lines("?localVersion=1.0.0")).toEqual([full("1.0.0"), `${full("1.1.0")} # 25%`]);

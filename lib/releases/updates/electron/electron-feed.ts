@@ -4,7 +4,7 @@ import {
   electron,
   kernelVersion,
   releaseFields,
-  renderHeldVersion,
+  renderInstalledVersion,
 } from "../../formats/electron";
 import { scalar } from "../../formats/yaml";
 import { completeFiles } from "../../release-files";
@@ -26,7 +26,7 @@ const RULES: UpdaterRules = {
   selectArtifact: (release) => installableFiles(release)[0],
   comparesSystemVersion: comparesKernelVersion,
 };
-/** The architecture whose release decides on the version comes first. A client that finds no own file takes the first. */
+/** The first decides on the version. It is also used by a client that finds no file for its architecture. */
 const ARCHITECTURES = ["x64", "universal", "ia32", "arm64"];
 
 /** What the name of a file asks for: `latest.yml`, `beta-mac.yml`, `latest-arm64.yml`, `latest-linux-arm64.yml`. */
@@ -73,28 +73,30 @@ function resolveTarget(request: UpdateRequest, { channel, platform, architecture
     const { isClientSpecific } = selected;
     const known = architectures.length === 1 ? architecture : null;
     recordCheck(request, { platform, architecture: known, channel }, selected.release);
-    if (selected.isHeld && request.current) return held(formatVersion(request.current), isClientSpecific);
-    const { files, isDrawn } = filesOf(request, selected.release, selected, architectures, channel);
+    if (selected.shouldKeepInstalled && request.current)
+      return installedVersionDocument(formatVersion(request.current), isClientSpecific);
+    const found = filesOf(request, selected.release, selected, architectures, channel);
     const base = channel === request.channel ? "" : `../${channel}/`;
-    const text = render(selected.release, files, base);
-    return toDocument({ text, contentType: electron.contentType, isClientSpecific: isClientSpecific || isDrawn });
+    const text = render(selected.release, found.files, base);
+    const isOwn = isClientSpecific || found.isClientSpecific;
+    return toDocument({ text, contentType: electron.contentType, isClientSpecific: isOwn });
   }
   return null;
 }
 
-/** The files of the release and of its version's other architectures. `isDrawn`: the client's id decided on one. */
+/** The files of the release and of its version's other architectures. */
 function filesOf(
   request: UpdateRequest,
   release: Release,
   { system }: SelectedUpdate,
   architectures: readonly string[],
   channel: string,
-): { files: File[]; isDrawn: boolean } {
-  const { siblings, isDrawn } = siblingReleases(request, release, { architectures, channel, system });
+): { files: File[]; isClientSpecific: boolean } {
+  const { siblings, isClientSpecific } = siblingReleases(request, release, { architectures, channel, system });
   const files = [release, ...siblings].flatMap((one) =>
     installableFiles(one).map((artifact) => ({ release: one, artifact })),
   );
-  return { files, isDrawn };
+  return { files, isClientSpecific };
 }
 
 /** One file for each extension. */
@@ -105,8 +107,8 @@ function installableFiles(release: Release): Artifact[] {
   );
 }
 
-function held(version: string, isClientSpecific: boolean): DocumentContent {
-  return toDocument({ text: renderHeldVersion(version), contentType: electron.contentType, isClientSpecific });
+function installedVersionDocument(version: string, isClientSpecific: boolean): DocumentContent {
+  return toDocument({ text: renderInstalledVersion(version), contentType: electron.contentType, isClientSpecific });
 }
 
 function render(release: Release, files: readonly File[], base: string): string {

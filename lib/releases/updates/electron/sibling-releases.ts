@@ -6,15 +6,15 @@ import type { UpdateRequest } from "../update-feed";
 
 /**
  * The releases of the same version for other architectures, in their order. A sibling with a lower rollout than
- * `release` is left out for clients that only the latter includes. `isDrawn`: the client's id decided on one.
+ * `release` is left out for clients that only the latter includes.
  */
 export function siblingReleases(
   { snapshot, product, clientId }: UpdateRequest,
   release: Release,
   target: { architectures: readonly string[]; channel: string; system: SystemFilter },
-): { siblings: Release[]; isDrawn: boolean } {
+): { siblings: Release[]; isClientSpecific: boolean } {
   const siblings: Release[] = [];
-  let isDrawn = false;
+  let isClientSpecific = false;
   for (const architecture of target.architectures) {
     if (architecture === release.architecture) continue;
     const builds = versionReleases(snapshot, { platform: release.platform, product, architecture }, release.version);
@@ -22,10 +22,10 @@ export function siblingReleases(
       builds.find(({ channel }) => channel === target.channel) ?? builds.find(({ channel }) => channel === "stable");
     if (!sibling || sibling.rollout === 0 || !target.system.supports(sibling)) continue;
     const isLower = sibling.rollout < release.rollout;
-    isDrawn ||= isLower;
-    // One draw for the version: by the release that decided on it.
+    isClientSpecific ||= isLower;
+    // The rollout bucket is that of `release`, so that it is the same for all architectures.
     const isIncluded = clientId !== undefined && isInRollout({ ...release, rollout: sibling.rollout }, clientId);
     if (!isLower || isIncluded) siblings.push(sibling);
   }
-  return { siblings, isDrawn };
+  return { siblings, isClientSpecific };
 }

@@ -45,7 +45,8 @@ function platformItems(
   const architecture = normalizeArchitecture(query.arch ?? DEFAULT_ARCHITECTURES[platform] ?? "");
   const selector = { platform, product, channel, architecture };
   const current = request.current ?? (client && installedByBuild(snapshot, selector, client.version)?.version);
-  const { release, isHeld, isClientSpecific, system } = selectUpdate({ ...request, current }, selector, RULES);
+  const update = selectUpdate({ ...request, current }, selector, RULES);
+  const { release, isClientSpecific, system } = update;
   if (!release) return null;
   if (client) recordCheck({ ...request, current }, selector, release);
   const older = findReleasesForOlderSystems(snapshot, selector, selectArtifact, release, system);
@@ -60,6 +61,6 @@ function platformItems(
     ];
   };
   // An older version is left to the client, which compares build versions. A sample is no update for a real release.
-  const items = isHeld && release.sample ? [] : [release, ...older].flatMap(toItem);
+  const items = update.shouldKeepInstalled && release.sample ? [] : [release, ...older].flatMap(toItem);
   return { items, isClientSpecific };
 }
