@@ -155,7 +155,7 @@ describe("a preview over the API", () => {
     expect((await getVersion(WINDOWS)).version).toBe("1.0.0"); // no release is offered to everybody but this one
   });
 
-  test("counts yesterday's clients that get another answer", async () => {
+  test("counts yesterday's clients whose offer changes", async () => {
     const product = `app-${randomUUID().slice(0, 8)}`;
     for (const version of ["1.0.0", "2.0.0"]) await publishVersion(key, version, { product });
     const { db, config } = ctx();

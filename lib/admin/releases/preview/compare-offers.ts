@@ -14,11 +14,11 @@ export type ClientGroup = ReleaseSelector & { installed: string | null; clients:
 /** The catalog before and after a change, with the percentages of schedules. */
 export type Change = { before: Snapshot; after: Snapshot };
 
-type Answer = Omit<Offer, "share">;
+type OfferedUpdate = Omit<Offer, "share">;
 
 /**
  * Which release each group of clients gets before and after a change, by the selection that `/api/version` uses. Clients
- * are taken to send an id and to run on a system that every release supports. Returns the groups whose answer changes.
+ * are taken to send an id and to run on a system that every release supports. Returns the groups whose offer changes.
  */
 export function compareOffers(change: Change, groups: readonly ClientGroup[]): PreviewRow[] {
   return groups.flatMap((group) => compareGroup(change, group) ?? []);
@@ -29,36 +29,36 @@ function compareGroup({ before, after }: Change, group: ClientGroup): PreviewRow
   if (group.installed !== null && !current) return null;
   const releases = [before, after].flatMap((snapshot) => candidateLists(snapshot, group).flat());
   const segments = segmentClients(releases);
-  const answers = segments.map((segment) => ({
+  const offers = segments.map((segment) => ({
     share: segment.share,
-    before: answerOf(before, group, current, segment),
-    after: answerOf(after, group, current, segment),
+    before: offeredUpdate(before, group, current, segment),
+    after: offeredUpdate(after, group, current, segment),
   }));
-  const changed = answers.filter((answer) => keyOf(answer.before) !== keyOf(answer.after));
+  const changed = offers.filter((offer) => keyOf(offer.before) !== keyOf(offer.after));
   if (changed.length === 0) return null;
   return {
     ...group,
     changedShare: roundShare(changed.reduce((sum, { share }) => sum + share, 0)),
-    before: addUp(answers.map((answer) => ({ ...answer.before, share: answer.share }))),
-    after: addUp(answers.map((answer) => ({ ...answer.after, share: answer.share }))),
+    before: addUp(offers.map((offer) => ({ ...offer.before, share: offer.share }))),
+    after: addUp(offers.map((offer) => ({ ...offer.after, share: offer.share }))),
   };
 }
 
-const NOTHING: Answer = { version: null, isMandatory: false, isOlder: false };
+const NOTHING: OfferedUpdate = { version: null, isMandatory: false, isOlder: false };
 
-function answerOf(
+function offeredUpdate(
   snapshot: Snapshot,
   group: ClientGroup,
   current: SemVer | undefined,
   { reaches }: ClientSegment,
-): Answer {
+): OfferedUpdate {
   const { release } = selectRelease(snapshot, group, selectPrimaryArtifact, { current, reaches });
   if (!release) return NOTHING;
   if (!current) return { ...NOTHING, version: formatVersion(release.version) };
   return updateOf(snapshot, group, release, current);
 }
 
-function updateOf(snapshot: Snapshot, group: ClientGroup, release: Release, current: SemVer): Answer {
+function updateOf(snapshot: Snapshot, group: ClientGroup, release: Release, current: SemVer): OfferedUpdate {
   const policy = supportPolicyOf(snapshot, group, release);
   const { updateAvailable, mandatory } = evaluateUpdate(release, current, policy);
   if (!updateAvailable) return NOTHING;
@@ -66,9 +66,9 @@ function updateOf(snapshot: Snapshot, group: ClientGroup, release: Release, curr
   return { version: formatVersion(release.version), isMandatory: mandatory, isOlder };
 }
 
-const keyOf = ({ version, isMandatory }: Answer) => `${version} ${isMandatory}`;
+const keyOf = ({ version, isMandatory }: OfferedUpdate) => `${version} ${isMandatory}`;
 
-/** One offer for equal answers, the most frequent first. */
+/** One offer for equal updates, the most frequent first. */
 function addUp(offers: readonly Offer[]): Offer[] {
   const sums = new Map<string, Offer>();
   for (const offer of offers) {

@@ -33,7 +33,7 @@ const Row = z.object({
   channel: z.string().describe("The client's own."),
   installed: z.string().nullable().describe("null: a new installation, or a client that does not send its version."),
   clients: z.int().describe("Distinct clients of the day `countedOn`."),
-  changedShare: share.describe("The share of these clients that get another answer than before."),
+  changedShare: share.describe("The share of these clients whose offer changes."),
   before: z.array(Offer),
   after: z.array(Offer),
 });
@@ -43,8 +43,8 @@ export const ReleasePreview = z.object({
   products: z.array(z.string()),
   countedOn: z.iso.date().nullable().describe("The UTC day whose clients are counted. null: no client was counted."),
   clients: z.int().describe("All counted clients of the products."),
-  changedClients: z.int().describe("Those of them that get another answer than before."),
-  rows: z.array(Row).describe("Where the answer changes, the most clients first: 200 at most."),
+  changedClients: z.int().describe("The clients whose offer changes."),
+  rows: z.array(Row).describe("The groups whose offer changes, largest first; at most 200."),
   changes: z
     .array(z.object({ id: z.string(), version: z.string(), outcome: z.enum(["changed", "added"]) }))
     .describe("The releases of the catalog that change."),
