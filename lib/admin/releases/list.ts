@@ -60,6 +60,6 @@ function kindsOf({ artifacts }: ReleaseDocument): string {
 function stateOf({ yanked, rollout, rollback, critical, sample }: ReleaseDocument): string {
   if (yanked) return "yanked";
   if (sample) return "sample";
-  const reach = rollout === 100 ? "everyone" : rollout === 0 ? "paused" : `${rollout} %`;
+  const reach = rollout === 100 ? "everyone" : rollout === 0 ? "paused" : `${rollout}%`;
   return [reach, rollback && "rollback", critical && "critical"].filter(Boolean).join(", ");
 }

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { promisify } from "node:util";
 import { deflateRaw, inflateRaw } from "node:zlib";
 
-/** 2^14 registers: the standard error is 1.04 / √16,384 = 0.8 %. */
+/** 2^14 registers: the standard error is 1.04 / √16,384 = 0.8%. */
 const PRECISION = 14;
 const REGISTERS = 2 ** PRECISION;
 /** The bits of the hash of which a register keeps the position of the first 1: at most 33. */

@@ -48,8 +48,8 @@ export function decideNextStep(state: RolloutState, facts: RolloutFacts, now: Da
   const failure = failureReason(state, facts);
   if (failure) return { kind: "halt", reason: failure };
   if (now < dueAt) return { kind: "wait", nextStepAt: dueAt };
-  const silence = silenceReason(state, facts);
-  if (silence) return { kind: "halt", reason: silence };
+  const lowAdoption = lowAdoptionReason(state, facts);
+  if (lowAdoption) return { kind: "halt", reason: lowAdoption };
   if (state.step >= state.steps.length - 1) return { kind: "complete" };
   return { kind: "advance", step: state.step + 1, nextStepAt: laterBy(now, state.everySeconds) };
 }
@@ -68,19 +68,19 @@ function failureReason({ version, minReports, maxFailureShare }: RolloutState, f
   if (reports === 0 || reports < minReports || failures / reports <= maxFailureShare) return null;
   const code = frequentCode ? `, most often ${frequentCode}` : "";
   const share = `${percent(failures / reports)} of ${reports} reports`;
-  return `${share} say that ${version} failed or was rolled back${code}. At most ${percent(maxFailureShare)} may.`;
+  return `${share} say that ${version} failed or was rolled back${code}. The maximum is ${percent(maxFailureShare)}.`;
 }
 
-function silenceReason(state: RolloutState, { offeredClients, clients }: RolloutFacts): string | null {
+function lowAdoptionReason(state: RolloutState, { offeredClients, clients }: RolloutFacts): string | null {
   const { version, minOfferedClients, minAdoptionShare } = state;
   if (offeredClients === 0 || offeredClients < minOfferedClients) return null;
   if (clients / offeredClients >= minAdoptionShare) return null;
   const share = `${clients} clients have checked for updates with ${version} since yesterday`;
-  return `Only ${share}, after ${offeredClients} clients were offered it. At least ${percent(minAdoptionShare)} must.`;
+  return `Only ${share}, after ${offeredClients} clients were offered it. The minimum is ${percent(minAdoptionShare)}.`;
 }
 
 function percent(share: number): string {
-  return `${Number((share * 100).toFixed(1))} %`;
+  return `${Number((share * 100).toFixed(1))}%`;
 }
 
 function laterBy(time: Date, seconds: number): Date {

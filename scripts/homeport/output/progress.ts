@@ -17,6 +17,6 @@ export function drawShare(label: string, share: number): void {
   if (!process.stderr.isTTY || (!isDone && performance.now() - drawnAtMs < FRAME_INTERVAL_MS)) return;
   drawnAtMs = performance.now();
   const bar = "█".repeat(Math.round(share * WIDTH)).padEnd(WIDTH, "░");
-  const text = `${label.padEnd(9)} ${bar} ${String(Math.floor(share * 100)).padStart(3)} %`;
+  const text = `${label.padEnd(9)} ${bar} ${String(Math.floor(share * 100)).padStart(3)}%`;
   process.stderr.write(isDone ? "\r\x1b[K" : `\r${text}`);
 }

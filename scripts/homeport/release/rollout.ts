@@ -56,7 +56,7 @@ async function setRollout(context: ReleaseCommandContext, values: RolloutValues,
   const isByApi = Boolean(process.env.DATABASE_URL?.trim()) && !context.hasOwnCatalog;
   const store = isByApi ? await openRemoteStore(context.api) : await context.openStore();
   const updated = await store.update(toFilter(values, positionals.slice(0, -1)), { rollout: percentage });
-  const outcome = percentage === 0 ? "paused" : `rolled out to ${percentage} %`;
+  const outcome = percentage === 0 ? "paused" : `rolled out to ${percentage}%`;
   context.output.result(
     updated,
     updated.releases.map(({ id }) => `${id}: ${outcome}`),
@@ -67,7 +67,7 @@ async function scheduleRollout({ api, output }: ReleaseCommandContext, filter: R
   const plan = parsePlan(values);
   const { releaseIds } = await api.request<RolloutState>("POST", ROLLOUTS, { filter, ...plan });
   const start = plan.startsAt === undefined ? "" : ` from ${plan.startsAt}`;
-  print(output, releaseIds, `rolled out in steps${start}: ${plan.steps.map((step) => `${step} %`).join(", ")}`);
+  print(output, releaseIds, `rolled out in steps${start}: ${plan.steps.map((step) => `${step}%`).join(", ")}`);
 }
 
 async function changeRollouts(

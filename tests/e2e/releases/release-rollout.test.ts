@@ -32,17 +32,17 @@ test("schedules, halts, resumes and ends a rollout of a running service, which l
   });
   expect(await output("list")).toContain("paused");
   expect(await output("rollout", "2.3.0", "--steps", "5,20.5,100", "--every", "24h")).toBe(
-    `${ID}: rolled out in steps: 5 %, 20.5 %, 100 %\n`,
+    `${ID}: rolled out in steps: 5%, 20.5%, 100%\n`,
   );
-  expect(await output("list")).toContain(`${ID}: 5 % (step 1 of 3)`);
+  expect(await output("list")).toContain(`${ID}: 5% (step 1 of 3)`);
   expect(await output("rollout", ID, "--halt", "--reason", "It crashes.")).toBe(`${ID}: halted\n`);
   expect(await output("list")).toContain(`${ID}: halted at step 1 of 3: It crashes.`);
   const [listed] = JSON.parse(await output("list", "--json")) as { schedule: unknown }[];
   expect(listed).toMatchObject({ rollout: 5, schedule: { state: "halted", rollout: 0, haltReason: "It crashes." } });
   expect(await output("rollout", ID, "--resume")).toBe(`${ID}: resumed\n`);
   expect((await run("rollout", ID, "--resume")).stderr).toContain("has a rollout in this state");
-  expect(await output("rollout", ID, "50")).toBe(`${ID}: rolled out to 50 %\n`);
-  expect(await output("list")).toContain("50 %");
+  expect(await output("rollout", ID, "50")).toBe(`${ID}: rolled out to 50%\n`);
+  expect(await output("list")).toContain("50%");
   expect(await run("adoption")).toMatchObject({ code: 0, stdout: "", stderr: expect.stringContaining("Nothing") });
   const { stdout } = await run("adoption", "--days", "2", "--json");
   expect(JSON.parse(stdout)).toMatchObject({ products: [], versions: [] });

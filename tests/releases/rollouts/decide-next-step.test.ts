@@ -82,7 +82,8 @@ describe("reports of failures", () => {
   test("halt at once, with the share and the most frequent code as reason", () => {
     expect(decideAt(1, {}, { reports: 80, failures: 10, frequentCode: "E_SIGNATURE" })).toEqual({
       kind: "halt",
-      reason: "12.5 % of 80 reports say that 2.3.0 failed or was rolled back, most often E_SIGNATURE. At most 5 % may.",
+      reason:
+        "12.5% of 80 reports say that 2.3.0 failed or was rolled back, most often E_SIGNATURE. The maximum is 5%.",
     });
   });
 
@@ -107,7 +108,7 @@ describe("clients that were offered the version and do not come back", () => {
     expect(decideAt(24, {}, { offeredClients: 1_000, clients: 3 })).toEqual({
       kind: "halt",
       reason:
-        "Only 3 clients have checked for updates with 2.3.0 since yesterday, after 1000 clients were offered it. At least 10 % must.",
+        "Only 3 clients have checked for updates with 2.3.0 since yesterday, after 1000 clients were offered it. The minimum is 10%.",
     });
   });
 

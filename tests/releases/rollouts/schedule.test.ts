@@ -203,7 +203,8 @@ describe("the brake", () => {
       await report("failed", 2, "E_DISK");
       await store();
       await pass(0.2);
-      const reason = "10 % of 20 reports say that 2.0.0 failed or was rolled back, most often E_DISK. At most 5 % may.";
+      const reason =
+        "10% of 20 reports say that 2.0.0 failed or was rolled back, most often E_DISK. The maximum is 5%.";
       expect(await stateOf(id)).toEqual(["halted", 0, reason]);
       expect(await offered()).toBe(0);
       expect(await check("2.0.0", "has it")).toBe("2.0.0");

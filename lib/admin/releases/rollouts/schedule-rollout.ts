@@ -16,7 +16,7 @@ export type RolloutPlan = {
   everySeconds: number;
   maxFailureShare?: number | undefined;
   minReports?: number | undefined;
-  /** 0: silence never halts the rollout. */
+  /** 0: low adoption never halts the rollout. */
   minAdoptionShare?: number | undefined;
   /** When the first step begins: at once by default, or if the time has passed. */
   startsAt?: Date | undefined;
@@ -55,7 +55,7 @@ export async function scheduleRollout(
         platforms,
         releaseIds,
         everySeconds,
-        ...brakeOf(plan),
+        ...haltThresholdsOf(plan),
         steps: [...steps],
         catalogRollout: initialRollout(plan),
         ...(await runningFrom(tx, { product, version, platforms, everySeconds }, now)),
@@ -78,7 +78,7 @@ export function initialRollout({ steps, startsAt }: RolloutPlan): number {
   return startsAt ? 0 : (steps[0] ?? 0);
 }
 
-function brakeOf(plan: RolloutPlan): typeof DEFAULTS {
+function haltThresholdsOf(plan: RolloutPlan): typeof DEFAULTS {
   return {
     maxFailureShare: plan.maxFailureShare ?? DEFAULTS.maxFailureShare,
     minReports: plan.minReports ?? DEFAULTS.minReports,

@@ -13,7 +13,7 @@ const HALTED = {
   startsAt: null,
   nextStepAt: null,
   haltedAt: "2026-11-22T14:03:00.000Z",
-  haltReason: "12.5 % of 80 reports say that 1.2.0 failed or was rolled back. At most 5 % may.",
+  haltReason: "12.5% of 80 reports say that 1.2.0 failed or was rolled back. The maximum is 5%.",
   settledAt: null,
   createdAt: "2026-11-21T09:00:00.000Z",
 };
