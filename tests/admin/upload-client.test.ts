@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { NewReleases } from "@/lib/admin/release-operations/schema";
 import { remoteStore } from "@/scripts/homeport/release/store/remote/remote-store";
 import { uploadFile } from "@/scripts/homeport/release/store/remote/upload";
-import { uploadMemory } from "@/scripts/homeport/release/store/remote/upload-memory";
+import { createUploadIdStore } from "@/scripts/homeport/release/store/remote/upload-id-store";
 import { createHttpClient } from "@/scripts/homeport/transport/http-client";
 import { build, draftOf, filesIn, newFolder } from "@/tests/support/releases/publishing";
 
@@ -60,14 +60,19 @@ async function newUpload(sizeBytes: number) {
   const file = await build(testFolder, "setup.exe", bytes);
   const sha256 = createHash("sha256").update(bytes).digest("hex");
   const folder = path.join(testFolder.folder, "cache");
-  return { bytes, folder, memory: uploadMemory(folder), upload: { file, fileName: "setup.exe", sizeBytes, sha256 } };
+  return {
+    bytes,
+    folder,
+    uploadIds: createUploadIdStore(folder),
+    upload: { file, fileName: "setup.exe", sizeBytes, sha256 },
+  };
 }
 
 describe("an upload", () => {
   test("arrives in parts, with the key in each request, and is forgotten when it was used", async () => {
     const { client, uploads, seen } = await startUploads();
-    const { bytes, memory, folder, upload } = await newUpload(20_000_000);
-    const { uploadId, forget } = await uploadFile(client, memory, upload);
+    const { bytes, uploadIds, folder, upload } = await newUpload(20_000_000);
+    const { uploadId, forget } = await uploadFile(client, uploadIds, upload);
     expect(uploads.get(uploadId)?.bytes.equals(bytes)).toBe(true);
     expect(seen).toMatchObject({ partSizes: [8_388_608, 8_388_608, 3_222_784], keys: new Set(["Bearer hp_test"]) });
     expect(await filesIn(folder)).toHaveLength(1);
@@ -82,16 +87,16 @@ describe("an upload", () => {
     ["a gateway fails", { status: 502 }],
   ] as const)("goes on when %s", async (_, fault) => {
     const { client, uploads } = await startUploads(({ attempt }) => (attempt === 2 || attempt === 3 ? fault : null));
-    const { bytes, memory, upload } = await newUpload(10_000_000);
-    const { uploadId } = await uploadFile(client, memory, upload);
+    const { bytes, uploadIds, upload } = await newUpload(10_000_000);
+    const { uploadId } = await uploadFile(client, uploadIds, upload);
     expect(uploads.get(uploadId)?.bytes.equals(bytes)).toBe(true);
   });
 
   test("uses smaller parts where a proxy limits the size of requests", async () => {
     const tooLarge = { status: 413 };
     const { client, uploads, seen } = await startUploads(({ bytes }) => (bytes.length > 1_048_576 ? tooLarge : null));
-    const { bytes, memory, upload } = await newUpload(3_000_000);
-    const { uploadId } = await uploadFile(client, memory, upload);
+    const { bytes, uploadIds, upload } = await newUpload(3_000_000);
+    const { uploadId } = await uploadFile(client, uploadIds, upload);
     expect(uploads.get(uploadId)?.bytes.equals(bytes)).toBe(true);
     expect(Math.max(...seen.partSizes)).toBe(1_048_576);
   });
@@ -100,35 +105,35 @@ describe("an upload", () => {
     let isRefused = true;
     const forbidden = { status: 403, code: "forbidden" };
     const { client, uploads, seen } = await startUploads(({ offset }) => (isRefused && offset > 0 ? forbidden : null));
-    const { bytes, memory, upload } = await newUpload(10_000_000);
-    await expect(uploadFile(client, memory, upload)).rejects.toMatchObject({ code: "forbidden" });
+    const { bytes, uploadIds, upload } = await newUpload(10_000_000);
+    await expect(uploadFile(client, uploadIds, upload)).rejects.toMatchObject({ code: "forbidden" });
     isRefused = false;
-    await uploadFile(client, memory, upload);
+    await uploadFile(client, uploadIds, upload);
     expect(seen.partSizes).toEqual([8_388_608, 1_611_392]);
     uploads.clear();
-    const { uploadId } = await uploadFile(client, memory, upload);
+    const { uploadId } = await uploadFile(client, uploadIds, upload);
     expect(uploads.get(uploadId)?.bytes.equals(bytes)).toBe(true);
   });
 
   test("ends with the server's error where another attempt does not help", async () => {
     const { client } = await startUploads(() => ({ status: 503, code: "unavailable" }));
-    const { memory, upload } = await newUpload(1_000);
-    await expect(uploadFile(client, memory, upload)).rejects.toMatchObject({ code: "unavailable" });
+    const { uploadIds, upload } = await newUpload(1_000);
+    await expect(uploadFile(client, uploadIds, upload)).rejects.toMatchObject({ code: "unavailable" });
     const none = createHttpClient("http://127.0.0.1:9", "hp_test", 1);
-    await expect(uploadFile(none, memory, upload)).rejects.toMatchObject({ code: "unreachable" });
+    await expect(uploadFile(none, uploadIds, upload)).rejects.toMatchObject({ code: "unreachable" });
   });
 });
 
 test("a draft is sent as the API expects it, once its file has arrived", async () => {
   const { client } = await startUploads();
-  const { memory, upload, folder } = await newUpload(1_000);
+  const { uploadIds, upload, folder } = await newUpload(1_000);
   const sent: unknown[] = [];
   const json = async <T>({ body }: { body?: string | Uint8Array }): Promise<T> => {
     sent.push(JSON.parse(String(body)));
     return { releases: [], removedSamples: [], notes: [] } as T;
   };
   const change = { release: { notes: undefined }, artifact: { minisign: undefined, fileName: "Setup.exe" } };
-  await remoteStore({ ...client, json }, memory).add([draftOf(upload.file, "1.0.0", change)]);
+  await remoteStore({ ...client, json }, uploadIds).add([draftOf(upload.file, "1.0.0", change)]);
   const parsed = sent.map((body) => NewReleases.safeParse(body));
   expect(parsed).toMatchObject([{ success: true, data: { releases: [{ files: [{ uploadId: UPLOAD_ID }] }] } }]);
   expect(await filesIn(folder)).toEqual([]);

@@ -13,7 +13,7 @@ import { build, draftOf, newFolder } from "@/tests/support/releases/publishing";
 
 type Key = Awaited<ReturnType<typeof newKey>>;
 
-const NO_MEMORY = { recall: async () => null, remember: async () => {}, forget: async () => {} };
+const NO_UPLOAD_IDS = { get: async () => null, set: async () => {}, delete: async () => {} };
 
 isolateDataFolder();
 
@@ -32,7 +32,7 @@ function storeOf({ key: token }: Key, isLost: (request: HttpRequest) => boolean 
     if (isLost(request)) throw new TypeError("fetch failed");
     return response;
   };
-  return remoteStore(clientOf("https://updates.example.com", send, 1), NO_MEMORY);
+  return remoteStore(clientOf("https://updates.example.com", send, 1), NO_UPLOAD_IDS);
 }
 
 test("releases are published, changed, promoted, withdrawn, removed and pruned", async () => {

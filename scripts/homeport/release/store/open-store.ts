@@ -35,10 +35,10 @@ export async function openStore(api: AdminApi, catalog: string | undefined): Pro
 
 /** The releases behind the API, wherever it is. */
 export async function openRemoteStore({ client }: AdminApi): Promise<ReleaseStore> {
-  const [{ remoteStore }, { uploadMemory }] = await Promise.all([
+  const [{ remoteStore }, { createUploadIdStore }] = await Promise.all([
     import("./remote/remote-store"),
-    import("./remote/upload-memory"),
+    import("./remote/upload-id-store"),
   ]);
   const cache = process.env.XDG_CACHE_HOME ?? path.join(homedir(), ".cache");
-  return remoteStore(client, uploadMemory(path.join(cache, "homeport-release")));
+  return remoteStore(client, createUploadIdStore(path.join(cache, "homeport-release")));
 }

@@ -9,20 +9,20 @@ import type { HttpClient } from "../../../transport/http-client";
 import type { AddOutcome, ReleaseStore, UpdateOutcome } from "../release-store";
 import { verifyDownloads } from "./remote-verify";
 import { type UploadedFile, uploadFile } from "./upload";
-import type { UploadMemory } from "./upload-memory";
+import type { UploadIdStore } from "./upload-id-store";
 
 const RELEASES = "/api/admin/releases";
 const JSON_BODY = { "content-type": "application/json" };
 
 /** The catalog of a service, over its API. Several releases are changed one after the other. */
-export function remoteStore(client: HttpClient, memory: UploadMemory): ReleaseStore {
+export function remoteStore(client: HttpClient, uploadIds: UploadIdStore): ReleaseStore {
   const list = (filter: ReleaseFilter) => listAll(client, filter);
   const select = async (filter: ReleaseFilter) => selectReleases(await list(filter), filter).map(({ id }) => id);
   const post = <T>(path: string, body: object) => client.json<T>(postRequest(`${RELEASES}${path}`, body));
   return {
     isRemote: true,
     list,
-    add: (drafts) => add(client, memory, drafts),
+    add: (drafts) => add(client, uploadIds, drafts),
     update: async (filter, change) => {
       const outcomes: UpdateOutcome[] = [];
       for (const id of await select(filter)) {
@@ -86,10 +86,10 @@ async function listAll(client: HttpClient, { ids: _, ...fields }: ReleaseFilter)
   return releases;
 }
 
-async function add(client: HttpClient, memory: UploadMemory, drafts: readonly ReleaseDraft[]): Promise<AddOutcome> {
+async function add(client: HttpClient, uploadIds: UploadIdStore, drafts: readonly ReleaseDraft[]): Promise<AddOutcome> {
   const uploads = new Map<string, Awaited<ReturnType<typeof uploadFile>>>();
   const upload = async (source: UploadedFile) => {
-    const uploaded = uploads.get(source.file) ?? (await uploadFile(client, memory, source));
+    const uploaded = uploads.get(source.file) ?? (await uploadFile(client, uploadIds, source));
     uploads.set(source.file, uploaded);
     return uploaded.uploadId;
   };

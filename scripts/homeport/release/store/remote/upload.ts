@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { CodedError } from "../../../../command-line";
 import { drawProgress } from "../../../output/progress";
 import { type HttpClient, toError, unreachable } from "../../../transport/http-client";
-import type { UploadMemory } from "./upload-memory";
+import type { UploadIdStore } from "./upload-id-store";
 
 const UPLOADS = "/api/admin/uploads";
 const TUS = { "tus-resumable": "1.0.0" };
@@ -27,16 +27,16 @@ export type UploadedFile = { file: string; fileName: string; sizeBytes: number; 
  */
 export async function uploadFile(
   client: HttpClient,
-  memory: UploadMemory,
+  uploadIds: UploadIdStore,
   upload: UploadedFile,
 ): Promise<{ uploadId: string; forget: () => Promise<void> }> {
   const name = createHash("sha256").update([client.url, upload.sha256, upload.fileName].join("\n")).digest("hex");
-  const known = await memory.recall(name);
+  const known = await uploadIds.get(name);
   const isKnown = known !== null && (await retry(client, () => offsetOf(client, known, upload))) !== null;
   const uploadId = isKnown ? known : await retry(client, () => createUpload(client, upload));
-  if (!isKnown) await memory.remember(name, uploadId);
+  if (!isKnown) await uploadIds.set(name, uploadId);
   await sendFile(client, uploadId, upload);
-  return { uploadId, forget: () => memory.forget(name) };
+  return { uploadId, forget: () => uploadIds.delete(name) };
 }
 
 async function createUpload(client: HttpClient, { fileName, sizeBytes }: UploadedFile): Promise<string> {
@@ -69,13 +69,13 @@ async function sendFile(client: HttpClient, id: string, upload: UploadedFile): P
   let partBytes = MAX_PART_BYTES;
   let offset = 0;
   let failures = 0;
-  const ask = async () => {
+  const readOffset = async () => {
     const known = await offsetOf(client, id, upload);
     if (known === null) throw new CodedError("upload_not_found", "The upload has expired. Run the command again.");
     return known;
   };
   try {
-    offset = await retry(client, ask);
+    offset = await retry(client, readOffset);
     while (offset < upload.sizeBytes) {
       drawProgress("Uploading", offset, upload.sizeBytes);
       const { bytesRead } = await handle.read(buffer, 0, Math.min(partBytes, buffer.byteLength), offset);
@@ -88,7 +88,7 @@ async function sendFile(client: HttpClient, id: string, upload: UploadedFile): P
         await delay(client.retryDelayMs * 2 ** (failures - 1));
       }
       const before = offset;
-      offset = error === null ? offset + bytesRead : await retry(client, ask);
+      offset = error === null ? offset + bytesRead : await retry(client, readOffset);
       if (offset > before) failures = 0;
     }
     drawProgress("Uploading", upload.sizeBytes, upload.sizeBytes);
@@ -119,15 +119,15 @@ const errorOf = (error: "too large" | CodedError) =>
     ? new CodedError("payload_too_large", "The server or a proxy refuses the size of the parts.")
     : error;
 
-/** Repeats a question until there is a response. */
-async function retry<T>(client: HttpClient, ask: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
+/** Repeats a request until it succeeds or fails permanently. */
+async function retry<T>(client: HttpClient, attempt: () => Promise<T>): Promise<T> {
+  for (let attempts = 1; ; attempts += 1) {
     try {
-      return await ask();
+      return await attempt();
     } catch (error) {
       if (error instanceof CodedError && !TEMPORARY.test(error.code)) throw error;
-      if (attempt >= MAX_ATTEMPTS) throw error instanceof CodedError ? error : unreachable(client.url, error);
-      await delay(client.retryDelayMs * 2 ** (attempt - 1));
+      if (attempts >= MAX_ATTEMPTS) throw error instanceof CodedError ? error : unreachable(client.url, error);
+      await delay(client.retryDelayMs * 2 ** (attempts - 1));
     }
   }
 }

@@ -3,26 +3,26 @@ import path from "node:path";
 import { writeDurably } from "../../../../../lib/files/durable";
 
 /** Keeps the ids of unfinished uploads between runs. */
-export type UploadMemory = {
+export type UploadIdStore = {
   /** The id of the upload that an interrupted run began; null if there is none. */
-  recall: (name: string) => Promise<string | null>;
-  remember: (name: string, id: string) => Promise<void>;
-  forget: (name: string) => Promise<void>;
+  get: (name: string) => Promise<string | null>;
+  set: (name: string, id: string) => Promise<void>;
+  delete: (name: string) => Promise<void>;
 };
 
 /** Without a folder that can be written, an interrupted upload begins again. */
-export function uploadMemory(folder: string): UploadMemory {
+export function createUploadIdStore(folder: string): UploadIdStore {
   const fileOf = (name: string) => path.join(folder, name);
   return {
-    recall: async (name) => {
+    get: async (name) => {
       const id = await readFile(fileOf(name), "utf8").catch(() => "");
       return /^[\w-]{1,64}$/.test(id) ? id : null;
     },
-    remember: async (name, id) => {
+    set: async (name, id) => {
       await mkdir(folder, { recursive: true, mode: 0o700 })
         .then(() => writeDurably(fileOf(name), id, { mode: 0o600 }))
         .catch(() => {});
     },
-    forget: (name) => rm(fileOf(name), { force: true }).catch(() => {}),
+    delete: (name) => rm(fileOf(name), { force: true }).catch(() => {}),
   };
 }
