@@ -10,10 +10,10 @@ import type { AccountSummary, Accounts, AccountsQuery } from "./schema";
 
 type Deps = Pick<Context, "db" | "now">;
 type Filter = Pick<AccountsQuery, "role" | "state" | "createdFrom" | "seenFrom"> & { now: Date };
-/** An entry of a page. Its `id` is its place in the list. */
+/** An entry of a page. Its `id` is its position in the list. */
 type Entry = { id: string; account: AccountSummary };
-/** The place of an account: the stage of the search that finds it, its id, and the text that the stage sorts by. */
-type Place = { stage: number; id: string; key: string };
+/** The position of an account: the stage of the search that finds it, its id, and the text that the stage sorts by. */
+type Position = { stage: number; id: string; key: string };
 
 /** A list is sorted by `account."id"`: `"id"` alone would be the text below, which no index has in order. */
 const COLUMNS = sql`"id"::text, "email", "emailVerifiedAt", "name", "role"::text, "disabledAt", "createdAt"`;
@@ -51,7 +51,7 @@ export async function searchAccounts({ db, now }: Deps, query: AccountsQuery): P
     .digest("hex")
     .slice(0, 8)}`;
   const { entries, nextCursor } = await readPage(list, query, ({ after, take }) =>
-    text === "" ? readNewest(db, filter, after, take) : readMatches(db, text, filter, toPlace(after), take),
+    text === "" ? readNewest(db, filter, after, take) : readMatches(db, text, filter, toPosition(after), take),
   );
   return { accounts: entries.map(({ account }) => account), nextCursor };
 }
@@ -72,28 +72,28 @@ async function readNewest(db: Tx, filter: Filter, after: string | null, take: nu
 }
 
 /** Reads the stages of a search one after the other, until the page is full. */
-async function readMatches(db: Tx, text: string, filter: Filter, from: Place, take: number): Promise<Entry[]> {
+async function readMatches(db: Tx, text: string, filter: Filter, from: Position, take: number): Promise<Entry[]> {
   const ids = await findNamedIds(db, text);
   const entries: Entry[] = [];
   for (let stage = from.stage; stage <= TEXTS.length && entries.length < take; stage++) {
-    const place = stage === from.stage ? from : { stage, id: "", key: "" };
-    const matches = await readStage(db, { text, ids, filter, place, take: take - entries.length });
+    const position = stage === from.stage ? from : { stage, id: "", key: "" };
+    const matches = await readStage(db, { text, ids, filter, position, take: take - entries.length });
     entries.push(...matches.map(({ key, ...account }) => ({ id: `${stage} ${account.id} ${key}`, account })));
   }
   return entries;
 }
 
-type Stage = { text: string; ids: readonly string[]; filter: Filter; place: Place; take: number };
+type Stage = { text: string; ids: readonly string[]; filter: Filter; position: Position; take: number };
 
 /** Stage 0 finds accounts by their ids, the others by the beginning of a text. An account belongs to its first stage. */
-function readStage(db: Tx, { text, ids, filter, place, take }: Stage) {
-  const searched = TEXTS[place.stage - 1];
+function readStage(db: Tx, { text, ids, filter, position, take }: Stage) {
+  const searched = TEXTS[position.stage - 1];
   const found = searched ? sql`${beginsWith(searched, text)} AND "id" <> ALL(${uuidArray(ids)})` : oneOfCondition(ids);
   const key = searched ? sql`${searched.text} COLLATE "C"` : sql`''`;
-  const earlier = TEXTS.slice(0, Math.max(0, place.stage - 1)).map(
+  const earlier = TEXTS.slice(0, Math.max(0, position.stage - 1)).map(
     (one) => sql` AND (${beginsWith(one, text)}) IS NOT TRUE`,
   );
-  const isLater = place.id === "" ? empty : sql`AND (${key}, "id") > (${place.key}::text, ${place.id}::uuid)`;
+  const isLater = position.id === "" ? empty : sql`AND (${key}, "id") > (${position.key}::text, ${position.id}::uuid)`;
   return db.$queryRaw<(AccountSummary & { key: string })[]>`
     SELECT ${COLUMNS}, ${key} AS "key" FROM "Account" AS account
     WHERE ${found} ${earlier.reduce((all, one) => sql`${all}${one}`, empty)} ${isLater} ${conditionOf(filter)}
@@ -142,7 +142,7 @@ async function findNamedIds(db: Tx, text: string): Promise<string[]> {
   return [...new Set([...(isUuid(name) ? [name] : []), ...rows.map(({ id }) => id)])];
 }
 
-function toPlace(cursor: string | null): Place {
+function toPosition(cursor: string | null): Position {
   const [, stage, id = "", key = ""] = /^(\d) ([0-9a-f-]{36}) (.*)$/s.exec(cursor ?? "") ?? [];
   return isUuid(id) && isStorableText(key) ? { stage: Number(stage), id, key } : { stage: 0, id: "", key: "" };
 }

@@ -7,8 +7,7 @@ import type { Backup, NewBackup } from "./schema";
 type Deps = Pick<Context, "config" | "database" | "db" | "log" | "now">;
 
 /**
- * Backs up the database to BACKUP_TO. A command on the service's machine may name another place: whoever runs it can read the
- * database anyway.
+ * Backs up the database to BACKUP_TO. A local command may choose another location: its user can read the database anyway.
  * @throws AppError forbidden, backup_not_configured, backup_in_progress, backup_failed, disk_full
  */
 export async function makeBackup(
@@ -22,11 +21,11 @@ export async function makeBackup(
       detail: "Only a command on the service's machine may choose the location of a backup.",
     });
   }
-  const place = to ?? deps.config.BACKUP_TO;
-  if (place === undefined) throw new AppError("backup_not_configured", { detail: "BACKUP_TO is not set." });
-  const created = await createBackup(deps, place);
+  const location = to ?? deps.config.BACKUP_TO;
+  if (location === undefined) throw new AppError("backup_not_configured", { detail: "BACKUP_TO is not set." });
+  const created = await createBackup(deps, location);
   const { file, sizeBytes } = created;
-  const event = { type: "backup_made", target: `backup:${file}`, details: { to: place, sizeBytes } } as const;
+  const event = { type: "backup_made", target: `backup:${file}`, details: { to: location, sizeBytes } } as const;
   await deps.db.$transaction((tx) => recordOperatorEvent(tx, deps.now(), operator, event));
-  return { ...created, to: place };
+  return { ...created, to: location };
 }

@@ -28,12 +28,16 @@ export const defineRestore: DefineCommandGroup = (restore) => {
 };
 
 /** A URL of a bucket, or a path from the caller's folder. */
-const placeOf = (place: string) => (place.startsWith("s3://") ? place : resolveFromCaller(place));
+const locationOf = (location: string) => (location.startsWith("s3://") ? location : resolveFromCaller(location));
 
 async function create({ api, output }: CommandContext, { to }: { to?: string }): Promise<void> {
-  const place = to && placeOf(to);
-  if (place === "") throw new UsageError("--to: is empty");
-  const made = await api.request<Json<Backup>>("POST", "/api/admin/backups", place === undefined ? {} : { to: place });
+  const location = to && locationOf(to);
+  if (location === "") throw new UsageError("--to: is empty");
+  const made = await api.request<Json<Backup>>(
+    "POST",
+    "/api/admin/backups",
+    location === undefined ? {} : { to: location },
+  );
   const { file, sizeBytes, seconds, isEncrypted } = made;
   output.result(made, [`${made.to.replace(/\/$/, "")}/${file}`]);
   if (output.isJson) return;
@@ -69,7 +73,7 @@ async function fileOf(file: string, { identity }: IdentityOption) {
   const { backupReader } = await import("../../../lib/backup/open-store");
   const config = loadConfig();
   const identityFile = identity === undefined ? config.BACKUP_IDENTITY_FILE : resolveFromCaller(identity);
-  return { config, loaded: { read: backupReader(config, placeOf(file)), identityFile } };
+  return { config, loaded: { read: backupReader(config, locationOf(file)), identityFile } };
 }
 
 function report(output: CommandContext["output"], { header, tables }: Loaded, done: string): void {

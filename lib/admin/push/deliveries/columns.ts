@@ -2,7 +2,7 @@ import type { Prisma } from "../../../db/generated/client";
 import { sql } from "../../../db/sql";
 import type { Delivery } from "../schema";
 
-/** A delivery, with the columns that its place in a list depends on. */
+/** A delivery, with the columns that its position in a list depends on. */
 export type DeliveryRow = Omit<Delivery, "createdAt"> & { queuePriority: number; leaseUntil: Date | null };
 
 /** Selects deliveries in the queue. `rest` is what follows FROM "QueuedPush" AS delivery. */

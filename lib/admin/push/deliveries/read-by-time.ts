@@ -12,14 +12,14 @@ type Filter = Pick<DeliveriesQuery, "state" | "reason" | "endedFrom">;
 type Entry = { id: string; row: DeliveryRow };
 type Part = "sending" | "queued" | "ended";
 
-/** A place in the list, as a cursor has it. */
-const Place = z.tuple([z.enum(["sending", "queued", "ended"]), z.int().min(0).max(9), Time, z.uuid()]);
-type Place = z.infer<typeof Place>;
+/** A position in the list, as a cursor has it. */
+const Position = z.tuple([z.enum(["sending", "queued", "ended"]), z.int().min(0).max(9), Time, z.uuid()]);
+type Position = z.infer<typeof Position>;
 const Cursor = z
   .string()
   .transform((text) => text.split(" "))
   .transform(([part, priority, at, id]) => [part, Number(priority), at, id])
-  .pipe(Place);
+  .pipe(Position);
 
 /**
  * Reads a page of all deliveries: those being sent, those that wait, in the order in which workers claim them, then those
@@ -30,11 +30,11 @@ export async function readByTime(
   filter: Filter,
   { after, take }: { after: string | null; take: number },
 ): Promise<Entry[]> {
-  const place = after === null ? null : (Cursor.safeParse(after).data ?? null);
+  const position = after === null ? null : (Cursor.safeParse(after).data ?? null);
   const parts = partsOf(filter);
   const entries: Entry[] = [];
-  for (const part of place === null ? parts : parts.slice(parts.indexOf(place[0]))) {
-    const from = place?.[0] === part ? place : null;
+  for (const part of position === null ? parts : parts.slice(parts.indexOf(position[0]))) {
+    const from = position?.[0] === part ? position : null;
     const rows = await db.$queryRaw<DeliveryRow[]>(selectPart(part, filter, from, take - entries.length));
     entries.push(...rows.map((row) => ({ id: cursorOf(part, row), row })));
     if (entries.length >= take) break;
@@ -62,8 +62,8 @@ const STARTS: Record<Part, Bound> = {
   ended: { priority: 0, at: "infinity", id: MAX_ID },
 };
 
-function selectPart(part: Part, filter: Filter, place: Place | null, take: number): Prisma.Sql {
-  const { priority, at, id } = place ? { priority: place[1], at: place[2], id: place[3] } : STARTS[part];
+function selectPart(part: Part, filter: Filter, position: Position | null, take: number): Prisma.Sql {
+  const { priority, at, id } = position ? { priority: position[1], at: position[2], id: position[3] } : STARTS[part];
   if (part === "ended") {
     const isAfter = sql`(delivery."endedAt", delivery."id") < (${at}::timestamptz, ${id}::uuid)`;
     const order = sql`delivery."endedAt" DESC, delivery."id" DESC`;
