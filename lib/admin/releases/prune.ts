@@ -5,7 +5,7 @@ import { filterReleases, type ReleaseFilter } from "./filter-releases";
 import { changeManifest, readManifest } from "./manifest/manifest-file";
 import { type PruneLimits, planPrune } from "./prune-plan";
 import { removeStaleParts } from "./publish/build-file";
-import { elsewhereOf, filesOf, removeFile, removeUnusedFiles } from "./remove-files";
+import { filesOf, remoteFilesOf, removeFile, removeUnusedFiles } from "./remove-files";
 
 /** `isDryRun`: change nothing. */
 export type PruneOptions = PruneLimits & { isDryRun: boolean };
@@ -55,7 +55,7 @@ async function removeAll(
   isDryRun: boolean,
 ): Promise<PruneResult> {
   const folder = await realpath(path.dirname(manifestFile)).catch(() => null);
-  const elsewhere = elsewhereOf(removed, remaining);
+  const elsewhere = remoteFilesOf(removed, remaining);
   const releases = removed.map(({ id }) => id);
   if (folder === null) return { releases, files: [], freedBytes: 0, elsewhere };
   const sizes = new Map<string, number>();

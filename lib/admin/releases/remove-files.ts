@@ -45,7 +45,7 @@ export function filesOf(release: Release): string[] {
 }
 
 /** Where removed releases had files that are not in the catalog's folder, and that no `remaining` release has. */
-export function elsewhereOf(removed: readonly Release[], remaining: readonly Release[]): string[] {
+export function remoteFilesOf(removed: readonly Release[], remaining: readonly Release[]): string[] {
   const locationsOf = (release: Release) => storedFiles(release).flatMap(({ url, s3Key }) => url ?? s3Key ?? []);
   const used = new Set(remaining.flatMap(locationsOf));
   return [...new Set(removed.flatMap(locationsOf))].filter((location) => !used.has(location));

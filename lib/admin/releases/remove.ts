@@ -2,7 +2,7 @@ import type { Release } from "../../releases/schema";
 import { type ReleaseFilter, selectReleases } from "./filter-releases";
 import { changeManifest, readManifest } from "./manifest/manifest-file";
 import { PublishingError } from "./manifest/publishing-error";
-import { elsewhereOf, removeUnusedFiles } from "./remove-files";
+import { remoteFilesOf, removeUnusedFiles } from "./remove-files";
 
 /** `isForced`: also remove releases that are offered to clients. `isDryRun`: change nothing. */
 export type RemoveOptions = { isForced: boolean; isDryRun: boolean };
@@ -41,7 +41,7 @@ export async function removeReleases(
 }
 
 function resultOf(removed: readonly Release[], remaining: readonly Release[], files: string[]): RemoveResult {
-  return { releases: removed.map(({ id }) => id), files, elsewhere: elsewhereOf(removed, remaining) };
+  return { releases: removed.map(({ id }) => id), files, elsewhere: remoteFilesOf(removed, remaining) };
 }
 
 /** A sample may be removed at any time. */

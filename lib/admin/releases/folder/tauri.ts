@@ -76,13 +76,13 @@ function missingFiles({ files }: Listing, bundles: readonly Bundle[]): string[] 
 
 /** The version in tauri.conf.json, or in the package.json that it names. */
 async function readVersion(folder: string): Promise<string | undefined> {
-  for (let [place, parents] = [folder, 0]; parents < MAX_PARENTS; place = path.dirname(place), parents += 1) {
-    const file = path.join(place, "tauri.conf.json");
+  for (let [parent, parents] = [folder, 0]; parents < MAX_PARENTS; parent = path.dirname(parent), parents += 1) {
+    const file = path.join(parent, "tauri.conf.json");
     const text = await readFile(file, "utf8").catch(() => null);
     if (text === null) continue;
     const { version } = JSON.parse(text) as { version?: string };
     if (!version?.endsWith(".json")) return version;
-    const named = JSON.parse(await readFile(path.join(place, version), "utf8")) as { version?: string };
+    const named = JSON.parse(await readFile(path.join(parent, version), "utf8")) as { version?: string };
     return named.version;
   }
   return undefined;

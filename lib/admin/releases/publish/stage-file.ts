@@ -12,7 +12,7 @@ export type StagedFile = { commit: () => Promise<void>; discard: () => Promise<v
 
 type Deps = { folder: string; storage: Context["storage"]; onProgress?: OnProgress | undefined };
 
-const ELSEWHERE: StagedFile = { commit: async () => {}, discard: async () => {} };
+const NOTHING_TO_COMMIT: StagedFile = { commit: async () => {}, discard: async () => {} };
 
 /**
  * Copies a file into the catalog's folder under a temporary name, or uploads it to the object storage.
@@ -20,13 +20,13 @@ const ELSEWHERE: StagedFile = { commit: async () => {}, discard: async () => {} 
  */
 export async function stageFile(deps: Deps, hashed: HashedFile): Promise<StagedFile> {
   const { file, artifact, destination } = hashed;
-  if (destination.kind === "url") return ELSEWHERE;
+  if (destination.kind === "url") return NOTHING_TO_COMMIT;
   if (destination.kind === "folder") return stageCopy(deps, hashed);
   if (!deps.storage) throw new PublishingError("The object storage is not configured: set the RELEASE_S3_ variables.");
   const { s3Key: key = "", sizeBytes, sha256, contentType = "application/octet-stream" } = artifact;
   const bytes = readChunks(file, (doneBytes) => deps.onProgress?.("Uploading", doneBytes, sizeBytes));
   await deps.storage.put({ key, sizeBytes, sha256, contentType, bytes });
-  return ELSEWHERE;
+  return NOTHING_TO_COMMIT;
 }
 
 /** Prepares a file's block map. @throws errors of the storage */
@@ -35,7 +35,7 @@ export async function stageBlockMap(
   { artifact, blockMap }: HashedFile,
 ): Promise<StagedFile> {
   const { file, s3Key, url } = artifact.blockMap ?? {};
-  if (!blockMap || url !== undefined) return ELSEWHERE;
+  if (!blockMap || url !== undefined) return NOTHING_TO_COMMIT;
   const { bytes, sizeBytes, sha256 } = blockMap;
   if (s3Key !== undefined) {
     await storage?.put({
@@ -45,14 +45,14 @@ export async function stageBlockMap(
       contentType: "application/gzip",
       bytes: Readable.from([bytes]),
     });
-    return ELSEWHERE;
+    return NOTHING_TO_COMMIT;
   }
   const target = path.join(/* turbopackIgnore: true */ folder, file ?? "");
   const commit = async () => {
     await makeFolder(path.dirname(target));
     await writeDurably(target, bytes);
   };
-  return { ...ELSEWHERE, commit };
+  return { ...NOTHING_TO_COMMIT, commit };
 }
 
 async function stageCopy(
@@ -61,7 +61,8 @@ async function stageCopy(
 ): Promise<StagedFile> {
   const target = path.join(folder, artifact.file ?? "");
   // Copied by an interrupted run, unless it is deleted before this one has the lock.
-  if (await hasSameBytes(target, artifact, onProgress)) return { ...ELSEWHERE, commit: () => assertPresent(target) };
+  if (await hasSameBytes(target, artifact, onProgress))
+    return { ...NOTHING_TO_COMMIT, commit: () => assertPresent(target) };
   const linked = isTemporary ? await linkToFolder(file, folder) : null;
   if (linked) return { commit: () => linked.moveTo(target), discard: linked.discard };
   const copy = await copyToFolder(file, folder, onProgress);
