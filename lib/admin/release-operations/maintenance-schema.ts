@@ -12,6 +12,7 @@ export const ReleasesFilter = z
     version: z.string().optional(),
   })
   .describe("Which releases: by id or version, by fields, or by both.");
+export type ReleasesFilter = z.infer<typeof ReleasesFilter>;
 
 /** A change of several releases, all at once. */
 export const ChangedReleases = z.strictObject({ filter: ReleasesFilter, change: ChangedRelease });

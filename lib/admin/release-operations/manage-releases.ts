@@ -84,7 +84,7 @@ export async function changeReleases(
   const file = requireCatalogFile(deps.config);
   const changed = await withAppErrors(file, async () => {
     const before = listReleases((await readManifest(file)).releases);
-    const result = await updateReleases(file, filter, change as Parameters<typeof updateReleases>[2]);
+    const result = await updateReleases(file, filter, change);
     const ids = result.map(({ id }) => id);
     const { releases } = await readManifest(file);
     return { before, result, ids, newerServed: findNewerServedReleases(releases, ids) };

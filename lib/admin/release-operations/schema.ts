@@ -113,7 +113,7 @@ export type Releases = z.infer<typeof Releases>;
 
 /** The fields that may change after a release was published. null removes one. */
 export const ChangedRelease = z.strictObject({
-  yanked: z.boolean().optional().describe("Withdrawn: no longer served."),
+  yanked: z.boolean().optional().describe("Yanked: no longer served."),
   rollback: z.boolean().optional().describe("Also offered to clients with a newer version."),
   critical: z.boolean().optional(),
   rollout: z.number().min(0).max(100).optional().describe("The percentage of clients that receive it. 0 pauses it."),

@@ -3,10 +3,11 @@ import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { servedFiles } from "../../releases/release-files";
 import { ArtifactKind } from "../../releases/schema";
-import { filterReleases, type ReleaseFilter } from "../releases/filter-releases";
+import { filterReleases } from "../releases/filter-releases";
 import { readManifest } from "../releases/manifest/manifest-file";
 import { verifyReleases } from "../releases/verify";
 import { requireCatalogFile, withAppErrors, withoutFolder } from "./app-errors";
+import type { ReleasesFilter } from "./maintenance-schema";
 
 export const Verification = z.strictObject({ releaseId: z.string().min(1).max(128) });
 
@@ -45,7 +46,7 @@ export async function verifyRelease({ config, storage }: Deps, id: string): Prom
 }
 
 /** Verifies the files of all releases of a version. @throws AppError artifact_unavailable that names what is wrong */
-export async function verifyVersion(deps: Deps, filter: ReleaseFilter): Promise<void> {
+export async function verifyVersion(deps: Deps, filter: ReleasesFilter): Promise<void> {
   const file = requireCatalogFile(deps.config);
   const { releases } = await withAppErrors(file, () => readManifest(file));
   const problems: string[] = [];

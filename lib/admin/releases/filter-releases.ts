@@ -1,18 +1,8 @@
 import { parse as parseVersion } from "semver";
 import { formatVersion, normalizeArchitecture, type Release } from "../../releases/schema";
 import { parsePlatform } from "../../releases/selection/release-selector";
+import type { ReleasesFilter } from "../release-operations/maintenance-schema";
 import { PublishingError } from "./manifest/publishing-error";
-
-/** Selects releases by id or version, by fields, or by both. */
-export type ReleaseFilter = {
-  /** Ids, or versions. A version selects the release on all platforms, architectures and channels. */
-  ids?: readonly string[] | undefined;
-  product?: string | undefined;
-  version?: string | undefined;
-  platform?: string | undefined;
-  architecture?: string | undefined;
-  channel?: string | undefined;
-};
 
 /** A release of the catalog, or its document. */
 type Selectable = Pick<Release, "id" | "product" | "platform" | "architecture" | "channel"> & {
@@ -24,7 +14,7 @@ type Selectable = Pick<Release, "id" | "product" | "platform" | "architecture" |
  * @throws PublishingError release_not_found if the filter, an id or a version matches nothing; release_invalid if the
  * filter is too wide
  */
-export function selectReleases<T extends Selectable>(releases: readonly T[], filter: ReleaseFilter): T[] {
+export function selectReleases<T extends Selectable>(releases: readonly T[], filter: ReleasesFilter): T[] {
   const { ids = [], product, version } = filter;
   const matching = filterReleases(releases, filter);
   if (ids.length > 0) return [...new Set(ids.flatMap((id) => selectByIdOrVersion(matching, id)))];
@@ -47,7 +37,7 @@ function selectByIdOrVersion<T extends Selectable>(matching: readonly T[], idOrV
 }
 
 /** The releases that match the filter's fields; all of them without fields. Ignores `ids`. */
-export function filterReleases<T extends Selectable>(releases: readonly T[], filter: ReleaseFilter): T[] {
+export function filterReleases<T extends Selectable>(releases: readonly T[], filter: ReleasesFilter): T[] {
   const { product, version, platform, architecture, channel } = filter;
   const expected = {
     product,

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { formatVersion, type Release } from "../../releases/schema";
-import { filterReleases, type ReleaseFilter, selectReleases } from "./filter-releases";
+import type { Promotion, ReleasesFilter } from "../release-operations/maintenance-schema";
+import { filterReleases, selectReleases } from "./filter-releases";
 import { changeManifest, type EditableManifest, type ManifestEntry } from "./manifest/manifest-file";
 import { PublishingError } from "./manifest/publishing-error";
 import { identityOf, makeReleaseId, parseRelease } from "./manifest/release-entry";
@@ -8,12 +9,7 @@ import { assertPublishable, type Confirmations } from "./publish/publish-checks"
 import type { ManifestPlan } from "./update";
 
 /** The channels, and how the promoted releases start. `rollout` is 100 by default. */
-export type Promotion = {
-  from: string;
-  to: string;
-  rollout?: number | undefined;
-  confirmations?: Confirmations | undefined;
-};
+export type PromotionOptions = Omit<Promotion, "filter">;
 
 /** `from` is the id of the release that was promoted. "unchanged": it was promoted before. */
 export type PromotedRelease = { id: string; from: string; outcome: "added" | "unchanged" };
@@ -28,8 +24,8 @@ type Deps = { manifestFile: string; now: () => Date };
  */
 export async function promoteReleases(
   { manifestFile, now }: Deps,
-  filter: ReleaseFilter,
-  promotion: Promotion,
+  filter: ReleasesFilter,
+  promotion: PromotionOptions,
 ): Promise<PromotedRelease[]> {
   const releasedAt = now().toISOString();
   return changeManifest(manifestFile, (manifest) => planPromotion(manifest, filter, promotion, releasedAt));
@@ -38,8 +34,8 @@ export async function promoteReleases(
 /** Adds the promoted releases to a manifest. Writes nothing. @throws PublishingError */
 export function planPromotion(
   manifest: EditableManifest,
-  filter: ReleaseFilter,
-  promotion: Promotion,
+  filter: ReleasesFilter,
+  promotion: PromotionOptions,
   releasedAt: string,
 ): ManifestPlan<PromotedRelease[]> {
   const onChannel = filterReleases(manifest.releases, { channel: promotion.from });
@@ -61,7 +57,7 @@ type Planned = { release: Release; entry: ManifestEntry | null };
 function promote(
   { entries, releases }: EditableManifest,
   source: Release,
-  { to, rollout = 100, confirmations = {} }: Promotion,
+  { to, rollout = 100, confirmations = {} }: PromotionOptions,
   releasedAt: string,
 ): Planned {
   assertPromotable(source, to, confirmations);

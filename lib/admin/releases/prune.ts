@@ -1,7 +1,8 @@
 import { readdir, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Release } from "../../releases/schema";
-import { filterReleases, type ReleaseFilter } from "./filter-releases";
+import type { PrunedCatalog, ReleasesFilter } from "../release-operations/maintenance-schema";
+import { filterReleases } from "./filter-releases";
 import { changeManifest, readManifest } from "./manifest/manifest-file";
 import { type PruneLimits, planPrune } from "./prune-plan";
 import { removeStaleParts } from "./publish/build-file";
@@ -9,11 +10,6 @@ import { filesOf, remoteFilesOf, removeFile, removeUnusedFiles } from "./remove-
 
 /** `isDryRun`: change nothing. */
 export type PruneOptions = PruneLimits & { isDryRun: boolean };
-
-/**
- * `files` were deleted from the catalog's folder, `freedBytes` in all. `elsewhere` are the URLs and object keys that stay.
- */
-export type PruneResult = { releases: string[]; files: string[]; freedBytes: number; elsewhere: string[] };
 
 /** The folders that publishing creates: the first 16 digits of the file's SHA-256. */
 const CONTENT_FOLDER = /^[0-9a-f]{16}$/;
@@ -25,9 +21,9 @@ const CONTENT_FOLDER = /^[0-9a-f]{16}$/;
  */
 export async function pruneReleases(
   manifestFile: string,
-  filter: ReleaseFilter,
+  filter: ReleasesFilter,
   { isDryRun, ...limits }: PruneOptions,
-): Promise<PruneResult> {
+): Promise<PrunedCatalog> {
   const plan = (releases: readonly Release[]) => {
     const removed = planPrune(filterReleases(releases, filter), limits);
     return { removed, remaining: releases.filter((release) => !removed.includes(release)) };
@@ -36,7 +32,7 @@ export async function pruneReleases(
     const { removed, remaining } = plan((await readManifest(manifestFile)).releases);
     return removeAll(manifestFile, removed, remaining, true);
   }
-  const result: PruneResult = { releases: [], files: [], freedBytes: 0, elsewhere: [] };
+  const result: PrunedCatalog = { releases: [], files: [], freedBytes: 0, elsewhere: [] };
   return changeManifest(manifestFile, ({ entries, releases }) => {
     const { removed, remaining } = plan(releases);
     const kept = entries.filter((_, i) => remaining.includes(releases[i] as Release));
@@ -53,7 +49,7 @@ async function removeAll(
   removed: readonly Release[],
   remaining: readonly Release[],
   isDryRun: boolean,
-): Promise<PruneResult> {
+): Promise<PrunedCatalog> {
   const folder = await realpath(path.dirname(manifestFile)).catch(() => null);
   const elsewhere = remoteFilesOf(removed, remaining);
   const releases = removed.map(({ id }) => id);

@@ -1,14 +1,13 @@
 import type { Release } from "../../releases/schema";
-import { type ReleaseFilter, selectReleases } from "./filter-releases";
+import type { ReleasesFilter } from "../release-operations/maintenance-schema";
+import type { RemovalResult } from "../release-operations/schema";
+import { selectReleases } from "./filter-releases";
 import { changeManifest, readManifest } from "./manifest/manifest-file";
 import { PublishingError } from "./manifest/publishing-error";
 import { remoteFilesOf, removeUnusedFiles } from "./remove-files";
 
 /** `isForced`: also remove releases that are offered to clients. `isDryRun`: change nothing. */
 export type RemoveOptions = { isForced: boolean; isDryRun: boolean };
-
-/** `files` were deleted from the catalog's folder. `elsewhere` are the URLs and object keys that stay. */
-export type RemoveResult = { releases: string[]; files: string[]; elsewhere: string[] };
 
 /**
  * Removes releases from the catalog in one write, and the files that no other release has. A download that has started
@@ -17,9 +16,9 @@ export type RemoveResult = { releases: string[]; files: string[]; elsewhere: str
  */
 export async function removeReleases(
   manifestFile: string,
-  filter: ReleaseFilter,
+  filter: ReleasesFilter,
   { isForced, isDryRun }: RemoveOptions,
-): Promise<RemoveResult> {
+): Promise<RemovalResult> {
   const select = (releases: readonly Release[]) => {
     const removed = selectReleases(releases, filter);
     if (!isForced) assertNotOffered(removed);
@@ -40,7 +39,7 @@ export async function removeReleases(
   });
 }
 
-function resultOf(removed: readonly Release[], remaining: readonly Release[], files: string[]): RemoveResult {
+function resultOf(removed: readonly Release[], remaining: readonly Release[], files: string[]): RemovalResult {
   return { releases: removed.map(({ id }) => id), files, elsewhere: remoteFilesOf(removed, remaining) };
 }
 

@@ -1,28 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { compareBuild } from "semver";
 import type { Release } from "../../releases/schema";
-import { type ReleaseFilter, selectReleases } from "./filter-releases";
+import type { ReleasesFilter } from "../release-operations/maintenance-schema";
+import type { ChangedRelease } from "../release-operations/schema";
+import { selectReleases } from "./filter-releases";
 import { changeManifest, type EditableManifest, type ManifestEntry } from "./manifest/manifest-file";
 import { parseRelease } from "./manifest/release-entry";
 import { assertBuildVersionIncreases, assertRequiredVersion } from "./publish/publish-checks";
-
-/** Fields that may change after a release is published. A nullable one is removed by null. */
-export type ReleaseChange = {
-  yanked?: boolean;
-  rollback?: boolean;
-  critical?: boolean;
-  rollout?: number;
-  notes?: string;
-  notesUrl?: string | null;
-  minimumSupportedVersion?: string | null;
-  minimumSystemVersion?: string | null;
-  requiresFrom?: string | null;
-  buildVersion?: string | null;
-  rolloutSeries?: string | null;
-  phasedRolloutIntervalSeconds?: number | null;
-  /** RFC 3339. */
-  releasedAt?: string;
-};
 
 export type UpdatedRelease = { id: string; outcome: "changed" | "unchanged" };
 
@@ -35,8 +19,8 @@ export type ManifestPlan<T> = Pick<EditableManifest, "entries" | "releases"> & {
  */
 export async function updateReleases(
   manifestFile: string,
-  filter: ReleaseFilter,
-  change: ReleaseChange,
+  filter: ReleasesFilter,
+  change: ChangedRelease,
 ): Promise<UpdatedRelease[]> {
   return changeManifest(manifestFile, (manifest) => planUpdate(manifest, filter, change));
 }
@@ -44,11 +28,11 @@ export async function updateReleases(
 /** Applies a change to the releases that the filter selects. Writes nothing. @throws PublishingError */
 export function planUpdate(
   { entries, releases }: Pick<EditableManifest, "entries" | "releases">,
-  filter: ReleaseFilter,
-  change: ReleaseChange,
+  filter: ReleasesFilter,
+  change: ChangedRelease,
 ): ManifestPlan<UpdatedRelease[]> {
   const selected = selectReleases(releases, filter);
-  const names = Object.keys(change) as (keyof ReleaseChange)[];
+  const names = Object.keys(change) as (keyof ChangedRelease)[];
   const changed = new Map<Release, { entry: ManifestEntry; parsed: Release }>();
   for (const [i, before] of entries.entries()) {
     const release = releases[i];
@@ -69,7 +53,7 @@ export function planUpdate(
   };
 }
 
-function applyChange(entry: ManifestEntry, change: ReleaseChange): ManifestEntry {
+function applyChange(entry: ManifestEntry, change: ChangedRelease): ManifestEntry {
   const fields = Object.entries({ ...entry, ...change });
   return Object.fromEntries(fields.filter(([name, value]) => !(name in change && value === null)));
 }

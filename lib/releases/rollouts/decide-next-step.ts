@@ -1,5 +1,5 @@
 /** The state of a schedule that decides about its next step. Times are of the database's clock. */
-export type RolloutState = {
+export type ScheduleState = {
   version: string;
   /** Percentages in ascending order, and the index of the present one. */
   steps: readonly number[];
@@ -42,7 +42,7 @@ const MAX_GAP_MS = 10 * 60 * 1000;
  * much time has passed: no step is skipped. `isApplied`: the catalog has the rollout that the schedule replaces; otherwise
  * an operator has overridden it, and time does not count.
  */
-export function decideNextStep(state: RolloutState, facts: RolloutFacts, now: Date, isApplied: boolean): NextStep {
+export function decideNextStep(state: ScheduleState, facts: RolloutFacts, now: Date, isApplied: boolean): NextStep {
   const dueAt = dueTime(state, now, isApplied);
   if (!isApplied) return { kind: "wait", nextStepAt: dueAt };
   const failure = failureReason(state, facts);
@@ -55,7 +55,7 @@ export function decideNextStep(state: RolloutState, facts: RolloutFacts, now: Da
 }
 
 /** When the present step was observed for long enough, without time in which nothing observed it. */
-function dueTime({ nextStepAt, observedAt, everySeconds }: RolloutState, now: Date, isApplied: boolean): Date {
+function dueTime({ nextStepAt, observedAt, everySeconds }: ScheduleState, now: Date, isApplied: boolean): Date {
   const elapsedMs = now.getTime() - observedAt.getTime();
   const isObserved = isApplied && elapsedMs <= MAX_GAP_MS;
   const dueAt = new Date(nextStepAt.getTime() + (isObserved || elapsedMs < 0 ? 0 : elapsedMs));
@@ -63,7 +63,7 @@ function dueTime({ nextStepAt, observedAt, everySeconds }: RolloutState, now: Da
   return dueAt > latest ? latest : dueAt;
 }
 
-function failureReason({ version, minReports, maxFailureShare }: RolloutState, facts: RolloutFacts): string | null {
+function failureReason({ version, minReports, maxFailureShare }: ScheduleState, facts: RolloutFacts): string | null {
   const { reports, failures, frequentCode } = facts;
   if (reports === 0 || reports < minReports || failures / reports <= maxFailureShare) return null;
   const code = frequentCode ? `, most often ${frequentCode}` : "";
@@ -71,7 +71,7 @@ function failureReason({ version, minReports, maxFailureShare }: RolloutState, f
   return `${share} say that ${version} failed or was rolled back${code}. The maximum is ${percent(maxFailureShare)}.`;
 }
 
-function lowAdoptionReason(state: RolloutState, { offeredClients, clients }: RolloutFacts): string | null {
+function lowAdoptionReason(state: ScheduleState, { offeredClients, clients }: RolloutFacts): string | null {
   const { version, minOfferedClients, minAdoptionShare } = state;
   if (offeredClients === 0 || offeredClients < minOfferedClients) return null;
   if (clients / offeredClients >= minAdoptionShare) return null;

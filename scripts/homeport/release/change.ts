@@ -1,4 +1,4 @@
-import type { ReleaseChange } from "../../../lib/admin/releases/update";
+import type { ChangedRelease } from "../../../lib/admin/release-operations/schema";
 import { UsageError } from "../../command-line";
 import type { ReleaseCommand } from "./define-release-command";
 import { FIELD_OPTIONS, parseFields } from "./draft";
@@ -43,7 +43,7 @@ export const EDIT_OPTIONS = {
 } as const;
 
 /** The options that `edit --clear` takes, and their fields. */
-const CLEARABLE: Readonly<Record<string, keyof ReleaseChange>> = {
+const CLEARABLE: Readonly<Record<string, keyof ChangedRelease>> = {
   "notes-url": "notesUrl",
   "minimum-supported": "minimumSupportedVersion",
   "minimum-system": "minimumSystemVersion",
@@ -64,7 +64,7 @@ export const edit: ReleaseCommand<typeof EDIT_OPTIONS> = async ({ openStore, out
   output.result(updated, linesOf(updated, "changed"));
 };
 
-function clearableField(name: string): keyof ReleaseChange {
+function clearableField(name: string): keyof ChangedRelease {
   const field = Object.hasOwn(CLEARABLE, name) ? CLEARABLE[name] : undefined;
   if (!field) throw new UsageError(`--clear must be one of ${Object.keys(CLEARABLE).join(", ")}.`);
   return field;

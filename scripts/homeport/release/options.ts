@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { ReleaseFilter } from "../../../lib/admin/releases/filter-releases";
+import type { ReleasesFilter } from "../../../lib/admin/release-operations/maintenance-schema";
 import { UsageError } from "../../command-line";
 
 /** The option `--NAME`, with what its value is called in the help; a flag has none. */
@@ -28,7 +28,7 @@ export const resolveFromCaller = (file: string) => path.resolve(process.env.INIT
 export function toFilter(
   { product, platform, arch, channel, version }: Values<typeof FILTER_OPTIONS>,
   ids: string[] = [],
-): ReleaseFilter {
+): ReleasesFilter {
   return { product, platform, architecture: arch, channel, version, ids };
 }
 

@@ -1,5 +1,5 @@
-import type { PruneResult } from "../../../lib/admin/releases/prune";
-import type { RemoveResult } from "../../../lib/admin/releases/remove";
+import type { PrunedCatalog } from "../../../lib/admin/release-operations/maintenance-schema";
+import type { RemovalResult } from "../../../lib/admin/release-operations/schema";
 import { CodedError, UsageError } from "../../command-line";
 import { confirm, isInteractive } from "../output/confirm";
 import { formatBytes } from "../output/format-bytes";
@@ -42,7 +42,7 @@ export const prune: ReleaseCommand<typeof PRUNE_OPTIONS> = async ({ openStore, o
   await runConfirmed(output, values, run);
 };
 
-type Removed = RemoveResult & Partial<Pick<PruneResult, "freedBytes">>;
+type Removed = RemovalResult & Partial<Pick<PrunedCatalog, "freedBytes">>;
 
 /** Shows what would be removed, and removes it if that is confirmed: at a terminal, or by --yes. */
 async function runConfirmed(

@@ -1,4 +1,5 @@
-import { type ReleaseFilter, selectReleases } from "../../../lib/admin/releases/filter-releases";
+import type { ReleasesFilter } from "../../../lib/admin/release-operations/maintenance-schema";
+import { selectReleases } from "../../../lib/admin/releases/filter-releases";
 import type { ReleaseDocument } from "../../../lib/admin/releases/list";
 import type { RolloutState } from "../../../lib/admin/releases/rollouts/list-rollouts";
 import { UsageError } from "../../command-line";
@@ -63,7 +64,7 @@ async function setRollout(context: ReleaseCommandContext, values: RolloutValues,
   );
 }
 
-async function scheduleRollout({ api, output }: ReleaseCommandContext, filter: ReleaseFilter, values: RolloutValues) {
+async function scheduleRollout({ api, output }: ReleaseCommandContext, filter: ReleasesFilter, values: RolloutValues) {
   const plan = parsePlan(values);
   const { releaseIds } = await api.request<RolloutState>("POST", ROLLOUTS, { filter, ...plan });
   const start = plan.startsAt === undefined ? "" : ` from ${plan.startsAt}`;
@@ -72,7 +73,7 @@ async function scheduleRollout({ api, output }: ReleaseCommandContext, filter: R
 
 async function changeRollouts(
   { api, output }: ReleaseCommandContext,
-  filter: ReleaseFilter,
+  filter: ReleasesFilter,
   { halt, reason }: RolloutValues,
 ) {
   const ids = await selectIds(api, filter);
@@ -91,7 +92,7 @@ function print(output: ReleaseCommandContext["output"], releases: string[], outc
 }
 
 /** The releases that a command names. @throws PublishingError if there are none */
-async function selectIds(api: AdminApi, filter: ReleaseFilter): Promise<string[]> {
+async function selectIds(api: AdminApi, filter: ReleasesFilter): Promise<string[]> {
   const { ids: _, ...query } = filter;
   const releases = await api.list<ReleaseDocument>("/api/admin/releases", "releases", query);
   return selectReleases(releases, filter).map(({ id }) => id);

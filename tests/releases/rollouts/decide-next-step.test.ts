@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { decideNextStep, type RolloutFacts, type RolloutState } from "@/lib/releases/rollouts/decide-next-step";
+import { decideNextStep, type RolloutFacts, type ScheduleState } from "@/lib/releases/rollouts/decide-next-step";
 
 const HOUR_MS = 60 * 60 * 1000;
 const START = new Date("2026-11-22T00:00:00Z");
 const atHour = (hours: number) => new Date(START.getTime() + hours * HOUR_MS);
 
-const STATE: RolloutState = {
+const STATE: ScheduleState = {
   version: "2.3.0",
   steps: [5, 20, 100],
   step: 0,
@@ -22,7 +22,7 @@ const QUIET: RolloutFacts = { reports: 0, failures: 0, frequentCode: null, offer
 /** Decides at an hour, a minute after the last look unless another one is given. */
 function decideAt(
   hours: number,
-  change: Partial<RolloutState> = {},
+  change: Partial<ScheduleState> = {},
   facts: Partial<RolloutFacts> = {},
   isApplied = true,
 ) {

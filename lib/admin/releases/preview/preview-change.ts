@@ -76,7 +76,7 @@ function plan(manifest: EditableManifest, change: Exclude<ProposedChange, { kind
     const { releases, result } = planRollback(manifest, change.filter, change.withdrawal);
     return { planned: releases, ended: new Set([...result.releases.map(({ id }) => id), ...result.withdrawn]) };
   }
-  const { releases, result } = planUpdate(manifest, change.filter, change.change as Parameters<typeof planUpdate>[2]);
+  const { releases, result } = planUpdate(manifest, change.filter, change.change);
   const ended = change.change.rollout === undefined ? [] : result.map(({ id }) => id);
   return { planned: releases, ended: new Set(ended) };
 }

@@ -1,4 +1,5 @@
-import { type ReleaseFilter, selectReleases } from "../filter-releases";
+import type { ReleasesFilter } from "../../release-operations/maintenance-schema";
+import { selectReleases } from "../filter-releases";
 import { changeManifest, type EditableManifest } from "../manifest/manifest-file";
 import { PublishingError } from "../manifest/publishing-error";
 import { findNewerServedReleases, type ManifestPlan, planUpdate, type UpdatedRelease } from "../update";
@@ -16,7 +17,7 @@ export type RollbackResult = { releases: UpdatedRelease[]; withdrawn: string[] }
  */
 export async function rollBackReleases(
   manifestFile: string,
-  filter: ReleaseFilter,
+  filter: ReleasesFilter,
   withdrawal: Withdrawal,
 ): Promise<RollbackResult> {
   return changeManifest(manifestFile, (manifest) => planRollback(manifest, filter, withdrawal));
@@ -25,7 +26,7 @@ export async function rollBackReleases(
 /** Changes the releases of a manifest for a rollback. Writes nothing. @throws PublishingError */
 export function planRollback(
   { entries, releases }: EditableManifest,
-  filter: ReleaseFilter,
+  filter: ReleasesFilter,
   withdrawal: Withdrawal,
 ): ManifestPlan<RollbackResult> {
   const targets = selectReleases(releases, filter);

@@ -3,6 +3,7 @@ import type { Context, Tx } from "../../../context";
 import { newId } from "../../../db/ids";
 import { sql } from "../../../db/sql";
 import { runningFrom } from "../../../releases/rollouts/advance-rollouts";
+import type { NewRollout } from "../../release-operations/rollout-schema";
 import { PublishingError } from "../manifest/publishing-error";
 
 type Deps = Pick<Context, "db" | "dbNow">;
@@ -10,17 +11,8 @@ type Deps = Pick<Context, "db" | "dbNow">;
 /** The releases of one version, as the catalog has them. */
 export type ScheduledRelease = { id: string; product: string; version: string; platform: string };
 
-/** How a rollout advances and what halts it. `steps` are percentages; shares are from 0 to 1. */
-export type RolloutPlan = {
-  steps: readonly number[];
-  everySeconds: number;
-  maxFailureShare?: number | undefined;
-  minReports?: number | undefined;
-  /** 0: low adoption never halts the rollout. */
-  minAdoptionShare?: number | undefined;
-  /** When the first step begins: at once by default, or if the time has passed. */
-  startsAt?: Date | undefined;
-};
+/** How a rollout advances and what halts it. */
+export type RolloutPlan = Omit<NewRollout, "filter">;
 
 const MAX_STEPS = 20;
 const MIN_EVERY_SECONDS = 60;

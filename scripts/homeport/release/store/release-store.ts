@@ -1,11 +1,12 @@
-import type { ReleaseFilter } from "../../../../lib/admin/releases/filter-releases";
+import type { PrunedCatalog, ReleasesFilter } from "../../../../lib/admin/release-operations/maintenance-schema";
+import type { ChangedRelease, RemovalResult } from "../../../../lib/admin/release-operations/schema";
 import type { ReleaseDocument } from "../../../../lib/admin/releases/list";
-import type { PromotedRelease, Promotion } from "../../../../lib/admin/releases/promote";
-import type { PruneOptions, PruneResult } from "../../../../lib/admin/releases/prune";
+import type { PromotedRelease, PromotionOptions } from "../../../../lib/admin/releases/promote";
+import type { PruneOptions } from "../../../../lib/admin/releases/prune";
 import type { ReleaseDraft } from "../../../../lib/admin/releases/publish/draft";
 import type { AddedRelease } from "../../../../lib/admin/releases/publish/plan-addition";
-import type { RemoveOptions, RemoveResult } from "../../../../lib/admin/releases/remove";
-import type { ReleaseChange, UpdatedRelease } from "../../../../lib/admin/releases/update";
+import type { RemoveOptions } from "../../../../lib/admin/releases/remove";
+import type { UpdatedRelease } from "../../../../lib/admin/releases/update";
 import type { VerifyResult } from "../../../../lib/admin/releases/verify";
 
 /** `removedSamples` are ids. `notes` are for the operator. */
@@ -21,13 +22,13 @@ export type UpdateOutcome = { releases: UpdatedRelease[]; newerServed: string[] 
 export type ReleaseStore = {
   /** The releases are those of a service elsewhere, whose database the command cannot open. */
   isRemote: boolean;
-  list: (filter: ReleaseFilter) => Promise<ReleaseDocument[]>;
+  list: (filter: ReleasesFilter) => Promise<ReleaseDocument[]>;
   /** Publishes all drafts at once. */
   add: (drafts: readonly ReleaseDraft[]) => Promise<AddOutcome>;
-  update: (filter: ReleaseFilter, change: ReleaseChange) => Promise<UpdateOutcome>;
-  promote: (filter: ReleaseFilter, promotion: Promotion) => Promise<{ releases: PromotedRelease[] }>;
-  remove: (filter: ReleaseFilter, options: RemoveOptions) => Promise<RemoveResult>;
-  prune: (filter: ReleaseFilter, options: PruneOptions) => Promise<PruneResult>;
+  update: (filter: ReleasesFilter, change: ChangedRelease) => Promise<UpdateOutcome>;
+  promote: (filter: ReleasesFilter, promotion: PromotionOptions) => Promise<{ releases: PromotedRelease[] }>;
+  remove: (filter: ReleasesFilter, options: RemoveOptions) => Promise<RemovalResult>;
+  prune: (filter: ReleasesFilter, options: PruneOptions) => Promise<PrunedCatalog>;
   /** Hashes the published files again; with `shouldVerifyRemote`, also those outside the catalog's folder. */
-  verify: (filter: ReleaseFilter, options: { shouldVerifyRemote: boolean }) => AsyncIterable<VerifyResult>;
+  verify: (filter: ReleasesFilter, options: { shouldVerifyRemote: boolean }) => AsyncIterable<VerifyResult>;
 };

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
+import type { ReleasesFilter } from "../../../../../lib/admin/release-operations/maintenance-schema";
+import type { RemovalResult } from "../../../../../lib/admin/release-operations/schema";
 import { BLOCK_MAP_EXTENSION } from "../../../../../lib/admin/releases/block-maps/block-map";
-import { type ReleaseFilter, selectReleases } from "../../../../../lib/admin/releases/filter-releases";
+import { selectReleases } from "../../../../../lib/admin/releases/filter-releases";
 import type { ReleaseDocument } from "../../../../../lib/admin/releases/list";
 import { type HashedFile, hashDraft, type ReleaseDraft } from "../../../../../lib/admin/releases/publish/draft";
-import type { RemoveResult } from "../../../../../lib/admin/releases/remove";
 import { drawProgress } from "../../../output/progress";
 import type { HttpClient } from "../../../transport/http-client";
 import type { AddOutcome, ReleaseStore, UpdateOutcome } from "../release-store";
@@ -16,8 +17,8 @@ const JSON_BODY = { "content-type": "application/json" };
 
 /** The catalog of a service, over its API. Several releases are changed one after the other. */
 export function remoteStore(client: HttpClient, uploadIds: UploadIdStore): ReleaseStore {
-  const list = (filter: ReleaseFilter) => listAll(client, filter);
-  const select = async (filter: ReleaseFilter) => selectReleases(await list(filter), filter).map(({ id }) => id);
+  const list = (filter: ReleasesFilter) => listAll(client, filter);
+  const select = async (filter: ReleasesFilter) => selectReleases(await list(filter), filter).map(({ id }) => id);
   const post = <T>(path: string, body: object) => client.json<T>(postRequest(`${RELEASES}${path}`, body));
   return {
     isRemote: true,
@@ -39,7 +40,7 @@ export function remoteStore(client: HttpClient, uploadIds: UploadIdStore): Relea
       const remove = (id: string, isDry: boolean) => {
         const query = new URLSearchParams({ force: String(isForced), dryRun: String(isDry) });
         const path = `${releasePath(id)}?${query}`;
-        return client.json<RemoveResult>({ method: "DELETE", path, headers: newIdempotencyKey() });
+        return client.json<RemovalResult>({ method: "DELETE", path, headers: newIdempotencyKey() });
       };
       const planned = await inTurn(ids, (id) => remove(id, true)); // so that one refusal refuses all
       return joinRemoved(isDryRun ? planned : await inTurn(ids, (id) => remove(id, false)));
@@ -65,7 +66,7 @@ async function inTurn<T>(ids: readonly string[], run: (id: string) => Promise<T>
   return results;
 }
 
-function joinRemoved(all: readonly RemoveResult[]): RemoveResult {
+function joinRemoved(all: readonly RemovalResult[]): RemovalResult {
   return {
     releases: all.flatMap(({ releases }) => releases),
     files: all.flatMap(({ files }) => files),
@@ -73,7 +74,7 @@ function joinRemoved(all: readonly RemoveResult[]): RemoveResult {
   };
 }
 
-async function listAll(client: HttpClient, { ids: _, ...fields }: ReleaseFilter): Promise<ReleaseDocument[]> {
+async function listAll(client: HttpClient, { ids: _, ...fields }: ReleasesFilter): Promise<ReleaseDocument[]> {
   const releases: ReleaseDocument[] = [];
   const query = new URLSearchParams(Object.entries(fields).filter(([, value]) => value !== undefined));
   for (let cursor: string | null = ""; cursor !== null; ) {
