@@ -10,7 +10,10 @@ const BUNDLES = ".next/bin";
  * (scripts/run.mjs runs them), and what the build runs itself.
  */
 const ENTRY_POINTS = [
-  ...["server.ts", "worker.ts", "lib/cluster/supervisor.ts", "lib/db/embedded/pglite-code.ts"],
+  "server.ts",
+  "worker.ts",
+  "lib/cluster/supervisor.ts",
+  "lib/db/embedded/pglite-code.ts",
   "scripts/db-migrate.ts",
   "scripts/homeport/homeport.ts",
   "scripts/build/database-template.ts",
@@ -21,7 +24,13 @@ const ENTRY_POINTS = [
  * All other packages are bundled, because Node takes longer to find their files than to run them.
  */
 const EXTERNAL = [
-  ...["@prisma/client", "@zxcvbn-ts/language-common", "commander", "next", "pg-copy-streams", "yaml", "yauzl"],
+  "@prisma/client",
+  "@zxcvbn-ts/language-common",
+  "commander",
+  "next",
+  "pg-copy-streams",
+  "yaml",
+  "yauzl",
   ...nextConfig.serverExternalPackages,
 ];
 

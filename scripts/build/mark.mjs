@@ -8,8 +8,18 @@ import path from "node:path";
  * are read at run time, and the copy of a migrated database has a hash of its own (lib/db/embedded/template.ts).
  */
 export const SOURCES = [
-  ...["app", "lib", "prisma/schema.prisma", "public", "scripts", "instrumentation.ts", "next.config.mjs", "proxy.ts"],
-  ...["server.ts", "worker.ts", "package-lock.json", "tsconfig.json"],
+  "app",
+  "lib",
+  "prisma/schema.prisma",
+  "public",
+  "scripts",
+  "instrumentation.ts",
+  "next.config.mjs",
+  "proxy.ts",
+  "server.ts",
+  "worker.ts",
+  "package-lock.json",
+  "tsconfig.json",
 ];
 const EXCLUDED = /^lib\/db\/generated$|\.generated\.ts$|\/node_modules$/;
 /** Written last, so an interrupted build has none. lib/config.ts reads it. */

@@ -41,8 +41,19 @@ function findPosition(db: Deps["db"], id: string): Promise<Position | null> {
 type Source = { rows: Prisma.Sql; order: Prisma.Sql };
 
 const COLUMNS = [
-  ...["id", "provider", "eventId", "type", "state", "reason", "environment", "store", "occurredAt", "receivedAt"],
-  ...["processedAt", "purchaseId", "accountId"],
+  "id",
+  "provider",
+  "eventId",
+  "type",
+  "state",
+  "reason",
+  "environment",
+  "store",
+  "occurredAt",
+  "receivedAt",
+  "processedAt",
+  "purchaseId",
+  "accountId",
 ];
 const SELECTED = join(COLUMNS.map(identifier));
 const NEWEST_FIRST = sql`event."receivedAt" DESC`;

@@ -34,13 +34,27 @@ function renderReport({ products, versions }: AdoptionReport): string {
     ...versions
       .filter(({ day, product }) => day === total.day && product === total.product)
       .map((row) => [
-        ...[row.day, row.product, row.platform, row.architecture, row.channel, row.version],
-        ...[row.clients, row.checks, row.offeredClients].map(String),
+        row.day,
+        row.product,
+        row.platform,
+        row.architecture,
+        row.channel,
+        row.version,
+        String(row.clients),
+        String(row.checks),
+        String(row.offeredClients),
         `${row.downloadsFinished}/${row.downloadsStarted}`,
       ]),
     [
-      ...[total.day, total.product, "all", "", "", ""],
-      ...[String(total.clients), String(total.checks), ""],
+      total.day,
+      total.product,
+      "all",
+      "",
+      "",
+      "",
+      String(total.clients),
+      String(total.checks),
+      "",
       `${total.downloadsFinished}/${total.downloadsStarted}`,
     ],
   ]);

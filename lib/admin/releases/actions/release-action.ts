@@ -5,8 +5,17 @@ import type { ChangedRelease } from "../../release-operations/schema";
 import type { ProposedChange } from "../preview/schema";
 
 export const ActionName = z.enum([
-  ...(["rollout", "schedule", "halt", "resume", "complete"] as const),
-  ...(["yank", "restore", "critical", "not_critical", "rollback", "promote"] as const),
+  "rollout",
+  "schedule",
+  "halt",
+  "resume",
+  "complete",
+  "yank",
+  "restore",
+  "critical",
+  "not_critical",
+  "rollback",
+  "promote",
 ]);
 export type ActionName = z.infer<typeof ActionName>;
 
