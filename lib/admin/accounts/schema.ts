@@ -76,7 +76,7 @@ const AccountEvent = z.object({
   target: z.string().nullable(),
   network: z.string().nullable().describe("From which network: /24 for IPv4, /64 for IPv6."),
   userAgent: z.string().nullable(),
-  details: z.unknown().describe("What the type tells besides, such as `from`, `to` and `reason`."),
+  details: z.unknown().describe("Further details that depend on the type, such as `from`, `to` and `reason`."),
 });
 
 export const AccountEvents = z.object({ events: z.array(AccountEvent), nextCursor: NextCursor });
@@ -161,7 +161,7 @@ export type AccountDetails = z.infer<typeof AccountDetails>;
 /** The account after a change, and what the change ended. */
 export const AccountChange = z.object({
   account: AccountSummary,
-  isChanged: z.boolean().describe("false: the account was so already."),
+  isChanged: z.boolean().describe("false: the account already had this state."),
   sessionsEnded: z.int().describe("Live sessions that the change ended."),
   devicesRemoved: z.int().describe("Devices that no longer receive notifications."),
 });

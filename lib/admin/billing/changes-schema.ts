@@ -6,7 +6,7 @@ import { BillingEventSummary } from "./schema";
 
 const Progress = z.number().min(0).max(1).describe("The share of the work that is done, by time.");
 const next = (what: string) =>
-  NextCursor.describe(`The \`cursor\` of the request that continues. null: every ${what} was reached.`);
+  NextCursor.describe(`The \`cursor\` of the next request. null: every ${what} was reached.`);
 
 export const Replay = z.object({ reason: Reason.optional() });
 export type Replay = z.infer<typeof Replay>;
@@ -72,7 +72,7 @@ export const ReconciledCustomers = z.object({
   retry: z
     .object({ appUserId: z.string(), afterSeconds: z.number() })
     .nullable()
-    .describe("The provider limits requests: the customer to continue with, and how long to wait before."),
+    .describe("The provider limits requests: the customer to continue with, and how long to wait first."),
   progress: Progress,
   nextCursor: next("customer"),
 });

@@ -42,7 +42,7 @@ export const PushMessage = z.object({
   sendAt: z.date().nullable().describe("When the first delivery of an audience's or a later message is due."),
   expiresAt: z.date(),
   canceledAt: z.date().nullable(),
-  devices: count().describe("How many devices it is for. An announcement: about, when it began."),
+  devices: count().describe("How many devices it is for. For an announcement, the estimate when it started."),
   waiting: count(),
   sent: count(),
   failed: count(),
@@ -54,7 +54,7 @@ export const PushMessageDetails = PushMessage.extend({
   body: z.string().nullable(),
   link: z.string().nullable(),
   perSecond: z.int().nullable(),
-  queueingEndsAt: z.date().nullable().describe("When the last delivery is due, about. null: all are queued."),
+  queueingEndsAt: z.date().nullable().describe("Approximately when the last delivery is due. null: all are queued."),
   outcomes: Outcomes,
 });
 export type PushMessageDetails = z.infer<typeof PushMessageDetails>;

@@ -52,7 +52,7 @@ const File = z.strictObject({
       sha512: z.string().optional().describe("Base64."),
     })
     .optional()
-    .describe("What the file must be. Another one is refused with 409 `file_changed`."),
+    .describe("The expected file. A different file is rejected with 409 `file_changed`."),
 });
 
 const Draft = z.strictObject({

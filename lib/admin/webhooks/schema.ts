@@ -42,7 +42,10 @@ export const ChangedEndpoint = z
     url: Url.optional(),
     eventTypes: eventTypes.optional(),
     description,
-    enabled: z.boolean().optional().describe("A disabled endpoint gets nothing. Its events are kept, to replay them."),
+    enabled: z
+      .boolean()
+      .optional()
+      .describe("A disabled endpoint receives nothing. Its events are kept and can be replayed."),
   })
   .refine((change) => Object.values(change).some((value) => value !== undefined), "Must have at least one field");
 export type ChangedEndpoint = z.infer<typeof ChangedEndpoint>;
@@ -62,10 +65,7 @@ export const Endpoint = z.object({
     .describe("`gone`: it responded 410. `failing`: it failed for five days."),
   disabledAt: z.date().nullable(),
   failingSince: z.date().nullable(),
-  previousSecretExpiresAt: z
-    .date()
-    .nullable()
-    .describe("Until when deliveries are also signed with the secret before."),
+  previousSecretExpiresAt: z.date().nullable().describe("When deliveries stop being signed with the previous secret."),
   createdAt: z.date(),
 });
 export type Endpoint = z.infer<typeof Endpoint>;
