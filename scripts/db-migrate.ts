@@ -5,9 +5,10 @@ import { assertNoArguments, runCommandLine } from "./command-line";
 
 const HELP = `Usage: npm run db:migrate
 
-Applies the pending migrations. With DATABASE_URL, it migrates that database, at any time and from several machines at
-once; through DATABASE_MIGRATE_URL, if it is set, because PgBouncer cannot be used. Otherwise it migrates the embedded database in DATA_DIR: stop the service first. The service also applies them at
-each start.`;
+Applies the pending migrations. With DATABASE_URL, migrates that database. Safe to run at any time and from several
+machines. Uses DATABASE_MIGRATE_URL if it is set, because migrations cannot run through PgBouncer. Without DATABASE_URL,
+migrates the embedded database in DATA_DIR: stop the service first. The service also applies migrations when it
+starts.`;
 
 /** Applies the pending migrations; on PostgreSQL, one process at a time. */
 async function main(args: string[]): Promise<void> {

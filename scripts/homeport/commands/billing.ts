@@ -131,7 +131,7 @@ async function timeline({ api, output }: CommandContext, purchaseId: string): Pr
 
 async function replay(context: CommandContext, { event, all, reason, ...states }: ReplayOptions): Promise<void> {
   const state = stateOf(states) ?? (all ? "all" : undefined);
-  requireOne({ event, all, ...states });
+  assertAtMostOne({ event, all, ...states });
   if (!event && !state) {
     throw new UsageError("replay takes --event EVENT, --failed, --received, --ignored or --all.");
   }
@@ -160,7 +160,7 @@ async function replay(context: CommandContext, { event, all, reason, ...states }
 
 async function reconcile(context: CommandContext, { account, all, reason }: ReconcileOptions): Promise<void> {
   if (!account && !all) throw new UsageError("reconcile takes --account ID or --all.");
-  requireOne({ account, all });
+  assertAtMostOne({ account, all });
   requireAccountId(account);
   const { output } = context;
   const customers: ReconciledCustomers["customers"] = [];
@@ -205,7 +205,7 @@ async function assign({ api, output }: CommandContext, options: AssignOptions): 
     [id, store, productId ?? "-"].map(printable).join("\t"),
   );
   const isChanged = assigned.eventId !== null;
-  if (!isChanged) output.note(dryRun ? "Nothing was changed." : "The account has these purchases already.");
+  if (!isChanged) output.note(dryRun ? "Nothing was changed." : "The account already has these purchases.");
   output.result(assigned, lines);
 }
 
@@ -235,12 +235,13 @@ function requireAccountId(account: string | undefined): void {
 }
 
 function stateOf({ failed, received, ignored }: StateOptions) {
-  requireOne({ failed, received, ignored });
+  assertAtMostOne({ failed, received, ignored });
   return failed ? "failed" : received ? "received" : ignored ? "ignored" : undefined;
 }
 
-/** @throws UsageError if several options are given of which each excludes the others */
-function requireOne(options: Record<string, unknown>): void {
+/** @throws UsageError if more than one of the options is given */
+function assertAtMostOne(options: Record<string, unknown>): void {
   const given = Object.keys(options).filter((name) => options[name] !== undefined);
-  if (given.length > 1) throw new UsageError(`${given.map((name) => `--${name}`).join(" and ")} exclude each other.`);
+  if (given.length > 1)
+    throw new UsageError(`${given.map((name) => `--${name}`).join(" and ")} are mutually exclusive.`);
 }

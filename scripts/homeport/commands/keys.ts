@@ -15,11 +15,9 @@ export const defineKeys: DefineCommandGroup = (keys) => {
   keys
     .command("create <name>")
     .description("create an API key and print it once")
-    .addOption(repeatable("--scope <scope>", "what it may do; repeat it for several", Scope.options))
+    .addOption(repeatable("--scope <scope>", "what it may do; may be repeated", Scope.options))
     .option("--expires <when>", "12h, 90d or a time such as 2027-01-31T00:00:00Z (default: never)")
-    .addOption(
-      repeatable("--network <cidr>", "a network that may use it, such as 203.0.113.0/24; repeat it for several"),
-    )
+    .addOption(repeatable("--network <cidr>", "a network that may use it, such as 203.0.113.0/24; may be repeated"))
     .run(create);
   keys.command("list").description("list the keys, newest first").run(list);
   keys.command("revoke <id...>").description("revoke keys, effective immediately").run(revoke);

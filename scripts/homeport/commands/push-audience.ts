@@ -45,7 +45,7 @@ export function audienceOf(options: AudienceOptions): Audience | null {
       : { lastSeen: { from: timeOf(seenFrom), before: timeOf(seenBefore) } }),
   };
   const isAnyone = Object.keys(audience).length === 0;
-  if (all && !isAnyone) throw new UsageError("--all cannot be combined with another choice of devices");
+  if (all && !isAnyone) throw new UsageError("--all cannot be combined with other device options");
   if (isAnyone && !all) return null;
   return parseWith(Audience, audience, {
     bundleId: "--bundle",

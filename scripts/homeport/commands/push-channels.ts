@@ -33,7 +33,8 @@ export const defineChannels: DefineCommandGroup = (push) => {
 
 async function channels({ api, output }: CommandContext, given: ChannelOptions): Promise<void> {
   const { create, delete: channelId } = given;
-  if (create !== undefined && channelId !== undefined) throw new UsageError("--create and --delete exclude each other");
+  if (create !== undefined && channelId !== undefined)
+    throw new UsageError("--create and --delete are mutually exclusive");
   const { environment, bundleId } = parseWith(
     ChannelApp,
     { environment: given.environment, bundleId: given.bundle },

@@ -39,7 +39,7 @@ export const critical = flagCommand("critical");
 export const EDIT_OPTIONS = {
   ...FILTER_OPTIONS,
   ...FIELD_OPTIONS,
-  clear: { value: "option", help: "remove a field, such as minimum-system; repeat it for several", isRepeatable: true },
+  clear: { value: "option", help: "remove a field, such as minimum-system; may be repeated", isRepeatable: true },
 } as const;
 
 /** The options that `edit --clear` takes, and their fields. */

@@ -46,7 +46,7 @@ export const ADD_OPTIONS = {
   ...TARGET_OPTIONS,
   kind: {
     value: "kind",
-    help: "installer, update, other or delta (default: installer); repeat it if the file is installer and update",
+    help: "installer, update, other or delta (default: installer); may be repeated, if the file is installer and update",
     isRepeatable: true,
   },
   from: { value: "version", help: "with --kind delta: the version that the delta updates" },
@@ -112,7 +112,7 @@ export async function parseChecks(
 
 /** @throws UsageError */
 export function parseDestination({ url, s3 }: Values<typeof DESTINATION_OPTIONS>): Destination {
-  if (url !== undefined && s3) throw new UsageError("--url and --s3 exclude each other.");
+  if (url !== undefined && s3) throw new UsageError("--url and --s3 are mutually exclusive.");
   if (url !== undefined) return { kind: "url", url };
   return { kind: s3 ? "storage" : "folder" };
 }
@@ -124,7 +124,8 @@ function parseKinds(inputs: string[] = ["installer"], from: string | undefined):
     return kind;
   });
   const isDelta = kinds.includes("delta");
-  if (isDelta !== (from !== undefined)) throw new UsageError("--kind delta and --from VERSION belong together.");
+  if (isDelta !== (from !== undefined))
+    throw new UsageError("--kind delta requires --from VERSION, and --from requires --kind delta.");
   if (kinds.length > 1 && (isDelta || kinds.includes("other"))) {
     throw new UsageError("Only installer and update can be combined.");
   }

@@ -40,7 +40,7 @@ const UNIT_SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_
 /** `rollout RELEASE N`, `rollout RELEASE --steps 5,20,100 --every 24h`, `rollout RELEASE --halt` and `--resume` */
 export const rollout: ReleaseCommand<typeof ROLLOUT_OPTIONS> = async (context, values, positionals) => {
   const modes = [values.steps !== undefined, values.halt, values.resume].filter(Boolean).length;
-  if (modes > 1) throw new UsageError("--steps, --halt and --resume exclude each other.");
+  if (modes > 1) throw new UsageError("--steps, --halt and --resume are mutually exclusive.");
   if (modes === 0) return setRollout(context, values, positionals);
   if (context.hasOwnCatalog) throw new UsageError("Schedules apply only to the service's own catalog: omit --catalog.");
   const filter = toFilter(values, positionals);

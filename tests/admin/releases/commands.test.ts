@@ -38,7 +38,7 @@ describe("homeport release refuses", () => {
     [["prune", "--older-than", "soon"], "such as 12h or 90d"],
     [["rollout", ID, "--steps", "5"], "--every"],
     [["rollout", ID, "--steps", "5", "--every", "1y"], "--every"],
-    [["rollout", ID, "--steps", "5", "--every", "1h", "--halt"], "exclude each other"],
+    [["rollout", ID, "--steps", "5", "--every", "1h", "--halt"], "are mutually exclusive"],
     [["adoption", "--days", "0"], "from 1 to 92"],
   ])("%j: %s", async (args, message) => {
     const refused = expect(release(...args)).rejects;

@@ -69,7 +69,7 @@ describe("on the embedded database", () => {
       });
       expect(shown).not.toMatch(/\$2b\$|passwordHash/);
 
-      expect((await homeport("grant", ann.id, "admin")).output).toBe(`${ann.email}: admin, was user.\n`);
+      expect((await homeport("grant", ann.id, "admin")).output).toBe(`${ann.email} is now admin (was user).\n`);
       expect(await homeport("grant", ann.id, "user")).toMatchObject({
         code: 1,
         output: expect.stringContaining("admin"),

@@ -22,7 +22,7 @@ export async function grant(context: CommandContext, account: string, role: stri
     "grant",
     { role, reason: options.reason },
     ({ email }, { isChanged, previousRole }) =>
-      isChanged ? `${email}: ${role}, was ${previousRole}.` : `${email} has the role ${role} already.`,
+      isChanged ? `${email} is now ${role} (was ${previousRole}).` : `${email} already has the role ${role}.`,
   );
 }
 
@@ -33,7 +33,7 @@ export async function disable(context: CommandContext, account: string, options:
     "disable",
     { reason: options.reason },
     ({ email }, { isChanged, sessionsEnded }) =>
-      isChanged ? `${email} is disabled, ${sessionsEnded} sessions revoked.` : `${email} is disabled already.`,
+      isChanged ? `${email} is disabled, ${sessionsEnded} sessions revoked.` : `${email} is already disabled.`,
   );
 }
 

@@ -30,7 +30,7 @@ export const defineWebhooks: DefineCommandGroup = (webhooks) => {
 
 function defineChanges(webhooks: HomeportCommand): void {
   const types = () =>
-    repeatable("--type <type>", "a type of events that it gets; repeat it for several", WebhookEventType.options);
+    repeatable("--type <type>", "an event type to deliver; may be repeated", WebhookEventType.options);
   webhooks
     .command("create <url>")
     .description("create an endpoint and print its secret once")

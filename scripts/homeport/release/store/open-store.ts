@@ -11,7 +11,7 @@ import type { ReleaseStore } from "./release-store";
  */
 export async function openStore(api: AdminApi, catalog: string | undefined): Promise<ReleaseStore> {
   if (process.env.HOMEPORT_URL) {
-    if (catalog !== undefined) throw new UsageError("--catalog and HOMEPORT_URL exclude each other.");
+    if (catalog !== undefined) throw new UsageError("--catalog and HOMEPORT_URL are mutually exclusive.");
     return openRemoteStore(api);
   }
   const [{ createObjectStorage }, { manifestFileOf }, { loadConfig }, { isCatalogUrl }, { localStore }] =
