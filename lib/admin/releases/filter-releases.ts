@@ -31,7 +31,7 @@ function selectByIdOrVersion<T extends Selectable>(matching: readonly T[], idOrV
   const byVersion = filterReleases(matching, { version: idOrVersion });
   const products = [...new Set(byVersion.map(({ product }) => product))];
   if (products.length > 1) {
-    throw new PublishingError(`Version ${idOrVersion} is of ${products.join(" and ")}: select one with --product.`);
+    throw new PublishingError(`Version ${idOrVersion} exists in ${products.join(" and ")}: select one with --product.`);
   }
   return byVersion.length > 0 ? byVersion : notFound(`with version ${idOrVersion}`);
 }

@@ -60,7 +60,7 @@ describe("editing a release", () => {
     const testFolder = await newCatalog();
     await publish(testFolder, await build(testFolder, "ops.exe"), "1.4.0", { release: { product: "ops" } });
     const edit = (filter: object) => updateReleases(testFolder.manifest, { ids: ["1.4.0"], ...filter }, { notes: "x" });
-    await expectRejected(testFolder, () => edit({}), "is of core and ops: select one with --product");
+    await expectRejected(testFolder, () => edit({}), "exists in core and ops: select one with --product");
     expect(await edit({ product: "ops" })).toEqual([{ id: "ops-windows-x64-1.4.0", outcome: "changed" }]);
   });
 });

@@ -23,8 +23,8 @@ export type DraftedFolder = { tool: string; drafts: ReleaseDraft[]; notes: strin
 
 /**
  * Makes drafts of what electron-builder, Tauri, Velopack or Squirrel.Windows have written to a folder.
- * @throws PublishingError folder_unknown; folder_incomplete, which names the missing files; release_invalid if a package
- * says another version than its name
+ * @throws PublishingError folder_unknown; folder_incomplete, which names the missing files; release_invalid if a
+ * package has a different version than its name
  */
 export async function draftFolder(folder: string, options: FolderOptions): Promise<DraftedFolder> {
   if (!(await stat(folder).catch(() => null))?.isDirectory()) {

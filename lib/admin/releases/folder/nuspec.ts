@@ -20,7 +20,7 @@ export type Nuspec = z.infer<typeof Nuspec>;
 
 /**
  * Reads the nuspec in a NuGet package, which is a zip file (Open Packaging Conventions).
- * @throws PublishingError if it is not one, or its name says another id or version than its nuspec
+ * @throws PublishingError if it is not one, or its name has a different id or version than its nuspec
  */
 export async function readNuspec(file: string): Promise<Nuspec> {
   const name = path.basename(file);
@@ -29,9 +29,7 @@ export async function readNuspec(file: string): Promise<Nuspec> {
   });
   const expected = `${nuspec.id}-${nuspec.version}-`;
   if (name.toLowerCase().startsWith(expected.toLowerCase())) return nuspec;
-  throw new PublishingError(
-    `${name} has another name than its content: the package inside is ${nuspec.id} ${nuspec.version}.`,
-  );
+  throw new PublishingError(`${name} does not match its content: the package is ${nuspec.id} ${nuspec.version}.`);
 }
 
 async function parseNuspec(file: string): Promise<Nuspec> {

@@ -70,7 +70,7 @@ async function packageFile(
   const file = { ...toFile(listing, name), expected: { by: "RELEASES", sizeBytes } };
   const nuspec = await readNuspec(file.file);
   if (toSemVer(nuspec.version) !== version) {
-    throw new PublishingError(`${name} has another content than its name says: version ${nuspec.version}.`);
+    throw new PublishingError(`${name} does not match its name: it contains version ${nuspec.version}.`);
   }
   if (!isDelta) return [{ ...file, kinds: ["update"] }];
   return previous === undefined ? [] : [{ ...file, kinds: ["delta"], from: previous }];

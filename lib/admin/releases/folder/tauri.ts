@@ -93,7 +93,7 @@ function onlyVersion(bundles: readonly Bundle[]): string {
   const versions = [...new Set(bundles.flatMap(({ version, name }) => (name.endsWith(".msi") ? [] : (version ?? []))))];
   const [version] = versions.length > 0 ? versions : bundles.flatMap((bundle) => bundle.version ?? []);
   if (version !== undefined && versions.length <= 1) return version;
-  const found = versions.length > 1 ? `has the versions ${versions.join(", ")}` : "does not say its version";
+  const found = versions.length > 1 ? `has the versions ${versions.join(", ")}` : "does not contain its version";
   throw new PublishingError(`The folder ${found}: set one with --version.`);
 }
 
@@ -119,7 +119,7 @@ function addFile(
   file: Omit<DraftFile, "kinds">,
 ): void {
   if (architecture === undefined)
-    throw new PublishingError(`${name} does not say its architecture: set it with --arch.`);
+    throw new PublishingError(`The architecture of ${name} is unknown: set it with --arch.`);
   const known = releases.find((release) => release.platform === platform && release.architecture === architecture);
   const release = known ?? { platform, architecture, version, channel: channelOf(version), files: [] };
   release.files.push({ ...file, kinds: [] });

@@ -28,7 +28,7 @@ type Asset = z.infer<typeof Feed>["Assets"][number];
 const BuiltAssets = z.array(z.object({ RelativeFileName: z.string(), Type: z.string() }));
 
 const PLATFORMS: Readonly<Record<string, Platform>> = { win: "windows", osx: "macos", linux: "linux" };
-/** The same on every platform but for the extension of the installer. */
+/** The same on every platform, except the extension of the installer. */
 const INSTALLER = /-Setup\.(?:exe|pkg|msi)$|\.AppImage$/;
 const PORTABLE = /-Portable\.zip$/;
 
@@ -111,7 +111,7 @@ async function assertContents(listing: Listing, assets: readonly Asset[]): Promi
     const nuspec = await readNuspec(toFile(listing, FileName).file);
     if (nuspec.version !== Version || nuspec.id !== PackageId) {
       const said = `${nuspec.id} ${nuspec.version}, not ${PackageId} ${Version}`;
-      throw new PublishingError(`${FileName} has another content than the feed says: ${said}.`);
+      throw new PublishingError(`${FileName} does not match the feed: ${said}.`);
     }
     if (Type === "Full") full = nuspec;
   }
@@ -125,7 +125,7 @@ function targetOf(nuspec: Nuspec, channelName: string, hints: FolderHints) {
   const words = channelName.toLowerCase().split("-");
   const system = nuspec.os ?? ridSystem ?? words[0] ?? "";
   const platform = PLATFORMS[system.toLowerCase()];
-  if (!platform) throw new PublishingError(`The package does not say its system, but "${system}".`);
+  if (!platform) throw new PublishingError(`The package names an unknown system: "${system}".`);
   const named = hints.architecture ?? nuspec.machineArchitecture ?? ridArchitecture ?? "x64";
   const architecture = normalizeArchitecture(named);
   if (words[0] !== undefined && words[0] in PLATFORMS) words.shift();
