@@ -25,7 +25,7 @@ type Jwk = { kid: string; kty: string; crv: string; x: string };
 type Claims = { iss: string; aud: string; iat: number; exp: number; entitlements: Entitlement[] };
 type Entitlement = { id: string; expiresAt: number | null };
 
-/** Entitlements that hold offline: a signed token for the app's `audience`, such as "com.example.core". */
+/** Entitlements that work offline: a signed token for the app's `audience`, such as "com.example.core". */
 export function openOfflineEntitlements(
   client: Client,
   { audience, store, now = Date.now }: { audience: string; store: OfflineStore; now?: () => number },
@@ -36,7 +36,7 @@ export function openOfflineEntitlements(
   async function refresh(): Promise<void> {
     const { token } = await request(client, "GET", "/api/subscription/token", { query: { audience } });
     const { keys } = (await request(client, "GET", "/.well-known/jwks.json")) as { keys: Jwk[] };
-    // The service's time counts, so that a clock that was ahead once does no harm for ever.
+    // The service's time counts, so that a clock that was once ahead does no lasting harm.
     await save({ token, keys, lastSeen: 0 });
   }
 

@@ -23,8 +23,8 @@ export function getSubscriptionStatus(
 }
 
 /**
- * Yields the status at once and after each change, within a second. Goes on while the service cannot be reached; ends when
- * the signal is aborted. @throws HomeportError such as `unauthenticated`
+ * Yields the status at once and after each change, within a second. Continues while the service cannot be reached; ends
+ * when the signal is aborted. @throws HomeportError such as `unauthenticated`
  */
 export async function* watchSubscriptionStatus(
   client: Client,
@@ -33,7 +33,7 @@ export async function* watchSubscriptionStatus(
   let since = "";
   while (!signal?.aborted) {
     const next = await nextStatus(client, since, signal).catch((error: unknown) => {
-      if (signal?.aborted || isPassing(error)) return null;
+      if (signal?.aborted || isTransient(error)) return null;
       throw error;
     });
     if (next && next.etag !== since) {
@@ -55,7 +55,7 @@ async function nextStatus(client: Client, since: string, signal?: AbortSignal) {
   return { etag: response.headers.get("etag") ?? "", status: (await readJson(response)) as SubscriptionStatus };
 }
 
-const isPassing = (error: unknown) =>
+const isTransient = (error: unknown) =>
   error instanceof HomeportError && (error.status === 0 || error.status === 429 || error.status >= 500);
 
 /** Whether a status gives access to an entitlement. */

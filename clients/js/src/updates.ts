@@ -16,8 +16,8 @@ export type InstalledApp = {
 };
 
 /**
- * The release that an installed app should update to, or null if it is up to date. `mandatory` says whether the app must not
- * go on without it; the update itself is the updater's, such as electron-updater's.
+ * The release that an installed app should update to, or null if it is up to date. `mandatory`: the app must not
+ * continue without the update. Installing it is the updater's task.
  * @throws HomeportError such as `release_not_found`, `network_error`
  */
 export async function checkForUpdate(client: Client, app: InstalledApp): Promise<Release | null> {

@@ -53,20 +53,20 @@ export async function verifyWebhook(
   );
   if (!id || !timestamp || !signature) throw new WebhookError("The delivery is not signed");
   if (!(Math.abs(now / 1000 - Number(timestamp)) <= TOLERANCE_SECONDS))
-    throw new WebhookError("The timestamp is not now");
+    throw new WebhookError("The timestamp is more than five minutes off");
   const text = typeof body === "string" ? body : new TextDecoder().decode(body);
   const signed = new TextEncoder().encode(`${id}.${timestamp}.${text}`);
   const signatures = signature.split(" ").filter((one) => one.startsWith("v1,"));
   for (const secret of typeof secrets === "string" ? [secrets] : secrets) {
     if (await hasSigned(secret, signatures, signed)) return { ...JSON.parse(text), id };
   }
-  throw new WebhookError("No secret fits the signature");
+  throw new WebhookError("No secret matches the signature");
 }
 
 /** Whether one of the signatures is the secret's. `verify` compares in constant time. */
 async function hasSigned(secret: string, signatures: string[], signed: BufferSource): Promise<boolean> {
   const bytes = fromBase64(secret.replace(/^whsec_/, ""));
-  if (!bytes?.length) throw new TypeError("A webhook secret is whsec_ and base64");
+  if (!bytes?.length) throw new TypeError("A webhook secret is whsec_ followed by base64");
   const key = await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
   for (const signature of signatures) {
     const given = fromBase64(signature.slice("v1,".length));
@@ -77,6 +77,6 @@ async function hasSigned(secret: string, signatures: string[], signed: BufferSou
 
 function headerOf(headers: WebhookDelivery["headers"], name: string): string | undefined {
   if (headers instanceof Headers) return headers.get(name) ?? undefined;
-  const value = headers[name]; // Node.js has the names in small letters
+  const value = headers[name]; // Node.js has the names in lower case
   return Array.isArray(value) ? value[0] : value;
 }

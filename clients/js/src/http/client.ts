@@ -17,7 +17,7 @@ export type ClientOptions = {
   onSignedOut?: () => void;
   /** For an environment with a `fetch` of its own, such as Tauri. */
   fetch?: typeof fetch;
-  /** How often a request is repeated that failed for a passing reason. 2 by default. */
+  /** The maximum number of retries after a transient error. Default: 2. */
   maxRetries?: number;
   /** How long a response may take, in seconds. 30 by default. */
   timeoutSeconds?: number;

@@ -1,6 +1,9 @@
 import type { components, ProblemCode as ServiceCode } from "../api.generated.js";
 
-/** The codes of this package: no response, one that is not the service's, a browser that returned wrongly or late, or no push. */
+/**
+ * This package's own codes: no response, an unexpected response, an invalid or late browser callback, or no push
+ * support.
+ */
 export type ClientErrorCode =
   | "network_error"
   | "unexpected_response"

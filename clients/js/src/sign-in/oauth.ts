@@ -29,7 +29,8 @@ export async function beginSignIn(client: Client, redirectUri: string): Promise<
 
 /**
  * Completes a sign-in with the URL to which the browser has returned.
- * @throws HomeportError `access_denied` if the user cancelled, `invalid_callback` if the URL is another's (RFC 9207)
+ * @throws HomeportError `access_denied` if the user cancelled, `invalid_callback` if the URL belongs to another sign-in
+ * (RFC 9207)
  */
 export async function completeSignIn(client: Client, pending: PendingSignIn, callbackUrl: string): Promise<void> {
   const { searchParams } = new URL(callbackUrl);
@@ -50,7 +51,7 @@ export type IdTokenSignIn = {
   idToken: string;
   /** The text that the app made for this sign-in. */
   nonce: string;
-  /** Apple tells it only the first time. */
+  /** Apple sends it only at the first sign-in. */
   name?: string;
   authorizationCode?: string;
 };
