@@ -32,16 +32,22 @@ export function parseWith<T>(schema: z.ZodType<T>, input: object, optionOf: Read
   throw new UsageError([...new Set(faults)].join("\n"));
 }
 
-const UNITS_MS = { h: 3_600_000, d: 86_400_000 } as const;
+const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
-/** A span such as 12h or 90d, in milliseconds; null for any other text. */
-export function parseSpanMs(text: string | undefined): number | null {
-  const [, count, unit] = /^(\d{1,5})([hd])$/.exec(text ?? "") ?? [];
-  return count === undefined ? null : Number(count) * UNITS_MS[unit as "h" | "d"];
+/** A duration such as 12h or 90d, in milliseconds; null for any other text. `units` are the letters that may follow. */
+export function parseDurationMs(text: string | undefined, units = "hd"): number | null {
+  const [, count, unit = ""] = /^(\d{1,5})([mhdw])$/.exec(text ?? "") ?? [];
+  return units.includes(unit) && count !== undefined ? Number(count) * UNITS_MS[unit as keyof typeof UNITS_MS] : null;
+}
+
+/** The value of an option that takes a number from 1 to `max`. @throws UsageError */
+export function parsePositiveInteger(text: string, option: string, max: number): number {
+  const number = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (number < 1 || number > max) throw new UsageError(`${option}: Must be an integer from 1 to ${max}`);
+  return number;
 }
 
 /** The value of `--limit`. @throws UsageError */
 export function parseLimit(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new UsageError("--limit: Must be an integer from 1 to 999999");
-  return Number(text);
+  return parsePositiveInteger(text, "--limit", 999_999);
 }

@@ -66,7 +66,7 @@ test.each([
   ["push send --platform android --title A --body B", "--platform: "],
   ["push send --account a@example.com --title A --body B --send-at tomorrow", "--send-at: Invalid ISO datetime"],
   ["push announce", "announce needs --version"],
-  ["push announce --version 1 --per-second 0", "--per-second must be an integer from 1"],
+  ["push announce --version 1 --per-second 0", "--per-second: Must be an integer from 1"],
   ["push announce --version not-a-version", "--version: Must be a version"],
   ["push announce --version v2.1.0", "--version: Must be a version"],
   ["push list --state lost", "--state: "],

@@ -3,7 +3,7 @@ import { Scope } from "../../../lib/auth/api-keys/scopes";
 import { isUuid } from "../../../lib/db/ids";
 import { UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup } from "../command";
-import { parseSpanMs, parseWith, repeatable } from "../options";
+import { parseDurationMs, parseWith, repeatable } from "../options";
 import type { Json } from "../transport/admin-api";
 
 const KEYS = "/api/admin/keys";
@@ -36,8 +36,8 @@ async function create(
 }
 
 function parseExpiry(input: string | undefined): string | undefined {
-  const spanMs = parseSpanMs(input);
-  return spanMs === null ? input : new Date(Date.now() + spanMs).toISOString();
+  const durationMs = parseDurationMs(input);
+  return durationMs === null ? input : new Date(Date.now() + durationMs).toISOString();
 }
 
 async function list({ api, output }: CommandContext): Promise<void> {

@@ -1,7 +1,7 @@
 import { Audience } from "../../../lib/push/audience/audience";
 import { UsageError } from "../../command-line";
 import type { HomeportCommand } from "../command";
-import { oneOf, parseSpanMs, parseWith } from "../options";
+import { oneOf, parseDurationMs, parseWith } from "../options";
 
 /** The options that select an audience, and when it is notified. */
 export type AudienceOptions = {
@@ -57,8 +57,8 @@ export function audienceOf(options: AudienceOptions): Audience | null {
   });
 }
 
-/** A span ends now. Any other text is left for the schema to check. */
+/** A duration ends now. Any other text is left for the schema to check. */
 function timeOf(text: string | undefined): string | undefined {
-  const spanMs = parseSpanMs(text);
-  return spanMs === null ? text : new Date(Date.now() - spanMs).toISOString();
+  const durationMs = parseDurationMs(text);
+  return durationMs === null ? text : new Date(Date.now() - durationMs).toISOString();
 }

@@ -14,7 +14,7 @@ import {
 import { isUuid } from "../../../lib/db/ids";
 import { CodedError, UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup, HomeportCommand } from "../command";
-import { parseWith, repeatable } from "../options";
+import { parsePositiveInteger, parseWith, repeatable } from "../options";
 import { confirm, isInteractive } from "../output/confirm";
 import type { Json } from "../transport/admin-api";
 import { type AudienceOptions, audienceOf, withAudience } from "./push-audience";
@@ -93,7 +93,7 @@ async function send(context: CommandContext, options: SendOptions): Promise<void
       "send needs --title and --body, and --account, --device or an audience, such as --platform ios",
     );
   }
-  const perSecond = positive(options.perSecond ?? "", "--per-second");
+  const perSecond = parsePositiveInteger(options.perSecond ?? "", "--per-second", MAX_LIMIT);
   const to = audience ? { audience } : account === undefined ? { deviceId: device } : { account };
   const input = { kind: "custom", to, title, body, link, sendAt, ...(audience ? { perSecond } : {}) };
   parseWith(CustomMessage, input, {
@@ -119,7 +119,7 @@ async function announce(context: CommandContext, options: AnnounceOptions): Prom
   const { version, sendAt } = options;
   if (!version) throw new UsageError("announce needs --version");
   const audience = audienceOf({ ...options, all: false }) ?? {};
-  const perSecond = positive(options.perSecond ?? "", "--per-second");
+  const perSecond = parsePositiveInteger(options.perSecond ?? "", "--per-second", MAX_LIMIT);
   const { bundleId, ...others } = audience;
   const to = Object.keys(others).length > 0 ? { audience } : { bundleId };
   const input = { kind: "app.new_version", version, to, perSecond, sendAt };
@@ -156,7 +156,7 @@ async function list({ api, output }: CommandContext, { limit, message, ...filter
     state: "--state",
     reason: "--reason",
   });
-  const maxEntries = positive(limit, "--limit");
+  const maxEntries = parsePositiveInteger(limit, "--limit", MAX_LIMIT);
   const found = await api.list<Json<Delivery>>(`${PUSH}/deliveries`, "deliveries", query, maxEntries);
   output.table(found, {
     id: ({ id }) => id,
@@ -177,7 +177,7 @@ async function list({ api, output }: CommandContext, { limit, message, ...filter
 }
 
 async function listMessages({ api, output }: CommandContext, { limit }: { limit: string }): Promise<void> {
-  const maxEntries = positive(limit, "--limit");
+  const maxEntries = parsePositiveInteger(limit, "--limit", MAX_LIMIT);
   const found = await api.list<Json<PushMessage>>(`${PUSH}/messages`, "messages", { by: "operator" }, maxEntries);
   if (found.length === 0) output.note("No messages found.");
   output.table(found, {
@@ -230,12 +230,6 @@ async function pauses({ api, output }: CommandContext, { end }: { end?: string }
     until: ({ until }) => until,
     reason: ({ reason }) => reason,
   });
-}
-
-function positive(text: string, option: string): number {
-  const number = Number(text);
-  if (Number.isInteger(number) && number >= 1 && number <= MAX_LIMIT) return number;
-  throw new UsageError(`${option} must be an integer from 1 to ${MAX_LIMIT}`);
 }
 
 const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? "" : "s"}`;

@@ -45,14 +45,3 @@ export function parseInteger(input: string | undefined, name: string): number | 
   if (input !== undefined && !/^\d{1,9}$/.test(input)) throw new UsageError(`${name} must be an integer.`);
   return input === undefined ? undefined : Number(input);
 }
-
-const UNIT_MS = { h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
-
-/** Parses an age such as `12h`, `90d` or `8w`, in milliseconds. @throws UsageError */
-export function parseAge(input: string | undefined): number | undefined {
-  if (input === undefined) return undefined;
-  const [, digits, unit] = /^(\d{1,5})([hdw])$/.exec(input) ?? [];
-  if (digits === undefined)
-    throw new UsageError("The age must be a number of hours, days or weeks, such as 12h or 90d.");
-  return Number(digits) * UNIT_MS[unit as keyof typeof UNIT_MS];
-}

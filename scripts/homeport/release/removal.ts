@@ -1,11 +1,12 @@
 import type { PrunedCatalog } from "../../../lib/admin/release-operations/maintenance-schema";
 import type { RemovalResult } from "../../../lib/admin/release-operations/schema";
 import { CodedError, UsageError } from "../../command-line";
+import { parseDurationMs } from "../options";
 import { confirm, isInteractive } from "../output/confirm";
 import { formatBytes } from "../output/format-bytes";
 import type { Output } from "../output/output";
 import type { ReleaseCommand } from "./define-release-command";
-import { FILTER_OPTIONS, parseAge, parseInteger, toFilter } from "./options";
+import { FILTER_OPTIONS, parseInteger, toFilter } from "./options";
 
 const CONFIRM_OPTIONS = {
   "dry-run": { help: "only list what would be removed" },
@@ -35,12 +36,18 @@ export const remove: ReleaseCommand<typeof REMOVE_OPTIONS> = async ({ openStore,
 export const prune: ReleaseCommand<typeof PRUNE_OPTIONS> = async ({ openStore, output }, values) => {
   if (values.version !== undefined) throw new UsageError("prune does not take --version: use remove.");
   const keep = parseInteger(values.keep, "--keep");
-  const ageMs = parseAge(values["older-than"]);
-  const publishedBefore = ageMs === undefined ? undefined : new Date(Date.now() - ageMs);
+  const publishedBefore = values["older-than"] === undefined ? undefined : timeBefore(values["older-than"]);
   const store = await openStore();
   const run = (isDryRun: boolean) => store.prune(toFilter(values), { keep, publishedBefore, isDryRun });
   await runConfirmed(output, values, run);
 };
+
+/** @throws UsageError */
+function timeBefore(age: string): Date {
+  const ageMs = parseDurationMs(age, "hdw");
+  if (ageMs === null) throw new UsageError("The age must be a number of hours, days or weeks, such as 12h or 90d.");
+  return new Date(Date.now() - ageMs);
+}
 
 type Removed = RemovalResult & Partial<Pick<PrunedCatalog, "freedBytes">>;
 

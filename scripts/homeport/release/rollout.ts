@@ -3,6 +3,7 @@ import { selectReleases } from "../../../lib/admin/releases/filter-releases";
 import type { ReleaseDocument } from "../../../lib/admin/releases/list";
 import type { RolloutState } from "../../../lib/admin/releases/rollouts/list-rollouts";
 import { UsageError } from "../../command-line";
+import { parseDurationMs } from "../options";
 import type { AdminApi } from "../transport/admin-api";
 import type { ReleaseCommand, ReleaseCommandContext } from "./define-release-command";
 import { FILTER_OPTIONS, parseInteger, parsePercentage, toFilter, type Values } from "./options";
@@ -34,8 +35,6 @@ export const ROLLOUT_OPTIONS = {
   ...FILTER_OPTIONS,
 } as const;
 type RolloutValues = Values<typeof ROLLOUT_OPTIONS>;
-
-const UNIT_SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 };
 
 /** `rollout RELEASE N`, `rollout RELEASE --steps 5,20,100 --every 24h`, `rollout RELEASE --halt` and `--resume` */
 export const rollout: ReleaseCommand<typeof ROLLOUT_OPTIONS> = async (context, values, positionals) => {
@@ -101,11 +100,11 @@ async function selectIds(api: AdminApi, filter: ReleasesFilter): Promise<string[
 /** @throws UsageError */
 function parsePlan(values: RolloutValues) {
   const { steps = "", every } = values;
-  const [, digits, unit = ""] = /^(\d{1,5})([mhd])$/.exec(every ?? "") ?? [];
-  if (digits === undefined) throw new UsageError("--steps requires --every, such as 24h, 90m or 3d.");
+  const everyMs = parseDurationMs(every, "mhd");
+  if (everyMs === null) throw new UsageError("--steps requires --every, such as 24h, 90m or 3d.");
   return {
     steps: steps.split(",").map(parsePercentage),
-    everySeconds: Number(digits) * (UNIT_SECONDS[unit] ?? 0),
+    everySeconds: everyMs / 1000,
     startsAt: values.start,
     maxFailureShare: parseShare(values["max-failures"]),
     minReports: parseInteger(values["min-reports"], "--min-reports"),

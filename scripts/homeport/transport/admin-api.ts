@@ -14,8 +14,8 @@ export type AdminApi = {
   text: (path: string, query?: Query) => Promise<string>;
   /** Makes a change, once: each call has an Idempotency-Key. @throws CodedError with the code of the problem document */
   request: <T>(method: "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: object) => Promise<T>;
-  /** The entries of a list, all or the first `maxEntries`. `member` is the name of the array in each page. */
-  list: <T>(path: string, member: string, query?: Query, maxEntries?: number) => Promise<T[]>;
+  /** The entries of a list, all or the first `maxEntries`. `field` is the name of the array in each page. */
+  list: <T>(path: string, field: string, query?: Query, maxEntries?: number) => Promise<T[]>;
 };
 
 /** A type of the API as JSON has it: times are text. */
@@ -39,12 +39,12 @@ export function createAdminApi(client: HttpClient): AdminApi {
         headers: { "idempotency-key": randomUUID(), ...(body && { "content-type": "application/json" }) },
         ...(body && { body: JSON.stringify(body) }),
       }),
-    list: async <T>(path: string, member: string, query: Query = {}, maxEntries = Number.POSITIVE_INFINITY) => {
+    list: async <T>(path: string, field: string, query: Query = {}, maxEntries = Number.POSITIVE_INFINITY) => {
       const entries: T[] = [];
       for (let cursor: string | null | undefined; cursor !== null && entries.length < maxEntries; ) {
         const limit = Math.min(maxEntries - entries.length, MAX_PAGE);
         const page: Page<T> = await get<Page<T>>(path, { ...query, limit, cursor });
-        entries.push(...((page[member] ?? []) as T[]));
+        entries.push(...((page[field] ?? []) as T[]));
         cursor = page.nextCursor as string | null;
       }
       return entries;

@@ -21,7 +21,7 @@ export function ownService(dataDir: string | null, openLocal: () => Promise<Http
     for (const deadlineMs = performance.now() + MAX_WAIT_MS; local === null; await delay(POLL_MS)) {
       const access = dataDir === null ? null : readOperatorAccess(dataDir);
       if (access && !stale.has(access.key)) {
-        const response = await ask(access, request);
+        const response = await sendToRunningService(access, request);
         if (response) return response;
         stale.add(access.key);
       }
@@ -38,10 +38,10 @@ export function ownService(dataDir: string | null, openLocal: () => Promise<Http
 }
 
 /**
- * Sends a request to the service that wrote the file. Null if it no longer runs: nobody listens, or who listens does not
- * speak HTTP, repeat the request's id or know the key.
+ * Sends a request to the service that wrote the file. Returns null if it no longer runs: nothing listens on its port, or
+ * the listener does not speak HTTP, does not return the request id, or rejects the key.
  */
-async function ask({ url, key }: OperatorAccess, request: HttpRequest): Promise<ApiResponse | null> {
+async function sendToRunningService({ url, key }: OperatorAccess, request: HttpRequest): Promise<ApiResponse | null> {
   const id = randomUUID();
   const own = { "x-request-id": id, "x-homeport-operator": encodedOperatorName(), authorization: `Bearer ${key}` };
   try {
