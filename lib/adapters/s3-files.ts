@@ -1,5 +1,5 @@
 import { AwsClient } from "aws4fetch";
-import { type Bucket, errorCodeOf, urlOf } from "./s3-url";
+import { type Bucket, errorCodeOf, objectUrl } from "./s3-url";
 
 /** S3's multipart upload takes 10,000 parts of at least 5 MiB: the objects have up to 160 GiB. */
 const PART_BYTES = 16 * 1024 * 1024;
@@ -26,7 +26,7 @@ export function createS3Files(bucket: Bucket): S3Files {
   const { accessKeyId, secretAccessKey, region } = bucket;
   const client = new AwsClient({ accessKeyId, secretAccessKey, region, service: "s3", retries: MAX_RETRIES });
   const send: Send = async (method, key, query, init = {}) => {
-    const url = urlOf(bucket, key);
+    const url = objectUrl(bucket, key);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const response = await client.fetch(url.href, { method, signal, redirect: "error", ...init });

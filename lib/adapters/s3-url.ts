@@ -12,7 +12,7 @@ export type Bucket = {
  * certificate. Other storages take it in the path. An empty key is the bucket.
  * @throws Error for a key with . or .. as a segment
  */
-export function urlOf({ endpoint, bucket }: Pick<Bucket, "endpoint" | "bucket">, key: string): URL {
+export function objectUrl({ endpoint, bucket }: Pick<Bucket, "endpoint" | "bucket">, key: string): URL {
   const url = new URL(endpoint);
   const base = url.pathname.replace(/\/+$/, "");
   const isInHost = url.hostname.startsWith(`${bucket}.`);

@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { AwsV4Signer } from "aws4fetch";
 import type { Config } from "../config";
 import type { ObjectStorage } from "./object-storage";
-import { type Bucket, errorCodeOf, urlOf } from "./s3-url";
+import { type Bucket, errorCodeOf, objectUrl } from "./s3-url";
 
 const EXPIRES_SECONDS = 300;
 /** The limit of S3's PutObject. */
@@ -35,7 +35,7 @@ export function createObjectStorage(
   };
   return {
     presignGet: async ({ key, contentDisposition, contentType }) => {
-      const url = urlOf(bucket, key);
+      const url = objectUrl(bucket, key);
       url.searchParams.set("X-Amz-Expires", String(EXPIRES_SECONDS));
       url.searchParams.set("response-content-disposition", contentDisposition);
       url.searchParams.set("response-content-type", contentType);
@@ -45,7 +45,7 @@ export function createObjectStorage(
     put: async ({ key, sizeBytes, sha256, contentType, bytes }) => {
       if (sizeBytes > MAX_PUT_BYTES) throw new Error("The object is larger than 5 GiB, the limit of one upload");
       const headers = { "content-type": contentType, "x-amz-content-sha256": sha256 };
-      const signed = await signer({ method: "PUT", url: urlOf(bucket, key).href, headers }).sign();
+      const signed = await signer({ method: "PUT", url: objectUrl(bucket, key).href, headers }).sign();
       const allHeaders = { ...Object.fromEntries(signed.headers), "content-length": String(sizeBytes) };
       await upload({ url: signed.url, headers: allHeaders, bytes, idleTimeoutMs });
     },
