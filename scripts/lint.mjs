@@ -16,11 +16,11 @@ process.exitCode = results.every(Boolean) ? 0 : 1;
 
 /** Runs one linter. Resolves to whether it passed. */
 async function run(command) {
-  const begun = performance.now();
+  const startedAt = performance.now();
   const [program, ...args] = command.split(" ");
   const child = spawn(`node_modules/.bin/${program}`, args, { stdio: ["ignore", "pipe", "pipe"] });
   const [[code], ...output] = await Promise.all([once(child, "exit"), text(child.stdout), text(child.stderr)]);
-  const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   process.stdout.write(
     `${code === 0 ? "" : output.join("")}${command}: ${code === 0 ? "ok" : "FAILED"}, ${seconds} s\n`,
   );

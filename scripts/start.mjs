@@ -23,7 +23,10 @@ if (!(await startsProcesses())) {
 
 function ignore() {}
 
-/** Whether this process starts others that serve. They read .env themselves, so that a restarted one has it as it then is. */
+/**
+ * Whether this process starts others that serve. They read .env themselves, so that a restarted process reads the
+ * current file.
+ */
 async function startsProcesses() {
   if (!cluster.isPrimary) return false;
   const file = existsSync(".env") ? parseEnv(readFileSync(".env", "utf8")) : {};

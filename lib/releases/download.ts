@@ -21,7 +21,7 @@ type Storage = {
 type ContentDeps = {
   storage: Storage | null;
   log: Logger;
-  /** Counts the download. Not called before the response is sent, but for a redirect. */
+  /** Counts the download. Not called before the response is sent, except for a redirect. */
   recordDownload: Adoption["recordDownload"];
 };
 type Deps = ContentDeps & { catalog: Catalog };

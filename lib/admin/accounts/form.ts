@@ -3,7 +3,7 @@ import { PROVIDER_NAMES } from "../../auth/oauth/providers";
 import { Reason } from "../reason";
 import { Role } from "./schema";
 
-/** The form of a change to an account. Whoever changes one in the console says why. */
+/** The form of a change to an account. In the console, a reason is required. */
 export const AccountForm = z.object({ accountId: z.uuid(), reason: Reason });
 export const RoleForm = AccountForm.extend({ role: Role });
 export const SessionForm = AccountForm.extend({ sessionId: z.uuid() });

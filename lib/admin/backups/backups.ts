@@ -7,7 +7,8 @@ import type { Backup, NewBackup } from "./schema";
 type Deps = Pick<Context, "config" | "database" | "db" | "log" | "now">;
 
 /**
- * Backs up the database to BACKUP_TO. A local command may choose another location: its user can read the database anyway.
+ * Backs up the database to BACKUP_TO. A local command may choose another location: its user can read the database
+ * anyway.
  * @throws AppError forbidden, backup_not_configured, backup_in_progress, backup_failed, disk_full
  */
 export async function makeBackup(

@@ -6,7 +6,7 @@ import type { BillingEventDetails } from "./schema";
 
 type Deps = Pick<Context, "db">;
 
-/** The purchases of a transfer's customers that are looked at. */
+/** The maximum number of a transfer's purchases that are checked. */
 const MAX_MOVED = 20;
 
 /** An event with its payload, what was read from it, its purchase and what it changed. @throws AppError not_found */

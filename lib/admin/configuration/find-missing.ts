@@ -50,7 +50,7 @@ export function findMissing({ billing, config, mailer, push }: Deps, generated: 
     },
     billing === null && {
       part: "The billing provider’s API",
-      effect: "Missed events are not caught up with.",
+      effect: "Missed events are not recovered.",
       variables: ["BILLING_API_KEY"],
       guide: "docs/guides/billing.md",
     },

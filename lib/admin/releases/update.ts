@@ -10,7 +10,7 @@ import { assertBuildVersionIncreases, assertRequiredVersion } from "./publish/pu
 
 export type UpdatedRelease = { id: string; outcome: "changed" | "unchanged" };
 
-/** What a change makes of a manifest: `releases` are the parsed `entries`, as `result` tells. */
+/** What a change makes of a manifest: `releases` are the parsed `entries`, as `result` describes. */
 export type ManifestPlan<T> = Pick<EditableManifest, "entries" | "releases"> & { result: T };
 
 /**

@@ -39,7 +39,7 @@ export async function* verifyReleases(
     const verified = new Set<string>();
     for (const artifact of servedFiles(release)) {
       const location = locationOf(artifact);
-      if (verified.has(location) || !isWithin(artifact, options)) continue;
+      if (verified.has(location) || !shouldVerify(artifact, options)) continue;
       verified.add(location);
       const kinds = ArtifactKind.options.filter((kind) => artifacts[kind] && locationOf(artifacts[kind]) === location);
       yield {
@@ -52,7 +52,10 @@ export async function* verifyReleases(
   }
 }
 
-function isWithin({ file, url }: ServedFile, { shouldVerifyRemote, shouldSkipUrls = false }: VerifyOptions): boolean {
+function shouldVerify(
+  { file, url }: ServedFile,
+  { shouldVerifyRemote, shouldSkipUrls = false }: VerifyOptions,
+): boolean {
   return file !== undefined || (shouldVerifyRemote && !(url !== undefined && shouldSkipUrls));
 }
 

@@ -95,6 +95,6 @@ export async function packSketch(sketch: Sketch): Promise<Buffer> {
 /** @throws Error for bytes that `packSketch` has not made */
 export async function unpackSketch(packed: Uint8Array): Promise<Sketch> {
   const sketch = await inflate(packed, { maxOutputLength: REGISTERS });
-  if (sketch.length !== REGISTERS) throw new Error("A stored sketch has another size");
+  if (sketch.length !== REGISTERS) throw new Error("A stored sketch has an unexpected size");
   return sketch;
 }

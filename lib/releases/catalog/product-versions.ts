@@ -5,7 +5,7 @@ import { compareSystemVersions } from "../system-version";
 /** A published build and the version it is of. */
 type Build = { buildVersion: string; version: SemVer };
 
-/** What the releases of one product on one platform say of versions, yanked ones included. */
+/** What the releases of one product on one platform say about versions, yanked ones included. */
 export type ProductVersions = {
   /** The distinct versions that releases require first, in ascending order. */
   required: readonly SemVer[];

@@ -90,9 +90,9 @@ function fieldsOf(decision: NextStep, now: Date): Prisma.RolloutScheduleUpdateIn
 }
 
 function toChange(schedule: RolloutSchedule, decision: NextStep): RolloutChange | null {
-  const present = schedule.steps[schedule.step] ?? 0;
+  const current = schedule.steps[schedule.step] ?? 0;
   if (decision.kind === "wait") return null;
-  if (decision.kind === "complete") return { type: "rollout_completed", schedule, rollout: present, reason: null };
+  if (decision.kind === "complete") return { type: "rollout_completed", schedule, rollout: current, reason: null };
   if (decision.kind === "halt") return { type: "rollout_halted", schedule, rollout: 0, reason: decision.reason };
-  return { type: "rollout_advanced", schedule, rollout: schedule.steps[decision.step] ?? present, reason: null };
+  return { type: "rollout_advanced", schedule, rollout: schedule.steps[decision.step] ?? current, reason: null };
 }

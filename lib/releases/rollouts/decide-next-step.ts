@@ -1,7 +1,7 @@
 /** The state of a schedule that decides about its next step. Times are of the database's clock. */
 export type ScheduleState = {
   version: string;
-  /** Percentages in ascending order, and the index of the present one. */
+  /** Percentages in ascending order, and the index of the current one. */
   steps: readonly number[];
   step: number;
   everySeconds: number;
@@ -54,7 +54,7 @@ export function decideNextStep(state: ScheduleState, facts: RolloutFacts, now: D
   return { kind: "advance", step: state.step + 1, nextStepAt: laterBy(now, state.everySeconds) };
 }
 
-/** When the present step was observed for long enough, without time in which nothing observed it. */
+/** When the current step was observed for long enough, without time in which nothing observed it. */
 function dueTime({ nextStepAt, observedAt, everySeconds }: ScheduleState, now: Date, isApplied: boolean): Date {
   const elapsedMs = now.getTime() - observedAt.getTime();
   const isObserved = isApplied && elapsedMs <= MAX_GAP_MS;

@@ -4,7 +4,7 @@ import { indexReleases, type Snapshot } from "../catalog/snapshot";
 import type { Catalog } from "../catalog/watch";
 import type { Release } from "../schema";
 
-/** A schedule as the selection needs it. `rollout`: the percentage of its present step, or 0 while it is halted. */
+/** A schedule as the selection needs it. `rollout`: the percentage of its current step, or 0 while it is halted. */
 type AppliedSchedule = { releaseIds: readonly string[]; catalogRollout: number; rollout: number };
 
 /** The schedules of rollouts that this process applies to its catalog. */

@@ -4,7 +4,7 @@ import type { Snapshot } from "../catalog/snapshot";
 import { compareSystemVersions } from "../system-version";
 import type { ReleaseSelector } from "./release-selector";
 
-/** What a client says of itself. `numbers` are four numbers as Windows has them, compared with a `buildVersion`. */
+/** What a client says about itself. `numbers` are four numbers as Windows has them, compared with a `buildVersion`. */
 export type InstalledVersion = { version: SemVer; numbers: string | null };
 
 /** The message for a text that is not a version. */

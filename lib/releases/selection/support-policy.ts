@@ -21,8 +21,8 @@ export type SupportPolicy = {
 const cachedPolicies = new WeakMap<Release, Map<string, SupportPolicy>>();
 
 /**
- * The policy that applies to an update to `release`. It is cumulative: what a release says of older versions also holds
- * for later releases. Yanked releases do not count.
+ * The policy that applies to an update to `release`. It is cumulative: what a release says about older versions also
+ * holds for later releases. Yanked releases do not count.
  */
 export function supportPolicyOf(snapshot: Snapshot, selector: ReleaseSelector, release: Release): SupportPolicy {
   const policies = cachedPolicies.get(release) ?? new Map<string, SupportPolicy>();

@@ -5,7 +5,7 @@ import type { UpdateRequest } from "./update-feed";
 /** The architecture of clients that do not send theirs. */
 const UNKNOWN_ARCHITECTURE = "unknown";
 
-/** Counts a client's update check, which found this release. `architecture` null: the request does not tell it. */
+/** Counts a client's update check, which found this release. `architecture` null: the request does not include it. */
 export function recordCheck(
   { deps, product, channel, current, clientId, network }: UpdateRequest,
   target: { platform: Platform; architecture: string | null; channel?: string },

@@ -86,7 +86,7 @@ export async function withUploadLock<T>(folder: string, id: string, run: () => P
   }
 }
 
-/** The ids of all uploads, those included of which a killed process has left one file. */
+/** The ids of all uploads, including those of which a killed process left only one file. */
 export async function listUploadIds(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];

@@ -64,7 +64,7 @@ export async function listUploads(deps: UploadDeps, owner: string): Promise<Uplo
 /**
  * Appends bytes to an upload. What has arrived is kept, whatever happens: the response to the next request says how much.
  * @throws AppError upload_locked while another request writes; upload_offset_mismatch, payload_too_large, disk_full;
- *   request_timeout if no byte arrives for a while; malformed_request if the client breaks off
+ *   request_timeout if no byte arrives for a while; malformed_request if the client disconnects
  */
 export async function appendToUpload(deps: UploadDeps, owner: string, id: string, input: AppendInput): Promise<Upload> {
   const folder = await uploadFolder(deps);

@@ -5,8 +5,8 @@ type Entry = { path: string; commands: string[]; options: string[]; valued: Opti
 
 /**
  * A completion of `homeport` for bash, made from its commands. It completes commands, options and the values of options
- * that have a fixed set. For all other words, bash completes file names. A scope has a colon, which bash treats as a word
- * break by default.
+ * that have a fixed set. For all other words, bash completes file names. A scope has a colon, which bash treats as a
+ * word break by default.
  */
 export function bashScript(program: Command): string {
   const entries = entriesOf(program, "");

@@ -62,7 +62,7 @@ function newestVersions(releases: readonly Release[], { product, platform, archi
   return [...new Set(newest)].slice(0, MAX_VERSIONS);
 }
 
-/** Feeds with several architectures do not tell the client's. Its builds are taken to be for the most common one. */
+/** Feeds with several architectures do not contain the client's architecture. The most common one is assumed. */
 function resolveArchitecture(
   releases: readonly Release[],
   { product, platform }: Pick<Target, "product" | "platform">,

@@ -1,6 +1,6 @@
 import type { Release } from "../../../releases/schema";
 
-/** A part of all clients: `share` of them, from 0 to 1. `reaches` tells whether a release's rollout includes them. */
+/** A part of all clients: `share` of them, from 0 to 1. `reaches` returns whether a release's rollout includes them. */
 export type ClientSegment = { share: number; reaches: (release: Release) => boolean };
 
 /** Rollouts that divide the clients. Further ones reach nobody: each of them multiplies the segments by up to three. */

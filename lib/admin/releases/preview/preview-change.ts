@@ -92,7 +92,7 @@ function changesOf(before: Snapshot, after: readonly Release[]): ReleasePreview[
     }));
 }
 
-/** Yesterday's clients of the products; the present day's if none were counted yesterday. */
+/** Yesterday's clients of the products; the current day's if none were counted yesterday. */
 async function countClients(deps: Deps, products: ReadonlySet<string>) {
   const all: AdoptionReport["versions"] = [];
   for (const product of products) all.push(...(await readAdoption(deps, { product, days: 2 })).versions);

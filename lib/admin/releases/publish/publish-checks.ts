@@ -33,7 +33,7 @@ export function assertPublishable(release: Release, others: readonly Release[], 
   assertFilesFitPlatform(release);
   assertPackagesNamed(release);
   assertPackageFitsRelease(release);
-  assertDeltasLeadUp(release);
+  assertDeltasFromOlderVersions(release);
   assertPrereleaseChannel(release, confirmations);
   assertBuildVersionIncreases(release, others);
   if (confirmations.isNew) return;
@@ -75,7 +75,7 @@ function assertPackagesNamed(release: Release): void {
   }
 }
 
-function assertDeltasLeadUp({ version, artifacts }: Release): void {
+function assertDeltasFromOlderVersions({ version, artifacts }: Release): void {
   const delta = artifacts.deltas.find(({ from }) => from.compare(version) >= 0);
   if (!delta) return;
   throw new PublishingError(

@@ -12,7 +12,7 @@ export const RolloutState = z.object({
     .number()
     .describe("The percentage of clients that are offered the version now: 0 while it is scheduled or halted."),
   steps: z.array(z.number()).describe("Percentages."),
-  step: z.int().describe("The index of the present step."),
+  step: z.int().describe("The index of the current step."),
   everySeconds: z.int().describe("How long a step lasts."),
   startsAt: z.date().nullable(),
   nextStepAt: z.date().nullable().describe("null unless the rollout runs."),

@@ -3,7 +3,7 @@ import { createSketch, estimateCount, mergeSketch, unpackSketch } from "../../..
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Distinct clients by day and version. The last one of `days` is the present UTC day. */
+/** Distinct clients by day and version. The last one of `days` is the current UTC day. */
 export type AdoptionCurve = {
   days: string[];
   /** The versions with the most update checks of the last two days first. */
@@ -32,7 +32,7 @@ export async function readAdoptionCurve(
   return { days: dates, versions: versions.filter(({ clients }) => clients.some((count) => count > 0)) };
 }
 
-/** Yesterday's clients of each version; the present day's of those that had none yesterday. */
+/** Yesterday's clients of each version; the current day's of those that had none yesterday. */
 export async function countClients(deps: Deps, scope: Scope & { versions: string[] }): Promise<Map<string, number>> {
   const [yesterday = "", today = ""] = lastDays(deps, 2);
   const counts = await countByDay(deps, { ...scope, from: new Date(yesterday) });
@@ -44,7 +44,7 @@ export async function countClients(deps: Deps, scope: Scope & { versions: string
   );
 }
 
-/** The UTC dates up to the present one. */
+/** The UTC dates up to the current one. */
 function lastDays({ now }: Pick<Deps, "now">, days: number): string[] {
   const today = now().getTime();
   return Array.from({ length: days }, (_, i) => new Date(today - (days - 1 - i) * DAY_MS).toISOString().slice(0, 10));

@@ -1,6 +1,6 @@
 import type { Platform } from "../../schema";
 
-/** What a Sparkle client says of itself. `version` is what it has for people (CFBundleShortVersionString). */
+/** What a Sparkle client says about itself. `version` is what it has for people (CFBundleShortVersionString). */
 export type SparkleClient = { platform: Platform; version: string };
 
 const MAX_LENGTH = 512;
