@@ -5,63 +5,141 @@ const files = ["app", "lib", "scripts", "server.ts", "proxy.ts", "worker.ts", "i
   sourceFiles,
 );
 const imports = files.flatMap(importsOf);
-const ours = imports.filter(({ to }) => /^(app|lib|scripts|server|proxy|worker)(\/|$)/.test(to));
+const ours = imports.filter(({ to }) => /^(app|dev|lib|scripts|tests|server|proxy|worker)(\/|$)/.test(to));
 
-/** What every room may import: types of the whole service, and files without a room of their own. */
-const EVERYWHERE = [
-  ...["lib/attachment", "lib/config", "lib/context", "lib/errors", "lib/locale", "lib/response-content"],
-  ...["lib/lists", "lib/storable-text", "lib/storable-time"],
-  ...["lib/db/generated/client", "lib/db/ids", "lib/db/remove-in-batches", "lib/db/sql", "lib/db/transaction"],
+/** Rooms that import no other. Every room may import them. */
+const LEAVES = [
+  "lib/attachment",
+  "lib/config",
+  "lib/errors",
+  "lib/locale",
+  "lib/response-content",
+  "lib/storable-text",
+  "lib/storable-time",
 ];
 
-/** What a room may import besides, types included. `compose` and `background` put the rooms together. */
+/** What a service may import besides: the Context type, the types of rows, and functions on a transaction. */
+const FOR_SERVICES = [
+  "lib/context",
+  "lib/lists",
+  "lib/db/generated/client",
+  "lib/db/ids",
+  "lib/db/remove-in-batches",
+  "lib/db/sql",
+  "lib/db/transaction",
+];
+
+/** What a room may import besides itself and the leaves, types included. The scripts may import every room. */
 const ROOMS: Record<string, string[]> = {
   app: [
-    ...["lib/http", "lib/auth", "lib/audit", "lib/accounts", "lib/subscriptions", "lib/push", "lib/releases"],
-    ...["lib/admin", "lib/brand"],
-  ],
-  proxy: ["lib/http"],
-  "lib/brand": [],
-  "lib/backup": ["lib/adapters", "lib/db", "lib/files", "lib/secrets"],
-  "lib/http": ["lib/audit", "lib/auth", "lib/backup/schedule", "lib/brand", "lib/rate-limits"],
-  "lib/audit": [],
-  "lib/auth": [
-    "lib/audit",
-    "lib/db/batch-load",
-    "lib/db/queue",
-    "lib/db/with-retry",
-    "lib/push/outbox/enqueue",
-    "lib/webhooks/events",
-  ],
-  "lib/accounts": [
+    "lib/accounts",
+    "lib/admin",
     "lib/audit",
     "lib/auth",
+    "lib/brand",
+    "lib/context",
+    "lib/http",
+    "lib/lists",
+    "lib/push",
+    "lib/releases",
+    "lib/subscriptions",
+  ],
+  server: [
+    "app/routes.generated",
+    "lib/accounts/first-operator/links",
+    "lib/background",
+    "lib/cluster/leader",
+    "lib/compose",
+    "lib/context",
+    "lib/files/operator-file",
+    "lib/http/server",
+    "lib/startup/message",
+    "lib/telemetry/log",
+  ],
+  worker: ["lib/compose"],
+  proxy: ["lib/context", "lib/http"],
+  instrumentation: ["lib/background", "lib/compose", "lib/context"],
+
+  "lib/accounts": [
+    ...FOR_SERVICES,
+    "lib/audit",
+    "lib/auth",
+    "lib/db/with-retry",
     "lib/mail",
     "lib/push",
     "lib/subscriptions",
-    "lib/db/with-retry",
     "lib/webhooks",
   ],
-  "lib/subscriptions": [
-    ...["lib/db/batch-load", "lib/db/batch-write", "lib/db/queue", "lib/db/with-retry", "lib/push/outbox/enqueue"],
-    ...["lib/auth/keys", "lib/webhooks"],
-  ],
-  "lib/push": ["lib/audit", "lib/db/batch-load", "lib/db/batch-write", "lib/db/queue", "lib/webhooks/events"],
-  "lib/releases": ["lib/files"],
-  "lib/admin": [
-    ...["lib/accounts", "lib/auth", "lib/push", "lib/subscriptions", "lib/releases"],
-    ...["lib/audit", "lib/backup", "lib/db/move", "lib/db/with-retry", "lib/files", "lib/mail", "lib/secrets"],
-    "lib/statistics",
-    "lib/webhooks",
-  ],
-  "lib/webhooks": ["lib/db/queue", "lib/outbound"],
-  "lib/outbound": [],
-  "lib/mail": ["lib/brand", "lib/db/queue"],
+  // Emails are sent as lib/mail composes them, and a URL that others give is checked.
   "lib/adapters": ["lib/files", "lib/mail/emails", "lib/outbound"],
+  "lib/admin": [
+    ...FOR_SERVICES,
+    "lib/accounts",
+    "lib/audit",
+    "lib/auth",
+    "lib/backup",
+    "lib/db/move",
+    "lib/db/with-retry",
+    "lib/files",
+    "lib/push",
+    "lib/releases",
+    "lib/secrets",
+    "lib/statistics",
+    "lib/subscriptions",
+    "lib/webhooks",
+  ],
+  "lib/audit": FOR_SERVICES,
+  "lib/auth": [
+    ...FOR_SERVICES,
+    "lib/audit",
+    "lib/db/batch-load",
+    "lib/db/queue",
+    "lib/push/outbox/enqueue",
+    "lib/webhooks/events",
+  ],
+  // Starts the periodic tasks of every room.
+  "lib/background": [
+    "lib/accounts/emails",
+    "lib/adapters/outbox-folder",
+    "lib/admin/releases/rollouts",
+    "lib/audit",
+    "lib/auth/remove-expired-rows",
+    "lib/backup/schedule",
+    "lib/context",
+    "lib/push/devices",
+    "lib/releases",
+    "lib/startup/warnings",
+    "lib/statistics",
+    "lib/subscriptions",
+  ],
+  "lib/backup": ["lib/adapters", "lib/context", "lib/db", "lib/files", "lib/secrets"],
+  "lib/brand": [],
+  "lib/cluster": ["lib/telemetry"],
+  // Creates what the Context type names.
+  "lib/compose": [
+    "lib/accounts/emails",
+    "lib/adapters",
+    "lib/auth",
+    "lib/cluster/leader",
+    "lib/context",
+    "lib/db",
+    "lib/http/client-ip",
+    "lib/mail",
+    "lib/push",
+    "lib/rate-limits",
+    "lib/releases",
+    "lib/secrets",
+    "lib/startup/warnings",
+    "lib/subscriptions",
+    "lib/telemetry",
+    "lib/webhooks",
+  ],
   "lib/context": [
     "lib/adapters",
+    "lib/db/generated/client",
     "lib/db/open",
     "lib/db/queue/consumer",
+    "lib/db/transaction",
     "lib/mail",
     "lib/rate-limits",
     "lib/releases/adoption",
@@ -70,13 +148,38 @@ const ROOMS: Record<string, string[]> = {
     "lib/webhooks",
   ],
   "lib/db": ["lib/files"],
-  "lib/rate-limits": ["lib/db/batch-write"],
-  "lib/statistics": [],
-  "lib/telemetry": [],
-  "lib/cluster": ["lib/telemetry"],
   "lib/files": [],
-  "lib/lists": [],
+  // The health check reads the state of the last backup.
+  "lib/http": [...FOR_SERVICES, "lib/audit", "lib/auth", "lib/backup/schedule", "lib/rate-limits"],
+  "lib/lists": FOR_SERVICES,
+  "lib/mail": [...FOR_SERVICES, "lib/brand", "lib/db/queue"],
+  "lib/outbound": [],
+  "lib/push": [
+    ...FOR_SERVICES,
+    "lib/audit",
+    "lib/db/batch-load",
+    "lib/db/batch-write",
+    "lib/db/queue",
+    "lib/webhooks/events",
+  ],
+  "lib/rate-limits": [...FOR_SERVICES, "lib/db/batch-write"],
+  "lib/releases": [...FOR_SERVICES, "lib/files"],
   "lib/secrets": ["lib/files"],
+  // Warns of keys and of a database that the settings do not fit.
+  "lib/startup": ["lib/auth/keys", "lib/context", "lib/db"],
+  "lib/statistics": FOR_SERVICES,
+  "lib/subscriptions": [
+    ...FOR_SERVICES,
+    "lib/auth/keys",
+    "lib/db/batch-load",
+    "lib/db/batch-write",
+    "lib/db/queue",
+    "lib/db/with-retry",
+    "lib/push/outbox/enqueue",
+    "lib/webhooks",
+  ],
+  "lib/telemetry": FOR_SERVICES,
+  "lib/webhooks": [...FOR_SERVICES, "lib/db/queue", "lib/outbound"],
 };
 
 const isInside = (file: string, place: string) => file === place || file.startsWith(`${place}/`);
@@ -86,10 +189,41 @@ const roomOf = (file: string) =>
   isDescription(file) ? "scripts" : file.split("/", file.startsWith("lib/") ? 2 : 1).join("/");
 
 describe("imports", () => {
-  test.each(Object.entries(ROOMS))("of %s are those that it may have, types included", (room, others) => {
-    const allowed = [room, ...EVERYWHERE, ...others];
-    const strays = ours.filter(({ from, to }) => isInside(from, room) && !allowed.some((place) => isInside(to, place)));
-    expect(strays.filter(({ from }) => !isDescription(from))).toEqual([]);
+  test("are limited for every room", () => {
+    const rooms = new Set(files.map((file) => roomOf(file.replace(/\.tsx?$/, ""))));
+    expect([...Object.keys(ROOMS), ...LEAVES, "scripts"].sort()).toEqual([...rooms].sort());
+  });
+
+  test.each([...Object.entries(ROOMS), ...LEAVES.map((leaf): [string, string[]] => [leaf, []])])(
+    "of %s are those that it may have, types included",
+    (room, others) => {
+      const allowed = LEAVES.includes(room) ? [room] : [room, ...LEAVES, ...others];
+      const strays = ours.filter(
+        ({ from, to }) => roomOf(from) === room && !allowed.some((place) => isInside(to, place)),
+      );
+      expect(strays).toEqual([]);
+    },
+  );
+
+  test.each(Object.entries(ROOMS))("that %s may have are all used", (room, others) => {
+    const targets = ours.filter(({ from }) => roomOf(from) === room).map(({ to }) => to);
+    const unused = others.filter(
+      (place) => !FOR_SERVICES.includes(place) && !targets.some((to) => isInside(to, place)),
+    );
+    expect(unused).toEqual([]);
+  });
+
+  test("of dev are in the developers' scripts alone, and of tests in none", () => {
+    const fromDev = ours.filter(({ to }) => isInside(to, "dev"));
+    expect(fromDev.length).toBeGreaterThan(0);
+    expect(fromDev.filter(({ from }) => !/^scripts\/(development|openapi)\//.test(from))).toEqual([]);
+    const inDev = sourceFiles("dev").flatMap(importsOf);
+    expect([...ours, ...inDev].filter(({ to }) => isInside(to, "tests"))).toEqual([]);
+  });
+
+  test("of a route are in another route alone, which is its second path", () => {
+    const fromRoutes = ours.filter(({ to }) => /^app\/.*\/route$/.test(to));
+    expect(fromRoutes.filter(({ from }) => !from.endsWith("/route"))).toEqual([]);
   });
 
   test("form no circle between files, types included", () => {

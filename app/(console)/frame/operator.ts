@@ -5,13 +5,12 @@ import { requireAccess } from "@/lib/auth/access";
 import type { Principal } from "@/lib/auth/authenticate";
 import { isFresh } from "@/lib/auth/sessions/authentication";
 import { readStepUpMethods } from "@/lib/auth/step-up";
-import type { AccountRole } from "@/lib/db/generated/client";
 import { isAppError } from "@/lib/errors";
 import { confirmPath, signInPath } from "@/lib/http/pages/own-path";
 import { PAGE_URL_HEADER } from "@/lib/http/pages/page-headers";
 import { findVisitor, pageContext } from "@/lib/http/pages/visitor";
 
-export type OperatorRole = Exclude<AccountRole, "user">;
+export type OperatorRole = Exclude<Principal["account"]["role"], "user">;
 
 /** The operator who looks at a page of the console. */
 export type ConsoleOperator = Pick<Principal, "account" | "session"> & {
