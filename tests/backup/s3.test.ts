@@ -7,7 +7,7 @@ import { verifyBackup } from "@/lib/backup/restore";
 import { runScheduledBackup } from "@/lib/backup/schedule";
 import { loadConfig } from "@/lib/config";
 import { clock, ctx } from "@/tests/support/context";
-import { hasObjectStorage, type Storage, startObjectStorage } from "@/tests/support/releases/object-storage";
+import { hasObjectStorage, type Storage, startObjectStorage } from "@/tests/support/network/object-storage";
 
 const TO = "s3://releases/nightly & co";
 const MEBIBYTE = 1024 * 1024;

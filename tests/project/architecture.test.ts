@@ -31,7 +31,7 @@ test("files have 250 lines at most, and names that say what is in them", () => {
 });
 
 test("folders have 12 files at most", () => {
-  const folders = groupBy([...everything, ...sourceFiles("tests")], (file) => path.dirname(file));
+  const folders = groupBy([...everything, ...codeFiles("tests")], (file) => path.dirname(file));
   expect([...folders].filter(([, inside]) => inside.length > 12).map(([folder]) => folder)).toEqual([]);
 });
 

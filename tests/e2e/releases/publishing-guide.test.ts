@@ -4,9 +4,9 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
+import { hasObjectStorage, startObjectStorage } from "@/tests/support/network/object-storage";
 import { COMMANDS } from "@/tests/support/process/command";
 import { anyDatabase, newDataDir, type Service, startForTest } from "@/tests/support/process/service";
-import { hasObjectStorage, startObjectStorage } from "@/tests/support/releases/object-storage";
 import { newSigningKey } from "@/tests/support/releases/signing";
 
 const POLL = { timeout: 30_000, interval: 100 };

@@ -3,9 +3,9 @@ import { mkdir, readdir, readFile, stat, truncate, writeFile } from "node:fs/pro
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
+import { hasObjectStorage, startObjectStorage } from "@/tests/support/network/object-storage";
 import { runCommand, startCommand } from "@/tests/support/process/command";
 import { anyDatabase, newDataDir, startForTest } from "@/tests/support/process/service";
-import { hasObjectStorage, startObjectStorage } from "@/tests/support/releases/object-storage";
 import { build, newFolder, publish, verify } from "@/tests/support/releases/publishing";
 
 const POLL = { timeout: 20_000, interval: 20 };

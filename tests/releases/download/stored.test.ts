@@ -6,7 +6,7 @@ import { createObjectStorage } from "@/lib/adapters/s3";
 import { loadConfig } from "@/lib/config";
 import { call, get } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
-import { hasObjectStorage, type Storage, startObjectStorage } from "@/tests/support/releases/object-storage";
+import { hasObjectStorage, type Storage, startObjectStorage } from "@/tests/support/network/object-storage";
 import { manifestEntry, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
 import { contentLength } from "@/tests/support/server";
 
