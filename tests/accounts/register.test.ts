@@ -65,21 +65,17 @@ test("a password matches in another Unicode form", async () => {
 });
 
 test.each([
-  ...[
-    "a@b@example.com",
-    "",
-    "x",
-    `${"l".repeat(65)}@example.com`,
-    "a@ｅxample.com\0",
-    "ann@example.com,bob@example.com",
-  ],
-  ...[
-    "ann＠example.com",
-    "аnn@example.com",
-    "ann@exаmple.com",
-    "ann\u200b@example.com",
-    "ann@example.com\r\nBcc: x@y.z",
-  ],
+  "a@b@example.com",
+  "",
+  "x",
+  `${"l".repeat(65)}@example.com`,
+  "a@ｅxample.com\0",
+  "ann@example.com,bob@example.com",
+  "ann＠example.com",
+  "аnn@example.com",
+  "ann@exаmple.com",
+  "ann\u200b@example.com",
+  "ann@example.com\r\nBcc: x@y.z",
   "\u212aate@example.com", // the Kelvin sign, which is "k" in lower case
   // ASVS 1.3.11
 ])("%j is refused as an email", async (email) => {

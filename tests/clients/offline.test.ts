@@ -64,7 +64,12 @@ test("a token of another app or service, a changed one, and a damaged file give 
   const [header, , signature] = state.token.split(".");
   const forged = Buffer.from(JSON.stringify({ iss: client.url, aud: audience, exp: 9e9, entitlements: [] }));
   const damaged = [
-    ...["", "null", "5", "{}", "{", "[]"],
+    "",
+    "null",
+    "5",
+    "{}",
+    "{",
+    "[]",
     JSON.stringify({ ...state, token: `${header}.${forged.toString("base64url")}.${signature}` }),
     JSON.stringify({ ...state, keys: [] }),
     JSON.stringify({ ...state, lastSeen: "never" }),

@@ -88,8 +88,11 @@ test("the forms of push and email change nothing for support, and nothing withou
   const [row] = await rows();
   const email = await ctx().db.queuedEmail.create({
     data: {
-      ...{ kind: "password_reset", email: `${randomUUID()}@example.com`, createdAt: clock.now() },
-      ...{ nextAttemptAt: new Date(+clock.now() + 3_600_000), expiresAt: new Date(+clock.now() + 7_200_000) },
+      kind: "password_reset",
+      email: `${randomUUID()}@example.com`,
+      createdAt: clock.now(),
+      nextAttemptAt: new Date(+clock.now() + 3_600_000),
+      expiresAt: new Date(+clock.now() + 7_200_000),
     },
   });
   const forms: [string, Record<string, string>][] = [

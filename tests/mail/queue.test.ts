@@ -159,12 +159,8 @@ describe("queued email", () => {
       await expect.poll(() => open.length).toBe(1);
       const sent: string[] = [];
       const counting: Mailer = { ...failing, send: async ({ to }) => void sent.push(to) };
-      const now = () => new Date(clock.now().getTime() + ms);
-      const wrong = createEmailQueue(
-        { ...ctx(), mailer: counting, ...{ now } },
-        EMAIL_TTL_SECONDS,
-        accountEmails(ctx()),
-      );
+      const deps = { ...ctx(), mailer: counting, now: () => new Date(clock.now().getTime() + ms) };
+      const wrong = createEmailQueue(deps, EMAIL_TTL_SECONDS, accountEmails(ctx()));
       wrong.wake();
       await wrong.close();
       expect(sent).toEqual([]);

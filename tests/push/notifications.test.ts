@@ -21,8 +21,15 @@ const composed = (message: Message) => {
 const outgoing = (message: Message, change: object = {}) => ({
   message: prepareMessage({ ...composed(message), ...change }),
   expiresAt: composed(message).expiresAt,
-  ...{ id: randomUUID(), deviceId: randomUUID(), messageId: randomUUID(), token: "ab", bundleId: BUNDLE_ID },
-  ...{ environment: "sandbox" as const, status: "active" as const, locale: null, liveActivity: null },
+  id: randomUUID(),
+  deviceId: randomUUID(),
+  messageId: randomUUID(),
+  token: "ab",
+  bundleId: BUNDLE_ID,
+  environment: "sandbox" as const,
+  status: "active" as const,
+  locale: null,
+  liveActivity: null,
   ...change,
 });
 const sent = (message: Message) => {

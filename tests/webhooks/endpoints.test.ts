@@ -46,7 +46,10 @@ describe("an endpoint over the API", () => {
     expect((await get(`${URL_PATH}/${id}`, { token })).status).toBe(404);
     const events = await ctx().db.auditEvent.findMany({ where: { target: `webhook:${id}` }, orderBy: { id: "asc" } });
     expect(events.map(({ type }) => type)).toEqual([
-      ...["webhook_created", "webhook_changed", "webhook_secret_rotated", "webhook_deleted"],
+      "webhook_created",
+      "webhook_changed",
+      "webhook_secret_rotated",
+      "webhook_deleted",
     ]);
     expect(JSON.stringify(events)).not.toContain("whsec_");
   });
@@ -154,9 +157,24 @@ describe("the deliveries of an endpoint over the API", () => {
 
 describe("an address", () => {
   test.each([
-    ...["127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0"],
-    ...["224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fc00::1", "::ffff:10.0.0.1", "64:ff9b::a00:1"],
-    ...["2002:a00:1::", "ff02::1", "not an address"],
+    "127.0.0.1",
+    "10.1.2.3",
+    "172.16.0.1",
+    "192.168.1.1",
+    "169.254.169.254",
+    "100.64.0.1",
+    "0.0.0.0",
+    "224.0.0.1",
+    "255.255.255.255",
+    "::1",
+    "::",
+    "fe80::1",
+    "fc00::1",
+    "::ffff:10.0.0.1",
+    "64:ff9b::a00:1",
+    "2002:a00:1::",
+    "ff02::1",
+    "not an address",
   ])("that is not public gets no webhook: %s", (address) => {
     expect(isAllowedAddress(address, "https:", [])).toBe(false);
   });

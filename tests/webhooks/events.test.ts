@@ -73,7 +73,11 @@ test("an expiry is announced, although the time of access was over before its ev
     billingEvent("EXPIRATION", { ...fields, expiration_at_ms: expiresAt, expiration_reason: "UNSUBSCRIBE" }),
   );
   expect((await recorded("subscription.changed")).at(-1)).toMatchObject({
-    ...{ accountId, status: "expired", previousStatus: "active", isActive: false, entitlements: [] },
+    accountId,
+    status: "expired",
+    previousStatus: "active",
+    isActive: false,
+    entitlements: [],
   });
 });
 
@@ -89,8 +93,13 @@ test("a transfer is announced for both of its accounts, once each", async () => 
   const [{ id: from }, { id: to }] = [await newAccount(), await newAccount()];
   await deliverOk(billingEvent("INITIAL_PURCHASE", { app_user_id: from, aliases: [], original_app_user_id: from }));
   const transfer = {
-    ...{ id: randomUUID(), type: "TRANSFER", event_timestamp_ms: clock.now().getTime(), store: "APP_STORE" },
-    ...{ environment: "PRODUCTION", transferred_from: [from], transferred_to: [to] },
+    id: randomUUID(),
+    type: "TRANSFER",
+    event_timestamp_ms: clock.now().getTime(),
+    store: "APP_STORE",
+    environment: "PRODUCTION",
+    transferred_from: [from],
+    transferred_to: [to],
   };
   await deliverOk(transfer);
   const moved = (await recorded("subscription.changed")).slice(1);

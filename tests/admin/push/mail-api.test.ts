@@ -26,8 +26,13 @@ const list = async (token: string, query = "") => (await (await get(`${MESSAGES}
 async function queueEmails(count: number, fields: object = {}): Promise<string[]> {
   const at = clock.now();
   const rows = Array.from({ length: count }, () => ({
-    ...{ id: newId(), kind: "password_reset", email: `${randomUUID()}@example.com`, createdAt: at },
-    ...{ nextAttemptAt: new Date(+at + 60_000), expiresAt: new Date(+at + DAY_MS), ...fields },
+    id: newId(),
+    kind: "password_reset",
+    email: `${randomUUID()}@example.com`,
+    createdAt: at,
+    nextAttemptAt: new Date(+at + 60_000),
+    expiresAt: new Date(+at + DAY_MS),
+    ...fields,
   }));
   await ctx().db.queuedEmail.createMany({ data: rows });
   return rows.map(({ id }) => id).sort();

@@ -214,9 +214,15 @@ describe("the deliveries", () => {
     await ctx().db.queuedPush.updateMany({ where: { id: claimed }, data: { leaseUntil } });
     const all = await allDeliveries("", token);
     expect(all.map(({ state }) => state)).toEqual([
-      ...["sending", "queued", "queued"],
-      ...["sent", "sent", "sent"],
-      ...["failed", "failed", "failed"],
+      "sending",
+      "queued",
+      "queued",
+      "sent",
+      "sent",
+      "sent",
+      "failed",
+      "failed",
+      "failed",
     ]);
     expect(new Set(all.map(({ id }) => id)).size).toBe(9);
     const ids = async (of: typeof sent) => (await of.rows()).map(({ id }) => id).sort();

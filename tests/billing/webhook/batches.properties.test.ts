@@ -30,8 +30,15 @@ type Told = {
 type Story = { arrivals: number[]; events: Told[]; sizes: number[] };
 
 const PURCHASE_TYPES = [
-  ...["INITIAL_PURCHASE", "RENEWAL", "CANCELLATION", "EXPIRATION", "BILLING_ISSUE", "UNCANCELLATION"],
-  ...["PRODUCT_CHANGE", "NON_RENEWING_PURCHASE", "REFUND_REVERSED"],
+  "INITIAL_PURCHASE",
+  "RENEWAL",
+  "CANCELLATION",
+  "EXPIRATION",
+  "BILLING_ISSUE",
+  "UNCANCELLATION",
+  "PRODUCT_CHANGE",
+  "NON_RENEWING_PURCHASE",
+  "REFUND_REVERSED",
 ];
 const OTHER_TYPES = ["TRANSFER", "SUBSCRIBER_ALIAS", "EXPERIMENT_ENROLLMENT", "TEMPORARY_ENTITLEMENT_GRANT", "NEWER"];
 /** The names of each customer. Events of one name that two accounts share would link it in the order of arrival. */

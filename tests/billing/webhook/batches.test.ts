@@ -71,8 +71,13 @@ test("a purchase and its transfer in a batch, in either order, belong to the new
     const now = clock.now().getTime();
     const bought = billingEvent("INITIAL_PURCHASE", { app_user_id: device, event_timestamp_ms: now - 60_000 });
     const transfer = {
-      ...{ id: randomUUID(), type: "TRANSFER", event_timestamp_ms: now, store: "APP_STORE" },
-      ...{ environment: "PRODUCTION", transferred_from: [device], transferred_to: [bob.id] },
+      id: randomUUID(),
+      type: "TRANSFER",
+      event_timestamp_ms: now,
+      store: "APP_STORE",
+      environment: "PRODUCTION",
+      transferred_from: [device],
+      transferred_to: [bob.id],
     };
     const events = [bought, transfer, ...purchases(3)];
     const outcomes = await deliverTogether(reversed ? events.toReversed() : events);

@@ -24,8 +24,12 @@ test("npm run apns prints the variables to set and each push, rejects a port in 
   const key = await read("APNS_KEY");
   const { send, close } = createApnsTransport(
     {
-      ...{ key, keyId: told.APNS_KEY_ID ?? "", teamId: told.APNS_TEAM_ID ?? "", ca: await read("APNS_CA") },
-      ...{ host: told.APNS_HOST, port: Number(told.APNS_PORT) },
+      key,
+      keyId: told.APNS_KEY_ID ?? "",
+      teamId: told.APNS_TEAM_ID ?? "",
+      ca: await read("APNS_CA"),
+      host: told.APNS_HOST,
+      port: Number(told.APNS_PORT),
     },
     pino({ level: "silent" }),
   );
@@ -34,8 +38,14 @@ test("npm run apns prints the variables to set and each push, rejects a port in 
   const data = { v: 1, kind: "push.challenge", nonce: "a-nonce" };
   const sendOne = () =>
     send({
-      ...{ id: "0198c0de-0000-7000-8000-000000000000", token, environment: "sandbox", bundleId: BUNDLE_ID },
-      ...{ pushType: "background", priority: 5, collapseId: null, expiresAt: new Date("2030-01-01T00:00:00Z") },
+      id: "0198c0de-0000-7000-8000-000000000000",
+      token,
+      environment: "sandbox",
+      bundleId: BUNDLE_ID,
+      pushType: "background",
+      priority: 5,
+      collapseId: null,
+      expiresAt: new Date("2030-01-01T00:00:00Z"),
       body: JSON.stringify({ aps: { "content-available": 1 }, data }),
     });
   expect(await sendOne()).toEqual({ status: 200, reason: null });

@@ -133,8 +133,17 @@ const PROGRAMS: [name: string, args: (url: string, sha256: string) => string[]][
   [
     "aria2c",
     (url, sha256) => [
-      ...["-q", "-c", "-x4", "-s4", "-k1M", "--max-tries=1", "--file-allocation=none"],
-      ...[`--checksum=sha-256=${sha256}`, "-o", "got.exe", url],
+      "-q",
+      "-c",
+      "-x4",
+      "-s4",
+      "-k1M",
+      "--max-tries=1",
+      "--file-allocation=none",
+      `--checksum=sha-256=${sha256}`,
+      "-o",
+      "got.exe",
+      url,
     ],
   ],
 ];

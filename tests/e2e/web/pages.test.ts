@@ -19,8 +19,13 @@ import {
 const LONG_MS = 180_000;
 const SCRIPT = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">";
 const HOSTILE_NOTES = [
-  ...[SCRIPT, "# Heading", "- **bold**", "[bad](javascript:alert(1)) [good](https://example.com/notes)"],
-  ...["![tracker](https://evil.example/pixel.png)", "<a href='https://evil.example'>html</a>", "&lt;b&gt;"],
+  SCRIPT,
+  "# Heading",
+  "- **bold**",
+  "[bad](javascript:alert(1)) [good](https://example.com/notes)",
+  "![tracker](https://evil.example/pixel.png)",
+  "<a href='https://evil.example'>html</a>",
+  "&lt;b&gt;",
 ].join("\n\n");
 
 describe.runIf(hasChromium)("in Chromium", () => {

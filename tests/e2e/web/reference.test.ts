@@ -38,8 +38,13 @@ afterAll(async () => {
 
 /** What a sample may not be refused for: it would be a bad example. */
 const BAD_EXAMPLE = [
-  ...["malformed_json", "unsupported_media_type", "method_not_allowed", "invalid_query", "validation_failed"],
-  ...["unauthenticated", "not_found"],
+  "malformed_json",
+  "unsupported_media_type",
+  "method_not_allowed",
+  "invalid_query",
+  "validation_failed",
+  "unauthenticated",
+  "not_found",
 ];
 /** What needs something that a new account or this service does not have. */
 const EXPECTED: Record<string, string> = {

@@ -94,14 +94,15 @@ describe("pages", () => {
   test("are rendered without the headers that control Next", async () => {
     const server = await openTestServer({ "/page": "page" }, echo);
     const controlHeaders = [
-      ...[
-        "RSC: 1",
-        "Next-Router-State-Tree: %",
-        "Next-Action: x",
-        "X-Forwarded-Proto: https",
-        "X-Forwarded-Host: evil",
-      ],
-      ...["X-Middleware-Subrequest: proxy", "X-Matched-Path: /x", "X-Invoke-Status: 500", "X-Nextjs-Data: 1"],
+      "RSC: 1",
+      "Next-Router-State-Tree: %",
+      "Next-Action: x",
+      "X-Forwarded-Proto: https",
+      "X-Forwarded-Host: evil",
+      "X-Middleware-Subrequest: proxy",
+      "X-Matched-Path: /x",
+      "X-Invoke-Status: 500",
+      "X-Nextjs-Data: 1",
     ];
     const sent = ["Cookie: a=b", "User-Agent: test", "X-Request-Id: seen"];
     const { headers } = JSON.parse(

@@ -27,7 +27,8 @@ test("the 24 hours start again with each registration, by the database's clock",
   clock.advance(23 * HOUR_MS);
   await registeredDevice(account, { token: newToken(), installationId });
   clock.advance(23 * HOUR_MS);
-  await removeUnverifiedDevices({ ...ctx(), ...{ now: () => new Date(clock.now().getTime() + 365 * 24 * HOUR_MS) } });
+  const yearAhead = { ...ctx(), now: () => new Date(clock.now().getTime() + 365 * 24 * HOUR_MS) };
+  await removeUnverifiedDevices(yearAhead);
   expect(await isThere(device.id)).toBe(true);
   clock.advance(2 * HOUR_MS);
   await removeUnverifiedDevices(ctx());
@@ -63,8 +64,12 @@ test("one call deletes every old challenge and device, however many there are", 
   });
   await ctx().db.pushDevice.createMany({
     data: many.map(() => ({
-      ...{ accountId, environment: "production" as const, bundleId: "com.example.homeport", token: newToken() },
-      ...{ registeredAt: at, lastSeenAt: at },
+      accountId,
+      environment: "production" as const,
+      bundleId: "com.example.homeport",
+      token: newToken(),
+      registeredAt: at,
+      lastSeenAt: at,
     })),
   });
   clock.advance(25 * HOUR_MS);

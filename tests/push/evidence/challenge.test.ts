@@ -46,7 +46,7 @@ describe("evidence for another purpose", () => {
   test("signed for another challenge is invalid", async () => {
     const { account, phone, challenged } = await challengedPhone();
     const other = await challenge(account, phone);
-    const evidence = { ...attested(account, phone, other), ...{ challengeId: challenged.challengeId } };
+    const evidence = { ...attested(account, phone, other), challengeId: challenged.challengeId };
     await expectInvalid(
       await answer(account, phone, { ...evidence, pushNonce: challenged.pushNonce }),
       "nonce_mismatch",

@@ -107,7 +107,9 @@ describe("a device key", () => {
 
 describe("malformed evidence", () => {
   const base = () => ({
-    ...{ type: "app_attest", challengeId: randomUUID(), pushNonce: randomBytes(32).toString("base64url") },
+    type: "app_attest",
+    challengeId: randomUUID(),
+    pushNonce: randomBytes(32).toString("base64url"),
     keyId: randomBytes(32).toString("base64"),
   });
   const validation = async (account: TestAccount, evidence: unknown, pointer: string) => {

@@ -151,8 +151,13 @@ describe("a subscription", () => {
   test("that is not of a push service, or whose keys are none, is refused", async () => {
     const [account, { subscription }] = [await newAccount(), await startBrowser()];
     const refused = [
-      ...["https://example.com/push", "http://fcm.googleapis.com/push", "https://10.0.0.1/push", "file:///etc/passwd"],
-      ...["https://fcm.googleapis.com.example.com/push", `https://fcm.googleapis.com/${"x".repeat(2_000)}`, "push"],
+      "https://example.com/push",
+      "http://fcm.googleapis.com/push",
+      "https://10.0.0.1/push",
+      "file:///etc/passwd",
+      "https://fcm.googleapis.com.example.com/push",
+      `https://fcm.googleapis.com/${"x".repeat(2_000)}`,
+      "push",
     ].map((endpoint) => ({ ...subscription, endpoint }));
     const { auth, p256dh } = subscription.keys;
     const keys = [

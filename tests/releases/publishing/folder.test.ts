@@ -53,7 +53,10 @@ describe("the folder of electron-builder", () => {
     const output = await newOutput();
     await writeElectronUpdate(output, "latest.yml", "1.4.0", [SETUP], { releaseNotes: "Faster" });
     await writeElectronUpdate(output, "latest-mac.yml", "1.4.0", [
-      ...["Example-1.4.0-mac.zip", "Example-1.4.0-arm64-mac.zip", "Example-1.4.0.dmg", "Example-1.4.0-arm64.dmg"],
+      "Example-1.4.0-mac.zip",
+      "Example-1.4.0-arm64-mac.zip",
+      "Example-1.4.0.dmg",
+      "Example-1.4.0-arm64.dmg",
     ]);
     await writeElectronUpdate(output, "latest-linux.yml", "1.4.0", [
       "Example-1.4.0.AppImage",

@@ -25,7 +25,7 @@ describe("publishing a file", () => {
     });
     expect(added).toEqual({ id: "core-windows-x64-1.4.0", outcome: "added", removedSamples: [], notes: [] });
     const [release] = await releasesOf(testFolder);
-    expect(release).toMatchObject({ ...{ channel: "stable", notes: "Faster", rollout: 100 }, releasedAt: NOW });
+    expect(release).toMatchObject({ channel: "stable", notes: "Faster", rollout: 100, releasedAt: NOW });
     expect(release?.artifacts.installer).toMatchObject({
       fileName: "Setup 1.4.0.exe",
       contentType: "application/x-msdownload",

@@ -31,7 +31,12 @@ async function rowsOf({ product, updateReports }: Service) {
   await updateReports.flush();
   const rows = await ctx().db.updateReportCount.findMany({ where: { product }, orderBy: { outcome: "asc" } });
   return rows.map(({ platform, architecture, version, outcome, from, code, reports }) => [
-    ...[platform, architecture, version, outcome, from, code],
+    platform,
+    architecture,
+    version,
+    outcome,
+    from,
+    code,
     Number(reports),
   ]);
 }

@@ -73,7 +73,11 @@ function withRelease(run: (service: Service) => Promise<void>) {
       return ((await (await get(`/api/version?${query}`)).json()) as { version: string }).version;
     };
     const service: Service = {
-      ...{ product, releaseIds, setCatalogRollout, check, operatorEmail },
+      product,
+      releaseIds,
+      setCatalogRollout,
+      check,
+      operatorEmail,
       pass: async (hours, isRunning = true) => {
         const end = now.getTime() + hours * HOUR_MS;
         while (isRunning && now.getTime() + 10 * MINUTE_MS < end) {
@@ -318,7 +322,12 @@ describe("an operator", () => {
         rollouts: { id: string }[];
       };
       expect(rollouts.find((one) => one.id === id)).toMatchObject({
-        ...{ product, version: "2.0.0", state: "halted", rollout: 0, step: 0, haltReason: "It looks odd." },
+        product,
+        version: "2.0.0",
+        state: "halted",
+        rollout: 0,
+        step: 0,
+        haltReason: "It looks odd.",
         nextStepAt: null,
       });
     }));

@@ -87,7 +87,10 @@ describe("an update", () => {
 
   test("is mandatory if a release of the other served architecture requires it", () => {
     const mac = (version: string, architecture: string, critical = false) => ({
-      ...{ platform: "macos", version, architecture, critical },
+      platform: "macos",
+      version,
+      architecture,
+      critical,
     });
     const own = [mac("1.5.0", "arm64", true), mac("2.0.0", "universal")];
     expect(judgedAmong(own, "1.4.0", MACOS)).toEqual({ updateAvailable: true, mandatory: true });

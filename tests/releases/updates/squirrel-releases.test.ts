@@ -105,7 +105,11 @@ test("the system's architecture decides on the build", () =>
     await publish(build("x64"), build("ia32"), build("arm64"));
     const named = async (arch: string) => /^\S+ (\w+)-/.exec((await lines(`?arch=${arch}`))[0] ?? "")?.[1];
     expect(await Promise.all(["amd64", "x86", "arm64", "x64", "unknown"].map(named))).toEqual([
-      ...["x64", "ia32", "arm64", "x64", "x64"],
+      "x64",
+      "ia32",
+      "arm64",
+      "x64",
+      "x64",
     ]);
     await publish(build("ia32"));
     expect(await named("amd64")).toBe("ia32");

@@ -13,8 +13,20 @@ import { NODE_FLAGS } from "./command";
 
 /** What a checkout takes as it is here, so that nothing is built anew. */
 const SAME = [
-  ...[".next", "app", "deploy", "lib", "node_modules", "public", "scripts", "instrumentation.ts", "next.config.mjs"],
-  ...["package-lock.json", "proxy.ts", "server.ts", "tsconfig.json", "worker.ts"],
+  ".next",
+  "app",
+  "deploy",
+  "lib",
+  "node_modules",
+  "public",
+  "scripts",
+  "instrumentation.ts",
+  "next.config.mjs",
+  "package-lock.json",
+  "proxy.ts",
+  "server.ts",
+  "tsconfig.json",
+  "worker.ts",
 ];
 /** Commands that need root, another machine or systemd: what they do to the folder, or the harness does for them. */
 const SHIMS = `set -eu

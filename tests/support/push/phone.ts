@@ -30,8 +30,12 @@ export type Phone = {
 export type Challenged = { deviceId: string; challengeId: string; challengeValue: string; pushNonce: string };
 
 export const newPhone = (change: Partial<Phone> = {}): Phone => ({
-  ...{ token: newToken(), installationId: randomUUID(), environment: "production", bundleId: BUNDLE_ID },
-  ...{ key: newAttestKey(), ...change },
+  token: newToken(),
+  installationId: randomUUID(),
+  environment: "production",
+  bundleId: BUNDLE_ID,
+  key: newAttestKey(),
+  ...change,
 });
 
 /** Registers a phone, and waits for the nonce. */
@@ -72,7 +76,10 @@ export function signedByDeviceKey(account: Pick<TestAccount, "id">, phone: Phone
   const signature = sign("sha256", clientData(account, phone, asked), phone.key.privateKey);
   const { challengeId, pushNonce } = asked;
   return {
-    ...{ type: "device_key" as const, challengeId, pushNonce, publicKey: phone.key.point.toString("base64") },
+    type: "device_key" as const,
+    challengeId,
+    pushNonce,
+    publicKey: phone.key.point.toString("base64"),
     signature: signature.toString("base64"),
   };
 }

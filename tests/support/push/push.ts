@@ -64,8 +64,13 @@ export async function insertDevices(account: TestAccount, tokens: string[]): Pro
   const now = ctx().now();
   await ctx().db.pushDevice.createMany({
     data: tokens.map((token) => ({
-      ...{ accountId: account.id, environment: "production" as const, bundleId: BUNDLE_ID, token },
-      ...{ createdAt: now, registeredAt: now, lastSeenAt: now },
+      accountId: account.id,
+      environment: "production" as const,
+      bundleId: BUNDLE_ID,
+      token,
+      createdAt: now,
+      registeredAt: now,
+      lastSeenAt: now,
     })),
   });
 }
@@ -79,8 +84,16 @@ export async function activeDevices(
   const now = ctx().now();
   return ctx().db.pushDevice.createManyAndReturn({
     data: Array.from({ length: count }, () => ({
-      ...{ accountId: account.id, environment: "production" as const, bundleId: BUNDLE_ID, token: newToken() },
-      ...{ createdAt: now, registeredAt: now, lastSeenAt: now, verifiedAt: now, status: "active" as const, ...changed },
+      accountId: account.id,
+      environment: "production" as const,
+      bundleId: BUNDLE_ID,
+      token: newToken(),
+      createdAt: now,
+      registeredAt: now,
+      lastSeenAt: now,
+      verifiedAt: now,
+      status: "active" as const,
+      ...changed,
     })),
   });
 }
