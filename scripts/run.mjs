@@ -13,5 +13,5 @@ if (isBuilt()) {
   await import("./generate.mjs");
   const { register } = await import("tsx/esm/api");
   register();
-  await import(command === "homeport" ? "./homeport/homeport.ts" : `./admin/${command}.ts`);
+  await import(command === "homeport" ? "./homeport/homeport.ts" : `./${command}.ts`);
 }
