@@ -65,10 +65,11 @@ test("npm passes the signal on and ends with the exit code of the service", asyn
 
 test("in a sandbox that forbids thread priorities, registration works, and queued email is sent before the end", async () => {
   const received: string[] = [];
+  const greets: (() => void)[] = [];
   const slow = new SMTPServer({
     authOptional: true,
     disabledCommands: ["STARTTLS"],
-    onConnect: (_, greet) => void setTimeout(greet, 1_500),
+    onConnect: (_, greet) => void greets.push(greet),
     onRcptTo: ({ address }, _, done) => {
       received.push(address);
       done();
@@ -88,7 +89,11 @@ test("in a sandbox that forbids thread priorities, registration works, and queue
   const ann = { email: "ann@example.com", password: "a good long password" };
   expect((await post("/api/auth/register", ann)).status).toBe(201);
   expect((await post("/api/auth/reset/request", { email: "ann@example.com" })).status).toBe(202);
-  expect(await service.end("SIGTERM")).toBe(0);
+  await expect.poll(() => greets.length).toBe(1);
+  const ended = service.end("SIGTERM");
+  await expect.poll(() => service.output()).toContain("stopping");
+  for (const greet of greets) greet();
+  expect(await ended).toBe(0);
   expect(received).toEqual(["ann@example.com"]);
   slow.close();
 });
