@@ -1,20 +1,17 @@
 import { expect, onTestFinished, test } from "vitest";
-import { loadConfig } from "@/lib/config";
-import { openDatabase } from "@/lib/db/open";
 import { Jar } from "@/tests/support/auth/browser";
 import { IdentityProvider } from "@/tests/support/auth/identity-provider";
-import { BASE_URL, SECRET } from "@/tests/support/context";
+import { BASE_URL } from "@/tests/support/context";
 import { signInWith } from "@/tests/support/process/provider-sign-in";
 import { anyDatabase, startForTest } from "@/tests/support/process/service";
+import { withStoppedDatabase } from "@/tests/support/process/stopped-database";
 
 const POLL = { timeout: 60_000, interval: 100 };
 
-/** Lets the time pass until the revocation is due. */
+/** Ends the delay of the revocation. Returns how many there are. */
 async function endDelay(env: Record<string, string>): Promise<number> {
-  const database = await openDatabase(loadConfig({ NEXTAUTH_SECRET: SECRET, ...env }), { onConnectionError: () => {} });
-  const { count } = await database.client.appleRevocation.updateMany({ data: { nextAttemptAt: new Date() } });
-  await database.close();
-  return count;
+  const data = { nextAttemptAt: new Date() };
+  return (await withStoppedDatabase(env, (db) => db.appleRevocation.updateMany({ data }))).count;
 }
 
 test("a revocation that a kill -9 prevented after the deletion is sent to Apple after the next start", async () => {

@@ -1,27 +1,13 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { loadConfig } from "@/lib/config";
-import { openDatabase } from "@/lib/db/open";
-import { BASE_URL, SECRET } from "@/tests/support/context";
 import { mailbox } from "@/tests/support/mailbox";
 import { anyDatabase, startForTest } from "@/tests/support/process/service";
+import { withStoppedDatabase } from "@/tests/support/process/stopped-database";
 
 const POLL = { timeout: 30_000, interval: 100 };
 
-/** Lets the two minutes pass for which whoever sends a mail has it alone. */
-async function endLeases(env: Record<string, string>): Promise<void> {
-  const fail = (error: Error) => {
-    throw error;
-  };
-  const config = loadConfig({ NEXTAUTH_URL: BASE_URL, NEXTAUTH_SECRET: SECRET, ...env });
-  const database = await openDatabase(config, { onConnectionError: fail });
-  const { count } = await database.client.queuedEmail.updateMany({ data: { nextAttemptAt: new Date() } });
-  await database.close();
-  expect(count).toBe(1);
-}
-
-test("a mail that a kill left unsent is sent after the next start", async () => {
+test("an email that a kill left unsent is sent after the next start", async () => {
   const sockets: Socket[] = [];
   const hung = createServer((socket) => void sockets.push(socket.on("error", () => {}))).listen(0, "127.0.0.1");
   await once(hung, "listening");
@@ -43,7 +29,9 @@ test("a mail that a kill left unsent is sent after the next start", async () => 
   await first.end("SIGKILL");
 
   const env = { ...database, DATA_DIR: first.dataDir };
-  await endLeases(env);
+  // Ends the lease of two minutes that the killed process had.
+  const data = { nextAttemptAt: new Date() };
+  expect(await withStoppedDatabase(env, (db) => db.queuedEmail.updateMany({ data }))).toEqual({ count: 1 });
   await startForTest({ ...env, SMTP_URL: await mailbox.start() });
   expect(await mailbox.waitFor(email)).toContain("/reset#token=");
   expect(mailbox.to(email)).toHaveLength(1);

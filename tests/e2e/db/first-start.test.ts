@@ -1,9 +1,8 @@
 import { stat } from "node:fs/promises";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { loadConfig } from "@/lib/config";
-import { openDatabase } from "@/lib/db/open";
 import { newDataDir, startAndFail, startForTest } from "@/tests/support/process/service";
+import { withStoppedDatabase } from "@/tests/support/process/stopped-database";
 
 // ASVS 13.3.1, 13.3.2
 test("an empty folder is enough: the service copies the database of the build, and keeps the secrets that it makes to itself", async () => {
@@ -16,11 +15,11 @@ test("an empty folder is enough: the service copies the database of the build, a
   expect((await stat(path.join(dataDir, "db"))).mode & 0o777).toBe(0o700);
   expect(await service.end("SIGTERM")).toBe(0);
 
-  const database = await openDatabase(loadConfig({ DATA_DIR: dataDir }), { onConnectionError: () => {} });
-  const [migrated] = await database.client.$queryRaw<{ at: Date }[]>`
-    SELECT max(finished_at) AS at FROM _prisma_migrations`;
+  const [migrated] = await withStoppedDatabase(
+    { DATA_DIR: dataDir },
+    (db) => db.$queryRaw<{ at: Date }[]>`SELECT max(finished_at) AS at FROM _prisma_migrations`,
+  );
   expect(migrated?.at.getTime()).toBeLessThan(startedAt.getTime());
-  await database.close();
 });
 
 test("bad configuration is refused with every fault in one message", async () => {

@@ -1,11 +1,10 @@
 import { stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { loadConfig } from "@/lib/config";
-import { openDatabase } from "@/lib/db/open";
 import { readOperatorAccess } from "@/lib/files/operator-file";
 import { runCommand } from "@/tests/support/process/command";
 import { type Service, startForTest, startService } from "@/tests/support/process/service";
+import { withStoppedDatabase } from "@/tests/support/process/stopped-database";
 
 /** Each start of a process may take long on a busy machine. */
 const PATIENCE_MS = 300_000;
@@ -18,12 +17,6 @@ beforeAll(async () => {
   other = await startService();
 }, PATIENCE_MS);
 afterAll(() => other.end("SIGKILL"));
-
-/** The audit trail of a service that does not run. */
-async function listEvents(dataDir: string) {
-  const database = await openDatabase(loadConfig({ DATA_DIR: dataDir }), { onConnectionError: () => {} });
-  return database.client.auditEvent.findMany({ orderBy: { id: "asc" } }).finally(database.close);
-}
 
 test(
   "a command works on the service of its folder while it runs, after it was killed, and beside another service",
@@ -48,7 +41,9 @@ test(
     await writeFile(path.join(service.dataDir, "operator.json"), JSON.stringify({ ...stale, url: other.url }));
     await keys("revoke", running.id, "--json");
 
-    const events = await listEvents(service.dataDir);
+    const events = await withStoppedDatabase({ DATA_DIR: service.dataDir }, (db) =>
+      db.auditEvent.findMany({ orderBy: { id: "asc" } }),
+    );
     const common = { actor: "operator:ann", network: null, userAgent: null };
     expect(events).toMatchObject([
       { type: "key_created", target: `key:${running.id}`, ...common },
