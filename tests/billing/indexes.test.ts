@@ -23,7 +23,7 @@ import {
   type Sent,
   storedEvent,
 } from "@/tests/support/billing/billing";
-import { prune, replay } from "@/tests/support/billing/operate";
+import { prune, replay } from "@/tests/support/billing/operator-actions";
 import { ctx, withContext } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
 import { statementsWithoutIndex } from "@/tests/support/explain";

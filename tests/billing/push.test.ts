@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { billingEvent, DAY_MS, deliverOk, type Sent, statusOf } from "@/tests/support/billing/billing";
-import { replay } from "@/tests/support/billing/operate";
+import { replay } from "@/tests/support/billing/operator-actions";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
 import { activate, registeredDevice } from "@/tests/support/push/push";

@@ -4,7 +4,7 @@ import { readStatistics } from "@/lib/admin/push/statistics";
 import { Prisma } from "@/lib/db/generated/client";
 import { readDays } from "@/lib/statistics/read-days";
 import { updateStatistics } from "@/lib/statistics/update-statistics";
-import { replay } from "@/tests/support/billing/operate";
+import { replay } from "@/tests/support/billing/operator-actions";
 import { ctx } from "@/tests/support/context";
 
 const NOW = new Date("2026-06-15T12:00:00Z");

@@ -6,7 +6,7 @@ import { type OwnerEvent, ownerAppUserIds } from "@/lib/subscriptions/ownership"
 import { revenueCat } from "@/lib/subscriptions/providers/revenuecat";
 import { purchaseStatus } from "@/lib/subscriptions/status/purchase-status";
 import { documentedAccess } from "@/tests/support/billing/documented-access";
-import { Life, type Payload } from "@/tests/support/billing/lives";
+import { type Payload, PurchaseHistory } from "@/tests/support/billing/purchase-history";
 
 /** The same runs everywhere; another seed explores other histories. */
 const RUNS = { numRuns: 500, seed: Number(process.env.FAST_CHECK_SEED ?? 20_261_120) };
@@ -23,7 +23,7 @@ const maybe = <T>(one: fc.Arbitrary<T>) => fc.option(one, { nil: null });
 const product = maybe(fc.constantFrom("monthly", "yearly"));
 
 const delivered = PurchaseEventType.options.filter((type) => type !== "SNAPSHOT");
-const lineEvent: fc.Arbitrary<PurchaseEvent> = fc.record({
+const purchaseEvent: fc.Arbitrary<PurchaseEvent> = fc.record({
   id: fc.integer({ min: 0, max: 1_000_000 }).map(String),
   type: fc.constantFrom(...delivered),
   occurredAt: moment,
@@ -42,7 +42,7 @@ const lineEvent: fc.Arbitrary<PurchaseEvent> = fc.record({
   identityChange: fc.constant(null),
   snapshot: fc.constant(null),
 });
-const history = fc.uniqueArray(lineEvent, { selector: ({ id }) => id, minLength: 1, maxLength: 12 });
+const history = fc.uniqueArray(purchaseEvent, { selector: ({ id }) => id, minLength: 1, maxLength: 12 });
 /** A history, and the same in another order with some of it twice. */
 const arrivals = history.chain((events) =>
   fc.tuple(
@@ -81,10 +81,10 @@ const TAKES_BACK = new Set<PurchaseEvent["type"]>([
 
 test("nothing of its period gives access after a refund that revokes but the refund's reversal", () => {
   const after = fc
-    .array(lineEvent, { maxLength: 8 })
+    .array(purchaseEvent, { maxLength: 8 })
     .map((events) => events.filter(({ type }) => !TAKES_BACK.has(type)));
   fc.assert(
-    fc.property(history, lineEvent, after, moment, (before, cancellation, later, at) => {
+    fc.property(history, purchaseEvent, after, moment, (before, cancellation, later, at) => {
       const last = Math.max(
         ...before.flatMap((event) => [event.occurredAt, event.purchasedAt ?? event.occurredAt]).map(Number),
       );
@@ -103,8 +103,8 @@ test("nothing of its period gives access after a refund that revokes but the ref
 
 const settled = (ms: number) => ({ occurredAt: new Date(ms), purchasedAt: new Date(ms) });
 
-/** A purchase's life, and the moments at which somebody asks about it. */
-const life = fc.array(fc.nat(), { maxLength: 60 }).map((tape) => new Life(tape));
+/** A documented purchase, and the moments at which its status is read. */
+const purchaseHistory = fc.array(fc.nat(), { maxLength: 60 }).map((choices) => new PurchaseHistory(choices));
 const moments = fc.array(fc.integer({ min: 0, max: 400 * 24 }), { minLength: 1, maxLength: 8 });
 const atOf = (hours: number) => START + hours * HOUR_MS;
 /** What an account may use after these deliveries, in whatever order they came, some of them twice. */
@@ -119,12 +119,12 @@ const accessAfter = (delivered: Payload[], atMs: number) => {
   return entitlements.flatMap(({ id, isActive }) => (isActive ? id : [])).toSorted();
 };
 
-test("at any time of a purchase's life the status gives the access that the store gives", () => {
+test("at any time the status of a purchase gives the access that the store gives", () => {
   fc.assert(
-    fc.property(life, moments, (lived, hours) => {
-      for (const atMs of [...hours.map(atOf), ...lived.events.map((event) => event.event_timestamp_ms)]) {
-        const delivered = lived.events.filter((event) => event.event_timestamp_ms <= atMs);
-        expect(accessAfter(delivered.toReversed(), atMs)).toEqual(lived.accessAt(atMs));
+    fc.property(purchaseHistory, moments, (purchase, hours) => {
+      for (const atMs of [...hours.map(atOf), ...purchase.events.map((event) => event.event_timestamp_ms)]) {
+        const delivered = purchase.events.filter((event) => event.event_timestamp_ms <= atMs);
+        expect(accessAfter(delivered.toReversed(), atMs)).toEqual(purchase.accessAt(atMs));
       }
     }),
     RUNS,
@@ -132,8 +132,8 @@ test("at any time of a purchase's life the status gives the access that the stor
 });
 
 test("where deliveries are lost, doubled and late, access is what the newest of the others say", () => {
-  const some = life.chain((lived) =>
-    fc.tuple(fc.shuffledSubarray(lived.events), fc.subarray(lived.events.slice(0, 3)), moments),
+  const some = purchaseHistory.chain((purchase) =>
+    fc.tuple(fc.shuffledSubarray(purchase.events), fc.subarray(purchase.events.slice(0, 3)), moments),
   );
   fc.assert(
     fc.property(some, ([events, twice, hours]) => {

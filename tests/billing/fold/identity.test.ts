@@ -13,7 +13,7 @@ import {
   statusOf,
   storedEvent,
 } from "@/tests/support/billing/billing";
-import { replay } from "@/tests/support/billing/operate";
+import { replay } from "@/tests/support/billing/operator-actions";
 import { clock, ctx } from "@/tests/support/context";
 
 const minutesAgo = (minutes: number) => clock.now().getTime() - minutes * 60_000;

@@ -10,7 +10,7 @@ import {
   statusOf,
   storedEvent,
 } from "@/tests/support/billing/billing";
-import { prune, replay } from "@/tests/support/billing/operate";
+import { prune, replay } from "@/tests/support/billing/operator-actions";
 import { clock, ctx, emptyTables } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { newAccount } from "@/tests/support/accounts";
 import { deliver, deliverOk, revokingRefund, statusOf } from "@/tests/support/billing/billing";
-import { reconcile as reconcileWith } from "@/tests/support/billing/operate";
+import { reconcile as reconcileWith } from "@/tests/support/billing/operator-actions";
 import { bought, send, subscriber } from "@/tests/support/billing/revenuecat";
 import { setUpRevenueCat } from "@/tests/support/billing/revenuecat-setup";
 import { emptyTables } from "@/tests/support/context";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { newAccount } from "@/tests/support/accounts";
 import { billingEvent, DAY_MS, deliverOk, statusOf } from "@/tests/support/billing/billing";
-import { reconcile } from "@/tests/support/billing/operate";
+import { reconcile } from "@/tests/support/billing/operator-actions";
 import { iso, subscriber } from "@/tests/support/billing/revenuecat";
 import { setUpRevenueCat } from "@/tests/support/billing/revenuecat-setup";
 import { clock } from "@/tests/support/context";

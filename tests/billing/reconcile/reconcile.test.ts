@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { newAccount } from "@/tests/support/accounts";
 import { anonymous, billingEvent, DAY_MS, deliverOk, revokingRefund, statusOf } from "@/tests/support/billing/billing";
-import { prune, reconcile as reconcileWith } from "@/tests/support/billing/operate";
+import { prune, reconcile as reconcileWith } from "@/tests/support/billing/operator-actions";
 import { bought, iso, send, subscriber } from "@/tests/support/billing/revenuecat";
 import { setUpRevenueCat } from "@/tests/support/billing/revenuecat-setup";
 import { clock, ctx, emptyTables } from "@/tests/support/context";

@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { billingEvent, deliverTo } from "@/tests/support/billing/billing";
-import { type FirstAdmin, newFirstAdmin } from "@/tests/support/console/first-admin";
+import { type FirstOperator, newFirstOperator } from "@/tests/support/console/first-operator";
 import { type Service, startService } from "@/tests/support/process/service";
 import { newToken } from "@/tests/support/push/push";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
@@ -20,7 +20,7 @@ describe.runIf(hasChromium)("an admin in Chromium", () => {
   let page: Page;
   let faults: string[];
   let customer: Customer;
-  let admin: FirstAdmin;
+  let admin: FirstOperator;
 
   const send = (path: string, body: object, headers: Record<string, string> = {}) =>
     service.fetch(path, { method: "POST", headers: { ...JSON_BODY, ...headers }, body: JSON.stringify(body) });
@@ -74,7 +74,7 @@ describe.runIf(hasChromium)("an admin in Chromium", () => {
 
   beforeAll(async () => {
     [service, browser] = await Promise.all([startService({ RATE_LIMITS: "off" }), launchChromium()]);
-    admin = await newFirstAdmin(browser, service);
+    admin = await newFirstOperator(browser, service);
     customer = await register("customer@example.com", `Ann ${MARKUP}`);
     const device = { name: MARKUP, model: MARKUP, osVersion: "20.1" };
     const authorization = `Bearer ${customer.token}`;

@@ -1,11 +1,10 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { loadConfig } from "@/lib/config";
-import { openDatabase } from "@/lib/db/open";
 import { anonymous, billingEvent, deliverTo } from "@/tests/support/billing/billing";
 import { startRevenueCat } from "@/tests/support/billing/revenuecat";
-import { type FirstAdmin, newFirstAdmin } from "@/tests/support/console/first-admin";
+import { type FirstOperator, newFirstOperator } from "@/tests/support/console/first-operator";
 import { anyDatabase, preparedDataDir, type Service, startService } from "@/tests/support/process/service";
+import { withStoppedDatabase } from "@/tests/support/process/stopped-database";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { accessibilityFaults, COLOR_RULES, signIn, visit } from "@/tests/support/web/pages";
 
@@ -28,8 +27,6 @@ const bought = billingEvent("INITIAL_PURCHASE", {
  */
 async function databaseWithFailure(): Promise<Record<string, string>> {
   const variables = { DATA_DIR: await preparedDataDir(), ...(await anyDatabase()) };
-  const required = { NEXTAUTH_URL: "http://localhost", NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough" };
-  const database = await openDatabase(loadConfig({ ...required, ...variables }), { onConnectionError: () => {} });
   const eventId = bought.id;
   const at = new Date(Date.now() - 2 * DAY_MS);
   const stored = {
@@ -48,15 +45,14 @@ async function databaseWithFailure(): Promise<Record<string, string>> {
     facts: {},
     payload: { event: bought } as object,
   };
-  await database.client.billingEvent.create({ data });
-  await database.close();
+  await withStoppedDatabase(variables, (db) => db.billingEvent.create({ data }));
   return variables;
 }
 
 describe.runIf(hasChromium)("the billing pages of the console", () => {
   let service: Service;
   let browser: Browser;
-  let admin: FirstAdmin;
+  let admin: FirstOperator;
   let provider: Awaited<ReturnType<typeof startRevenueCat>>;
 
   beforeAll(async () => {
@@ -64,7 +60,7 @@ describe.runIf(hasChromium)("the billing pages of the console", () => {
     const settings = { ...provider.config, BILLING_PAYLOAD_RETENTION_DAYS: "1", RATE_LIMITS: "off" };
     const variables = { ...settings, ...(await databaseWithFailure()) };
     [service, browser] = await Promise.all([startService(variables), launchChromium()]);
-    admin = await newFirstAdmin(browser, service);
+    admin = await newFirstOperator(browser, service);
     const purchase = { app_user_id: customer, original_transaction_id: bought.original_transaction_id };
     const canceled = billingEvent("CANCELLATION", { ...purchase, cancel_reason: "UNSUBSCRIBE", product_id: MARKUP });
     for (const event of [canceled, billingEvent(MARKUP)]) {

@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { type FirstAdmin, newFirstAdmin } from "@/tests/support/console/first-admin";
+import { type FirstOperator, newFirstOperator } from "@/tests/support/console/first-operator";
 import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
 import { type Apns, startApns } from "@/tests/support/push/apns";
 import { newPhone, type Phone, signedByDeviceKey } from "@/tests/support/push/phone";
@@ -21,7 +21,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
   let browser: Browser;
   let apns: Apns;
   let closeApns: () => Promise<void>;
-  let admin: FirstAdmin;
+  let admin: FirstOperator;
   let phone: Phone;
 
   beforeAll(async () => {
@@ -32,7 +32,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
       startService({ RATE_LIMITS: "off", ...apns.env, SMTP_URL: "smtp://127.0.0.1:9", ...(await anyDatabase()) }),
       launchChromium(),
     ]);
-    admin = await newFirstAdmin(browser, service);
+    admin = await newFirstOperator(browser, service);
     phone = await addDevice(admin, admin.token);
   }, STARTS_MS);
 

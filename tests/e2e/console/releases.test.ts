@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { firstOperatorLink } from "@/tests/support/console/first-admin";
+import { firstOperatorLink } from "@/tests/support/console/first-operator";
 import { anyDatabase, newDataDir, type Service, startService } from "@/tests/support/process/service";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { accessibilityFaults, signIn, visit } from "@/tests/support/web/pages";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type FirstAdmin, newFirstAdmin } from "@/tests/support/console/first-admin";
+import { type FirstOperator, newFirstOperator } from "@/tests/support/console/first-operator";
 import { startReceiver, verifyWebhook } from "@/tests/support/network/webhook-receiver";
 import { operatorKeyOf, type Service, startService } from "@/tests/support/process/service";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
@@ -22,11 +22,11 @@ const MARKUP = `<img src=x onerror="document.title='run'">`;
 describe.runIf(hasChromium)("the console in Chromium", () => {
   let service: Service;
   let browser: Browser;
-  let admin: FirstAdmin;
+  let admin: FirstOperator;
 
   beforeAll(async () => {
     [service, browser] = await Promise.all([startService({ RATE_LIMITS: "off" }), launchChromium()]);
-    admin = await newFirstAdmin(browser, service);
+    admin = await newFirstOperator(browser, service);
   });
 
   afterAll(async () => {

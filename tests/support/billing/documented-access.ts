@@ -1,14 +1,14 @@
-import type { Payload } from "./lives";
+import type { Payload } from "./purchase-history";
 
 const BEGINS = new Set(["INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE", "REFUND_REVERSED"]);
 
 /**
- * What a purchase gives access to at a moment after these events, by RevenueCat's words on their fields alone ("Webhooks",
+ * What a purchase gives access to at a moment after these events, by RevenueCat's description of their fields alone ("Webhooks",
  * Event Types and Fields): the newest purchase counts; `expiration_at_ms` and `grace_period_expiration_at_ms` say until
  * when; an EXPIRATION, or a CANCELLATION that takes the purchase away, ends it, until a refund is reversed.
  */
 export function documentedAccess(delivered: Payload[], atMs: number): string[] {
-  const known = saying(delivered).toSorted(
+  const known = decisiveEvents(delivered).toSorted(
     (a, b) =>
       a.purchased_at_ms - b.purchased_at_ms || a.event_timestamp_ms - b.event_timestamp_ms || (a.id < b.id ? -1 : 1),
   );
@@ -26,10 +26,10 @@ export function documentedAccess(delivered: Payload[], atMs: number): string[] {
 }
 
 /** A PRODUCT_CHANGE is informative, and a temporary grant stands until anything is known of the purchase. */
-function saying(delivered: Payload[]): Payload[] {
+function decisiveEvents(delivered: Payload[]): Payload[] {
   const grants = delivered.filter(({ type }) => type === "TEMPORARY_ENTITLEMENT_GRANT");
-  const words = delivered.filter(({ type }) => type !== "TEMPORARY_ENTITLEMENT_GRANT" && type !== "PRODUCT_CHANGE");
-  if (words.length > 0) return words;
+  const others = delivered.filter(({ type }) => type !== "TEMPORARY_ENTITLEMENT_GRANT" && type !== "PRODUCT_CHANGE");
+  if (others.length > 0) return others;
   return grants.length > 0 ? grants : delivered.slice(0, 1);
 }
 

@@ -30,16 +30,16 @@ type Subscription = Period & { end: number; next: string; renews: boolean; resum
 const REFUND = { cancel_reason: "CUSTOMER_SUPPORT", price: -4.99 };
 
 /**
- * One purchase as RevenueCat's documents tell of it ("Common Webhook Flows", "Handling Refunds", "Billing Issues & Grace
- * Periods"): its events, in order, and to what it gave access from when on. `tape` makes the choices.
+ * One purchase as RevenueCat documents it ("Common Webhook Flows", "Handling Refunds", "Billing Issues & Grace Periods"):
+ * its events, in order, and from when on it gave access to what. Each number of `choices` decides what happens next.
  */
-export class Life {
+export class PurchaseHistory {
   readonly events: Payload[] = [];
   private readonly access: { fromMs: number; entitlements: string[] }[] = [];
   private now = START;
   private read = 0;
 
-  constructor(private readonly tape: number[]) {
+  constructor(private readonly choices: number[]) {
     const kind = this.choose("subscription", "one-time purchase", "temporary grant");
     if (kind === "subscription") this.subscribe(START);
     else if (kind === "one-time purchase") this.buyOnce();
@@ -52,16 +52,16 @@ export class Life {
   }
 
   private choose<T>(...options: [T, ...T[]]): T {
-    return options[this.wind() % options.length] ?? options[0];
+    return options[this.next() % options.length] ?? options[0];
   }
 
   private wait(mostHours: number): void {
-    this.now += (1 + (this.wind() % mostHours)) * HOUR_MS;
+    this.now += (1 + (this.next() % mostHours)) * HOUR_MS;
   }
 
-  private wind(): number {
+  private next(): number {
     this.read += 1;
-    return this.tape[this.read - 1] ?? 0;
+    return this.choices[this.read - 1] ?? 0;
   }
 
   private give({ product }: Period): void {

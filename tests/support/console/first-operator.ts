@@ -13,8 +13,8 @@ export async function firstOperatorLink(service: Service): Promise<string> {
   return vi.waitFor(find, { timeout: 30_000 });
 }
 
-/** Makes the first admin by the link that the service has printed, and is signed in. */
-async function becomeAdminOn(page: Page, service: Service): Promise<Person> {
+/** Registers the first operator, who is an admin, by the link that the service has printed. */
+async function becomeOperator(page: Page, service: Service): Promise<Person> {
   const person = { email: `admin-${crypto.randomUUID()}@example.com`, password: "a password for operators" };
   const [, token = ""] = (await firstOperatorLink(service)).split("#token=");
   const headers = { "sec-fetch-site": "same-origin", accept: "application/json" };
@@ -27,13 +27,13 @@ async function becomeAdminOn(page: Page, service: Service): Promise<Person> {
   return person;
 }
 
-/** The first admin, with a session for the API and one for browsers. */
-export type FirstAdmin = Person & { id: string; token: string; storageState: BrowserContextOptions["storageState"] };
+/** The first operator, with a session for the API and one for browsers. */
+export type FirstOperator = Person & { id: string; token: string; storageState: BrowserContextOptions["storageState"] };
 
-/** Makes the first admin in a browser, which is closed. */
-export async function newFirstAdmin(browser: Browser, service: Service): Promise<FirstAdmin> {
+/** Registers the first operator in a browser, which it closes. */
+export async function newFirstOperator(browser: Browser, service: Service): Promise<FirstOperator> {
   const page = await browser.newPage({ baseURL: `http://localhost:${new URL(service.url).port}` });
-  const person = await becomeAdminOn(page, service);
+  const person = await becomeOperator(page, service);
   const storageState = await page.context().storageState();
   await page.close();
   const headers = { "content-type": "application/json" };
