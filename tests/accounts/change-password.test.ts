@@ -94,7 +94,7 @@ describe("a new password that the policy refuses", () => {
     expect(await logIn(account.email, account.password)).toBe(200);
   });
 
-  test("for its breach or its resemblance of the email, is so too", async () => {
+  test("is an error there, too, for its breach or its resemblance to the email", async () => {
     const account = await newAccount();
     const own = await change(account, { newPassword: account.email });
     expect((await own.json()).errors).toMatchObject([{ pointer: "/newPassword", code: "too_guessable" }]);

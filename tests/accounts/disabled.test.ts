@@ -27,7 +27,7 @@ describe("a disabled account", () => {
     expect(await disableAccount(ctx(), OPERATOR, account.id)).toMatchObject({ isChanged: false });
   });
 
-  test("is told so after the right password alone, and gets no session", async () => {
+  test("gets an error that says so after the right password alone, and no session", async () => {
     const account = await newAccount();
     await disableAccount(ctx(), OPERATOR, account.id);
     const refused = await logIn(account);

@@ -76,7 +76,7 @@ describe("an operator", () => {
     expect(await isSignedIn(other)).toBe(true);
   });
 
-  test("disables and enables an account, and the trail tells who, why and from where", async () => {
+  test("disables and enables an account, and the audit trail records who, why and from where", async () => {
     const { id: operatorId, token } = await accountWithRole("admin");
     const account = await newAccount();
     const disabled = await change(account, "disable", token, { reason: " fraud " });
@@ -100,7 +100,7 @@ describe("an operator", () => {
     expect(await change(account, "reset-factors", token)).toMatchObject({ status: 409, code: "no_second_factor" });
   });
 
-  test("unlinks a provider, and is told if it is not linked", async () => {
+  test("unlinks a provider, and gets an error if it is not linked", async () => {
     const { token } = await accountWithRole("admin");
     const account = await newAccount();
     const identity = { accountId: account.id, provider: "github", issuer: "https://github.com", subject: randomUUID() };

@@ -63,7 +63,7 @@ describe("who may do what", () => {
     expect((await post("/api/admin/billing/replays", { state: "failed" }, { token })).status).toBe(writes);
   });
 
-  test("support reads and replays nothing, a customer neither, and an old sign-in proves itself first", async () => {
+  test("support may not replay, a customer may not read either, and a replay requires a recent sign-in", async () => {
     const ann = await newAccount();
     const { id } = await show((await mendedEvent(ann)).id);
     expect((await get("/api/admin/billing/events", { token: ann.token })).status).toBe(403);
@@ -154,7 +154,7 @@ describe("events", () => {
     ]);
   });
 
-  test("one that an older version stored in a form that cannot be read is shown all the same", async () => {
+  test("one that an older version stored in an unreadable form is shown all the same", async () => {
     const event = initialPurchase(anonymous());
     await deliverOk(event);
     await ctx().db

@@ -240,7 +240,7 @@ describe("an account with a second factor", () => {
     expect((await again.json()).errors).toMatchObject([{ pointer: "/recoveryCode", code: "incorrect" }]);
   });
 
-  test("is told of a wrong code at its field, and waits after five of them", async () => {
+  test("gets the error of a wrong code at its field, and waits after five of them", async () => {
     const account = await newProtectedAccount();
     for (let i = 0; i < 5; i++) {
       const refused = await reauthenticate(account, { code: account.app.wrongCode() });

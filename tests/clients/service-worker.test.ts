@@ -58,7 +58,7 @@ beforeEach(() => void vi.unstubAllGlobals());
 afterEach(() => void vi.unstubAllGlobals());
 
 describe("the service worker", () => {
-  test("shows a push and tells every open page", async () => {
+  test("shows a push, and passes it to every open page", async () => {
     const { did, push } = newWorker({ notification: { icon: "/icon.png" } }, [`${SCOPE}a`, `${SCOPE}b`]);
     await push(JSON.stringify(PUSH));
     const options = { icon: "/icon.png", body: "You have news", tag: PUSH.id, data: PUSH };

@@ -146,7 +146,7 @@ describe("through the browser, a client", () => {
     await expect(completeSignIn(client, pending, url({}))).rejects.toMatchObject({ code: "invalid_grant" });
   });
 
-  test("waits for it on a port of its own, which answers no other program", async () => {
+  test("waits for it on a port of its own, which responds to no other program", async () => {
     const account = await newAccount();
     const cookie = await signInToBrowser(account);
     const { client } = newClient();
@@ -178,7 +178,7 @@ describe("through the browser, a client", () => {
   });
 });
 
-test("a command line signs in with the code that its user enters, and waits as long as it is told to", async () => {
+test("a command line signs in with the code that its user enters, and polls as slowly as the service requires", async () => {
   const account = await newAccount();
   const cookie = await signInToBrowser(account);
   const { client, waitsMs, sent } = newClient({ clientId: "cli" });

@@ -5,7 +5,7 @@ import { call } from "@/tests/support/api";
 import { deliverOk, initialPurchase } from "@/tests/support/billing/billing";
 import { newClient } from "@/tests/support/clients/client";
 
-test("an app sees its status at once and after each change, until it stops to watch", async () => {
+test("an app sees its status at once and after each change, until it stops watching", async () => {
   const account = await newAccount();
   const { client } = newClient({ session: memoryStore(account.token) });
   const stop = new AbortController();
@@ -38,7 +38,7 @@ test("watching goes on while the service cannot be reached, and ends with the se
   expect(attempts).toBe(3);
 });
 
-test("right after a purchase the service is asked to look at the provider", async () => {
+test("right after a purchase the client requests a status that is read from the provider", async () => {
   const { token } = await newAccount();
   const { client } = newClient({ session: memoryStore(token) });
   expect(await getSubscriptionStatus(client, { isFresh: true })).toMatchObject({ status: "none", isFresh: false });

@@ -23,7 +23,7 @@ test("an app learns of the release that it should update to, and of none when it
   });
 });
 
-test("this computer has a platform and an architecture that the service knows", async () => {
+test("the platform and the architecture of this computer are ones that the service knows", async () => {
   const { client } = newClient();
   const error = await checkForUpdate(client, { product: "core", version: "1.0.0", ...thisComputer() }).catch((e) => e);
   expect(error?.code).not.toBe("invalid_query");

@@ -65,7 +65,7 @@ describe("verifyWebhook", () => {
       await expect(verifyAfter(minutes)).rejects.toThrow("The timestamp is more than five minutes off");
   });
 
-  test("names a secret that is none", async () => {
+  test("reports a secret that is not valid", async () => {
     for (const one of ["", "whsec_", "whsec_%%"]) {
       await expect(verifyWebhook(delivery(), one)).rejects.toThrow("A webhook secret is whsec_ followed by base64");
     }

@@ -14,7 +14,7 @@ const shownTo = (accountId: string, cookie: string) =>
   readShownSecret(ctx(), accountId, "key", new Headers({ cookie }));
 
 describe("the form that creates an API key", () => {
-  test("creates it, and shows it to the operator who asked alone, until it is kept", async () => {
+  test("creates it, and shows it to the operator who created it alone, until they have stored it", async () => {
     const { id, cookie } = await operatorWithRole("admin");
     const created = await submit("console/keys/create", { ...NEW_KEY, networks: "203.0.113.0/24, ::1" }, { cookie });
     expect([created.status, locationOf(created)]).toEqual([303, `${PAGE}?done=key_created`]);

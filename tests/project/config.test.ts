@@ -154,7 +154,7 @@ test("half a sign-in provider is a fault that names the other half", () => {
   );
 });
 
-test("Apple's key may be one line, needs to be told whose it is, and is read at boot", () => {
+test("Apple's key may be one line, requires the IDs of its team and of itself, and is read at the start", () => {
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
   const given = { AUTH_APPLE_ID: "com.example.web", AUTH_APPLE_TEAM_ID: "TEAM", AUTH_APPLE_KEY_ID: "KEY" };

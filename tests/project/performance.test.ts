@@ -14,7 +14,7 @@ test("the tables and charts of docs/performance.md and the README show the publi
   for (const file of DOCUMENTS) expect(withTables(read(file), published), file).toBe(read(file));
 });
 
-test("the simulated CDN answers the share that renewal theory expects", () => {
+test("the simulated CDN serves the share of requests that renewal theory predicts", () => {
   for (const perSecond of [1, 20, 1_000, 100_000]) {
     const perCopy = (perSecond / 1_200) * 60; // requests within a response's max-age
     const rate = hitRate({ perSecond, locations: 100, feeds: 12, maxAgeSeconds: 60 }, createRandom(1).next);

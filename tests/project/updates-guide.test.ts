@@ -64,7 +64,7 @@ async function urlsByHeading(): Promise<Map<string, string[]>> {
 }
 
 describe("the guide", () => {
-  test.each(Object.keys(REQUESTS))("has a URL for %s that answers what the updater requests", (heading) =>
+  test.each(Object.keys(REQUESTS))("has a URL for %s that responds as the updater expects", (heading) =>
     withCatalog(async ({ publish }) => {
       await publish(...RELEASES);
       const urls = (await urlsByHeading()).get(heading) ?? [];

@@ -16,7 +16,7 @@ describe("an error in German", () => {
     expect(translateError(english, "en")).toBe(english);
   });
 
-  test("is there for what the forms of a customer answer to bad input", async () => {
+  test("exists for every error of the forms for customers", async () => {
     const forms: [form: string, fields: Record<string, string>][] = [
       ["sign-in", { email: "nobody@example.com", password: "wrong password" }],
       ["sign-in", { email: "no email", password: "x" }],

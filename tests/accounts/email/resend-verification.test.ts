@@ -41,7 +41,7 @@ test("verified and unknown emails get the same response, and no email", async ()
   expect((await post(RESEND, { email: "nobody" })).status).toBe(422);
 });
 
-test("a network can ask ten times an hour, and an email gets four links at first", async () => {
+test("a network can send ten requests an hour, and an email gets four links at first", async () => {
   const { email } = await newAccount();
   const ip = "203.0.113.95";
   for (let i = 0; i < 10; i++) {

@@ -152,7 +152,7 @@ describe("a broadcast", () => {
       expect(apns.received).toHaveLength(1);
     }));
 
-  test("says when APNs is busy, when to try again, and repeats a request with a new provider token", () =>
+  test("reports when APNs is busy and when to try again, and repeats a request with a new provider token", () =>
     withApns(async (apns, token) => {
       const { id } = await create(token);
       apns.replyWith("", { status: 429, reason: "TooManyRequests", retryAfter: "30" });

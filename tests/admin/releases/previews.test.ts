@@ -80,7 +80,7 @@ describe("what a change does", () => {
     expect(compareOffers({ before: snapshotOf(old), after: snapshotOf(old, next) }, [elsewhere])).toEqual([]);
   });
 
-  test("with more rollouts than it can divide is still an answer", () => {
+  test("with more rollouts than it can divide still has shares that add up", () => {
     const many = Array.from({ length: 9 }, (_, i) => ({ id: `r${i}`, version: `2.${i}.0`, rollout: 10 + i }));
     const total = Object.values(compare([old], [old, ...many], "1.0.0")?.after ?? {});
     expect(total.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 3);

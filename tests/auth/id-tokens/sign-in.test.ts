@@ -121,7 +121,7 @@ function newAppleUser() {
   };
 }
 
-test("a disabled account gets no session, and is told so", async () => {
+test("a disabled account gets no session, and an error that says so", async () => {
   await withIssuers(async () => {
     const enter = newAppleUser();
     const { id } = await signedIn(await enter());

@@ -41,7 +41,7 @@ test("openid-client signs in a command line whose user types the code", async ()
 
 describe("a device that polls", () => {
   // ASVS 2.3.1
-  test("waits until the user decides, and is told of a refusal", async () => {
+  test("waits until the user decides, and gets an error after a refusal", async () => {
     const codes = await start();
     expect(await errorOf(await poll(codes))).toEqual([400, "authorization_pending"]);
     expect((await decide(codes.user_code, "deny")).headers.get("location")).toBe("/device?done=denied");

@@ -103,7 +103,7 @@ test("a user who refuses sends the app access_denied", async () => {
 });
 
 // ASVS 2.3.1
-test("a browser that is not signed in signs in first, and comes back to the request", async () => {
+test("a browser that is not signed in signs in first, and returns to the request", async () => {
   const fields = { ...Object.fromEntries(authorizationUrl().searchParams), decision: "allow" };
   const { pathname, searchParams } = locationOf(await submit("authorize", fields));
   expect(pathname).toBe("/sign-in");
@@ -176,14 +176,14 @@ describe("a request is not redirected", () => {
 });
 
 // ASVS 10.4.4, 10.4.6
-describe("the app is told", () => {
+describe("the app gets an error in the redirect", () => {
   test.each([
-    ["that PKCE is missing", { code_challenge: undefined }, "invalid_request"],
-    ["that a plain challenge is refused", { code_challenge_method: "plain" }, "invalid_request"],
-    ["that a method is missing", { code_challenge_method: undefined }, "invalid_request"],
-    ["that a challenge is too short", { code_challenge: "x" }, "invalid_request"],
-    ["that a response type is missing", { response_type: undefined }, "invalid_request"],
-    ["that there is no implicit grant", { response_type: "token" }, "unsupported_response_type"],
+    ["if PKCE is missing", { code_challenge: undefined }, "invalid_request"],
+    ["for a plain challenge", { code_challenge_method: "plain" }, "invalid_request"],
+    ["if the method is missing", { code_challenge_method: undefined }, "invalid_request"],
+    ["if the challenge is too short", { code_challenge: "x" }, "invalid_request"],
+    ["if the response type is missing", { response_type: undefined }, "invalid_request"],
+    ["for the implicit grant", { response_type: "token" }, "unsupported_response_type"],
   ])("%s", async (_, change, error) => {
     const { origin, searchParams } = await decide(authorizationUrl(change), { cookie });
     expect(origin).toBe("http://127.0.0.1:51004");
@@ -193,7 +193,7 @@ describe("the app is told", () => {
 
 describe("a code", () => {
   // ASVS 10.4.2, 10.4.3
-  test("that is presented twice ends the session that came of it", async () => {
+  test("that is presented twice ends the session that it created", async () => {
     const code = await newCode();
     const token = await accessTokenOf(await exchange(code));
     expect(await statusOf(token)).toBe(200);

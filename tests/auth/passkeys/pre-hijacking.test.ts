@@ -26,7 +26,7 @@ test("whoever registered somebody else's email keeps no passkey when its owner s
   });
 });
 
-test("nor when its owner resets the password; a verified account keeps its passkeys", async () => {
+test("an unverified account loses its passkeys when its owner resets the password, and a verified one keeps them", async () => {
   const account = await newAccount();
   const { authenticator } = await addPasskey(account);
   /** Resets the password by the n-th emailed link, and signs in. */

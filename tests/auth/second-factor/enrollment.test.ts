@@ -200,7 +200,7 @@ test("a DELETE without a body removes the app after a recent sign-in", async () 
   expect((await call("DELETE", "/api/auth/factors/totp", { token })).status).toBe(204);
 });
 
-test("an operator resets the factors of an owner who has lost them: signed out, recorded, and told by email", async () => {
+test("an operator's reset of an account's factors ends its sessions, is recorded, and sends an email", async () => {
   const account = await enrolled();
   await addPasskey(account);
   await mailbox.waitFor(account.email, 2);

@@ -32,7 +32,7 @@ test("five wrong codes are free, then each one waits, twice as long as the one b
   expect(countOf(await guess(account, 5, wrong), 401)).toBe(5);
 });
 
-test("in five days of guessing, fewer than thirty codes are looked at", async () => {
+test("in five days of guessing, fewer than thirty codes are checked", async () => {
   const account = await newProtectedAccount();
   let checked = 0;
   for (let hour = 0; hour < 5 * 24; hour++) {
@@ -44,7 +44,7 @@ test("in five days of guessing, fewer than thirty codes are looked at", async ()
 });
 
 // ASVS 6.5.4
-test("of a hundred recovery codes that are guessed, ten are looked at, and the app still signs in", async () => {
+test("of a hundred recovery codes that are guessed, ten are checked, and the app still signs in", async () => {
   const account = await newProtectedAccount();
   const challenge = await challengeOf(account);
   const statuses = [];

@@ -63,7 +63,7 @@ test("every order of arrival, with duplicates, folds to the same state", () => {
   );
 });
 
-test("no history leads to an exception, at whatever moment it is asked about", () => {
+test("no history leads to an exception, at whatever moment its status is read", () => {
   fc.assert(
     fc.property(history, moment, (events, at) => {
       const status = purchaseStatus({ ...foldPurchase(events), ...place }, at, RULES);
@@ -131,7 +131,7 @@ test("at any time the status of a purchase gives the access that the store gives
   );
 });
 
-test("where deliveries are lost, doubled and late, access is what the newest of the others say", () => {
+test("where deliveries are lost, doubled and late, the newest of the others decide on access", () => {
   const some = purchaseHistory.chain((purchase) =>
     fc.tuple(fc.shuffledSubarray(purchase.events), fc.subarray(purchase.events.slice(0, 3)), moments),
   );

@@ -229,7 +229,7 @@ test("a temporary grant lasts a day at most, and an expiration takes it back", (
   expect(foldPurchase([granted, taken])).toMatchObject({ endedAt: day(0.5) });
 });
 
-test("the validated purchase takes a temporary grant's place, even where the store dates it before the grant", () => {
+test("the validated purchase replaces a temporary grant, even where the store dates it before the grant", () => {
   for (const purchasedAt of [day(-0.1), day(0), day(0.1)]) {
     const purchase = { ...bought, occurredAt: day(0.2), purchasedAt };
     expect(foldPurchase([purchase, granted])).toEqual(foldPurchase([purchase]));
@@ -237,7 +237,7 @@ test("the validated purchase takes a temporary grant's place, even where the sto
   }
 });
 
-test("an event of the validated purchase takes a temporary grant's place where that purchase was missed", () => {
+test("an event of the validated purchase replaces a temporary grant where that purchase was missed", () => {
   expect(foldPurchase([granted, unsubscribed])).toMatchObject({
     periodType: "NORMAL",
     currentPeriodEndsAt: day(30),

@@ -84,7 +84,7 @@ test("replaying everything changes nothing: neither purchases nor owners nor wha
   expect(await kept()).toEqual(before);
 });
 
-test("replaying everything brings what an older version judged to the rules of this one", async () => {
+test("replaying everything applies the rules of this version to what an older one stored", async () => {
   await emptyTables();
   const [ann, bob] = [await newAccount(), await newAccount()];
   const bought = initialPurchase(ann.id);

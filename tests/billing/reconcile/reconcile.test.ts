@@ -196,7 +196,7 @@ test("a lifetime purchase is found, and a purchase without an entitlement is lef
   expect(await prune(0)).toBe(0); // it was never delivered: there is nothing to drop
 });
 
-test("a purchase for life that was refunded stays so: of those the API lists, it does not say it", async () => {
+test("a lifetime purchase that was refunded stays refunded, although the API lists it without the refund", async () => {
   const ann = await newAccount();
   const fields = { app_user_id: ann.id, product_id: "lifetime", expiration_at_ms: null };
   const event = billingEvent("NON_RENEWING_PURCHASE", fields);

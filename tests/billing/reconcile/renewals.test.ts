@@ -36,7 +36,7 @@ async function subscribe(account: TestAccount, ms: number, fields: object = {}) 
   return { event, known: { ...known, expires_date: iso(clock.now().getTime() + ms) } };
 }
 
-test("a renewal without an event is asked about at the provider, without a request for the status", async () => {
+test("a renewal without an event is looked up at the provider, without a request for the status", async () => {
   const ann = await newAccount();
   const { known } = await subscribe(ann, HOUR_MS);
   const end = Date.parse(known.expires_date);
@@ -55,7 +55,7 @@ test("a renewal without an event is asked about at the provider, without a reque
   expect(await scheduled()).toEqual([]);
 });
 
-test("a renewal that the provider does not know is asked about until the leeway is over, and then ends", async () => {
+test("a renewal that the provider does not know is looked up until the leeway is over, and then ends", async () => {
   const ann = await newAccount();
   const { known } = await subscribe(ann, HOUR_MS);
   revenueCat.customers.set(ann.id, subscriber({ monthly: known }));
@@ -72,7 +72,7 @@ test("a renewal that the provider does not know is asked about until the leeway 
   expect(await scheduled()).toEqual([]);
 });
 
-test("a customer that the provider cannot answer for is scheduled once a day, for 30 days", async () => {
+test("a customer that the provider does not know is scheduled once a day, for 30 days", async () => {
   const ann = await newAccount();
   await subscribe(ann, HOUR_MS);
   revenueCat.answerWith((response) => send(response, 404, {}));

@@ -39,7 +39,7 @@ test("a fresh status has a purchase whose event has not arrived", async () => {
   expect(revenueCat.asked).toEqual([account.id]);
 });
 
-test("the provider is asked once for all callers of an account, and once a minute at most", async () => {
+test("the provider gets one request for all callers of an account, and one a minute at most", async () => {
   const account = await buyer();
   await withTime(async () => {
     const all = await Promise.all(Array.from({ length: 100 }, () => freshStatusOf(account)));
@@ -68,7 +68,7 @@ test("a slow provider delays no response, and what it says is stored", async () 
   });
 });
 
-test("a provider that fails is asked again later, and without an API key nobody is asked", async () => {
+test("a request to the provider that fails is repeated later, and without an API key none is sent", async () => {
   const account = await buyer();
   revenueCat.answerWith((response) => send(response, 500, {}));
   await withTime(async () => {
@@ -82,7 +82,7 @@ test("a provider that fails is asked again later, and without an API key nobody 
   expect(revenueCat.asked).toHaveLength(1);
 });
 
-test("while the provider limits requests, nobody is asked", async () => {
+test("no request is sent while the provider limits them", async () => {
   const [ann, bob] = [await buyer(), await buyer()];
   revenueCat.answerWith((response) => send(response, 429, {}, { "retry-after": "3600" }));
   await withTime(async () => {

@@ -19,13 +19,13 @@ for (const [path, successor] of RETIRED) {
     else expect(JSON.parse(body)).toMatchObject({ status: 410, code: "endpoint_retired" });
   });
 
-  test(`${path} does not mind what it is sent`, async () => {
+  test(`${path} ignores what it is sent`, async () => {
     for (const body of ["not json", "", "x".repeat(1_000_000)]) {
       expect((await call("POST", path, { body, headers: { "content-type": "text/plain" } })).status).toBe(410);
     }
   });
 
-  test(`${path} answers while the database is down`, async () => {
+  test(`${path} responds while the database is down`, async () => {
     const database = { ...ctx().database, migrated: () => Promise.reject(new Error("connection terminated")) };
     await withContext({ database }, async () => expect((await call("POST", path)).status).toBe(410));
   });

@@ -109,13 +109,16 @@ test("there is a fixture for every type of event, and an expectation for every f
   expect(Object.keys(RECEIPTS).toSorted()).toEqual(names.toSorted());
 });
 
-test.each(Object.entries(RECEIPTS))("%s: its receipt, and the reason that is kept", async (name, [status, reason]) => {
-  const { event } = JSON.parse(read(name)) as { event: { id: string; type: string } };
-  expect(receipts.get(name)).toBe(status);
-  const row = await ctx().db.billingEvent.findFirst({ where: { eventId: event.id } });
-  expect(row).toMatchObject({ type: event.type, state: status, reason });
-  expect(JSON.stringify(row)).not.toMatch(/example\.org|Lena|subscriber_attributes/);
-});
+test.each(Object.entries(RECEIPTS))(
+  "%s has its receipt, and the reason that is kept",
+  async (name, [status, reason]) => {
+    const { event } = JSON.parse(read(name)) as { event: { id: string; type: string } };
+    expect(receipts.get(name)).toBe(status);
+    const row = await ctx().db.billingEvent.findFirst({ where: { eventId: event.id } });
+    expect(row).toMatchObject({ type: event.type, state: status, reason });
+    expect(JSON.stringify(row)).not.toMatch(/example\.org|Lena|subscriber_attributes/);
+  },
+);
 
 test.each(Object.entries(LINES))("the purchase of %s is folded from all of its events", async (transaction, state) => {
   const purchases = await ctx().db.purchase.findMany({ where: { originalTransactionId: transaction } });

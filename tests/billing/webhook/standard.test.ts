@@ -107,7 +107,7 @@ test.each([
   expect(await send(null, { body })).toEqual([422, expect.objectContaining({ code: "validation_failed" })]);
 });
 
-test("what RevenueCat signs is not taken for it", async () => {
+test("a message with RevenueCat's signature in place of its own is refused", async () => {
   const [status] = await send(purchase(), {
     headers: { "webhook-signature": undefined, "x-revenuecat-webhook-signature": "t=1,v1=00" },
   });

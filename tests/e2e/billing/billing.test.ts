@@ -129,7 +129,7 @@ test("every command of the guide runs, and says what it found or did", { timeout
   expect(said.get(`assign --purchase ${purchaseId} --account ${accountId}`)?.stderr).toContain("already");
 });
 
-test("an operator is told that the provider asks to wait, and what came of it then", async () => {
+test("a command reports that the provider limits requests, and then the result", async () => {
   revenueCat.asked.length = 0;
   revenueCat.answerWith((response) =>
     revenueCat.asked.length < 2

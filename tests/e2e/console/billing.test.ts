@@ -150,7 +150,7 @@ describe.runIf(hasChromium)("the billing pages of the console", () => {
     expect(faults).toEqual([]);
   });
 
-  test("support reads and replays nothing, a customer finds no page, a stranger signs in", {
+  test("support reads but cannot replay, a customer finds no page, a stranger signs in", {
     timeout: STARTS_MS,
   }, async () => {
     const { page } = await visit(browser, service);

@@ -97,7 +97,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
   }
 
   test(
-    "an operator tests a notification on a device, sends it, announces a version and looks at what became of it",
+    "an operator tests a notification on a device, sends it, announces a version and sees the outcomes",
     async () => {
       const { page, faults } = await visit(browser, service, { storageState: admin.storageState });
       const wrong: string[] = [];
@@ -185,7 +185,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
   );
 
   test(
-    "an operator is told how much waits before it is sent: by a pause, and by a mail server that is down",
+    "an operator sees how much waits to be sent: for the end of a pause, and for a mail server that is down",
     async () => {
       const { page } = await visit(browser, service);
       const { person, phone } = await adminWithDevice();

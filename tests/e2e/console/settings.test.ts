@@ -78,7 +78,7 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
     await page.waitForURL(path);
   }
 
-  test("a stranger signs in and arrives at the page, and finds back from a dead link", async () => {
+  test("a stranger signs in and arrives at the page, and returns from a dead link", async () => {
     const { page: stranger } = await visit(browser, service);
     await signInFor(stranger, "/console/settings/keys");
     expect((await stranger.goto("/console/nothing"))?.status()).toBe(404);
@@ -112,7 +112,7 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
     expect(await status()).toBe(401);
   });
 
-  test("a customer is told that no page exists, until an admin makes them support, without what admins change", async () => {
+  test("a customer finds no page until an admin makes them support, who cannot do what only admins may", async () => {
     const person = await register("customer");
     const { page: customer } = await visit(browser, service);
     await signIn(customer, person);
@@ -169,7 +169,7 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
     await page.getByText("Invalid UUID", { exact: true }).waitFor();
   });
 
-  test("without JavaScript, an admin creates a webhook endpoint, and mends what failed while its receiver was down", async () => {
+  test("without JavaScript, an admin creates a webhook endpoint, and replays what failed while its receiver was down", async () => {
     const support = await register("support");
     await post(`/api/admin/accounts/${support.id}/grant`, { role: "support" });
     const receiver = await startReceiver();

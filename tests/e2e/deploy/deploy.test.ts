@@ -188,7 +188,7 @@ function delivery(event: Sent) {
 describe.runIf(hasCommands("systemd-analyze"))("the units", () => {
   test.each(["homeport@.service", "homeport-worker.service"])(
     // ASVS 13.2.2, 15.2.5
-    "%s is understood by systemd, and well shut in",
+    "%s is valid, and sandboxed as systemd-analyze requires",
     async (name) => {
       const folder = await newDataDir();
       const file = path.join(folder, name.replace("@.", "@3001."));

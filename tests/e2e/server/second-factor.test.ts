@@ -7,7 +7,7 @@ const PATIENCE_MS = 180_000;
 const STEP_MS = 30_000;
 
 test(
-  "a challenge of a process that was killed is met in the next one, where its code works once",
+  "a challenge that a killed process issued works in the next process, once",
   async () => {
     const data = { DATA_DIR: await preparedDataDir(), ...(await anyDatabase()) };
     const first = await startForTest(data);

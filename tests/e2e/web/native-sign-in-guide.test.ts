@@ -102,7 +102,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await expect(cancelled).rejects.toMatchObject({ error: "access_denied" });
   });
 
-  test("without JavaScript, and signed out, the desktop example comes back after the sign-in", async () => {
+  test("without JavaScript, and signed out, the desktop example returns after the sign-in", async () => {
     const { page } = await open({ javaScriptEnabled: false });
     const person = await newVisitor(page);
     await page.context().clearCookies();
@@ -170,7 +170,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     expect(faults).toEqual([]);
   });
 
-  test("a device's link asks a signed-out person to sign in, and then shows what asks", async () => {
+  test("a device's link asks a signed-out person to sign in, and then names the app that requests access", async () => {
     const { page } = await open();
     const person = await newVisitor(page);
     await page.context().clearCookies();

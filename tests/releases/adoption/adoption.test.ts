@@ -242,7 +242,7 @@ describe("downloads", () => {
       expect(await downloadsOf(service)).toEqual([["2.0.0", 1, 0]]);
     }));
 
-  test("answered from a client's cache, or asked for by HEAD, do not count", () =>
+  test("served from a client's cache, or requested by HEAD, do not count", () =>
     withFile(async (service, url) => {
       const whole = await get(url);
       await whole.arrayBuffer();

@@ -37,7 +37,7 @@ describe("a step", () => {
     expect(decideAt(24)).toEqual({ kind: "advance", step: 1, nextStepAt: atHour(48) });
   });
 
-  test("is not skipped, however late it is looked at", () => {
+  test("is not skipped, however late it is evaluated", () => {
     expect(decideAt(24 * 30, { nextStepAt: atHour(24) })).toEqual({
       kind: "advance",
       step: 1,

@@ -182,7 +182,7 @@ describe("a scheduled rollout", () => {
       expect(await offered()).toBe(before);
     }));
 
-  test("is looked at by one of several processes at a time", () =>
+  test("is advanced by one of several processes at a time", () =>
     withRelease(async ({ pass, schedule, stateOf }) => {
       const id = await schedule(UNWATCHED);
       await pass(1);
@@ -243,7 +243,7 @@ describe("the brake", () => {
       );
     }));
 
-  test("halts a rollout when clients that came back with the release stop to come", () =>
+  test("halts a rollout when clients that came back with the release stop coming back", () =>
     withRelease(async ({ check, pass, schedule, stateOf, store }) => {
       const id = await schedule({ steps: [100], everySeconds: 48 * 60 * 60 });
       for (const clientId of CLIENTS) await check("1.0.0", clientId);

@@ -22,7 +22,7 @@ const fileOf = async (response: Response) => {
 };
 
 describe("Tauri's dynamic server", () => {
-  test("answers {{target}}/{{arch}}/{{current_version}} with the plugin's fields, and 204 to a current app", () =>
+  test("responds to {{target}}/{{arch}}/{{current_version}} with the plugin's fields, and to a current app with 204", () =>
     withCatalog(async ({ publish }) => {
       const app = release("macos", "universal", "1.1.0", "App.app.tar.gz");
       await publish({ ...app, notes: "New" });
