@@ -17,7 +17,7 @@ const folder = () => path.join(ctx().config.DATA_DIR, "releases", ".uploads");
 const fileOf = ({ id }: { id: string }) => path.join(folder(), `${id}.part`);
 const codeOf = async (response: Response) => [response.status, ((await response.json()) as { code: string }).code];
 
-/** A body that sends its chunks, and then ends, breaks off or goes on when it is told to. */
+/** A body that sends its chunks, and then ends, breaks off, or continues on demand. */
 function openBody() {
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   const stream = new ReadableStream<Uint8Array>({

@@ -19,11 +19,11 @@ type Shown = { title: string; options: NotificationOptions };
 /** What the browser gives a service worker, as far as the kit uses it, and what the kit did with it. */
 function newWorker(options: PushWorkerOptions = {}, urls: string[] = []) {
   const listeners = new Map<string, Listener>();
-  const did = { shown: [] as Shown[], told: [] as unknown[], opened: [] as string[], focused: [] as string[] };
+  const did = { shown: [] as Shown[], posted: [] as unknown[], opened: [] as string[], focused: [] as string[] };
   const windows = urls.map((url) => ({
     url,
     focus: async () => void did.focused.push(url),
-    postMessage: (message: unknown) => void did.told.push(message),
+    postMessage: (message: unknown) => void did.posted.push(message),
   }));
   vi.stubGlobal("registration", {
     scope: SCOPE,
@@ -63,7 +63,7 @@ describe("the service worker", () => {
     await push(JSON.stringify(PUSH));
     const options = { icon: "/icon.png", body: "You have news", tag: PUSH.id, data: PUSH };
     expect(did.shown).toEqual([{ title: "Hello", options }]);
-    expect(did.told).toEqual([PUSH, PUSH]);
+    expect(did.posted).toEqual([PUSH, PUSH]);
   });
 
   test("lets a second delivery, and a push with the same tag, replace the first", async () => {
@@ -78,7 +78,7 @@ describe("the service worker", () => {
       await push(text);
     await dispatch("push", { data: null });
     for (const data of [undefined, null, "text", { url: "/" }]) await click(data);
-    expect(did).toEqual({ shown: [], told: [], opened: [], focused: [] });
+    expect(did).toEqual({ shown: [], posted: [], opened: [], focused: [] });
     expect(closed()).toBe(0);
   });
 

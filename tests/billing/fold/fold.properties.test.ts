@@ -158,7 +158,7 @@ test("the owner of a purchase does not depend on the order of arrival", () => {
     transferredFrom: maybe(some),
   });
   const said = fc.uniqueArray(claim, { selector: ({ id }) => id, maxLength: 10 });
-  const story = said.chain((claims) =>
+  const shuffledClaims = said.chain((claims) =>
     fc.tuple(
       fc.constant(claims),
       fc.shuffledSubarray(claims, { minLength: claims.length, maxLength: claims.length }),
@@ -166,7 +166,7 @@ test("the owner of a purchase does not depend on the order of arrival", () => {
     ),
   );
   fc.assert(
-    fc.property(story, ([claims, shuffled, aliases]) => {
+    fc.property(shuffledClaims, ([claims, shuffled, aliases]) => {
       expect(ownerAppUserIds(shuffled, aliases)).toEqual(ownerAppUserIds(claims, aliases));
     }),
     RUNS,

@@ -278,7 +278,7 @@ test("events of the same time are sorted by rank: an expiration follows a renewa
 });
 
 test("neither the order of arrival nor a duplicate changes the result", () => {
-  const story = [
+  const history = [
     [bought, unsubscribed, paused, event("UNCANCELLATION", 8), unpaid, renewed],
     [bought, refunded, ended, event("REFUND_REVERSED", 31), event("PRODUCT_CHANGE", 31, { newProductId: "x" })],
     [
@@ -287,7 +287,7 @@ test("neither the order of arrival nor a duplicate changes the result", () => {
       unsubscribed,
     ],
   ];
-  for (const events of story) {
+  for (const events of history) {
     const expected = foldPurchase(events);
     for (const order of permutations(events)) expect(foldPurchase([...order, ...order.slice(0, 2)])).toEqual(expected);
   }
@@ -298,7 +298,7 @@ test("a purchase without events is empty", () => {
 });
 
 const over = { unsubscribedAt: null, billingIssueDetectedAt: null, refundedAt: null, endedAt: day(30) };
-const askedTooEarly = event("SNAPSHOT", 31, { snapshot: over });
+const snapshotTooEarly = event("SNAPSHOT", 31, { snapshot: over });
 
 test.each([
   ["an extension", event("SUBSCRIPTION_EXTENDED", 32, { expiresAt: day(37) }), { currentPeriodEndsAt: day(37) }],
@@ -309,8 +309,8 @@ test.each([
     { gracePeriodEndsAt: day(46) },
   ],
 ])("%s that arrives after a reconciliation restores access, but not after a refund", (_, late, until) => {
-  expect(foldPurchase([bought, askedTooEarly]).endedAt).toEqual(day(30));
-  expect(foldPurchase([late, askedTooEarly, bought])).toMatchObject({ ...until, endedAt: null });
+  expect(foldPurchase([bought, snapshotTooEarly]).endedAt).toEqual(day(30));
+  expect(foldPurchase([late, snapshotTooEarly, bought])).toMatchObject({ ...until, endedAt: null });
   const revoked = event("CANCELLATION", 31, { isRefund: true, expiresAt: day(31) });
   expect(foldPurchase([bought, revoked, late])).toMatchObject({ refundedAt: day(31), endedAt: day(31) });
 });

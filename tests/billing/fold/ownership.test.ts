@@ -30,8 +30,8 @@ test("transfers are followed in the order in which they happened, whatever came 
 });
 
 test("an event after a transfer names the owner again", () => {
-  const story = [names(1, "ann"), transfer(2, ["ann"], ["bob"]), names(3, "bob", "bobby")];
-  expect(ownerAppUserIds(story, [])).toEqual(["bob", "bobby"]);
+  const history = [names(1, "ann"), transfer(2, ["ann"], ["bob"]), names(3, "bob", "bobby")];
+  expect(ownerAppUserIds(history, [])).toEqual(["bob", "bobby"]);
 });
 
 test("a transfer follows the other events of the same time", () => {

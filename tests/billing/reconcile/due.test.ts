@@ -65,7 +65,7 @@ test("the customers of a burst are reconciled one at a time, once each, by one p
     }
   });
   let [open, most] = [0, 0];
-  revenueCat.answerWith((response) => {
+  revenueCat.respondWith((response) => {
     open += 1;
     most = Math.max(most, open);
     response.on("finish", () => {
@@ -83,14 +83,14 @@ test("after a 429 every process pauses for the time in Retry-After, and no job i
   await thenKilled(async () => {
     for (const person of people) await refunded(person);
   });
-  revenueCat.answerWith((response) => send(response, 429, {}, { "retry-after": "3600" }));
+  revenueCat.respondWith((response) => send(response, 429, {}, { "retry-after": "3600" }));
   await runDueJobs();
   await runDueJobs();
   expect(revenueCat.asked).toHaveLength(1);
   clock.advance(3_590_000);
   await runDueJobs();
   expect(revenueCat.asked).toHaveLength(1);
-  revenueCat.answerWith();
+  revenueCat.respondWith();
   clock.advance(20_000);
   await runDueJobs();
   expect(revenueCat.asked.slice(1).toSorted()).toEqual(people.map(({ id }) => id).toSorted());
@@ -100,7 +100,7 @@ test("after a 429 every process pauses for the time in Retry-After, and no job i
 test("a customer whose reconciliation fails is retried with growing delays, and given up after days", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   await thenKilled(() => refunded(ann));
-  revenueCat.answerWith((response, customer) =>
+  revenueCat.respondWith((response, customer) =>
     customer === ann.id ? send(response, 500, {}) : send(response, 200, { subscriber: subscriber({}) }),
   );
   await runDueJobs();

@@ -12,18 +12,18 @@ const { revenueCat, billing, withKey } = await setUpRevenueCat();
 /** Has the operator ask about an account; tells what came of it. */
 const reconcile = ({ id }: { id: string }) => reconcileWith(billing(), id);
 
-test.each<[string, Parameters<typeof revenueCat.answerWith>[0]]>([
+test.each<[string, Parameters<typeof revenueCat.respondWith>[0]]>([
   ["is down", (response) => send(response, 503, { code: 1 })],
   ["refuses the key", (response) => send(response, 401, {})],
   ["answers what is no JSON", (response) => void response.end("<html>")],
   ["answers other JSON", (response) => send(response, 200, [{ subscriber: 1 }])],
   ["answers half", (response) => void response.writeHead(200, { "content-length": 100 }).destroy()],
   ["sends elsewhere", (response) => void response.writeHead(302, { location: "http://127.0.0.1:9/" }).end()],
-])("a provider that %s delays no delivery, changes nothing and is logged", async (_, answering) => {
+])("a provider that %s delays no delivery, changes nothing and is logged", async (_, responder) => {
   const ann = await newAccount();
   const { event } = bought(ann);
   await deliverOk(event);
-  revenueCat.answerWith(answering);
+  revenueCat.respondWith(responder);
   const refund = { ...event, id: randomUUID(), type: "CANCELLATION", ...revokingRefund() };
   await withKey(async () => {
     expect(await (await deliver(refund)).json()).toMatchObject({ status: "processed" });
@@ -44,7 +44,7 @@ test.each([
   const ann = await newAccount();
   const { event, known } = bought(ann);
   await deliverOk(event);
-  revenueCat.answerWith((response) => send(response, 429, {}, { "retry-after": given }));
+  revenueCat.respondWith((response) => send(response, 429, {}, { "retry-after": given }));
   const stopped = await reconcile(ann);
   expect(stopped).toMatchObject({
     customers: [],
@@ -52,7 +52,7 @@ test.each([
     nextCursor: expect.any(String),
   });
   revenueCat.customers.set(ann.id, subscriber({ monthly: known }));
-  revenueCat.answerWith();
+  revenueCat.respondWith();
   expect(await reconcileWith(billing(), ann.id, stopped.nextCursor)).toMatchObject({
     customers: [{ appUserId: ann.id, known: 1, corrected: 0 }],
     nextCursor: null,
@@ -63,7 +63,7 @@ test("a provider that does not respond delays no delivery", async () => {
   const ann = await newAccount();
   const { event } = bought(ann);
   await deliverOk(event);
-  revenueCat.answerWith(() => {});
+  revenueCat.respondWith(() => {});
   await withKey(async () => {
     const refund = { ...event, id: randomUUID(), type: "CANCELLATION", cancel_reason: "CUSTOMER_SUPPORT" };
     expect((await deliver(refund)).status).toBe(200);
@@ -80,7 +80,7 @@ test("every customer is reconciled once, and a failure does not stop the others"
     await deliverOk(bought(person).event);
     await deliverOk(bought(person, { store: "STRIPE" }).event);
   }
-  revenueCat.answerWith((response, customer) =>
+  revenueCat.respondWith((response, customer) =>
     customer === people[1]?.id ? send(response, 500, {}) : send(response, 200, { subscriber: subscriber({}) }),
   );
   const { customers } = await reconcileWith(billing());

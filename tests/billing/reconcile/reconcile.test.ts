@@ -61,7 +61,7 @@ test("a subscription whose renewal the provider does not know lasts until the le
   const ann = await newAccount();
   const { device } = await registeredDevice(ann);
   await activate(device.id);
-  const toldOf = async () => {
+  const notificationKinds = async () => {
     const deliveries = await deliveriesOf({ deviceId: device.id });
     return deliveries.map(({ kind }) => kind).filter((kind) => kind.startsWith("billing."));
   };
@@ -73,11 +73,11 @@ test("a subscription whose renewal the provider does not know lasts until the le
   clock.advance(2000);
   expect(await reconcile(ann)).toMatchObject([{ known: 1, corrected: 0 }]);
   expect(await statusOf(ann)).toMatchObject({ status: "active", isActive: true, stale: true });
-  expect(await toldOf()).toEqual([]);
+  expect(await notificationKinds()).toEqual([]);
   clock.advance(ctx().config.BILLING_STALE_LEEWAY_SECONDS * 1000);
   expect(await reconcile(ann)).toMatchObject([{ known: 1, corrected: 1 }]);
   expect(await statusOf(ann)).toMatchObject({ status: "expired", isActive: false });
-  expect(await toldOf()).toEqual(["billing.expired"]);
+  expect(await notificationKinds()).toEqual(["billing.expired"]);
   expect(await reconcile(ann)).toMatchObject([{ corrected: 0 }]);
 });
 
@@ -101,7 +101,7 @@ test("a known expiration is not undone by a response with the same period", asyn
 });
 
 test("an expiration notifies the owner within a day, and not when it is found by a late reconciliation", async () => {
-  const toldOf = async (agoMs: number) => {
+  const notificationKinds = async (agoMs: number) => {
     const ann = await newAccount();
     const { device } = await registeredDevice(ann);
     await activate(device.id);
@@ -115,8 +115,8 @@ test("an expiration notifies the owner within a day, and not when it is found by
     const deliveries = await deliveriesOf({ deviceId: device.id });
     return deliveries.map(({ kind }) => kind).filter((kind) => kind.startsWith("billing."));
   };
-  expect(await toldOf(60_000)).toEqual(["billing.expired"]);
-  expect(await toldOf(2 * DAY_MS)).toEqual([]);
+  expect(await notificationKinds(60_000)).toEqual(["billing.expired"]);
+  expect(await notificationKinds(2 * DAY_MS)).toEqual([]);
 });
 
 test("the API's times, without fractions of a second, count as the events' own", async () => {
@@ -150,7 +150,7 @@ test("a response in flight when a refund arrives does not undo the refund", asyn
   const { event, known } = bought(ann);
   await deliverOk(event);
   const unsubscribed = { ...known, unsubscribe_detected_at: iso(clock.now().getTime()) };
-  revenueCat.answerWith((response) => {
+  revenueCat.respondWith((response) => {
     clock.advance(1000);
     const now = clock.now().getTime();
     const refund = { ...event, id: randomUUID(), type: "CANCELLATION", ...revokingRefund() };

@@ -75,7 +75,7 @@ test("a renewal that the provider does not know is looked up until the leeway is
 test("a customer that the provider does not know is scheduled once a day, for 30 days", async () => {
   const ann = await newAccount();
   await subscribe(ann, HOUR_MS);
-  revenueCat.answerWith((response) => send(response, 404, {}));
+  revenueCat.respondWith((response) => send(response, 404, {}));
   clock.advance(HOUR_MS + 6 * MINUTE_MS);
   const days = [];
   for (let day = 0; day < 35; day += 1) {
@@ -136,9 +136,9 @@ test("the metrics have the renewals that are due and overdue, and the outcomes o
     expect([await value("renewals_due"), await value("renewals_overdue")]).toEqual([1, 0]);
     clock.advance(HOUR_MS + 10 * MINUTE_MS);
     await schedule();
-    revenueCat.answerWith((response) => send(response, 500, {}));
+    revenueCat.respondWith((response) => send(response, 500, {}));
     await run();
-    revenueCat.answerWith();
+    revenueCat.respondWith();
     clock.advance(HOUR_MS);
     expect([await value("renewals_due"), await value("renewals_overdue")]).toEqual([0, 1]);
     await run();

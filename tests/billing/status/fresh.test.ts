@@ -57,7 +57,7 @@ test("the provider gets one request for all callers of an account, and one a min
 test("a slow provider delays no response, and what it says is stored", async () => {
   const account = await buyer();
   const held: ServerResponse[] = [];
-  revenueCat.answerWith((response) => void held.push(response));
+  revenueCat.respondWith((response) => void held.push(response));
   await withKey(async () => {
     expect(await freshStatusOf(account)).toMatchObject({ status: "none", isFresh: false });
     await expect.poll(() => held.length).toBe(1);
@@ -70,7 +70,7 @@ test("a slow provider delays no response, and what it says is stored", async () 
 
 test("a request to the provider that fails is repeated later, and without an API key none is sent", async () => {
   const account = await buyer();
-  revenueCat.answerWith((response) => send(response, 500, {}));
+  revenueCat.respondWith((response) => send(response, 500, {}));
   await withTime(async () => {
     expect(await freshStatusOf(account)).toMatchObject({ status: "none", isFresh: false });
   });
@@ -84,7 +84,7 @@ test("a request to the provider that fails is repeated later, and without an API
 
 test("no request is sent while the provider limits them", async () => {
   const [ann, bob] = [await buyer(), await buyer()];
-  revenueCat.answerWith((response) => send(response, 429, {}, { "retry-after": "3600" }));
+  revenueCat.respondWith((response) => send(response, 429, {}, { "retry-after": "3600" }));
   await withTime(async () => {
     for (const account of [ann, bob]) expect(await freshStatusOf(account)).toMatchObject({ isFresh: false });
   });

@@ -46,7 +46,7 @@ test.each<[string, Partial<Purchase>, string]>([
   ["an unsubscribed purchase past its end", { currentPeriodEndsAt: PAST, unsubscribedAt: LONG_PAST }, "expired"],
   ["a prepaid period past its end", { currentPeriodEndsAt: PAST, periodType: "PREPAID" }, "expired"],
   ["a one-time purchase past its end", { currentPeriodEndsAt: PAST, periodType: null }, "expired"],
-  ["a renewal that is not heard of for long", { currentPeriodEndsAt: LONG_PAST }, "expired"],
+  ["a renewal without an event for long", { currentPeriodEndsAt: LONG_PAST }, "expired"],
   ["an end that nobody knows", { currentPeriodEndsAt: null }, "expired"],
 ])("no access: %s", (_, parts, status) => {
   expect(judge(parts)).toMatchObject({

@@ -106,7 +106,7 @@ test("the status follows the clock without any event", async () => {
 });
 
 test("events that come out of order end in the same status as those that come in order", async () => {
-  const story = (appUserId: string) => {
+  const history = (appUserId: string) => {
     const shared = { app_user_id: appUserId, original_transaction_id: randomUUID() };
     const now = clock.now().getTime();
     return [
@@ -117,8 +117,8 @@ test("events that come out of order end in the same status as those that come in
     ];
   };
   const [forwards, backwards] = [await newAccount(), await newAccount()];
-  for (const event of story(forwards.id)) await deliverOk(event);
-  for (const event of story(backwards.id).reverse()) await deliverOk(event);
+  for (const event of history(forwards.id)) await deliverOk(event);
+  for (const event of history(backwards.id).reverse()) await deliverOk(event);
   for (const account of [forwards, backwards]) {
     expect(await statusOf(account)).toMatchObject({
       status: "trialing",

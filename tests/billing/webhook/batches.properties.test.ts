@@ -13,8 +13,8 @@ import { activeDevices } from "@/tests/support/push/push";
 const RUNS = { numRuns: 8, endOnFailure: true, seed: Number(process.env.FAST_CHECK_SEED ?? 20_261_122) };
 const MINUTE_MS = 60_000;
 
-/** An event of a story. Names and numbers stand for what each world has of its own: accounts, transactions, events. */
-type Told = {
+/** An event of a scenario. Names and numbers stand for what each run has of its own: accounts, transactions, events. */
+type ScenarioEvent = {
   type: string;
   customers: string[];
   /** The new owner in a transfer. */
@@ -27,7 +27,7 @@ type Told = {
   reason: string | null;
 };
 /** The events in their order of arrival, some of them twice, and the sizes of the batches. */
-type Story = { arrivals: number[]; events: Told[]; sizes: number[] };
+type Scenario = { arrivals: number[]; events: ScenarioEvent[]; sizes: number[] };
 
 const PURCHASE_TYPES = [
   "INITIAL_PURCHASE",
@@ -45,7 +45,7 @@ const OTHER_TYPES = ["TRANSFER", "SUBSCRIBER_ALIAS", "EXPERIMENT_ENROLLMENT", "T
 const ANN = ["ann", "$RCAnonymousID:1", "web"];
 const BOB = ["bob", "$RCAnonymousID:2"];
 
-const told = (types: string[], customers: fc.Arbitrary<string[]>): fc.Arbitrary<Told> =>
+const scenarioEvent = (types: string[], customers: fc.Arbitrary<string[]>): fc.Arbitrary<ScenarioEvent> =>
   fc.record({
     type: fc.constantFrom(...types),
     customers,
@@ -59,7 +59,7 @@ const told = (types: string[], customers: fc.Arbitrary<string[]>): fc.Arbitrary<
     reason: fc.constantFrom("UNSUBSCRIBE", "BILLING_ERROR", "CUSTOMER_SUPPORT", null),
   });
 
-const story = (event: fc.Arbitrary<Told>): fc.Arbitrary<Story> =>
+const scenario = (event: fc.Arbitrary<ScenarioEvent>): fc.Arbitrary<Scenario> =>
   fc.array(event, { minLength: 2, maxLength: 9 }).chain((events) => {
     const indexes = events.map((_, i) => i);
     return fc.record({
@@ -71,8 +71,8 @@ const story = (event: fc.Arbitrary<Told>): fc.Arbitrary<Story> =>
     });
   });
 
-/** One way to tell a story: accounts, devices and purchases of its own, and the events in batches. */
-async function openWorld({ events, arrivals, sizes }: Story) {
+/** One run of a scenario: accounts, devices and purchases of its own, and the events in batches. */
+async function openRun({ events, arrivals, sizes }: Scenario) {
   const world = randomUUID();
   const accounts = await Promise.all(
     ["ann", "bob"].map((name) => ctx().db.account.create({ data: { email: `${name}-${world}@example.com` } })),
@@ -91,7 +91,7 @@ async function openWorld({ events, arrivals, sizes }: Story) {
   return { batches, snapshot: () => snapshotOf(world, [...labels, [world, "world"]]) };
 }
 
-function deliveryOf(event: Told, index: number, world: string, nameOf: (name: string) => string): NewEvent {
+function deliveryOf(event: ScenarioEvent, index: number, world: string, nameOf: (name: string) => string): NewEvent {
   const start = Math.floor(clock.now().getTime() / DAY_MS) * DAY_MS - 60 * MINUTE_MS;
   const names = event.customers.map(nameOf);
   const original = `${event.transaction}-${world}`;
@@ -150,7 +150,7 @@ async function snapshotOf(world: string, labels: (readonly [string, string])[]) 
   ];
   const json = JSON.stringify({ events, purchases, notices });
   const snapshot = JSON.parse(labels.reduce((text, [id, label]) => text.replaceAll(id, label), json));
-  // The order of a customer's further names is that in which events tell of them.
+  // The order of a customer's further names is that in which events name them.
   for (const purchase of snapshot.purchases) purchase.appUserIds.sort();
   return snapshot;
 }
@@ -176,8 +176,8 @@ test("events in batches lead to the same purchases, owners and states as one aft
   const customers = fc.oneof(some(ANN), some(BOB));
   const types = [...PURCHASE_TYPES, ...OTHER_TYPES];
   await fc.assert(
-    fc.asyncProperty(story(told(types, customers)), async (one) => {
-      const [single, batched] = [await openWorld(one), await openWorld(one)];
+    fc.asyncProperty(scenario(scenarioEvent(types, customers)), async (one) => {
+      const [single, batched] = [await openRun(one), await openRun(one)];
       for (const event of single.batches.flat()) await applySingly([[event]]);
       await applyInBatches(batched.batches);
       const [{ notices: _, ...expected }, { notices: __, ...actual }] = [
@@ -193,8 +193,8 @@ test("events in batches lead to the same purchases, owners and states as one aft
 test("events in batches send the same notifications as one after the other", { timeout: 300_000 }, async () => {
   const customers = fc.constantFrom<string[]>(["ann"], ["bob"], ["ann", "$RCAnonymousID:1"]);
   await fc.assert(
-    fc.asyncProperty(story(told(PURCHASE_TYPES, customers)), async (one) => {
-      const [single, batched] = [await openWorld(one), await openWorld(one)];
+    fc.asyncProperty(scenario(scenarioEvent(PURCHASE_TYPES, customers)), async (one) => {
+      const [single, batched] = [await openRun(one), await openRun(one)];
       await applySingly(single.batches);
       await applyInBatches(batched.batches);
       expect(await batched.snapshot()).toEqual(await single.snapshot());

@@ -139,7 +139,7 @@ test("of many deliveries of one event at once exactly one is processed", async (
 test("different events of one new purchase at once are all folded", async () => {
   const id = randomUUID();
   const now = clock.now().getTime();
-  const story = Array.from({ length: 12 }, (_, i) =>
+  const history = Array.from({ length: 12 }, (_, i) =>
     billingEvent(i === 0 ? "INITIAL_PURCHASE" : "RENEWAL", {
       original_transaction_id: id,
       purchased_at_ms: now - (12 - i) * DAY_MS,
@@ -147,7 +147,7 @@ test("different events of one new purchase at once are all folded", async () => 
       expiration_at_ms: now - (11 - i) * DAY_MS,
     }),
   );
-  const outcomes = await Promise.all(story.toReversed().map(deliverOk));
+  const outcomes = await Promise.all(history.toReversed().map(deliverOk));
   expect(new Set(outcomes)).toEqual(new Set(["processed"]));
   const purchases = await ctx().db.purchase.findMany({
     where: { originalTransactionId: id },

@@ -79,7 +79,7 @@ async function isRefunded(
 const CONNECTIONS = 16;
 
 /**
- * Keeps many deliveries in flight until the service stops answering. `sent` and `acknowledged` are their events so far;
+ * Keeps many deliveries in flight until the service stops responding. `sent` and `acknowledged` are their events so far;
  * `ended` resolves when the last delivery has failed.
  */
 function deliverUnderLoad(service: Service) {

@@ -131,13 +131,13 @@ test("every command of the guide runs, and says what it found or did", { timeout
 
 test("a command reports that the provider limits requests, and then the result", async () => {
   revenueCat.asked.length = 0;
-  revenueCat.answerWith((response) =>
+  revenueCat.respondWith((response) =>
     revenueCat.asked.length < 2
       ? send(response, 429, {}, { "retry-after": "0" })
       : send(response, 200, { subscriber: subscriber({}) }),
   );
   const said = await billing(`reconcile --account ${accountId}`);
-  revenueCat.answerWith();
+  revenueCat.respondWith();
   expect(said).toMatchObject({
     code: 0,
     stdout: `${accountId}: 0 purchases, 0 corrected\n`,

@@ -63,7 +63,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await page.getByLabel("Files", { exact: true }).setInputFiles(file);
   };
 
-  /** What a client is told at the far end. */
+  /** What a client gets. */
   async function offerFor(current: string, clientId?: string): Promise<string> {
     const query = `${TARGET}&current=${current}${clientId ? `&clientId=${clientId}` : ""}`;
     const response = await service.fetch(`/api/version?${query}`);

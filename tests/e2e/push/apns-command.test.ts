@@ -17,19 +17,19 @@ test("npm run apns prints the variables to set and each push, rejects a port in 
   const port = await freePort();
   const { child, output } = apns(dataDir, String(port));
   await expect.poll(output, POLL).toContain("npm start");
-  const told = Object.fromEntries(
+  const variables = Object.fromEntries(
     [...output().matchAll(/(APNS_[A-Z_]+)=(\S+)/g)].map(([, name, value]) => [name, value]),
   );
-  const read = (name: string) => readFile(told[name] ?? "", "utf8");
+  const read = (name: string) => readFile(variables[name] ?? "", "utf8");
   const key = await read("APNS_KEY");
   const { send, close } = createApnsTransport(
     {
       key,
-      keyId: told.APNS_KEY_ID ?? "",
-      teamId: told.APNS_TEAM_ID ?? "",
+      keyId: variables.APNS_KEY_ID ?? "",
+      teamId: variables.APNS_TEAM_ID ?? "",
       ca: await read("APNS_CA"),
-      host: told.APNS_HOST,
-      port: Number(told.APNS_PORT),
+      host: variables.APNS_HOST,
+      port: Number(variables.APNS_PORT),
     },
     pino({ level: "silent" }),
   );

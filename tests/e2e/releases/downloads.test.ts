@@ -126,7 +126,7 @@ describe.runIf(hasCommands("curl"))("curl", () => {
   });
 });
 
-/** A download program: what it is told. Each tries once. */
+/** The arguments of each download program. Each tries once. */
 const PROGRAMS: [name: string, args: (url: string, sha256: string) => string[]][] = [
   ["curl", (url) => ["-fsS", "-C", "-", "-o", "got.exe", url]],
   ["wget", (url) => ["-q", "-c", "--tries=1", "-O", "got.exe", url]],

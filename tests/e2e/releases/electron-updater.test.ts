@@ -18,7 +18,7 @@ const CHANGED_PLACES = 10;
 const CHANGED_BYTES = Math.floor((SIZE * 0.03) / CHANGED_PLACES);
 
 const electron = provideElectron();
-let shop: { folder: string; service: Service; proxy: Awaited<ReturnType<typeof startCountingProxy>> };
+let fixture: { folder: string; service: Service; proxy: Awaited<ReturnType<typeof startCountingProxy>> };
 
 beforeAll(async () => {
   const folder = await mkdtemp(path.join(tmpdir(), "homeport-electron-"));
@@ -33,13 +33,13 @@ beforeAll(async () => {
     RELEASE_CATALOG: path.join(folder, "catalog.json"),
     ...(await anyDatabase()),
   });
-  shop = { folder, service, proxy: await startCountingProxy(service.url) };
+  fixture = { folder, service, proxy: await startCountingProxy(service.url) };
 });
 
 afterAll(async () => {
-  shop.proxy.close();
-  await shop.service.end("SIGKILL");
-  await rm(shop.folder, { recursive: true, force: true });
+  fixture.proxy.close();
+  await fixture.service.end("SIGKILL");
+  await rm(fixture.folder, { recursive: true, force: true });
 });
 
 afterEach(() => vi.unstubAllEnvs());
@@ -96,22 +96,22 @@ type Kind = Parameters<typeof stockApp>[0];
 
 /** An installed app whose updater has the file of version 1.0.0, as after an installation or an update. */
 async function installed(kind: Kind, previous: string | null): Promise<{ updater: AppUpdater; cache: string }> {
-  const app = await stockApp(kind, "1.0.0", `${shop.proxy.url}/api/updates/core/stable`);
+  const app = await stockApp(kind, "1.0.0", `${fixture.proxy.url}/api/updates/core/stable`);
   await mkdir(app.cache, { recursive: true });
-  if (previous) await copyFile(path.join(shop.folder, "1.0.0.bin"), path.join(app.cache, previous));
+  if (previous) await copyFile(path.join(fixture.folder, "1.0.0.bin"), path.join(app.cache, previous));
   return app;
 }
 
 /** Updates an app. `share`: the bytes that the server sent, of the size of the file. */
 async function update({ updater }: { updater: AppUpdater }) {
-  const before = shop.proxy.receivedBytes();
+  const before = fixture.proxy.receivedBytes();
   const found = await updater.checkForUpdates();
   expect(found).toMatchObject({ isUpdateAvailable: true, updateInfo: { version: "1.1.0" } });
   const [file = ""] = await updater.downloadUpdate();
-  return { file, bytes: await readFile(file), share: (shop.proxy.receivedBytes() - before) / SIZE };
+  return { file, bytes: await readFile(file), share: (fixture.proxy.receivedBytes() - before) / SIZE };
 }
 
-const published = async (name: string) => sha512(await readFile(path.join(shop.folder, name)));
+const published = async (name: string) => sha512(await readFile(path.join(fixture.folder, name)));
 
 describe("electron-updater with the generic provider and no code", () => {
   test("on Windows downloads at most a tenth of an installer of which 3 % have changed", async () => {
@@ -129,7 +129,7 @@ describe("electron-updater with the generic provider and no code", () => {
   });
 
   test("on Linux downloads at most a tenth of an AppImage, by the block map at its end", async () => {
-    vi.stubEnv("APPIMAGE", path.join(shop.folder, "Acme-1.0.0.AppImage"));
+    vi.stubEnv("APPIMAGE", path.join(fixture.folder, "Acme-1.0.0.AppImage"));
     const { bytes, file, share } = await update(await installed("appimage", null));
     expect(path.basename(file)).toBe("Acme-1.1.0.AppImage");
     expect(sha512(bytes)).toBe(await published("Acme-1.1.0.AppImage"));
@@ -157,7 +157,7 @@ describe("electron-updater with the generic provider and no code", () => {
   });
 
   test("downloads the whole installer if the block map of the previous version is not there", async () => {
-    const app = await stockApp("nsis", "0.9.0", `${shop.proxy.url}/api/updates/core/stable`);
+    const app = await stockApp("nsis", "0.9.0", `${fixture.proxy.url}/api/updates/core/stable`);
     await mkdir(app.cache, { recursive: true });
     await writeFile(path.join(app.cache, "installer.exe"), "an older version");
     const { bytes, share } = await update(app);
@@ -166,7 +166,7 @@ describe("electron-updater with the generic provider and no code", () => {
   });
 
   test("is up to date with the newest version", async () => {
-    const { updater } = await stockApp("nsis", "1.1.0", `${shop.proxy.url}/api/updates/core/stable/`);
+    const { updater } = await stockApp("nsis", "1.1.0", `${fixture.proxy.url}/api/updates/core/stable/`);
     expect(await updater.checkForUpdates()).toMatchObject({ isUpdateAvailable: false });
   });
 });

@@ -13,7 +13,7 @@ const POLL = { timeout: 30_000, interval: 100 };
 const KEY = newSigningKey();
 const SETUP = "Ops_1.4.0_x64-setup.exe";
 
-/** npm itself, which is told where the package is. */
+/** npm itself, with the path of the package. */
 const BY_NPM = `command npm --prefix "${path.resolve(".")}" "$@"`;
 /** What npm runs for `npm run release -- …`. */
 const BY_NODE = `(shift 3; export INIT_CWD="$PWD"; cd "${path.resolve(".")}"; ${process.execPath} ${COMMANDS.get("release")?.join(" ")} "$@")`;

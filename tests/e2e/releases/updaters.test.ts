@@ -21,7 +21,7 @@ const run = promisify(execFile);
 const hasMinisign = hasCommands("minisign");
 
 /** A team's releases, its keys, and the service that offers them. */
-let shop: { folder: string; service: Service; minisignKey: string; edKey: KeyObject };
+let fixture: { folder: string; service: Service; minisignKey: string; edKey: KeyObject };
 
 /** An address whose files are not what was published. */
 let tampered: { url: string; close: () => void };
@@ -52,13 +52,13 @@ beforeAll(async () => {
     RELEASE_CATALOG: path.join(folder, "catalog.json"),
     ...(await anyDatabase()),
   });
-  shop = { folder, service, minisignKey, edKey };
+  fixture = { folder, service, minisignKey, edKey };
 });
 
 afterAll(async () => {
-  await shop.service.end("SIGKILL");
+  await fixture.service.end("SIGKILL");
   tampered.close();
-  await rm(shop.folder, { recursive: true, force: true });
+  await rm(fixture.folder, { recursive: true, force: true });
 });
 
 async function newMinisignKey(folder: string): Promise<string> {
@@ -108,11 +108,11 @@ const versions = (
   );
 
 const sha512 = (bytes: Uint8Array) => createHash("sha512").update(bytes).digest("base64");
-const published = (name: string) => readFile(path.join(shop.folder, name));
+const published = (name: string) => readFile(path.join(fixture.folder, name));
 
 describe("electron-updater, configured as in the guide", () => {
   async function app(version: string, product = "core"): Promise<AppUpdater> {
-    const config = await snippet("electron-updater", "yaml", shop.service.url);
+    const config = await snippet("electron-updater", "yaml", fixture.service.url);
     const [, url = ""] = /^publish:\n {2}provider: generic\n {2}url: (\S+)\n$/.exec(config) ?? [];
     return installedApp(version, (updater) =>
       updater.setFeedURL({ provider: "generic", url: url.replace("/core/", `/${product}/`) }),
@@ -139,10 +139,10 @@ describe("electron-updater, configured as in the guide", () => {
   test("rejects a file that differs from the published one", async () => {
     const updater = await app("1.0.0", "tampered");
     expect(await updater.checkForUpdates()).toMatchObject({ isUpdateAvailable: true });
-    const heard: unknown[] = [];
-    updater.on("error", (error) => heard.push(error));
+    const errors: unknown[] = [];
+    updater.on("error", (error) => errors.push(error));
     await expect(updater.downloadUpdate()).rejects.toMatchObject({ code: "ERR_CHECKSUM_MISMATCH" });
-    expect(heard).toHaveLength(1);
+    expect(errors).toHaveLength(1);
   });
 
   test("is in a staged rollout or not by the id that it generates", async () => {
@@ -161,7 +161,7 @@ describe("electron-updater, configured as in the guide", () => {
 describe.runIf(hasMinisign)("Tauri's updater, configured as in the guide", () => {
   /** What the plugin does with its endpoint: the variables as text, and `+` and controls percent-encoded. */
   async function check(target: string, arch: string, version: string, product = "core"): Promise<Response> {
-    const { plugins } = JSON.parse(await snippet("Tauri 2", "json", shop.service.url));
+    const { plugins } = JSON.parse(await snippet("Tauri 2", "json", fixture.service.url));
     const [endpoint] = plugins.updater.endpoints as string[];
     const url = (endpoint ?? "")
       .replace("/core/", `/${product}/`)
@@ -177,7 +177,7 @@ describe.runIf(hasMinisign)("Tauri's updater, configured as in the guide", () =>
     const file = path.join(await newFolder(), "update");
     await writeFile(file, Buffer.from(await (await fetch(answer.url)).arrayBuffer()));
     await writeFile(`${file}.minisig`, Buffer.from(answer.signature, "base64"));
-    const { stdout } = await run("minisign", ["-V", "-P", shop.minisignKey, "-m", file]);
+    const { stdout } = await run("minisign", ["-V", "-P", fixture.minisignKey, "-m", file]);
     return stdout;
   }
 
@@ -199,7 +199,7 @@ describe.runIf(hasMinisign)("Tauri's updater, configured as in the guide", () =>
   });
 
   test("finds its target in the static file of the same release", async () => {
-    const { plugins } = JSON.parse(await snippet("Tauri 2", "json", shop.service.url, 1));
+    const { plugins } = JSON.parse(await snippet("Tauri 2", "json", fixture.service.url, 1));
     const { version, platforms } = await (await fetch(plugins.updater.endpoints[0])).json();
     expect(version).toBe("1.1.0");
     expect(await download(platforms["windows-x86_64-nsis"])).toContain("version:1.1.0");
@@ -226,18 +226,18 @@ describe("Sparkle and WinSparkle, configured as in the guide", () => {
   async function fits({ enclosure }: Item): Promise<boolean> {
     const bytes = Buffer.from(await (await fetch(enclosure.url)).arrayBuffer());
     const signature = Buffer.from(enclosure["sparkle:edSignature"], "base64");
-    return bytes.length === Number(enclosure.length) && verify(null, bytes, shop.edKey, signature);
+    return bytes.length === Number(enclosure.length) && verify(null, bytes, fixture.edKey, signature);
   }
 
   async function feedUrl(): Promise<URL> {
-    const plist = new XMLParser().parse(await snippet("Sparkle 2", "xml", shop.service.url));
+    const plist = new XMLParser().parse(await snippet("Sparkle 2", "xml", fixture.service.url));
     expect(plist.key).toEqual(["SUFeedURL", "SUPublicEDKey"]);
     return new URL(plist.string[0]);
   }
 
   test("an app on macOS downloads a file that its public key verifies", async () => {
     const url = await feedUrl();
-    const swift = await snippet("Sparkle 2", "swift", shop.service.url);
+    const swift = await snippet("Sparkle 2", "swift", fixture.service.url);
     const added = [...swift.matchAll(/"key": "(\w+)"/g)].map(([, key]) => key);
     expect(added).toEqual(["clientId"]);
     url.searchParams.set("clientId", randomUUID());
@@ -247,7 +247,8 @@ describe("Sparkle and WinSparkle, configured as in the guide", () => {
   });
 
   test("an app on Windows downloads a file that its public key verifies, and no other", async () => {
-    const [, url = ""] = /set_appcast_url\("([^"]+)"\)/.exec(await snippet("WinSparkle", "c", shop.service.url)) ?? [];
+    const [, url = ""] =
+      /set_appcast_url\("([^"]+)"\)/.exec(await snippet("WinSparkle", "c", fixture.service.url)) ?? [];
     const agent = "Example/1.0.0 WinSparkle/0.9.3 (Win64)";
     const [item] = await items(url, agent);
     expect(item).toMatchObject({ "sparkle:version": "1.1.0", enclosure: { "sparkle:os": "windows" } });
@@ -260,7 +261,7 @@ describe("Sparkle and WinSparkle, configured as in the guide", () => {
 describe("update-electron-app, configured as in the guide", () => {
   /** What Squirrel.Mac downloads: update-electron-app sets `host/repo/platform-arch/version` as the URL of its feed. */
   async function update(version: string): Promise<{ name: string; bytes: Uint8Array } | null> {
-    const source = await snippet("update-electron-app", "js", shop.service.url);
+    const source = await snippet("update-electron-app", "js", fixture.service.url);
     const [, host, repo] = /host: "([^"]+)",\s+repo: "([^"]+\/[^"]+)"/.exec(source) ?? [];
     const headers = { accept: "application/json", "user-agent": "update-electron-app/3.3.0 (darwin: arm64)" };
     const response = await fetch(`${host}/${repo}/darwin-arm64/${version}`, { headers });
@@ -284,7 +285,7 @@ describe("update-electron-app, configured as in the guide", () => {
 describe.runIf(hasCommands("curl"))("winget, as in the guide", () => {
   test("gets the three files of a manifest, without placeholders", async () => {
     const folder = await newFolder();
-    await run("sh", ["-eu", "-c", await snippet("winget", "sh", shop.service.url)], { cwd: folder });
+    await run("sh", ["-eu", "-c", await snippet("winget", "sh", fixture.service.url)], { cwd: folder });
     const names = ["winget.installer.yaml", "winget.locale.en-US.yaml", "winget.version.yaml"];
     expect((await readdir(folder)).sort()).toEqual(names);
     const texts = await Promise.all(names.map((name) => readFile(path.join(folder, name), "utf8")));
@@ -298,7 +299,7 @@ describe.runIf(hasCommands("curl"))("winget, as in the guide", () => {
 describe.runIf(hasCommands("curl", "sha256sum"))("a client with curl, as in the guide", () => {
   async function update(change: (script: string) => string = (script) => script, folder?: string) {
     folder ??= await newFolder();
-    const script = change(await snippet("Your own client", "sh", shop.service.url));
+    const script = change(await snippet("Your own client", "sh", fixture.service.url));
     return { folder, ...(await run("sh", ["-eu", "-c", script], { cwd: folder })) };
   }
 

@@ -10,7 +10,7 @@ import { anyDatabase, type Service, startService } from "@/tests/support/process
 
 const PACKAGE = "com.acme.app-1.1.0-linux-full.nupkg";
 
-let shop: { folder: string; service: Service };
+let fixture: { folder: string; service: Service };
 
 beforeAll(async () => {
   setVelopackLogger(() => {});
@@ -20,12 +20,12 @@ beforeAll(async () => {
   const release = { product: "core", platform: "linux", architecture: "x64", version: "1.1.0", notes: "# Faster" };
   const files = [{ file: path.join(folder, PACKAGE), kinds: ["update"] as const }];
   await addReleases({ manifestFile, storage: null, now: () => new Date() }, [{ release, files }]);
-  shop = { folder, service: await startService({ RELEASE_CATALOG: manifestFile, ...(await anyDatabase()) }) };
+  fixture = { folder, service: await startService({ RELEASE_CATALOG: manifestFile, ...(await anyDatabase()) }) };
 });
 
 afterAll(async () => {
-  await shop.service.end("SIGKILL");
-  await rm(shop.folder, { recursive: true, force: true });
+  await fixture.service.end("SIGKILL");
+  await rm(fixture.folder, { recursive: true, force: true });
 });
 
 /** Velopack's updater in an installed app of this version, as `vpk pack` describes it. */
@@ -44,7 +44,7 @@ async function installedApp(version: string) {
 <version>${version}</version><channel>linux</channel><mainExe>acme</mainExe><os>linux</os><rid>linux-x64</rid>
 </metadata></package>`,
   );
-  const updater = new UpdateManager(`${shop.service.url}/api/updates/core/stable`, undefined, {
+  const updater = new UpdateManager(`${fixture.service.url}/api/updates/core/stable`, undefined, {
     RootAppDir: folder,
     UpdateExePath: update,
     PackagesDir: packages,
@@ -67,7 +67,7 @@ describe("Velopack's UpdateManager, with the base URL and no code", () => {
     });
     if (found) await updater.downloadUpdateAsync(found);
     const downloaded = await readFile(path.join(packages, PACKAGE));
-    expect(sha256(downloaded)).toBe(sha256(await readFile(path.join(shop.folder, PACKAGE))));
+    expect(sha256(downloaded)).toBe(sha256(await readFile(path.join(fixture.folder, PACKAGE))));
   });
 
   test.each(["1.1.0", "2.0.0-beta.1"])("is offered nothing for %s", async (version) => {

@@ -10,7 +10,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const words = { kind: "custom", title: "A title", body: "A body", link: null } as const;
 const keyOfTest = () => `test:${randomUUID()}`;
 const rowsOf = (eventKey: string) => deliveriesOf({ eventKey });
-const tell = (accountId: string, eventKey = keyOfTest()) =>
+const notify = (accountId: string, eventKey = keyOfTest()) =>
   ctx().db.$transaction((tx) => enqueue(tx, ctx().dbNow(), { eventKey, to: { accountId }, message: words }));
 
 describe("a notification", () => {
@@ -20,7 +20,7 @@ describe("a notification", () => {
     await registeredDevice(ann);
     await activeDevices(bob, 1);
     const eventKey = keyOfTest();
-    expect(await tell(ann.id, eventKey)).toBe(2);
+    expect(await notify(ann.id, eventKey)).toBe(2);
     const rows = await rowsOf(eventKey);
     expect(new Set(rows.map(({ deviceId }) => deviceId))).toEqual(new Set([first?.id, second?.id]));
     expect(rows[0]).toMatchObject({ kind: "custom", state: "queued", attempts: 0, priority: 10, leaseUntil: null });
@@ -32,11 +32,11 @@ describe("a notification", () => {
     const account = await newAccount();
     await activeDevices(account, 1);
     const eventKey = keyOfTest();
-    expect(await tell(account.id, eventKey)).toBe(1);
+    expect(await notify(account.id, eventKey)).toBe(1);
     await activeDevices(account, 1);
-    expect(await Promise.all([tell(account.id, eventKey), tell(account.id, eventKey)]).then((n) => n.sort())).toEqual([
-      0, 1,
-    ]);
+    expect(
+      await Promise.all([notify(account.id, eventKey), notify(account.id, eventKey)]).then((n) => n.sort()),
+    ).toEqual([0, 1]);
     expect(await rowsOf(eventKey)).toHaveLength(2);
   });
 
@@ -54,8 +54,8 @@ describe("a notification", () => {
   });
 
   test("is not queued for an account without devices", async () => {
-    expect(await tell((await newAccount()).id)).toBe(0);
-    expect(await tell(randomUUID())).toBe(0);
+    expect(await notify((await newAccount()).id)).toBe(0);
+    expect(await notify(randomUUID())).toBe(0);
   });
 });
 
@@ -65,7 +65,7 @@ test("notifications of several events are queued together, those of a repeated e
   const { device: pending } = await registeredDevice(bob);
   const keys = [keyOfTest(), keyOfTest(), keyOfTest()];
   const [known = "", both = "", none = ""] = keys;
-  await tell(ann.id, known);
+  await notify(ann.id, known);
   const events = [
     { eventKey: both, to: { accountId: bob.id }, message: words },
     { eventKey: known, to: { accountId: ann.id }, message: words },
@@ -84,12 +84,12 @@ test("an event is not queued again for a device that has received it", async () 
   const account = await newAccount();
   const [device] = await activeDevices(account, 1);
   const eventKey = keyOfTest();
-  expect(await tell(account.id, eventKey)).toBe(1);
+  expect(await notify(account.id, eventKey)).toBe(1);
   await deliverDue({ push: recordingPush().push });
   expect(await ctx().db.queuedPush.count({ where: { deviceId: device?.id } })).toBe(0);
-  expect(await tell(account.id, eventKey)).toBe(0);
+  expect(await notify(account.id, eventKey)).toBe(0);
   await activeDevices(account, 1);
-  expect(await tell(account.id, eventKey)).toBe(1);
+  expect(await notify(account.id, eventKey)).toBe(1);
 });
 
 test("deliveries have version 7 UUIDs, which are ordered by time", async () => {
@@ -97,7 +97,7 @@ test("deliveries have version 7 UUIDs, which are ordered by time", async () => {
   await activeDevices(account, 3);
   const keys = [keyOfTest(), keyOfTest(), keyOfTest()];
   for (const key of keys) {
-    await tell(account.id, key);
+    await notify(account.id, key);
     clock.advance(1_000);
   }
   const ids = (await Promise.all(keys.map(rowsOf))).flat().map(({ id }) => id);

@@ -101,9 +101,9 @@ describe("the responses of APNs", () => {
     ],
     ["a broken connection", "hang up", 5_000, { apnsStatus: null, reason: "unreachable" }],
     ["a time-out", "silence", 5_000, { apnsStatus: null, reason: "timeout" }],
-  ])("the delivery is retried after %s", async (_, reply, mostMs, told) => {
+  ])("the delivery is retried after %s", async (_, reply, mostMs, fields) => {
     const { row, device, waitsMs, asked } = await answered(reply);
-    expect(row).toMatchObject({ state: "queued", attempts: 1, leaseUntil: null, sentAt: null, ...told });
+    expect(row).toMatchObject({ state: "queued", attempts: 1, leaseUntil: null, sentAt: null, ...fields });
     expect(waitsMs).toBeLessThanOrEqual(mostMs);
     expect(device.status).toBe("active");
     expect(asked).toBe(1);
@@ -222,8 +222,8 @@ describe("the circuit breaker", () => {
       reason: "400 BadDeviceToken",
     });
     expect(lines.filter((line) => JSON.parse(line).level >= 50)).toHaveLength(1);
-    const told = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === "notifications not delivered");
-    expect(told.reduce((sum, { rows }) => sum + rows, 0)).toBe(10); // not those that only wait for the pause
+    const logged = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === "notifications not delivered");
+    expect(logged.reduce((sum, { rows }) => sum + rows, 0)).toBe(10); // not those that only wait for the pause
   });
 
   test("invalidates no more devices when many responses arrive at the same time", async () => {

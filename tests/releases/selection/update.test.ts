@@ -6,24 +6,24 @@ import { snapshotOf } from "@/tests/support/releases/releases";
 import { MACOS, select, WINDOWS } from "@/tests/support/releases/selection";
 
 describe("an update", () => {
-  const judgedAmong = (changes: Record<string, unknown>[], current: string, wanted = WINDOWS) => {
+  const checkAmong = (changes: Record<string, unknown>[], current: string, wanted = WINDOWS) => {
     const snapshot = snapshotOf(...changes);
     const release = select(snapshot, wanted);
     const version = parse(current);
     return release && version && evaluateUpdate(release, version, supportPolicyOf(snapshot, wanted, release));
   };
-  const judged = (change: Record<string, unknown>, current: string) => {
-    return judgedAmong([{ version: "2.0.0", ...change }], current);
+  const check = (change: Record<string, unknown>, current: string) => {
+    return checkAmong([{ version: "2.0.0", ...change }], current);
   };
 
   test("is available to older versions only", () => {
-    expect(judged({}, "1.9.9")).toEqual({ updateAvailable: true, mandatory: false });
-    expect(judged({}, "2.0.0-rc.1")).toMatchObject({ updateAvailable: true });
-    expect(judged({}, "2.0.0")).toEqual({ updateAvailable: false, mandatory: false });
-    expect(judged({}, "2.0.0+other")).toMatchObject({ updateAvailable: false });
-    expect(judged({ version: "2.0.0-beta.10" }, "2.0.0-beta.9")).toMatchObject({ updateAvailable: true });
-    expect(judged({ version: "2.0.0-beta.9" }, "2.0.0-beta.10")).toMatchObject({ updateAvailable: false });
-    expect(judged({}, "2.0.1")).toMatchObject({ updateAvailable: false });
+    expect(check({}, "1.9.9")).toEqual({ updateAvailable: true, mandatory: false });
+    expect(check({}, "2.0.0-rc.1")).toMatchObject({ updateAvailable: true });
+    expect(check({}, "2.0.0")).toEqual({ updateAvailable: false, mandatory: false });
+    expect(check({}, "2.0.0+other")).toMatchObject({ updateAvailable: false });
+    expect(check({ version: "2.0.0-beta.10" }, "2.0.0-beta.9")).toMatchObject({ updateAvailable: true });
+    expect(check({ version: "2.0.0-beta.9" }, "2.0.0-beta.10")).toMatchObject({ updateAvailable: false });
+    expect(check({}, "2.0.1")).toMatchObject({ updateAvailable: false });
   });
 
   test.each([
@@ -33,9 +33,9 @@ describe("an update", () => {
     const back = { version: "2.0.0", rollback: true };
     const gone = { version: "2.1.0", ...withdrawn };
     const isOffered = (releases: Record<string, unknown>[], current: string, wanted?: ReleaseSelector) =>
-      judgedAmong(releases, current, wanted)?.updateAvailable;
-    expect(judgedAmong([back, gone], "2.1.0")).toEqual({ updateAvailable: true, mandatory: false });
-    expect(judgedAmong([{ ...back, critical: true }, gone], "2.1.0")).toMatchObject({ mandatory: true });
+      checkAmong(releases, current, wanted)?.updateAvailable;
+    expect(checkAmong([back, gone], "2.1.0")).toEqual({ updateAvailable: true, mandatory: false });
+    expect(checkAmong([{ ...back, critical: true }, gone], "2.1.0")).toMatchObject({ mandatory: true });
     expect(isOffered([back, gone], "2.1.0+7")).toBe(true);
     expect(isOffered([{ ...back, rollback: false }, gone], "2.1.0")).toBe(false);
     for (const other of ["2.0.0", "2.0.1", "2.1.0-rc.1", "2.1.1", "99.0.0"]) {
@@ -52,27 +52,27 @@ describe("an update", () => {
       { version: "2.0.0", rollback: true },
       { version: "2.1.0", channel: "beta" },
     ];
-    expect(judgedAmong([back, gone, served], "2.1.0")).toMatchObject({ updateAvailable: true });
-    expect(judgedAmong([back, gone, served], "2.1.0", beta)).toMatchObject({ updateAvailable: false });
+    expect(checkAmong([back, gone, served], "2.1.0")).toMatchObject({ updateAvailable: true });
+    expect(checkAmong([back, gone, served], "2.1.0", beta)).toMatchObject({ updateAvailable: false });
     const arm = { ...WINDOWS, architecture: "arm64" };
     const own = { ...back, architecture: "arm64" };
-    expect(judgedAmong([own, gone], "2.1.0", arm)).toMatchObject({ updateAvailable: true });
-    expect(judgedAmong([own, { ...gone, architecture: "arm64" }, { version: "2.1.0" }], "2.1.0", arm)).toMatchObject({
+    expect(checkAmong([own, gone], "2.1.0", arm)).toMatchObject({ updateAvailable: true });
+    expect(checkAmong([own, { ...gone, architecture: "arm64" }, { version: "2.1.0" }], "2.1.0", arm)).toMatchObject({
       updateAvailable: false,
     });
   });
 
   test("is mandatory if it is critical or the client's version is no longer supported", () => {
-    expect(judged({ critical: true }, "1.0.0")).toMatchObject({ mandatory: true });
-    expect(judged({ critical: true }, "2.0.0")).toMatchObject({ mandatory: false });
-    expect(judged({ minimumSupportedVersion: "1.5.0" }, "1.4.9")).toMatchObject({ mandatory: true });
-    expect(judged({ minimumSupportedVersion: "1.5.0" }, "1.5.0")).toMatchObject({ mandatory: false });
+    expect(check({ critical: true }, "1.0.0")).toMatchObject({ mandatory: true });
+    expect(check({ critical: true }, "2.0.0")).toMatchObject({ mandatory: false });
+    expect(check({ minimumSupportedVersion: "1.5.0" }, "1.4.9")).toMatchObject({ mandatory: true });
+    expect(check({ minimumSupportedVersion: "1.5.0" }, "1.5.0")).toMatchObject({ mandatory: false });
   });
 
   test("is mandatory if any release after the client's, up to the offered one, requires it", () => {
     const latest = { version: "2.0.0" };
     const mandatory = (change: Record<string, unknown>, current: string, wanted?: ReleaseSelector) =>
-      judgedAmong([latest, { version: "1.5.0", ...change }], current, wanted)?.mandatory;
+      checkAmong([latest, { version: "1.5.0", ...change }], current, wanted)?.mandatory;
     expect(mandatory({ critical: true }, "1.4.9")).toBe(true);
     expect(mandatory({ critical: true }, "1.5.0")).toBe(false);
     expect(mandatory({ minimumSupportedVersion: "1.3.0" }, "1.2.9")).toBe(true);
@@ -93,12 +93,12 @@ describe("an update", () => {
       critical,
     });
     const own = [mac("1.5.0", "arm64", true), mac("2.0.0", "universal")];
-    expect(judgedAmong(own, "1.4.0", MACOS)).toEqual({ updateAvailable: true, mandatory: true });
+    expect(checkAmong(own, "1.4.0", MACOS)).toEqual({ updateAvailable: true, mandatory: true });
     const arm = { ...WINDOWS, architecture: "arm64" };
     const emulated = [
       { version: "1.5.0", critical: true },
       { version: "2.0.0", architecture: "arm64" },
     ];
-    expect(judgedAmong(emulated, "1.4.0", arm)).toEqual({ updateAvailable: true, mandatory: true });
+    expect(checkAmong(emulated, "1.4.0", arm)).toEqual({ updateAvailable: true, mandatory: true });
   });
 });

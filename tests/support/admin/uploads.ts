@@ -32,7 +32,7 @@ export function sendPart(
   return call("PATCH", path, { token: key, body, headers: { ...PART, "upload-offset": String(offset), ...headers } });
 }
 
-/** How much has arrived; the status if that is not told. */
+/** How much has arrived; the status if the response does not say. */
 export async function offsetOf({ path, key }: TestUpload): Promise<number> {
   const response = await call("HEAD", path, { token: key, headers: TUS });
   return Number(response.headers.get("upload-offset") ?? response.status);

@@ -143,7 +143,7 @@ export class PurchaseHistory {
       const type = goesOn ? "RENEWAL" : this.choose("RENEWAL", "INITIAL_PURCHASE");
       subscription = this.begin(type, subscription.next, this.now);
     }
-    this.take(subscription.end); // nothing more is heard of it
+    this.take(subscription.end); // no further event arrives
   }
 
   private begin(type: string, product: string, purchasedAt: number): Subscription {

@@ -9,7 +9,7 @@ export async function setUpRevenueCat() {
   const revenueCat = await startRevenueCat();
   afterAll(() => revenueCat.close());
   beforeEach(async () => {
-    revenueCat.answerWith();
+    revenueCat.respondWith();
     revenueCat.asked.length = 0;
     await ctx().db.$transaction([ctx().db.reconcileJob.deleteMany(), ctx().db.billingApiPause.deleteMany()]);
   });

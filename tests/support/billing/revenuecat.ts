@@ -4,18 +4,18 @@ import type { AddressInfo } from "node:net";
 import { billingEvent, type Sent } from "./billing";
 
 const KEY = "sk_test_of_the_fake";
-type Answering = (response: ServerResponse, customer: string) => void;
+type Responder = (response: ServerResponse, customer: string) => void;
 
 /** Starts a fake of RevenueCat's REST API v1, Get Customer Info. */
 export async function startRevenueCat() {
   const customers = new Map<string, unknown>();
   const asked: string[] = [];
-  let answering: Answering | undefined;
+  let responder: Responder | undefined;
   // Keeps idle connections: a request over one that is being closed would fail.
   const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     const customer = decodeURIComponent(/^\/v1\/subscribers\/([^/]+)$/.exec(request.url ?? "")?.[1] ?? "");
     asked.push(customer);
-    if (answering) return answering(response, customer);
+    if (responder) return responder(response, customer);
     if (request.headers.authorization !== `Bearer ${KEY}`) return send(response, 401, { code: 7225 });
     send(response, 200, {
       request_date: new Date().toISOString(),
@@ -30,8 +30,8 @@ export async function startRevenueCat() {
     /** The App User IDs that were requested, in order. */
     asked,
     /** Replaces the response to every request, until it is called without an argument. */
-    answerWith: (other?: Answering) => {
-      answering = other;
+    respondWith: (other?: Responder) => {
+      responder = other;
     },
     close: () => {
       server.close();
