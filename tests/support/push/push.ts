@@ -9,6 +9,7 @@ import { deliveriesOf, endDeliveries } from "./deliveries";
 
 type DeviceRow = Awaited<ReturnType<Context["db"]["pushDevice"]["findUniqueOrThrow"]>>;
 type Push = NonNullable<Context["push"]>;
+type ApnsResult = Awaited<ReturnType<Push["send"]>>;
 type Sent = Omit<Parameters<Push["send"]>[0], "body"> & { payload: Record<string, unknown> };
 type Registered = {
   device: Record<string, unknown> & { id: string; status: string };
@@ -112,18 +113,27 @@ export async function activate(deviceId: string): Promise<void> {
   });
 }
 
-/** A transport that records notifications and responds with `answer`. */
-export function recordingPush(answer: Push["send"] = async () => ({ status: 200, reason: null })) {
+/** A transport that records notifications and responds with `respond`. */
+export function recordingPush(respond: Push["send"] = async () => ({ status: 200, reason: null })) {
   const sent: Sent[] = [];
   const push: Push = {
     mode: "development",
     send: (notification) => {
       const { body, ...others } = notification;
       sent.push({ ...others, payload: JSON.parse(body) });
-      return answer(notification);
+      return respond(notification);
     },
     channels: null,
     close: () => {},
   };
   return { push, sent };
+}
+
+/** A transport whose responses wait until `letGo` is called. */
+export function heldPush(response: ApnsResult = { status: 200, reason: null }) {
+  let letGo = () => {};
+  const gate = new Promise<ApnsResult>((resolve) => {
+    letGo = () => resolve(response);
+  });
+  return { ...recordingPush(() => gate), letGo: () => letGo() };
 }

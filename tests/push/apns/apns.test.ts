@@ -62,7 +62,7 @@ describe("a request to APNs", () => {
   });
 });
 
-const answersWith = async (apns: Apns, reply: Exclude<Reply, string>) => {
+const resultOf = async (apns: Apns, reply: Exclude<Reply, string>) => {
   const token = newToken();
   apns.replyWith(token, reply);
   return apns.transport().send(notification(token));
@@ -78,13 +78,13 @@ describe("a response of APNs", () => {
     [503, "ServiceUnavailable"],
   ])("%d %s is returned unchanged, after one request", async (status, reason) => {
     const apns = await startApns();
-    expect(await answersWith(apns, { status, reason })).toEqual({ status, reason });
+    expect(await resultOf(apns, { status, reason })).toEqual({ status, reason });
     expect(apns.received).toHaveLength(1);
   });
 
   test("410 has the time since which the token is invalid", async () => {
     const timestamp = Date.parse("2026-11-20T10:00:00Z");
-    const answer = await answersWith(await startApns(), { status: 410, reason: "Unregistered", timestamp });
+    const answer = await resultOf(await startApns(), { status: 410, reason: "Unregistered", timestamp });
     expect(answer).toEqual({ status: 410, reason: "Unregistered", timestamp: new Date(timestamp) });
   });
 
@@ -97,7 +97,7 @@ describe("a response of APNs", () => {
     [503, "ServiceUnavailable", "-5", undefined],
     [503, "ServiceUnavailable", "1.5", undefined],
   ])("%d %s with a Retry-After of %s has the seconds to wait", async (status, reason, retryAfter, seconds) => {
-    const answer = await answersWith(await startApns(), { status, reason, retryAfter });
+    const answer = await resultOf(await startApns(), { status, reason, retryAfter });
     expect(answer).toMatchObject({ status, reason });
     expect(answer.retryAfterSeconds).toEqual(seconds);
   });
@@ -106,7 +106,7 @@ describe("a response of APNs", () => {
     "an invalid reason and an invalid time of %o are left out",
     async (time) => {
       const odd = { status: 410, reason: "Un\0registered".repeat(100), timestamp: time as number };
-      expect(await answersWith(await startApns(), odd)).toEqual({ status: 410, reason: null });
+      expect(await resultOf(await startApns(), odd)).toEqual({ status: 410, reason: null });
     },
   );
 
