@@ -125,18 +125,18 @@ function queryOf(adapter: SqlMigrationAwareDriverAdapterFactory): Query {
 }
 
 async function missingMigrations(query: Query): Promise<string[]> {
-  const wanted = await migrationNames();
+  const expected = await migrationNames();
   try {
     const rows = await query(
       `SELECT migration_name, to_regclass('homeport_move.move') IS NOT NULL
        FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL`,
     );
     const applied = new Set(rows.map(([name]) => name));
-    const missing = wanted.filter((name) => !applied.has(name));
+    const missing = expected.filter((name) => !applied.has(name));
     const isMoving = rows[0]?.[1] === true;
     return isMoving ? [...missing, UNFINISHED_MOVE] : missing;
   } catch (error) {
     if (isDatabaseUnavailable(error)) throw error;
-    return wanted; // the table does not exist: no migration was applied
+    return expected; // the table does not exist: no migration was applied
   }
 }

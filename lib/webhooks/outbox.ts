@@ -26,8 +26,8 @@ export function createWebhookRecorder(
   return {
     isSubscribed,
     record: async (tx, events) => {
-      const wanted = events.filter(({ type }) => isSubscribed(type));
-      if (wanted.length > 0) await insertEvents(tx, dbNow(), wanted);
+      const recorded = events.filter(({ type }) => isSubscribed(type));
+      if (recorded.length > 0) await insertEvents(tx, dbNow(), recorded);
     },
   };
 }

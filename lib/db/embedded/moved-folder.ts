@@ -38,7 +38,7 @@ export async function readMoved(dataDir: string): Promise<Moved | null> {
 }
 
 /** @throws DataMovedError for a folder whose data has moved */
-export async function refuseMoved(dataDir: string): Promise<void> {
+export async function assertNotMoved(dataDir: string): Promise<void> {
   const moved = await readMoved(dataDir);
   if (!moved) return;
   throw new DataMovedError(

@@ -10,7 +10,7 @@ import { clientOf } from "./client";
 import { embeddedCopySession, snapshotOf } from "./copy-session";
 import { EmbeddedFS } from "./embedded-fs";
 import { migrateEmbedded } from "./migrate";
-import { markMoved, refuseMoved, unmarkMoved } from "./moved-folder";
+import { assertNotMoved, markMoved, unmarkMoved } from "./moved-folder";
 import { compilePglite } from "./pglite-code";
 import { templateFile, unpackDatabase } from "./template";
 import { WalFlush } from "./wal-flush";
@@ -71,7 +71,7 @@ export type Embedded = {
 export async function openEmbedded(dataDir: string, isSynced: boolean, given: EmbeddedOptions): Promise<Embedded> {
   const { isMigrated = false, ...hooks } = { onFatal: endProcess, onStorage: () => {}, ...given };
   await makeFolder(dataDir, 0o700);
-  await refuseMoved(dataDir);
+  await assertNotMoved(dataDir);
   const folder = path.join(dataDir, "db");
   const unlock = await lockFolder(folder);
   try {

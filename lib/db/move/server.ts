@@ -23,7 +23,7 @@ export const nameOf = (url: string): string =>
   url.replace(/^(\w+:\/\/[^:@/?#]*)(?::[^/?#]*)?@/, "$1@").replace(/[?#].*$/, "");
 
 /**
- * Connects to a PostgreSQL database as the source. Instances may use it meanwhile.
+ * Connects to a PostgreSQL database as the source. Instances may use it in the meantime.
  * @throws MoveError if another move is running, or the role does not own the database
  */
 export async function openServerSource(url: string): Promise<Source & { close: () => Promise<void> }> {
@@ -41,7 +41,7 @@ export async function openServerSource(url: string): Promise<Source & { close: (
     session: { ...session, exec: (script) => untilLocked(() => session.exec(script)) },
     openSnapshot: () => openServerCopySession(url, { isSnapshot: true }),
     pause: (tables) => lockTables(url, tables),
-    retire: () => refuseWrites(session),
+    retire: () => makeReadOnly(session),
     close: session.close,
   };
 }
@@ -109,8 +109,8 @@ async function untilLocked(run: () => Promise<void>, undo = async () => {}): Pro
   }
 }
 
-/** Makes the database read-only for new sessions, and ends the others of its role: instances connect anew. */
-async function refuseWrites(session: CopySession): Promise<void> {
+/** Makes the database read-only for new sessions, and ends the others of its role: instances connect again. */
+async function makeReadOnly(session: CopySession): Promise<void> {
   await session.exec(`ALTER DATABASE ${await ownName(session)} SET default_transaction_read_only = on`);
   await session.query(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity

@@ -1,14 +1,14 @@
 import { Client } from "pg";
 
-/** How long a host may take to tell whether it accepts writes. Half the time that a connection may take. */
+/** How long a host may take to report whether it accepts writes. Half the time that a connection may take. */
 const PROBE_MS = 1_500;
 
 /** As libpq names them: any primary, or one that accepts writes (PostgreSQL 17, 32.1.2 "target_session_attrs"). */
 type HostKind = "primary" | "read-write";
 const KINDS = {
-  primary: { wanted: "is the primary", test: "pg_is_in_recovery()", refusal: "is a standby" },
+  primary: { requirement: "is the primary", test: "pg_is_in_recovery()", refusal: "is a standby" },
   "read-write": {
-    wanted: "accepts writes",
+    requirement: "accepts writes",
     // On for a standby, and for a server that was made read-only.
     test: "current_setting('transaction_read_only')::boolean",
     refusal: "is read-only",
@@ -27,7 +27,7 @@ export async function findHost(urls: readonly string[], kind: HostKind): Promise
     return await Promise.any(urls.map((url) => requireKind(url, kind)));
   } catch (error) {
     const reasons = (error as AggregateError).errors.map(({ message }: Error) => message);
-    throw new Error(`no host of the database ${KINDS[kind].wanted}: ${reasons.join("; ")}`);
+    throw new Error(`no host of the database ${KINDS[kind].requirement}: ${reasons.join("; ")}`);
   }
 }
 

@@ -18,17 +18,17 @@ export const sessionSettings = (timeouts: Timeouts): Settings => ({
  * Returns the statements that give the connection's role the settings that its session lacks: PgBouncer does not pass
  * them on. A shorter time limit than the service's own counts as set.
  */
-export async function findLostSettings(client: PrismaClient, timeouts: Timeouts): Promise<string[]> {
-  const wanted = sessionSettings(timeouts);
+export async function findMissingSettings(client: PrismaClient, timeouts: Timeouts): Promise<string[]> {
+  const expected = sessionSettings(timeouts);
   const rows = await client.$queryRaw<{ name: string; setting: string; role: string }[]>`
-    SELECT name, setting, quote_ident(current_user) AS role FROM pg_settings WHERE name = ANY(${Object.keys(wanted)})`;
+    SELECT name, setting, quote_ident(current_user) AS role FROM pg_settings WHERE name = ANY(${Object.keys(expected)})`;
   return rows
-    .filter(({ name, setting }) => !isInForce(wanted[name], setting))
-    .map(({ name, role }) => `ALTER ROLE ${role} SET ${name} = '${wanted[name]}'`)
+    .filter(({ name, setting }) => !isInForce(expected[name], setting))
+    .map(({ name, role }) => `ALTER ROLE ${role} SET ${name} = '${expected[name]}'`)
     .sort();
 }
 
-function isInForce(wanted: Settings[string] | undefined, setting: string): boolean {
-  if (typeof wanted !== "number") return setting.replace("Etc/", "") === wanted;
-  return Number(setting) > 0 && Number(setting) <= wanted;
+function isInForce(expected: Settings[string] | undefined, setting: string): boolean {
+  if (typeof expected !== "number") return setting.replace("Etc/", "") === expected;
+  return Number(setting) > 0 && Number(setting) <= expected;
 }

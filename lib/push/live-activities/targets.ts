@@ -25,13 +25,13 @@ export async function findLiveActivities(
     event === "start"
       ? sql`SELECT "deviceId"::text FROM "LiveActivityStartToken" WHERE "deviceId" = ANY(${ids}) AND "attributesType" = ${name}`
       : sql`
-        WITH held AS MATERIALIZED (
+        WITH locked AS MATERIALIZED (
           SELECT "deviceId" FROM "LiveActivity" WHERE "deviceId" = ANY(${ids}) AND "activityId" = ${name}
           ORDER BY "deviceId" FOR NO KEY UPDATE
         )
         UPDATE "LiveActivity" AS activity
         SET "latestAt" = greatest(activity."latestAt", ${new Date(at).toISOString()}::timestamptz)
-        FROM held WHERE activity."deviceId" = held."deviceId" AND activity."activityId" = ${name}
+        FROM locked WHERE activity."deviceId" = locked."deviceId" AND activity."activityId" = ${name}
         RETURNING activity."deviceId"::text`,
   );
   return new Set(rows.map(({ deviceId }) => deviceId));
@@ -43,7 +43,7 @@ export async function readLiveActivities(
   now: Date,
   rows: readonly { deviceId: string; target: LiveActivityTarget }[],
 ): Promise<LiveActivityRecipient[]> {
-  const wanted = rows.map(({ deviceId, target: { event, name } }, i) => ({
+  const requested = rows.map(({ deviceId, target: { event, name } }, i) => ({
     i,
     deviceId,
     name,
@@ -51,13 +51,13 @@ export async function readLiveActivities(
   }));
   const found = await db.$queryRaw<{ token: string | null; latestAt: Date | null }[]>`
     SELECT coalesce(activity."token", start."token") AS "token", activity."latestAt"
-    FROM jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) AS wanted(
+    FROM jsonb_to_recordset(${JSON.stringify(requested)}::jsonb) AS requested(
       "i" int, "deviceId" uuid, "name" text, "isStart" boolean)
-    LEFT JOIN "LiveActivity" AS activity ON NOT wanted."isStart"
-      AND activity."deviceId" = wanted."deviceId" AND activity."activityId" = wanted."name"
-    LEFT JOIN "LiveActivityStartToken" AS start ON wanted."isStart"
-      AND start."deviceId" = wanted."deviceId" AND start."attributesType" = wanted."name"
-    ORDER BY wanted."i"`;
+    LEFT JOIN "LiveActivity" AS activity ON NOT requested."isStart"
+      AND activity."deviceId" = requested."deviceId" AND activity."activityId" = requested."name"
+    LEFT JOIN "LiveActivityStartToken" AS start ON requested."isStart"
+      AND start."deviceId" = requested."deviceId" AND start."attributesType" = requested."name"
+    ORDER BY requested."i"`;
   return rows.map(({ target }, i) => {
     const { token = null, latestAt = null } = found[i] ?? {};
     return { token, isSuperseded: isSuperseded(target, latestAt, now) };

@@ -37,14 +37,14 @@ export async function migrateDeliveries(deps: Deps): Promise<number> {
 /** Locks the devices too: a device that is being deleted takes its deliveries along. */
 async function moveRows({ db }: Deps, selection: Prisma.Sql): Promise<number> {
   return db.$executeRaw`
-    WITH held AS MATERIALIZED (
+    WITH locked AS MATERIALIZED (
       SELECT old."id", device."accountId" FROM "PushDelivery" AS old JOIN "PushDevice" AS device
         ON device."id" = old."deviceId"
       WHERE ${selection} LIMIT ${MAX_ROWS_PER_STATEMENT}
       FOR UPDATE OF old SKIP LOCKED FOR KEY SHARE OF device SKIP LOCKED
     ), old AS (
-      DELETE FROM "PushDelivery" AS old USING held WHERE old."id" = held."id"
-      RETURNING old.*, ${queuePriorityOf(sql`old."kind"`)} AS "queuePriority", held."accountId"
+      DELETE FROM "PushDelivery" AS old USING locked WHERE old."id" = locked."id"
+      RETURNING old.*, ${queuePriorityOf(sql`old."kind"`)} AS "queuePriority", locked."accountId"
     ), message AS (
       INSERT INTO "PushMessage" AS known ("id", "eventKey", "accountId", "kind", "payload", "priority", "collapseId",
         "expiresAt")

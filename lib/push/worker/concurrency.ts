@@ -16,17 +16,17 @@ const WINDOW_MS = 10_000;
  */
 export function createConcurrency(max: number, elapsedMs = () => performance.now()): Concurrency {
   let startedAtMs = elapsedMs();
-  let least = Number.POSITIVE_INFINITY;
-  let leastBefore = Number.POSITIVE_INFINITY;
+  let lowestMs = Number.POSITIVE_INFINITY;
+  let lowestBeforeMs = Number.POSITIVE_INFINITY;
   let limit = Math.min(MIN_LIMIT, max);
   return {
     limit: () => limit,
     recordLatency: (ms) => {
       const now = elapsedMs();
-      if (now - startedAtMs > WINDOW_MS) [startedAtMs, leastBefore, least] = [now, least, ms];
-      if (ms < least) least = ms;
-      const wanted = Math.ceil(Math.min(least, leastBefore) * TARGET_PER_MS);
-      limit = Math.min(Math.max(wanted, MIN_LIMIT), max);
+      if (now - startedAtMs > WINDOW_MS) [startedAtMs, lowestBeforeMs, lowestMs] = [now, lowestMs, ms];
+      if (ms < lowestMs) lowestMs = ms;
+      const targetLimit = Math.ceil(Math.min(lowestMs, lowestBeforeMs) * TARGET_PER_MS);
+      limit = Math.min(Math.max(targetLimit, MIN_LIMIT), max);
     },
   };
 }

@@ -66,12 +66,12 @@ async function recordSent({ db, dbNow }: Deps, sent: readonly Outcome[]): Promis
   const at = dbNow();
   const devices = sent.filter(({ row }) => row.isDeliveredAtOld).map(({ row }) => row.deviceId);
   await db.$executeRaw`
-    WITH held AS MATERIALIZED (
+    WITH locked AS MATERIALIZED (
       SELECT queued.ctid FROM unnest(
         ${uuidArray(sent.map(({ row }) => row.deviceId))}, ${uuidArray(sent.map(({ row }) => row.messageId))}
       ) AS outcome("deviceId", "messageId") ${joinQueued(sql`true`)}
     ), ended AS (
-      DELETE FROM "QueuedPush" AS queued WHERE ${isLockedBy("held", "queued")}
+      DELETE FROM "QueuedPush" AS queued WHERE ${isLockedBy("locked", "queued")}
       RETURNING "messageId", "deviceId", "id", "expiresAt", 'sent' AS "state", "attempts" + 1 AS "attempts",
         200 AS "apnsStatus", NULL AS "reason", "queuePriority"
     ), ${devices.length > 0 ? setDeliveredAt(at, devices) : empty}
@@ -94,19 +94,19 @@ function setDeliveredAt(at: Prisma.Sql, deviceIds: readonly string[]): Prisma.Sq
 async function recordUnsent({ db, dbNow }: Deps, outcomes: readonly Outcome[]): Promise<void> {
   await db.$executeRaw`
     WITH outcome AS (${recordsOf(outcomes)}),
-    held AS MATERIALIZED (${holdClaimed}),
+    locked AS MATERIALIZED (${lockClaimed}),
     ended AS (
-      DELETE FROM "QueuedPush" AS queued USING held
-      WHERE queued.ctid = held.ctid AND ${isLockedBy("held", "queued")}
-      RETURNING queued."messageId", queued."deviceId", queued."id", queued."expiresAt", held."state",
-        queued."attempts" + held."attempt" AS "attempts", coalesce(held."status", queued."apnsStatus") AS "apnsStatus",
-        held."reason", queued."queuePriority"
+      DELETE FROM "QueuedPush" AS queued USING locked
+      WHERE queued.ctid = locked.ctid AND ${isLockedBy("locked", "queued")}
+      RETURNING queued."messageId", queued."deviceId", queued."id", queued."expiresAt", locked."state",
+        queued."attempts" + locked."attempt" AS "attempts",
+        coalesce(locked."status", queued."apnsStatus") AS "apnsStatus", locked."reason", queued."queuePriority"
     ), ${insertReceipts(dbNow(), { hasSecrets: outcomes.some(hasSecret), writer: WRITER })}
     SELECT 1`;
 }
 
-/** Selects and locks the outcomes whose claim holds. */
-const holdClaimed = sql`
+/** Selects the outcomes whose claim holds, and locks their queued rows. */
+const lockClaimed = sql`
   SELECT queued.ctid, outcome.* FROM outcome ${joinQueued(sql`"leaseUntil" = outcome."lease"`)}`;
 
 function hasSecret({ row }: Outcome): boolean {
@@ -122,14 +122,14 @@ async function recordRequeued({ db, dbNow }: Deps, outcomes: readonly Outcome[])
     WITH outcome AS (${recordsOf(outcomes)}),
     pause AS MATERIALIZED (
       SELECT "environment", "until" FROM "PushPause" WHERE "until" > ${dbNow()} FOR KEY SHARE SKIP LOCKED
-    ), held AS MATERIALIZED (${holdClaimed})
+    ), locked AS MATERIALIZED (${lockClaimed})
     UPDATE "QueuedPush" AS queued
-    SET "leaseUntil" = NULL, "attempts" = "attempts" + held."attempt",
-      "nextAttemptAt" = coalesce(held."next", pause."until" + random() * ${seconds(AFTER_PAUSE_SECONDS)}, ${dbNow()}),
-      "apnsStatus" = coalesce(held."status", "apnsStatus"),
-      "reason" = CASE WHEN held."attempt" = 1 THEN held."reason" ELSE coalesce(held."reason", queued."reason") END
-    FROM held LEFT JOIN pause ON pause."environment" = held."environment"
-    WHERE queued.ctid = held.ctid AND ${isLockedBy("held", "queued")}`;
+    SET "leaseUntil" = NULL, "attempts" = "attempts" + locked."attempt",
+      "nextAttemptAt" = coalesce(locked."next", pause."until" + random() * ${seconds(AFTER_PAUSE_SECONDS)}, ${dbNow()}),
+      "apnsStatus" = coalesce(locked."status", "apnsStatus"),
+      "reason" = CASE WHEN locked."attempt" = 1 THEN locked."reason" ELSE coalesce(locked."reason", queued."reason") END
+    FROM locked LEFT JOIN pause ON pause."environment" = locked."environment"
+    WHERE queued.ctid = locked.ctid AND ${isLockedBy("locked", "queued")}`;
 }
 
 function recordsOf(outcomes: readonly Outcome[]): Prisma.Sql {
@@ -166,14 +166,14 @@ async function invalidateDevices({ db }: Deps, invalid: readonly InvalidDevice[]
     WITH invalid AS (
       SELECT * FROM jsonb_to_recordset(${JSON.stringify(records)}::jsonb) AS invalid(
         "id" uuid, "token" text, "environment" "PushEnvironment", "bundle" text, "reason" text, "at" timestamptz)
-    ), held AS MATERIALIZED (
+    ), locked AS MATERIALIZED (
       SELECT invalid."id", invalid."reason" FROM "PushDevice" AS device JOIN invalid ON invalid."id" = device."id"
       WHERE device."status" <> 'invalid' AND device."registeredAt" <= invalid."at" AND device."token" = invalid."token"
         AND device."environment" = invalid."environment" AND device."bundleId" = invalid."bundle"
       FOR NO KEY UPDATE OF device SKIP LOCKED
     )
-    UPDATE "PushDevice" AS device SET "status" = 'invalid', "invalidReason" = held."reason"
-    FROM held WHERE device."id" = held."id"`;
+    UPDATE "PushDevice" AS device SET "status" = 'invalid', "invalidReason" = locked."reason"
+    FROM locked WHERE device."id" = locked."id"`;
 }
 
 /** Deletes subscriptions of browsers: an endpoint never becomes valid again, and the browser gets another one. */

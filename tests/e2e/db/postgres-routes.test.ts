@@ -9,7 +9,7 @@ import { applyMigrations } from "@/lib/db/migrations";
 import { type Database, serverParts, wrap } from "@/lib/db/open";
 import { migrationAdapter, postgresAdapter } from "@/lib/db/server/adapter";
 import { openReplica } from "@/lib/db/server/replica";
-import { findLostSettings } from "@/lib/db/server/session";
+import { findMissingSettings } from "@/lib/db/server/session";
 import { billingEvent, deliverTo } from "@/tests/support/billing/billing";
 import { postgresUrl } from "@/tests/support/database";
 import { startPgBouncer } from "@/tests/support/network/pgbouncer";
@@ -42,7 +42,7 @@ async function lostSettings(url: string): Promise<string[]> {
     serverParts(url),
     true,
   );
-  const lost = await findLostSettings(database.client, SERVICE);
+  const lost = await findMissingSettings(database.client, SERVICE);
   await database.close();
   return lost;
 }
