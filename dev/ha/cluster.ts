@@ -5,11 +5,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "pg";
 import { writeSampleCatalog } from "../../lib/releases/sample/sample-catalog";
 import {
-  ADDRESSES,
   createMachines,
   cutPower,
+  IPS,
   install,
-  type Name,
+  type Machine,
   Program,
   readOf,
   runOn,
@@ -18,9 +18,9 @@ import {
 } from "./machines";
 
 export const AUTHORIZATION = "Bearer drill";
-export const URL = `http://${ADDRESSES.app1}`;
-export type Database = "db1" | "db2";
-const DATABASES: Database[] = ["db1", "db2"];
+export const URL = `http://${IPS.app1}`;
+export type DatabaseMachine = "db1" | "db2";
+const DATABASES: DatabaseMachine[] = ["db1", "db2"];
 const APPS = ["app1", "app2"] as const;
 const PASSWORD = "long-and-random";
 const MAX_WAIT_MS = 120_000;
@@ -64,22 +64,22 @@ export class HaCluster {
     return cluster;
   }
 
-  program(machine: Name, name: string): Program {
+  program(machine: Machine, name: string): Program {
     const found = this.#programs.find((program) => program.machine === machine && program.name === name);
     if (!found) throw new Error(`${machine} has no ${name}`);
     return found;
   }
 
   /** Ends a machine at once; `boot` starts it again. */
-  cutPower = (name: Name) => cutPower(name);
+  cutPower = (name: Machine) => cutPower(name);
 
-  boot(name: Name): void {
+  boot(name: Machine): void {
     for (const program of this.#programs) if (program.machine === name) program.start();
   }
 
-  async primary(): Promise<Database> {
+  async primary(): Promise<DatabaseMachine> {
     for (const name of DATABASES) {
-      if (await answers(`http://${ADDRESSES[name]}:8008/primary`)) return name;
+      if (await isOk(`http://${IPS[name]}:8008/primary`)) return name;
     }
     throw new Error("there is no primary");
   }
@@ -89,14 +89,14 @@ export class HaCluster {
     until("a primary with a synchronous standby", async () => {
       const primary = await this.primary();
       const standby = DATABASES.find((name) => name !== primary) ?? "db2";
-      return answers(`http://${ADDRESSES[standby]}:8008/sync`);
+      return isOk(`http://${IPS[standby]}:8008/sync`);
     });
 
-  healthy = (name: Name) => until(`${name} healthy`, () => answers(`http://${ADDRESSES[name]}:3001/api/health`));
+  healthy = (name: Machine) => until(`${name} healthy`, () => isOk(`http://${IPS[name]}:3001/api/health`));
 
   /** Runs a query on the primary, past PgBouncer and HAProxy. */
   async query(sql: string, values: unknown[]): Promise<Record<string, unknown>[]> {
-    const host = ADDRESSES[await this.primary()];
+    const host = IPS[await this.primary()];
     const client = new Client({ host, user: "homeport", password: PASSWORD, database: "homeport" });
     await client.connect();
     const { rows } = await client.query(sql, values);
@@ -104,26 +104,26 @@ export class HaCluster {
     return rows;
   }
 
-  #addEtcd(name: Name): void {
-    const address = ADDRESSES[name];
-    const instead = { "ETCD_NAME=db1": `ETCD_NAME=${name}`, "URLS=http://10.0.0.11": `URLS=http://${address}` };
+  #addEtcd(name: Machine): void {
+    const ip = IPS[name];
+    const instead = { "ETCD_NAME=db1": `ETCD_NAME=${name}`, "URLS=http://10.0.0.11": `URLS=http://${ip}` };
     install(name, "etcd", "etc/patroni/etcd", instead);
     const env = variablesOf(readOf(name, "etc/patroni/etcd"));
     this.#programs.push(new Program(name, "etcd", "postgres", ["etcd"], env));
   }
 
-  #addPatroni(name: Database): void {
-    const address = ADDRESSES[name];
+  #addPatroni(name: DatabaseMachine): void {
+    const ip = IPS[name];
     install(name, "patroni.yml", "etc/patroni/config.yml", {
       "name: db1": `name: ${name}`,
-      "10.0.0.11:8008": `${address}:8008`,
-      "10.0.0.11,127": `${address},127`,
-      "10.0.0.11:5432": `${address}:5432`,
+      "10.0.0.11:8008": `${ip}:8008`,
+      "10.0.0.11,127": `${ip},127`,
+      "10.0.0.11:5432": `${ip}:5432`,
     });
     this.#programs.push(new Program(name, "patroni", "postgres", ["patroni", "/etc/patroni/config.yml"]));
   }
 
-  #addProxies(name: Name): void {
+  #addProxies(name: Machine): void {
     install(name, "haproxy.cfg", "etc/haproxy/haproxy.cfg");
     install(name, "pgbouncer.ini", "etc/pgbouncer/pgbouncer.ini");
     writeTo(name, "etc/pgbouncer/userlist.txt", `"homeport" "${PASSWORD}"\n`);
@@ -133,7 +133,7 @@ export class HaCluster {
     this.#programs.push(new Program(name, "pgbouncer", "postgres", ["pgbouncer", "/etc/pgbouncer/pgbouncer.ini"]));
   }
 
-  #environment(name: Name): Record<string, string> {
+  #environment(name: Machine): Record<string, string> {
     install(name, "homeport.env", "etc/patroni/homeport.env");
     return {
       ...variablesOf(readOf(name, "etc/patroni/homeport.env")),
@@ -149,7 +149,7 @@ export class HaCluster {
     };
   }
 
-  #addInstance(name: Name): void {
+  #addInstance(name: Machine): void {
     mkdirSync(`/mnt/${name}/homeport`);
     const start = [process.execPath, path.resolve("scripts/start.mjs")];
     this.#programs.push(new Program(name, "homeport", "root", start, this.#environment(name)));
@@ -165,7 +165,7 @@ export class HaCluster {
   }
 }
 
-async function answers(url: string): Promise<boolean> {
+async function isOk(url: string): Promise<boolean> {
   try {
     return (await fetch(url, { signal: AbortSignal.timeout(2_000) })).status === 200;
   } catch {

@@ -2,7 +2,7 @@ import { rmSync, statfsSync } from "node:fs";
 import { open } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { AUTHORIZATION, HaCluster, URL, until } from "./cluster";
+import { AUTHORIZATION, type DatabaseMachine, HaCluster, URL, until } from "./cluster";
 import { Load } from "./load";
 import { diskOf, setLink } from "./machines";
 
@@ -10,8 +10,8 @@ const MAX_SECONDS_WITHOUT_WRITES = 35;
 const SETTLE_MS = 5_000;
 const DISK_FULL_MS = 15_000;
 
-type Fault = { name: string; strike: () => Promise<void>; repair?: () => Promise<void> };
-export type Outcome = {
+type Fault = { name: string; inject: () => Promise<void>; repair?: () => Promise<void> };
+export type FaultOutcome = {
   name: string;
   acknowledged: number;
   lost: number;
@@ -20,28 +20,28 @@ export type Outcome = {
   failedReads: string[];
 };
 
-/** Strikes with each fault under load, repairs it, and compares what was acknowledged with the database. */
-export async function runDrill(report: (line: string) => void): Promise<Outcome[]> {
+/** Injects each fault under load, repairs it, and compares the acknowledged writes with the database. */
+export async function runDrill(report: (line: string) => void): Promise<FaultOutcome[]> {
   report("starting etcd, Patroni, HAProxy, PgBouncer and two instances");
   const cluster = await HaCluster.start();
   const load = new Load(URL, AUTHORIZATION);
   await until("writes", () => load.measurements.hasWritesSince(Date.now() - 2_000));
-  const outcomes: Outcome[] = [];
+  const outcomes: FaultOutcome[] = [];
   for (const fault of faultsOf(cluster)) {
     report(fault.name);
-    outcomes.push(await strike(cluster, load, fault));
+    outcomes.push(await runFault(cluster, load, fault));
   }
   await load.stop();
   return outcomes;
 }
 
-async function strike(cluster: HaCluster, load: Load, { name, strike, repair }: Fault): Promise<Outcome> {
+async function runFault(cluster: HaCluster, load: Load, { name, inject, repair }: Fault): Promise<FaultOutcome> {
   const before = countAcknowledged(load);
   load.measurements.reset();
-  await strike();
-  const struckAtMs = Date.now();
+  await inject();
+  const injectedAtMs = Date.now();
   // Long enough to see that writes resume late, too.
-  await until("writes", () => load.measurements.hasWritesSince(struckAtMs), 90_000).catch(() => {});
+  await until("writes", () => load.measurements.hasWritesSince(injectedAtMs), 90_000).catch(() => {});
   await repair?.();
   await cluster.healthyDatabase();
   for (const machine of ["app1", "app2"] as const) await cluster.healthy(machine);
@@ -79,27 +79,27 @@ function faultsOf(cluster: HaCluster): Fault[] {
       await cluster.healthy(name);
     }
   };
-  let struck: "db1" | "db2" = "db1";
-  const atPrimary = (strike: (name: typeof struck) => void | Promise<void>) => async () => {
-    struck = await cluster.primary();
-    await strike(struck);
+  let affected: DatabaseMachine = "db1";
+  const atPrimary = (inject: (name: typeof affected) => void | Promise<void>) => async () => {
+    affected = await cluster.primary();
+    await inject(affected);
   };
   return [
     {
       name: "primary lost: kill -9 of everything on its machine",
-      strike: atPrimary((name) => cluster.cutPower(name)),
-      repair: async () => cluster.boot(struck),
+      inject: atPrimary((name) => cluster.cutPower(name)),
+      repair: async () => cluster.boot(affected),
     },
     {
       name: "partition: the primary's machine is off the network",
-      strike: atPrimary((name) => void setLink(name, "down")),
-      repair: async () => void setLink(struck, "up"),
+      inject: atPrimary((name) => void setLink(name, "down")),
+      repair: async () => void setLink(affected, "up"),
     },
-    { name: "both instances restarted, one after the other", strike: () => restart("homeport") },
-    { name: "PgBouncer restarted, one after the other", strike: () => restart("pgbouncer") },
+    { name: "both instances restarted, one after the other", inject: () => restart("homeport") },
+    { name: "PgBouncer restarted, one after the other", inject: () => restart("pgbouncer") },
     {
       name: `disk full on the primary for ${DISK_FULL_MS / 1000} s`,
-      strike: atPrimary(async (name) => {
+      inject: atPrimary(async (name) => {
         const ballast = path.join(diskOf(name), "ballast");
         await fill(ballast);
         await delay(DISK_FULL_MS);
@@ -126,7 +126,7 @@ async function fill(file: string): Promise<void> {
 }
 
 /** The outcomes as a Markdown table. */
-export function tableOf(outcomes: readonly Outcome[]): string {
+export function tableOf(outcomes: readonly FaultOutcome[]): string {
   const rows = outcomes.map(
     ({ name, acknowledged, lost, secondsWithoutWrites, reads, failedReads }) =>
       `| ${name} | ${lost} of ${acknowledged} | ${secondsWithoutWrites} | ${failedReads.length} of ${reads} |`,
@@ -138,5 +138,5 @@ export function tableOf(outcomes: readonly Outcome[]): string {
   ].join("\n");
 }
 
-export const isPassed = ({ lost, secondsWithoutWrites, failedReads }: Outcome): boolean =>
+export const isPassed = ({ lost, secondsWithoutWrites, failedReads }: FaultOutcome): boolean =>
   lost === 0 && secondsWithoutWrites <= MAX_SECONDS_WITHOUT_WRITES && failedReads.length === 0;

@@ -4,14 +4,14 @@ import { mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 /** The machines of deploy/ha, as network namespaces that a bridge connects. */
-export const ADDRESSES = { db1: "10.0.0.11", db2: "10.0.0.12", app1: "10.0.0.21", app2: "10.0.0.22" } as const;
-export type Name = keyof typeof ADDRESSES;
-const NAMES = Object.keys(ADDRESSES) as Name[];
+export const IPS = { db1: "10.0.0.11", db2: "10.0.0.12", app1: "10.0.0.21", app2: "10.0.0.22" } as const;
+export type Machine = keyof typeof IPS;
+const MACHINES = Object.keys(IPS) as Machine[];
 
 /** A file system that ends with the mount namespace. */
 const ROOT = "/mnt";
 export const LOGS = path.join(ROOT, "logs");
-/** What is each machine's own of the file system. */
+/** The folders that each machine has for itself. */
 const OWN = [
   "/etc/patroni",
   "/etc/pgbouncer",
@@ -30,7 +30,7 @@ const mountTmpfs = (folder: string, size: string) => {
   execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", folder]);
 };
 
-/** Creates the machines, with an address and empty folders each. */
+/** Creates the machines, with an IP address and empty folders each. */
 export function createMachines(): void {
   mountTmpfs("/run/netns", "1m");
   mountTmpfs(ROOT, "512m");
@@ -39,11 +39,11 @@ export function createMachines(): void {
   ip("link", "add", "ha", "type", "bridge");
   ip("addr", "add", "10.0.0.1/24", "dev", "ha");
   ip("link", "set", "ha", "up");
-  for (const name of NAMES) {
+  for (const name of MACHINES) {
     ip("netns", "add", name);
     ip("link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", name);
     ip("link", "set", name, "master", "ha", "up");
-    ip("-n", name, "addr", "add", `${ADDRESSES[name]}/24`, "dev", "eth0");
+    ip("-n", name, "addr", "add", `${IPS[name]}/24`, "dev", "eth0");
     ip("-n", name, "link", "set", "eth0", "up");
     ip("-n", name, "link", "set", "lo", "up");
     for (const folder of OWN) mkdirSync(path.join(ROOT, name, folder), { recursive: true });
@@ -53,10 +53,10 @@ export function createMachines(): void {
   }
 }
 
-export const diskOf = (name: Name) => path.join(ROOT, name, DISK);
+export const diskOf = (name: Machine) => path.join(ROOT, name, DISK);
 
 /** Writes a file of deploy/ha to a machine, with `instead` for some of its texts. @throws Error if one is not in it */
-export function install(name: Name, template: string, target: string, instead: Record<string, string> = {}): void {
+export function install(name: Machine, template: string, target: string, instead: Record<string, string> = {}): void {
   const text = Object.entries(instead).reduce(
     (all, [there, here]) => {
       if (!all.includes(there)) throw new Error(`${template} does not contain ${there}`);
@@ -67,7 +67,7 @@ export function install(name: Name, template: string, target: string, instead: R
   writeTo(name, target, text);
 }
 
-export function writeTo(name: Name, target: string, text: string): void {
+export function writeTo(name: Machine, target: string, text: string): void {
   writeFileSync(path.join(ROOT, name, target), text);
 }
 
@@ -76,9 +76,9 @@ export function variablesOf(text: string): Record<string, string> {
   return Object.fromEntries([...text.matchAll(/^(\w+)=(.*)$/gm)].map(([, key = "", value = ""]) => [key, value]));
 }
 
-export const readOf = (name: Name, file: string) => readFileSync(path.join(ROOT, name, file), "utf8");
+export const readOf = (name: Machine, file: string) => readFileSync(path.join(ROOT, name, file), "utf8");
 
-const inMachine = (name: Name, user: string, command: string[]) => {
+const inMachine = (name: Machine, user: string, command: string[]) => {
   const binds = [...OWN, DISK].map((folder) => `mount --bind ${ROOT}/${name}${folder} ${folder}`);
   const run = `exec setpriv --reuid=${user} --regid=${user} --init-groups "$@"`;
   return ["netns", "exec", name, "unshare", "--mount", "sh", "-ec", [...binds, run].join("\n"), "sh", ...command];
@@ -89,7 +89,7 @@ export class Program {
   #child: ChildProcess | undefined;
 
   constructor(
-    readonly machine: Name,
+    readonly machine: Machine,
     readonly name: string,
     private readonly user: string,
     private readonly command: string[],
@@ -116,14 +116,14 @@ export class Program {
 }
 
 /** Runs a command on a machine. Returns what it prints. */
-export const runOn = (name: Name, user: string, command: string[], env: Record<string, string> = {}): string =>
+export const runOn = (name: Machine, user: string, command: string[], env: Record<string, string> = {}): string =>
   execFileSync("ip", inMachine(name, user, command), {
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   }).toString();
 
 /** Ends everything on a machine at once, as a power failure does. */
-export function cutPower(name: Name): void {
+export function cutPower(name: Machine): void {
   const pids = ip("netns", "pids", name).toString().split("\n").filter(Boolean);
   for (const pid of pids) {
     try {
@@ -135,4 +135,4 @@ export function cutPower(name: Name): void {
 }
 
 /** Takes a machine off the network, or puts it back. */
-export const setLink = (name: Name, state: "up" | "down") => ip("link", "set", name, state);
+export const setLink = (name: Machine, state: "up" | "down") => ip("link", "set", name, state);

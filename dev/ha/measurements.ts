@@ -25,7 +25,7 @@ export class Measurements {
     if (failure) this.#failedReads.push(failure);
   }
 
-  /** Begins anew, except for what was acknowledged. */
+  /** Resets everything except what was acknowledged. */
   reset(): void {
     [this.#longestGapMs, this.#reads, this.#failedReads] = [0, 0, []];
   }

@@ -9,7 +9,7 @@ const KEPT_LOGS = "/tmp/homeport-ha-logs";
 const NAMESPACES = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
 const INSIDE = "--inside";
 
-/** Runs the drill in namespaces of its own: its addresses, folders and processes are not those of this machine. */
+/** Runs the drill in namespaces of its own: its IP addresses, folders and processes are not those of this machine. */
 async function main(): Promise<void> {
   if (process.argv.includes(INSIDE)) return await drill();
   const missing = missingCommands();
