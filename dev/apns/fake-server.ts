@@ -85,11 +85,11 @@ export async function startFakeApns(options: Options): Promise<FakeApns> {
     const forbidden = verifyProviderToken(headers);
     if (managed && !forbidden) {
       const [, bundleId = "", name = ""] = managed;
-      const answer = channels.reply(headers, bundleId, name, body);
-      if ("reason" in answer) onRejected?.(answer.reason);
-      const sent = "reason" in answer ? { headers: {}, body: { reason: answer.reason } } : answer;
+      const channelReply = channels.reply(headers, bundleId, name, body);
+      if ("reason" in channelReply) onRejected?.(channelReply.reason);
+      const sent = "reason" in channelReply ? { headers: {}, body: { reason: channelReply.reason } } : channelReply;
       const requestId = { "apns-request-id": channels.requestId(headers) };
-      stream.respond({ ":status": answer.status, ...requestId, ...sent.headers });
+      stream.respond({ ":status": channelReply.status, ...requestId, ...sent.headers });
       stream.end(sent.body && JSON.stringify(sent.body));
       return;
     }

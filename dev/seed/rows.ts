@@ -16,7 +16,7 @@ export class Rows {
     else this.#tables.set(table, [row]);
   }
 
-  /** Inserts all rows in one transaction, one statement a table, and forgets them. */
+  /** Inserts all rows in one transaction, with one statement for each table, and discards them. */
   async insert(db: PrismaClient): Promise<void> {
     await db.$transaction(async (tx) => {
       for (const [table, rows] of this.#tables) {

@@ -4,7 +4,7 @@ import { createAccountGauges } from "./accounts";
 import { createBackupGauges } from "./backup";
 import { createBillingGauges } from "./billing";
 import { type Address, serveMetrics } from "./export/metrics-server";
-import { answerSupervisor } from "./export/process-metrics";
+import { replyToSupervisor } from "./export/process-metrics";
 import { createMailGauges } from "./mail";
 import { createPushGauges } from "./push";
 
@@ -21,7 +21,7 @@ const BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0
 const RECONCILE_OUTCOMES: Counts["billing_reconcile"]["outcome"][] = ["corrected", "unchanged", "limited", "failed"];
 
 /**
- * Collects metrics, and serves them to Prometheus on a separate server. `address` null: the supervisor asks for them.
+ * Collects metrics, and serves them to Prometheus on a separate server. `address` null: the supervisor requests them.
  * @throws Error if the server cannot listen
  */
 export async function openMetrics(deps: Deps, address: Address | null): Promise<Metrics> {
@@ -46,7 +46,7 @@ export async function openMetrics(deps: Deps, address: Address | null): Promise<
   };
   const readText = async () => (await read()).metrics();
   const close = address ? await serveMetrics(readText, registry.contentType, deps.log, address) : null;
-  if (!close) answerSupervisor(read);
+  if (!close) replyToSupervisor(read);
   return {
     observe: ({ method, route, status, ms }) => duration.observe({ method, route, status }, ms / 1000),
     count: (name, labels) => counters[name](labels),

@@ -85,7 +85,7 @@ describe("prepared statements", () => {
     await client.exec("CREATE TABLE kept (id int PRIMARY KEY); INSERT INTO kept VALUES (1)");
     expect((await select()).rows).toEqual([{ id: 1 }]);
     await pglite.exec("ALTER TABLE kept ADD COLUMN name text");
-    client.forgetStatements();
+    client.invalidateStatements();
     expect((await select()).rows).toEqual([{ id: 1, name: null }]);
     expect((await client.query(countPrepared)).rows).toEqual([{ count: 1 }]);
     await pglite.close();

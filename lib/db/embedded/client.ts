@@ -14,8 +14,8 @@ const { serialize } = protocol;
 export type Client = Pick<PGlite, "query" | "exec" | "transaction">;
 
 export type PreparingClient = Client & {
-  /** Has every statement prepared anew. A prepared one fails once a migration has changed the type of its result. */
-  forgetStatements: () => void;
+  /** Has every statement prepared again. A prepared one fails once a migration has changed the type of its result. */
+  invalidateStatements: () => void;
 };
 
 /** How many statements stay prepared, of which each takes about 27 kB. A busy service repeats fewer. */
@@ -45,7 +45,7 @@ export function clientOf(pglite: PGlite): PreparingClient {
         const [result] = parse.parseResults(replies, parsersOf(options), { rowMode: options.rowMode });
         return result as Results<T>;
       } catch (error) {
-        statements.failed(sql);
+        statements.invalidate(sql); // it may not have been prepared
         throw error;
       }
     });
@@ -69,7 +69,7 @@ export function clientOf(pglite: PGlite): PreparingClient {
     query,
     exec: (script, options) => pglite.exec(script, options),
     transaction: (run) => pglite.transaction((tx) => run(within(tx))),
-    forgetStatements: () => statements.forgetAll(),
+    invalidateStatements: () => statements.invalidateAll(),
   };
 }
 
@@ -97,15 +97,15 @@ class PreparedStatements {
     };
   }
 
-  /** After an error it is not known whether the statement was prepared. */
-  failed(sql: string): void {
+  /** Has a statement prepared again at its next use. */
+  invalidate(sql: string): void {
     const name = this.#names.get(sql);
     if (name && this.#names.delete(sql)) this.#free.push(name);
   }
 
-  /** Has every statement prepared anew. */
-  forgetAll(): void {
-    for (const sql of [...this.#names.keys()]) this.failed(sql);
+  /** As `invalidate`, for every statement. */
+  invalidateAll(): void {
+    for (const sql of [...this.#names.keys()]) this.invalidate(sql);
   }
 
   #takeOldest(): string {

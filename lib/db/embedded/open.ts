@@ -19,7 +19,7 @@ import { createWriteGate } from "./write-gate";
 
 /**
  * PostgreSQL's default of 128 MB for shared_buffers would be most of the process's memory, and is no faster here. A generic
- * plan would be kept while its tables grow: PGlite has no autovacuum, which would have it made anew.
+ * plan would be kept while its tables grow: PGlite has no autovacuum, which would have it made again.
  */
 const SETTINGS = ["-c", "shared_buffers=16MB", "-c", "plan_cache_mode=force_custom_plan"];
 /** PGlite's default parameters contain -F, which turns fsync off. `EmbeddedFS` implements no other sync method. */
@@ -162,7 +162,7 @@ async function open(
     try {
       return await migrateEmbedded(pglite, names);
     } finally {
-      client.forgetStatements();
+      client.invalidateStatements();
     }
   };
   const close = async () => {

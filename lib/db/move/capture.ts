@@ -11,7 +11,7 @@ const KEYS = `
 
 /**
  * Records the keys of rows that are written while tables are copied. `xid` tells which changes a snapshot contains
- * (PostgreSQL 17, 9.28.8). The owner of the tables records them, whoever writes.
+ * (PostgreSQL 17, 9.28.8). The trigger runs as the tables' owner, regardless of who writes.
  */
 const SCHEMA = `
   CREATE SCHEMA homeport_capture;
@@ -111,6 +111,6 @@ export async function snapshotIdOf({ query }: Pick<CopySession, "query">): Promi
 }
 
 /** Discards the recorded changes that a snapshot contains. */
-export async function forgetChanges({ query }: Pick<CopySession, "query">, snapshotId: string): Promise<void> {
+export async function discardChanges({ query }: Pick<CopySession, "query">, snapshotId: string): Promise<void> {
   await query(`DELETE FROM homeport_capture.change WHERE ${inSnapshotCondition(snapshotId)}`);
 }

@@ -1,6 +1,6 @@
 import { type CopySession, quoted, type Snapshot, type Table } from "../copy/session";
 import { appliedMigrations, listTables } from "../copy/tables";
-import { forgetChanges, type KeyedTable, startCapture, stopCapture, withKeys } from "./capture";
+import { discardChanges, type KeyedTable, startCapture, stopCapture, withKeys } from "./capture";
 import { createForeignKeys, createIndexes, removeDefinitions, validateForeignKeys } from "./definitions";
 import { compareCounts, copyChanges, copyTable } from "./rows";
 import { finishTarget, prepareTarget, requireThisVersion, type Target } from "./target";
@@ -117,7 +117,7 @@ async function copyUntilFew(
     signal.throwIfAborted();
     try {
       const { count, snapshotId } = await copyChanges(session, target.session, tables);
-      await forgetChanges(session, snapshotId);
+      await discardChanges(session, snapshotId);
       if (count < MAX_FINAL_CHANGES) return;
     } catch (error) {
       if ((error as { code?: string }).code === UNIQUE_VIOLATION) return;
@@ -131,7 +131,7 @@ async function copySnapshot(source: Source, target: Target, tables: readonly Key
   const { snapshotId } = await within(target, source.openSnapshot, (snapshot) =>
     copyChanges(snapshot, target.session, tables),
   );
-  await forgetChanges(source.session, snapshotId);
+  await discardChanges(source.session, snapshotId);
 }
 
 /** Runs what writes wait for. If the target does not respond in time, it is closed, and writes continue. */

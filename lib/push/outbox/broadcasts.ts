@@ -81,9 +81,9 @@ type Row = Target & {
 };
 
 /**
- * Queues the next deliveries of one broadcast that is due, each due when its turn comes. Returns whether there was one:
- * call it again. The deliveries and how far the broadcast has come are stored in one transaction, so a process can be
- * killed at any time, and several may call this.
+ * Queues the next deliveries of one broadcast that is due, spread over time at the broadcast's rate. Returns whether
+ * there was one: call it again. The deliveries and the broadcast's progress are stored in one transaction, so a process
+ * can be killed at any time, and several may call this.
  */
 export function queueBroadcast(deps: Deps): Promise<boolean> {
   const { db, dbNow } = deps;
@@ -130,13 +130,13 @@ async function queueDevices(tx: Tx, row: Row, options: Options, devices: readonl
     where: { id: messageId },
     data: { expiresAt: deliveries.at(-1)?.expiresAt ?? row.now },
   });
-  const forgotten = await forgetCanceled(
+  const deleted = await deleteCanceledReceipts(
     tx,
     row,
     devices.map(({ id }) => id),
   );
   const queued = await insertRepeated(tx, deliveries, new Map([[eventKey, messageId]]));
-  return queued - forgotten;
+  return queued - deleted;
 }
 
 /** Returns the delivery to the `i`-th device of a batch; null if its owner has turned the kind off. */
@@ -145,27 +145,27 @@ function toDelivery(row: Row, options: Options, device: Candidate, i: number): Q
   const isDirect = accountId !== null || deviceId !== null;
   const queuePriority = isDirect ? options.queuePriority : QueuePriority.announcement;
   const ttlSeconds = row.ttlSeconds ?? options.ttlSeconds;
-  const turn = dueAt(row, i);
-  const free = timeToNotify(kind, turn, device);
-  const expiresAt = new Date(turn.getTime() + 1000 * ttlSeconds);
+  const scheduledAt = dueAt(row, i);
+  const notifyAt = timeToNotify(kind, scheduledAt, device);
+  const expiresAt = new Date(scheduledAt.getTime() + 1000 * ttlSeconds);
   return (
-    free && {
+    notifyAt && {
       message: { eventKey, queuePriority },
       deviceId: device.id,
       id: newId(now),
-      dueAt: free > turn ? atRate(row, i, free) : turn,
+      dueAt: notifyAt > scheduledAt ? atRate(row, i, notifyAt) : scheduledAt,
       expiresAt,
     }
   );
 }
 
-/** The quiet hours of many devices end at the same time. From then on they have their turns at the broadcast's rate. */
+/** The quiet hours of many devices end at the same time. The broadcast's rate also applies to them from then on. */
 function atRate({ queued, perSecond }: Row, i: number, from: Date): Date {
   return new Date(from.getTime() + (1000 * (queued + i)) / perSecond);
 }
 
 /** A broadcast that starts again also reaches the devices for which it was canceled. */
-async function forgetCanceled(tx: Tx, { messageId }: Row, devices: readonly string[]): Promise<number> {
+async function deleteCanceledReceipts(tx: Tx, { messageId }: Row, devices: readonly string[]): Promise<number> {
   const [result] = await tx.$queryRaw<{ rows: number }[]>`
     WITH "ended" AS (
       DELETE FROM "PushReceipt" WHERE "messageId" = ${messageId}::uuid AND "deviceId" = ANY(${uuidArray(devices)})
@@ -176,7 +176,7 @@ async function forgetCanceled(tx: Tx, { messageId }: Row, devices: readonly stri
   return result?.rows ?? 0;
 }
 
-/** When the `i`-th device of a batch has its turn. */
+/** When the delivery to the `i`-th device of a batch is due. */
 function dueAt({ from, perSecond }: Row, i: number): Date {
   return new Date(from.getTime() + (1000 * i) / perSecond);
 }

@@ -3,26 +3,26 @@ import type { Registry } from "prom-client";
 
 /** What the supervisor sends to a process of WEB_CONCURRENCY to get its metrics. */
 const REQUEST = "homeport:metrics";
-/** How long a busy process may take. Its metrics of the last time count after that. */
+/** How long a busy process may take to reply. After that, its last known metrics are used. */
 const TIMEOUT_MS = 2_000;
 
 type Metrics = Awaited<ReturnType<Registry["getMetricsAsJSON"]>>;
-type Answer = { metrics: Metrics };
+type MetricsReply = { metrics: Metrics };
 
-/** Answers the supervisor with this process's metrics. */
-export function answerSupervisor(read: () => Promise<Registry>): void {
+/** Sends this process's metrics when the supervisor requests them. */
+export function replyToSupervisor(read: () => Promise<Registry>): void {
   process.on("message", async (message) => {
     if (message !== REQUEST) return;
     const metrics = await read()
       .then((registry) => registry.getMetricsAsJSON())
-      .catch(() => null); // the supervisor counts those of the last time
-    if (metrics) process.send?.({ metrics } satisfies Answer);
+      .catch(() => null); // the supervisor uses the last known metrics
+    if (metrics) process.send?.({ metrics } satisfies MetricsReply);
   });
 }
 
 /**
- * Sums the metrics of processes. What a process has counted until it was last asked stays in the sum after its end, so
- * that counters never decrease.
+ * Sums the metrics of processes. The last known counts of a process stay in the sum after its end, so that counters
+ * never decrease.
  */
 export async function createProcessMetrics() {
   const { AggregatorRegistry } = await import("prom-client");
@@ -34,8 +34,8 @@ export async function createProcessMetrics() {
     read: async (workers: readonly Worker[]): Promise<string> => {
       await Promise.all(
         workers.map(async (worker) => {
-          const answer = await ask(worker);
-          if (answer && !worker.isDead()) latest.set(worker, answer.metrics);
+          const reply = await requestMetrics(worker);
+          if (reply && !worker.isDead()) latest.set(worker, reply.metrics);
         }),
       );
       return sum([...latest.values(), ended]).metrics();
@@ -51,14 +51,14 @@ export async function createProcessMetrics() {
 
 const COUNTED = ["counter", "histogram"];
 
-function ask(worker: Worker): Promise<Answer | null> {
+function requestMetrics(worker: Worker): Promise<MetricsReply | null> {
   return new Promise((resolve) => {
-    const settle = (answer: Answer | null) => {
+    const settle = (reply: MetricsReply | null) => {
       clearTimeout(timer);
       worker.off("message", onMessage);
-      resolve(answer);
+      resolve(reply);
     };
-    const onMessage = (message: Partial<Answer>) => {
+    const onMessage = (message: Partial<MetricsReply>) => {
       if (message.metrics) settle({ metrics: message.metrics });
     };
     const timer = setTimeout(settle, TIMEOUT_MS, null);
