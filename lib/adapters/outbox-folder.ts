@@ -29,7 +29,7 @@ export function createFileMailer(folder: string, from: string, log: Logger): Mai
 /** Writes each notification to a file, for development without APNs. */
 export function createFilePushTransport(folder: string, log: Logger): PushTransport {
   return {
-    mode: "development",
+    mode: "files",
     send: async ({ body, ...notification }) => {
       const text = `${JSON.stringify({ ...notification, payload: JSON.parse(body) }, null, 2)}\n`;
       const file = await writePrivate(folder, `${notification.id}.push.json`, text);

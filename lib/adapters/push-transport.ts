@@ -19,9 +19,9 @@ export type Notification = {
  */
 export type ApnsResponse = { status: number; reason: string | null; timestamp?: Date; retryAfterSeconds?: number };
 
-/** Sends notifications: through APNs, or to files in development. */
+/** Sends notifications: through APNs, or to files in embedded mode. */
 export type PushTransport = {
-  mode: "apns" | "development";
+  mode: "apns" | "files";
   /** @throws Error if there was no response; a time-out has the name TimeoutError */
   send: (notification: Notification) => Promise<ApnsResponse>;
   /** null: there are none without APNs. */
@@ -32,7 +32,7 @@ export type PushTransport = {
 /** An app in an environment of APNs. Each has channels of its own. */
 export type PushApp = { environment: Notification["environment"]; bundleId: string };
 
-/** A notification for all Live Activities that listen to a channel. */
+/** A notification for all Live Activities that subscribe to a channel. */
 type ChannelBroadcast = PushApp & {
   channelId: string;
   priority: number;

@@ -5,7 +5,7 @@ export function startupMessage({ config, mailer, push }: Pick<Context, "config" 
   const { baseUrl, mode, DATA_DIR } = config;
   const outbox = `${DATA_DIR}/outbox`;
   const email = { smtp: "SMTP", files: `development: .eml files in ${outbox}`, off: "off: SMTP_URL is not set" };
-  const pushes = push && { apns: "APNs", development: `development: files in ${outbox}` }[push.mode];
+  const pushes = push && { apns: "APNs", files: `development: files in ${outbox}` }[push.mode];
   const parts = [
     `Homeport ${config.build.version} listens on ${baseUrl} (${config.HOST}:${config.PORT})`,
     `  database  ${mode === "embedded" ? `embedded, in ${DATA_DIR}` : "PostgreSQL"}`,

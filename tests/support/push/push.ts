@@ -117,7 +117,7 @@ export async function activate(deviceId: string): Promise<void> {
 export function recordingPush(respond: Push["send"] = async () => ({ status: 200, reason: null })) {
   const sent: Sent[] = [];
   const push: Push = {
-    mode: "development",
+    mode: "files",
     send: (notification) => {
       const { body, ...others } = notification;
       sent.push({ ...others, payload: JSON.parse(body) });
