@@ -1,4 +1,5 @@
 import { Prisma } from "./generated/client";
+import type { Tx } from "./transaction";
 
 /**
  * The database's current time as SQL, in milliseconds like the columns. Times that several processes share (claims,
@@ -6,3 +7,14 @@ import { Prisma } from "./generated/client";
  * Unlike now(), it advances within a transaction (PostgreSQL, 9.9.5 "Current Date/Time").
  */
 export const databaseNow = (): Prisma.Sql => Prisma.sql`date_trunc('milliseconds', statement_timestamp())`;
+
+/** Reads the database's time. Returns `notBefore` if that is later. */
+export async function readDatabaseTime(
+  { db, dbNow }: { db: Tx; dbNow: () => Prisma.Sql },
+  notBefore: Date | null = null,
+): Promise<Date> {
+  const [row] = await db.$queryRaw<{ now: Date }[]>`
+    SELECT greatest(${dbNow()}::timestamptz, ${notBefore}::timestamptz) AS "now"`;
+  if (!row) throw new Error("The database returned no time");
+  return row.now;
+}

@@ -74,7 +74,7 @@ export const RegisterBrowser = z.object({
 });
 export type RegisterBrowser = z.infer<typeof RegisterBrowser>;
 
-export const Registration = z.discriminatedUnion("platform", [RegisterDevice, RegisterBrowser]);
+export const RegisterPush = z.discriminatedUnion("platform", [RegisterDevice, RegisterBrowser]);
 
 export const VapidPublicKey = z.object({
   publicKey: z.string().describe("The `applicationServerKey` of `PushManager.subscribe`, in base64url."),

@@ -78,6 +78,7 @@ const ROOMS: Record<string, string[]> = {
     "lib/audit",
     "lib/auth",
     "lib/backup",
+    "lib/db/clock",
     "lib/db/move",
     "lib/db/with-retry",
     "lib/files",

@@ -3,13 +3,19 @@ import type { Prisma } from "../../db/generated/client";
 import { MIN_ID } from "../../db/ids";
 import { sql } from "../../db/sql";
 import { AppError } from "../../errors";
-import { BATCH_SIZE, readCandidates, selectAudience, type Target } from "../../push/audience/recipients";
+import {
+  BATCH_SIZE,
+  EVERY_DEVICE,
+  type MessageTarget,
+  readCandidates,
+  selectAudience,
+} from "../../push/audience/recipients";
 import { type AudienceEstimateInput, DEFAULT_PER_SECOND, type Estimate, type EstimateQuery } from "./schema";
 
 type Deps = Pick<Context, "config" | "db">;
 
 /** The most devices that are counted. For more, the planner's statistics are exact enough, and do not read the table. */
-const MAX_COUNTED = 100_000;
+const MAX_EXACT_DEVICES = 100_000;
 
 /**
  * Returns how many devices an announcement is for, and how long it takes.
@@ -27,9 +33,9 @@ export async function estimateAnnouncement(
   }
   const select = selectDevices(bundleId);
   const [counted] = await db.$queryRaw<{ devices: number }[]>`
-    SELECT count(*)::int AS "devices" FROM (${select} LIMIT ${MAX_COUNTED + 1}) AS device`;
-  const isExact = (counted?.devices ?? 0) <= MAX_COUNTED;
-  const devices = isExact ? (counted?.devices ?? 0) : Math.max(await planRows(db, select), MAX_COUNTED);
+    SELECT count(*)::int AS "devices" FROM (${select} LIMIT ${MAX_EXACT_DEVICES + 1}) AS device`;
+  const isExact = (counted?.devices ?? 0) <= MAX_EXACT_DEVICES;
+  const devices = isExact ? (counted?.devices ?? 0) : Math.max(await planRows(db, select), MAX_EXACT_DEVICES);
   return { devices, isExact, perSecond, seconds: Math.ceil(devices / perSecond) };
 }
 
@@ -47,15 +53,14 @@ export async function estimateAudience(
   deps: AudienceDeps,
   { audience, perSecond }: AudienceEstimateInput,
 ): Promise<Estimate> {
-  const everyone = { accountId: null, deviceId: null, audience };
-  const { devices, isExact } = await estimateRecipients(deps, everyone);
+  const { devices, isExact } = await estimateRecipients(deps, { ...EVERY_DEVICE, audience });
   return { devices, isExact, perSecond, seconds: Math.ceil(devices / perSecond) };
 }
 
 /** Returns how many devices a message is for. Reads at most 100,000 of them, and estimates the rest. @throws as above */
 export async function estimateRecipients(
   deps: AudienceDeps,
-  target: Target,
+  target: MessageTarget,
 ): Promise<Pick<Estimate, "devices" | "isExact">> {
   const all = await estimateAnnouncement(deps, { bundleId: target.audience?.bundleId });
   let [devices, seen, after] = [0, 0, MIN_ID];

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { type Operator, recordOperatorEvent } from "../../audit/operator-events";
 import type { Context, Tx } from "../../context";
+import { readDatabaseTime } from "../../db/clock";
 import { AppError } from "../../errors";
-import type { Target } from "../../push/audience/recipients";
+import { EVERY_DEVICE, type MessageTarget } from "../../push/audience/recipients";
 import { isLiveActivityMessage } from "../../push/live-activities/message";
 import type { Message } from "../../push/notifications";
 import { startBroadcast } from "../../push/outbox/broadcasts";
@@ -12,7 +13,6 @@ import { estimateRecipients } from "./estimate";
 import { findAccountId } from "./find-account";
 import { showMessage } from "./messages/list-messages";
 import type { OperatorMessage } from "./messages/new-message";
-import { readTime } from "./read-time";
 import { DEFAULT_PER_SECOND, type PushMessageDetails } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "entitledAccounts" | "now" | "wakePush">;
@@ -33,8 +33,8 @@ export async function sendMessage(
   key: string = randomUUID(),
 ): Promise<PushMessageDetails> {
   const { sendAt = null, perSecond = DEFAULT_PER_SECOND } = given;
-  const message = toMessage(given, await readTime(deps, sendAt));
-  requireThatItFits(message);
+  const message = toMessage(given, await readDatabaseTime(deps, sendAt));
+  assertPayloadFits(message);
   requireSendAtInRange(sendAt, deps.now());
   const target = await findTarget(deps, given.to);
   const isDirect = target.audience === null && (sendAt === null || sendAt <= deps.now());
@@ -55,15 +55,14 @@ function toMessage({ to, sendAt, perSecond, ...message }: OperatorMessage, at: D
   return message.kind === "background" ? message : { ...message, at };
 }
 
-async function findTarget(deps: Deps, to: OperatorMessage["to"]): Promise<Target> {
-  const nobody = { accountId: null, deviceId: null, audience: null };
-  if ("audience" in to) return { ...nobody, audience: to.audience };
-  if ("deviceId" in to) return { ...nobody, deviceId: to.deviceId };
-  return { ...nobody, accountId: await findAccountId(deps, to.account) };
+async function findTarget(deps: Deps, to: OperatorMessage["to"]): Promise<MessageTarget> {
+  if ("audience" in to) return { ...EVERY_DEVICE, audience: to.audience };
+  if ("deviceId" in to) return { ...EVERY_DEVICE, deviceId: to.deviceId };
+  return { ...EVERY_DEVICE, accountId: await findAccountId(deps, to.account) };
 }
 
 type Recipient = { deviceId: string } | { accountId: string };
-type Event = { eventKey: string; message: Message; target: Target };
+type Event = { eventKey: string; message: Message; target: MessageTarget };
 
 async function sendNow(tx: Tx, deps: Deps, operator: Operator, { eventKey, message, target }: Event): Promise<string> {
   const { accountId, deviceId } = target;
@@ -104,7 +103,7 @@ async function notQueued(tx: Tx, to: Recipient, message: Message): Promise<AppEr
 const POINTERS: Partial<Record<Message["kind"], string>> = { custom: "/body", background: "/data" };
 
 /** @throws AppError validation_failed */
-function requireThatItFits(message: Message): void {
+function assertPayloadFits(message: Message): void {
   try {
     composeNotification(message);
   } catch (error) {

@@ -7,15 +7,17 @@ import { type Audience, type AudienceDevice, isInAudience } from "./audience";
 /** Bounds how long a statement locks its devices, and how long other queries of an embedded database wait. */
 export const BATCH_SIZE = 5_000;
 
-/** Whom a message is for. All null: every device. */
-export type Target = { accountId: string | null; deviceId: string | null; audience: Audience | null };
+/** The recipients of a message. */
+export type MessageTarget = { accountId: string | null; deviceId: string | null; audience: Audience | null };
+
+export const EVERY_DEVICE: MessageTarget = { accountId: null, deviceId: null, audience: null };
 
 export type Candidate = DevicePreferences & AudienceDevice & { id: string; accountId: string };
 
 /** Reads the next devices by id, of which some may not belong to the target's audience: `selectAudience` finds those that do. */
 export function readCandidates(
   db: Tx,
-  { accountId, deviceId, audience }: Target,
+  { accountId, deviceId, audience }: MessageTarget,
   { status, after, lock = empty }: { status: string; after: string; lock?: Prisma.Sql },
 ): Promise<Candidate[]> {
   const bundleId = audience?.bundleId ?? null;

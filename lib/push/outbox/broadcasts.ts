@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
 import { MIN_ID, newId } from "../../db/ids";
 import { seconds, sql, uuidArray } from "../../db/sql";
-import { BATCH_SIZE, type Candidate, readCandidates, selectAudience, type Target } from "../audience/recipients";
+import { BATCH_SIZE, type Candidate, type MessageTarget, readCandidates, selectAudience } from "../audience/recipients";
 import { CANCELED } from "../cancellation-reason";
 import type { LiveActivityTarget } from "../live-activities/message";
 import { type Message, optionsOfKind, QueuePriority } from "../notifications";
@@ -19,7 +19,7 @@ type Deps = Pick<Context, "db" | "dbNow" | "entitledAccounts">;
  */
 const QUEUED_AHEAD_SECONDS = 60;
 
-export type NewBroadcast = Partial<Target> & {
+export type NewBroadcast = Partial<MessageTarget> & {
   /** Identifies the event. Each device is notified of it once. */
   eventKey: string;
   message: Message;
@@ -66,7 +66,7 @@ export async function startBroadcast(tx: Tx, now: Now, broadcast: NewBroadcast):
   return row.id;
 }
 
-type Row = Target & {
+type Row = MessageTarget & {
   messageId: string;
   eventKey: string;
   kind: string;

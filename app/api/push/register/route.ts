@@ -2,14 +2,14 @@ import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
 import { RouteResponse } from "@/lib/http/route-response";
 import { registerDevice } from "@/lib/push/registration/register-device";
-import { PendingDevice, RegisteredDevice, Registration } from "@/lib/push/schema";
+import { PendingDevice, RegisteredDevice, RegisterPush } from "@/lib/push/schema";
 import { registerBrowser } from "@/lib/push/web/register-browser";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/push/register", {
   POST: endpoint({
     summary: "Register an iOS device or a browser for push",
     auth: "account",
-    body: Registration,
+    body: RegisterPush,
     maxBodyBytes: 32 * 1024,
     errors: [
       ...(["challenge_expired", "challenge_used", "device_limit_reached"] as const),

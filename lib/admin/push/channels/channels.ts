@@ -1,8 +1,8 @@
 import { type Operator, recordOperatorEvent } from "../../../audit/operator-events";
 import type { Context } from "../../../context";
+import { readDatabaseTime } from "../../../db/clock";
 import { AppError } from "../../../errors";
 import { apsOfContent } from "../../../push/live-activities/message";
-import { readTime } from "../read-time";
 import type { Broadcast, Channel, ChannelApp, Channels, NewBroadcast, NewChannel } from "./schema";
 
 type Deps = Pick<Context, "config" | "log" | "push">;
@@ -14,10 +14,10 @@ type ChannelResponse = Awaited<ReturnType<Api["list"]>>;
 const MAX_BROADCAST_BYTES = 5_120;
 const DEFAULT_PRIORITY = 10;
 
-/** The ids of an app's channels. @throws AppError as `ask`; validation_failed for an unknown app */
+/** The ids of an app's channels. @throws AppError as `sendRequest`; validation_failed for an unknown app */
 export async function listChannels(deps: Deps, given: ChannelApp): Promise<Channels> {
   const app = appOf(deps, given);
-  const { channelIds = [] } = await ask(deps, (channels) => channels.list(app));
+  const { channelIds = [] } = await sendRequest(deps, (channels) => channels.list(app));
   return { ...app, channels: channelIds.map(idsOf) };
 }
 
@@ -25,7 +25,7 @@ export async function listChannels(deps: Deps, given: ChannelApp): Promise<Chann
 export async function showChannel(deps: Deps, id: string, given: ChannelApp): Promise<Channel> {
   const app = appOf(deps, given);
   const channelId = fromBase64url(id);
-  const { isStored = false } = await ask(deps, (channels) => channels.read(app, channelId));
+  const { isStored = false } = await sendRequest(deps, (channels) => channels.read(app, channelId));
   return toChannel(channelId, app, isStored);
 }
 
@@ -33,13 +33,13 @@ export async function showChannel(deps: Deps, id: string, given: ChannelApp): Pr
 export async function createChannel(deps: ChangeDeps, operator: Operator, given: NewChannel): Promise<Channel> {
   const app = appOf(deps, given);
   const isStored = given.messageStoragePolicy === "most_recent";
-  const { channelId } = await ask(deps, (channels) => channels.create(app, isStored));
+  const { channelId } = await sendRequest(deps, (channels) => channels.create(app, isStored));
   if (channelId === undefined) throw new AppError("apns_unavailable");
   await record(deps, operator, "push_channel_created", channelId, app);
   return toChannel(channelId, app, isStored);
 }
 
-/** Deletes a channel: the Live Activities that listen to it get no more updates. @throws AppError not_found; as above */
+/** Deletes a channel: the Live Activities that subscribe to it get no more updates. @throws AppError not_found; as above */
 export async function deleteChannel(
   deps: ChangeDeps,
   operator: Operator,
@@ -48,13 +48,13 @@ export async function deleteChannel(
 ): Promise<void> {
   const app = appOf(deps, given);
   const channelId = fromBase64url(id);
-  await ask(deps, (channels) => channels.remove(app, channelId));
+  await sendRequest(deps, (channels) => channels.remove(app, channelId));
   await record(deps, operator, "push_channel_deleted", channelId, app);
 }
 
 /**
- * Sends a notification to all Live Activities that listen to a channel. Requests this of APNs at once instead of queueing
- * it: it is one request for any number of devices, and a queued state would be outdated.
+ * Sends a notification to all Live Activities that subscribe to a channel. Requests this of APNs at once instead of
+ * queueing it: it is one request for any number of devices, and a queued state would be outdated.
  * @throws AppError not_found; as above; validation_failed for more than 5,120 bytes
  */
 export async function sendBroadcast(
@@ -66,11 +66,11 @@ export async function sendBroadcast(
   const app = appOf(deps, given);
   const channelId = fromBase64url(id);
   const { event, ttlSeconds, priority = DEFAULT_PRIORITY } = given;
-  const sentAt = await readTime(deps);
+  const sentAt = await readDatabaseTime(deps);
   const body = JSON.stringify({ aps: apsOfContent(event, sentAt, given) });
-  requireThatItFits(body);
+  assertPayloadFits(body);
   const expiresAt = ttlSeconds === 0 ? null : new Date(sentAt.getTime() + 1000 * ttlSeconds);
-  await ask(deps, (channels) => channels.broadcast({ ...app, channelId, priority, expiresAt, body }));
+  await sendRequest(deps, (channels) => channels.broadcast({ ...app, channelId, priority, expiresAt, body }));
   await record(deps, operator, "push_sent", channelId, app);
   return { channelId, sentAt };
 }
@@ -80,7 +80,7 @@ export async function sendBroadcast(
  * @throws AppError push_not_configured; not_found for an unknown channel; apns_rejected with APNs's `reason`;
  * apns_unavailable if APNs does not respond, or asks to retry later
  */
-async function ask(
+async function sendRequest(
   { log, push }: Deps,
   request: (channels: Api) => Promise<ChannelResponse>,
 ): Promise<ChannelResponse> {
@@ -105,7 +105,7 @@ function appOf({ config }: Pick<Context, "config">, { environment, bundleId }: C
   throw new AppError("validation_failed", { errors: [{ pointer: "/bundleId", code: "unknown_bundle_id", detail }] });
 }
 
-function requireThatItFits(body: string): void {
+function assertPayloadFits(body: string): void {
   const sizeBytes = Buffer.byteLength(body);
   if (sizeBytes <= MAX_BROADCAST_BYTES) return;
   const detail = `The payload has ${sizeBytes} bytes; APNs accepts ${MAX_BROADCAST_BYTES}`;

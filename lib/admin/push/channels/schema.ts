@@ -48,7 +48,7 @@ const broadcast = {
     .describe("How long APNs stores it. 0: not at all. More needs a channel whose policy is `most_recent`."),
 };
 
-/** A notification for all Live Activities that listen to a channel. */
+/** A notification for all Live Activities that subscribe to a channel. */
 export const NewBroadcast = z.discriminatedUnion("event", [
   z.object({ event: z.literal("update"), ...broadcast }),
   z.object({

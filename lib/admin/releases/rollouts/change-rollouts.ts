@@ -1,9 +1,9 @@
 import { type Operator, recordOperatorEvent } from "../../../audit/operator-events";
 import type { EventExtra } from "../../../audit/security-events";
 import type { Context, Tx } from "../../../context";
+import { readDatabaseTime } from "../../../db/clock";
 import type { Prisma, RolloutSchedule } from "../../../db/generated/client";
 import { runningFrom } from "../../../releases/rollouts/advance-rollouts";
-import { readClock } from "./schedule-rollout";
 
 type Deps = Pick<Context, "db" | "dbNow">;
 
@@ -63,7 +63,7 @@ function changeRollouts(
   change: (now: Date, schedule: RolloutSchedule, tx: Tx) => Change | Promise<Change>,
 ): Promise<string[]> {
   return db.$transaction(async (tx) => {
-    const now = await readClock(tx, dbNow);
+    const now = await readDatabaseTime({ db: tx, dbNow });
     const schedules = await lockRollouts(tx, releaseIds, state);
     for (const schedule of schedules) {
       const { id } = schedule;

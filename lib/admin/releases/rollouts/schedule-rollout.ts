@@ -1,7 +1,7 @@
 import { type Operator, recordOperatorEvent } from "../../../audit/operator-events";
-import type { Context, Tx } from "../../../context";
+import type { Context } from "../../../context";
+import { readDatabaseTime } from "../../../db/clock";
 import { newId } from "../../../db/ids";
-import { sql } from "../../../db/sql";
 import { runningFrom } from "../../../releases/rollouts/advance-rollouts";
 import type { NewRollout } from "../../release-operations/rollout-schema";
 import { PublishingError } from "../manifest/publishing-error";
@@ -35,7 +35,7 @@ export async function scheduleRollout(
   const releaseIds = releases.map(({ id }) => id).sort();
   const platforms = [...new Set(releases.map(({ platform }) => platform))].sort();
   return db.$transaction(async (tx) => {
-    const now = await readClock(tx, dbNow);
+    const now = await readDatabaseTime({ db: tx, dbNow });
     const { count: replaced } = await tx.rolloutSchedule.deleteMany({ where: { releaseIds: { hasSome: releaseIds } } });
     const { steps, everySeconds, startsAt } = plan;
     const id = newId();
@@ -114,11 +114,4 @@ const isTenth = (step: number) => Math.abs(step * 10 - Math.round(step * 10)) < 
 
 function invalid(message: string): PublishingError {
   return new PublishingError(message, "rollout_invalid");
-}
-
-/** The database's time, with which the schedules' times are written. */
-export async function readClock(tx: Tx, dbNow: Context["dbNow"]): Promise<Date> {
-  const [row] = await tx.$queryRaw<{ now: Date }[]>(sql`SELECT ${dbNow()} AS "now"`);
-  if (!row) throw new Error("The database did not tell its time");
-  return row.now;
 }
