@@ -23,8 +23,11 @@ export function firstIdAt(at: Date): string {
 
 const Id = z.uuid();
 
-/** Before and after every id: bounds of the first page or batch, which an index then serves like the others. */
-export const MIN_ID = "00000000-0000-0000-0000-000000000000";
+/**
+ * The nil and max UUIDs (RFC 9562, sections 5.9 and 5.10), which no row has. They are before and after every id: bounds
+ * of the first page or batch, which an index then serves like the others.
+ */
+export const NIL_ID = "00000000-0000-0000-0000-000000000000";
 export const MAX_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /** Returns the id that a cursor names, or a bound. */

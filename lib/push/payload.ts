@@ -1,4 +1,5 @@
 import type { PushDevice, PushMessage, QueuedPush } from "../db/generated/client";
+import { NIL_ID } from "../db/ids";
 import { composeLiveActivity, isLiveActivityMessage, type LiveActivityTarget } from "./live-activities/message";
 import type { LiveActivityRecipient } from "./live-activities/targets";
 import { toText } from "./messages/custom";
@@ -7,7 +8,6 @@ import { type KindOptions, type Message, optionsOf, optionsOfKind } from "./noti
 
 /** APNs rejects larger payloads (Apple, "Generating a remote notification"). */
 const MAX_PAYLOAD_BYTES = 4096;
-const NIL_ID = "00000000-0000-0000-0000-000000000000";
 
 /** The stored payload. The deliveries of a message share it, so that `data.id` is added to each when it is sent. */
 type Payload = {

@@ -1,6 +1,6 @@
 import type { Context } from "../context";
 import type { Prisma } from "../db/generated/client";
-import { MIN_ID } from "../db/ids";
+import { NIL_ID } from "../db/ids";
 import { identifier, sql } from "../db/sql";
 import { DAY_MS, startOf } from "./hourly-metrics";
 
@@ -42,7 +42,7 @@ export const activeSubscriptionCondition = (now: Date): Prisma.Sql => sql`
 async function countRows(db: Db, table: string, condition: Prisma.Sql): Promise<number> {
   const rows = identifier(table);
   let count = 0;
-  for (let [after, isEnd] = [MIN_ID, false]; !isEnd; ) {
+  for (let [after, isEnd] = [NIL_ID, false]; !isEnd; ) {
     const [last] = await db.$queryRaw<{ id: string }[]>`
       SELECT one."id"::text FROM ${rows} AS one WHERE one."id" > ${after}::uuid
       ORDER BY one."id" OFFSET ${BATCH_SIZE - 1}::integer LIMIT 1`;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Tx } from "../../context";
 import type { BillingEventState } from "../../db/generated/client";
-import { MIN_ID } from "../../db/ids";
+import { NIL_ID } from "../../db/ids";
 import { Time } from "../../storable-time";
 
 /**
@@ -49,7 +49,7 @@ export async function readBatch(
   { states, take }: { states: readonly BillingEventState[] | null; take: number },
 ): Promise<Batch> {
   const { until } = start;
-  const last = "id" in start ? start : { receivedAt: new Date(0), id: MIN_ID };
+  const last = "id" in start ? start : { receivedAt: new Date(0), id: NIL_ID };
   const rows = await db.$queryRaw<{ id: string; receivedAt: Date }[]>`
     SELECT event.id::text, event."receivedAt"
     FROM unnest(coalesce(${states}::"BillingEventState"[], enum_range(NULL::"BillingEventState"))) AS selected (state)

@@ -1,5 +1,5 @@
 import type { Context } from "../../context";
-import { idOr, MAX_ID, MIN_ID } from "../../db/ids";
+import { idOr, MAX_ID, NIL_ID } from "../../db/ids";
 import { sql } from "../../db/sql";
 import { readPage } from "../../lists/pages";
 import type { EmailsQuery, QueuedEmail, QueuedEmails } from "./schema";
@@ -18,7 +18,7 @@ export async function listEmails(
   const isNewest = order === "newest";
   const direction = isNewest ? sql`DESC` : sql`ASC`;
   const { entries, nextCursor } = await readPage(`emails/${order}`, page, ({ after, take }) => {
-    const isAfter = isNewest ? sql`"id" < ${idOr(MAX_ID, after)}::uuid` : sql`"id" > ${idOr(MIN_ID, after)}::uuid`;
+    const isAfter = isNewest ? sql`"id" < ${idOr(MAX_ID, after)}::uuid` : sql`"id" > ${idOr(NIL_ID, after)}::uuid`;
     return db.$queryRaw<Row[]>`
       SELECT "id"::text, split_part("kind", ':', 1) AS "kind", "email", "locale", ${STATE} AS "state", "attempts",
         "lastError", "createdAt", "nextAttemptAt", "expiresAt"

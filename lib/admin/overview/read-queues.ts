@@ -1,10 +1,8 @@
 import type { Context } from "../../context";
 import { MAX_COUNTED } from "../../lists/counts";
+import { QueuePriority } from "../../push/notifications";
 
 type Deps = Pick<Context, "db" | "dbNow">;
-
-/** The largest `QueuePriority` of lib/push/notifications.ts. */
-const MAX_QUEUE_PRIORITY = 2;
 
 /** How many rows wait, at most `MAX_COUNTED`, and for how many seconds the oldest has been due; null if none is due. */
 export type Queues = {
@@ -39,7 +37,7 @@ export async function readQueues({ db, dbNow }: Deps): Promise<Queues | undefine
         SELECT 1 FROM "QueuedPush" WHERE "leaseUntil" IS NULL AND "queuePriority" >= 0 LIMIT ${MAX_COUNTED}::int
       ) AS queued) AS "queuedPush",
       (SELECT extract(epoch FROM ${now} - min(oldest."at"))::float8
-        FROM generate_series(0, ${MAX_QUEUE_PRIORITY}::int) AS class("priority") CROSS JOIN LATERAL (
+        FROM unnest(${Object.values(QueuePriority)}::smallint[]) AS class("priority") CROSS JOIN LATERAL (
           SELECT "nextAttemptAt" AS "at" FROM "QueuedPush"
           WHERE "leaseUntil" IS NULL AND "queuePriority" = class."priority" AND "nextAttemptAt" <= ${now}
           ORDER BY "nextAttemptAt" LIMIT 1

@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
 import type { Prisma } from "../../db/generated/client";
-import { MIN_ID } from "../../db/ids";
+import { NIL_ID } from "../../db/ids";
 import { sql } from "../../db/sql";
 import { AppError } from "../../errors";
 import {
@@ -63,7 +63,7 @@ export async function estimateRecipients(
   target: MessageTarget,
 ): Promise<Pick<Estimate, "devices" | "isExact">> {
   const all = await estimateAnnouncement(deps, { bundleId: target.audience?.bundleId });
-  let [devices, seen, after] = [0, 0, MIN_ID];
+  let [devices, seen, after] = [0, 0, NIL_ID];
   for (let i = 0; i < MAX_BATCHES; i++) {
     const batch = await readCandidates(deps.db, target, { status: "active", after });
     devices += (await selectAudience(deps, deps.db, batch, target.audience)).length;

@@ -1,6 +1,6 @@
 import { type Operator, recordOperatorEvent } from "../../audit/operator-events";
 import type { Context } from "../../context";
-import { MIN_ID } from "../../db/ids";
+import { NIL_ID } from "../../db/ids";
 import { sql } from "../../db/sql";
 import { AppError } from "../../errors";
 import { countRows } from "../../lists/counts";
@@ -62,7 +62,7 @@ export async function endPause(
 export async function endPauses({ db, dbNow }: Deps, environment?: Environment): Promise<number> {
   await db.pushPause.deleteMany({ where: environment ? { environment } : {} });
   let resumed = 0;
-  let after: { deviceId: string; messageId: string } | null = { deviceId: MIN_ID, messageId: MIN_ID };
+  let after: { deviceId: string; messageId: string } | null = { deviceId: NIL_ID, messageId: NIL_ID };
   while (after !== null) {
     const rows: { deviceId: string; messageId: string }[] = await db.$queryRaw`
       WITH waiting AS MATERIALIZED (

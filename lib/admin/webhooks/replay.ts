@@ -1,6 +1,6 @@
 import { type Operator, recordOperatorEvent } from "../../audit/operator-events";
 import type { Context } from "../../context";
-import { MIN_ID } from "../../db/ids";
+import { NIL_ID } from "../../db/ids";
 import { sql } from "../../db/sql";
 import { AppError } from "../../errors";
 import { TEST_EVENT_TYPE } from "../../webhooks/events";
@@ -45,7 +45,7 @@ export async function replayDeliveries(
   const { db, now } = deps;
   const { eventTypes } = await requireEnabled(db, endpointId);
   let queued = 0;
-  for (let after: Position = { at: since, id: MIN_ID }; ; ) {
+  for (let after: Position = { at: since, id: NIL_ID }; ; ) {
     const batch = await queueBatch(deps, endpointId, { eventTypes, all, after });
     queued += batch.reduce((sum, { isQueued }) => sum + Number(isQueued), 0);
     const last = batch.at(-1);

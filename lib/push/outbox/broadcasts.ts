@@ -1,5 +1,5 @@
 import type { Context, Tx } from "../../context";
-import { MIN_ID, newId } from "../../db/ids";
+import { NIL_ID, newId } from "../../db/ids";
 import { seconds, sql, uuidArray } from "../../db/sql";
 import { BATCH_SIZE, type Candidate, type MessageTarget, readCandidates, selectAudience } from "../audience/recipients";
 import { CANCELED } from "../cancellation-reason";
@@ -53,7 +53,7 @@ export async function startBroadcast(tx: Tx, now: Now, broadcast: NewBroadcast):
       INSERT INTO "PushBroadcast" AS known ("messageId", "bundleId", "audience", "ttlSeconds", "perSecond",
         "estimatedDevices", "createdAt", "afterDeviceId", "startsAt", "nextDueAt")
       SELECT "id", ${bundleId}, ${audience && JSON.stringify(audience)}::jsonb, ${ttlSeconds}::int, ${perSecond}::int,
-        ${estimatedDevices}::int, ${now}::timestamptz, ${MIN_ID}::uuid, ${from}, ${from}
+        ${estimatedDevices}::int, ${now}::timestamptz, ${NIL_ID}::uuid, ${from}, ${from}
       FROM message
       ON CONFLICT ("messageId") DO UPDATE SET "bundleId" = EXCLUDED."bundleId", "audience" = EXCLUDED."audience",
         "ttlSeconds" = EXCLUDED."ttlSeconds", "perSecond" = EXCLUDED."perSecond",

@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
 import type { Prisma } from "../../db/generated/client";
-import { MIN_ID } from "../../db/ids";
+import { NIL_ID } from "../../db/ids";
 import { leaseExpired } from "../../db/queue/lease-expiry";
 import { sql } from "../../db/sql";
 import { QueuePriority } from "../notifications";
@@ -21,7 +21,7 @@ export async function migrateDeliveries(deps: Deps): Promise<number> {
   const selections = [
     sql`old."state" = 'queued' AND old."nextAttemptAt" > '-infinity' ORDER BY old."nextAttemptAt"`,
     sql`old."state" = 'sending' AND old."leaseUntil" > '-infinity' AND ${leaseExpired(sql`old."leaseUntil"`, deps.dbNow())}`,
-    sql`old."id" > ${MIN_ID}::uuid AND old."state" IN ('sent', 'failed', 'cancelled') ORDER BY old."id"`,
+    sql`old."id" > ${NIL_ID}::uuid AND old."state" IN ('sent', 'failed', 'cancelled') ORDER BY old."id"`,
   ];
   let moved = 0;
   for (const selection of selections) {

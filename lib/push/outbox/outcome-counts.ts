@@ -1,10 +1,10 @@
 import type { Prisma } from "../../db/generated/client";
-import { newId } from "../../db/ids";
+import { NIL_ID, newId } from "../../db/ids";
 import { sql } from "../../db/sql";
 import { QueuePriority } from "../notifications";
 
-/** The message under which the deliveries are counted that are not of an announcement. */
-export const OTHER_MESSAGES = "00000000-0000-0000-0000-000000000000";
+/** The message id under which deliveries that belong to no announcement are counted. */
+export const OTHER_MESSAGES = NIL_ID;
 
 /**
  * Returns the CTE "counted", which adds the rows of the CTE "ended" to the counts of their hour. `writer` is the process

@@ -4,7 +4,7 @@ import { isLockedBy, seconds, sql, uuidArray } from "../../db/sql";
 /** Longer than an attempt takes. If a process is killed, its deliveries are due again after this time. */
 const LEASE_SECONDS = 20;
 /** The largest SMALLINT: a delivery whose every attempt kills the process must not make the claim fail. */
-const MAX_COUNTED = 32_767;
+const MAX_COUNTED_ATTEMPTS = 32_767;
 
 /** A delivery that this process has claimed. `leaseUntil` identifies the claim. `attempts` includes the present one. */
 export type ClaimedDelivery = {
@@ -42,7 +42,7 @@ export async function claimDelivery(
       ORDER BY first."nextAttemptAt" LIMIT 1
     ), claimed AS (
       UPDATE "WebhookDelivery" AS delivery
-      SET "attempts" = least(delivery."attempts" + 1, ${MAX_COUNTED}), "nextAttemptAt" = ${dbNow()} + ${seconds(LEASE_SECONDS)},
+      SET "attempts" = least(delivery."attempts" + 1, ${MAX_COUNTED_ATTEMPTS}), "nextAttemptAt" = ${dbNow()} + ${seconds(LEASE_SECONDS)},
         "lastAttemptAt" = ${dbNow()}, "durationMs" = NULL, "responseStatus" = NULL, "responseBody" = NULL, "error" = NULL
       WHERE ${isLockedBy("due", "delivery")} RETURNING *
     )

@@ -1,6 +1,6 @@
 import type { Context } from "../../../context";
 import type { Prisma } from "../../../db/generated/client";
-import { idOr, MAX_ID, MIN_ID, timeOfId } from "../../../db/ids";
+import { idOr, MAX_ID, NIL_ID, timeOfId } from "../../../db/ids";
 import { sql } from "../../../db/sql";
 import { readPage } from "../../../lists/pages";
 import { findAccountId } from "../find-account";
@@ -72,7 +72,7 @@ async function readOfDevices(
           SELECT message."id", owned."id" FROM owned JOIN "PushMessage" AS message ON message."deviceId" = owned."id"
           UNION ALL
           SELECT message."id", owned."id" FROM owned CROSS JOIN "PushMessage" AS message
-          WHERE message."accountId" IS NULL AND message."deviceId" IS NULL AND message."id" > ${MIN_ID}::uuid
+          WHERE message."accountId" IS NULL AND message."deviceId" IS NULL AND message."id" > ${NIL_ID}::uuid
         )
         SELECT message."id", message."deviceId" FROM message WHERE ${ofMessage(sql`message."id"`)}
       )`);
@@ -91,7 +91,7 @@ async function readOfBroadcast(
   { messageId, ...filter }: Filter,
   { after, take }: Page,
 ): Promise<Entry[]> {
-  const isAfter = sql`delivery."deviceId" > ${idOr(MIN_ID, after)}::uuid`;
+  const isAfter = sql`delivery."deviceId" > ${idOr(NIL_ID, after)}::uuid`;
   const page = (where: Prisma.Sql) => sql`
     WHERE delivery."messageId" = ${messageId}::uuid AND ${isAfter} AND ${where}
     ORDER BY delivery."deviceId" LIMIT ${take}`;

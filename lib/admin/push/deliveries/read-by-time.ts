@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Context } from "../../../context";
 import type { Prisma } from "../../../db/generated/client";
-import { MAX_ID, MIN_ID } from "../../../db/ids";
+import { MAX_ID, NIL_ID } from "../../../db/ids";
 import { sql } from "../../../db/sql";
 import { Time } from "../../../storable-time";
 import type { DeliveriesQuery } from "../schema";
@@ -57,8 +57,8 @@ type Bound = { priority: number; at: Date | string; id: string };
 
 /** Where a part begins. Before every row rather than without a condition, so that an index serves the first page too. */
 const STARTS: Record<Part, Bound> = {
-  sending: { priority: 0, at: "-infinity", id: MIN_ID },
-  queued: { priority: 0, at: "-infinity", id: MIN_ID },
+  sending: { priority: 0, at: "-infinity", id: NIL_ID },
+  queued: { priority: 0, at: "-infinity", id: NIL_ID },
   ended: { priority: 0, at: "infinity", id: MAX_ID },
 };
 
