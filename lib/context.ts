@@ -3,7 +3,7 @@ import type { BillingApi } from "./adapters/billing-api";
 import type { BreachLookup } from "./adapters/breach-lookup";
 import type { Mailer } from "./adapters/mail/mailer";
 import type { ObjectStorage } from "./adapters/object-storage";
-import type { PushTransport, WebPushKeys, WebPushTransport } from "./adapters/push-transport";
+import type { PushResponse, PushTransport, WebPushKeys, WebPushTransport } from "./adapters/push-transport";
 import type { Config } from "./config";
 import type { Prisma, PrismaClient } from "./db/generated/client";
 import type { Database } from "./db/open";
@@ -18,7 +18,7 @@ import type { Rollouts } from "./releases/rollouts/scheduled-catalog";
 import type { UpdateReports } from "./releases/rollouts/update-reports";
 import type { Webhooks } from "./webhooks/webhooks";
 
-export type { ReadClient, Tx, WebPushKeys };
+export type { PushResponse, ReadClient, Tx, WebPushKeys };
 
 /** The parts of the service. Functions take the part they need: `Pick<Context, "db" | "now">`. */
 export type Context = {

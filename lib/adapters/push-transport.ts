@@ -14,16 +14,16 @@ export type Notification = {
 };
 
 /**
- * APNs's response: its status, its reason unless the status is 200, and for 410 the time since which the token has been
- * invalid. `retryAfterSeconds` is its Retry-After (RFC 9110, section 10.2.3).
+ * A push service's response: its status, its reason if it is not a success, and for APNs's 410 the time since which the
+ * token has been invalid. `retryAfterSeconds` is its Retry-After (RFC 9110, section 10.2.3).
  */
-export type ApnsResponse = { status: number; reason: string | null; timestamp?: Date; retryAfterSeconds?: number };
+export type PushResponse = { status: number; reason: string | null; timestamp?: Date; retryAfterSeconds?: number };
 
 /** Sends notifications: through APNs, or to files in embedded mode. */
 export type PushTransport = {
   mode: "apns" | "files";
   /** @throws Error if there was no response; a time-out has the name TimeoutError */
-  send: (notification: Notification) => Promise<ApnsResponse>;
+  send: (notification: Notification) => Promise<PushResponse>;
   /** null: there are none without APNs. */
   channels: BroadcastChannels | null;
   close: () => void;
@@ -43,7 +43,7 @@ type ChannelBroadcast = PushApp & {
 };
 
 /** APNs's response to a request about channels. `reason` is null, and the others are complete, if it is a success. */
-export type ChannelResponse = ApnsResponse & {
+export type ChannelResponse = PushResponse & {
   /** The channel that was created. */
   channelId?: string | undefined;
   /** The ids of all channels of an app. */
@@ -83,5 +83,5 @@ export type WebPushTransport = {
   /** Why messages cannot be sent to an endpoint, as far as that is known without resolving its host; or null. */
   findFault: (endpoint: URL) => string | null;
   /** @throws Error if there was no response; a time-out has the name TimeoutError */
-  send: (message: WebPushMessage) => Promise<ApnsResponse>;
+  send: (message: WebPushMessage) => Promise<PushResponse>;
 };

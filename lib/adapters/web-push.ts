@@ -2,7 +2,7 @@ import { STATUS_CODES } from "node:http";
 import { isInNetworks } from "../config/networks";
 import { type AllowedNetworks, findUrlFault } from "../outbound/addresses";
 import { postMessage } from "../outbound/post";
-import type { ApnsResponse, WebPushMessage, WebPushTransport } from "./push-transport";
+import type { PushResponse, WebPushMessage, WebPushTransport } from "./push-transport";
 
 type Options = {
   /** The keys of RFC 8292, in base64url. */
@@ -84,7 +84,7 @@ function isLocal({ hostname }: URL, allowed: AllowedNetworks): boolean {
 }
 
 /** Web Push has no reasons: the status's own phrase is one, in the form of APNs's. */
-function toResponse(status: number, retryAfterSeconds: number | null): ApnsResponse {
+function toResponse(status: number, retryAfterSeconds: number | null): PushResponse {
   const reason = status >= 200 && status < 300 ? null : (STATUS_CODES[status] ?? "Unknown").replaceAll(/\W/g, "");
   return { status, reason, ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }) };
 }

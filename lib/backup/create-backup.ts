@@ -1,5 +1,5 @@
 import type { Context } from "../context";
-import type { Snapshot } from "../db/copy/session";
+import type { CopySnapshot } from "../db/copy/session";
 import { appliedMigrations } from "../db/copy/tables";
 import { newId } from "../db/ids";
 import { AppError, isAppError } from "../errors";
@@ -69,7 +69,7 @@ async function write({ config, database, now }: Deps, to: string, createdAt: Dat
 }
 
 /** Closes the snapshot after the last row, so that writes continue while the file is completed. */
-async function* closing(chunks: AsyncIterable<Buffer>, snapshot: Snapshot): AsyncIterable<Buffer> {
+async function* closing(chunks: AsyncIterable<Buffer>, snapshot: CopySnapshot): AsyncIterable<Buffer> {
   yield* chunks;
   await snapshot.close();
 }

@@ -19,7 +19,7 @@ export async function checkBackup(chunks: AsyncIterable<Buffer>): Promise<void> 
 }
 
 /** A database that a backup is loaded into. */
-export type Target = {
+export type RestoreTarget = {
   /** Prepares the database for the backup: applies the migrations of its schema, and no later ones. */
   prepare: (header: Header) => Promise<CopySession>;
 };
@@ -30,7 +30,7 @@ export type Loaded = { header: Header; tables: TableSummary[] };
  * Loads a checked backup into an empty database, and compares what the database then has with the backup's counts and checksums.
  * @throws BackupError backup_invalid, backup_damaged, backup_too_new
  */
-export async function loadBackup(chunks: AsyncIterable<Buffer>, { prepare }: Target): Promise<Loaded> {
+export async function loadBackup(chunks: AsyncIterable<Buffer>, { prepare }: RestoreTarget): Promise<Loaded> {
   let opened: { header: Header; session: CopySession; tables: Map<string, Table> } | undefined;
   const written: Table[] = [];
   const tables = await readBackup(chunks, {

@@ -1,7 +1,7 @@
 import type { SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapter-utils";
 import type { Config } from "../config";
 import { isDatabaseUnavailable } from "../errors";
-import type { Snapshot } from "./copy/session";
+import type { CopySnapshot } from "./copy/session";
 import type { Embedded, EmbeddedHooks } from "./embedded/open";
 import { PrismaClient } from "./generated/client";
 import { COMMAND, type Limits, SERVICE } from "./limits";
@@ -28,7 +28,7 @@ export type Database = {
    * Opens the state of this moment for a copy. Writes to PostgreSQL continue; those to the embedded database wait until it
    * is closed. @throws the database's error if it is unavailable
    */
-  openSnapshot: () => Promise<Snapshot>;
+  openSnapshot: () => Promise<CopySnapshot>;
   /** The embedded database, to move it; null on PostgreSQL. */
   embedded: Embedded | null;
   close: () => Promise<void>;

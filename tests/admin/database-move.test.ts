@@ -5,7 +5,7 @@ import path from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { cancelMove, readMove, startMove } from "@/lib/admin/database/move";
 import { COMMAND_LINE, type Operator } from "@/lib/audit/operator-events";
-import type { Target } from "@/lib/db/move/target";
+import type { MoveTarget } from "@/lib/db/move/target";
 import { wrap } from "@/lib/db/open";
 import { call, get } from "@/tests/support/api";
 import { accountWithRole } from "@/tests/support/auth/api-keys";
@@ -36,8 +36,8 @@ describe("the move of a service", () => {
     const embedded = await openMigratedEmbedded(await mkdtemp(path.join(tmpdir(), "homeport-move-")));
     onTestFinished(embedded.close);
     const database = wrap(embedded.adapter, { ...embedded, embedded }, true);
-    const opened: Target[] = [];
-    const openTarget = async (name: string): Promise<Target> => {
+    const opened: MoveTarget[] = [];
+    const openTarget = async (name: string): Promise<MoveTarget> => {
       let end = (_: Error) => {};
       const closed = new Promise<never>((_, reject) => {
         end = reject;
@@ -46,8 +46,8 @@ describe("the move of a service", () => {
       const respond = () => closed;
       const session = { query: respond, exec: respond, write: respond, select: () => [], read: () => [] };
       const target = { name, session, migrate: respond, close: async () => end(new Error("closed")) };
-      opened.push(target as unknown as Target);
-      return target as unknown as Target;
+      opened.push(target as unknown as MoveTarget);
+      return target as unknown as MoveTarget;
     };
     const deps = { ...ctx(), database, db: database.client };
     return { deps, opened, start: (body = TO) => startMove(deps, operator, body, openTarget) };

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { seedDatabase } from "@/dev/seed/seed";
 import { readTable, summarizeTable } from "@/lib/db/copy/copy";
 import type { Summary } from "@/lib/db/copy/lines";
-import type { CopySession, Snapshot, Table } from "@/lib/db/copy/session";
+import type { CopySession, CopySnapshot, Table } from "@/lib/db/copy/session";
 import { appliedMigrations, listTables, tablesWithRows } from "@/lib/db/copy/tables";
 import type { Embedded } from "@/lib/db/embedded/open";
 import { Prisma } from "@/lib/db/generated/client";
@@ -47,7 +47,7 @@ async function openTarget(): Promise<CopySession> {
   return session;
 }
 
-async function copy(from: Snapshot, to: CopySession): Promise<Map<string, Summary>> {
+async function copy(from: CopySnapshot, to: CopySession): Promise<Map<string, Summary>> {
   const summaries = new Map<string, Summary>();
   for (const table of await listTables(from)) {
     await to.write(

@@ -11,7 +11,7 @@ import type { PrismaClient } from "@/lib/db/generated/client";
 import { diffToSchema } from "@/lib/db/migrations";
 import { embeddedSource } from "@/lib/db/move/embedded";
 import { type MoveHooks, moveDatabase, type Source } from "@/lib/db/move/move";
-import type { Target } from "@/lib/db/move/target";
+import type { MoveTarget } from "@/lib/db/move/target";
 import { wrap } from "@/lib/db/open";
 import { openMigratedEmbedded } from "@/tests/support/database";
 
@@ -22,7 +22,7 @@ let from: Embedded;
 let into: Embedded;
 let db: PrismaClient;
 let source: Source;
-let target: Target;
+let target: MoveTarget;
 
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "homeport-move-"));
@@ -112,7 +112,7 @@ describe("moving a database", () => {
         fail = reject;
         vi.advanceTimersByTime(60_000);
       });
-    const silent: Target = {
+    const silent: MoveTarget = {
       ...target,
       session: { ...target.session, exec: (script) => (isPaused ? hang() : target.session.exec(script)) },
       close: async () => fail(new Error("The connection was closed")),

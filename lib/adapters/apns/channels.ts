@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { OutgoingHttpHeaders } from "node:http2";
 import type { BroadcastChannels, ChannelResponse, PushApp } from "../push-transport";
-import { authorizationOf, type Client, openManagementSession, openSession } from "./client";
+import { type ApnsClient, authorizationOf, openManagementSession, openSession } from "./client";
 import { type ApnsFullResponse, isProviderTokenExpired, sendForBody } from "./request";
 
 type Request = {
@@ -17,7 +17,7 @@ type Request = {
  * whose response was an error, name a push type that Apple does not document, and drop the status of some responses.
  */
 export function createChannels(
-  clientOf: (environment: PushApp["environment"]) => Client,
+  clientOf: (environment: PushApp["environment"]) => ApnsClient,
   timeoutMs: number,
 ): BroadcastChannels {
   const manage = (
@@ -57,8 +57,8 @@ export function createChannels(
 
 /** Sends a request, and once more with a new provider token if APNs says that it has expired. */
 async function send(
-  client: Client,
-  open: (client: Client) => ReturnType<typeof openSession>,
+  client: ApnsClient,
+  open: (client: ApnsClient) => ReturnType<typeof openSession>,
   address: "address" | "manageChannelsAddress",
   timeoutMs: number,
   { method, path, headers, body = "" }: Request,

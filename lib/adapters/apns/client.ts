@@ -18,7 +18,7 @@ export type ApnsOptions = {
   elapsedMs?: () => number;
 };
 
-export function createClient(environment: Notification["environment"], options: ApnsOptions): Client {
+export function createClient(environment: Notification["environment"], options: ApnsOptions): ApnsClient {
   const { key, keyId, teamId, host, port, ca } = options;
   const provider = new Provider({
     token: { key, keyId, teamId },
@@ -28,14 +28,14 @@ export function createClient(environment: Notification["environment"], options: 
     ...(host === undefined || port === undefined ? {} : { manageChannelsPort: port }),
     ...(ca === undefined ? {} : { ca: [ca] }),
   });
-  const { client } = provider as unknown as { client: Client };
+  const { client } = provider as unknown as { client: ApnsClient };
   // After GOAWAY node-apn would destroy the streams that APNs still responds to. close() waits for them.
   client.closeAndDestroySession = async (session) => session?.close();
   return client;
 }
 
 /** node-apn's client, which its types do not declare. */
-export type Client = {
+export type ApnsClient = {
   config: { address: string; manageChannelsAddress: string; token: ProviderToken };
   session?: ClientHttp2Session;
   isDestroyed: boolean;
@@ -56,7 +56,7 @@ type ProviderToken = {
 };
 
 /** Returns the connection. Opens one if there is none; the requests wait until it is open. */
-export async function openSession(client: Client): Promise<ClientHttp2Session> {
+export async function openSession(client: ApnsClient): Promise<ClientHttp2Session> {
   if (client.isDestroyed) throw new Error("the transport is closed");
   if (!client.session || client.session.closed || client.session.destroyed) await client.connect();
   if (!client.session) throw new Error("no connection");
@@ -64,7 +64,7 @@ export async function openSession(client: Client): Promise<ClientHttp2Session> {
 }
 
 /** Returns the connection for channel management, as above. */
-export async function openManagementSession(client: Client): Promise<ClientHttp2Session> {
+export async function openManagementSession(client: ApnsClient): Promise<ClientHttp2Session> {
   if (client.isDestroyed) throw new Error("the transport is closed");
   const { manageChannelsSession: current } = client;
   if (!current || current.closed || current.destroyed) await client.manageChannelsConnect();
@@ -73,7 +73,7 @@ export async function openManagementSession(client: Client): Promise<ClientHttp2
 }
 
 /** Renews the provider token before it expires. */
-export function authorizationOf({ config: { token } }: Client): string {
+export function authorizationOf({ config: { token } }: ApnsClient): string {
   if (token.isExpired(TOKEN_LIFETIME_SECONDS)) token.regenerate(token.generation);
   return `bearer ${token.current}`;
 }
@@ -82,6 +82,6 @@ export function authorizationOf({ config: { token } }: Client): string {
  * Closes the connection; its requests fail. Replacing the whole client would create a new provider token, of which APNs
  * accepts one every 20 minutes.
  */
-export function closeSession(client: Client): void {
+export function closeSession(client: ApnsClient): void {
   client.session?.destroy(new Error("the connection was closed after time-outs"));
 }

@@ -6,7 +6,7 @@ import {
   type OutgoingHttpHeaders,
 } from "node:http2";
 import { parseRetryAfter } from "../../outbound/retry-after";
-import type { ApnsResponse } from "../push-transport";
+import type { PushResponse } from "../push-transport";
 
 /**
  * Sends one request on a connection to APNs, and returns the response, whatever its status.
@@ -17,8 +17,8 @@ export function sendRequest(
   headers: OutgoingHttpHeaders,
   body: string,
   timeoutMs: number,
-): Promise<ApnsResponse> {
-  return request<ApnsResponse>(session, headers, body, timeoutMs, (stream, response, resolve) => {
+): Promise<PushResponse> {
+  return request<PushResponse>(session, headers, body, timeoutMs, (stream, response, resolve) => {
     const { ":status": status = 0 } = response;
     if (status === 200) {
       resolve({ status, reason: null });
@@ -28,7 +28,7 @@ export function sendRequest(
 }
 
 /** A response with its headers and its body, which is an object in JSON, or empty. */
-export type ApnsFullResponse = ApnsResponse & { headers: IncomingHttpHeaders; body: Record<string, unknown> };
+export type ApnsFullResponse = PushResponse & { headers: IncomingHttpHeaders; body: Record<string, unknown> };
 
 /** The same, with the headers and the body of the response. @throws as above */
 export function sendForBody(
@@ -83,7 +83,7 @@ function readObject(stream: ClientHttp2Stream, done: (object: ReturnType<typeof 
   stream.once("end", () => done(parseObject(text)));
 }
 
-function toResponse(headers: ResponseHeaders, { reason, timestamp }: ReturnType<typeof parseObject>): ApnsResponse {
+function toResponse(headers: ResponseHeaders, { reason, timestamp }: ReturnType<typeof parseObject>): PushResponse {
   const isReason = typeof reason === "string" && /^\w{1,64}$/.test(reason);
   const isTimestamp = typeof timestamp === "number" && Number.isSafeInteger(timestamp); // milliseconds since 1970
   const retryAfterSeconds = parseRetryAfter(headers["retry-after"]);
@@ -96,7 +96,7 @@ function toResponse(headers: ResponseHeaders, { reason, timestamp }: ReturnType<
 }
 
 /** Whether APNs asks for a new provider token. */
-export function isProviderTokenExpired({ status, reason }: ApnsResponse): boolean {
+export function isProviderTokenExpired({ status, reason }: PushResponse): boolean {
   return status === 403 && reason === "ExpiredProviderToken";
 }
 

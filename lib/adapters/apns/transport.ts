@@ -1,8 +1,8 @@
 import type { OutgoingHttpHeaders } from "node:http2";
 import type { Logger } from "pino";
-import type { ApnsResponse, Notification, PushTransport } from "../push-transport";
+import type { Notification, PushResponse, PushTransport } from "../push-transport";
 import { createChannels } from "./channels";
-import { type ApnsOptions, authorizationOf, type Client, closeSession, createClient, openSession } from "./client";
+import { type ApnsClient, type ApnsOptions, authorizationOf, closeSession, createClient, openSession } from "./client";
 import { isProviderTokenExpired, sendRequest } from "./request";
 
 const TIMEOUT_MS = 10_000;
@@ -24,8 +24,8 @@ export function createApnsTransport(options: ApnsOptions, log: Logger): PushTran
 }
 
 type Connection = {
-  client: () => Client;
-  send: (notification: Notification) => Promise<ApnsResponse>;
+  client: () => ApnsClient;
+  send: (notification: Notification) => Promise<PushResponse>;
   close: () => void;
 };
 
@@ -36,7 +36,7 @@ type Connection = {
  */
 function openConnection(environment: Notification["environment"], options: ApnsOptions, log: Logger): Connection {
   const { timeoutMs = TIMEOUT_MS, elapsedMs = () => performance.now() } = options;
-  let opened: Client | undefined;
+  let opened: ApnsClient | undefined;
   const client = () => {
     opened ??= createClient(environment, options);
     return opened;
@@ -45,7 +45,7 @@ function openConnection(environment: Notification["environment"], options: ApnsO
   let reconnectedAtMs = Number.NEGATIVE_INFINITY;
   let isReachable = true;
 
-  const request = async (notification: Notification): Promise<ApnsResponse> => {
+  const request = async (notification: Notification): Promise<PushResponse> => {
     const { token } = client().config;
     const { generation } = token;
     const session = await openSession(client());
@@ -86,7 +86,7 @@ function openConnection(environment: Notification["environment"], options: ApnsO
 }
 
 /** Sets the headers of Apple, "Sending notification requests to APNs". */
-function headersOf(notification: Notification, client: Client): OutgoingHttpHeaders {
+function headersOf(notification: Notification, client: ApnsClient): OutgoingHttpHeaders {
   const { id, token, bundleId, pushType, priority, collapseId, expiresAt } = notification;
   const headers: OutgoingHttpHeaders = {
     ":method": "POST",

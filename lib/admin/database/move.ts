@@ -3,13 +3,13 @@ import type { Context } from "../../context";
 import { stopCapture } from "../../db/move/capture";
 import { embeddedSource } from "../../db/move/embedded";
 import { moveDatabase } from "../../db/move/move";
-import type { Target } from "../../db/move/target";
+import type { MoveTarget } from "../../db/move/target";
 import { AppError } from "../../errors";
 import type { DatabaseMove, NewDatabaseMove } from "./schema";
 
 type Deps = Pick<Context, "adoption" | "config" | "database" | "db" | "log" | "now" | "updateReports">;
 type Job = { status: DatabaseMove; ended: Promise<void>; controller: AbortController; lease: NodeJS.Timeout };
-type OpenTarget = (url: string) => Promise<Target>;
+type OpenTarget = (url: string) => Promise<MoveTarget>;
 
 /** A move ends if its status is not read for this long, because the command was killed. */
 const LEASE_MS = 20_000;
@@ -76,7 +76,7 @@ export async function cancelMove(deps: Deps, operator: Operator): Promise<Databa
   return NONE;
 }
 
-async function run(deps: Deps, operator: Operator, job: Job, openTarget: () => Promise<Target>): Promise<void> {
+async function run(deps: Deps, operator: Operator, job: Job, openTarget: () => Promise<MoveTarget>): Promise<void> {
   const { config, db, log, now } = deps;
   try {
     await recordOperatorEvent(db, now(), operator, { type: "database_moved", target: `database:${job.status.to}` });

@@ -18,7 +18,7 @@ export type CopySession = {
 };
 
 /** A session that reads the state of one moment. */
-export type Snapshot = CopySession & { close: () => Promise<void> };
+export type CopySnapshot = CopySession & { close: () => Promise<void> };
 
 /** Quotes an SQL identifier from the catalogs. */
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;

@@ -7,7 +7,7 @@ import type {
 } from "@prisma/driver-adapter-utils";
 import { PrismaPGlite } from "pglite-prisma-adapter";
 import { withScripts } from "../migrations";
-import type { Client } from "./client";
+import type { PgliteClient } from "./client";
 
 type IsolationLevel = Parameters<SqlDriverAdapter["startTransaction"]>[0];
 
@@ -45,7 +45,7 @@ export const NO_HOOKS: StatementHooks = {
  * It reads every time as UTC, so the session has to use UTC.
  */
 export async function embeddedAdapter(
-  pglite: Client,
+  pglite: PgliteClient,
   hooks = NO_HOOKS,
 ): Promise<SqlMigrationAwareDriverAdapterFactory> {
   await pglite.exec("SET TIME ZONE 'UTC'");
@@ -91,7 +91,11 @@ export async function runWithHooks<T>(
 }
 
 /** Starts a transaction. `commit` rejects if COMMIT fails; `commit` and `rollback` resolve after the `after` hook. */
-async function startTransaction(pglite: Client, hooks: StatementHooks, level: IsolationLevel): Promise<Transaction> {
+async function startTransaction(
+  pglite: PgliteClient,
+  hooks: StatementHooks,
+  level: IsolationLevel,
+): Promise<Transaction> {
   // A part of a transaction cannot be repeated. Another pause may begin before this one's end is noticed.
   for (let pause = hooks.pause(); pause; pause = hooks.pause()) await pause;
   hooks.before();

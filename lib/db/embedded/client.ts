@@ -11,9 +11,9 @@ import {
 const { serialize } = protocol;
 
 /** The part of PGlite that its adapter for Prisma uses. */
-export type Client = Pick<PGlite, "query" | "exec" | "transaction">;
+export type PgliteClient = Pick<PGlite, "query" | "exec" | "transaction">;
 
-export type PreparingClient = Client & {
+export type PreparingClient = PgliteClient & {
   /** Has every statement prepared again. A prepared one fails once a migration has changed the type of its result. */
   invalidateStatements: () => void;
 };

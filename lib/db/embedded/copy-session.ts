@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { PGlite } from "@electric-sql/pglite";
 import { wholeLines } from "../copy/lines";
-import { type CopySession, quoted, type Snapshot, target } from "../copy/session";
+import { type CopySession, type CopySnapshot, quoted, target } from "../copy/session";
 import type { WriteGate } from "./write-gate";
 
 const PAGE_BYTES = 8192;
@@ -57,7 +57,7 @@ export function embeddedCopySession(pglite: Pick<PGlite, "query" | "exec">, run:
 }
 
 /** Opens a session in which nothing changes: pauses writes until it is closed. */
-export async function snapshotOf(session: CopySession, gate: Pick<WriteGate, "pause">): Promise<Snapshot> {
+export async function snapshotOf(session: CopySession, gate: Pick<WriteGate, "pause">): Promise<CopySnapshot> {
   const resume = await gate.pause();
   return { ...session, close: async () => resume() };
 }

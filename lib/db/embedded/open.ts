@@ -4,7 +4,7 @@ import { PGlite } from "@electric-sql/pglite";
 import { DriverAdapterError, type SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapter-utils";
 import { makeFolder, moveDurably, syncTree } from "../../files/durable";
 import { FileLockedError, lockFile } from "../../files/lock";
-import type { CopySession, Snapshot } from "../copy/session";
+import type { CopySession, CopySnapshot } from "../copy/session";
 import { embeddedAdapter, runWithHooks, type StatementHooks } from "./adapter";
 import { clientOf } from "./client";
 import { embeddedCopySession, snapshotOf } from "./copy-session";
@@ -55,7 +55,7 @@ export type Embedded = {
   /** Copies tables into the database. */
   copySession: CopySession;
   /** Copies tables from the database. Until it is closed, writes wait, while reads continue. */
-  openSnapshot: () => Promise<Snapshot>;
+  openSnapshot: () => Promise<CopySnapshot>;
   /** Marks the folder as moved, and makes writes fail. `to` names the new database, without a password. */
   retire: (to: string) => Promise<void>;
   /** Removes the mark, and accepts writes again. */

@@ -1,6 +1,6 @@
 import type { Embedded } from "../embedded/open";
 import type { Source } from "./move";
-import type { Target } from "./target";
+import type { MoveTarget } from "./target";
 
 /** The embedded database of this process as the source. While it is copied, the service uses it. */
 export function embeddedSource(dataDir: string, embedded: Embedded): Source {
@@ -17,7 +17,7 @@ export function embeddedSource(dataDir: string, embedded: Embedded): Source {
  * Opens the embedded database of a folder as the target, and creates it if it is missing.
  * @throws DataDirInUseError, DataMovedError
  */
-export async function openEmbeddedTarget(dataDir: string, isSynced: boolean): Promise<Target> {
+export async function openEmbeddedTarget(dataDir: string, isSynced: boolean): Promise<MoveTarget> {
   const { openEmbedded } = await import("../embedded/open");
   const { copySession, migrate, close } = await openEmbedded(dataDir, isSynced, { isMigrated: true });
   return { name: dataDir, session: copySession, migrate: () => migrate(), close };

@@ -1,9 +1,9 @@
-import { type CopySession, quoted, type Snapshot, type Table } from "../copy/session";
+import { type CopySession, type CopySnapshot, quoted, type Table } from "../copy/session";
 import { appliedMigrations, listTables } from "../copy/tables";
 import { discardChanges, type KeyedTable, startCapture, stopCapture, withKeys } from "./capture";
 import { createForeignKeys, createIndexes, removeDefinitions, validateForeignKeys } from "./definitions";
 import { compareCounts, copyChanges, copyTable } from "./rows";
-import { finishTarget, prepareTarget, requireThisVersion, type Target } from "./target";
+import { finishTarget, type MoveTarget, prepareTarget, requireThisVersion } from "./target";
 
 /** The database that is moved. Others may write to it until it is paused. */
 export type Source = {
@@ -12,9 +12,9 @@ export type Source = {
   /** Reads while others write. */
   session: CopySession;
   /** Opens the state of one moment. */
-  openSnapshot: () => Promise<Snapshot>;
+  openSnapshot: () => Promise<CopySnapshot>;
   /** The same, and makes writes wait until it is closed. */
-  pause: (tables: readonly Table[]) => Promise<Snapshot>;
+  pause: (tables: readonly Table[]) => Promise<CopySnapshot>;
   /** Makes the database refuse writes for good, and say where it has moved to. Called while it is paused. */
   retire: (to: string) => Promise<void>;
 };
@@ -47,7 +47,7 @@ const MAX_PAUSE_MS = 60_000;
  * A move that was interrupted continues with the tables that it has not copied, and with all changes since.
  * @throws MoveError if the databases do not allow it; Error if a copy differs
  */
-export async function moveDatabase(source: Source, target: Target, hooks: MoveHooks): Promise<MoveResult> {
+export async function moveDatabase(source: Source, target: MoveTarget, hooks: MoveHooks): Promise<MoveResult> {
   const { session } = source;
   hooks.signal.throwIfAborted();
   await requireThisVersion(source.name, await appliedMigrations(session));
@@ -72,7 +72,7 @@ export async function moveDatabase(source: Source, target: Target, hooks: MoveHo
 
 async function copyTables(
   { session }: Source,
-  target: Target,
+  target: MoveTarget,
   tables: readonly KeyedTable[],
   copied: ReadonlySet<string>,
   { onProgress, signal }: MoveHooks,
@@ -109,7 +109,7 @@ async function sizesOf({ query }: CopySession, tables: readonly Table[]): Promis
  */
 async function copyUntilFew(
   { session }: Source,
-  target: Target,
+  target: MoveTarget,
   tables: readonly KeyedTable[],
   { signal }: MoveHooks,
 ): Promise<void> {
@@ -127,7 +127,7 @@ async function copyUntilFew(
 }
 
 /** Copies the changes up to one moment: the target then satisfies the source's unique indexes. */
-async function copySnapshot(source: Source, target: Target, tables: readonly KeyedTable[]): Promise<void> {
+async function copySnapshot(source: Source, target: MoveTarget, tables: readonly KeyedTable[]): Promise<void> {
   const { snapshotId } = await within(target, source.openSnapshot, (snapshot) =>
     copyChanges(snapshot, target.session, tables),
   );
@@ -136,9 +136,9 @@ async function copySnapshot(source: Source, target: Target, tables: readonly Key
 
 /** Runs what writes wait for. If the target does not respond in time, it is closed, and writes continue. */
 async function within<T>(
-  target: Target,
-  open: () => Promise<Snapshot>,
-  run: (one: Snapshot) => Promise<T>,
+  target: MoveTarget,
+  open: () => Promise<CopySnapshot>,
+  run: (one: CopySnapshot) => Promise<T>,
 ): Promise<T> {
   const snapshot = await open();
   const deadline = setTimeout(() => void target.close(), MAX_PAUSE_MS);
@@ -152,7 +152,7 @@ async function within<T>(
 
 async function copyLastChanges(
   source: Source,
-  target: Target,
+  target: MoveTarget,
   tables: readonly KeyedTable[],
   { onProgress }: MoveHooks,
 ): Promise<Pick<MoveResult, "rows" | "pausedMs">> {

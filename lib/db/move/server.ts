@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type CopySession, quoted, type Snapshot, type Table } from "../copy/session";
+import { type CopySession, type CopySnapshot, quoted, type Table } from "../copy/session";
 import { openServerCopySession } from "../server/copy-session";
 import { migrateServer } from "../server/migrate";
 import type { Source } from "./move";
-import { MoveError, type Target } from "./target";
+import { MoveError, type MoveTarget } from "./target";
 
 /** Shorter than PostgreSQL's `deadlock_timeout` of 1 s: the move gives way before the service's statement is ended. */
 const LOCK_TIMEOUT = "SET lock_timeout = '800ms'";
@@ -47,7 +47,7 @@ export async function openServerSource(url: string): Promise<Source & { close: (
 }
 
 /** Connects to a PostgreSQL database as the target. @throws MoveError if another move is running */
-export async function openServerTarget(url: string): Promise<Target> {
+export async function openServerTarget(url: string): Promise<MoveTarget> {
   const session = await openLocked(url);
   return { name: nameOf(url), session, migrate: () => migrateServer(url, () => {}), close: session.close };
 }
@@ -57,7 +57,7 @@ export async function acceptWrites(session: CopySession): Promise<void> {
   await session.exec(`ALTER DATABASE ${await ownName(session)} RESET default_transaction_read_only`);
 }
 
-async function openLocked(url: string): Promise<Snapshot> {
+async function openLocked(url: string): Promise<CopySnapshot> {
   const session = await openServerCopySession(url).catch((error: Error & { errors?: Error[] }) => {
     throw new MoveError(`${nameOf(url)} cannot be opened: ${error.errors?.[0]?.message ?? error.message}`);
   });
@@ -80,7 +80,7 @@ async function requireOwner(url: string, { query }: CopySession): Promise<void> 
 }
 
 /** Locks all tables against writes until the session is closed. Writers wait for their `lock_timeout`, then fail. */
-async function lockTables(url: string, tables: readonly Table[]): Promise<Snapshot> {
+async function lockTables(url: string, tables: readonly Table[]): Promise<CopySnapshot> {
   const session = await openServerCopySession(url);
   const names = tables.map(({ name }) => quoted(name)).join(", ");
   try {

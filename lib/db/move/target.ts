@@ -4,7 +4,7 @@ import { migrationNames } from "../migrations";
 import { DEFINITIONS, removeDefinitions } from "./definitions";
 
 /** The database that tables are copied into. */
-export type Target = {
+export type MoveTarget = {
   /** Its URL without the password, or its folder. */
   name: string;
   session: CopySession;
@@ -36,7 +36,7 @@ export class MoveError extends Error {
 }
 
 /** @throws MoveError for a target with rows, with other tables, or with the schema of another version */
-export async function inspectTarget({ name, session }: Pick<Target, "name" | "session">): Promise<TargetState> {
+export async function inspectTarget({ name, session }: Pick<MoveTarget, "name" | "session">): Promise<TargetState> {
   if (await findMove(session)) return "unfinished";
   const applied = await appliedMigrations(session);
   if (applied.length === 0) {
@@ -62,9 +62,9 @@ export async function requireThisVersion(name: string, applied: readonly string[
 
 /**
  * Prepares the target for the move with the given id: creates the tables, or continues an unfinished move. What a move of
- * another id has copied is removed: the source has forgotten what changed since. Returns the tables that are copied.
+ * another id has copied is removed: the source no longer has the changes since. Returns the tables that are copied.
  */
-export async function prepareTarget(target: Target, id: string): Promise<Set<string>> {
+export async function prepareTarget(target: MoveTarget, id: string): Promise<Set<string>> {
   const { session } = target;
   const state = await inspectTarget(target);
   if (state === "empty") await target.migrate();
@@ -73,7 +73,7 @@ export async function prepareTarget(target: Target, id: string): Promise<Set<str
     await removeDefinitions(session, { isAll: true });
   }
   const move = await findMove(session);
-  if (move?.id !== id) await startAnew(session, id);
+  if (move?.id !== id) await restartMove(session, id);
   const rows = await session.query<{ table: string }>(`SELECT "table" FROM homeport_move.copied`);
   return new Set(rows.map(({ table }) => table));
 }
@@ -91,7 +91,7 @@ export async function findMove({
 }
 
 /** Empties the tables: those of an unfinished move contain only what it has copied. */
-async function startAnew(session: CopySession, id: string): Promise<void> {
+async function restartMove(session: CopySession, id: string): Promise<void> {
   await removeDefinitions(session, { isAll: true });
   const tables = await listTables(session);
   const names = tables.map(({ name }: Table) => `"${name}"`).join(", ");

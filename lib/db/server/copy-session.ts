@@ -4,7 +4,7 @@ import { Client } from "pg";
 import { from as copyFrom, to as copyTo } from "pg-copy-streams";
 import { hostUrls } from "../../config/database";
 import { wholeLines } from "../copy/lines";
-import { quoted, type Snapshot, target } from "../copy/session";
+import { type CopySnapshot, quoted, target } from "../copy/session";
 import { withSession } from "./adapter";
 import { findHost } from "./hosts";
 
@@ -21,7 +21,7 @@ const SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
  * `isSnapshot`, everything that the session reads is the state of one moment, while others write (PostgreSQL 17, 13.2.2).
  * The primary may refuse writes: the end of a move makes its source read-only.
  */
-export async function openServerCopySession(url: string, { isSnapshot = false } = {}): Promise<Snapshot> {
+export async function openServerCopySession(url: string, { isSnapshot = false } = {}): Promise<CopySnapshot> {
   const client = new Client({
     connectionString: withSession(await findHost(hostUrls(url), "primary"), {
       lock_timeout: LOCK_TIMEOUT_MS,

@@ -19,7 +19,7 @@ type Deps = Pick<Context, "db" | "dbNow" | "entitledAccounts">;
  */
 const QUEUED_AHEAD_SECONDS = 60;
 
-export type NewBroadcast = Partial<MessageTarget> & {
+export type NewPushBroadcast = Partial<MessageTarget> & {
   /** Identifies the event. Each device is notified of it once. */
   eventKey: string;
   message: Message;
@@ -35,7 +35,7 @@ export type NewBroadcast = Partial<MessageTarget> & {
  * Stores a message for many devices or a later time, and returns its id. Workers queue its deliveries. A message that is
  * still being queued stays as it is. One that was sent or canceled starts again, for the devices that did not get it.
  */
-export async function startBroadcast(tx: Tx, now: Now, broadcast: NewBroadcast): Promise<string> {
+export async function startBroadcast(tx: Tx, now: Now, broadcast: NewPushBroadcast): Promise<string> {
   const { eventKey, bundleId, perSecond, estimatedDevices, startsAt = null } = broadcast;
   const { accountId = null, deviceId = null, audience = null } = broadcast;
   const { kind, payload, priority, collapseId, ttlSeconds } = composeNotification(broadcast.message);

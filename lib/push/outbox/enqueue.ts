@@ -12,7 +12,7 @@ import {
   timeToNotify,
 } from "../preferences/time-to-notify";
 import { insertReceipts } from "./receipts";
-import { insertDeliveries, type NewDelivery, type NewMessage } from "./rows";
+import { insertDeliveries, type NewDelivery, type NewPushMessage } from "./rows";
 
 /** One device, or all active devices of an account. */
 type Recipient = { deviceId: string } | { accountId: string };
@@ -60,7 +60,7 @@ export async function enqueueAll(tx: Tx, now: Now, events: readonly PushEvent[])
 /** Returns which of some devices a message reaches: for a Live Activity, those that have a token for it. */
 export async function withLiveActivity<Device extends { id: string }>(
   tx: Tx,
-  { liveActivity }: Pick<NewMessage, "liveActivity">,
+  { liveActivity }: Pick<NewPushMessage, "liveActivity">,
   devices: readonly Device[],
 ): Promise<readonly Device[]> {
   if (liveActivity === null || devices.length === 0) return devices;
@@ -128,7 +128,7 @@ export async function cancelEvents(tx: Tx, now: Now, eventKeys: string[]): Promi
     SELECT 1`;
 }
 
-function newMessage(eventKey: string, message: Message, to: Recipient): NewMessage {
+function newMessage(eventKey: string, message: Message, to: Recipient): NewPushMessage {
   const { deviceId = null, accountId = null } = to as { deviceId?: string; accountId?: string };
   return { ...composeNotification(message), id: newId(), eventKey, accountId, deviceId };
 }
@@ -137,7 +137,7 @@ function newMessage(eventKey: string, message: Message, to: Recipient): NewMessa
  * Returns the delivery to a device; null if its owner has turned the kind off. The id follows the database's clock, so
  * that ids sort by time whichever process creates them. What expires within the quiet hours is dropped at their end.
  */
-function toDelivery(message: NewMessage, device: LockedDevice): NewDelivery | null {
+function toDelivery(message: NewPushMessage, device: LockedDevice): NewDelivery | null {
   const { id: deviceId, now } = device;
   const dueAt = timeToNotify(message.kind, now, device);
   const expiresAt = new Date(now.getTime() + 1000 * message.ttlSeconds);
@@ -145,7 +145,7 @@ function toDelivery(message: NewMessage, device: LockedDevice): NewDelivery | nu
 }
 
 /** Skips devices that another transaction is deleting, and locks the others until the end of this one. */
-function lockRecipients(tx: Tx, now: Now, messages: readonly NewMessage[]): Promise<LockedDevice[]> {
+function lockRecipients(tx: Tx, now: Now, messages: readonly NewPushMessage[]): Promise<LockedDevice[]> {
   const accountIds = messages.flatMap(({ accountId }) => accountId ?? []);
   const deviceIds = messages.flatMap(({ deviceId }) => deviceId ?? []);
   return tx.$queryRaw<LockedDevice[]>`

@@ -5,7 +5,7 @@ import { QUEUE_PRIORITIES, QueuePriority } from "../notifications";
 import type { composeNotification } from "../payload";
 
 /** A row of `PushMessage`, unless a message with its event key exists. */
-export type NewMessage = ReturnType<typeof composeNotification> & {
+export type NewPushMessage = ReturnType<typeof composeNotification> & {
   id: string;
   eventKey: string;
   accountId: string | null;
@@ -13,11 +13,11 @@ export type NewMessage = ReturnType<typeof composeNotification> & {
 };
 
 /** A row of `QueuedPush`, unless the device was notified of the event. Times are by the database's clock. */
-export type NewDelivery = Queueable & { message: NewMessage };
+export type NewDelivery = Queueable & { message: NewPushMessage };
 
 /** A row of `QueuedPush` for a message that is stored. */
 export type Queueable = {
-  message: Pick<NewMessage, "eventKey" | "queuePriority">;
+  message: Pick<NewPushMessage, "eventKey" | "queuePriority">;
   deviceId: string;
   id: string;
   dueAt: Date;
@@ -69,7 +69,7 @@ export function insertRepeated(
 
 /** The messages of the deliveries, the first of each event, with the time at which the last delivery expires. */
 function uniqueMessages(deliveries: readonly NewDelivery[]) {
-  const messages = new Map<string, NewMessage & { expiresAt: Date }>();
+  const messages = new Map<string, NewPushMessage & { expiresAt: Date }>();
   for (const { message, expiresAt } of deliveries) {
     const known = messages.get(message.eventKey);
     if (!known) messages.set(message.eventKey, { ...message, expiresAt });

@@ -1,15 +1,15 @@
+import type { PushResult, ResultAction } from "../push-result";
 import {
   SERVER_ERROR_DELAYS_SECONDS,
   TOO_MANY_REQUESTS_DELAYS_SECONDS,
   UNREACHABLE_DELAYS_SECONDS,
 } from "../retry-delays";
-import type { ApnsResult, ResultAction } from "../worker/apns-result";
 
 /**
  * Returns what a push service's response means for its delivery (RFC 8030, sections 5 to 8). Nothing pauses: a response
  * says nothing about other push services, and a client that made up an endpoint may get any.
  */
-export function classifyWebPushResult(result: ApnsResult): ResultAction {
+export function classifyWebPushResult(result: PushResult): ResultAction {
   const { status } = result;
   if (status === null) return { action: "retry", delaysSeconds: UNREACHABLE_DELAYS_SECONDS };
   const { retryAfterSeconds } = result;

@@ -1,25 +1,9 @@
-import type { Context } from "../../context";
+import type { PushResult, ResultAction } from "../push-result";
 import {
-  type RetryDelays,
   SERVER_ERROR_DELAYS_SECONDS,
   TOO_MANY_REQUESTS_DELAYS_SECONDS,
   UNREACHABLE_DELAYS_SECONDS,
 } from "../retry-delays";
-
-export type ApnsResponse = Awaited<ReturnType<NonNullable<Context["push"]>["send"]>>;
-/** APNs's response to a notification, or why there was none. */
-export type ApnsResult = ApnsResponse | { status: null; reason: "timeout" | "unreachable" };
-
-/**
- * What to do with a delivery. `fail` also says what the result means for the device: `unregistered` invalidates it
- * unless the app has registered since; `rejected` does so too, unless the circuit breaker opens. `pause` stops all
- * deliveries to the environment.
- */
-export type ResultAction =
-  | { action: "sent" }
-  | { action: "fail"; device: "unaffected" | "unregistered" | "rejected" }
-  | ({ action: "retry" } & RetryDelays)
-  | { action: "pause"; seconds: number };
 
 const MINUTE = 60;
 
@@ -30,7 +14,7 @@ const TOKEN_UPDATES_PAUSE_SECONDS = 20 * MINUTE;
 export const CIRCUIT_BREAKER_PAUSE_SECONDS = 15 * MINUTE;
 
 /** Returns what a result means for its delivery (Apple, "Handling notification responses from APNs", tables 4 to 6). */
-export function classifyResult(result: ApnsResult): ResultAction {
+export function classifyApnsResult(result: PushResult): ResultAction {
   const { status, reason } = result;
   if (status === null) return { action: "retry", delaysSeconds: UNREACHABLE_DELAYS_SECONDS };
   const { retryAfterSeconds } = result;

@@ -11,7 +11,7 @@ const LEASE_SECONDS = 60;
 const DELIVERED_AT_SECONDS = 60 * 60;
 
 /** A delivery that this worker sends, with its device's state at the claim. `leaseUntil` identifies the claim. */
-export type ClaimedDelivery = Outgoing & {
+export type ClaimedPush = Outgoing & {
   attempts: number;
   /** By the database's clock, as every time in the row. */
   leaseUntil: Date;
@@ -26,7 +26,7 @@ export type ClaimedDelivery = Outgoing & {
 };
 
 /** The claimed deliveries, and the database's time of the claim. */
-type Claim = { deliveries: ClaimedDelivery[]; now: Date };
+type Claim = { deliveries: ClaimedPush[]; now: Date };
 
 /** The result of the claim's statement: one row, because a thousand rows of many columns cost more to read. */
 type Result = {
@@ -84,8 +84,8 @@ export async function claimDeliveries(
 async function withLiveActivities(
   deps: Pick<Context, "db">,
   now: Date,
-  deliveries: ClaimedDelivery[],
-): Promise<ClaimedDelivery[]> {
+  deliveries: ClaimedPush[],
+): Promise<ClaimedPush[]> {
   const rows = deliveries.flatMap(({ id, deviceId, message: { liveActivity: target } }) =>
     target ? [{ id, deviceId, target }] : [],
   );
@@ -103,7 +103,7 @@ function toDelivery(
   { leaseUntil, paused }: Result,
   messages: ReadonlyMap<string, PreparedMessage>,
   requestedAt: Date,
-): ClaimedDelivery {
+): ClaimedPush {
   const [id, deviceId, messageId, expiresAt, attempts, ...ofDevice] = values;
   const [token, environment, bundleId, status, isDeliveredAtOld, locale, keys] = ofDevice;
   return {
@@ -144,16 +144,16 @@ function selectDue(dueBy: Prisma.Sql, limit: number): Prisma.Sql {
 }
 
 /** When a delivery was claimed, by the database's clock. */
-export function claimedAt({ leaseUntil }: Pick<ClaimedDelivery, "leaseUntil">): Date {
+export function claimedAt({ leaseUntil }: Pick<ClaimedPush, "leaseUntil">): Date {
   return new Date(leaseUntil.getTime() - LEASE_SECONDS * 1000);
 }
 
 /** How long ago a delivery was claimed, at most; `now` is this process's time. */
-export function claimAgeMs({ requestedAt }: Pick<ClaimedDelivery, "requestedAt">, now: Date): number {
+export function claimAgeMs({ requestedAt }: Pick<ClaimedPush, "requestedAt">, now: Date): number {
   return now.getTime() - requestedAt.getTime();
 }
 
 /** The database's time now, derived from a claim; `now` is this process's time. */
-export function databaseTime(row: Pick<ClaimedDelivery, "leaseUntil" | "requestedAt">, now: Date): Date {
+export function databaseTime(row: Pick<ClaimedPush, "leaseUntil" | "requestedAt">, now: Date): Date {
   return new Date(claimedAt(row).getTime() + claimAgeMs(row, now));
 }

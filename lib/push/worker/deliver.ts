@@ -1,18 +1,13 @@
-import type { Context } from "../../context";
+import type { Context, PushResponse } from "../../context";
 import { cancellationReason } from "../cancellation-reason";
 import { toNotification } from "../payload";
+import type { PushResult, ResultAction } from "../push-result";
 import { nextAttempt } from "../retry-delays";
 import { toWebPushMessage } from "../web/message";
 import { classifyWebPushResult } from "../web/result";
-import {
-  type ApnsResponse,
-  type ApnsResult,
-  CIRCUIT_BREAKER_PAUSE_SECONDS,
-  classifyResult,
-  type ResultAction,
-} from "./apns-result";
-import { type ClaimedDelivery, claimAgeMs, claimedAt, databaseTime } from "./claim-deliveries";
-import { type Outcome, PAUSED } from "./outcomes";
+import { CIRCUIT_BREAKER_PAUSE_SECONDS, classifyApnsResult } from "./apns-result";
+import { type ClaimedPush, claimAgeMs, claimedAt, databaseTime } from "./claim-deliveries";
+import { PAUSED, type PushOutcome } from "./outcomes";
 import type { PauseState } from "./pause-state";
 
 type Deps = Pick<Context, "log" | "now" | "push" | "webPush"> & {
@@ -22,15 +17,15 @@ type Deps = Pick<Context, "log" | "now" | "push" | "webPush"> & {
   recordLatency: (ms: number) => void;
 };
 
-/** An older claim is given back: the device may have changed since, and the lease must outlast the request. */
+/** An older claim is released: the device may have changed since, and the lease must outlast the request. */
 const MAX_CLAIM_AGE_MS = 5_000;
 /** Devices of an earlier configuration wait for another one. */
 const NOT_CONFIGURED_PAUSE_SECONDS = 5 * 60;
 /** A rejected device token counts as a pause while the circuit breaker is open. */
 const CIRCUIT_BREAKER_PAUSE: ResultAction = { action: "pause", seconds: CIRCUIT_BREAKER_PAUSE_SECONDS };
 
-/** Sends a claimed delivery, unless it has to be cancelled, requeued or paused. Never throws. */
-export async function deliver(deps: Deps, row: ClaimedDelivery): Promise<Outcome> {
+/** Sends a claimed delivery, unless it has to be canceled, requeued or paused. Never throws. */
+export async function deliver(deps: Deps, row: ClaimedPush): Promise<PushOutcome> {
   const { pauses, now } = deps;
   const startedAt = now();
   const reason = cancellationReason(row, databaseTime(row, startedAt));
@@ -43,7 +38,7 @@ export async function deliver(deps: Deps, row: ClaimedDelivery): Promise<Outcome
     return requeueAfterPause(row);
   }
   const result = await send(deps, row);
-  let action = row.web ? classifyWebPushResult(result) : classifyResult(result);
+  let action = row.web ? classifyWebPushResult(result) : classifyApnsResult(result);
   // Tokens of Live Activities are not verified, so they say nothing about our key and host.
   const isRejected = action.action === "fail" && action.device === "rejected" && row.liveActivity === null;
   const isOpened = result.status !== null && row.liveActivity === null && pauses.recordResult(row, isRejected);
@@ -53,7 +48,7 @@ export async function deliver(deps: Deps, row: ClaimedDelivery): Promise<Outcome
   return requeueAfterPause(row);
 }
 
-async function send(deps: Deps, row: ClaimedDelivery): Promise<ApnsResult> {
+async function send(deps: Deps, row: ClaimedPush): Promise<PushResult> {
   const { log, recordLatency } = deps;
   const startedAtMs = performance.now();
   try {
@@ -67,7 +62,7 @@ async function send(deps: Deps, row: ClaimedDelivery): Promise<ApnsResult> {
   }
 }
 
-async function request({ now, push, webPush }: Deps, row: ClaimedDelivery): Promise<ApnsResponse> {
+async function request({ now, push, webPush }: Deps, row: ClaimedPush): Promise<PushResponse> {
   const { web } = row;
   if (web) return webPush.send(toWebPushMessage({ ...row, web }, databaseTime(row, now())));
   if (!push) throw new Error("APNs is not configured");
@@ -75,11 +70,11 @@ async function request({ now, push, webPush }: Deps, row: ClaimedDelivery): Prom
 }
 
 function outcomeOf(
-  row: ClaimedDelivery,
-  result: ApnsResult,
+  row: ClaimedPush,
+  result: PushResult,
   action: Exclude<ResultAction, { action: "pause" }>,
   now: Date,
-): Outcome {
+): PushOutcome {
   const { status: apnsStatus, reason } = result;
   if (action.action === "sent") return { row, state: "sent", apnsStatus, reason: null };
   if (action.action === "fail") {
@@ -92,10 +87,10 @@ function outcomeOf(
   return { row, state: "queued", nextAttemptAt, isAttempted: true, apnsStatus, reason };
 }
 
-function requeueUntried(row: ClaimedDelivery): Outcome {
+function requeueUntried(row: ClaimedPush): PushOutcome {
   return { row, state: "queued", nextAttemptAt: claimedAt(row), isAttempted: false, apnsStatus: null, reason: null };
 }
 
-function requeueAfterPause(row: ClaimedDelivery): Outcome {
+function requeueAfterPause(row: ClaimedPush): PushOutcome {
   return { row, state: "queued", nextAttemptAt: null, isAttempted: false, apnsStatus: null, reason: PAUSED };
 }

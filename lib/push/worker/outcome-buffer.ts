@@ -1,13 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Context } from "../../context";
-import { type Outcome, recordOutcomes } from "./outcomes";
+import { type PushOutcome, recordOutcomes } from "./outcomes";
 
 type Deps = Pick<Context, "count" | "db" | "dbNow" | "log">;
 
 /** Outcomes on their way to the database. */
 export type OutcomeBuffer = {
-  add: (outcome: Outcome) => void;
-  pending: () => readonly Outcome[];
+  add: (outcome: PushOutcome) => void;
+  pending: () => readonly PushOutcome[];
   /** Resolves once the buffer has room for more outcomes. */
   waitForCapacity: () => Promise<void>;
   /** Resolves once all outcomes are stored; gives up after a few attempts while the database is unreachable. */
@@ -26,7 +26,7 @@ const MAX_FLUSH_ATTEMPTS = 3;
  * a notification that was sent must not be sent again because the database was unreachable.
  */
 export function createOutcomeBuffer(deps: Deps): OutcomeBuffer {
-  let outcomes: Outcome[] = [];
+  let outcomes: PushOutcome[] = [];
   let writing: Promise<void> | null = null;
   let isFlushing = false;
 

@@ -5,10 +5,10 @@ import { empty, isLockedBy, seconds, sql, uuidArray } from "../../db/sql";
 import { removeTokens } from "../live-activities/targets";
 import { SECRET_KINDS } from "../notifications";
 import { insertReceipts } from "../outbox/receipts";
-import { type ClaimedDelivery, claimedAt } from "./claim-deliveries";
+import { type ClaimedPush, claimedAt } from "./claim-deliveries";
 
 /** What a claimed delivery becomes. */
-export type Outcome = { row: ClaimedDelivery; apnsStatus: number | null; reason: string | null } & (
+export type PushOutcome = { row: ClaimedPush; apnsStatus: number | null; reason: string | null } & (
   | { state: "sent" | "cancelled" }
   /** `invalidSince`: the device token is invalid, unless the app has registered since then. */
   | { state: "failed"; invalidSince?: Date }
@@ -38,7 +38,7 @@ const AFTER_PAUSE_SECONDS = 30;
  * Stores outcomes and invalidates devices. Every statement skips rows that are locked, such as those being deleted, so
  * that a worker cannot be part of a deadlock.
  */
-export async function recordOutcomes(deps: Deps, outcomes: readonly Outcome[]): Promise<void> {
+export async function recordOutcomes(deps: Deps, outcomes: readonly PushOutcome[]): Promise<void> {
   const sent = outcomes.filter((outcome) => outcome.state === "sent");
   const unsent = outcomes.filter((outcome) => outcome.state === "failed" || outcome.state === "cancelled");
   const requeued = outcomes.filter((outcome) => outcome.state === "queued");
@@ -62,7 +62,7 @@ export async function recordOutcomes(deps: Deps, outcomes: readonly Outcome[]): 
 }
 
 /** Applies even if another worker has claimed the delivery meanwhile: it must not be sent again. */
-async function recordSent({ db, dbNow }: Deps, sent: readonly Outcome[]): Promise<void> {
+async function recordSent({ db, dbNow }: Deps, sent: readonly PushOutcome[]): Promise<void> {
   const at = dbNow();
   const devices = sent.filter(({ row }) => row.isDeliveredAtOld).map(({ row }) => row.deviceId);
   await db.$executeRaw`
@@ -91,7 +91,7 @@ function setDeliveredAt(at: Prisma.Sql, deviceIds: readonly string[]): Prisma.Sq
 }
 
 /** Applies only while the claim holds: after its lease another worker may have the delivery. */
-async function recordUnsent({ db, dbNow }: Deps, outcomes: readonly Outcome[]): Promise<void> {
+async function recordUnsent({ db, dbNow }: Deps, outcomes: readonly PushOutcome[]): Promise<void> {
   await db.$executeRaw`
     WITH outcome AS (${recordsOf(outcomes)}),
     locked AS MATERIALIZED (${lockClaimed}),
@@ -109,7 +109,7 @@ async function recordUnsent({ db, dbNow }: Deps, outcomes: readonly Outcome[]): 
 const lockClaimed = sql`
   SELECT queued.ctid, outcome.* FROM outcome ${joinQueued(sql`"leaseUntil" = outcome."lease"`)}`;
 
-function hasSecret({ row }: Outcome): boolean {
+function hasSecret({ row }: PushOutcome): boolean {
   return SECRET_KINDS.includes(row.message.kind);
 }
 
@@ -117,7 +117,7 @@ function hasSecret({ row }: Outcome): boolean {
  * Applies only while the claim holds. Reads the pause in the same statement, with a lock: `retryDeliveries`, which ends
  * pauses, then finds every delivery that waits for one.
  */
-async function recordRequeued({ db, dbNow }: Deps, outcomes: readonly Outcome[]): Promise<void> {
+async function recordRequeued({ db, dbNow }: Deps, outcomes: readonly PushOutcome[]): Promise<void> {
   await db.$executeRaw`
     WITH outcome AS (${recordsOf(outcomes)}),
     pause AS MATERIALIZED (
@@ -132,7 +132,7 @@ async function recordRequeued({ db, dbNow }: Deps, outcomes: readonly Outcome[])
     WHERE queued.ctid = locked.ctid AND ${isLockedBy("locked", "queued")}`;
 }
 
-function recordsOf(outcomes: readonly Outcome[]): Prisma.Sql {
+function recordsOf(outcomes: readonly PushOutcome[]): Prisma.Sql {
   const records = outcomes.map((outcome) => ({
     deviceId: outcome.row.deviceId,
     messageId: outcome.row.messageId,
@@ -150,7 +150,7 @@ function recordsOf(outcomes: readonly Outcome[]): Prisma.Sql {
       "status" smallint, "reason" text)`;
 }
 
-type InvalidDevice = Outcome & { invalidSince: Date };
+type InvalidDevice = PushOutcome & { invalidSince: Date };
 
 /** Skips devices that have registered, or moved to another token, since. */
 async function invalidateDevices({ db }: Deps, invalid: readonly InvalidDevice[]): Promise<void> {
@@ -189,7 +189,11 @@ async function removeSubscriptions({ db }: Deps, invalid: readonly InvalidDevice
 }
 
 /** The token of an activity that has ended is of no use. APNs may report that of another one as invalid. */
-function endLiveActivities(deps: Deps, ended: readonly Outcome[], invalid: readonly InvalidDevice[]): Promise<void> {
+function endLiveActivities(
+  deps: Deps,
+  ended: readonly PushOutcome[],
+  invalid: readonly InvalidDevice[],
+): Promise<void> {
   return removeTokens(deps, [
     ...ended.map(({ row }) => ({ deviceId: row.deviceId, token: row.token, at: claimedAt(row) })),
     ...invalid.map(({ row, invalidSince }) => ({ deviceId: row.deviceId, token: row.token, at: invalidSince })),
@@ -200,21 +204,21 @@ function partition<Item>(items: readonly Item[], isFirst: (item: Item) => boolea
   return [items.filter(isFirst), items.filter((item) => !isFirst(item))];
 }
 
-function isRequeuedUntried(outcome: Outcome): boolean {
+function isRequeuedUntried(outcome: PushOutcome): boolean {
   return outcome.state === "queued" && !outcome.isAttempted;
 }
 
-function isAttempt(outcome: Outcome): boolean {
+function isAttempt(outcome: PushOutcome): boolean {
   return outcome.state === "queued" ? outcome.isAttempted : outcome.state !== "cancelled";
 }
 
-function countResult({ count }: Deps, outcome: Outcome): void {
+function countResult({ count }: Deps, outcome: PushOutcome): void {
   if (outcome.state !== "queued") count("push_delivery", { result: outcome.state });
   else if (outcome.isAttempted) count("push_delivery", { result: "retried" });
 }
 
 /** Logs one line for each combination of state, status and reason: an outage of APNs fails thousands of deliveries. */
-function logUndelivered({ log }: Deps, outcomes: readonly Outcome[]): void {
+function logUndelivered({ log }: Deps, outcomes: readonly PushOutcome[]): void {
   const groups = new Map<string, { state: string; apnsStatus: number | null; reason: string | null; rows: number }>();
   for (const { state, apnsStatus, reason } of outcomes) {
     const key = `${state} ${apnsStatus} ${reason}`;

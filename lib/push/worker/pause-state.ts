@@ -2,18 +2,18 @@ import type { Context } from "../../context";
 import type { PushEnvironment } from "../../db/generated/client";
 import { seconds as interval } from "../../db/sql";
 import { createCircuitBreaker } from "./circuit-breaker";
-import { type ClaimedDelivery, claimedAt, databaseTime } from "./claim-deliveries";
+import { type ClaimedPush, claimedAt, databaseTime } from "./claim-deliveries";
 
 type Deps = Pick<Context, "db" | "dbNow" | "log" | "now">;
 
 /** Which environments are paused, as far as this worker knows. */
 export type PauseState = {
   /** A promise only while this worker stores a pause. */
-  isPaused: (row: ClaimedDelivery) => boolean | Promise<boolean>;
+  isPaused: (row: ClaimedPush) => boolean | Promise<boolean>;
   /** Pauses a delivery's environment for every worker. Resolves once the pause is stored. */
-  pause: (row: ClaimedDelivery, seconds: number, reason: string) => Promise<void>;
+  pause: (row: ClaimedPush, seconds: number, reason: string) => Promise<void>;
   /** Records whether APNs rejected the device token. Returns whether that opens the circuit breaker. */
-  recordResult: (row: ClaimedDelivery, isRejected: boolean) => boolean;
+  recordResult: (row: ClaimedPush, isRejected: boolean) => boolean;
 };
 
 /** A pause that this worker began. `storedAt`: from then on, by the database's clock, claims include it. */
@@ -24,11 +24,11 @@ export function createPauseState(deps: Deps): PauseState {
   const pauses = new Map<PushEnvironment, LocalPause>();
   const breakers = { production: createCircuitBreaker(), sandbox: createCircuitBreaker(), web: createCircuitBreaker() };
   /** The pause that a delivery's claim was too early to include. */
-  const findPause = (row: ClaimedDelivery): LocalPause | null => {
+  const findPause = (row: ClaimedPush): LocalPause | null => {
     const pause = pauses.get(row.environment);
     return pause && (!pause.storedAt || claimedAt(row) <= pause.storedAt) ? pause : null;
   };
-  const store = async (pause: LocalPause, row: ClaimedDelivery, seconds: number, reason: string) => {
+  const store = async (pause: LocalPause, row: ClaimedPush, seconds: number, reason: string) => {
     const { environment } = row;
     deps.log.error({ environment, seconds, reason }, "paused deliveries to a push environment");
     try {

@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
 import { isLeaseExpired } from "../../db/queue/lease-expiry";
-import { type ClaimedDelivery, claimDeliveries, databaseTime } from "./claim-deliveries";
+import { type ClaimedPush, claimDeliveries, databaseTime } from "./claim-deliveries";
 import { createConcurrency } from "./concurrency";
 import { deliver } from "./deliver";
 import { createDispatcher } from "./dispatcher";
@@ -18,7 +18,7 @@ export type Sender = {
   finish: () => Promise<void>;
 };
 
-type ClaimedBatch = { rows: ClaimedDelivery[]; isFull: boolean };
+type ClaimedBatch = { rows: ClaimedPush[]; isFull: boolean };
 
 const MIN_BATCH = 100;
 const MAX_BATCH = 1_000;
@@ -30,7 +30,7 @@ export function createSender(deps: SenderDeps, isStopping = () => false): Sender
   const { limit, recordLatency } = createConcurrency(deps.config.PUSH_CONCURRENCY);
   const outcomes = createOutcomeBuffer(deps);
   const deliverDeps = { ...deps, isStopping, recordLatency, pauses: createPauseState(deps) };
-  const work = (row: ClaimedDelivery) => deliver(deliverDeps, row).then(outcomes.add);
+  const work = (row: ClaimedPush) => deliver(deliverDeps, row).then(outcomes.add);
   const dispatcher = createDispatcher(limit, work);
   let notBefore = new Date(0);
   /** The next batch, claimed while the last one starts, so that sending does not wait for the database. */
@@ -57,7 +57,7 @@ export function createSender(deps: SenderDeps, isStopping = () => false): Sender
     },
     maintain: async () => {
       const now = deps.now();
-      const isExpired = ({ leaseUntil, requestedAt }: ClaimedDelivery) =>
+      const isExpired = ({ leaseUntil, requestedAt }: ClaimedPush) =>
         isLeaseExpired(leaseUntil, databaseTime({ leaseUntil, requestedAt }, now));
       if (!outcomes.pending().some(({ row }) => isExpired(row))) await maintainOutbox(deps);
     },

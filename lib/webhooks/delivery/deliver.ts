@@ -6,7 +6,7 @@ import type { AllowedNetworks } from "../../outbound/addresses";
 import { type PostResult, postMessage } from "../../outbound/post";
 import { signWebhook } from "../signature";
 import { type ClaimedDelivery, claimCondition } from "./claim-delivery";
-import { type Outcome, outcomeOf } from "./outcome";
+import { type AttemptOutcome, outcomeOf } from "./outcome";
 
 /** An endpoint that is disabled because it does not take its deliveries. */
 export type DisabledEndpoint = { id: string; url: string; reason: "gone" | "failing" };
@@ -73,7 +73,13 @@ function validSecrets({ secret, previousSecret, previousSecretExpiresAt, claimed
   return previousSecret !== null && isPreviousValid ? [secret, previousSecret] : [secret];
 }
 
-async function store(deps: DeliverDeps, tx: Tx, claimed: ClaimedDelivery, attempt: PostResult, outcome: Outcome) {
+async function store(
+  deps: DeliverDeps,
+  tx: Tx,
+  claimed: ClaimedDelivery,
+  attempt: PostResult,
+  outcome: AttemptOutcome,
+) {
   const { endpointId, claimedAt, failingSince, url } = claimed;
   const { state, delaySeconds, disable } = outcome;
   const { status, body, error, durationMs } = attempt;

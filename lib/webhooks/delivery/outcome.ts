@@ -6,7 +6,7 @@ const MAX_FAILING_MS = 5 * 24 * 60 * 60 * 1000;
 /** "The endpoint is gone": the receiver asks for no more (Standard Webhooks 1.0.0). */
 const GONE = 410;
 
-export type Outcome = {
+export type AttemptOutcome = {
   state: "delivered" | "pending" | "failed";
   /** Until the next attempt; null without one. */
   delaySeconds: number | null;
@@ -18,7 +18,7 @@ export type Outcome = {
 export function outcomeOf(
   result: Pick<PostResult, "status" | "retryAfterSeconds">,
   { attempts, failingSince, now, random }: { attempts: number; failingSince: Date | null; now: Date; random: number },
-): Outcome {
+): AttemptOutcome {
   const { status } = result;
   if (status !== null && status >= 200 && status < 300)
     return { state: "delivered", delaySeconds: null, disable: null };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { nextAttempt } from "@/lib/push/retry-delays";
-import { classifyResult } from "@/lib/push/worker/apns-result";
+import { classifyApnsResult } from "@/lib/push/worker/apns-result";
 import { createCircuitBreaker } from "@/lib/push/worker/circuit-breaker";
 
 const MINUTE = 60;
@@ -27,11 +27,11 @@ test.each([
   [503, "ServiceUnavailable", { action: "retry", delaysSeconds: [15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR] }],
   [302, null, { action: "retry", delaysSeconds: [15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR] }],
 ])("%d %s means %o", (status, reason, action) => {
-  expect(classifyResult({ status, reason })).toEqual(action);
+  expect(classifyApnsResult({ status, reason })).toEqual(action);
 });
 
 test.each(["timeout", "unreachable"] as const)("a missing response (%s) is retried soon", (reason) => {
-  expect(classifyResult({ status: null, reason })).toEqual({ action: "retry", delaysSeconds: NETWORK });
+  expect(classifyApnsResult({ status: null, reason })).toEqual({ action: "retry", delaysSeconds: NETWORK });
 });
 
 describe("the next attempt", () => {

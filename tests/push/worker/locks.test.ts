@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Context } from "@/lib/context";
 import { cancelMessage } from "@/lib/push/outbox/cancel";
-import { type ClaimedDelivery, claimDeliveries } from "@/lib/push/worker/claim-deliveries";
+import { type ClaimedPush, claimDeliveries } from "@/lib/push/worker/claim-deliveries";
 import { recordOutcomes } from "@/lib/push/worker/outcomes";
 import { ctx } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
@@ -9,9 +9,9 @@ import { clearOutbox, queueFor } from "@/tests/support/push/push";
 
 beforeEach(clearOutbox);
 
-async function claimOne(): Promise<ClaimedDelivery> {
+async function claimOne(): Promise<ClaimedPush> {
   const { deliveries } = await claimDeliveries(ctx(), { notBefore: new Date(0), limit: 1 });
-  return deliveries[0] as ClaimedDelivery;
+  return deliveries[0] as ClaimedPush;
 }
 
 const SENT = { apnsStatus: 200, reason: null, state: "sent" } as const;

@@ -1,6 +1,6 @@
 import { loadConfig } from "../../../../lib/config";
 import type { Source } from "../../../../lib/db/move/move";
-import type { Target } from "../../../../lib/db/move/target";
+import type { MoveTarget } from "../../../../lib/db/move/target";
 import type { Databases, Moved, OnProgress } from "./next-steps";
 
 /** What a command does with a move needs most of lib/db: it is loaded by the commands that move. */
@@ -45,7 +45,7 @@ export async function checkMove({ from, to, dataDir }: Databases) {
     ? await openServerSource(from)
     : null;
   try {
-    const target: Pick<Target, "name" | "session" | "close"> | null = to ? await openServerTarget(to) : null;
+    const target: Pick<MoveTarget, "name" | "session" | "close"> | null = to ? await openServerTarget(to) : null;
     const state = target && (await inspectTarget(target).finally(target.close));
     return {
       from: source?.name ?? dataDir,
@@ -57,7 +57,7 @@ export async function checkMove({ from, to, dataDir }: Databases) {
   }
 }
 
-async function openTarget({ to, dataDir }: Pick<Databases, "to" | "dataDir">): Promise<Target> {
+async function openTarget({ to, dataDir }: Pick<Databases, "to" | "dataDir">): Promise<MoveTarget> {
   const { openEmbeddedTarget, openServerTarget } = await loadMove();
   return to ? openServerTarget(to) : openEmbeddedTarget(dataDir, loadConfig().DATABASE_SYNC === "on");
 }
