@@ -87,8 +87,13 @@ export const toCbor = (value: unknown): Buffer => Buffer.from(encode(value));
 function attestedDataOf({ key, appId, environment }: AttestationParts, forgery: Forgery): Buffer {
   const { counter = 0, aaguid = AAGUIDS[environment], credentialId = key.keyId } = forgery;
   return Buffer.concat([
-    ...[sha256(appId), Buffer.of(0x40), uint32(counter), aaguid],
-    ...[Buffer.of(0, credentialId.length), credentialId, encode(coseKeyOf(key))],
+    sha256(appId),
+    Buffer.of(0x40),
+    uint32(counter),
+    aaguid,
+    Buffer.of(0, credentialId.length),
+    credentialId,
+    encode(coseKeyOf(key)),
   ]);
 }
 

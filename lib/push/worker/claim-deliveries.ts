@@ -37,9 +37,18 @@ type Result = {
   paused: string[];
 };
 type DeliveryValues = [
-  ...[id: string, deviceId: string, messageId: string, expiresAtSeconds: number, attempts: number],
-  ...[token: string, environment: PushEnvironment, bundleId: string, status: PushDeviceStatus, isOld: boolean],
-  ...[locale: string | null, webPushKeys: WebPushKeys | null],
+  id: string,
+  deviceId: string,
+  messageId: string,
+  expiresAtSeconds: number,
+  attempts: number,
+  token: string,
+  environment: PushEnvironment,
+  bundleId: string,
+  status: PushDeviceStatus,
+  isDeliveredAtOld: boolean,
+  locale: string | null,
+  webPushKeys: WebPushKeys | null,
 ];
 
 /**
