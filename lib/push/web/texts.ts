@@ -5,7 +5,7 @@ type Text = { title: string; body: string };
 /** The texts that iOS apps localize themselves. "{0}" is the first argument. */
 const TEXTS: Readonly<Record<string, Record<Locale, Text>>> = {
   "security.new_sign_in": {
-    en: { title: "New sign-in", body: "{0} has signed in to your account." },
+    en: { title: "New sign-in", body: "{0} signed in to your account." },
     de: { title: "Neue Anmeldung", body: "{0} hat sich in Ihrem Konto angemeldet." },
   },
   "security.password_changed": {
@@ -28,10 +28,13 @@ const TEXTS: Readonly<Record<string, Record<Locale, Text>>> = {
     de: { title: "Abo verlängert", body: "Ihr Abo wurde verlängert." },
   },
   "billing.trial_ending": {
-    en: { title: "Trial ends soon", body: "Your free trial ends soon. After that, your subscription is charged." },
+    en: {
+      title: "Trial ends soon",
+      body: "Your free trial ends soon. After that, you will be charged for your subscription.",
+    },
     de: {
       title: "Probezeit endet bald",
-      body: "Ihre kostenlose Probezeit endet bald. Danach wird Ihr Abo berechnet.",
+      body: "Ihre kostenlose Probezeit endet bald. Danach wird Ihnen Ihr Abo berechnet.",
     },
   },
   "app.new_version": {
