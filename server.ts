@@ -27,7 +27,7 @@ async function main(): Promise<void> {
   const config = loadConfig();
   const context = await composeContext(config);
   setContext(context);
-  dieOnUnhandled(context.log);
+  exitOnUnhandled(context.log);
   logConsole(context.log);
   let loading: Promise<NextHandler> | undefined;
   const next = () => (loading ??= loadNext(config));
@@ -42,12 +42,12 @@ async function main(): Promise<void> {
   onBecomeLeader(async (isFirst) => {
     startSharedTasks(context);
     await access;
-    if (isFirst) await welcome(context);
+    if (isFirst) await printStartupMessage(context);
   });
 }
 
 /** Prints what an operator needs next, once for all processes. */
-async function welcome(context: Context): Promise<void> {
+async function printStartupMessage(context: Context): Promise<void> {
   if (process.stdout.isTTY) process.stdout.write(`${startupMessage(context)}\n`);
   await printFirstOperatorLink(context);
 }
@@ -72,7 +72,7 @@ async function printFirstOperatorLink(context: Context): Promise<void> {
     const stream = process.stdout.isTTY ? process.stdout : process.stderr;
     if (link) stream.write(`${firstOperatorMessage(link)}\n`);
   } catch (error) {
-    context.log.warn({ err: error }, "it is not known whether there is an admin: no link for the first operator");
+    context.log.warn({ err: error }, "could not check for an admin: no first-operator link was printed");
   }
 }
 
@@ -105,7 +105,7 @@ function stopOnSignals(context: Context, server: Server, drain: Drain, unpublish
     isStopping = true;
     setTimeout(() => server.closeAllConnections(), DRAIN_MS);
     const drained = drain(() => {
-      // From here on each response closes its connection. Earlier, its client would connect anew to a listener that is
+      // From here on each response closes its connection. Earlier, its client would connect again to a listener that is
       // about to close.
       context.isDraining = true;
       context.log.info("stopping: no new connections, requests in progress may finish");
@@ -120,14 +120,14 @@ function stopOnSignals(context: Context, server: Server, drain: Drain, unpublish
 }
 
 /** An unhandled error leaves the process in an unknown state: it ends. */
-function dieOnUnhandled(log: Context["log"]): void {
-  const die = (error: unknown) => {
+function exitOnUnhandled(log: Context["log"]): void {
+  const exit = (error: unknown) => {
     log.fatal({ err: error }, "unhandled error: stopping");
     log.flush();
     process.exit(1);
   };
-  process.on("unhandledRejection", die);
-  process.on("uncaughtException", die);
+  process.on("unhandledRejection", exit);
+  process.on("uncaughtException", exit);
 }
 
 main().catch((error: unknown) => {

@@ -109,7 +109,7 @@ async function claimToken(tx: Tx, { id, environment, bundleId, token }: PushDevi
     SELECT "id"::text FROM "PushDevice"
     WHERE "environment" = ${environment}::"PushEnvironment" AND "bundleId" = ${bundleId} AND "token" = ${token}
     ORDER BY "id" FOR NO KEY UPDATE`;
-  if (!rows.some((row) => row.id === id)) throw evidenceInvalid("challenge_unknown"); // the device changed meanwhile
+  if (!rows.some((row) => row.id === id)) throw evidenceInvalid("challenge_unknown"); // the device changed concurrently
   const others = rows.map((row) => row.id).filter((other) => other !== id);
   if (others.length > 0) await tx.pushDevice.deleteMany({ where: { id: { in: others } } });
 }

@@ -45,7 +45,7 @@ export type KindOptions<M extends Message> = {
   recipientStatus: PushDeviceStatus;
   /** Whether a person may turn it off, and it waits for the end of their quiet hours. */
   isOptional: boolean;
-  /** The outbox deletes the payload once it is sent, failed or cancelled. */
+  /** The outbox deletes the payload once it is sent, failed or canceled. */
   isSecret: boolean;
   /** The visible part; null for a background notification and a Live Activity. */
   alert: ((message: M) => Alert) | null;
@@ -81,7 +81,7 @@ const BILLING = {
   isOptional: true,
   isSecret: false,
 } as const;
-/** Whoever has started a Live Activity wants to see its state now. iOS ends it after eight hours. */
+/** A user who started a Live Activity expects its current state immediately. iOS ends it after eight hours. */
 const LIVE_ACTIVITY = {
   level: "live_activity",
   priority: 10,

@@ -47,5 +47,5 @@ export async function announceVersion(
   return showMessage(deps, id);
 }
 
-/** An audience as it is stored: without undefined members. */
+/** An audience as it is stored: without undefined fields. */
 const toJson = (audience: Audience | null): unknown => JSON.parse(JSON.stringify(audience));

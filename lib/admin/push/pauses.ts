@@ -57,7 +57,7 @@ export async function endPause(
 /**
  * Deletes the pauses, or that of one environment, in a statement of its own. It waits for the workers that are storing
  * deliveries to wait for a pause, and later workers find none, so the statements after it see every row. Goes by key, so
- * that each row is requeued once, even if APNs pauses again meanwhile. Returns the number of rows.
+ * that each row is requeued once, even if APNs pauses again in the meantime. Returns the number of rows.
  */
 export async function endPauses({ db, dbNow }: Deps, environment?: Environment): Promise<number> {
   await db.pushPause.deleteMany({ where: environment ? { environment } : {} });

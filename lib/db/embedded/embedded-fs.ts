@@ -43,12 +43,12 @@ export class EmbeddedFS extends NodeFS {
   /** Calls `run` each time PostgreSQL has started to write `count` more log segments. */
   onEverySegments(count: number, run: () => void): void {
     let last = "";
-    let begun = 0;
+    let started = 0;
     this.#onSegment = (name) => {
       if (name === last) return;
       last = name;
-      begun += 1;
-      if (begun % count === 0) run();
+      started += 1;
+      if (started % count === 0) run();
     };
   }
 }

@@ -49,12 +49,12 @@ export const Audience = z
   .strict();
 export type Audience = z.infer<typeof Audience>;
 
-/** What decides whether a device belongs to an audience, but for its account's entitlements. */
+/** The fields of a device that decide whether it belongs to an audience, apart from its account's entitlements. */
 export type AudienceDevice = Pick<PushDevice, "appVersion" | "bundleId" | "lastSeenAt" | "locale" | "model">;
 
 /**
- * Whether a device belongs to an audience, but for its account's entitlements. A condition on a field that the device has
- * not registered does not match.
+ * Whether a device belongs to an audience, except for its account's entitlements. A condition on a field that the device
+ * has not registered does not match.
  */
 export function isInAudience(device: AudienceDevice, audience: Audience): boolean {
   const { bundleId, appVersion, platform, locale, lastSeen } = audience;

@@ -37,8 +37,7 @@ export async function listLiveActivities({ db }: Deps, accountId: string, device
 }
 
 /**
- * Stores the token that updates a Live Activity, or replaces it. Of more than 20, those that were registered first are
- * removed.
+ * Stores or replaces the token that updates a Live Activity. Keeps the 20 newest.
  * @throws AppError device_not_found, also for another account's device; device_not_active
  */
 export function registerLiveActivity(
@@ -66,7 +65,10 @@ export function registerLiveActivity(
   });
 }
 
-/** Stores the token that starts Live Activities of a type, or replaces it. Of more than 20, as above. @throws as above */
+/**
+ * Stores or replaces the token that starts Live Activities of a type. Keeps the 20 newest.
+ * @throws AppError device_not_found, also for another account's device; device_not_active
+ */
 export function registerStartToken(
   { db, dbNow }: Deps,
   accountId: string,
@@ -93,7 +95,10 @@ export function registerStartToken(
   });
 }
 
-/** Removes the token of a Live Activity that has ended. Does nothing if there is none. @throws AppError device_not_found */
+/**
+ * Removes the token of a Live Activity that has ended. Does nothing if there is none.
+ * @throws AppError device_not_found
+ */
 export async function removeLiveActivity(
   { db }: Deps,
   accountId: string,
@@ -103,7 +108,10 @@ export async function removeLiveActivity(
   await db.liveActivity.deleteMany({ where: { deviceId, activityId } });
 }
 
-/** Removes the token that starts Live Activities of a type. Does nothing if there is none. @throws as above */
+/**
+ * Removes the token that starts Live Activities of a type. Does nothing if there is none.
+ * @throws AppError device_not_found
+ */
 export async function removeStartToken(
   { db }: Deps,
   accountId: string,

@@ -101,12 +101,12 @@ export function enqueueForDevices(now: Now, source: Prisma.Sql): Prisma.Sql {
 /** Cancels the deliveries to a device that no worker has claimed. */
 export async function cancelDeliveries(tx: Tx, now: Date, deviceId: string, reason: string): Promise<void> {
   await tx.$executeRaw`
-    WITH "cancelled" AS (
+    WITH "canceled" AS (
       DELETE FROM "QueuedPush" WHERE "deviceId" = ${deviceId}::uuid AND "leaseUntil" IS NULL RETURNING *
     ), "ended" AS (
       SELECT "messageId", "deviceId", "id", "expiresAt", 'cancelled' AS "state", "attempts", "apnsStatus",
         ${reason} AS "reason", "queuePriority"
-      FROM "cancelled"
+      FROM "canceled"
     ), ${insertReceipts(now)}
     SELECT 1`;
 }
@@ -114,7 +114,7 @@ export async function cancelDeliveries(tx: Tx, now: Date, deviceId: string, reas
 /** Cancels the unclaimed deliveries of events that are no longer true. */
 export async function cancelEvents(tx: Tx, now: Now, eventKeys: string[]): Promise<void> {
   await tx.$executeRaw`
-    WITH "cancelled" AS (
+    WITH "canceled" AS (
       DELETE FROM "QueuedPush" AS queued
       USING "PushMessage" AS message JOIN "PushDevice" AS device USING ("accountId")
       WHERE message."eventKey" = ANY(${eventKeys}::text[]) AND queued."messageId" = message."id"
@@ -123,7 +123,7 @@ export async function cancelEvents(tx: Tx, now: Now, eventKeys: string[]): Promi
     ), "ended" AS (
       SELECT "messageId", "deviceId", "id", "expiresAt", 'cancelled' AS "state", "attempts", "apnsStatus",
         'outdated' AS "reason", "queuePriority"
-      FROM "cancelled"
+      FROM "canceled"
     ), ${insertReceipts(sql`${now}::timestamptz`)}
     SELECT 1`;
 }

@@ -19,7 +19,7 @@ export async function readPreferences(db: Tx, accountId: string): Promise<Prefer
 
 /**
  * Replaces the preferences of an account, and cancels what is queued of kinds that it has turned off.
- * @throws AppError unauthenticated if the account was deleted meanwhile
+ * @throws AppError unauthenticated if the account was deleted concurrently
  */
 export async function replacePreferences(
   { db, dbNow }: Deps,

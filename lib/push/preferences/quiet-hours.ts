@@ -19,7 +19,7 @@ export function endOfQuietHours(at: Date, timeZone: string | null, quiet: QuietH
   const minute = Math.floor(at.getTime() / MINUTE_MS);
   const leftMinutes = modulo(quiet.endMinutes - minutesOf(clock, at), DAY_MINUTES);
   const end = new Date((minute + leftMinutes) * MINUTE_MS);
-  // How far the clock was put forward or back meanwhile.
+  // How far the clock was put forward or back in the meantime.
   const changeMinutes =
     modulo(minutesOf(clock, end) - quiet.endMinutes + DAY_MINUTES / 2, DAY_MINUTES) - DAY_MINUTES / 2;
   const corrected = new Date(end.getTime() - changeMinutes * MINUTE_MS);

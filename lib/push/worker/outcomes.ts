@@ -61,7 +61,7 @@ export async function recordOutcomes(deps: Deps, outcomes: readonly PushOutcome[
   );
 }
 
-/** Applies even if another worker has claimed the delivery meanwhile: it must not be sent again. */
+/** Applies even if another worker has claimed the delivery in the meantime: it must not be sent again. */
 async function recordSent({ db, dbNow }: Deps, sent: readonly PushOutcome[]): Promise<void> {
   const at = dbNow();
   const devices = sent.filter(({ row }) => row.isDeliveredAtOld).map(({ row }) => row.deviceId);
@@ -188,7 +188,7 @@ async function removeSubscriptions({ db }: Deps, invalid: readonly InvalidDevice
     )`;
 }
 
-/** The token of an activity that has ended is of no use. APNs may report that of another one as invalid. */
+/** The token of an ended activity is no longer needed. APNs may also report another activity's token as invalid. */
 function endLiveActivities(
   deps: Deps,
   ended: readonly PushOutcome[],

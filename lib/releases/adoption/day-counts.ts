@@ -86,7 +86,7 @@ export class DayCounts {
     return taken;
   }
 
-  /** Returns what could not be stored. */
+  /** Adds back counts that could not be stored. */
   restore(taken: readonly AdoptionEntry[]): void {
     for (const { key, counts } of taken) {
       const own = this.#countsOf(key, false);
@@ -105,20 +105,20 @@ export class DayCounts {
     const entry =
       last && isSameKey(last.key, key)
         ? last
-        : (this.#entries.get(nameOf(key)) ?? this.#admit(this.#boundedKey(key, isClaimed), isClaimed));
+        : (this.#entries.get(keyText(key)) ?? this.#addEntry(this.#boundedKey(key, isClaimed), isClaimed));
     if (isClaimed) this.#lastClaimed = entry;
     else this.#lastServed = entry;
     entry.counts ??= noCounts();
     return entry.counts;
   }
 
-  #admit({ product, platform, architecture, channel, version }: AdoptionKey, isClaimed: boolean) {
+  #addEntry({ product, platform, architecture, channel, version }: AdoptionKey, isClaimed: boolean) {
     const key = { product, platform, architecture, channel, version };
-    const known = this.#entries.get(nameOf(key));
+    const known = this.#entries.get(keyText(key));
     if (known) return known;
     if (isClaimed) this.#claimedKeys += 1;
     const entry: DayEntry = { key, counts: null };
-    this.#entries.set(nameOf(key), entry);
+    this.#entries.set(keyText(key), entry);
     return entry;
   }
 
@@ -132,7 +132,7 @@ export class DayCounts {
 }
 
 /** A key as text. No part of it contains a space. */
-export function nameOf({ product, platform, architecture, channel, version }: AdoptionKey): string {
+export function keyText({ product, platform, architecture, channel, version }: AdoptionKey): string {
   return `${product} ${platform} ${architecture} ${channel} ${version}`;
 }
 

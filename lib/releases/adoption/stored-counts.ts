@@ -1,6 +1,6 @@
 import type { PrismaClient } from "../../db/generated/client";
 import type { Tx } from "../../db/transaction";
-import { type AdoptionEntry, type AdoptionKey, nameOf } from "./day-counts";
+import { type AdoptionEntry, type AdoptionKey, keyText } from "./day-counts";
 import { mergeSketch, packSketch, type Sketch, unpackSketch } from "./sketch";
 
 /** The rows of one transaction: it holds their locks while it merges the sketches. */
@@ -14,15 +14,15 @@ type Row = AdoptionKey & { clients: PackedSketch; offeredClients: PackedSketch }
  * their keys, so that processes that store at the same time do not deadlock.
  */
 export async function storeCounts(db: PrismaClient, date: string, entries: AdoptionEntry[]): Promise<void> {
-  const batch = entries.slice(0, BATCH_SIZE).sort((a, b) => (nameOf(a.key) < nameOf(b.key) ? -1 : 1));
+  const batch = entries.slice(0, BATCH_SIZE).sort((a, b) => (keyText(a.key) < keyText(b.key) ? -1 : 1));
   await db.$transaction(async (tx) => {
     const rows = await addNumbers(tx, date, batch);
-    const stored = new Map(rows.map((row) => [nameOf(row), row]));
+    const stored = new Map(rows.map((row) => [keyText(row), row]));
     const merged = await Promise.all(
       batch.map(async ({ key, counts }) => ({
         key,
-        clients: await mergePacked(stored.get(nameOf(key))?.clients, counts.clients),
-        offeredClients: await mergePacked(stored.get(nameOf(key))?.offeredClients, counts.offeredClients),
+        clients: await mergePacked(stored.get(keyText(key))?.clients, counts.clients),
+        offeredClients: await mergePacked(stored.get(keyText(key))?.offeredClients, counts.offeredClients),
       })),
     );
     await writeSketches(

@@ -22,8 +22,8 @@ type Deps = {
 };
 
 /**
- * Looks at every running rollout: starts it or advances it by a step when that is due, or halts it. Several processes may call this at
- * the same time: each rollout is looked at by one of them. Returns the changes.
+ * Checks every running rollout, and starts, advances or halts it when due. Several processes may call this at the same
+ * time: one of them handles each rollout. Returns the changes.
  */
 export async function advanceRollouts(deps: Deps): Promise<RolloutChange[]> {
   const where = { OR: [{ state: "running" }, { startsAt: { not: null } }] };
