@@ -1,8 +1,7 @@
 import { parseArgs } from "node:util";
 import { seedDatabase } from "../../dev/seed/seed";
 import { loadConfig } from "../../lib/config";
-import { COMMAND } from "../../lib/db/limits";
-import { openDatabase } from "../../lib/db/open";
+import { openCommandDatabase } from "../command-database";
 import { runCommandLine, UsageError } from "../command-line";
 
 const HELP = `Usage: npm run seed -- [--accounts 1000] [--seed 1]
@@ -20,12 +19,8 @@ async function main(args: string[]): Promise<void> {
   const [accounts, seed] = [values.accounts, values.seed].map(Number);
   if (!isCount(accounts) || accounts > MAX_ACCOUNTS) throw new UsageError(`--accounts takes 1 to ${MAX_ACCOUNTS}.`);
   if (!isCount(seed)) throw new UsageError("--seed takes a positive integer.");
-  const fail = (error: Error) => {
-    throw error;
-  };
-  const { client: db, migrated, close } = await openDatabase(loadConfig(), { onConnectionError: fail }, COMMAND);
+  const { client: db, close } = await openCommandDatabase(loadConfig());
   try {
-    if (!(await migrated())) throw new Error("Migrations are missing: run `npm run db:migrate` first.");
     const onProgress = (done: number) => {
       if (process.stderr.isTTY) process.stderr.write(`\r${done} of ${accounts} accounts`);
     };

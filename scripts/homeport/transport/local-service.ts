@@ -4,12 +4,10 @@ import { operatorNamed } from "../../../lib/auth/operator/local-operator";
 import { composeContext } from "../../../lib/compose";
 import { loadConfig } from "../../../lib/config";
 import { type Context, setContext } from "../../../lib/context";
-import { COMMAND } from "../../../lib/db/limits";
-import { openDatabase } from "../../../lib/db/open";
 import { createRouteTable, findRoute } from "../../../lib/http/server/routes";
 import { openCatalog } from "../../../lib/releases/catalog/catalog";
 import type { Catalog } from "../../../lib/releases/catalog/watch";
-import { CodedError } from "../../command-line";
+import { openCommandDatabase } from "../../command-database";
 import { type ApiResponse, clientOf, type HttpClient, type HttpRequest } from "./http-client";
 import { toApiResponse, toRouteRequest } from "./local-messages";
 import { encodedOperatorName } from "./operator-name";
@@ -23,14 +21,7 @@ const RELEASES = "/api/admin/releases";
 export async function openLocalService(): Promise<HttpClient & { close: () => Promise<void> }> {
   const config = { ...loadConfig(), PUSH_WORKER: "off", METRICS_PORT: undefined } as const;
   const log = pino({ level: "error" }, pino.destination({ dest: process.stderr.fd, sync: true }));
-  const onConnectionError = (error: Error) => {
-    throw error;
-  };
-  const database = await openDatabase(config, { onConnectionError }, COMMAND);
-  if (!(await database.migrated())) {
-    await database.close();
-    throw new CodedError("migrations_missing", "Migrations are missing: run `npm run db:migrate` first.");
-  }
+  const database = await openCommandDatabase(config);
   const quiet = { ...config, OTEL_EXPORTER_OTLP_ENDPOINT: undefined };
   const context = withoutWork(
     await composeContext(quiet, { database, log, catalog: lazyCatalog(() => openCatalog(config, log)) }),

@@ -2,9 +2,8 @@ import { type Rewrapped, rewrapDataKeys } from "../../../../lib/auth/keys/rewrap
 import { LIFETIMES } from "../../../../lib/auth/sessions/lifetimes";
 import { type Config, loadConfig } from "../../../../lib/config";
 import type { Context } from "../../../../lib/context";
-import { COMMAND } from "../../../../lib/db/limits";
-import { openDatabase } from "../../../../lib/db/open";
 import { removePreviousSecrets, replaceSecret } from "../../../../lib/secrets";
+import { openCommandDatabase } from "../../../command-database";
 import { UsageError } from "../../../command-line";
 import type { Output } from "../../output/output";
 
@@ -14,18 +13,15 @@ const SESSION_DAYS = LIFETIMES.token.absoluteMs / (24 * 60 * 60 * 1000);
 /**
  * Protects the stored keys with the first secret of `NEXTAUTH_SECRET`. Without the variable, which embedded mode allows,
  * first generates a secret in `DATA_DIR/secrets.json`. Works on the database of this folder alone, because a running
- * service has its secrets in memory. @throws UsageError, DataDirInUseError; Error if a key was left
+ * service has its secrets in memory.
+ * @throws UsageError, DataDirInUseError; CodedError if migrations are missing; Error if a key was left
  */
 export async function rotateKeys(output: Output): Promise<void> {
   if (process.env.HOMEPORT_URL)
     throw new UsageError("rotate-keys changes the database of this folder: unset HOMEPORT_URL.");
   const config = loadConfig();
-  const onConnectionError = (error: Error) => {
-    throw error;
-  };
-  const database = await openDatabase(config, { onConnectionError }, COMMAND);
+  const database = await openCommandDatabase(config);
   try {
-    if (!(await database.migrated())) throw new Error("Migrations are missing: run `npm run db:migrate` first.");
     const text = await rotateIn(config, database.client);
     output.result({ message: text }, [text]);
   } finally {

@@ -1,0 +1,24 @@
+import type { Config } from "../lib/config";
+import { COMMAND } from "../lib/db/limits";
+import { type Database, openDatabase } from "../lib/db/open";
+import { CodedError } from "./command-line";
+
+/** Opens the database for a command. @throws DataDirInUseError; CodedError if migrations are missing */
+export async function openCommandDatabase(config: Config): Promise<Database> {
+  const onConnectionError = (error: Error) => {
+    throw error;
+  };
+  const database = await openDatabase(config, { onConnectionError }, COMMAND);
+  try {
+    await requireMigrated(database);
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function requireMigrated(database: Database): Promise<void> {
+  if (await database.migrated()) return;
+  throw new CodedError("migrations_missing", "Migrations are missing: run `npm run db:migrate` first.");
+}
