@@ -65,7 +65,7 @@ export async function activateDevice(
 /** The event of a device that gets notifications from now on. */
 export function deviceVerified({ id: deviceId, accountId, environment, bundleId }: PushDevice): NewWebhookEvent {
   const data = { accountId, deviceId, environment, bundleId };
-  return { type: "push.device_verified", data, ofAccount: accountId };
+  return { type: "push.device_verified", data, accountId };
 }
 
 /** Finds a challenge of the registering device, created for the same token. */

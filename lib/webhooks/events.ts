@@ -30,27 +30,27 @@ export type WebhookEventType = z.infer<typeof WebhookEventType>;
 
 /** The event of a new account. */
 export function accountCreated(accountId: string): NewWebhookEvent {
-  return { type: "account.created", data: { accountId }, ofAccount: accountId };
+  return { type: "account.created", data: { accountId }, accountId };
 }
 
 /** The event of a deleted account. It outlives the account. */
 export function accountDeleted(accountId: string): NewWebhookEvent {
-  return { type: "account.deleted", data: { accountId }, ofAccount: null };
+  return { type: "account.deleted", data: { accountId }, accountId: null };
 }
 
 /** The event of a release that clients can be offered from now on. */
 export function releasePublished(releaseId: string): NewWebhookEvent {
-  return { type: "release.published", data: { releaseId }, ofAccount: null };
+  return { type: "release.published", data: { releaseId }, accountId: null };
 }
 
 /** The type of an event that an operator sends to see whether an endpoint works. */
 export const TEST_EVENT_TYPE = "webhook.test";
 
-/** An event to announce. `ofAccount`: deleting that account deletes the event. */
+/** An event to announce. `accountId`: deleting that account deletes the event. */
 export type NewWebhookEvent = {
   [Type in WebhookEventType]: {
     type: Type;
     data: z.infer<(typeof WebhookData)[Type]>;
-    ofAccount: string | null;
+    accountId: string | null;
   };
 }[WebhookEventType];

@@ -15,7 +15,7 @@ export type WebhookRecorder = {
   record: (tx: Tx, events: readonly NewWebhookEvent[]) => Promise<void>;
 };
 
-type Row = { type: string; data: object; ofAccount: string | null };
+type Row = { type: string; data: object; accountId: string | null };
 
 /** Creates a recorder. `subscribed` returns the types that have an endpoint; null while they are not known. */
 export function createWebhookRecorder(
@@ -66,6 +66,6 @@ function newEvents(now: Prisma.Sql, events: readonly Row[]): Prisma.Sql {
     SELECT given."id", given."type", given."data"::jsonb AS "data", given."accountId", ${now} AS "at" FROM unnest(
       ${events.map(() => newId())}::uuid[], ${events.map(({ type }) => type)}::text[],
       ${events.map(({ data }) => JSON.stringify(data))}::text[],
-      ${events.map(({ ofAccount }) => ofAccount)}::uuid[]) AS given ("id", "type", "data", "accountId")
+      ${events.map(({ accountId }) => accountId)}::uuid[]) AS given ("id", "type", "data", "accountId")
   )`;
 }

@@ -35,7 +35,7 @@ test("a change of a purchase runs no statement for webhooks while nobody subscri
 test("an event whose transaction is rolled back is not sent", async () => {
   const { id } = await newReceiver();
   const { id: accountId } = await newAccount();
-  const event = { type: "account.created", data: { accountId }, ofAccount: accountId } as const;
+  const event = { type: "account.created", data: { accountId }, accountId } as const;
   const failing = ctx().db.$transaction(async (tx) => {
     await ctx().webhooks.record(tx, [event]);
     throw new Error("rolled back");

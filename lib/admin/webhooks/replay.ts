@@ -64,7 +64,7 @@ export async function sendTestEvent(deps: Deps, operator: Operator, endpointId: 
   const { db, dbNow, now } = deps;
   const eventId = await db.$transaction(async (tx) => {
     await requireEnabled(tx, endpointId);
-    const event = { type: TEST_EVENT_TYPE, data: { endpointId }, ofAccount: null };
+    const event = { type: TEST_EVENT_TYPE, data: { endpointId }, accountId: null };
     const eventId = await insertEventFor(tx, dbNow(), endpointId, event);
     const audited = { type: "webhook_tested", target: `webhook:${endpointId}`, details: { eventId } } as const;
     await recordOperatorEvent(tx, now(), operator, audited);

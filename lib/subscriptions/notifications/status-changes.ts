@@ -48,7 +48,7 @@ function eventOf(accountId: string, { earlier, current, config, at }: States): N
   const after = summaryOf(accountStatus(current.filter(ofAccount), at, rules));
   if (JSON.stringify(before) === JSON.stringify(after)) return null;
   const data = { accountId, ...after, previousStatus: before.status };
-  return { type: "subscription.changed", data, ofAccount: accountId };
+  return { type: "subscription.changed", data, accountId };
 }
 
 function summaryOf({ status, isActive, productId, entitlements }: ReturnType<typeof accountStatus>) {
