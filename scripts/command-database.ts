@@ -1,5 +1,5 @@
 import type { Config } from "../lib/config";
-import { COMMAND } from "../lib/db/limits";
+import { COMMAND_LIMITS } from "../lib/db/limits";
 import { type Database, openDatabase } from "../lib/db/open";
 import { CodedError } from "./command-line";
 
@@ -8,7 +8,7 @@ export async function openCommandDatabase(config: Config): Promise<Database> {
   const onConnectionError = (error: Error) => {
     throw error;
   };
-  const database = await openDatabase(config, { onConnectionError }, COMMAND);
+  const database = await openDatabase(config, { onConnectionError }, COMMAND_LIMITS);
   try {
     await requireMigrated(database);
     return database;

@@ -81,7 +81,7 @@ export type WebPushTransport = {
   /** The public key for `PushManager.subscribe`, in base64url. */
   publicKey: () => Promise<string>;
   /** Why messages cannot be sent to an endpoint, as far as that is known without resolving its host; or null. */
-  findFault: (endpoint: URL) => string | null;
+  validateEndpoint: (endpoint: URL) => string | null;
   /** @throws Error if there was no response; a time-out has the name TimeoutError */
   send: (message: WebPushMessage) => Promise<PushResponse>;
 };

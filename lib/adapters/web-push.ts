@@ -28,7 +28,7 @@ export function createWebPushTransport(options: Options): WebPushTransport {
   const authorize = createAuthorization(options);
   return {
     publicKey: async () => (await loadKeys()).publicKey,
-    findFault: (endpoint) => {
+    validateEndpoint: (endpoint) => {
       if (isLocal(endpoint, allowed)) return null;
       if (!isListed(endpoint.hostname, hosts)) return "Must be the endpoint of a known push service";
       return findUrlFault(endpoint, []);

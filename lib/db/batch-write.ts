@@ -74,10 +74,9 @@ function createQueue<Deps extends Loggable, Item, Result>(
       );
       for (const [i, { resolve }] of batch.entries()) resolve(results[i] as Result | Promise<Result>);
     } catch (error) {
-      const isHopeless = isConnectionLost(error); // each item would wait for the database again
-      if (!isHopeless)
-        deps.log.warn({ err: error, items: batch.length }, "a batch failed: its items are processed alone");
-      for (const { item, resolve } of batch) resolve(isHopeless ? Promise.reject(error) : processAlone(item));
+      const isLost = isConnectionLost(error); // each item would wait for the database again
+      if (!isLost) deps.log.warn({ err: error, items: batch.length }, "a batch failed: its items are processed alone");
+      for (const { item, resolve } of batch) resolve(isLost ? Promise.reject(error) : processAlone(item));
     } finally {
       running.delete(batch);
       start();

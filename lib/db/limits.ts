@@ -15,7 +15,7 @@ export type Timeouts = {
 /** The same, with Prisma's time-out for a whole transaction. */
 export type Limits = Timeouts & { transactionMs: number };
 /** Of the service and the worker: clients and proxies wait no longer. */
-export const SERVICE: Limits = {
+export const SERVICE_LIMITS: Limits = {
   lockMs: 5_000,
   statementMs: 8_000,
   queryMs: 10_000,
@@ -23,7 +23,7 @@ export const SERVICE: Limits = {
   idleInTransactionMs: 15_000,
 };
 /** Of commands, which an operator can interrupt, and which may read or delete millions of rows. */
-export const COMMAND: Limits = {
+export const COMMAND_LIMITS: Limits = {
   lockMs: 5_000,
   statementMs: 600_000,
   queryMs: 610_000,

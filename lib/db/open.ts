@@ -4,9 +4,9 @@ import { isDatabaseUnavailable } from "../errors";
 import type { CopySnapshot } from "./copy/session";
 import type { Embedded, EmbeddedHooks } from "./embedded/open";
 import { PrismaClient } from "./generated/client";
-import { COMMAND, type Limits, SERVICE } from "./limits";
+import { COMMAND_LIMITS, type Limits, SERVICE_LIMITS } from "./limits";
 import { migrationNames } from "./migrations";
-import { type Fault, findEmbeddedFault, findServerFault } from "./readiness";
+import { checkEmbeddedWrites, checkServerWrites, type WriteFailure } from "./readiness";
 
 /** The name of Prisma's adapter for PostgreSQL servers, whose package is loaded with `DATABASE_URL` only. */
 const SERVER_ADAPTER = "@prisma/adapter-pg";
@@ -23,7 +23,7 @@ export type Database = {
   /** The names of the migrations that are not applied. */
   missingMigrations: () => Promise<string[]>;
   /** Returns why writes would fail, or null if they would succeed. */
-  findFault: () => Promise<Fault>;
+  checkWrites: () => Promise<WriteFailure | null>;
   /**
    * Opens the state of this moment for a copy. Writes to PostgreSQL continue; those to the embedded database wait until it
    * is closed. @throws the database's error if it is unavailable
@@ -45,11 +45,11 @@ type Hooks = Partial<EmbeddedHooks> & {
  * Succeeds while PostgreSQL is down: queries fail until it is up.
  * @throws DataDirInUseError if another process uses the embedded database; DataMovedError if its data has moved
  */
-export async function openDatabase(config: Config, hooks: Hooks, limits: Limits = SERVICE): Promise<Database> {
+export async function openDatabase(config: Config, hooks: Hooks, limits: Limits = SERVICE_LIMITS): Promise<Database> {
   if (!config.DATABASE_URL) {
     const { openEmbedded } = await import("./embedded/open");
     const embedded = await openEmbedded(config.DATA_DIR, config.DATABASE_SYNC === "on", { ...hooks, isMigrated: true });
-    const database = wrap(embedded.adapter, { ...embedded, embedded }, false, limits);
+    const database = databaseOf(embedded.adapter, { ...embedded, embedded }, false, limits);
     const missing = await database.missingMigrations();
     if (missing.includes(UNFINISHED_MOVE)) {
       await database.close();
@@ -61,9 +61,9 @@ export async function openDatabase(config: Config, hooks: Hooks, limits: Limits 
   }
   const { postgresAdapter } = await import("./server/adapter");
   // Behind PgBouncer every connection has the service's time limits, which are too short for commands.
-  const url = (limits === COMMAND && config.DATABASE_MIGRATE_URL) || config.DATABASE_URL;
+  const url = (limits === COMMAND_LIMITS && config.DATABASE_MIGRATE_URL) || config.DATABASE_URL;
   const adapter = postgresAdapter(url, config.DATABASE_POOL_SIZE, hooks.onConnectionError, limits);
-  return wrap(adapter, serverParts(config.DATABASE_MIGRATE_URL ?? config.DATABASE_URL), false, limits);
+  return databaseOf(adapter, serverParts(config.DATABASE_MIGRATE_URL ?? config.DATABASE_URL), false, limits);
 }
 
 /** The parts of a database that its adapter lacks. */
@@ -78,12 +78,12 @@ export function serverParts(url: string): Parts {
   return { openSnapshot, isPaused: () => false, close: async () => {} };
 }
 
-/** Opens a database over an adapter. `migrated` is true if its migrations are known to be applied. */
-export function wrap(
+/** Returns the database of an adapter. `migrated` is true if its migrations are known to be applied. */
+export function databaseOf(
   adapter: SqlMigrationAwareDriverAdapterFactory,
   { openSnapshot, isPaused, embedded, close }: Parts,
   migrated: boolean,
-  { transactionMs }: Pick<Limits, "transactionMs"> = SERVICE,
+  { transactionMs }: Pick<Limits, "transactionMs"> = SERVICE_LIMITS,
 ): Database {
   const client = new PrismaClient({ adapter, transactionOptions: { maxWait: MAX_WAIT_MS, timeout: transactionMs } });
   const query = queryOf(adapter);
@@ -96,9 +96,9 @@ export function wrap(
       return known;
     },
     missingMigrations: () => missingMigrations(query),
-    findFault: async () => {
+    checkWrites: async () => {
       if (isPaused()) return null; // the check writes: it would wait for the end of the pause
-      return adapter.adapterName === SERVER_ADAPTER ? findServerFault(client) : findEmbeddedFault(query);
+      return adapter.adapterName === SERVER_ADAPTER ? checkServerWrites(client) : checkEmbeddedWrites(query);
     },
     openSnapshot,
     embedded: embedded ?? null,

@@ -1,8 +1,8 @@
 import { isStorageFull } from "../errors";
 import { Prisma, type PrismaClient } from "./generated/client";
 
-/** Why writes would fail: the database is unavailable, its storage is full, or null if they would succeed. */
-export type Fault = "database" | "storage" | null;
+/** Why writes would fail: the database is unavailable, or its storage is full. */
+export type WriteFailure = "database" | "storage";
 
 /**
  * Deletes no rows. Like a write, it fails in a read-only session. Unlike a write, it assigns no transaction id and writes
@@ -29,17 +29,20 @@ const WRITES_TEMPORARILY = Prisma.raw(
  */
 const LOCK_TIMEOUT = Prisma.sql`SELECT set_config('lock_timeout', '500ms', true)`;
 
-/** Checks whether writes to a PostgreSQL server would succeed. Waits at most 500 ms for a locked table. */
-export function findServerFault(client: PrismaClient): Promise<Fault> {
-  return faultOf(() => client.$transaction([client.$queryRaw(LOCK_TIMEOUT), client.$queryRaw(WRITES_TEMPORARILY)]));
+/**
+ * Checks whether writes to a PostgreSQL server would succeed: null, or why they would fail. Waits at most 500 ms for a
+ * locked table.
+ */
+export function checkServerWrites(client: PrismaClient): Promise<WriteFailure | null> {
+  return failureOf(() => client.$transaction([client.$queryRaw(LOCK_TIMEOUT), client.$queryRaw(WRITES_TEMPORARILY)]));
 }
 
-/** Checks whether writes to the embedded database would succeed. `query` runs a statement. */
-export function findEmbeddedFault(query: (sql: string) => Promise<unknown>): Promise<Fault> {
-  return faultOf(() => query(WRITES_NOTHING));
+/** As above, for the embedded database. `query` runs a statement. */
+export function checkEmbeddedWrites(query: (sql: string) => Promise<unknown>): Promise<WriteFailure | null> {
+  return failureOf(() => query(WRITES_NOTHING));
 }
 
-async function faultOf(write: () => Promise<unknown>): Promise<Fault> {
+async function failureOf(write: () => Promise<unknown>): Promise<WriteFailure | null> {
   try {
     await write();
     return null;

@@ -3,7 +3,7 @@ import { type BackupState, readBackupState } from "../backup/schedule";
 import type { Context } from "../context";
 
 type Deps = Pick<Context, "catalog" | "config" | "database" | "db" | "isDraining" | "now">;
-type Fault = Awaited<ReturnType<Context["database"]["findFault"]>>;
+type Fault = Awaited<ReturnType<Context["database"]["checkWrites"]>>;
 
 const CACHE_MS = 1_000;
 /** A second, in steps: an interval that is late, because the process was busy, does not catch up. */
@@ -74,7 +74,7 @@ function checkDatabase(ctx: Deps): Promise<Findings> {
 async function readFindings(deps: Deps): Promise<Findings> {
   const { config, database } = deps;
   try {
-    const fault = (await database.migrated()) ? await database.findFault() : "database";
+    const fault = (await database.migrated()) ? await database.checkWrites() : "database";
     const hasBackup = fault === null && config.BACKUP_SCHEDULE !== undefined;
     return { fault, backup: hasBackup ? await readBackupState(deps) : null };
   } catch {

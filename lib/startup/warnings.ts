@@ -1,6 +1,6 @@
 import { loadDataKeys } from "../auth/keys/data-keys";
 import type { Context } from "../context";
-import { SERVICE } from "../db/limits";
+import { SERVICE_LIMITS } from "../db/limits";
 import { findMissingSettings } from "../db/server/session";
 
 type Deps = Pick<Context, "config" | "database" | "db" | "log" | "mailer">;
@@ -28,7 +28,7 @@ export async function warnOfDatabase({ database, log }: Pick<Deps, "database" | 
   try {
     const missing = await database.missingMigrations();
     if (missing.length > 0) log.error({ missing }, "migrations are missing: run `npm run db:migrate`");
-    const run = await findMissingSettings(database.client, SERVICE);
+    const run = await findMissingSettings(database.client, SERVICE_LIMITS);
     if (run.length > 0) log.warn({ run }, "the pooler drops the time limits of connections: set them on the role");
   } catch (error) {
     log.warn({ err: error }, "the database is not reachable");

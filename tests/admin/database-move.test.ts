@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { cancelMove, readMove, startMove } from "@/lib/admin/database/move";
 import { COMMAND_LINE, type Operator } from "@/lib/audit/operator-events";
 import type { MoveTarget } from "@/lib/db/move/target";
-import { wrap } from "@/lib/db/open";
+import { databaseOf } from "@/lib/db/open";
 import { call, get } from "@/tests/support/api";
 import { accountWithRole } from "@/tests/support/auth/api-keys";
 import { ctx } from "@/tests/support/context";
@@ -35,7 +35,7 @@ describe("the move of a service", () => {
   async function newService() {
     const embedded = await openMigratedEmbedded(await mkdtemp(path.join(tmpdir(), "homeport-move-")));
     onTestFinished(embedded.close);
-    const database = wrap(embedded.adapter, { ...embedded, embedded }, true);
+    const database = databaseOf(embedded.adapter, { ...embedded, embedded }, true);
     const opened: MoveTarget[] = [];
     const openTarget = async (name: string): Promise<MoveTarget> => {
       let end = (_: Error) => {};

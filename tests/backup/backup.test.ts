@@ -12,7 +12,7 @@ import { restoreEmbedded, restoreServer, verifyBackup } from "@/lib/backup/resto
 import { loadConfig } from "@/lib/config";
 import { newId } from "@/lib/db/ids";
 import { migrationNames } from "@/lib/db/migrations";
-import { openDatabase, wrap } from "@/lib/db/open";
+import { databaseOf, openDatabase } from "@/lib/db/open";
 import { newAccount } from "@/tests/support/accounts";
 import { ctx } from "@/tests/support/context";
 import { openMigratedEmbedded, postgresUrl } from "@/tests/support/database";
@@ -82,7 +82,7 @@ test("a backup of an older version is restored and migrated", async () => {
   const embedded = await openMigratedEmbedded(await newFolder());
   await embedded.copySession.exec("DROP SCHEMA public CASCADE; CREATE SCHEMA public"); // faster than a new database
   await embedded.migrate((await migrationNames()).slice(0, -1));
-  const older = wrap(embedded.adapter, embedded, true);
+  const older = databaseOf(embedded.adapter, embedded, true);
   await older.client.$executeRaw`
     INSERT INTO "Account" (id, email, "updatedAt") VALUES (${newId()}::uuid, 'older@example.com', now())`;
   const to = await newFolder();

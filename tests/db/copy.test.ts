@@ -10,7 +10,7 @@ import { appliedMigrations, listTables, tablesWithRows } from "@/lib/db/copy/tab
 import type { Embedded } from "@/lib/db/embedded/open";
 import { Prisma } from "@/lib/db/generated/client";
 import { migrationNames } from "@/lib/db/migrations";
-import { type Database, wrap } from "@/lib/db/open";
+import { type Database, databaseOf } from "@/lib/db/open";
 import { openServerCopySession } from "@/lib/db/server/copy-session";
 import { createMigratedDatabase, openMigratedEmbedded, postgresUrl } from "@/tests/support/database";
 
@@ -67,7 +67,7 @@ async function summariesOf(session: CopySession): Promise<Map<string, Summary>> 
 
 beforeAll(async () => {
   source = await openEmbedded();
-  database = wrap(source.adapter, source, true);
+  database = databaseOf(source.adapter, source, true);
   const deps = { db: database.client, now: new Date("2026-06-15T12:00:00Z") };
   await seedDatabase(deps, { accounts: ACCOUNTS, seed: 1, onProgress: () => {} });
   for (const sql of ODD_VALUES) await source.copySession.query(sql);
@@ -143,7 +143,7 @@ test("while the embedded database is copied, writes wait, reads continue, and th
   const nextSnapshot = source.openSnapshot().then((next) => next.close());
 
   expect(await db.account.count()).toBe(ACCOUNTS);
-  expect(await database.findFault()).toBeNull();
+  expect(await database.checkWrites()).toBeNull();
   expect(await summariesOf(snapshot)).toEqual(before);
   expect(ended).toEqual([]);
   await snapshot.close();

@@ -4,7 +4,7 @@ import path from "node:path";
 import { expect, inject, test } from "vitest";
 import { openEmbedded } from "@/lib/db/embedded/open";
 import { packDatabase, unpackDatabase } from "@/lib/db/embedded/template";
-import { wrap } from "@/lib/db/open";
+import { databaseOf } from "@/lib/db/open";
 import { copyEmbeddedDatabase } from "@/tests/support/database";
 
 test("a database that was packed and unpacked has all migrations and accepts writes", async () => {
@@ -12,9 +12,9 @@ test("a database that was packed and unpacked has all migrations and accepts wri
   await mkdir(path.join(dataDir, "db"));
   await unpackDatabase(await packDatabase(path.join(inject("templateDataDir"), "db")), path.join(dataDir, "db"));
   const embedded = await openEmbedded(dataDir, false, {});
-  const database = wrap(embedded.adapter, embedded, false);
+  const database = databaseOf(embedded.adapter, embedded, false);
   expect(await database.missingMigrations()).toEqual([]);
-  expect(await database.findFault()).toBeNull();
+  expect(await database.checkWrites()).toBeNull();
   await database.client.session.deleteMany();
   expect(await database.client.account.count()).toBe(0);
   await database.close();

@@ -12,7 +12,7 @@ import { diffToSchema } from "@/lib/db/migrations";
 import { embeddedSource } from "@/lib/db/move/embedded";
 import { type MoveHooks, moveDatabase, type Source } from "@/lib/db/move/move";
 import type { MoveTarget } from "@/lib/db/move/target";
-import { wrap } from "@/lib/db/open";
+import { databaseOf } from "@/lib/db/open";
 import { openMigratedEmbedded } from "@/tests/support/database";
 
 const HOOKS: MoveHooks = { onProgress: () => {}, signal: new AbortController().signal, beforePause: async () => {} };
@@ -29,7 +29,7 @@ beforeEach(async () => {
   from = await openMigratedEmbedded(folder);
   into = await openMigratedEmbedded(await mkdtemp(path.join(tmpdir(), "homeport-move-")));
   onTestFinished(() => Promise.all([from.close(), into.close()]).then(() => {}));
-  db = wrap(from.adapter, from, true).client;
+  db = databaseOf(from.adapter, from, true).client;
   source = embeddedSource(folder, from);
   target = { name: "the target", session: into.copySession, migrate: into.migrate, close: async () => {} };
 });
@@ -77,7 +77,7 @@ describe("moving a database", () => {
       if (table === "PasswordResetToken") throw new Error("The connection was lost");
     });
     await expect(moveDatabase(interrupted, target, HOOKS)).rejects.toThrow("The connection was lost");
-    expect(await wrap(into.adapter, into, false).missingMigrations()).toEqual(["homeport db move"]);
+    expect(await databaseOf(into.adapter, into, false).missingMigrations()).toEqual(["homeport db move"]);
     await swap(ann, bob);
 
     const busy = during(async (table) => {

@@ -1,8 +1,8 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Context } from "@/lib/context";
-import { COMMAND, SERVICE } from "@/lib/db/limits";
-import { type Database, openDatabase, serverParts, wrap } from "@/lib/db/open";
+import { COMMAND_LIMITS, SERVICE_LIMITS } from "@/lib/db/limits";
+import { type Database, databaseOf, openDatabase, serverParts } from "@/lib/db/open";
 import { postgresAdapter } from "@/lib/db/server/adapter";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
@@ -53,7 +53,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     url.pathname = `/${name}`;
     other = new Client({ connectionString: url.href });
     await other.connect();
-    limited = wrap(
+    limited = databaseOf(
       postgresAdapter(url.href, POOL_SIZE, () => {}, LIMITS),
       serverParts(url.href),
       true,
@@ -126,8 +126,8 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
   });
 
   test.each([
-    ["service", SERVICE],
-    ["command", COMMAND],
+    ["service", SERVICE_LIMITS],
+    ["command", COMMAND_LIMITS],
   ])(
     "the server's limits for a %s are shorter than the client's, whatever the database's settings",
     async (_, limits) => {

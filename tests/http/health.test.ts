@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { findEmbeddedFault } from "@/lib/db/readiness";
+import { checkEmbeddedWrites } from "@/lib/db/readiness";
 import { call, get } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { withCatalog } from "@/tests/support/releases/releases";
@@ -12,7 +12,7 @@ const health = async (path = "/api/health") => {
 
 /** The context's database, whose check gets what `answer` returns. */
 function withDatabase(answer: () => Promise<unknown>, run: () => Promise<void>, migrated = async () => true) {
-  const database = { ...ctx().database, migrated, findFault: () => findEmbeddedFault(answer) };
+  const database = { ...ctx().database, migrated, checkWrites: () => checkEmbeddedWrites(answer) };
   return withContext({ database }, run);
 }
 

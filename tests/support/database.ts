@@ -7,7 +7,7 @@ import { PGlite } from "@electric-sql/pglite";
 import { inject } from "vitest";
 import { createDatabase } from "@/dev/postgres";
 import { type Embedded, openEmbedded } from "@/lib/db/embedded/open";
-import { type Database, serverParts, wrap } from "@/lib/db/open";
+import { type Database, databaseOf, serverParts } from "@/lib/db/open";
 import { postgresAdapter } from "@/lib/db/server/adapter";
 
 /** The PostgreSQL server of this run; empty where the tests run without one. */
@@ -17,14 +17,14 @@ export const postgresUrl = inject("postgresUrl") ?? "";
 export async function openTestDatabase(folder: string): Promise<Database> {
   if (postgresUrl) {
     const url = await createMigratedDatabase();
-    return wrap(
+    return databaseOf(
       postgresAdapter(url, 5, () => {}),
       serverParts(url),
       true,
     );
   }
   const embedded = await openMigratedEmbedded(folder);
-  return wrap(embedded.adapter, embedded, true);
+  return databaseOf(embedded.adapter, embedded, true);
 }
 
 /** Copies the migrated embedded database into a data folder. `cp` takes a fifth of the CPU time of Node's own copy. */

@@ -1,6 +1,6 @@
 import type { SqlQuery, SqlQueryable } from "@prisma/driver-adapter-utils";
 import type { PrismaClient } from "@/lib/db/generated/client";
-import { serverParts, wrap } from "@/lib/db/open";
+import { databaseOf, serverParts } from "@/lib/db/open";
 import { postgresAdapter } from "@/lib/db/server/adapter";
 
 /** A node of a plan (PostgreSQL, "EXPLAIN", FORMAT JSON), as far as it is read here. */
@@ -63,7 +63,7 @@ export async function statementsWithoutIndex(
     adapter.startTransaction = async (level) => record(await startTransaction(level), recorded);
     return adapter;
   };
-  const database = wrap(factory, serverParts(preferring.href), true);
+  const database = databaseOf(factory, serverParts(preferring.href), true);
   try {
     await run(database.client);
     const statements = [...recorded.values()].filter(({ sql }) =>

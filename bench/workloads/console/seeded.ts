@@ -1,6 +1,6 @@
 import { seedDatabase } from "../../../dev/seed/seed";
 import { PrismaClient } from "../../../lib/db/generated/client";
-import { COMMAND } from "../../../lib/db/limits";
+import { COMMAND_LIMITS } from "../../../lib/db/limits";
 import { postgresAdapter } from "../../../lib/db/server/adapter";
 import { addAccounts } from "../../fixtures/accounts";
 import type { Bench } from "../../lib/bench";
@@ -16,7 +16,7 @@ export async function withSeededDatabase(
   use: (db: PrismaClient) => Promise<void>,
   accounts = ACCOUNTS,
 ): Promise<{ accounts: number; seconds: number }> {
-  const db = new PrismaClient({ adapter: postgresAdapter(env.DATABASE_URL, 2, console.error, COMMAND) });
+  const db = new PrismaClient({ adapter: postgresAdapter(env.DATABASE_URL, 2, console.error, COMMAND_LIMITS) });
   try {
     const startedAt = performance.now();
     await seedDatabase({ db, now: new Date() }, { accounts, seed: SEED, onProgress: () => {} });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { listBillingEvents } from "../../../lib/admin/billing/list-events";
 import { PrismaClient } from "../../../lib/db/generated/client";
-import { COMMAND } from "../../../lib/db/limits";
+import { COMMAND_LIMITS } from "../../../lib/db/limits";
 import { postgresAdapter } from "../../../lib/db/server/adapter";
 import { addBillingHistory, EVENTS_PER_PURCHASE, renewalOf, tokenOf } from "../../fixtures/growth/billing-history";
 import type { Bench } from "../../lib/bench";
@@ -65,7 +65,7 @@ async function statusRequests(bench: Bench, url: string, ids: number[]): Promise
 
 /** What `homeport billing list` reads. */
 async function listLatency({ env }: Bench): Promise<Latency> {
-  const db = new PrismaClient({ adapter: postgresAdapter(env.DATABASE_URL, 1, console.error, COMMAND) });
+  const db = new PrismaClient({ adapter: postgresAdapter(env.DATABASE_URL, 1, console.error, COMMAND_LIMITS) });
   try {
     return await latencyOf(() =>
       callInTurn(async () => assert.equal((await listBillingEvents({ db }, { limit: LISTED })).events.length, LISTED)),

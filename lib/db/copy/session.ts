@@ -24,4 +24,4 @@ export type CopySnapshot = CopySession & { close: () => Promise<void> };
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 /** The table and its columns as COPY names them. */
-export const target = ({ name, columns }: Table): string => `${quoted(name)} (${columns.map(quoted).join(", ")})`;
+export const copyTarget = ({ name, columns }: Table): string => `${quoted(name)} (${columns.map(quoted).join(", ")})`;

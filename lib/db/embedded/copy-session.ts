@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { PGlite } from "@electric-sql/pglite";
 import { wholeLines } from "../copy/lines";
-import { type CopySession, type CopySnapshot, quoted, target } from "../copy/session";
+import { type CopySession, type CopySnapshot, copyTarget, quoted } from "../copy/session";
 import type { WriteGate } from "./write-gate";
 
 const PAGE_BYTES = 8192;
@@ -50,7 +50,7 @@ export function embeddedCopySession(pglite: Pick<PGlite, "query" | "exec">, run:
     write: async (table, chunks) => {
       for await (const lines of wholeLines(chunks, BATCH_BYTES)) {
         const blob = new Blob([new Uint8Array(lines)]);
-        await run(() => pglite.query(`COPY ${target(table)} FROM '/dev/blob'`, [], { blob }));
+        await run(() => pglite.query(`COPY ${copyTarget(table)} FROM '/dev/blob'`, [], { blob }));
       }
     },
   };

@@ -2,7 +2,7 @@ import { PrismaPg } from "@prisma/adapter-pg";
 import type { SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapter-utils";
 import { Client, Pool } from "pg";
 import { hostUrls } from "../../config/database";
-import { SERVICE, type Timeouts } from "../limits";
+import { SERVICE_LIMITS, type Timeouts } from "../limits";
 import { withScripts } from "../migrations";
 import { writableClient } from "./hosts";
 import { sessionSettings } from "./session";
@@ -21,7 +21,7 @@ export function postgresAdapter(
   url: string,
   poolSize: number,
   onError: (error: Error) => void,
-  timeouts: Timeouts = SERVICE,
+  timeouts: Timeouts = SERVICE_LIMITS,
 ): PrismaPg {
   const urls = hostUrls(url);
   const pool = new Pool({
@@ -48,7 +48,7 @@ export function migrationAdapter(url: string, record = ""): SqlMigrationAwareDri
     connectionString: withSession(url, {
       lock_timeout: MIGRATION_LOCK_MS,
       statement_timeout: 0,
-      idle_in_transaction_session_timeout: SERVICE.idleInTransactionMs,
+      idle_in_transaction_session_timeout: SERVICE_LIMITS.idleInTransactionMs,
     }),
     max: 1,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,

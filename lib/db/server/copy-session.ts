@@ -4,7 +4,7 @@ import { Client } from "pg";
 import { from as copyFrom, to as copyTo } from "pg-copy-streams";
 import { hostUrls } from "../../config/database";
 import { wholeLines } from "../copy/lines";
-import { type CopySnapshot, quoted, target } from "../copy/session";
+import { type CopySnapshot, copyTarget, quoted } from "../copy/session";
 import { withSession } from "./adapter";
 import { findHost } from "./hosts";
 
@@ -43,7 +43,7 @@ export async function openServerCopySession(url: string, { isSnapshot = false } 
     select,
     read: ({ name, columns }) => select(`SELECT ${columns.map(quoted).join(", ")} FROM ${quoted(name)}`),
     write: (table, chunks) =>
-      pipeline(Readable.from(chunks), client.query(copyFrom(`COPY ${target(table)} FROM STDIN`))),
+      pipeline(Readable.from(chunks), client.query(copyFrom(`COPY ${copyTarget(table)} FROM STDIN`))),
     close: () => client.end(),
   };
 }

@@ -21,7 +21,7 @@ const TARGET = { environment: "web", bundleId: "web" } as const;
  */
 export async function registerBrowser(ctx: Deps, owner: Owner, body: RegisterBrowser, caller: Caller): Promise<Device> {
   const { endpoint } = body.subscription;
-  const detail = ctx.webPush.findFault(new URL(endpoint));
+  const detail = ctx.webPush.validateEndpoint(new URL(endpoint));
   if (detail !== null) {
     const pointer = "/subscription/endpoint";
     throw new AppError("validation_failed", { errors: [{ pointer, code: "not_allowed", detail }] });

@@ -2,7 +2,7 @@ import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDatabase } from "@/dev/postgres";
 import type { Timeouts } from "@/lib/db/limits";
-import { type Database, serverParts, wrap } from "@/lib/db/open";
+import { type Database, databaseOf, serverParts } from "@/lib/db/open";
 import { postgresAdapter } from "@/lib/db/server/adapter";
 import { isDatabaseUnavailable } from "@/lib/errors";
 import { postgresUrl } from "@/tests/support/database";
@@ -17,7 +17,7 @@ const opened: Database[] = [];
 /** A pool of one connection, so that whatever a transaction leaves behind meets the next query. */
 function open(timeouts: Partial<Timeouts>): Database["client"] {
   const adapter = postgresAdapter(url, 1, () => {}, { ...NONE, ...timeouts });
-  const database = wrap(adapter, serverParts(url), true);
+  const database = databaseOf(adapter, serverParts(url), true);
   opened.push(database);
   return database.client;
 }

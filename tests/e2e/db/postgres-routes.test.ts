@@ -4,9 +4,9 @@ import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { freePort } from "@/dev/free-port";
 import { type Cluster, createDatabase, startCluster } from "@/dev/postgres";
-import { SERVICE } from "@/lib/db/limits";
+import { SERVICE_LIMITS } from "@/lib/db/limits";
 import { applyMigrations } from "@/lib/db/migrations";
-import { type Database, serverParts, wrap } from "@/lib/db/open";
+import { type Database, databaseOf, serverParts } from "@/lib/db/open";
 import { migrationAdapter, postgresAdapter } from "@/lib/db/server/adapter";
 import { openReplica } from "@/lib/db/server/replica";
 import { findMissingSettings } from "@/lib/db/server/session";
@@ -37,12 +37,12 @@ async function registerAndLogIn(service: Service): Promise<number[]> {
 
 /** The settings that connections to `url` lack, as the statements that set them. */
 async function lostSettings(url: string): Promise<string[]> {
-  const database = wrap(
+  const database = databaseOf(
     postgresAdapter(url, 1, () => {}),
     serverParts(url),
     true,
   );
-  const lost = await findMissingSettings(database.client, SERVICE);
+  const lost = await findMissingSettings(database.client, SERVICE_LIMITS);
   await database.close();
   return lost;
 }
@@ -192,7 +192,7 @@ describe.runIf(postgresUrl)("with a primary and its standby", () => {
 /** Opens the reads of a service from the database at `url`, with a clock and a log. */
 function openReads(primaryUrl: string, url: string) {
   const adapter = postgresAdapter(primaryUrl, 2, () => {});
-  const database: Database = wrap(adapter, serverParts(primaryUrl), true);
+  const database: Database = databaseOf(adapter, serverParts(primaryUrl), true);
   let [offsetMs, text] = [0, ""];
   const log = pino(
     { level: "info" },
