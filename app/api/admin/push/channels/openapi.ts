@@ -18,7 +18,7 @@ export const GET: OperationDetails = {
 export const POST: OperationDetails = {
   operationId: "createPushChannel",
   description:
-    "Creates a channel at APNs, which Live Activities listen to from iOS 18 on. The app's identifier needs the broadcast capability in Apple's developer account. The policy of a channel cannot be changed. Delete it when the event is over.",
+    "Creates a channel at APNs, which Live Activities can subscribe to from iOS 18 on. The app's identifier needs the broadcast capability in Apple's developer account. The policy of a channel cannot be changed. Delete it when the event is over.",
   requests: { "For a match": { messageStoragePolicy: "most_recent" } },
   responses: { 201: { description: "The channel.", examples: { "For a match": CHANNEL } } },
 };

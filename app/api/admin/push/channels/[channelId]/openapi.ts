@@ -9,6 +9,7 @@ export const GET: OperationDetails = {
 
 export const DELETE: OperationDetails = {
   operationId: "deletePushChannel",
-  description: "Deletes a channel at APNs. The Live Activities that listen to it get no more updates; end them first.",
+  description:
+    "Deletes a channel at APNs. The Live Activities that subscribe to it get no more updates; end them first.",
   responses: { 204: { description: "The channel was deleted." } },
 };
