@@ -11,8 +11,8 @@ const KEYS = `
 
 /**
  * Records the keys of rows that are written while tables are copied. `xid` tells which changes a snapshot contains
- * (PostgreSQL 17, 9.28.8). The trigger runs as the tables' owner, regardless of who writes. The move's id is a version 4
- * UUID: it is only compared, and PostgreSQL 17 cannot create version 7.
+ * (PostgreSQL 17, 9.28.8). The trigger runs as the tables' owner, regardless of who writes. The move's id is a
+ * version 4 UUID: it is only compared, and PostgreSQL 17 cannot create version 7.
  */
 const SCHEMA = `
   CREATE SCHEMA homeport_capture;

@@ -1,8 +1,8 @@
 import type { CopySession } from "../copy/session";
 
 /**
- * The target's keys and indexes. They are removed while tables are copied, because rows that change in the meantime may be
- * copied twice or before those that they refer to, and because an index is built faster than it is maintained.
+ * The target's keys and indexes. They are removed while tables are copied, because rows that change in the meantime may
+ * be copied twice or before those that they refer to, and because an index is built faster than it is maintained.
  */
 export const DEFINITIONS = `
   CREATE TABLE homeport_move.definition AS

@@ -42,8 +42,8 @@ const UNIQUE_VIOLATION = "23505";
 const MAX_PAUSE_MS = 60_000;
 
 /**
- * Moves all rows to another database while the source is in use: copies the tables, creates the keys and indexes, copies
- * the rows that changed in the meantime, then pauses writes and copies the last changes. Afterwards the source is
+ * Moves all rows to another database while the source is in use: copies the tables, creates the keys and indexes,
+ * copies the rows that changed in the meantime, then pauses writes and copies the last changes. The source is then
  * read-only.
  * A move that was interrupted continues with the tables that it has not copied, and with all changes since.
  * @throws MoveError if the databases do not allow it; Error if a copy differs

@@ -21,7 +21,8 @@ export const sessionSettings = (timeouts: Timeouts): Settings => ({
 export async function findMissingSettings(client: PrismaClient, timeouts: Timeouts): Promise<string[]> {
   const expected = sessionSettings(timeouts);
   const rows = await client.$queryRaw<{ name: string; setting: string; role: string }[]>`
-    SELECT name, setting, quote_ident(current_user) AS role FROM pg_settings WHERE name = ANY(${Object.keys(expected)})`;
+    SELECT name, setting, quote_ident(current_user) AS role FROM pg_settings
+    WHERE name = ANY(${Object.keys(expected)})`;
   return rows
     .filter(({ name, setting }) => !isInForce(expected[name], setting))
     .map(({ name, role }) => `ALTER ROLE ${role} SET ${name} = '${expected[name]}'`)

@@ -53,8 +53,8 @@ export type Audience = z.infer<typeof Audience>;
 export type AudienceDevice = Pick<PushDevice, "appVersion" | "bundleId" | "lastSeenAt" | "locale" | "model">;
 
 /**
- * Whether a device belongs to an audience, except for its account's entitlements. A condition on a field that the device
- * has not registered does not match.
+ * Whether a device belongs to an audience, except for its account's entitlements. A condition on a field that the
+ * device has not registered does not match.
  */
 export function isInAudience(device: AudienceDevice, audience: Audience): boolean {
   const { bundleId, appVersion, platform, locale, lastSeen } = audience;

@@ -42,7 +42,8 @@ export async function claimDelivery(
       ORDER BY first."nextAttemptAt" LIMIT 1
     ), claimed AS (
       UPDATE "WebhookDelivery" AS delivery
-      SET "attempts" = least(delivery."attempts" + 1, ${MAX_COUNTED_ATTEMPTS}), "nextAttemptAt" = ${dbNow()} + ${seconds(LEASE_SECONDS)},
+      SET "attempts" = least(delivery."attempts" + 1, ${MAX_COUNTED_ATTEMPTS}),
+        "nextAttemptAt" = ${dbNow()} + ${seconds(LEASE_SECONDS)},
         "lastAttemptAt" = ${dbNow()}, "durationMs" = NULL, "responseStatus" = NULL, "responseBody" = NULL, "error" = NULL
       WHERE ${isLockedBy("due", "delivery")} RETURNING *
     )

@@ -39,7 +39,7 @@ export async function createChannel(deps: ChangeDeps, operator: Operator, given:
   return toChannel(channelId, app, isStored);
 }
 
-/** Deletes a channel: the Live Activities that subscribe to it get no more updates. @throws AppError not_found; as above */
+/** Deletes a channel: its Live Activities get no more updates. @throws AppError not_found; as above */
 export async function deleteChannel(
   deps: ChangeDeps,
   operator: Operator,

@@ -3,7 +3,7 @@ import { ActivityId, AttributesType } from "../../../push/live-activities/schema
 import { Time } from "../../../storable-time";
 import { Name, Sending, To } from "./sending";
 
-/** A NUL, or half of a surrogate pair, as JSON.stringify writes it. PostgreSQL stores neither in the name of a field. */
+/** A NUL, or half of a surrogate pair, as JSON.stringify writes it. PostgreSQL stores neither in a field's name. */
 const NOT_STORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
 
 const JsonObject = z
