@@ -9,7 +9,7 @@ import { pseudonym } from "./auth/keys/pseudonym";
 import { decryptSecret } from "./auth/keys/stored-secrets";
 import { vapidKeys } from "./auth/keys/vapid";
 import { createOperatorKey } from "./auth/operator/operator-key";
-import { createHasher, poolSize } from "./auth/passwords/hasher";
+import { createHasher, hasherPoolSize } from "./auth/passwords/hasher";
 import { isOneOfSeveral } from "./cluster/leader";
 import { type Config, publishBaseUrl } from "./config";
 import type { Context } from "./context";
@@ -56,7 +56,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const billing = createBillingApi(config);
   const appleRevocations = createAppleRevocations(base);
   const reconciler = createReconciler({ ...base, billing, count: telemetry.count, webhooks });
-  const hasher = createHasher(poolSize(config.BCRYPT_COST, config.WEB_CONCURRENCY));
+  const hasher = createHasher(hasherPoolSize(config.BCRYPT_COST, config.WEB_CONCURRENCY));
   const push = overrides.push === undefined ? await createPushTransport(config, log) : overrides.push;
   const webPush = createWebPush(config, () => vapidKeys({ config, db }));
   const worker = openPushWorker({ ...base, count: telemetry.count, push, webPush });
@@ -64,7 +64,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     ...base,
     database,
     readDb: reads.client,
-    limits: createRateLimits({ config, db, dbNow, log, now, privateKey: (text) => pseudonym({ config, db }, text) }),
+    limits: createRateLimits({ config, db, dbNow, log, now, pseudonymOf: (text) => pseudonym({ config, db }, text) }),
     hasher,
     breaches: createBreachLookup(config, log),
     mailer,

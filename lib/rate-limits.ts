@@ -65,8 +65,8 @@ export type RateLimits = {
   consume: (limit: LimitName, key: string) => Promise<void>;
   /** Returns uses that should not count, such as successful sign-ins. */
   refund: (limit: LimitName, key: string, uses?: number) => Promise<void>;
-  /** A keyed hash of private text. `consume` and `refund` hash their keys themselves. @throws if the database is down */
-  privateKey: (text: string) => Promise<string>;
+  /** The HMAC of private text. `consume` and `refund` hash their keys themselves. @throws if the database is down */
+  pseudonymOf: (text: string) => Promise<string>;
 };
 
 type Deps = {
@@ -75,7 +75,7 @@ type Deps = {
   dbNow: () => Prisma.Sql;
   log: Pick<Logger, "warn">;
   now: () => Date;
-  privateKey: RateLimits["privateKey"];
+  pseudonymOf: RateLimits["pseudonymOf"];
 };
 
 /** Uses of the key of a limit, and the length of the limit's window. A negative number is a refund. */
@@ -88,14 +88,14 @@ type Count = { uses: number; remainingMs: number };
  * While the database is down, each instance counts in memory.
  */
 export function createRateLimits(deps: Deps): RateLimits {
-  const { privateKey } = deps;
-  if (deps.config.RATE_LIMITS === "off") return { consume: async () => {}, refund: async () => {}, privateKey };
+  const { pseudonymOf } = deps;
+  if (deps.config.RATE_LIMITS === "off") return { consume: async () => {}, refund: async () => {}, pseudonymOf };
   const countInMemory = createMemoryCounter(deps.now);
   const count = async (limit: LimitName, key: string, uses: number): Promise<Count> => {
     const { seconds } = LIMITS[limit];
     if ("isLocal" in LIMITS[limit]) return countInMemory({ key: `${limit}:${key}`, uses, seconds });
     try {
-      return await countInBatch(deps, { key: `${limit}:${await privateKey(key)}`, uses, seconds });
+      return await countInBatch(deps, { key: `${limit}:${await pseudonymOf(key)}`, uses, seconds });
     } catch {
       return countInMemory({ key: `${limit}:${key}`, uses, seconds });
     }
@@ -106,7 +106,7 @@ export function createRateLimits(deps: Deps): RateLimits {
       if (uses > LIMITS[limit].points) throw rateLimited({ name: limit, ...LIMITS[limit] }, remainingMs);
     },
     refund: async (limit, key, uses = 1) => void (await count(limit, key, -uses)),
-    privateKey,
+    pseudonymOf,
   };
 }
 

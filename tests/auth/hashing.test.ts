@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { afterEach, expect, test } from "vitest";
-import { createHasher, type PoolSize, poolSize } from "@/lib/auth/passwords/hasher";
+import { createHasher, type HasherPoolOptions, hasherPoolSize } from "@/lib/auth/passwords/hasher";
 import type { Hasher } from "@/lib/context";
 
 /** The lowest cost, for tests that do not depend on the time of a hash. */
@@ -9,7 +9,7 @@ const CHEAP = 4;
 const UNREADABLE = `$2b$99$${"x".repeat(53)}`;
 
 const open: Hasher[] = [];
-function pool(size: PoolSize): Hasher {
+function pool(size: HasherPoolOptions): Hasher {
   const hasher = createHasher(size);
   open.push(hasher);
   return hasher;
@@ -66,10 +66,10 @@ test("a job that has waited too long is refused, and its thread continues", asyn
 });
 
 test("the queue holds 30 jobs per thread at cost 12, and half as many for each step of cost", () => {
-  const { threads } = poolSize(12);
+  const { threads } = hasherPoolSize(12);
   expect(threads).toBeGreaterThanOrEqual(1);
   expect(threads).toBeLessThanOrEqual(4);
-  const waiting = [10, 11, 12, 13].map((cost) => poolSize(cost).maxQueued / threads);
+  const waiting = [10, 11, 12, 13].map((cost) => hasherPoolSize(cost).maxQueued / threads);
   expect(waiting).toEqual([120, 60, 30, 15]);
 });
 

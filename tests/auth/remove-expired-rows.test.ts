@@ -19,7 +19,7 @@ test("expired sessions, reset tokens and sign-in failures are removed, and live 
   await removeExpiredRows(ctx());
   expect(await db.session.count({ where: { accountId: old.id } })).toBe(0);
   expect(await db.passwordResetToken.count({ where: { accountId: old.id } })).toBe(0);
-  expect(await db.signInThrottle.count({ where: { key: await ctx().limits.privateKey(old.email) } })).toBe(0);
+  expect(await db.signInThrottle.count({ where: { key: await ctx().limits.pseudonymOf(old.email) } })).toBe(0);
   expect((await get("/api/push/devices", { token: live.token })).status).toBe(200);
 });
 
@@ -47,7 +47,7 @@ test("an account recognizes at most fifty clients, the last to sign in", async (
   expect((await post("/api/auth/login", { email, password }, { ip })).status).toBe(200);
   const kept = await db.recognizedClient.findMany({ where: { accountId: id }, select: { key: true } });
   expect(kept).toHaveLength(50);
-  expect(kept).toContainEqual({ key: await limits.privateKey(`network ${ip} ${email}`) });
+  expect(kept).toContainEqual({ key: await limits.pseudonymOf(`network ${ip} ${email}`) });
   expect(kept).not.toContainEqual({ key: `${id} 0` });
 });
 

@@ -92,7 +92,7 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
     };
     const run = (db: ReturnType<typeof ctx>["db"]) =>
       withContext(
-        { db, limits: createRateLimits({ ...ctx(), db, privateKey: ctx().limits.privateKey }) },
+        { db, limits: createRateLimits({ ...ctx(), db, pseudonymOf: ctx().limits.pseudonymOf }) },
         registrations,
       );
     expect(await statementsWithoutIndex(url, run)).toEqual([]);

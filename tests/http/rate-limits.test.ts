@@ -9,12 +9,12 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /** The limits of another instance of the service, which shares the database. */
-const otherInstance = () => createRateLimits({ ...ctx(), privateKey: ctx().limits.privateKey });
+const otherInstance = () => createRateLimits({ ...ctx(), pseudonymOf: ctx().limits.pseudonymOf });
 /** The limits of an instance whose database is down. */
 const withoutDatabase = () =>
   createRateLimits({
     ...ctx(),
-    privateKey: ctx().limits.privateKey,
+    pseudonymOf: ctx().limits.pseudonymOf,
     db: new Proxy(ctx().db, {
       get: () => () => Promise.reject(Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" })),
     }),
@@ -119,7 +119,7 @@ test("counts contain no email or IP address", async () => {
   await ctx().limits.consume("resetMailByEmail", key);
   const rows = await ctx().db.rateLimitCounter.findMany();
   expect(JSON.stringify(rows)).not.toContain(key);
-  expect(rows.map((row) => row.key)).toContain(`resetMailByEmail:${await ctx().limits.privateKey(key)}`);
+  expect(rows.map((row) => row.key)).toContain(`resetMailByEmail:${await ctx().limits.pseudonymOf(key)}`);
 });
 
 test("uses that are counted in one statement have the same outcomes as one at a time", async () => {

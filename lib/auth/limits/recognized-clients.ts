@@ -15,8 +15,8 @@ const MAX_CLIENTS = 50;
 /** The keys of a caller's device and network for an email. They are HMACs, and reveal none of the three. */
 export async function clientKeys({ limits }: Pick<Deps, "limits">, email: string, { deviceId, ip }: Caller) {
   return {
-    device: await limits.privateKey(`device ${deviceId} ${email}`),
-    network: await limits.privateKey(`network ${ip} ${email}`),
+    device: await limits.pseudonymOf(`device ${deviceId} ${email}`),
+    network: await limits.pseudonymOf(`network ${ip} ${email}`),
   };
 }
 

@@ -64,7 +64,7 @@ export async function beginAttempt(ctx: Deps, email: string, caller: Caller): Pr
   const strangerCondition = sql`NOT ${recognizedClientCondition(network, ctx.now())}`;
   return countAttempt(ctx, [
     { key: network, rule: BY_CLIENT, condition: sql`true` },
-    { key: await ctx.limits.privateKey(email), rule: BY_STRANGERS, condition: strangerCondition },
+    { key: await ctx.limits.pseudonymOf(email), rule: BY_STRANGERS, condition: strangerCondition },
   ]);
 }
 
@@ -82,7 +82,7 @@ export async function beginAttemptByDevice(ctx: Deps, email: string, caller: Cal
 
 /** The same for a signed-in caller who enters the password again. @throws AppError rate_limited */
 export async function beginReauthentication(ctx: Deps, accountId: string): Promise<AttemptCounters> {
-  const key = await ctx.limits.privateKey(`reauthentication ${accountId}`);
+  const key = await ctx.limits.pseudonymOf(`reauthentication ${accountId}`);
   return countAttempt(ctx, [{ key, rule: BY_SESSIONS, condition: sql`true` }]);
 }
 
@@ -92,7 +92,7 @@ export async function beginSecondFactor(
   kind: keyof typeof SECOND_FACTORS,
   accountId: string,
 ): Promise<AttemptCounters> {
-  const key = await ctx.limits.privateKey(`second factor ${kind} ${accountId}`);
+  const key = await ctx.limits.pseudonymOf(`second factor ${kind} ${accountId}`);
   return countAttempt(ctx, [{ key, rule: SECOND_FACTORS[kind], condition: sql`true` }]);
 }
 
@@ -190,7 +190,7 @@ export async function clearFailures(
   caller: Caller,
 ): Promise<void> {
   const { device, network } = await clientKeys(ctx, account.email, caller);
-  const others = await Promise.all([account.email, `reauthentication ${account.id}`].map(ctx.limits.privateKey));
+  const others = await Promise.all([account.email, `reauthentication ${account.id}`].map(ctx.limits.pseudonymOf));
   await clearKeys(tx, [device, network, ...others]);
 }
 

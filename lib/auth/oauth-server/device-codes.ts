@@ -28,7 +28,7 @@ export async function startDeviceAuthorization(ctx: Deps, clientId: string, call
   await ctx.db.deviceCode.create({
     data: {
       deviceCodeHash: sha256(deviceCode),
-      userCodeHash: await ctx.limits.privateKey(userCode),
+      userCodeHash: await ctx.limits.pseudonymOf(userCode),
       clientId: client.id,
       network: networkOf(caller.ip),
       userAgent: caller.userAgent,
@@ -94,7 +94,7 @@ export async function decideDeviceRequest(
 }
 
 async function pendingCode(ctx: Pick<Deps, "limits" | "now">, userCode: string) {
-  const userCodeHash = await ctx.limits.privateKey(userCode);
+  const userCodeHash = await ctx.limits.pseudonymOf(userCode);
   return { userCodeHash, accountId: null, deniedAt: null, expiresAt: { gt: ctx.now() } };
 }
 

@@ -5,7 +5,7 @@ import type { Hasher } from "../../context";
 import { AppError } from "../../errors";
 
 /** A task that waited longer than `maxWaitMs` is rejected when a thread becomes free. Without it tasks wait for ever. */
-export type PoolSize = { threads: number; maxQueued: number; maxWaitMs?: number };
+export type HasherPoolOptions = { threads: number; maxQueued: number; maxWaitMs?: number };
 
 type Task = { password: string; cost: number; hash?: string };
 type Job = { task: Task; queuedAtMs: number; resolve: (result: unknown) => void; reject: (reason: unknown) => void };
@@ -22,14 +22,14 @@ const MAX_WAIT_MS = 20_000;
  * The size of a pool for one of `processes` on this machine. The queue holds about 10 seconds of work: 30 tasks a thread at cost 12, and half
  * as many for each step of cost above. On a slower machine tasks are rejected after 20 seconds.
  */
-export function poolSize(cost: number, processes = 1) {
+export function hasherPoolSize(cost: number, processes = 1) {
   const threads = Math.max(1, Math.min(MAX_THREADS, Math.ceil(availableParallelism() / processes)));
   const maxQueued = Math.ceil(threads * MAX_QUEUED_AT_COST_12 * 2 ** (12 - cost));
   return { threads, maxQueued, maxWaitMs: MAX_WAIT_MS };
 }
 
 /** Creates a pool. Threads start on demand. Idle threads do not keep the process alive. */
-export function createHasher(size: PoolSize): Hasher {
+export function createHasher(size: HasherPoolOptions): Hasher {
   const threads = new Set<Thread>();
   const waiting: Job[] = [];
   let isClosed = false;

@@ -157,7 +157,7 @@ describe("what is found by a hash is found after a rotation", () => {
     const caller = { ip: "192.0.2.7", userAgent: null, deviceId: "A".repeat(22) };
     await ctx().db.recognizedClient.create({
       data: {
-        key: await ctx().limits.privateKey(`device ${caller.deviceId} ${email}`),
+        key: await ctx().limits.pseudonymOf(`device ${caller.deviceId} ${email}`),
         account: { connect: { email } },
         expiresAt: new Date(Date.now() + 60_000),
       },
@@ -183,9 +183,9 @@ describe("what is found by a hash is found after a rotation", () => {
 
   test("the hashes are those of version 1.0, which are keyed by the secret itself", async () => {
     const hash = createHmac("sha256", SECRET).update("ann@example.com").digest("base64url");
-    expect(await ctx().limits.privateKey("ann@example.com")).toBe(hash);
+    expect(await ctx().limits.pseudonymOf("ann@example.com")).toBe(hash);
     await withSecrets([NEW_SECRET, SECRET], async () => {
-      expect(await ctx().limits.privateKey("ann@example.com")).toBe(hash);
+      expect(await ctx().limits.pseudonymOf("ann@example.com")).toBe(hash);
     });
   });
 

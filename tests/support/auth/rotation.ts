@@ -12,8 +12,8 @@ export const NEW_SECRET = "the-secret-that-replaces-the-first-one";
 export function withSecrets<T>(secrets: Secrets, run: () => Promise<T>): Promise<T> {
   const config = { ...ctx().config, secrets };
   forgetDataKeys({ config, db: ctx().db });
-  const privateKey = (text: string) => pseudonym({ config, db: ctx().db }, text);
-  return withContext({ config, limits: createRateLimits({ ...ctx(), config, privateKey }) }, run);
+  const pseudonymOf = (text: string) => pseudonym({ config, db: ctx().db }, text);
+  return withContext({ config, limits: createRateLimits({ ...ctx(), config, pseudonymOf }) }, run);
 }
 
 /** Runs `npm run accounts -- rotate-keys` with this list in NEXTAUTH_SECRET. */
