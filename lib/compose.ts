@@ -16,7 +16,7 @@ import type { Context } from "./context";
 import { databaseNow } from "./db/clock";
 import { type Database, openDatabase } from "./db/open";
 import type { Reads } from "./db/server/replica";
-import { warnAboutProxy } from "./http/client-ip";
+import { withProxyWarning } from "./http/client-ip";
 import { createEmailQueue } from "./mail/queue";
 import { removeDevices } from "./push/devices";
 import { type PushWorker, startWorker } from "./push/worker/worker";
@@ -79,7 +79,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     webhooks,
     operatorKey: config.mode === "embedded" ? createOperatorKey() : null,
     storage: createObjectStorage(config, now),
-    observe: warnAboutProxy({ config, log }, telemetry.observe),
+    observe: withProxyWarning({ config, log }, telemetry.observe),
     count: telemetry.count,
     isDraining: false,
     close: async () => {

@@ -1,6 +1,6 @@
 import type { Caller } from "../audit/caller";
 import { verifyPassword } from "../auth/passwords/verify-password";
-import type { OpenChallenge } from "../auth/second-factor/challenges";
+import type { PendingChallenge } from "../auth/second-factor/challenges";
 import { completeChallenge, completeSignIn } from "../auth/second-factor/complete-sign-in";
 import type { SecondFactorProof } from "../auth/second-factor/verify";
 import { BY_PASSWORD } from "../auth/sessions/authentication";
@@ -39,7 +39,7 @@ export async function logIn(ctx: Deps, login: Login, transport: Transport, calle
  * Completes a sign-in by its challenge and a second factor.
  * @throws AppError invalid_challenge, invalid_code, account_disabled, rate_limited
  */
-export async function completeLogIn(ctx: Deps, challenge: OpenChallenge, proof: SecondFactorProof, caller: Caller) {
+export async function completeLogIn(ctx: Deps, challenge: PendingChallenge, proof: SecondFactorProof, caller: Caller) {
   const { account, session, token } = await completeChallenge(ctx, challenge, proof, caller);
   return { user: toUser(account), session, token, deviceId: caller.deviceId };
 }

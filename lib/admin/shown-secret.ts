@@ -1,6 +1,6 @@
-import type { ReadableHeaders } from "../auth/authenticate";
 import { parseCookies, setCookie, setShortCookie, shownSecretCookieName } from "../auth/cookie";
 import { decryptSecret, encryptSecret } from "../auth/keys/stored-secrets";
+import type { ReadableHeaders } from "../auth/readable-headers";
 import type { Context } from "../context";
 
 type Deps = Pick<Context, "config" | "db">;

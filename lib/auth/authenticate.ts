@@ -3,16 +3,14 @@ import { AppError } from "../errors";
 import { authenticateKey, type KeyPrincipal, type RequestSource } from "./api-keys/authenticate-key";
 import { hasKeyPrefix } from "./api-keys/key-text";
 import { sessionCookie } from "./cookie";
-import { authenticateLocalOperator, type OperatorPrincipal } from "./operator/local-operator";
+import { authenticateLocalOperator, type LocalOperatorPrincipal } from "./operator/local-operator";
+import type { ReadableHeaders } from "./readable-headers";
 import { findSession } from "./sessions/sessions";
 
 type Found = NonNullable<Awaited<ReturnType<typeof findSession>>>;
 
 /** The authenticated caller: its account and its session. `via` is how the request carried the token. */
 export type Principal = { account: Found["account"]; session: Found["session"] & { via: "bearer" | "cookie" } };
-
-/** Readable request headers, by lower-case names. */
-export type ReadableHeaders = { get: (name: string) => string | null };
 
 /** A session token, and how the request carried it. */
 export type Credentials = { token: string; via: "bearer" | "cookie" };
@@ -28,7 +26,7 @@ export async function authenticate(deps: Deps, headers: ReadableHeaders): Promis
 }
 
 /** Everybody who may act as an operator: an account with a role, a program, and a person at the service's machine. */
-export type AnyPrincipal = Principal | KeyPrincipal | OperatorPrincipal;
+export type AnyPrincipal = Principal | KeyPrincipal | LocalOperatorPrincipal;
 
 /** Where an operator's request comes from. */
 type OperatorRequestSource = RequestSource & { socketIp: string | undefined };

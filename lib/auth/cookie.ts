@@ -2,7 +2,8 @@ import { parseCookie } from "cookie";
 import type { NextAuthOptions } from "next-auth";
 import type { Config } from "../config";
 
-type BaseUrl = Pick<Config, "baseUrl">;
+/** The part of the configuration that decides the names and attributes of cookies. */
+export type BaseUrl = Pick<Config, "baseUrl">;
 type NextAuthCookies = Omit<NonNullable<NextAuthOptions["cookies"]>, "sessionToken">;
 
 /** The lifetime of next-auth's cookies for state and PKCE. */
@@ -26,7 +27,7 @@ export function setSessionCookie(config: BaseUrl, token: string | null, expiresA
 }
 
 /**
- * The cookies of next-auth beside the session's, with `__Host-` over https: otherwise another host of the domain could
+ * The cookies of next-auth besides the session's, with `__Host-` over https: otherwise another host of the domain could
  * set them, and finish its own sign-in in this browser. `cookieHeader` is that of a provider's callback.
  */
 export function nextAuthCookies(config: BaseUrl, cookieHeader: string | null = null): NextAuthCookies {

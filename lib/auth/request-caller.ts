@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import type { Caller } from "../audit/caller";
 import type { Context } from "../context";
 import { preferredLocale } from "../locale";
-import type { ReadableHeaders } from "./authenticate";
 import { deviceCookieName, parseCookies } from "./cookie";
+import type { ReadableHeaders } from "./readable-headers";
 
 const MAX_USER_AGENT_LENGTH = 256;
 /** 128 random bits, base64url. */

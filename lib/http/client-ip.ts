@@ -20,8 +20,8 @@ export function clientNetwork(headers: RequestHead["headers"], socketIp: string 
   return isIPv6(ip) ? `${ipv6Groups(ip).slice(0, 4).join(":")}::/64` : ip;
 }
 
-/** Wraps `observe` to warn once if a request has X-Forwarded-For although no proxy is trusted. */
-export function warnAboutProxy({ config, log }: Pick<Context, "config" | "log">, observe: Context["observe"]) {
+/** Wraps `observe` so that it warns once if a request has X-Forwarded-For although no proxy is trusted. */
+export function withProxyWarning({ config, log }: Pick<Context, "config" | "log">, observe: Context["observe"]) {
   if (config.TRUSTED_PROXY_HOPS > 0) return observe;
   let hasWarned = false;
   return (...[record, request]: Parameters<Context["observe"]>) => {

@@ -7,11 +7,11 @@ import type { RequestHead, RouteRequest } from "./route-request";
 
 const EMPTY: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: async function* () {} };
 
-type Received = Pick<RequestScope, "ctx" | "remoteAddress"> & { request: RequestHead };
+type Received = Pick<RequestScope, "ctx" | "socketIp"> & { request: RequestHead };
 
 /** The client of a request. */
-export function callerIn({ ctx, request, remoteAddress }: Received): Caller {
-  return callerOf(ctx, request, clientNetwork(request.headers, remoteAddress, ctx.config.TRUSTED_PROXY_HOPS));
+export function callerIn({ ctx, request, socketIp }: Received): Caller {
+  return callerOf(ctx, request, clientNetwork(request.headers, socketIp, ctx.config.TRUSTED_PROXY_HOPS));
 }
 
 /**
@@ -25,12 +25,12 @@ export class EndpointInput implements Input {
   readonly bytes: Uint8Array;
   readonly principal: null;
   readonly #id: string;
-  readonly #remoteAddress: string | undefined;
+  readonly #socketIp: string | undefined;
   readonly #received: RouteRequest;
   #caller: Caller | undefined;
 
   constructor(
-    { ctx, id, request, remoteAddress, params, bytes, principal }: RequestScope,
+    { ctx, id, request, socketIp, params, bytes, principal }: RequestScope,
     readonly query: unknown,
     readonly body: unknown,
   ) {
@@ -41,17 +41,17 @@ export class EndpointInput implements Input {
     this.bytes = bytes;
     this.principal = principal as null;
     this.#id = id;
-    this.#remoteAddress = remoteAddress;
+    this.#socketIp = socketIp;
   }
 
   /** Made once: without a device cookie, the caller has a random device id. */
   get caller(): Caller {
-    this.#caller ??= callerIn({ ctx: this.ctx, request: this.request, remoteAddress: this.#remoteAddress });
+    this.#caller ??= callerIn({ ctx: this.ctx, request: this.request, socketIp: this.#socketIp });
     return this.#caller;
   }
 
   get ip(): string {
-    return clientNetwork(this.request.headers, this.#remoteAddress, this.ctx.config.TRUSTED_PROXY_HOPS);
+    return clientNetwork(this.request.headers, this.#socketIp, this.ctx.config.TRUSTED_PROXY_HOPS);
   }
 
   /** Opened when its first chunk is read: until then, a client that expects 100 (Continue) sends nothing. */

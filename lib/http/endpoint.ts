@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { Caller } from "../audit/caller";
 import type { AccessRule } from "../auth/access";
 import type { AnyPrincipal, Principal } from "../auth/authenticate";
-import type { OperatorName, OperatorPrincipal } from "../auth/operator/local-operator";
+import type { LocalOperatorPrincipal, OperatorName } from "../auth/operator/local-operator";
 import type { Context } from "../context";
 import type { AppError, ErrorCode } from "../errors";
 import type { LimitName } from "../rate-limits";
@@ -16,7 +16,7 @@ export type RequestScope = {
   id: string;
   request: RouteRequest;
   /** The socket's IP, where the HTTP server knows it. */
-  remoteAddress: string | undefined;
+  socketIp: string | undefined;
   /** Who runs the command that dispatches the request in its own process. Never set for a request from a socket. */
   operator?: OperatorName | undefined;
   startedMs: number;
@@ -40,7 +40,7 @@ type PrincipalOf<Auth extends AuthRule> = Auth extends "none"
   : Auth extends { scope: string }
     ? AnyPrincipal
     : Auth extends { role: string }
-      ? Principal | OperatorPrincipal
+      ? Principal | LocalOperatorPrincipal
       : Principal;
 
 /** What a handler receives. */

@@ -1,5 +1,5 @@
 import { logRefusal } from "../audit/refusals";
-import { hasKeyInQuery, refuseKeyInQuery } from "../auth/api-keys/leaked-keys";
+import { hasKeyInQuery, revokeKeyInQuery } from "../auth/api-keys/leaked-keys";
 import type { OperatorName } from "../auth/operator/local-operator";
 import { requireStepUp } from "../auth/step-up";
 import { currentContext } from "../context";
@@ -28,7 +28,7 @@ type PathParams = Record<string, string | string[] | undefined>;
  */
 export type RouteContext = {
   params?: PathParams | Promise<PathParams>;
-  remoteAddress?: string | undefined;
+  socketIp?: string | undefined;
   operator?: OperatorName;
 };
 type DirectHandler = (request: RouteRequest, context: RouteContext) => RouteResponse | Promise<RouteResponse>;
@@ -100,14 +100,14 @@ export function respondWithError(path: string, request: RouteRequest, error: unk
   return addHeaders(route, scope, errorResponse(route, scope, error));
 }
 
-function openScope(request: RouteRequest, { remoteAddress, operator }: RouteContext = {}): RequestScope {
+function openScope(request: RouteRequest, { socketIp, operator }: RouteContext = {}): RequestScope {
   const [ctx, id, startedMs] = [currentContext(), requestId(request), performance.now()];
   const unread = { bytes: new Uint8Array(), format: "none", principal: null, params: undefined } as const;
-  return { ctx, id, request, remoteAddress, operator, startedMs, ...unread };
+  return { ctx, id, request, socketIp, operator, startedMs, ...unread };
 }
 
 function respond({ endpoint, method, allow }: Route, scope: RequestScope, context: RouteContext) {
-  if (hasKeyInQuery(scope.request.url)) return refuseKeyInQuery(scope.ctx, scope.request.url, callerIn(scope));
+  if (hasKeyInQuery(scope.request.url)) return revokeKeyInQuery(scope.ctx, scope.request.url, callerIn(scope));
   if (!endpoint && method === "OPTIONS") return new RouteResponse(204, null, { Allow: allow });
   if (!endpoint) throw new AppError("method_not_allowed", { headers: { Allow: allow } });
   const write = (result: unknown) => writeResult(endpoint, result);
@@ -170,7 +170,7 @@ function writeResult(endpoint: AnyEndpoint, result: unknown): RouteResponse {
 function errorResponse({ path, method, endpoint }: Route, scope: RequestScope, error: unknown): RouteResponse {
   const { ctx, id } = scope;
   const visible = toAppError(error);
-  const ip = clientNetwork(scope.request.headers, scope.remoteAddress, ctx.config.TRUSTED_PROXY_HOPS);
+  const ip = clientNetwork(scope.request.headers, scope.socketIp, ctx.config.TRUSTED_PROXY_HOPS);
   logRefusal(ctx, visible, ip, { requestId: id, method, route: path, ...idsOf(scope) });
   if (visible.code === "internal_error") ctx.log.error({ err: error, requestId: id }, "request failed");
   if (visible.code === "unavailable") ctx.log.warn({ err: error, requestId: id }, "database unavailable");

@@ -29,7 +29,7 @@ type Options = { ip?: string; query?: string };
 async function call(token: string, { ip = "198.51.100.7", query = "" }: Options = {}) {
   // Behind the HTTP server, the tests trust a proxy.
   const headers = { authorization: `Bearer ${token}`, ...(callsHandlers ? {} : { "x-forwarded-for": ip }) };
-  const response = await route.GET(new Request(`${BASE_URL}/api/guarded${query}`, { headers }), { remoteAddress: ip });
+  const response = await route.GET(new Request(`${BASE_URL}/api/guarded${query}`, { headers }), { socketIp: ip });
   const body = (await response.json()) as { name?: string; code?: string; detail?: string };
   return { ...body, status: response.status, challenge: response.headers.get("www-authenticate") };
 }

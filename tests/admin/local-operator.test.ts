@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { operatorNamed } from "@/lib/auth/operator/local-operator";
+import { parseOperatorName } from "@/lib/auth/operator/local-operator";
 import { createOperatorKey } from "@/lib/auth/operator/operator-key";
 import type { OperatorKey } from "@/lib/context";
 import { endpoint } from "@/lib/http/endpoint";
@@ -36,7 +36,7 @@ function send(
     headers: { authorization: `Bearer ${key.text}`, ...headers },
   });
   return withContext({ operatorKey: key, config: { HOST: host } }, async () => {
-    const response = await defineRoute("/api/local", { GET: ROUTES[name] }).GET(request, { remoteAddress: from });
+    const response = await defineRoute("/api/local", { GET: ROUTES[name] }).GET(request, { socketIp: from });
     return { status: response.status, ...((await response.json()) as { operator?: string; code?: string }) };
   });
 }
@@ -95,7 +95,7 @@ test.each([
   ["a%0Ab", "operator"],
   ["x".repeat(65), "operator"],
 ])("the operator named %j is %j in the audit trail", (encoded, name) => {
-  expect(operatorNamed(encoded)).toBe(name);
+  expect(parseOperatorName(encoded)).toBe(name);
 });
 
 test("a name without the operator's key makes nobody an operator", async () => {

@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { clientNetwork, warnAboutProxy } from "@/lib/http/client-ip";
+import { clientNetwork, withProxyWarning } from "@/lib/http/client-ip";
 import { get } from "@/tests/support/api";
 import { ctx, withContext } from "@/tests/support/context";
 
@@ -33,7 +33,7 @@ test("without trusted proxies, only the first request with X-Forwarded-For logs 
   const log = pino({ level: "warn" }, { write: (line) => void lines.push(line) });
   for (const hops of [1, 0]) {
     const config = { ...ctx().config, TRUSTED_PROXY_HOPS: hops };
-    await withContext({ observe: warnAboutProxy({ config, log }, ctx().observe) }, async () => {
+    await withContext({ observe: withProxyWarning({ config, log }, ctx().observe) }, async () => {
       for (let i = 0; i < 3; i++) await get("/api/version", { headers: { "x-forwarded-for": "203.0.113.5" } });
     });
     expect(lines).toHaveLength(hops === 0 ? 1 : 0);

@@ -50,7 +50,7 @@ async function send(method: string, url: URL, options: Options): Promise<Respons
   const found = findRoute(routes, url.pathname);
   const handler = typeof found?.responder === "object" ? found.responder[method] : undefined;
   if (!found || !handler) throw new Error(`No route for ${method} ${url.pathname}`);
-  return handler(request, { params: Promise.resolve(found.params ?? {}), remoteAddress: ip });
+  return handler(request, { params: Promise.resolve(found.params ?? {}), socketIp: ip });
 }
 
 let ips = 0;

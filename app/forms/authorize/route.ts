@@ -3,9 +3,9 @@ import { issueCode } from "@/lib/auth/oauth-server/authorization-codes";
 import {
   AuthorizationParameters,
   authorizationPage,
+  buildCodeRedirectUrl,
+  buildErrorRedirectUrl,
   checkAuthorizationRequest,
-  codeUrl,
-  refusalUrl,
 } from "@/lib/auth/oauth-server/authorization-request";
 import { defineForm } from "@/lib/http/pages/form";
 
@@ -15,10 +15,10 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   auth: "account",
   body: AuthorizationParameters.extend({ decision: z.enum(["allow", "deny"]) }),
   handle: async ({ ctx, principal, body }) => {
-    const { request, refusedTo } = checkAuthorizationRequest(ctx.config, body);
-    if (!request) return { to: refusedTo };
+    const { request, errorRedirectUrl } = checkAuthorizationRequest(ctx.config, body);
+    if (!request) return { to: errorRedirectUrl };
     if (body.decision === "deny")
-      return { to: refusalUrl(ctx.config, request, "access_denied", "The user has refused") };
-    return { to: codeUrl(ctx.config, request, await issueCode(ctx, principal, request)) };
+      return { to: buildErrorRedirectUrl(ctx.config, request, "access_denied", "The user has refused") };
+    return { to: buildCodeRedirectUrl(ctx.config, request, await issueCode(ctx, principal, request)) };
   },
 });

@@ -15,7 +15,7 @@ export function hasKeyInQuery(url: string): boolean {
  * this machine's operator stops working; the next start generates a new one.
  * @throws AppError key_in_url, always
  */
-export async function refuseKeyInQuery(
+export async function revokeKeyInQuery(
   { db, now, operatorKey }: Pick<Context, "db" | "now" | "operatorKey">,
   url: string,
   source: EventSource,

@@ -19,11 +19,11 @@ const RELAY_DELAY_SECONDS = 10 * 60;
 const purposeOf = (identityId: string) => `apple-refresh-token:${identityId}`;
 
 /**
- * Stores Apple's newest refresh token of an identity, encrypted. It is kept to revoke it when the account is deleted (App
- * Store Review Guidelines, 5.1.1(v)), and for nothing else. Does nothing without a token, for
- * other providers, and if the identity was unlinked meanwhile.
+ * Stores Apple's newest refresh token of an identity, encrypted. It is kept to revoke it when the account is deleted
+ * (App Store Review Guidelines, 5.1.1(v)), and for nothing else. Does nothing without a token, for other providers, and
+ * if the identity was unlinked meanwhile.
  */
-export async function keepAppleToken(
+export async function storeAppleToken(
   { config, db }: Deps,
   { provider, issuer, subject }: { provider: string; issuer: string; subject: string },
   clientId: string | undefined,
@@ -41,14 +41,14 @@ export async function keepAppleToken(
   await db.identity.updateMany({ where: { id }, data: { refreshToken } });
 }
 
-/** Decrypts a token that `keepAppleToken` stored. @throws as `decryptSecret` does */
+/** Decrypts a token that `storeAppleToken` stored. @throws as `decryptSecret` does */
 export async function readAppleToken(deps: Deps, identityId: string, stored: string): Promise<AppleToken> {
   return AppleToken.parse(JSON.parse(await decryptSecret(deps, purposeOf(identityId), stored)));
 }
 
 /**
- * The statement that queues the revocation of the tokens of deleted accounts, for the statement that deletes them: it reads
- * a CTE `deleted` with the "id" and "email" of each account, and the identities as they were before.
+ * The statement that queues the revocation of the tokens of deleted accounts, for the statement that deletes them: it
+ * reads a CTE `deleted` with the "id" and "email" of each account, and the identities as they were before.
  */
 export function queueRevocations({ dbNow }: Pick<Context, "dbNow">): Prisma.Sql {
   return sql`

@@ -3,7 +3,7 @@ import { networkOf } from "../../audit/security-events";
 import type { Context } from "../../context";
 import { isAppError } from "../../errors";
 import { redeemAppleCode } from "../apple/redeem-code";
-import { keepAppleToken } from "../apple/refresh-token";
+import { storeAppleToken } from "../apple/refresh-token";
 import { linkOrCreateAccount } from "../oauth/link-or-create-account";
 import { type ProviderIdentity, parseDisplayName } from "../oauth/profile";
 import { findClient } from "../oauth-server/clients";
@@ -18,7 +18,7 @@ type Deps = Pick<
 >;
 
 /** `name` is the one that Apple tells the app alone, and only once. `authorizationCode` is Apple's. */
-type Exchange = { clientId: string; idToken: string; nonce: string; name?: string; authorizationCode?: string };
+type IdTokenExchange = { clientId: string; idToken: string; nonce: string; name?: string; authorizationCode?: string };
 
 /**
  * Exchanges the ID token that Apple or Google issued to a native app for a session. The account is chosen as on the web.
@@ -27,13 +27,13 @@ type Exchange = { clientId: string; idToken: string; nonce: string; name?: strin
  *   identity_unverified, identity_without_email, email_not_verified, account_disabled; rate_limited after many invalid
  *   tokens
  */
-export async function exchangeIdToken(ctx: Deps, given: Exchange, caller: Caller) {
+export async function exchangeIdToken(ctx: Deps, given: IdTokenExchange, caller: Caller) {
   const { clientId, idToken, nonce, name, authorizationCode } = given;
   const client = findClient(ctx.config, clientId);
   const { identity, audience } = await acceptToken(ctx, idToken, nonce, caller);
   const named = { ...identity, name: identity.name ?? parseDisplayName(name) };
   const account = await linkOrCreateAccount(ctx, named, undefined, caller);
-  if (authorizationCode) await keepTokenOf(ctx, identity, authorizationCode, audience);
+  if (authorizationCode) await redeemAndStoreAppleToken(ctx, identity, authorizationCode, audience);
   await requireVerifiedEmail(ctx, account, caller);
   const options = { transport: "token", deviceName: client.name } as const;
   const outcome = await completeSignIn(ctx, account, BY_PROVIDER, options, caller).catch((error: unknown) => {
@@ -45,11 +45,16 @@ export async function exchangeIdToken(ctx: Deps, given: Exchange, caller: Caller
 }
 
 /** Stores the refresh token that Apple issues for a code. A failure does not stop the sign-in: the next one has a code. */
-async function keepTokenOf(ctx: Deps, identity: ProviderIdentity, code: string, appId: string): Promise<void> {
+async function redeemAndStoreAppleToken(
+  ctx: Deps,
+  identity: ProviderIdentity,
+  code: string,
+  appId: string,
+): Promise<void> {
   if (identity.provider !== "apple") return;
   try {
     const person = { clientId: appId, subject: identity.subject };
-    await keepAppleToken(ctx, identity, appId, await redeemAppleCode(ctx, code, person));
+    await storeAppleToken(ctx, identity, appId, await redeemAppleCode(ctx, code, person));
   } catch (error) {
     ctx.log.warn({ err: error }, "Apple's refresh token was not stored");
   }

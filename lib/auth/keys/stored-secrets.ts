@@ -25,7 +25,7 @@ export async function encryptSecret(deps: Deps, purpose: string, plaintext: stri
 export async function decryptSecret(deps: Deps, purpose: string, stored: string): Promise<string> {
   const [format, id = "", sealed = ""] = stored.split(".");
   if (format !== FORMAT) throw new Error("The stored secret has an unknown format");
-  const { key } = (await find(deps, id)) ?? (await findAnew(deps, id));
+  const { key } = (await find(deps, id)) ?? (await findAfterReload(deps, id));
   return open(key, contextOf(id, purpose), sealed).toString();
 }
 
@@ -34,7 +34,7 @@ async function find(deps: Deps, id: string) {
 }
 
 /** Another process may have created the key since this one read them. */
-async function findAnew(deps: Deps, id: string) {
+async function findAfterReload(deps: Deps, id: string) {
   forgetDataKeys(deps);
   const found = await find(deps, id);
   if (found) return found;

@@ -19,7 +19,7 @@ const WRONG_PASSWORDS = "Too many wrong passwords. Reset the password to sign in
 /** For one device or network. */
 const BY_CLIENT: Rule = { name: "loginByClient", freeFailures: 10, maxWaitMinutes: 60, advice: WRONG_PASSWORDS };
 /** For all clients together that the account does not recognize. */
-const BY_STRANGERS: Rule = { ...BY_CLIENT, name: "loginByEmail", freeFailures: 30, maxWaitMinutes: 24 * 60 };
+const BY_UNRECOGNIZED_CLIENTS: Rule = { ...BY_CLIENT, name: "loginByEmail", freeFailures: 30, maxWaitMinutes: 24 * 60 };
 const BY_SESSIONS: Rule = { ...BY_CLIENT, name: "reauthenticationByAccount" };
 
 /** Wrong second factors of an account. Each kind has a counter of its own, so that one works while another waits. */
@@ -61,10 +61,10 @@ export function waitMs(
  */
 export async function beginAttempt(ctx: Deps, email: string, caller: Caller): Promise<AttemptCounters> {
   const { network } = await clientKeys(ctx, email, caller);
-  const strangerCondition = sql`NOT ${recognizedClientCondition(network, ctx.now())}`;
+  const unrecognizedCondition = sql`NOT ${recognizedClientCondition(network, ctx.now())}`;
   return countAttempt(ctx, [
     { key: network, rule: BY_CLIENT, condition: sql`true` },
-    { key: await ctx.limits.pseudonymOf(email), rule: BY_STRANGERS, condition: strangerCondition },
+    { key: await ctx.limits.pseudonymOf(email), rule: BY_UNRECOGNIZED_CLIENTS, condition: unrecognizedCondition },
   ]);
 }
 
@@ -86,7 +86,7 @@ export async function beginReauthentication(ctx: Deps, accountId: string): Promi
   return countAttempt(ctx, [{ key, rule: BY_SESSIONS, condition: sql`true` }]);
 }
 
-/** The same for a second factor of an account, by whichever client. @throws AppError rate_limited */
+/** The same for a second factor of an account, from any client. @throws AppError rate_limited */
 export async function beginSecondFactor(
   ctx: Deps,
   kind: keyof typeof SECOND_FACTORS,
@@ -108,7 +108,7 @@ async function countAttempt(ctx: Deps, candidates: Candidate[]): Promise<Attempt
     else if (count === null) blocked ??= counter;
   }
   if (!blocked) return counted;
-  await withdrawAttempt(ctx, counted);
+  await refundAttempt(ctx, counted);
   throw await blockedError(ctx, blocked);
 }
 
@@ -207,8 +207,8 @@ export function deleteCounters(keys: string[], condition: Prisma.Sql): Prisma.Sq
       ORDER BY array_position(${keys}::text[], "key") FOR UPDATE)`;
 }
 
-/** Takes back an attempt whose password was not checked. */
-export async function withdrawAttempt({ db, now }: Pick<Deps, "db" | "now">, attempt: AttemptCounters): Promise<void> {
+/** Refunds an attempt whose password was not checked. */
+export async function refundAttempt({ db, now }: Pick<Deps, "db" | "now">, attempt: AttemptCounters): Promise<void> {
   for (const { key, rule, failures } of attempt) {
     const unblock = failures < rule.freeFailures ? {} : { blockedUntil: now() };
     await db.signInThrottle.updateMany({ where: { key }, data: { failures: { decrement: 1 }, ...unblock } });

@@ -3,7 +3,7 @@ import type { Caller } from "../../audit/caller";
 import { logRefusal } from "../../audit/refusals";
 import type { Context } from "../../context";
 import type { ErrorCode } from "../../errors";
-import { keepAppleToken } from "../apple/refresh-token";
+import { storeAppleToken } from "../apple/refresh-token";
 import { linkOrCreateAccount } from "../oauth/link-or-create-account";
 import { parseProfile } from "../oauth/profile";
 import { issuerOf } from "../oauth/providers";
@@ -82,7 +82,7 @@ async function accountOf(ctx: Deps, call: SignInCall, signedIn: ProviderAccount,
   const { provider, refresh_token: refreshToken } = signedIn;
   const identity = { ...parseProfile(provider, profile), issuer: issuerOf(ctx.config, provider) };
   const account = await linkOrCreateAccount(ctx, identity, linkingSessionOf(call), call.caller);
-  await keepAppleToken(ctx, identity, ctx.config.AUTH_APPLE_ID, refreshToken);
+  await storeAppleToken(ctx, identity, ctx.config.AUTH_APPLE_ID, refreshToken);
   if (ctx.config.AUTH_REQUIRE_VERIFIED_EMAIL && account.emailVerifiedAt === null) {
     call.unverifiedIdentities.push(identity);
   }

@@ -34,14 +34,19 @@ export async function issueCode(
   return code;
 }
 
-type Exchange = { clientId: string; code: string; redirectUri: string; codeVerifier: string };
+type CodeExchange = { clientId: string; code: string; redirectUri: string; codeVerifier: string };
 
 /**
  * Exchanges a code for a session. A code that is presented again ends the session that it was exchanged for (RFC 6749,
  * section 4.1.2), and any failed attempt uses it up.
- * @throws AppError invalid_client; invalid_grant for every fault of the code; rate_limited after many unknown codes
+ * @throws AppError invalid_client; invalid_grant if the code is invalid, used or expired; rate_limited after many
+ * unknown codes
  */
-export async function exchangeCode(ctx: Deps, { clientId, code, redirectUri, codeVerifier }: Exchange, caller: Caller) {
+export async function exchangeCode(
+  ctx: Deps,
+  { clientId, code, redirectUri, codeVerifier }: CodeExchange,
+  caller: Caller,
+) {
   const client = findClient(ctx.config, clientId);
   const where = { codeHash: sha256(code), clientId };
   const [row] = await ctx.db.authorizationCode.updateManyAndReturn({

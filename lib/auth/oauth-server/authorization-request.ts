@@ -17,18 +17,20 @@ export type AuthorizationParameters = z.infer<typeof AuthorizationParameters>;
 
 /** An authorization request that a person can allow. */
 export type AuthorizationRequest = { client: OAuthClient; redirectUri: string; state?: string; codeChallenge: string };
-/** A valid request, or the URL that tells the client why it is not valid. */
-type CheckedRequest = { request: AuthorizationRequest; refusedTo: null } | { request: null; refusedTo: string };
+/** A valid request, or the redirect URL of the error response. */
+type CheckedRequest =
+  | { request: AuthorizationRequest; errorRedirectUrl: null }
+  | { request: null; errorRedirectUrl: string };
 
 /** RFC 6749, section 4.1.2.1. */
-type RefusalCode = "invalid_request" | "unsupported_response_type" | "access_denied";
+type AuthorizationErrorCode = "invalid_request" | "unsupported_response_type" | "access_denied";
 type Issuer = Pick<Config, "baseUrl">;
 
 /** 32 bytes in base64url: what S256 makes of any verifier. */
 const S256_CHALLENGE = /^[\w-]{43}$/;
 
 /**
- * Checks an authorization request. Returns it, or the URL that tells the client what is wrong with it.
+ * Checks an authorization request. Returns it, or the redirect URL of the error response.
  * @throws AppError invalid_client, invalid_redirect_uri: there is no URL that may be redirected to (RFC 6749, section
  *   3.1.2.4)
  */
@@ -39,9 +41,9 @@ export function checkAuthorizationRequest(
   const { state, redirect_uri: redirectUri, code_challenge: codeChallenge } = given;
   const client = findClient(config, given.client_id);
   if (!isRegistered(client, redirectUri)) throw new AppError("invalid_redirect_uri");
-  const refuse = (error: RefusalCode, description: string): CheckedRequest => ({
+  const refuse = (error: AuthorizationErrorCode, description: string): CheckedRequest => ({
     request: null,
-    refusedTo: refusalUrl(config, { redirectUri, state }, error, description),
+    errorRedirectUrl: buildErrorRedirectUrl(config, { redirectUri, state }, error, description),
   });
   if (given.response_type === undefined) return refuse("invalid_request", "response_type is missing");
   if (given.response_type !== "code") return refuse("unsupported_response_type", "response_type must be code");
@@ -49,7 +51,7 @@ export function checkAuthorizationRequest(
   if (codeChallenge === undefined || !S256_CHALLENGE.test(codeChallenge)) {
     return refuse("invalid_request", "code_challenge must be the base64url of a SHA-256");
   }
-  return { request: { client, redirectUri, state, codeChallenge }, refusedTo: null };
+  return { request: { client, redirectUri, state, codeChallenge }, errorRedirectUrl: null };
 }
 
 /** The path of the page that asks the user about a request. */
@@ -57,16 +59,20 @@ export function authorizationPage(parameters: object): string {
   return `/authorize?${new URLSearchParams({ ...parameters })}`;
 }
 
-/** The URL that returns an authorization code to the client (RFC 6749, section 4.1.2; `iss`: RFC 9207). */
-export function codeUrl(config: Issuer, request: Pick<AuthorizationRequest, "redirectUri" | "state">, code: string) {
+/** The redirect URL that returns an authorization code to the client (RFC 6749, section 4.1.2; `iss`: RFC 9207). */
+export function buildCodeRedirectUrl(
+  config: Issuer,
+  request: Pick<AuthorizationRequest, "redirectUri" | "state">,
+  code: string,
+) {
   return withParameters(request.redirectUri, { code, state: request.state, iss: config.baseUrl });
 }
 
-/** The URL that tells the client that its request was refused (RFC 6749, section 4.1.2.1). */
-export function refusalUrl(
+/** The redirect URL of an error response (RFC 6749, section 4.1.2.1). */
+export function buildErrorRedirectUrl(
   config: Issuer,
   { redirectUri, state }: Pick<AuthorizationRequest, "redirectUri" | "state">,
-  error: RefusalCode,
+  error: AuthorizationErrorCode,
   description: string,
 ): string {
   return withParameters(redirectUri, { error, error_description: description, state, iss: config.baseUrl });

@@ -11,7 +11,7 @@ type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now
 
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(["account_disabled", "invalid_credentials"]);
 
-/** The account that allowed a client, its epoch at that time, and how and when last its owner had been authenticated. */
+/** The account that allowed a client, its epoch at that time, and when and how its owner was last authenticated. */
 export type Grant = {
   accountId: string;
   sessionEpoch: number;
@@ -27,8 +27,8 @@ export function grantOf({ account, session }: Pick<Principal, "account" | "sessi
 }
 
 /**
- * Deletes what an account's sessions have allowed, when sessions are ended: an ended session could become a new one by it.
- * An exchange in progress finds its code deleted, and ends the session that it has created.
+ * Deletes an account's pending grants when its sessions end. Otherwise an ended session's grant could be exchanged for
+ * a new session. An exchange in progress finds its code deleted, and ends the session that it has created.
  */
 export async function revokeGrants(tx: Tx, accountId: string): Promise<void> {
   await tx.authorizationCode.deleteMany({ where: { accountId, sessionId: null } });
@@ -46,14 +46,14 @@ export async function exchangeGrant(
   { client, grant, caller }: { client: OAuthClient; grant: Grant; caller: Caller },
   confirm: (sessionId: string) => Promise<{ count: number }>,
 ) {
-  const issued = await createSession(ctx, client, grant, caller);
+  const issued = await issueGrantedSession(ctx, client, grant, caller);
   const { count } = await confirm(issued.session.id);
   if (count > 0) return issued;
   await revokeSession(ctx, issued.session.id);
   throw new AppError("invalid_grant");
 }
 
-async function createSession(
+async function issueGrantedSession(
   ctx: Deps,
   client: OAuthClient,
   { accountId, sessionEpoch, authenticatedAt, aal, amr }: Grant,

@@ -24,13 +24,13 @@ type Deps = Pick<
  *   `exchangeCode`, `exchangeDeviceCode` and `exchangeIdToken`
  */
 export async function issueToken(ctx: Deps, given: TokenRequest, caller: Caller): Promise<TokenResponse> {
-  const { session, token } = await exchangeGrant(ctx, given, caller);
+  const { session, token } = await exchangeByGrantType(ctx, given, caller);
   const expiresIn = Math.floor((session.expiresAt.getTime() - ctx.now().getTime()) / 1000);
   const issued = { access_token: token, token_type: "Bearer" as const, expires_in: expiresIn };
   return given.grant_type === TOKEN_EXCHANGE_GRANT ? { ...issued, issued_token_type: ACCESS_TOKEN_TYPE } : issued;
 }
 
-function exchangeGrant(ctx: Deps, given: TokenRequest, caller: Caller) {
+function exchangeByGrantType(ctx: Deps, given: TokenRequest, caller: Caller) {
   const { grant_type: grantType, client_id: clientId, name, authorization_code: authorizationCode } = given;
   if (grantType === DEVICE_CODE_GRANT) {
     return exchangeDeviceCode(ctx, { clientId, deviceCode: required(given, "device_code") }, caller);

@@ -3,7 +3,7 @@ import { isStorableText, toStorableText } from "../../storable-text";
 import { Email } from "../email";
 
 /** A provider's user. `emailVerified` if the provider is authoritative for the email's domain. */
-export type Profile = {
+export type ProviderProfile = {
   provider: string;
   subject: string;
   email: string | null;
@@ -13,7 +13,7 @@ export type Profile = {
 };
 
 /** A profile with the provider's issuer. Issuer and subject identify a person (OpenID Connect Core 1.0, 5.7). */
-export type ProviderIdentity = Profile & { issuer: string };
+export type ProviderIdentity = ProviderProfile & { issuer: string };
 
 const Subject = z
   .string()
@@ -56,7 +56,7 @@ export function parseDisplayName(name: string | undefined): string | null {
 }
 
 /** Parses a provider's user: the claims of an ID token, or GitHub's user. @throws ZodError */
-export function parseProfile(provider: string, profile: unknown): Profile {
+export function parseProfile(provider: string, profile: unknown): ProviderProfile {
   if (provider === "github") {
     const { id, login, email = null, name, avatar_url = null } = GitHub.parse(profile);
     return {

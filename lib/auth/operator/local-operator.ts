@@ -1,13 +1,12 @@
 import { isIP } from "node:net";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-
-type ReadableHeaders = { get: (name: string) => string | null };
+import type { ReadableHeaders } from "../readable-headers";
 
 /** Who runs a command on the service's machine, as the audit trail names them. */
 export type OperatorName = "operator" | `operator:${string}`;
 /** A person at the service's machine who can read its data folder. May do everything that an admin may. */
-export type OperatorPrincipal = { operator: OperatorName };
+export type LocalOperatorPrincipal = { operator: OperatorName };
 
 /**
  * The header in which a command names who runs it, percent-encoded. The header is trusted only in requests that carry the
@@ -28,25 +27,25 @@ export function authenticateLocalOperator(
   { config, operatorKey }: Pick<Context, "config" | "operatorKey">,
   token: string,
   headers: ReadableHeaders,
-  remoteAddress: string | undefined,
-): OperatorPrincipal | null {
+  socketIp: string | undefined,
+): LocalOperatorPrincipal | null {
   if (!operatorKey?.matches(token)) return null;
   const isProxied = PROXY_HEADERS.some((name) => headers.get(name) !== null);
-  if (isProxied || !isOwnMachine(remoteAddress, config.HOST)) {
+  if (isProxied || !isOwnMachine(socketIp, config.HOST)) {
     throw new AppError("forbidden", { detail: "The operator's key is valid only on the service's own machine." });
   }
-  return { operator: operatorNamed(headers.get(OPERATOR_HEADER)) };
+  return { operator: parseOperatorName(headers.get(OPERATOR_HEADER)) };
 }
 
 /** The loopback interface, or the one address that the service listens on. */
-function isOwnMachine(remoteAddress: string | undefined, host: string): boolean {
-  const address = remoteAddress?.replace(/^::ffff:/i, "");
-  if (address === undefined) return false;
-  return /^127\.|^::1$/.test(address) || (isIP(host) !== 0 && address === host);
+function isOwnMachine(socketIp: string | undefined, host: string): boolean {
+  const ip = socketIp?.replace(/^::ffff:/i, "");
+  if (ip === undefined) return false;
+  return /^127\.|^::1$/.test(ip) || (isIP(host) !== 0 && ip === host);
 }
 
-/** The operator whom a percent-encoded name names; "operator" if it is missing or not a name. */
-export function operatorNamed(encoded: string | null): OperatorName {
+/** Parses the operator's percent-encoded name; "operator" if it is missing or not a name. */
+export function parseOperatorName(encoded: string | null): OperatorName {
   const name = decode(encoded ?? "");
   return NAME.test(name) ? `operator:${name}` : "operator";
 }

@@ -2,7 +2,7 @@ import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import { beginReauthentication, clearAttempt, recordFailure, withdrawAttempt } from "../limits/sign-in-throttle";
+import { beginReauthentication, clearAttempt, recordFailure, refundAttempt } from "../limits/sign-in-throttle";
 import { isPasswordCorrect } from "./password-hash";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
@@ -19,7 +19,7 @@ export async function confirmPassword(
 ): Promise<void> {
   const attempt = await beginReauthentication(ctx, id);
   const isCorrect = await isPasswordCorrect(ctx, password, passwordHash).catch(async (error: unknown) => {
-    await withdrawAttempt(ctx, attempt);
+    await refundAttempt(ctx, attempt);
     throw error;
   });
   if (isCorrect) return clearAttempt(ctx.db, attempt);

@@ -9,8 +9,8 @@ import {
   beginAttemptByDevice,
   clearAttempt,
   recordFailure,
+  refundAttempt,
   shouldWait,
-  withdrawAttempt,
 } from "../limits/sign-in-throttle";
 import { requireEnabled } from "../require-enabled";
 import { requireVerifiedEmail } from "../verification/email-verification";
@@ -34,7 +34,7 @@ export async function verifyPassword(ctx: Deps, given: EmailAndPassword, caller:
   const refund = async () => byDevice !== null || ctx.limits.refund("loginByIp", caller.ip);
   const attempt = byDevice ?? (await beginAttempt(ctx, given.email, caller));
   const { account, isCorrect } = await comparePassword(ctx, given).catch(async (error: unknown) => {
-    await Promise.allSettled([withdrawAttempt(ctx, attempt), refund()]);
+    await Promise.allSettled([refundAttempt(ctx, attempt), refund()]);
     throw error;
   });
   if (!account || !isCorrect) {

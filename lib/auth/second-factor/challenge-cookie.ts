@@ -1,9 +1,6 @@
-import type { Config } from "../../config";
-import type { ReadableHeaders } from "../authenticate";
-import { challengeCookieName, parseCookies, setCookie, setShortCookie } from "../cookie";
+import { type BaseUrl, challengeCookieName, parseCookies, setCookie, setShortCookie } from "../cookie";
+import type { ReadableHeaders } from "../readable-headers";
 import { CHALLENGE_TTL_SECONDS, type SecondFactorChallenge } from "./challenges";
-
-type BaseUrl = Pick<Config, "baseUrl">;
 
 /** The path of the page that asks a browser for the second factor, and goes on to `callbackUrl`. */
 export function secondFactorPage(parameters: { callbackUrl?: string; error?: string }): string {

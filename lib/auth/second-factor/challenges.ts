@@ -3,7 +3,7 @@ import type { Caller } from "../../audit/caller";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import type { Amr, Authentication } from "../sessions/authentication";
-import type { Transport } from "../sessions/sessions";
+import type { SessionOptions } from "../sessions/sessions";
 import { type FactorKind, listSecondFactors } from "./factors";
 
 /** How long somebody has to fetch a phone or a list of codes. */
@@ -13,7 +13,6 @@ export const CHALLENGE_TTL_SECONDS = 10 * 60;
 export type SecondFactorChallenge = { challenge: string; expiresAt: Date; factors: FactorKind[] };
 
 type Owner = { id: string; sessionEpoch: number };
-type SessionOptions = { transport: Transport; deviceName: string | null };
 
 /**
  * Starts the second half of a sign-in: stores how its first half authenticated and which session it asks for. null if the
@@ -36,17 +35,17 @@ export async function createChallenge(
 }
 
 /** A challenge that can still be completed. */
-export type OpenChallenge = Owner & SessionOptions & { tokenHash: string; amr: Amr[] };
+export type PendingChallenge = Owner & SessionOptions & { tokenHash: string; amr: Amr[] };
 
 /**
- * The open challenge of a token. A password reset, which raises the account's epoch, closes it.
+ * The pending challenge of a token. A password reset, which raises the account's epoch, ends it.
  * @throws AppError invalid_challenge for an unknown, used or expired one; rate_limited after many of those
  */
 export async function findChallenge(
   { db, limits, now }: Pick<Context, "db" | "limits" | "now">,
   challenge: string | undefined,
   caller: Pick<Caller, "ip">,
-): Promise<OpenChallenge> {
+): Promise<PendingChallenge> {
   const tokenHash = hashOf(challenge ?? "");
   const row = await db.signInChallenge.findUnique({
     where: { tokenHash, expiresAt: { gt: now() } },
@@ -60,7 +59,7 @@ export async function findChallenge(
   return { ...account, tokenHash, transport, deviceName, amr: amr as Amr[] };
 }
 
-/** The ways to complete the sign-in of a challenge, for a page; empty if it is not open. */
+/** The ways to complete the sign-in of a challenge, for a page; empty if it is not pending. */
 export async function listChallengeFactors(
   { db, now }: Pick<Context, "db" | "now">,
   challenge: string,
@@ -71,7 +70,7 @@ export async function listChallengeFactors(
 }
 
 /** Uses up a challenge. @throws AppError invalid_challenge if a concurrent call has used it */
-export async function consumeChallenge({ db }: Pick<Context, "db">, { tokenHash }: OpenChallenge): Promise<void> {
+export async function consumeChallenge({ db }: Pick<Context, "db">, { tokenHash }: PendingChallenge): Promise<void> {
   const { count } = await db.signInChallenge.deleteMany({ where: { tokenHash } });
   if (count === 0) throw new AppError("invalid_challenge");
 }

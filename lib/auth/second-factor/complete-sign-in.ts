@@ -1,26 +1,25 @@
 import type { Caller } from "../../audit/caller";
 import type { Context } from "../../context";
 import { AppError, type ErrorExtras, isAppError } from "../../errors";
-import { type AttemptCounters, clearAttempt } from "../limits/sign-in-throttle";
+import { clearAttempt } from "../limits/sign-in-throttle";
 import type { Authentication } from "../sessions/authentication";
-import { issueSession } from "../sessions/issue-session";
-import type { Transport } from "../sessions/sessions";
-import { consumeChallenge, createChallenge, type OpenChallenge, type SecondFactorChallenge } from "./challenges";
+import { type AuthenticatedAccount, issueSession } from "../sessions/issue-session";
+import type { SessionOptions } from "../sessions/sessions";
+import { consumeChallenge, createChallenge, type PendingChallenge, type SecondFactorChallenge } from "./challenges";
 import { type SecondFactorProof, verifySecondFactor } from "./verify";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
-type Authenticated = { id: string; email: string; sessionEpoch: number; attempt?: AttemptCounters };
-type SessionOptions = { transport: Transport; deviceName: string | null };
+
 type Issued = Awaited<ReturnType<typeof issueSession>>;
 
 /**
- * Ends a sign-in whose first factor was right: by a session, or by a challenge if the account has a second factor that
- * `authentication` does not include. There is no session until the challenge is completed.
+ * Completes a sign-in whose first factor is verified: issues a session, or returns a challenge if the account has a
+ * second factor that `authentication` does not include. There is no session until the challenge is completed.
  * @throws AppError invalid_credentials if the account was deleted, or its password reset, since
  */
 export async function completeSignIn(
   ctx: Deps,
-  account: Authenticated,
+  account: AuthenticatedAccount,
   authentication: Authentication,
   options: SessionOptions,
   caller: Caller,
@@ -32,13 +31,13 @@ export async function completeSignIn(
 /** The first half of `completeSignIn`: null if the session can be issued. */
 export async function challengeSignIn(
   ctx: Deps,
-  account: Authenticated,
+  account: AuthenticatedAccount,
   authentication: Authentication,
   options: SessionOptions,
 ): Promise<SecondFactorChallenge | null> {
   if (authentication.aal === 2) return null;
   const challenge = await createChallenge(ctx, account, authentication, options);
-  // The password was right. Wrong codes have a counter of their own.
+  // The password is correct. Wrong codes have a counter of their own.
   if (challenge) await clearAttempt(ctx.db, account.attempt ?? []);
   return challenge;
 }
@@ -50,10 +49,15 @@ export function secondFactorRequired(challenge: SecondFactorChallenge, extras: E
 
 /**
  * Completes a challenge with a second factor, and issues the session that its sign-in asked for.
- * @throws AppError invalid_challenge if it was used, or the account was deleted or its password reset, since; invalid_code,
- *   rate_limited
+ * @throws AppError invalid_challenge if it was used, or the account was deleted or its password reset, since;
+ *   invalid_code, rate_limited
  */
-export async function completeChallenge(ctx: Deps, challenge: OpenChallenge, proof: SecondFactorProof, caller: Caller) {
+export async function completeChallenge(
+  ctx: Deps,
+  challenge: PendingChallenge,
+  proof: SecondFactorProof,
+  caller: Caller,
+) {
   const factors = await verifySecondFactor(ctx, challenge.id, proof, caller);
   await consumeChallenge(ctx, challenge);
   const account = await ctx.db.account.findUnique({ where: { id: challenge.id } });

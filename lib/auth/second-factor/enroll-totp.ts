@@ -16,8 +16,8 @@ type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "hasher" | "lim
 const ENROLLMENT_TTL_MS = 10 * 60 * 1000;
 
 /**
- * Starts to add an authenticator app: stores a new secret, which has no effect until `confirmTotp`. Each call creates its
- * own secret, so that two tabs do not disturb each other.
+ * Starts to add an authenticator app: stores a new secret, which has no effect until `confirmTotp`. Each call creates
+ * its own secret, so that two tabs do not disturb each other.
  * @throws AppError factor_exists; reauthentication_required; rate_limited
  */
 export async function startTotp(ctx: Deps, principal: Principal, proof: StepUpProof, caller: Caller) {
@@ -48,8 +48,8 @@ export async function readEnrollment(ctx: Deps, { account, session }: Principal,
 }
 
 /**
- * Adds an authenticator app, once its first code is right. The session that started the enrollment confirms it, and has
- * then proved two factors. Returns the recovery codes, which cannot be retrieved again.
+ * Adds an authenticator app, once its first code is verified. The session that started the enrollment confirms it, and
+ * has then proved two factors. Returns the recovery codes, which cannot be retrieved again.
  * @throws AppError invalid_code, enrollment_expired; factor_exists if another tab was faster
  */
 export async function confirmTotp(

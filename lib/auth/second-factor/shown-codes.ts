@@ -1,7 +1,7 @@
 import type { Context } from "../../context";
-import type { ReadableHeaders } from "../authenticate";
 import { parseCookies, recoveryCodesCookieName, setCookie, setShortCookie } from "../cookie";
 import { decryptSecret, encryptSecret } from "../keys/stored-secrets";
+import type { ReadableHeaders } from "../readable-headers";
 
 type Deps = Pick<Context, "config" | "db">;
 

@@ -3,7 +3,7 @@ import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { decryptSecret } from "../keys/stored-secrets";
-import { beginSecondFactor, clearAttempt, recordFailure, withdrawAttempt } from "../limits/sign-in-throttle";
+import { beginSecondFactor, clearAttempt, recordFailure, refundAttempt } from "../limits/sign-in-throttle";
 import type { PasskeyAssertion } from "../passkeys/schema";
 import { verifyPasskeyAssertion } from "../passkeys/verify-assertion";
 import type { Amr } from "../sessions/authentication";
@@ -19,8 +19,8 @@ export type SecondFactorProof = { code?: string; recoveryCode?: string; passkey?
 export const totpPurpose = (accountId: string) => `totp:${accountId}`;
 
 /**
- * Checks a second factor of an account: a code of its authenticator app or a recovery code, each of which works once, or a
- * passkey. Wrong codes are counted by account, and each makes the next attempt wait longer. Returns how the factor
+ * Checks a second factor of an account: a code of its authenticator app or a recovery code, each of which works once,
+ * or a passkey. Wrong codes are counted by account, and each makes the next attempt wait longer. Returns how the factor
  * authenticates.
  * @throws AppError invalid_code, passkey_invalid, rate_limited
  */
@@ -54,7 +54,7 @@ async function checkCounted(
 ): Promise<void> {
   const attempt = await beginSecondFactor(ctx, kind, accountId);
   const isCorrect = await check().catch(async (error: unknown) => {
-    await withdrawAttempt(ctx, attempt);
+    await refundAttempt(ctx, attempt);
     throw error;
   });
   if (isCorrect) return clearAttempt(ctx.db, attempt);
@@ -66,8 +66,8 @@ async function checkCounted(
 }
 
 /**
- * Uses up a code of an account's authenticator app. Returns whether it was right: a code of a step that was used, or of an
- * earlier one, is not (RFC 6238, section 5.2). Of concurrent calls with one code, one gets true.
+ * Uses up a code of an account's authenticator app. Returns whether it is correct: a code of a step that was used, or
+ * of an earlier one, is not (RFC 6238, section 5.2). Of concurrent calls with one code, one gets true.
  */
 async function consumeTotpCode(ctx: Deps, accountId: string, code: string): Promise<boolean> {
   const where = { accountId, confirmedAt: { not: null } };

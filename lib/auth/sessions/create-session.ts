@@ -8,19 +8,17 @@ import { recognition } from "../limits/recognized-clients";
 import { type AttemptCounters, deleteCounters } from "../limits/sign-in-throttle";
 import type { Authentication } from "./authentication";
 import { LIFETIMES } from "./lifetimes";
-import type { Transport } from "./sessions";
+import type { SessionOptions, Transport } from "./sessions";
 import type { Claims } from "./token";
 
 const MAX_SESSIONS = 20;
 
-type NewSession = {
+type NewSession = SessionOptions & {
   account: { id: string; email: string; sessionEpoch: number };
   /** Returns the account's "id"; if it returns no row, nothing is created. The account is new or locked. */
   accountStatement: Prisma.Sql;
   event: "registered" | "signed_in";
   authentication: Authentication;
-  transport: Transport;
-  deviceName: string | null;
   /** The attempt of this sign-in, whose counters are cleared. */
   attempt?: AttemptCounters;
 };

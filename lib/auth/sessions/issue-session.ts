@@ -9,11 +9,11 @@ import { requireEnabled } from "../require-enabled";
 import type { Authentication } from "./authentication";
 import { clientName } from "./client-name";
 import { type CreatedSession, createSession } from "./create-session";
-import { isKnownClient, newSignInEmail } from "./new-client";
-import { sessionToken, type Transport } from "./sessions";
+import { newSignInEmail, signInRecognizedCondition } from "./new-client";
+import { type SessionOptions, sessionToken } from "./sessions";
 
-type SessionOptions = { authentication: Authentication; transport: Transport; deviceName: string | null };
-type Authenticated = { id: string; email: string; sessionEpoch: number; attempt?: AttemptCounters };
+/** An account that has been authenticated, as its row was then, and the counters of its attempt. */
+export type AuthenticatedAccount = { id: string; email: string; sessionEpoch: number; attempt?: AttemptCounters };
 type SessionDeps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
 
 /**
@@ -25,8 +25,8 @@ type SessionDeps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits"
  */
 export async function issueSession(
   ctx: SessionDeps,
-  account: Authenticated,
-  { authentication, transport, deviceName }: SessionOptions,
+  account: AuthenticatedAccount,
+  { authentication, transport, deviceName }: SessionOptions & { authentication: Authentication },
   caller: Caller,
 ): Promise<Pick<CreatedSession, "session" | "claims"> & { token: string }> {
   const now = ctx.now();
@@ -36,9 +36,9 @@ export async function issueSession(
     if (created && created.revoked.length > 0) await ctx.removeDevices(tx, { sessionIds: created.revoked });
     return created;
   };
-  const isKnown = await isKnownClient(ctx, account, transport, caller);
+  const recognizedCondition = await signInRecognizedCondition(ctx, account, transport, caller);
   const createAndNotify = async () => {
-    const email = await newSignInEmail(ctx, account, { isKnown, deviceName }, caller);
+    const email = await newSignInEmail(ctx, account, { recognizedCondition, deviceName }, caller);
     const created = await ctx.db.$transaction(async (tx) => {
       const created = await create(tx, await lockAccount(tx, account, caller));
       if (!created) throw new AppError("invalid_credentials");
@@ -49,23 +49,27 @@ export async function issueSession(
     if (email) ctx.emails.wake();
     return created;
   };
-  const statement = lockIfUndisturbed(account, isKnown, caller);
+  const statement = lockIfUnchanged(account, recognizedCondition, caller);
   const { session, claims } = (await create(ctx.db, statement)) ?? (await createAndNotify());
   return { session, claims, token: await sessionToken(ctx, claims) };
 }
 
 /**
- * Locks an account that has nobody to notify: it has no device, and knows the client. Returns no row if another
+ * Locks an account that needs no notification: it has no device and recognizes the client. Returns no row if another
  * transaction changed the account, for example by a concurrent sign-in, since this statement began: it would not see
  * that transaction's sessions. Each sign-in therefore makes a new version of the row, which `xmin` identifies
  * (PostgreSQL, 5.6 "System Columns").
  */
-function lockIfUndisturbed({ id, sessionEpoch }: Authenticated, isKnown: Prisma.Sql, caller: Caller): Prisma.Sql {
+function lockIfUnchanged(
+  { id, sessionEpoch }: AuthenticatedAccount,
+  recognizedCondition: Prisma.Sql,
+  caller: Caller,
+): Prisma.Sql {
   return sql`
     WITH seen AS MATERIALIZED (SELECT xmin AS version FROM "Account" WHERE "id" = ${id}::uuid)
     UPDATE "Account" SET ${onSignIn(caller)} FROM seen
     WHERE "id" = ${id}::uuid AND "sessionEpoch" = ${sessionEpoch}::integer AND "Account".xmin = seen.version
-      AND "disabledAt" IS NULL AND ${isKnown}
+      AND "disabledAt" IS NULL AND ${recognizedCondition}
       AND NOT EXISTS (SELECT FROM "PushDevice" WHERE "accountId" = ${id}::uuid)
     RETURNING "id"`;
 }
@@ -74,7 +78,7 @@ function lockIfUndisturbed({ id, sessionEpoch }: Authenticated, isKnown: Prisma.
  * Locks the account until the end of the transaction. Returns the statement that selects it.
  * @throws AppError account_disabled
  */
-async function lockAccount(tx: Tx, { id, sessionEpoch }: Authenticated, caller: Caller): Promise<Prisma.Sql> {
+async function lockAccount(tx: Tx, { id, sessionEpoch }: AuthenticatedAccount, caller: Caller): Promise<Prisma.Sql> {
   const [row] = await tx.$queryRaw<{ disabledAt: Date | null }[]>`
     UPDATE "Account" SET ${onSignIn(caller)}
     WHERE "id" = ${id}::uuid AND "sessionEpoch" = ${sessionEpoch}::integer RETURNING "disabledAt"`;
@@ -87,7 +91,7 @@ function onSignIn({ locale = null }: Caller): Prisma.Sql {
   return sql`"unverifiedExpiresAt" = NULL, "locale" = COALESCE("locale", ${locale}::text)`;
 }
 
-function newSignIn(account: Authenticated, eventId: string, deviceName: string | null, { userAgent }: Caller) {
+function newSignIn(account: AuthenticatedAccount, eventId: string, deviceName: string | null, { userAgent }: Caller) {
   const client = clientName(deviceName, userAgent);
   const message = { kind: "security.new_sign_in", eventId, client } as const;
   return { eventKey: `sign-in:${eventId}`, to: { accountId: account.id }, message };

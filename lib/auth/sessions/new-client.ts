@@ -17,7 +17,7 @@ const FIRST_SIGN_IN_MS = 30 * 24 * 60 * 60 * 1000;
  * An SQL condition: the account recognizes the client that signs in. A browser is recognized by its cookie alone, since
  * others may share its network; a client without cookies by its network.
  */
-export async function isKnownClient(
+export async function signInRecognizedCondition(
   ctx: Pick<Deps, "limits" | "now">,
   { email }: Owner,
   transport: Transport,
@@ -28,19 +28,19 @@ export async function isKnownClient(
 }
 
 /**
- * The data of the email about a sign-in from an unknown client; null if no email is due: the client is known, this is the
- * account's first sign-in, or the owner got enough of these emails. Only a verified email is sent
- * a name that the client chose, so that nobody sends texts of their own to strangers.
+ * The data of the email about a sign-in from an unrecognized client; null if no email is due: the client is recognized,
+ * this is the account's first sign-in, or the owner got enough of these emails. Only a verified email is sent a name
+ * that the client chose, so that nobody sends texts of their own to strangers.
  */
 export async function newSignInEmail(
   ctx: Deps,
   account: Owner,
-  { isKnown, deviceName }: { isKnown: Prisma.Sql; deviceName: string | null },
+  { recognizedCondition, deviceName }: { recognizedCondition: Prisma.Sql; deviceName: string | null },
   caller: Caller,
 ): Promise<{ client: string | null; network: string | null; at: string } | null> {
   const at = ctx.now();
   const [row] = await ctx.db.$queryRaw<{ isNew: boolean; isVerified: boolean }[]>`
-    SELECT NOT ${isKnown} AND ("createdAt" < ${new Date(at.getTime() - FIRST_SIGN_IN_MS)}::timestamptz
+    SELECT NOT ${recognizedCondition} AND ("createdAt" < ${new Date(at.getTime() - FIRST_SIGN_IN_MS)}::timestamptz
         OR EXISTS (SELECT FROM "Session" WHERE "accountId" = ${account.id}::uuid)) AS "isNew",
       "emailVerifiedAt" IS NOT NULL AS "isVerified"
     FROM "Account" WHERE "id" = ${account.id}::uuid`;

@@ -8,6 +8,9 @@ type RemoveDevices = Pick<Context, "removeDevices">;
 
 export type Transport = "cookie" | "token";
 
+/** What a sign-in chooses for its session: how its token is carried, and the name of its device, if it has one. */
+export type SessionOptions = { transport: Transport; deviceName: string | null };
+
 /** A token never expires before its session: the session's row decides. */
 const TOKEN_TTL_SECONDS = LIFETIMES.token.absoluteMs / 1000;
 const LAST_SEEN_INTERVAL_MS = 60 * 1000;

@@ -13,15 +13,15 @@ import type { AnyEndpoint, RequestScope } from "../endpoint";
 export async function authenticateRequest(
   { auth, hasEffect }: AnyEndpoint,
   method: string,
-  { ctx, request, remoteAddress, operator }: RequestScope,
+  { ctx, request, socketIp, operator }: RequestScope,
 ): Promise<AnyPrincipal> {
   const rule = typeof auth === "object" ? auth : {};
   const { headers } = request;
   const hops = ctx.config.TRUSTED_PROXY_HOPS;
   const sourceOf = () => ({
-    ip: clientIp(headers, remoteAddress, hops),
-    network: clientNetwork(headers, remoteAddress, hops),
-    socketIp: remoteAddress,
+    ip: clientIp(headers, socketIp, hops),
+    network: clientNetwork(headers, socketIp, hops),
+    socketIp,
   });
   if (operator !== undefined && isForOperators(rule)) return { operator };
   const principal = isForOperators(rule)

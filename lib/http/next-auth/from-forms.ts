@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { Caller } from "../../audit/caller";
-import { type ReadableHeaders, readCredentials } from "../../auth/authenticate";
+import { readCredentials } from "../../auth/authenticate";
 import { oauthProviders } from "../../auth/oauth/providers";
+import type { ReadableHeaders } from "../../auth/readable-headers";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { RouteResponse } from "../route-response";
@@ -11,7 +12,7 @@ import { cookiesOf, type NextAuthDeps } from "./run";
 
 // Calls of next-auth by our own pages and forms, within the process. The form's route has checked the origin.
 
-type CallOrigin = { headers: ReadableHeaders; caller: Caller };
+type CallSource = { headers: ReadableHeaders; caller: Caller };
 
 const Csrf = z.object({ csrfToken: z.string() });
 
@@ -21,14 +22,14 @@ export function listSignInProviders({ config, now }: Pick<Context, "config" | "n
 }
 
 /**
- * Starts a sign-in with a provider, or its linking to the account that is signed in. Redirect to the response's Location
- * with its cookies. `callbackUrl` is the page that follows.
+ * Starts a sign-in with a provider, or its linking to the account that is signed in. Redirect to the response's
+ * Location with its cookies. `callbackUrl` is the page that follows.
  * @throws AppError not_found for a provider that is not configured, rate_limited
  */
 export async function startProvider(
   ctx: NextAuthDeps,
   provider: string,
-  { headers, caller, callbackUrl }: CallOrigin & { callbackUrl: string },
+  { headers, caller, callbackUrl }: CallSource & { callbackUrl: string },
 ): Promise<RouteResponse> {
   if (!listSignInProviders(ctx).some(({ id }) => id === provider)) throw new AppError("not_found");
   const csrf = await call(ctx, { method: "GET", segments: ["csrf"], caller });
@@ -53,13 +54,14 @@ export async function startProvider(
 
 /**
  * Confirms an email by its emailed token, once, and signs in: the response's cookies carry the new session, or the
- * challenge of an account with a second factor, whose page is the response's Location. The password, or the provider with which this browser signed in, proves whose registration it is.
+ * challenge of an account with a second factor, whose page is the response's Location. The password, or the provider
+ * with which this browser signed in, proves whose registration it is.
  * @throws AppError invalid_or_expired_token, invalid_credentials, validation_failed, rate_limited, overloaded
  */
 export async function confirmEmail(
   ctx: NextAuthDeps,
   body: { token: string; password?: string },
-  { headers, caller }: CallOrigin,
+  { headers, caller }: CallSource,
 ): Promise<RouteResponse> {
   const credentials = readCredentials(headers, ctx.config);
   const cookieHeader = headers.get("cookie");

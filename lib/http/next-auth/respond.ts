@@ -25,7 +25,7 @@ export async function respondNextAuth(ctx: NextAuthDeps, call: NextAuthCall): Pr
   if (action === "signout" && call.method === "POST" && call.credentials?.via === "bearer") {
     return signOutBearer(ctx, call, call.credentials.token);
   }
-  if (action === "callback" && providerType === "email") return confirmEmail(ctx, call);
+  if (action === "callback" && providerType === "email") return respondToEmailCallback(ctx, call);
   if (action === "callback" && providerType === "oauth") return finishOAuth(ctx, call);
   if (action === "signin" && providerType === "oauth" && call.method === "POST") return startOAuth(ctx, call);
   const response = await runNextAuth(ctx, call, await readCallState(ctx, call));
@@ -54,7 +54,7 @@ async function signOutBearer(ctx: NextAuthDeps, { caller }: NextAuthCall, token:
  * Confirms an email by the token of an emailed link. The link itself (GET) only leads to a page with a button, because
  * email scanners open links. The token is in its fragment, which browsers keep in redirects (RFC 9110, section 10.2.2).
  */
-async function confirmEmail(ctx: NextAuthDeps, call: NextAuthCall): Promise<RouteResponse> {
+async function respondToEmailCallback(ctx: NextAuthDeps, call: NextAuthCall): Promise<RouteResponse> {
   if (call.method === "GET") return new RouteResponse(302, null, { Location: VERIFY_PAGE });
   const { body, caller, cookieHeader } = call;
   const token = typeof body.token === "string" ? body.token : "";

@@ -1,4 +1,5 @@
-import { authenticate, type Principal, type ReadableHeaders } from "../../auth/authenticate";
+import { authenticate, type Principal } from "../../auth/authenticate";
+import type { ReadableHeaders } from "../../auth/readable-headers";
 import { type Context, currentContext } from "../../context";
 import { toAppError } from "../problem";
 

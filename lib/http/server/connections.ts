@@ -58,8 +58,8 @@ export function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): v
   const refusal = new AppError(PARSER_ERROR_CODES[error.code ?? ""] ?? "malformed_request");
   const requestId = randomUUID();
   // A request whose body is malformed is logged by its own handler.
-  if (!isResponding) logRefusal(requestId, "other", refusal);
-  refuse(socket, requestId, refusal);
+  if (!isResponding) recordRejectedRequest(requestId, "other", refusal);
+  writeErrorResponse(socket, requestId, refusal);
 }
 
 /** Refuses CONNECT: the service is not a proxy. */
@@ -67,17 +67,17 @@ export function refuseConnect(_incoming: IncomingMessage, socket: Duplex): void 
   socket.on("error", () => {}); // Node has removed its own listener
   const refusal = new AppError("method_not_allowed", { headers: { Allow: "GET, HEAD, OPTIONS" } });
   const requestId = randomUUID();
-  logRefusal(requestId, "CONNECT", refusal);
-  refuse(socket, requestId, refusal);
+  recordRejectedRequest(requestId, "CONNECT", refusal);
+  writeErrorResponse(socket, requestId, refusal);
 }
 
-function logRefusal(requestId: string, method: string, { code }: AppError): void {
+function recordRejectedRequest(requestId: string, method: string, { code }: AppError): void {
   const record = { requestId, method, route: UNPARSED, status: ERRORS[code][0], ms: 0 };
   currentContext().observe(record, null);
 }
 
 /** Writes a connection's last response to the socket: Node has no ServerResponse for it. */
-function refuse(socket: Duplex, requestId: string, error: AppError): void {
+function writeErrorResponse(socket: Duplex, requestId: string, error: AppError): void {
   const { config } = currentContext();
   const { status, headers, body } = problemResponse(error, requestId, config.baseUrl);
   const own = { "Cache-Control": "private, no-store", ...securityHeaders(config), "X-Request-Id": requestId };

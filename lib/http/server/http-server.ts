@@ -34,10 +34,15 @@ const KEY_ROUTE: RouteMatch["responder"] = defineRoute(UNMATCHED, {});
 /** The request headers that Next reads when it sends a file. */
 const FILE_HEADERS = ["accept-encoding", "if-modified-since", "if-none-match", "if-range", "range"];
 
-type Exchange = { incoming: IncomingMessage; outgoing: ServerResponse; request: NodeRequest; expectsContinue: boolean };
+type HttpExchange = {
+  incoming: IncomingMessage;
+  outgoing: ServerResponse;
+  request: NodeRequest;
+  expectsContinue: boolean;
+};
 /** Responds to a request. Null: Next has written the response. */
 type Respond = (
-  exchange: Exchange,
+  exchange: HttpExchange,
   target: RequestTarget,
   match: RouteMatch | null,
 ) => RouteResponse | Promise<RouteResponse | null>;
@@ -67,7 +72,7 @@ export function createHttpServer(routes: RouteTable, loadNext: LoadNext, options
   return server;
 }
 
-function handle(exchange: Exchange, routes: RouteTable, respond: Respond): void {
+function handle(exchange: HttpExchange, routes: RouteTable, respond: Respond): void {
   const { incoming, outgoing, request } = exchange;
   let path = UNMATCHED;
   const refuse = (error: unknown) => {
@@ -107,7 +112,7 @@ function createResponder(routes: RouteTable, loadNext: LoadNext, maxRenderMs: nu
     if (typeof responder === "object") {
       const handler = responder[request.method]?.respond ?? responder.GET?.respondToOther;
       if (!handler) throw new AppError("not_found");
-      return handler(request, { params: match?.params, remoteAddress: incoming.socket.remoteAddress });
+      return handler(request, { params: match?.params, socketIp: incoming.socket.remoteAddress });
     }
     requireRead(request, match);
     if (match?.responder === "file") return sendFile(exchange, match, loadNext);
@@ -131,7 +136,7 @@ function acceptsHtml({ headers }: NodeRequest): boolean {
 }
 
 /** Lets Next write the response, and records the request when the response is complete. */
-async function sendFile(exchange: Exchange, { path }: RouteMatch, loadNext: LoadNext): Promise<null> {
+async function sendFile(exchange: HttpExchange, { path }: RouteMatch, loadNext: LoadNext): Promise<null> {
   const { incoming, outgoing, request, expectsContinue } = exchange;
   const { config, isDraining, observe } = currentContext();
   const startedMs = performance.now();

@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { responders } from "../../../app/routes.generated";
-import { operatorNamed } from "../../../lib/auth/operator/local-operator";
+import { parseOperatorName } from "../../../lib/auth/operator/local-operator";
 import { composeContext } from "../../../lib/compose";
 import { loadConfig } from "../../../lib/config";
 import { type Context, setContext } from "../../../lib/context";
@@ -28,7 +28,7 @@ export async function openLocalService(): Promise<HttpClient & { close: () => Pr
   );
   setContext(context);
   const table = createRouteTable(responders);
-  const operator = operatorNamed(encodedOperatorName());
+  const operator = parseOperatorName(encodedOperatorName());
   const send = async (request: HttpRequest): Promise<ApiResponse> => {
     const { method, path } = request;
     const match = findRoute(table, path.replace(/\?.*/, ""));

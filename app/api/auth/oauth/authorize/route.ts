@@ -16,8 +16,11 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     writes: "raw",
     responses: { 303: null },
     handle: ({ ctx, query }) => {
-      const { refusedTo } = checkAuthorizationRequest(ctx.config, query);
-      return new RouteResponse(303, null, { Location: refusedTo ?? authorizationPage(query), "Content-Length": "0" });
+      const { errorRedirectUrl } = checkAuthorizationRequest(ctx.config, query);
+      return new RouteResponse(303, null, {
+        Location: errorRedirectUrl ?? authorizationPage(query),
+        "Content-Length": "0",
+      });
     },
   }),
 });

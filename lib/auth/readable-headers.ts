@@ -1,0 +1,2 @@
+/** Readable request headers, by lower-case names. */
+export type ReadableHeaders = { get: (name: string) => string | null };
