@@ -59,7 +59,7 @@ export const ERRORS = {
   upload_incomplete: [409, "The upload is not complete"],
   upload_limit_reached: [409, "Too many unfinished uploads"],
   release_conflict: [409, "The version is already published with different files"],
-  release_yanked: [409, "The release is withdrawn"],
+  release_yanked: [409, "The release has been yanked"],
   release_in_use: [409, "Clients may be downloading the release"],
   rollout_conflict: [409, "The rollout is in another state"],
   confirmation_required: [409, "This looks like a mistake and must be confirmed"],

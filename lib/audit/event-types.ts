@@ -14,10 +14,10 @@ export const EVENT_LABELS = {
   // Ways to sign in
   password_reset: "Password reset",
   password_changed: "Password changed",
-  email_change_requested: "Change of email requested",
-  email_change_canceled: "Change of email canceled",
+  email_change_requested: "Email change requested",
+  email_change_canceled: "Email change canceled",
   email_changed: "Email changed",
-  email_change_undone: "Change of email undone",
+  email_change_undone: "Email change undone",
   identity_linked: "Sign-in provider added",
   identity_unlinked: "Sign-in provider removed",
   totp_added: "Authenticator app added",
@@ -65,14 +65,14 @@ export const EVENT_LABELS = {
   release_published: "Release published",
   release_changed: "Release changed",
   release_removed: "Release removed",
-  backup_made: "Backup made",
+  backup_made: "Backup created",
   webhook_created: "Webhook endpoint created",
   webhook_changed: "Webhook endpoint changed",
   webhook_deleted: "Webhook endpoint deleted",
   webhook_secret_rotated: "Webhook secret rotated",
   webhook_replayed: "Webhook deliveries queued again",
   webhook_tested: "Test event sent to a webhook endpoint",
-  webhook_disabled: "Webhook endpoint disabled: it does not take deliveries",
+  webhook_disabled: "Webhook endpoint disabled: it does not accept deliveries",
 } as const;
 
 /** The type of an event in the audit trail. */

@@ -58,7 +58,7 @@ export const signingKey = text.transform((value, ctx) => {
   } catch {
     // reported below, without the value of the variable
   }
-  ctx.addIssue("must be a private key as Apple hands it out (.p8), in PEM or as a path");
+  ctx.addIssue("must be a .p8 private key from Apple, in PEM or as a path");
   return z.NEVER;
 });
 

@@ -33,8 +33,14 @@ export const TokenRequest = z.object({
     .min(16)
     .max(256)
     .optional()
-    .describe("The random text that the app made for this sign-in. An ID token of Apple contains its SHA-256 in hex."),
-  name: z.string().max(400).optional().describe("The user's name, which Apple tells the app the first time."),
+    .describe(
+      "The random nonce that the app generated for this sign-in. An ID token of Apple contains its SHA-256 in hex.",
+    ),
+  name: z
+    .string()
+    .max(400)
+    .optional()
+    .describe("The user's name, which Apple sends to the app only at the first sign-in."),
   authorization_code: z
     .string()
     .max(1024)

@@ -68,7 +68,7 @@ export const RenamePasskey = z.object({ name: PasskeyName });
 export const Passkey = z.object({
   id: z.uuid(),
   name: z.string(),
-  credentialId: z.string().describe("The id by which browsers know the passkey, in base64url."),
+  credentialId: z.string().describe("The WebAuthn credential ID, in base64url."),
   transports: z.array(z.string()),
   isSynced: z.boolean().describe("Whether the passkey is backed up, so that the owner's other devices have it, too."),
   createdAt: z.date(),

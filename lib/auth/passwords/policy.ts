@@ -36,7 +36,7 @@ export async function checkNewPassword(
 }
 
 /**
- * Refuses a password that is the owner's email, or its local part, with or without digits and signs around it.
+ * Refuses a password that is the owner's email, or its local part, with or without digits and symbols around it.
  * @throws AppError validation_failed
  */
 export function rejectOwnEmail(normalized: string, email: string, pointer = "/password"): void {
@@ -62,7 +62,7 @@ function passwordError(pointer: string, code: string, detail: string): AppError 
   return new AppError("validation_failed", { errors: [{ pointer, code, detail }] });
 }
 
-/** Whether a password is a word, case-insensitive, with or without digits and signs around it. */
+/** Whether a password is a word, case-insensitive, with or without digits and symbols around it. */
 function isMadeOf(password: string, word: string): boolean {
   const [given, plain] = [password.toLowerCase(), word.toLowerCase()];
   const core = trimNonLetters(plain);

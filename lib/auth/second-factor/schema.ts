@@ -39,7 +39,7 @@ export const SecondFactor = z
   })
   .refine((given) => Object.keys(proofs).filter((name) => name in given).length === 1, {
     path: ["code"],
-    message: "Send one of code, recoveryCode, passkey",
+    message: "Send exactly one of code, recoveryCode and passkey",
   });
 
 /** A second factor as a person types it into a page. */
@@ -69,7 +69,7 @@ export const ConfirmTotp = z.object({ id: z.uuid(), code: TotpCode });
 const RecoveryCodeList = z
   .array(z.string())
   .length(RECOVERY_CODE_COUNT)
-  .describe("Each replaces a code of the authenticator app, once. They are shown only now.");
+  .describe("Each replaces a code of the authenticator app, once. They are shown only once.");
 
 export const TotpConfirmed = z.object({ createdAt: z.date(), recoveryCodes: RecoveryCodeList });
 export const NewRecoveryCodes = z.object({ recoveryCodes: RecoveryCodeList });
