@@ -1,13 +1,13 @@
 import { z } from "zod";
-import { backupVariables, missingForBackups } from "./config/backups";
-import { appStoreApps, managementUrls, productEntitlements, stripeSecrets, weakWebhookSecret } from "./config/billing";
+import { backupErrors, backupVariables } from "./config/backups";
+import { appStoreApps, managementUrls, productEntitlements, stripeSecrets, webhookErrors } from "./config/billing";
 import { brandName, color, logo, productNames, support, webPage } from "./config/brand";
 import { type Build, readBuild } from "./config/build";
 import { postgresUrl, replicaUrl } from "./config/database";
 import { Network } from "./config/networks";
 import { oauthClients } from "./config/oauth-clients";
-import { androidApps, appleApps, domain, foreignRelyingParty } from "./config/passkeys";
-import { missingForProcesses, processCount, processesOf } from "./config/processes";
+import { androidApps, appleApps, domain, relyingPartyErrors } from "./config/passkeys";
+import { processCount, processErrors, processesOf } from "./config/processes";
 import {
   appleSecret,
   baseUrl,
@@ -167,15 +167,15 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   const parsed = Environment.safeParse(given);
   const errors = parsed.success
     ? [
-        missingInServerMode,
-        missingForProcesses,
-        missingForStorage,
-        missingForBackups,
-        missingForProviders,
-        missingForApns,
-        weakWebhookSecret,
-        foreignRelyingParty,
-        missingForBrand,
+        serverModeErrors,
+        processErrors,
+        storageErrors,
+        backupErrors,
+        providerErrors,
+        apnsErrors,
+        webhookErrors,
+        relyingPartyErrors,
+        brandErrors,
       ].flatMap((findErrors) => findErrors(parsed.data))
     : parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
   if (!parsed.success || errors.length > 0) {
@@ -198,7 +198,7 @@ export function publishBaseUrl(baseUrl: string): void {
   process.env.NEXTAUTH_URL = baseUrl;
 }
 
-function missingInServerMode(env: Environment): string[] {
+function serverModeErrors(env: Environment): string[] {
   if (!env.DATABASE_URL) {
     const others = (["DATABASE_MIGRATE_URL", "DATABASE_READ_URL"] as const).filter((name) => env[name]);
     return others.flatMap((name) => missing(env, ["DATABASE_URL"], name));
@@ -212,7 +212,7 @@ function missingInServerMode(env: Environment): string[] {
 }
 
 /** A sign-in provider needs all of its variables; Apple's key serves native apps without a Services ID, too. */
-function missingForProviders(env: Environment): string[] {
+function providerErrors(env: Environment): string[] {
   const isKey = env.AUTH_APPLE_SECRET?.startsWith("-----BEGIN");
   const isForAppsAlone = isKey && env.AUTH_APPLE_NATIVE_IDS.length > 0;
   const errors = (["GOOGLE", "APPLE", "GITHUB"] as const).flatMap((name) => {
@@ -227,12 +227,12 @@ function missing(env: Environment, names: (keyof Environment)[], reason: string)
   return names.filter((name) => env[name] === undefined).map((name) => `${name}: is required with ${reason}`);
 }
 
-function missingForStorage(env: Environment): string[] {
+function storageErrors(env: Environment): string[] {
   const unset = STORAGE_VARIABLES.filter((name) => env[name] === undefined);
   return unset.length === STORAGE_VARIABLES.length ? [] : unset.map((name) => `${name}: is required with the others`);
 }
 
-function missingForApns(env: Environment): string[] {
+function apnsErrors(env: Environment): string[] {
   if (!env.APNS_KEY && !env.APNS_KEY_ID) return []; // App Attest uses the team ID alone
   return (["APNS_KEY", "APNS_KEY_ID", "APNS_TEAM_ID"] as const)
     .filter((name) => env[name] === undefined)
@@ -240,7 +240,7 @@ function missingForApns(env: Environment): string[] {
 }
 
 /** The dark variants complete the light ones. */
-function missingForBrand(env: Environment): string[] {
+function brandErrors(env: Environment): string[] {
   return (["BRAND_COLOR", "BRAND_LOGO"] as const).flatMap((name) =>
     env[`${name}_DARK`] ? missing(env, [name], `${name}_DARK`) : [],
   );

@@ -26,7 +26,10 @@ export type Context = {
   /** Readiness, migrations and closing. */
   database: Database;
   db: PrismaClient;
-  /** The database for reads that may be a few seconds old: the replica of DATABASE_READ_URL while it keeps up, else `db`. */
+  /**
+   * The database for reads that may be a few seconds old: the replica of DATABASE_READ_URL while it keeps up, else
+   * `db`.
+   */
   readDb: () => ReadClient;
   /** This process's clock. */
   now: () => Date;
@@ -42,7 +45,7 @@ export type Context = {
   push: PushTransport | null;
   /** Sends to the push services of browsers. */
   webPush: WebPushTransport;
-  /** Starts this process's worker, unless it runs, or PUSH_WORKER is off. */
+  /** Starts this process's worker, unless it is running, or PUSH_WORKER is off. */
   startPushWorker: () => void;
   /** Makes this process's worker read the outbox at once. Does nothing if it has no worker. */
   wakePush: () => void;
@@ -79,7 +82,7 @@ export type Context = {
 };
 
 /**
- * The key of whoever can read the service's data folder, and therefore owns the service. It is random at each start and
+ * The key for local commands. Anyone who can read the data folder owns the service. It is random at each start and
  * known to this process alone, and to those who can read `DATA_DIR/operator.json`.
  */
 export type OperatorKey = {

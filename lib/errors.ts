@@ -180,7 +180,7 @@ const UNAVAILABLE_TEXT =
 export function isDatabaseUnavailable(error: unknown): boolean {
   return causes(error).some(
     ({ code, kind, originalCode, message, syscall }) =>
-      [code, kind, originalCode].some((mark) => typeof mark === "string" && meansUnavailable(mark)) ||
+      [code, kind, originalCode].some((one) => typeof one === "string" && meansUnavailable(one)) ||
       (code === "ENOENT" && syscall === "connect") || // the Unix socket of a server
       (typeof message === "string" && UNAVAILABLE_TEXT.test(message)),
   );
@@ -191,29 +191,29 @@ const CONTENTION = new Set(["P2028", "P2034", "40001", "40P01", "55P03", "57014"
 
 /** Whether the database is unavailable to every transaction, not just too slow or too busy for one. */
 export function isConnectionLost(error: unknown): boolean {
-  const marks = causes(error).flatMap(({ code, originalCode }) => [code, originalCode]);
-  return isDatabaseUnavailable(error) && !marks.some((mark) => typeof mark === "string" && CONTENTION.has(mark));
+  const codes = causes(error).flatMap(({ code, originalCode }) => [code, originalCode]);
+  return isDatabaseUnavailable(error) && !codes.some((code) => typeof code === "string" && CONTENTION.has(code));
 }
 
 /** Whether the database's disk is full (SQLSTATE 53100, disk_full). */
 export function isStorageFull(error: unknown): boolean {
-  return causes(error).some(({ code, originalCode }) => [code, originalCode].some((mark) => mark === "53100"));
+  return causes(error).some(({ code, originalCode }) => code === "53100" || originalCode === "53100");
 }
 
 /** Whether a transaction lost a conflict with another one, and can be retried at once. */
-export function isLostRace(error: unknown): boolean {
+export function isTransactionConflict(error: unknown): boolean {
   return causes(error).some(
     ({ code, kind, originalCode }) =>
       code === "P2034" || kind === "TransactionWriteConflict" || originalCode === "40001" || originalCode === "40P01",
   );
 }
 
-function meansUnavailable(mark: string): boolean {
-  return UNAVAILABLE.has(mark) || UNAVAILABLE_STATE.test(mark);
+function meansUnavailable(code: string): boolean {
+  return UNAVAILABLE.has(code) || UNAVAILABLE_STATE.test(code);
 }
 
 /** Whether a row that the request depends on has been deleted, for example with its account (P2003, P2025, 23503). */
-export function isRowGone(error: unknown): boolean {
+export function isReferencedRowMissing(error: unknown): boolean {
   return causes(error).some(
     ({ code, kind, originalCode }) =>
       code === "P2003" || code === "P2025" || kind === "ForeignKeyConstraintViolation" || originalCode === "23503",
@@ -228,11 +228,11 @@ export function isUniqueViolation(error: unknown): boolean {
   );
 }
 
-type ErrorMarks = { code?: unknown; kind?: unknown; originalCode?: unknown; message?: unknown; syscall?: unknown };
+type ErrorFields = { code?: unknown; kind?: unknown; originalCode?: unknown; message?: unknown; syscall?: unknown };
 
 /** The error and its causes, outermost first. Prisma keeps the driver's error in `meta` or `cause`. */
-function causes(error: unknown): ErrorMarks[] {
-  const found: ErrorMarks[] = [];
+function causes(error: unknown): ErrorFields[] {
+  const found: ErrorFields[] = [];
   const queue = [error];
   while (queue.length > 0 && found.length < 10) {
     const next = queue.shift();

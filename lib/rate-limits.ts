@@ -55,7 +55,7 @@ const LIMITS = {
 
 /** A window that ends this much later than a new one would was started before the database's clock was set back. */
 const MAX_CLOCK_DIFFERENCE_MS = MINUTE * 1000;
-/** The most windows in memory. Beyond it, the oldest are forgotten. */
+/** The maximum number of windows in memory. Beyond it, the oldest are removed. */
 const MAX_WINDOWS_IN_MEMORY = 100_000;
 
 export type LimitName = keyof typeof LIMITS;

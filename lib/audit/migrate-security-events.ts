@@ -26,7 +26,7 @@ export function migrateSecurityEvents(ctx: Deps): Promise<number> {
   return migrateWhere(ctx, sql`"at" < 'infinity'::timestamptz`);
 }
 
-/** The same for the events of one account, so that whoever reads or deletes them finds all of them in the audit trail. */
+/** The same for the events of one account, so that a read or a deletion finds all of them in the audit trail. */
 export async function migrateSecurityEventsOf(ctx: Deps, accountId: string): Promise<void> {
   const isLeft = await ctx.db.securityEvent.findFirst({ where: { accountId }, select: { id: true } });
   if (isLeft) await migrateWhere(ctx, sql`"accountId" = ${accountId}::uuid`);

@@ -9,12 +9,15 @@ import type { AuditEventType } from "./event-types";
 export type EventSource = Pick<Caller, "ip" | "userAgent">;
 
 /**
- * Who acted: whoever signed in to the account, an operator with another account by its id, an operator at the command line,
- * with the name of their user, an API key by its id, or the service itself.
+ * Who acted: a person signed in to the account, an operator with another account by its id, an operator at the command
+ * line, with the name of their user, an API key by its id, or the service itself.
  */
 export type Actor = "account" | "operator" | "service" | `account:${string}` | `operator:${string}` | `key:${string}`;
 
-/** `target` is what was acted on, if not the account. `details` never contain a secret, and are deleted with the account. */
+/**
+ * `target` is what was acted on, if not the account. `details` never contain a secret, and are deleted with the
+ * account.
+ */
 export type EventExtra = { actor?: Actor; target?: string; details?: Record<string, Prisma.InputJsonValue | null> };
 
 /**

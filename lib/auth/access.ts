@@ -13,8 +13,8 @@ export type AccessRule = {
   role?: AccountRole;
   /** The session's assurance level, at least. */
   aal?: Aal;
-  /** The most seconds since the session's user was authenticated. */
-  freshSeconds?: number;
+  /** The maximum number of seconds since the session's user was authenticated. */
+  maxAgeSeconds?: number;
   /** Whether the session must have been authenticated recently, at its account's level: see `requireStepUp`. */
   stepUp?: true;
 };
@@ -22,16 +22,17 @@ export type AccessRule = {
 const RANKS: Record<AccountRole, number> = { user: 0, support: 1, admin: 2 };
 
 /**
- * Checks what a route requires of a session. The role comes first: whoever lacks it is not asked for a password.
+ * Checks what a route requires of a session. Checks the role first, so that a caller without it is not asked for a
+ * password.
  * @throws AppError forbidden, reauthentication_required
  */
 export function requireAccess(
   { account, session }: Pick<Principal, "account" | "session">,
-  { role = "user", aal = 1, freshSeconds = Number.POSITIVE_INFINITY }: AccessRule,
+  { role = "user", aal = 1, maxAgeSeconds = Number.POSITIVE_INFINITY }: AccessRule,
   now: Date,
 ): void {
   if (RANKS[account.role] < RANKS[role]) throw new AppError("forbidden", { detail: "Your role does not allow this." });
-  if (!isFresh(session, { aal, freshSeconds, now })) throw new AppError("reauthentication_required");
+  if (!isFresh(session, { aal, maxAgeSeconds, now })) throw new AppError("reauthentication_required");
 }
 
 /** Checks that a route accepts an API key. @throws AppError forbidden */

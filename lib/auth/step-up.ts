@@ -41,31 +41,31 @@ type Reauthenticated = z.infer<typeof Reauthenticated>;
 
 type Options = {
   /** How recent an authentication at the account's level suffices without a proof. */
-  freshSeconds?: number;
+  maxAgeSeconds?: number;
   /** The password is required in any case, if the account has one. */
   isPasswordRequired?: boolean;
 };
 
 /**
  * Requires a recent authentication for a sensitive action (OWASP ASVS 5.0, 7.5.3): the session's, if it is at most
- * `freshSeconds` old and at the account's level, or else a proof, which also renews the session. With a second factor, the
- * proof is that factor: a session and a password can be stolen together. A proof that is given is checked even if it is
- * not needed.
- * @throws AppError reauthentication_required, whose `errors` name the fields of which one would do; without them, only a
- *   new sign-in does; passkey_invalid, rate_limited, overloaded
+ * `maxAgeSeconds` old and at the account's level, or else a proof, which also renews the session. With a second factor,
+ * the proof is that factor: a session and a password can be stolen together. A proof that is given is checked even if
+ * it is not needed.
+ * @throws AppError reauthentication_required, whose `errors` name the fields of which one would do; without them, only
+ *   a new sign-in does; passkey_invalid, rate_limited, overloaded
  */
 export async function requireStepUp(
   ctx: Deps,
   principal: Principal,
   proof: StepUpProof,
   caller: Caller,
-  { freshSeconds = MAX_AUTHENTICATION_AGE_SECONDS, isPasswordRequired = false }: Options = {},
+  { maxAgeSeconds = MAX_AUTHENTICATION_AGE_SECONDS, isPasswordRequired = false }: Options = {},
 ): Promise<void> {
-  const methods = await readStepUpMethods(ctx, principal, freshSeconds);
+  const methods = await readStepUpMethods(ctx, principal, maxAgeSeconds);
   requireProof(methods, proof, isPasswordRequired);
   const amr = await checkProof(ctx, principal.account.id, methods, proof, caller);
   if (!isSufficient(methods, amr)) return;
-  await ctx.db.$transaction((tx) => renewSession(tx, ctx.now(), principal, methods.level, amr));
+  await ctx.db.$transaction((tx) => renewSession(tx, ctx.now(), principal, methods.aal, amr));
 }
 
 /**
@@ -83,7 +83,7 @@ export async function reauthenticate(
   const amr = await checkProof(ctx, principal.account.id, methods, proof, caller);
   return ctx.db.$transaction(async (tx) => {
     const now = ctx.now();
-    const renewed = await renewSession(tx, now, principal, methods.level, amr);
+    const renewed = await renewSession(tx, now, principal, methods.aal, amr);
     await recordSecurityEvent(tx, now, principal.account.id, "reauthenticated", caller, { details: { amr } });
     return renewed;
   });
@@ -93,10 +93,10 @@ export async function reauthenticate(
 type FactorField = Exclude<keyof StepUpProof, "password">;
 
 /**
- * How an account can authenticate again, and whether its session does without. The level is 2 if the account has a second
+ * How an account can authenticate again, and whether its session does without. `aal` is 2 if the account has a second
  * factor. `factorFields` are those that the account has, of which each is a proof at its level.
  */
-export type StepUpMethods = { level: Aal; isFresh: boolean; passwordHash: string | null; factorFields: FactorField[] };
+export type StepUpMethods = { aal: Aal; isFresh: boolean; passwordHash: string | null; factorFields: FactorField[] };
 
 const FIELDS = { totp: "code", recovery_code: "recoveryCode", passkey: "passkey" } as const;
 
@@ -104,22 +104,22 @@ const FIELDS = { totp: "code", recovery_code: "recoveryCode", passkey: "passkey"
 export async function readStepUpMethods(
   { db, now }: Pick<Context, "now"> & { db: Tx },
   { account, session }: { account: { id: string }; session: { authenticatedAt: Date; aal: number } },
-  freshSeconds = MAX_AUTHENTICATION_AGE_SECONDS,
+  maxAgeSeconds = MAX_AUTHENTICATION_AGE_SECONDS,
 ): Promise<StepUpMethods> {
   const select = { passwordHash: true, passkeys: { select: { id: true }, take: 1 } };
   const { passwordHash, passkeys } = await db.account.findUniqueOrThrow({ where: { id: account.id }, select });
   const secondFactors = await listSecondFactors(db, account.id);
-  const level: Aal = secondFactors.length > 0 ? 2 : 1;
+  const aal: Aal = secondFactors.length > 0 ? 2 : 1;
   const factorFields = secondFactors.map((kind): FactorField => FIELDS[kind]);
   if (passkeys.length > 0 && !factorFields.includes("passkey")) factorFields.push("passkey");
-  return { level, isFresh: isFresh(session, { aal: level, freshSeconds, now: now() }), passwordHash, factorFields };
+  return { aal, isFresh: isFresh(session, { aal, maxAgeSeconds, now: now() }), passwordHash, factorFields };
 }
 
 /** @throws AppError reauthentication_required if a proof is missing */
 function requireProof(methods: StepUpMethods, proof: StepUpProof, isPasswordRequired: boolean): void {
-  const { level, isFresh, passwordHash, factorFields } = methods;
+  const { aal, isFresh, passwordHash, factorFields } = methods;
   const isPasswordNeeded = isPasswordRequired && passwordHash !== null;
-  const fields = [...(level === 1 && passwordHash !== null ? ["password" as const] : []), ...factorFields];
+  const fields = [...(aal === 1 && passwordHash !== null ? ["password" as const] : []), ...factorFields];
   const isProved = isFresh || fields.some((field) => proof[field] !== undefined);
   const missing = [
     ...(isPasswordNeeded && proof.password === undefined ? ["password"] : []),
@@ -166,9 +166,11 @@ function refuse(error: unknown, field: FactorField): never {
   throw new AppError("reauthentication_required", { errors, cause: error });
 }
 
-/** Whether methods authenticate a user at the account's level: a password alone does not renew what two factors proved. */
-function isSufficient({ level }: StepUpMethods, amr: readonly Amr[]): boolean {
-  return level === 1 ? amr.length > 0 : amr.some((method) => method !== "pwd");
+/**
+ * Whether methods authenticate a user at the account's level: a password alone does not renew what two factors proved.
+ */
+function isSufficient({ aal }: StepUpMethods, amr: readonly Amr[]): boolean {
+  return aal === 1 ? amr.length > 0 : amr.some((method) => method !== "pwd");
 }
 
 /** Makes the session's authentication recent. @throws AppError unauthenticated if the session has ended since */
@@ -176,10 +178,10 @@ async function renewSession(
   tx: Tx,
   now: Date,
   { session }: Principal,
-  level: Aal,
+  aal: Aal,
   amr: readonly Amr[],
 ): Promise<Reauthenticated> {
-  const isTwoFactors = level === 2 || amr.includes("mfa");
+  const isTwoFactors = aal === 2 || amr.includes("mfa");
   const renewed = isTwoFactors
     ? withSecondFactor(session, amr, now)
     : { authenticatedAt: now, aal: session.aal, amr: [...new Set([...session.amr, ...amr])] };

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { text } from "./values";
 
 const NAMED = { hourly: "0 * * * *", daily: "0 3 * * *", weekly: "0 3 * * 1" } as const;
-const SCHEDULE = "must be hourly, daily, daily 03:00, weekly, or five fields of cron; times are in UTC";
+const SCHEDULE_ERROR = "must be hourly, daily, daily 03:00, weekly, or five fields of cron; times are in UTC";
 const S3_VARIABLES = [
   "BACKUP_S3_ENDPOINT",
   "BACKUP_S3_REGION",
@@ -26,7 +26,7 @@ const backupSchedule = text.transform((value, ctx) => {
   } catch {
     // reported below
   }
-  ctx.addIssue(SCHEDULE);
+  ctx.addIssue(SCHEDULE_ERROR);
   return z.NEVER;
 });
 
@@ -54,8 +54,8 @@ export const backupVariables = {
 
 type Given = Partial<Record<"BACKUP_TO" | "BACKUP_SCHEDULE" | (typeof S3_VARIABLES)[number], unknown>>;
 
-/** A schedule needs a place, and a bucket its keys. */
-export function missingForBackups(env: Given): string[] {
+/** A schedule requires a location, and a bucket requires its credentials. */
+export function backupErrors(env: Given): string[] {
   const isBucket = String(env.BACKUP_TO ?? "").startsWith("s3://");
   const isAnySet = S3_VARIABLES.some((name) => env[name] !== undefined);
   const keys = isBucket || isAnySet ? S3_VARIABLES.filter((name) => env[name] === undefined) : [];

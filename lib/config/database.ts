@@ -2,7 +2,7 @@ import { z } from "zod";
 
 /** What precedes the hosts, the hosts, and what follows them (PostgreSQL 17, 32.1.1.2 "Connection URIs"). */
 const PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/;
-const FORM = "must be postgres://USER:PASSWORD@HOST:PORT/DATABASE; several hosts are HOST1:PORT,HOST2:PORT";
+const URL_ERROR = "must be postgres://USER:PASSWORD@HOST:PORT/DATABASE; several hosts are HOST1:PORT,HOST2:PORT";
 /** libpq's names for the server that accepts writes. */
 const WRITABLE = [null, "read-write", "primary"];
 
@@ -12,14 +12,14 @@ export const postgresUrl = z
   .trim()
   .superRefine((url, ctx) => {
     const urls = hostUrls(url);
-    if (urls.some((one) => !isPostgresUrl(one, urls.length > 1))) return ctx.addIssue(FORM);
+    if (urls.some((one) => !isPostgresUrl(one, urls.length > 1))) return ctx.addIssue(URL_ERROR);
     const { searchParams } = new URL(urls[0] ?? "");
-    if (searchParams.get("host")?.includes(",")) return ctx.addIssue(FORM);
+    if (searchParams.get("host")?.includes(",")) return ctx.addIssue(URL_ERROR);
     if (!WRITABLE.includes(searchParams.get("target_session_attrs")))
       ctx.addIssue("target_session_attrs must be read-write");
   });
 
-/** `DATABASE_READ_URL`: the URL of one standby. A proxy in front of several has one, too. */
+/** `DATABASE_READ_URL`: the URL of one standby. A proxy in front of several replicas counts as one. */
 export const replicaUrl = z
   .string()
   .trim()

@@ -30,7 +30,7 @@ export const androidApps = list.pipe(
 type Given = { NEXTAUTH_URL?: string; AUTH_PASSKEY_RP_ID?: string };
 
 /** Browsers refuse an RP ID that is not the page's host or a domain above it. */
-export function foreignRelyingParty({ NEXTAUTH_URL, AUTH_PASSKEY_RP_ID: rpId }: Given): string[] {
+export function relyingPartyErrors({ NEXTAUTH_URL, AUTH_PASSKEY_RP_ID: rpId }: Given): string[] {
   const { hostname } = new URL(NEXTAUTH_URL ?? "http://localhost");
   if (rpId === undefined || hostname === rpId || hostname.endsWith(`.${rpId}`)) return [];
   return ["AUTH_PASSKEY_RP_ID: must be the host of NEXTAUTH_URL, or a domain above it"];

@@ -15,7 +15,7 @@ export const processCount = z.string().transform((text, ctx): number | "auto" =>
 type Given = { WEB_CONCURRENCY: z.infer<typeof processCount>; DATABASE_URL?: string | undefined };
 
 /** The embedded database can be opened by one process alone. */
-export function missingForProcesses({ WEB_CONCURRENCY, DATABASE_URL }: Given): string[] {
+export function processErrors({ WEB_CONCURRENCY, DATABASE_URL }: Given): string[] {
   if (DATABASE_URL || WEB_CONCURRENCY === "auto" || WEB_CONCURRENCY === 1) return [];
   return ["WEB_CONCURRENCY: several processes need PostgreSQL: set DATABASE_URL, or WEB_CONCURRENCY to 1"];
 }

@@ -1,4 +1,4 @@
-import { isAppError, isDatabaseUnavailable, isLostRace } from "../errors";
+import { isAppError, isDatabaseUnavailable, isTransactionConflict } from "../errors";
 
 const MAX_ATTEMPTS = 2;
 /** Maximum attempts after a deadlock or a conflict, which a retry usually resolves. */
@@ -9,7 +9,7 @@ const MAX_RACE_ATTEMPTS = 4;
  * Does not retry an `AppError`, or while the database is unavailable. `isRaceLost`: whether an error is such a conflict.
  * @throws the last attempt's error
  */
-export async function withRetry<T>(attempt: () => Promise<T>, isRaceLost = isLostRace): Promise<T> {
+export async function withRetry<T>(attempt: () => Promise<T>, isRaceLost = isTransactionConflict): Promise<T> {
   for (let attempts = 1; ; attempts += 1) {
     try {
       return await attempt();

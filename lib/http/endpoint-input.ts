@@ -15,8 +15,8 @@ export function callerIn({ ctx, request, socketIp }: Received): Caller {
 }
 
 /**
- * A handler's input. What few handlers need is made when it is read. A class, because getters of an object literal are
- * functions that each request would make anew.
+ * A handler's input. What few handlers need is created when it is read. A class, because getters of an object literal
+ * are functions that would be created again for each request.
  */
 export class EndpointInput implements Input {
   readonly ctx: Context;
@@ -44,7 +44,7 @@ export class EndpointInput implements Input {
     this.#socketIp = socketIp;
   }
 
-  /** Made once: without a device cookie, the caller has a random device id. */
+  /** Created once: without a device cookie, the caller has a random device id. */
   get caller(): Caller {
     this.#caller ??= callerIn({ ctx: this.ctx, request: this.request, socketIp: this.#socketIp });
     return this.#caller;

@@ -10,7 +10,9 @@ import type { BodyFormat } from "./input/body";
 import type { RequestHead, RouteRequest } from "./route-request";
 import type { RouteResponse } from "./route-response";
 
-/** A request in progress. `bytes` is its body as it was received, empty until it is read; `format` is how it is read. */
+/**
+ * A request in progress. `bytes` is its body as it was received, empty until it is read; `format` is how it is read.
+ */
 export type RequestScope = {
   ctx: Context;
   id: string;
@@ -34,7 +36,10 @@ export function requiresSession(auth: AuthRule | undefined): boolean {
   return auth !== undefined && auth !== "none";
 }
 
-/** Whom a rule lets in: nobody in particular, the session of an account, also this machine's operator or an API key. */
+/**
+ * The principal that a rule admits: null on public endpoints, the session of an account, also this machine's operator
+ * or an API key.
+ */
 type PrincipalOf<Auth extends AuthRule> = Auth extends "none"
   ? null
   : Auth extends { scope: string }
@@ -67,7 +72,9 @@ export type Endpoint<Params = unknown, Query = unknown, Body = unknown, Auth ext
   summary: string;
   /** Error codes beyond those that follow from the other fields, for the API's description. */
   errors?: readonly ErrorCode[];
-  /** "account": requires a session, by bearer token or cookie. A rule also requires a role, a level or a fresh sign-in. */
+  /**
+   * "account": requires a session, by bearer token or cookie. A rule also requires a role, a level or a fresh sign-in.
+   */
   auth?: Auth;
   /**
    * What a repeated Idempotency-Key gets: "replay" the first response, "refuse" an error, because the response has a
@@ -84,7 +91,7 @@ export type Endpoint<Params = unknown, Query = unknown, Body = unknown, Auth ext
   isBodyOptional?: true;
   maxBodyBytes?: number;
   /** A GET that counts or records something. With a session cookie it must come from our own pages. */
-  hasEffect?: true;
+  hasSideEffect?: true;
   /** Whether the request must come from our own pages, with or without a session. */
   isOwnOriginRequired?: (request: RequestHead, ctx: Context) => boolean;
   /** Counted per account if the endpoint requires one, otherwise per client network. */
@@ -94,7 +101,9 @@ export type Endpoint<Params = unknown, Query = unknown, Body = unknown, Auth ext
    * "raw": it returns a finished `RouteResponse`, and `responses` only describes it.
    */
   writes?: "json" | "raw";
-  /** The schema of each successful response's body; null for an empty or binary one. The first is the default status. */
+  /**
+   * The schema of each successful response's body; null for an empty or binary one. The first is the default status.
+   */
   responses: Record<number, z.ZodType | null>;
   handle: (input: Input<Params, Query, Body, Auth>) => Promise<unknown> | unknown;
   /** Writes the response to an error, or returns the error for a problem document (default). */

@@ -4,8 +4,8 @@ import { problemType } from "./problem";
 import { jsonResponse, type ResponseHeaders, type RouteResponse } from "./route-response";
 
 /**
- * The `error` values of RFC 6749, section 5.2, and RFC 8628, section 3.5. Each code that is one names itself, and so do
- * the extensions for a person who may not sign in. `temporarily_unavailable` is of RFC 6749, section 4.1.2.1.
+ * The `error` values of RFC 6749, section 5.2, and RFC 8628, section 3.5. A code that OAuth defines keeps its name, as
+ * do the extensions for users who may not sign in. `temporarily_unavailable` is of RFC 6749, section 4.1.2.1.
  */
 const OAUTH_ERRORS: Partial<Record<ErrorCode, string>> = {
   invalid_client: "invalid_client",

@@ -4,12 +4,12 @@ import {
   type ErrorCode,
   isAppError,
   isDatabaseUnavailable,
-  isRowGone,
+  isReferencedRowMissing,
   isStorageFull,
 } from "../errors";
 import { RouteResponse } from "./route-response";
 
-/** The default `Retry-After` in seconds, for errors that waiting helps against. */
+/** The default `Retry-After` in seconds, for errors after which a retry can succeed. */
 const RETRY_AFTER_SECONDS = {
   unavailable: 5,
   storage_full: 30,
@@ -25,7 +25,7 @@ const RETRY_AFTER_SECONDS = {
  */
 export function toAppError(error: unknown): AppError {
   if (isAppError(error)) return error;
-  if (isRowGone(error)) return new AppError("unauthenticated", { cause: error });
+  if (isReferencedRowMissing(error)) return new AppError("unauthenticated", { cause: error });
   if (isStorageFull(error)) return new AppError("storage_full", { cause: error });
   return new AppError(isDatabaseUnavailable(error) ? "unavailable" : "internal_error", { cause: error });
 }

@@ -23,8 +23,8 @@ type Method = (typeof METHODS)[number];
 
 type PathParams = Record<string, string | string[] | undefined>;
 /**
- * What an App Router handler receives beside the request; the socket's IP where the HTTP server knows it; and who runs the
- * command that calls the handler in its own process.
+ * What an App Router handler receives besides the request; the socket's IP where the HTTP server knows it; and who runs
+ * the command that calls the handler in its own process.
  */
 export type RouteContext = {
   params?: PathParams | Promise<PathParams>;

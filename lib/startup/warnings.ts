@@ -8,7 +8,7 @@ type Deps = Pick<Context, "config" | "database" | "db" | "log" | "mailer">;
 /** Logs what may be wrong. Does not wait for the database. */
 export function warnAtStart(deps: Deps): void {
   if (deps.config.mode === "server") void warnOfDatabase(deps);
-  void warnOfLostSecrets(deps);
+  void warnOfMissingSecrets(deps);
   warnOfSettings(deps);
 }
 
@@ -36,10 +36,11 @@ export async function warnOfDatabase({ database, log }: Pick<Deps, "database" | 
 }
 
 /** Reads the data keys. What is encrypted with a key that the secrets cannot unwrap is unavailable. */
-async function warnOfLostSecrets({ config, db, log }: Deps): Promise<void> {
+async function warnOfMissingSecrets({ config, db, log }: Deps): Promise<void> {
   try {
-    const { lost } = await loadDataKeys({ config, db });
-    if (lost.length > 0) log.error({ lost }, "stored secrets cannot be decrypted: NEXTAUTH_SECRET lacks a secret");
+    const { missingSecretIds } = await loadDataKeys({ config, db });
+    if (missingSecretIds.length > 0)
+      log.error({ lost: missingSecretIds }, "stored secrets cannot be decrypted: NEXTAUTH_SECRET lacks a secret");
   } catch (error) {
     log.debug({ err: error }, "the data keys are read when they are needed");
   }

@@ -96,12 +96,12 @@ function securityOf(auth: AuthRule | undefined): Record<string, never[]>[] {
 /** What the rule of an endpoint requires, as a sentence each. */
 function requirementsOf(auth: AuthRule | undefined): string[] {
   if (typeof auth !== "object") return [];
-  const { role, aal, freshSeconds, stepUp, scope } = auth;
+  const { role, aal, maxAgeSeconds, stepUp, scope } = auth;
   const orKey = scope ? `, or an API key with the scope \`${scope}\`` : "";
   return [
     ...(role ? [`Requires the role ${ROLES[role]}${orKey}.`] : []),
     ...(aal === 2 ? ["Requires a session that was authenticated with two factors or a passkey."] : []),
-    ...(freshSeconds ? [`Requires an authentication within the last ${freshSeconds / 60} minutes.`] : []),
+    ...(maxAgeSeconds ? [`Requires an authentication within the last ${maxAgeSeconds / 60} minutes.`] : []),
     ...(stepUp ? [STEP_UP] : []),
   ];
 }

@@ -60,7 +60,7 @@ function problemExample(code: ErrorCode) {
 
 type Declared = Pick<
   AnyEndpoint,
-  "auth" | "body" | "database" | "errors" | "hasEffect" | "idempotency" | "limit" | "query" | "reads"
+  "auth" | "body" | "database" | "errors" | "hasSideEffect" | "idempotency" | "limit" | "query" | "reads"
 >;
 
 /** Of routes for operators, which look at API keys. */
@@ -69,19 +69,19 @@ const IDEMPOTENCY_CODES = ["invalid_idempotency_key", "request_in_progress", "id
 
 /** Returns every error of an endpoint: its own, and those that `endpoint` adds for what it declares. */
 export function errorsOf(
-  { auth, body, database, errors = [], hasEffect, idempotency, limit, query, reads }: Declared,
+  { auth, body, database, errors = [], hasSideEffect, idempotency, limit, query, reads }: Declared,
   method: string,
 ): ErrorCode[] {
   const changes = method !== "GET" && method !== "HEAD";
   const isSignedIn = requiresSession(auth);
-  const { role, aal, freshSeconds, stepUp, scope } = typeof auth === "object" ? auth : {};
+  const { role, aal, maxAgeSeconds, stepUp, scope } = typeof auth === "object" ? auth : {};
   const found: (ErrorCode | false | undefined)[] = [
     ...errors,
     isSignedIn && "unauthenticated",
     ...(role !== undefined || scope !== undefined ? KEY_CODES : []),
-    (aal !== undefined || freshSeconds !== undefined || stepUp) && "reauthentication_required",
+    (aal !== undefined || maxAgeSeconds !== undefined || stepUp) && "reauthentication_required",
     ...(idempotency ? IDEMPOTENCY_CODES : []),
-    isSignedIn && (changes || hasEffect) && "origin_not_allowed",
+    isSignedIn && (changes || hasSideEffect) && "origin_not_allowed",
     query && "invalid_query",
     (body || reads) && "payload_too_large",
     ...(body ? (["malformed_json", "unsupported_media_type", "validation_failed"] as const) : []),

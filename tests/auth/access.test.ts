@@ -58,11 +58,11 @@ describe("a route that declares", () => {
   // ASVS 10.3.4
   test("an age of the authentication refuses an older one, until the user authenticates again", async () => {
     const account = await newAccount();
-    expect(await call({ freshSeconds: 300 }, account)).toEqual([200, undefined]);
+    expect(await call({ maxAgeSeconds: 300 }, account)).toEqual([200, undefined]);
     clock.advance(301_000);
-    expect(await call({ freshSeconds: 300 }, account)).toEqual([403, "reauthentication_required"]);
+    expect(await call({ maxAgeSeconds: 300 }, account)).toEqual([403, "reauthentication_required"]);
     await post("/api/auth/reauthenticate", { password: account.password }, { token: account.token });
-    expect(await call({ freshSeconds: 300 }, account)).toEqual([200, undefined]);
+    expect(await call({ maxAgeSeconds: 300 }, account)).toEqual([200, undefined]);
   });
 
   // ASVS 6.3.3, 6.8.4, 10.3.4
@@ -76,13 +76,13 @@ describe("a route that declares", () => {
   test("a rule tells a caller without the role nothing about the fields that it expects", async () => {
     const account = await newAccount();
     clock.advance(3_600_000);
-    const rule = { role: "admin", freshSeconds: 300 } as const;
+    const rule = { role: "admin", maxAgeSeconds: 300 } as const;
     expect(await call(rule, account, {})).toEqual([403, "forbidden"]);
     expect(await call(rule, { token: "none" }, {})).toEqual([401, "unauthenticated"]);
   });
 
   test("a rule says so in the OpenAPI document", () => {
-    const routes: RouteModules = new Map([["/api/guarded", routeFor({ role: "support", aal: 2, freshSeconds: 300 })]]);
+    const routes: RouteModules = new Map([["/api/guarded", routeFor({ role: "support", aal: 2, maxAgeSeconds: 300 })]]);
     const details = { operationId: "guarded", description: "Does it.", responses: { 200: { description: "Done." } } };
     const { paths } = describeApi(routes, new Map([["/api/guarded", { POST: details }]]));
     const operation = paths?.["/api/guarded"]?.post;

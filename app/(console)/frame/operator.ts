@@ -31,10 +31,10 @@ export const requireOperator = cache(async (): Promise<ConsoleOperator> => {
   if (!principal) redirect(signInPath(pageUrl));
   if (!hasRole(principal, "support")) notFound();
   const ctx = pageContext();
-  const { level, isFresh: isRecent } = await readStepUpMethods(ctx, principal);
+  const { aal, isFresh: isRecent } = await readStepUpMethods(ctx, principal);
   const isAtLevel = isFresh(principal.session, {
-    aal: level,
-    freshSeconds: Number.POSITIVE_INFINITY,
+    aal,
+    maxAgeSeconds: Number.POSITIVE_INFINITY,
     now: ctx.now(),
   });
   if (!isAtLevel) redirect(confirmPath(pageUrl));

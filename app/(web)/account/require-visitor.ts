@@ -22,7 +22,7 @@ export async function requireRecentVisitor(
   { asksForPassword = false } = {},
 ): Promise<Principal & AccountProfile> {
   const visitor = await requireVisitor(page);
-  const { isFresh, level } = await readStepUpMethods(pageContext(), visitor);
-  const isProvedOnPage = asksForPassword && visitor.hasPassword && level === 1;
+  const { isFresh, aal } = await readStepUpMethods(pageContext(), visitor);
+  const isProvedOnPage = asksForPassword && visitor.hasPassword && aal === 1;
   return isFresh || isProvedOnPage ? visitor : redirect(confirmPath(page));
 }

@@ -7,10 +7,10 @@ import { textsOf } from "../language/page-language";
 type Props = { methods: StepUpMethods; email: string; returnTo: string };
 
 /** What a signed-in user types to authenticate again. A passkey has a button of its own. */
-export async function ProofFields({ methods: { level, passwordHash, factorFields }, email, returnTo }: Props) {
+export async function ProofFields({ methods: { aal, passwordHash, factorFields }, email, returnTo }: Props) {
   const common = await textsOf(COMMON);
-  const isTyped = level === 2 || passwordHash !== null;
-  if (level === 1 && (isTyped || !factorFields.includes("passkey"))) {
+  const isTyped = aal === 2 || passwordHash !== null;
+  if (aal === 1 && (isTyped || !factorFields.includes("passkey"))) {
     return (
       <>
         <Reauthentication email={email} hasPassword={passwordHash !== null} returnTo={returnTo} />
@@ -18,7 +18,7 @@ export async function ProofFields({ methods: { level, passwordHash, factorFields
       </>
     );
   }
-  if (level === 1) return null;
+  if (aal === 1) return null;
   return (
     <>
       <Field name="code" label={common.code} hint={common.codeHint} autoComplete="one-time-code" inputMode="numeric" />

@@ -45,7 +45,7 @@ export function defineConsoleForm<Fields>(path: string, form: ConsoleForm<Fields
     page: ({ returnTo }) => consoleUrl(returnTo, page),
     auth,
     body: z.object({ returnTo: z.string().optional() }).and(body),
-    isConfirmedFirst: true,
+    requiresReauthentication: true,
     handle: async (input: Input<unknown, unknown, Fields & { returnTo?: string | undefined }, Auth>) => {
       const { principal, caller } = input;
       if (!("account" in principal)) throw new AppError("forbidden");

@@ -7,7 +7,7 @@ export const ChangePassword = StepUpProof.extend({
 });
 export type ChangePassword = z.infer<typeof ChangePassword>;
 
-/** The form has a box that is ticked at first, and that browsers send only while it is. */
+/** The form has a checkbox, checked by default; browsers send it only while it is checked. */
 export const ChangePasswordForm = StepUpProof.extend({
   newPassword: ChangePassword.shape.newPassword,
   signOutOthers: z.string().optional(),

@@ -1,5 +1,5 @@
 import { type Operator, recordOperatorEvent } from "../../audit/operator-events";
-import { displayedPrefix, hashKey, newKeyText } from "../../auth/api-keys/key-text";
+import { displayedPrefix, generateApiKey, hashKey } from "../../auth/api-keys/key-text";
 import type { Context } from "../../context";
 import type { ApiKey as Row } from "../../db/generated/client";
 import { isUuid, newId } from "../../db/ids";
@@ -20,7 +20,7 @@ export async function createKey(
     const errors = [{ pointer: "/expiresAt", code: "too_early", detail: "Must be in the future" }];
     throw new AppError("validation_failed", { errors });
   }
-  const key = newKeyText();
+  const key = generateApiKey();
   const id = newId();
   const [prefix, keyHash] = [displayedPrefix(key), hashKey(key)];
   const data = { id, name, scopes, networks, expiresAt, createdAt: at, prefix, keyHash };

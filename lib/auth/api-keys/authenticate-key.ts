@@ -1,7 +1,7 @@
 import { isInNetworks } from "../../config/networks";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import { hashKey, isKeyText } from "./key-text";
+import { hashKey, isApiKey } from "./key-text";
 
 /** A program that an API key authenticates. */
 export type KeyPrincipal = { key: { id: string; name: string; scopes: readonly string[] } };
@@ -24,7 +24,7 @@ const INVALID_TOKEN = { "WWW-Authenticate": 'Bearer realm="homeport", error="inv
  */
 export async function authenticateKey(deps: Deps, text: string, { ip, network }: RequestSource): Promise<KeyPrincipal> {
   const at = deps.now();
-  const key = isKeyText(text) ? await deps.db.apiKey.findUnique({ where: { keyHash: hashKey(text) } }) : null;
+  const key = isApiKey(text) ? await deps.db.apiKey.findUnique({ where: { keyHash: hashKey(text) } }) : null;
   const isValid = key !== null && key.revokedAt === null && (key.expiresAt === null || key.expiresAt > at);
   if (!isValid) {
     await deps.limits.consume("apiKeyByIp", network);

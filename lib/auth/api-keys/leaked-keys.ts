@@ -2,17 +2,17 @@ import { recordOperatorEvent } from "../../audit/operator-events";
 import type { EventSource } from "../../audit/security-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import { findKeys, hashKey } from "./key-text";
+import { findKeys, hashKey, KEY_PREFIX } from "./key-text";
 
 /** Whether a URL's query contains an API key. */
 export function hasKeyInQuery(url: string): boolean {
   const start = url.indexOf("?");
-  return start >= 0 && url.includes("hp_", start) && findKeys(url.slice(start)).length > 0;
+  return start >= 0 && url.includes(KEY_PREFIX, start) && findKeys(url.slice(start)).length > 0;
 }
 
 /**
- * Refuses a request with an API key in its query, and revokes the key: proxies log URLs, and browsers keep them. The key of
- * this machine's operator stops working; the next start generates a new one.
+ * Revokes an API key that is in a request's query, and refuses the request: proxies log URLs, and browsers keep them.
+ * The key of this machine's operator stops working; the next start generates a new one.
  * @throws AppError key_in_url, always
  */
 export async function revokeKeyInQuery(

@@ -17,7 +17,7 @@ type Deps = Pick<
   "config" | "db" | "dbNow" | "emails" | "limits" | "log" | "now" | "removeDevices" | "webhooks"
 >;
 
-/** `name` is the one that Apple tells the app alone, and only once. `authorizationCode` is Apple's. */
+/** Apple sends `name` only to the app, and only once. `authorizationCode` is Apple's. */
 type IdTokenExchange = { clientId: string; idToken: string; nonce: string; name?: string; authorizationCode?: string };
 
 /**

@@ -2,7 +2,7 @@ import { createECDH, randomBytes } from "node:crypto";
 import type { Context } from "../../context";
 import { sql } from "../../db/sql";
 import { open, seal } from "./aead";
-import { deriveKey, findSecret, keyId, type Secrets } from "./ring";
+import { deriveKey, findSecret, type Secrets, secretId } from "./ring";
 
 type Deps = Pick<Context, "config" | "db">;
 
@@ -15,14 +15,14 @@ type Purpose = (typeof PURPOSES)[number];
 type Row = { id: string; purpose: string; wrappedBy: string; wrapped: string };
 type DataKey = { id: string; purpose: string; key: Buffer };
 /** The data keys that the ring can unwrap, oldest first, and the ids of the secrets that it lacks for the others. */
-type DataKeys = { keys: DataKey[]; lost: string[] };
+type DataKeys = { keys: DataKey[]; missingSecretIds: string[] };
 
 const WRAPPING = "Homeport data key";
 
 /** Encrypts a data key with the first secret ("envelope encryption"; NIST SP 800-57 Part 1, 5.3.5). */
 export function wrapKey(secrets: Secrets, id: string, key: Uint8Array): Pick<Row, "wrappedBy" | "wrapped"> {
   const [secret] = secrets;
-  return { wrappedBy: keyId(secret), wrapped: seal(deriveKey(secret, WRAPPING), id, key) };
+  return { wrappedBy: secretId(secret), wrapped: seal(deriveKey(secret, WRAPPING), id, key) };
 }
 
 /** Decrypts a data key; null if the ring lacks the secret that wraps it. @throws Error if the row was changed */
@@ -36,21 +36,21 @@ const loaded = new WeakMap<Deps["db"], Map<string, Promise<DataKeys>>>();
 
 /**
  * The data keys; at least one for each purpose can be unwrapped. The first call reads them, and creates those that are
- * missing. `compose` makes it, because a query inside a transaction would block PGlite.
+ * missing. The start makes it (lib/startup), because a query inside a transaction would block PGlite.
  */
 export function loadDataKeys({ config, db }: Deps): Promise<DataKeys> {
   const byRing = loaded.get(db) ?? new Map<string, Promise<DataKeys>>();
   loaded.set(db, byRing);
-  const ring = config.secrets.map(keyId).join();
+  const ring = config.secrets.map(secretId).join();
   const found = byRing.get(ring) ?? readOrCreate({ config, db });
   byRing.set(ring, found);
   found.catch(() => byRing.delete(ring)); // the database was not available
   return found;
 }
 
-/** Forgets what was read, after another process has created a key. */
-export function forgetDataKeys({ config, db }: Deps): void {
-  loaded.get(db)?.delete(config.secrets.map(keyId).join());
+/** Clears the cache, after another process has created a key. */
+export function clearDataKeyCache({ config, db }: Deps): void {
+  loaded.get(db)?.delete(config.secrets.map(secretId).join());
 }
 
 /** The oldest key of a purpose: every process uses the same one. */
@@ -69,13 +69,13 @@ async function readOrCreate(deps: Deps): Promise<DataKeys> {
 
 async function read({ config, db }: Deps): Promise<DataKeys> {
   const rows = await db.dataKey.findMany({ orderBy: [{ createdAt: "asc" }, { id: "asc" }] });
-  const lost = new Set<string>();
+  const missing = new Set<string>();
   const keys = rows.flatMap((row) => {
     const key = unwrapKey(config.secrets, row);
-    if (!key) lost.add(row.wrappedBy);
+    if (!key) missing.add(row.wrappedBy);
     return key ? [{ id: row.id, purpose: row.purpose, key }] : [];
   });
-  return { keys, lost: [...lost] };
+  return { keys, missingSecretIds: [...missing] };
 }
 
 /**
@@ -84,7 +84,7 @@ async function read({ config, db }: Deps): Promise<DataKeys> {
  */
 async function create({ config, db }: Deps, purpose: Purpose): Promise<void> {
   const oldest = config.secrets.at(-1) as string;
-  const id = `${purpose}:${keyId(purpose === "pseudonyms" ? oldest : config.secrets[0])}`;
+  const id = `${purpose}:${secretId(purpose === "pseudonyms" ? oldest : config.secrets[0])}`;
   const { wrappedBy, wrapped } = wrapKey(config.secrets, id, newKey(purpose, oldest));
   await db.$executeRaw(sql`
     INSERT INTO "DataKey" ("id", "purpose", "wrappedBy", "wrapped") VALUES (${id}, ${purpose}, ${wrappedBy}, ${wrapped})

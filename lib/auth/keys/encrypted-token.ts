@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { decodeProtectedHeader, EncryptJWT, type JWTPayload, jwtDecrypt } from "jose";
-import { deriveKey, findSecret, keyId, type Secrets } from "./ring";
+import { deriveKey, findSecret, type Secrets, secretId } from "./ring";
 
 /** next-auth's key derivation and encryption. Tokens with other algorithms are refused. */
 const KEY_INFO = "NextAuth.js Generated Encryption Key";
@@ -18,7 +18,7 @@ export function encryptToken(
 ): Promise<string> {
   const [secret] = secrets;
   return new EncryptJWT(claims)
-    .setProtectedHeader({ alg: "dir", enc: "A256GCM", kid: keyId(secret) })
+    .setProtectedHeader({ alg: "dir", enc: "A256GCM", kid: secretId(secret) })
     .setIssuedAt()
     .setExpirationTime(`${ttlSeconds} seconds`)
     .setJti(randomUUID())

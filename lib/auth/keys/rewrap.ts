@@ -1,9 +1,9 @@
 import type { Context } from "../../context";
 import { unwrapKey, wrapKey } from "./data-keys";
-import { keyId } from "./ring";
+import { secretId } from "./ring";
 
-/** What `rewrapDataKeys` did. `lost` names the secrets that wrap a data key and are not in the ring. */
-export type Rewrapped = { rewrapped: number; unchanged: number; lost: string[] };
+/** What `rewrapDataKeys` did. `missingSecretIds` names the secrets that wrap a data key and are not in the ring. */
+export type Rewrapped = { rewrapped: number; unchanged: number; missingSecretIds: string[] };
 
 /**
  * Wraps every data key with the first secret, in one transaction. The keys stay the same, and so does what they encrypt.
@@ -13,14 +13,14 @@ export async function rewrapDataKeys({ config, db }: Pick<Context, "config" | "d
   const { secrets } = config;
   return db.$transaction(async (tx) => {
     const rows = await tx.dataKey.findMany({ orderBy: { id: "asc" } });
-    const old = rows.filter(({ wrappedBy }) => wrappedBy !== keyId(secrets[0]));
-    const lost = new Set<string>();
+    const old = rows.filter(({ wrappedBy }) => wrappedBy !== secretId(secrets[0]));
+    const missing = new Set<string>();
     for (const row of old) {
       const key = unwrapKey(secrets, row);
       if (key) await tx.dataKey.update({ where: { id: row.id }, data: wrapKey(secrets, row.id, key) });
-      else lost.add(row.wrappedBy);
+      else missing.add(row.wrappedBy);
     }
-    const count = old.filter(({ wrappedBy }) => !lost.has(wrappedBy)).length;
-    return { rewrapped: count, unchanged: rows.length - old.length, lost: [...lost] };
+    const count = old.filter(({ wrappedBy }) => !missing.has(wrappedBy)).length;
+    return { rewrapped: count, unchanged: rows.length - old.length, missingSecretIds: [...missing] };
   });
 }

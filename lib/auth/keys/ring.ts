@@ -15,12 +15,14 @@ export function deriveKey(secret: string, purpose: string, salt = ""): Uint8Arra
   return key;
 }
 
-/** The id of a secret, by which tokens and stored keys name it. It is derived, so it tells nothing about the secret. */
-export function keyId(secret: string): string {
+/**
+ * The id of a secret, by which tokens and stored keys name it. It is derived, so it reveals nothing about the secret.
+ */
+export function secretId(secret: string): string {
   return Buffer.from(deriveKey(secret, "Homeport key id").subarray(0, 6)).toString("base64url");
 }
 
 /** The secret with an id; undefined if the ring does not have it. */
 export function findSecret(secrets: Secrets, id: string): string | undefined {
-  return secrets.find((secret) => keyId(secret) === id);
+  return secrets.find((secret) => secretId(secret) === id);
 }

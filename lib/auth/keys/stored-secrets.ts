@@ -1,7 +1,7 @@
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { open, seal } from "./aead";
-import { dataKey, forgetDataKeys, loadDataKeys } from "./data-keys";
+import { clearDataKeyCache, dataKey, loadDataKeys } from "./data-keys";
 
 type Deps = Pick<Context, "config" | "db">;
 
@@ -35,7 +35,7 @@ async function find(deps: Deps, id: string) {
 
 /** Another process may have created the key since this one read them. */
 async function findAfterReload(deps: Deps, id: string) {
-  forgetDataKeys(deps);
+  clearDataKeyCache(deps);
   const found = await find(deps, id);
   if (found) return found;
   const cause = new Error(`NEXTAUTH_SECRET lacks the secret that protects the data key ${id}`);

@@ -9,7 +9,7 @@ type Deps = Pick<Context, "db" | "limits" | "now">;
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** How long a client is recognized after its last sign-in: longer than any session lives. */
 const TTL_MS = 180 * DAY_MS;
-/** The most clients that an account recognizes. Those that signed in longest ago are removed first. */
+/** The maximum number of clients that an account recognizes. Those that signed in longest ago are removed first. */
 const MAX_CLIENTS = 50;
 
 /** The keys of a caller's device and network for an email. They are HMACs, and reveal none of the three. */

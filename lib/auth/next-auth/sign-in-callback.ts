@@ -50,8 +50,8 @@ export type SignInCall = {
 export const COOKIE_SESSION = { transport: "cookie", deviceName: null } as const;
 
 /**
- * next-auth's callback for a sign-in whose first factor was right. Returns true if the session can be issued, otherwise the
- * page that says why not: for an account with a second factor, the one that asks for it.
+ * next-auth's callback for a sign-in whose first factor is verified. Returns true if the session can be issued,
+ * otherwise the page that says why not: for an account with a second factor, the one that asks for it.
  */
 export function signInCallback(ctx: Deps, call: SignInCall, onFailure: OnFailure): CallbacksOptions["signIn"] {
   const { baseUrl } = ctx.config;
@@ -98,8 +98,8 @@ function linkingSessionOf({ linkingSessionId, currentSession }: SignInCall) {
 }
 
 /**
- * How a sign-in authenticates an account. Whoever gave a second factor a few minutes ago, in the session that the new one
- * replaces, is not asked for another, for example to add a provider.
+ * How a sign-in authenticates an account. Whoever gave a second factor a few minutes ago, in the session that the new
+ * one replaces, is not asked for another, for example to add a provider.
  */
 export function authenticationOf(
   { now }: Pick<Deps, "now">,
@@ -111,7 +111,7 @@ export function authenticationOf(
   const given = isByProvider ? BY_PROVIDER : BY_PASSWORD;
   if (currentSession?.account.id !== accountId) return given;
   const { session } = currentSession;
-  if (!isFresh(session, { aal: 2, freshSeconds: MAX_AUTHENTICATION_AGE_SECONDS, now: now() })) return given;
+  if (!isFresh(session, { aal: 2, maxAgeSeconds: MAX_AUTHENTICATION_AGE_SECONDS, now: now() })) return given;
   return {
     aal: 2,
     amr: [...new Set([...(session.amr as Amr[]), ...given.amr])],

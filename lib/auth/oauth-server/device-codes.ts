@@ -12,12 +12,12 @@ type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now
 
 const TTL_SECONDS = 10 * 60;
 const INTERVAL_SECONDS = 5;
-/** How much later a request may have been sent than received, compared with the one before. */
+/** The tolerated difference in network delay between two polls. */
 const JITTER_MS = 1000;
 
 /**
  * Starts the authorization of a device without a browser (RFC 8628, section 3.2).
- * @throws AppError invalid_client; unauthorized_client for a client that has no use for it
+ * @throws AppError invalid_client; unauthorized_client for a client that may not use the device grant
  */
 export async function startDeviceAuthorization(ctx: Deps, clientId: string, caller: Caller) {
   const client = findClient(ctx.config, clientId);
@@ -136,7 +136,7 @@ type Polled = Omit<Grant, "accountId" | "sessionEpoch"> & {
   isTooSoon: boolean;
 };
 
-/** Records that a client has asked. In one statement, so that concurrent requests count as too fast. */
+/** Records a poll, in one statement, so that concurrent requests count as too fast. */
 async function recordPoll({ db, now }: Deps, clientId: string, deviceCodeHash: string): Promise<Polled | undefined> {
   const at = now();
   const [row] = await db.$queryRaw<Polled[]>`

@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { OperatorKey } from "../../context";
-import { newKeyText } from "../api-keys/key-text";
+import { generateApiKey } from "../api-keys/key-text";
 
 /** Returns a new key, in the format of API keys: scanners recognize it. */
 export function createOperatorKey(): OperatorKey {
-  const text = newKeyText();
+  const text = generateApiKey();
   const digest = digestOf(text);
   let isRevoked = false;
   return {

@@ -30,10 +30,10 @@ export function withSecondFactor(
 /** How recent an authentication must be for a sensitive action: a stolen session alone must not be enough. */
 export const MAX_AUTHENTICATION_AGE_SECONDS = 10 * 60;
 
-/** Whether a session was authenticated within `freshSeconds`, at this level at least. */
+/** Whether a session was authenticated within `maxAgeSeconds`, at this level at least. */
 export function isFresh(
   session: { authenticatedAt: Date; aal: number },
-  { aal, freshSeconds, now }: { aal: Aal; freshSeconds: number; now: Date },
+  { aal, maxAgeSeconds, now }: { aal: Aal; maxAgeSeconds: number; now: Date },
 ): boolean {
-  return session.aal >= aal && now.getTime() - session.authenticatedAt.getTime() < freshSeconds * 1000;
+  return session.aal >= aal && now.getTime() - session.authenticatedAt.getTime() < maxAgeSeconds * 1000;
 }

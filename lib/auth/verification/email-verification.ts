@@ -113,7 +113,7 @@ export async function issueVerificationToken(
 
 /**
  * Verifies the email of an emailed token, once, for the registration that its owner confirms. Access from other
- * registrations is revoked. Returns the email; null for any fault of the token.
+ * registrations is revoked. Returns the email; null if the token is invalid, used or expired.
  */
 export async function confirmVerification(
   ctx: Pick<Context, "db" | "now" | "removeDevices">,

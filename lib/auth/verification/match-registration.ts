@@ -5,7 +5,7 @@ import { type MatchedRegistration, verificationHashes } from "./email-verificati
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
 
-/** The most passwords that one call compares. */
+/** The maximum number of passwords that one call compares. */
 const MAX_COMPARISONS = 10;
 
 /** What the caller sends with an emailed token: a password, or the identity that this browser signed in with. */
@@ -13,7 +13,8 @@ export type RegistrationProof = { password?: string; identity?: { issuer: string
 
 /**
  * Finds the registration that the holder of an emailed token made, by its password or by the provider's identity. So
- * other people who registered the same email gain nothing when its owner follows the link. null for any fault of the token.
+ * other people who registered the same email gain nothing when its owner follows the link. null if the token is
+ * invalid, used or expired.
  * @throws AppError validation_failed without proof, invalid_credentials if no registration has this password,
  *   rate_limited, overloaded
  */

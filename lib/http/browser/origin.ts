@@ -21,17 +21,17 @@ export function requireOwnOrigin(headers: RequestHead["headers"], config: Origin
 }
 
 /**
- * The same for a request that a session cookie authenticates. A GET is checked only if it `hasEffect`.
+ * The same for a request that a session cookie authenticates. A GET is checked only if it `hasSideEffect`.
  * @throws AppError origin_not_allowed
  */
 export function requireOwnOriginForCookie(
   method: string,
-  hasEffect: boolean | undefined,
+  hasSideEffect: boolean | undefined,
   headers: RequestHead["headers"],
   config: OriginConfig,
 ): void {
   if (method !== "GET" && method !== "HEAD") requireOwnOrigin(headers, config);
-  else if (hasEffect) requireOwnNavigation(headers, config);
+  else if (hasSideEffect) requireOwnNavigation(headers, config);
 }
 
 /** What a person or a script of ours starts: not an image, a frame or a script that a page loads. */

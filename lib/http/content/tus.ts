@@ -9,8 +9,8 @@ const MAX_METADATA_LENGTH = 4_096;
 /** Pairs of a key and a value in Base64, which may be missing, separated by commas. */
 const METADATA = /^[!-+\--~]+(?: [A-Za-z0-9+/]*={0,2})?(?:, ?[!-+\--~]+(?: [A-Za-z0-9+/]*={0,2})?)*$/;
 
-/** The part of an upload that headers describe. */
-type Described = { sizeBytes: number; offsetBytes: number; metadata: string | null; expiresAt: Date };
+/** The state of an upload that headers describe. */
+type UploadState = { sizeBytes: number; offsetBytes: number; metadata: string | null; expiresAt: Date };
 
 /** The headers of a response to OPTIONS. */
 export function tusCapabilities(maxBytes: number): ResponseHeaders {
@@ -23,7 +23,7 @@ export function tusVersion(): Record<string, string> {
 }
 
 /** The headers that describe an upload. */
-function uploadHeaders({ sizeBytes, offsetBytes, metadata, expiresAt }: Described): Record<string, string> {
+function uploadHeaders({ sizeBytes, offsetBytes, metadata, expiresAt }: UploadState): Record<string, string> {
   return {
     ...tusVersion(),
     "Upload-Length": String(sizeBytes),
@@ -45,8 +45,10 @@ export function requireTus({ headers }: RequestHead): void {
   if (headers.get("tus-resumable") !== VERSION) throw new AppError("tus_version_unsupported");
 }
 
-/** Reads what a client says of a new upload. @throws AppError tus_version_unsupported, malformed_request */
-export function readCreation(request: RequestHead) {
+/**
+ * Parses the headers of a request that creates an upload. @throws AppError tus_version_unsupported, malformed_request
+ */
+export function parseCreation(request: RequestHead) {
   requireTus(request);
   if (request.headers.has("upload-defer-length")) throw malformed("Upload-Defer-Length is not supported.");
   const metadata = request.headers.get("upload-metadata")?.trim() || null;
@@ -58,8 +60,11 @@ export function readCreation(request: RequestHead) {
   return { sizeBytes, metadata, fileName: metadata && metadataValue(metadata, "filename") };
 }
 
-/** Reads which part of an upload a client sends. @throws AppError tus_version_unsupported, malformed_request */
-export function readPart(request: RequestHead): { offsetBytes: number; lengthBytes: number | null } {
+/**
+ * Parses the headers of a request that sends a part of an upload. @throws AppError tus_version_unsupported,
+ * malformed_request
+ */
+export function parsePatch(request: RequestHead): { offsetBytes: number; lengthBytes: number | null } {
   requireTus(request);
   const lengthBytes = request.headers.has("content-length") ? readBytes(request, "content-length") : null;
   return { offsetBytes: readBytes(request, "upload-offset"), lengthBytes };
@@ -83,7 +88,7 @@ function malformed(detail: string): AppError {
 }
 
 /** The response to a change of an upload. With a body only where the upload is new, and `location` names it. */
-export function uploadResponse(status: number, upload: Described, location?: string): RouteResponse<unknown> {
+export function uploadResponse(status: number, upload: UploadState, location?: string): RouteResponse<unknown> {
   const headers = { ...uploadHeaders(upload), ...(location ? { Location: location } : {}) };
   return new RouteResponse<unknown>(status, status === 204 ? null : upload, headers);
 }

@@ -11,7 +11,7 @@ import type { AnyEndpoint, RequestScope } from "../endpoint";
  * @throws AppError unauthenticated, origin_not_allowed, forbidden, reauthentication_required, rate_limited
  */
 export async function authenticateRequest(
-  { auth, hasEffect }: AnyEndpoint,
+  { auth, hasSideEffect }: AnyEndpoint,
   method: string,
   { ctx, request, socketIp, operator }: RequestScope,
 ): Promise<AnyPrincipal> {
@@ -32,7 +32,7 @@ export async function authenticateRequest(
     requireScope(principal, rule);
     return principal;
   }
-  if (principal.session.via === "cookie") requireOwnOriginForCookie(method, hasEffect, headers, ctx.config);
+  if (principal.session.via === "cookie") requireOwnOriginForCookie(method, hasSideEffect, headers, ctx.config);
   requireAccess(principal, rule, ctx.now());
   return principal;
 }

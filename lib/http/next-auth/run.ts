@@ -21,7 +21,10 @@ export type CallState = Omit<
 /** The parameter, and the cookie with any prefix. */
 const CALLBACK_URL = /^(?:callbackUrl|(?:__Host-|__Secure-)?next-auth\.callback-url)$/;
 
-/** Runs next-auth. @throws errors that next-auth would swallow, and remove the session cookie if the database is down */
+/**
+ * Runs next-auth.
+ * @throws the errors that next-auth would swallow. With the database down, it would also remove the session cookie.
+ */
 export async function runNextAuth(ctx: NextAuthDeps, call: NextAuthCall, state: CallState): Promise<RouteResponse> {
   const failures: unknown[] = [];
   const secrets = await secretsOfCall(ctx.config, call);

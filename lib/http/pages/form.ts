@@ -25,7 +25,7 @@ type Form<Fields, Auth extends AuthRule> = {
   keptFields?: readonly string[];
   errorPlacement?: ErrorPlacement;
   /** Without a recent authentication, a page asks for one, and then returns to `page`. */
-  isConfirmedFirst?: true;
+  requiresReauthentication?: true;
   handle: (input: Input<unknown, unknown, Fields, Auth>) => Promise<Redirect>;
 };
 
@@ -63,7 +63,12 @@ export function defineForm<Fields, Auth extends AuthRule = "none">(path: string,
 /** A redirect, or the error for a problem document. */
 function writeError(
   path: string,
-  { page, keptFields = [], errorPlacement, isConfirmedFirst }: Omit<Form<unknown, "none">, "auth" | "body" | "handle">,
+  {
+    page,
+    keptFields = [],
+    errorPlacement,
+    requiresReauthentication,
+  }: Omit<Form<unknown, "none">, "auth" | "body" | "handle">,
   error: AppError,
   { ctx, request, bytes }: RequestScope,
 ): RouteResponse | AppError {
@@ -71,7 +76,7 @@ function writeError(
   const fields = parseForm(bytes);
   const pageUrl = typeof page === "string" ? page : page(fields);
   if (error.code === "unauthenticated") return redirect({ to: signInPath(pageUrl) }, request);
-  if (error.code === "reauthentication_required" && isConfirmedFirst) {
+  if (error.code === "reauthentication_required" && requiresReauthentication) {
     return redirect({ to: confirmPath(pageUrl) }, request);
   }
   const shown = toFormError(error, errorPlacement);

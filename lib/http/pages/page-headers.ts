@@ -1,7 +1,7 @@
 import type { Config } from "../../config";
 import { securityHeaders } from "../browser/security-headers";
 
-/** The header of a request in which proxy.ts tells a page its own path and query. */
+/** The header of a request in which proxy.ts passes to a page its own path and query. */
 export const PAGE_URL_HEADER = "x-page-url";
 
 /**

@@ -7,7 +7,7 @@ import { defineRoute, respondWithError } from "../route";
 import { requestId } from "../route-request";
 import type { RouteResponse } from "../route-response";
 import { handleInOrder, refuseConnect, refuseMalformed } from "./connections";
-import { type LoadNext, within } from "./next-page";
+import { type LoadNext, withTimeout } from "./next-page";
 import { NodeRequest } from "./node-request";
 import { createPageResponder, UNMATCHED } from "./pages";
 import { findRoute, type RouteMatch, type RouteTable } from "./routes";
@@ -55,7 +55,7 @@ type Options = { socketTimeoutMs?: number; maxRenderMs?: number };
  */
 export function createHttpServer(routes: RouteTable, loadNext: LoadNext, options: Options = {}): Server {
   const { socketTimeoutMs = SOCKET_TIMEOUT_MS, maxRenderMs = MAX_RENDER_MS } = options;
-  const load = () => within(maxRenderMs, loadNext(), () => new AppError("overloaded"));
+  const load = () => withTimeout(maxRenderMs, loadNext(), () => new AppError("overloaded"));
   const respond = createResponder(routes, load, maxRenderMs);
   const listener = (expectsContinue: boolean) => (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const request = new NodeRequest(incoming, expectsContinue ? () => outgoing.writeContinue() : undefined);

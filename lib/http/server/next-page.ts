@@ -16,14 +16,20 @@ export type RenderedPage = { status: number; headers: Record<string, string | st
  * respond with something other than a page, send requests to other hosts, or fail.
  */
 const PAGE_HEADERS = [
-  ...["accept-language", "authorization", "cookie", "referer", "user-agent", "x-forwarded-for"],
-  ...["traceparent", "tracestate"],
+  "accept-language",
+  "authorization",
+  "cookie",
+  "referer",
+  "user-agent",
+  "x-forwarded-for",
+  "traceparent",
+  "tracestate",
 ];
 /** Response headers that describe a connection. There is none between Next and the server. */
 const HOP_BY_HOP_HEADERS = new Set(["connection", "keep-alive", "transfer-encoding"]);
 
 /** The result of `work`. @throws the error that `onTimeout` makes, after `ms` */
-export async function within<T>(ms: number, work: Promise<T>, onTimeout: () => Error): Promise<T> {
+export async function withTimeout<T>(ms: number, work: Promise<T>, onTimeout: () => Error): Promise<T> {
   const timer = new AbortController();
   const timeout = delay(ms, undefined, { signal: timer.signal }).then(() => {
     throw onTimeout();

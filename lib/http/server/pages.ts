@@ -8,7 +8,7 @@ import { LOCALES, type Locale, preferredLocale } from "../../locale";
 import { securityHeaders } from "../browser/security-headers";
 import { type RequestHead, requestId } from "../route-request";
 import type { RouteResponse } from "../route-response";
-import { type LoadNext, type RenderedPage, renderPage, within } from "./next-page";
+import { type LoadNext, type RenderedPage, renderPage, withTimeout } from "./next-page";
 
 /** A render takes milliseconds of the event loop: more at once delay every other request. */
 const MAX_RENDERS = 4;
@@ -16,11 +16,23 @@ const MAX_QUEUED_RENDERS = 60;
 /** Pages with the same content for everybody. They are rendered once. */
 const STATIC_PATHS: ReadonlySet<string> = new Set([
   "/docs",
-  ...["desktop", "web", "factors", "ios", "billing", "next-auth", "schemas", "errors"].map((page) => `/docs/${page}`),
+  "/docs/desktop",
+  "/docs/web",
+  "/docs/factors",
+  "/docs/ios",
+  "/docs/billing",
+  "/docs/next-auth",
+  "/docs/schemas",
+  "/docs/errors",
   "/docs/operators",
-  ...["accounts", "billing", "releases", "rollouts", "uploads", "push", "mail", "webhooks"].map(
-    (page) => `/docs/operators/${page}`,
-  ),
+  "/docs/operators/accounts",
+  "/docs/operators/billing",
+  "/docs/operators/releases",
+  "/docs/operators/rollouts",
+  "/docs/operators/uploads",
+  "/docs/operators/push",
+  "/docs/operators/mail",
+  "/docs/operators/webhooks",
 ]);
 /** Next's not-found page, rendered once in each language. The requested path never reaches Next. */
 const NOT_FOUND_PATH = "/_not-found";
@@ -78,7 +90,7 @@ export function createPageResponder(
       const next = await loadNext();
       if (isAborted()) throw new AppError("overloaded");
       const rendering = renderPage(next, { url, host, requestId: id, headers: head.headers });
-      return within(maxRenderMs, rendering, () => new Error(`Next took longer than ${maxRenderMs} ms`));
+      return withTimeout(maxRenderMs, rendering, () => new Error(`Next took longer than ${maxRenderMs} ms`));
     });
     const isPage = String(page.headers["content-type"]).startsWith("text/html");
     if (page.status >= 500 && !isPage) throw new Error(`Next responded with ${page.status} for ${url}`);

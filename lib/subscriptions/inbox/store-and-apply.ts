@@ -1,6 +1,6 @@
 import { batchWrite } from "../../db/batch-write";
 import { withRetry } from "../../db/with-retry";
-import { isLostRace, isRowGone, isUniqueViolation } from "../../errors";
+import { isReferencedRowMissing, isTransactionConflict, isUniqueViolation } from "../../errors";
 import { applyEvent, finishEvents } from "./apply-event";
 import type { Applied, ApplyDeps } from "./apply-in-transaction";
 import { applyNewEvents } from "./apply-new-events";
@@ -9,9 +9,9 @@ import { type NewEvent, ownerAccountIds, storeEvent } from "./store-events";
 
 /**
  * Stores an event and applies it, together with those that arrive in the same turn of the event loop: one transaction
- * stores them applied. Events that say who owns a customer's purchases follow, each stored first and then applied: while it
- * is being applied, others that concern it must see it. So does each event of a batch that fails, since an event that
- * cannot be applied must not be lost.
+ * stores them applied. Events that say who owns a customer's purchases follow, each stored first and then applied:
+ * while it is being applied, others that concern it must see it. So does each event of a batch that fails, since an
+ * event that cannot be applied must not be lost.
  * @throws the database's error if it is not available
  */
 export const storeAndApply = batchWrite<ApplyDeps, NewEvent, Applied>({
@@ -55,10 +55,11 @@ async function applyTogether(deps: ApplyDeps, newEvents: readonly NewEvent[]): P
 }
 
 /**
- * Whether another transaction has stored one of the events, or created one of their purchases: the next attempt finds it.
- * Of several batches that run at the same time, one may lose to each of the others.
+ * Whether another transaction has stored one of the events, or created one of their purchases: the next attempt finds
+ * it. Of several batches that run at the same time, one may lose to each of the others.
  */
-const isOvertaken = (error: unknown) => isLostRace(error) || isUniqueViolation(error) || isRowGone(error);
+const isOvertaken = (error: unknown) =>
+  isTransactionConflict(error) || isUniqueViolation(error) || isReferencedRowMissing(error);
 
 async function storeAndApplyOne(deps: ApplyDeps, newEvent: NewEvent): Promise<Applied> {
   const isNew = await withRetry(() => storeEvent(deps, newEvent));

@@ -1,7 +1,7 @@
-import { forgetDataKeys } from "@/lib/auth/keys/data-keys";
+import { clearDataKeyCache } from "@/lib/auth/keys/data-keys";
 import { pseudonym } from "@/lib/auth/keys/pseudonym";
 import { rewrapDataKeys } from "@/lib/auth/keys/rewrap";
-import { keyId, type Secrets } from "@/lib/auth/keys/ring";
+import { type Secrets, secretId } from "@/lib/auth/keys/ring";
 import { createRateLimits } from "@/lib/rate-limits";
 import { ctx, SECRET, withContext } from "@/tests/support/context";
 
@@ -11,7 +11,7 @@ export const NEW_SECRET = "the-secret-that-replaces-the-first-one";
 /** Runs `run` as a process that was started with this list in NEXTAUTH_SECRET. */
 export function withSecrets<T>(secrets: Secrets, run: () => Promise<T>): Promise<T> {
   const config = { ...ctx().config, secrets };
-  forgetDataKeys({ config, db: ctx().db });
+  clearDataKeyCache({ config, db: ctx().db });
   const pseudonymOf = (text: string) => pseudonym({ config, db: ctx().db }, text);
   return withContext({ config, limits: createRateLimits({ ...ctx(), config, pseudonymOf }) }, run);
 }
@@ -22,5 +22,5 @@ export const rotateKeys = (secrets: Secrets) => withSecrets(secrets, () => rewra
 /** Undoes the rotations of a test, for the tests that follow in the same database. */
 export async function restoreKeys(): Promise<void> {
   await rotateKeys([SECRET, NEW_SECRET]);
-  await ctx().db.dataKey.deleteMany({ where: { NOT: { id: { endsWith: `:${keyId(SECRET)}` } } } });
+  await ctx().db.dataKey.deleteMany({ where: { NOT: { id: { endsWith: `:${secretId(SECRET)}` } } } });
 }

@@ -34,7 +34,7 @@ export const deleteOne = endpoint({
 export const exportOne = endpoint({
   summary: "Export the data of an account",
   auth: TO_WRITE,
-  hasEffect: true,
+  hasSideEffect: true,
   params: AccountParams,
   query: WithReason,
   errors: ["not_found"],

@@ -1,8 +1,8 @@
 import { ownerOf } from "@/lib/admin/operator";
 import { Upload, UploadParams } from "@/lib/admin/release-operations/schema";
 import {
-  readCreation,
-  readPart,
+  parseCreation,
+  parsePatch,
   requireTus,
   tusCapabilities,
   tusError,
@@ -34,7 +34,7 @@ export const createOne = endpoint({
   errors: [...ERRORS, "payload_too_large", "disk_full", "upload_limit_reached"],
   responses: { 201: Upload },
   handle: async ({ ctx, principal, request }) => {
-    const upload = await createUpload(ctx, { owner: ownerOf(principal), ...readCreation(request) });
+    const upload = await createUpload(ctx, { owner: ownerOf(principal), ...parseCreation(request) });
     return uploadResponse(201, upload, `${ctx.config.baseUrl}/api/admin/uploads/${upload.id}`);
   },
 });
@@ -62,7 +62,7 @@ export const appendToOne = endpoint({
   ],
   responses: { 204: null },
   handle: async ({ ctx, principal, params, request, stream }) => {
-    const input = { ...readPart(request), bytes: stream };
+    const input = { ...parsePatch(request), bytes: stream };
     return uploadResponse(204, await appendToUpload(ctx, ownerOf(principal), params.uploadId, input));
   },
 });

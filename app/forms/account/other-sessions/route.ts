@@ -8,7 +8,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   page: "/account",
   auth: "account",
   body: z.object({}),
-  isConfirmedFirst: true,
+  requiresReauthentication: true,
   handle: async ({ ctx, principal, caller }) => {
     await requireStepUp(ctx, principal, {}, caller);
     await revokeOtherSessions(ctx, principal.account.id, principal.session.id, caller);

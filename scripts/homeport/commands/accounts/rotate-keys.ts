@@ -46,11 +46,11 @@ async function rotateGenerated(config: Config, db: Context["db"]): Promise<strin
   return `${config.DATA_DIR}/secrets.json has a new secret. ${text}`;
 }
 
-function describe({ rewrapped, unchanged, lost }: Rewrapped): string {
-  if (lost.length > 0) {
+function describe({ rewrapped, unchanged, missingSecretIds }: Rewrapped): string {
+  if (missingSecretIds.length > 0) {
     throw new Error(
-      `${rewrapped} data keys re-wrapped. Others need the secret with the id ${lost.join(" and ")}: add it to the end of ` +
-        "NEXTAUTH_SECRET, and run the command again.",
+      `${rewrapped} data keys re-wrapped. Others need the secret with the id ${missingSecretIds.join(" and ")}: ` +
+        "add it to the end of NEXTAUTH_SECRET, and run the command again.",
     );
   }
   return `${rewrapped} data keys re-wrapped, ${unchanged} unchanged.`;

@@ -8,7 +8,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
   GET: endpoint({
     summary: "Export the caller's account data",
     auth: "account",
-    hasEffect: true,
+    hasSideEffect: true,
     errors: ["reauthentication_required", "rate_limited"],
     responses: { 200: AccountExport },
     handle: async ({ ctx, principal, caller }) => {

@@ -17,10 +17,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     responses: { 303: null },
     handle: ({ ctx, query }) => {
       const { errorRedirectUrl } = checkAuthorizationRequest(ctx.config, query);
-      return new RouteResponse(303, null, {
-        Location: errorRedirectUrl ?? authorizationPage(query),
-        "Content-Length": "0",
-      });
+      const location = errorRedirectUrl ?? authorizationPage(query);
+      return new RouteResponse(303, null, { Location: location, "Content-Length": "0" });
     },
   }),
 });
