@@ -1,6 +1,6 @@
 import type { SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapter-utils";
 import type { Config } from "../config";
-import { isDatabaseUnavailable } from "../errors";
+import { isDatabaseUnavailable } from "../errors/database-errors";
 import type { CopySnapshot } from "./copy/session";
 import type { Embedded, EmbeddedHooks } from "./embedded/open";
 import { PrismaClient } from "./generated/client";

@@ -1,4 +1,4 @@
-import { isStorageFull } from "../errors";
+import { isStorageFull } from "../errors/database-errors";
 import { Prisma, type PrismaClient } from "./generated/client";
 
 /** Why writes would fail: the database is unavailable, or its storage is full. */

@@ -1,4 +1,5 @@
-import { isAppError, isDatabaseUnavailable, isTransactionConflict } from "../errors";
+import { isAppError } from "../errors";
+import { isDatabaseUnavailable, isTransactionConflict } from "../errors/database-errors";
 
 const MAX_ATTEMPTS = 2;
 /** Maximum attempts after a deadlock or a conflict, which a retry usually resolves. */

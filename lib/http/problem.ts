@@ -1,12 +1,5 @@
-import {
-  AppError,
-  ERRORS,
-  type ErrorCode,
-  isAppError,
-  isDatabaseUnavailable,
-  isReferencedRowMissing,
-  isStorageFull,
-} from "../errors";
+import { AppError, ERRORS, type ErrorCode, isAppError } from "../errors";
+import { isDatabaseUnavailable, isReferencedRowMissing, isStorageFull } from "../errors/database-errors";
 import { RouteResponse } from "./route-response";
 
 /** The default `Retry-After` in seconds, for errors after which a retry can succeed. */

@@ -5,7 +5,8 @@ import { removeFactorsSince } from "../../auth/second-factor/factors";
 import { revokeAllSessions } from "../../auth/sessions/sessions";
 import type { Context, Tx } from "../../context";
 import type { EmailChange } from "../../db/generated/client";
-import { AppError, isUniqueViolation } from "../../errors";
+import { AppError } from "../../errors";
+import { isUniqueViolation } from "../../errors/database-errors";
 import { type LinkedIdentity, listIdentities } from "../identities";
 import { lockEmail } from "./pending";
 

@@ -1,7 +1,8 @@
 import type { Tx } from "../../context";
 import { literals, sql } from "../../db/sql";
 import { withRetry } from "../../db/with-retry";
-import { isAppError, isDatabaseUnavailable } from "../../errors";
+import { isAppError } from "../../errors";
+import { isDatabaseUnavailable } from "../../errors/database-errors";
 import { toStorableText } from "../../storable-text";
 import { possibleAccountIds } from "../app-user-ids";
 import { IdentityEventType } from "../events";

@@ -4,7 +4,7 @@ import { createDatabase } from "@/dev/postgres";
 import type { Timeouts } from "@/lib/db/limits";
 import { type Database, databaseOf, serverParts } from "@/lib/db/open";
 import { postgresAdapter } from "@/lib/db/server/adapter";
-import { isDatabaseUnavailable } from "@/lib/errors";
+import { isDatabaseUnavailable } from "@/lib/errors/database-errors";
 import { postgresUrl } from "@/tests/support/database";
 
 /** Time-outs that never come, as where a pooler drops what the service asks of the server. */
