@@ -89,6 +89,7 @@ export type Endpoint<Params = unknown, Query = unknown, Body = unknown, Auth ext
   reads?: BodyFormat | readonly BodyFormat[];
   body?: z.ZodType<Body>;
   isBodyOptional?: true;
+  /** Default: `DEFAULT_MAX_BODY_BYTES`. */
   maxBodyBytes?: number;
   /** A GET that counts or records something. With a session cookie it must come from our own pages. */
   hasSideEffect?: true;

@@ -10,14 +10,13 @@ import { clientNetwork } from "./client-ip";
 import { type AnyEndpoint, type Input, type RequestScope, requiresSession } from "./endpoint";
 import { callerIn, EndpointInput } from "./endpoint-input";
 import { authenticateRequest } from "./input/authentication";
-import { decodeBody, formatOf, readBody } from "./input/body";
+import { DEFAULT_MAX_BODY_BYTES, decodeBody, formatOf, readBody } from "./input/body";
 import { withIdempotency } from "./input/idempotency";
 import { parseBody, parseParams, parseQuery } from "./input/validation";
 import { problemResponse, toAppError } from "./problem";
 import { type RouteRequest, requestId } from "./route-request";
 import { jsonResponse, RouteResponse, toResponse } from "./route-response";
 
-const MAX_BODY_BYTES = 16 * 1024;
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
 type Method = (typeof METHODS)[number];
 
@@ -129,7 +128,7 @@ async function readInput(endpoint: AnyEndpoint, method: string, scope: RequestSc
   // Body cap
   const formats = [endpoint.reads ?? (endpoint.body ? "json" : "none")].flat();
   const isRead = !formats.includes("none") && !formats.includes("stream");
-  if (isRead) scope.bytes = await readBody(request, endpoint.maxBodyBytes ?? MAX_BODY_BYTES);
+  if (isRead) scope.bytes = await readBody(request, endpoint.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
   if (!endpoint.isBodyOptional || scope.bytes.length > 0) scope.format = formatOf(request, formats);
   // Session and origin
   if (endpoint.isOwnOriginRequired?.(request, ctx)) requireOwnOrigin(request.headers, ctx.config);

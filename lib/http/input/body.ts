@@ -4,6 +4,9 @@ import type { RequestHead, RouteRequest } from "../route-request";
 /** How a body is read: "raw" leaves its bytes to the handler, "stream" the reading, too, and "none" ignores it. */
 export type BodyFormat = "json" | "form" | "raw" | "stream" | "none";
 
+/** The maximum size of a body whose endpoint has no `maxBodyBytes`. */
+export const DEFAULT_MAX_BODY_BYTES = 16 * 1024;
+
 const MEDIA_TYPES: Partial<Record<BodyFormat, string>> = {
   json: "application/json",
   form: "application/x-www-form-urlencoded",
