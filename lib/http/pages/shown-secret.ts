@@ -1,7 +1,7 @@
-import { parseCookies, setCookie, setShortCookie, shownSecretCookieName } from "../auth/cookie";
-import { decryptSecret, encryptSecret } from "../auth/keys/stored-secrets";
-import type { ReadableHeaders } from "../auth/readable-headers";
-import type { Context } from "../context";
+import { parseCookies, setCookie, setShortCookie, shownSecretCookieName } from "../../auth/cookie";
+import { decryptSecret, encryptSecret } from "../../auth/keys/stored-secrets";
+import type { ReadableHeaders } from "../../auth/readable-headers";
+import type { Context } from "../../context";
 
 type Deps = Pick<Context, "config" | "db">;
 
@@ -9,8 +9,8 @@ type Deps = Pick<Context, "config" | "db">;
 const TTL_SECONDS = 5 * 60;
 
 /**
- * The Set-Cookie header that carries a new secret over the redirect to the page that shows it: the database has only its
- * hash. It is encrypted, and only this account's page for this `kind` can read it.
+ * The Set-Cookie header that carries a new secret over the redirect to the page that shows it: the database has only
+ * its hash. It is encrypted, and only this account's page for this `kind` can read it.
  */
 export async function setShownSecretCookie(
   ctx: Deps,
