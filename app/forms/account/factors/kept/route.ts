@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { clearShownCodesCookie } from "@/lib/auth/second-factor/shown-codes";
 import { defineForm } from "@/lib/http/pages/form";
+import { clearShownCodesCookie } from "@/lib/http/pages/shown-codes";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/factors/kept", {
   summary: "Stop showing the new recovery codes",

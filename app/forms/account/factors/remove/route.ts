@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { removeTotp } from "@/lib/auth/second-factor/manage-factors";
-import { clearShownCodesCookie } from "@/lib/auth/second-factor/shown-codes";
 import { defineForm } from "@/lib/http/pages/form";
+import { clearShownCodesCookie } from "@/lib/http/pages/shown-codes";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/factors/remove", {
   summary: "Remove the authenticator app",
