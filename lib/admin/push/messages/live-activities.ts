@@ -1,14 +1,12 @@
 import { z } from "zod";
 import { ActivityId, AttributesType } from "../../../push/live-activities/schema";
+import { isStorableJson } from "../../../storable-text";
 import { Time } from "../../../storable-time";
 import { Name, Sending, To } from "./sending";
 
-/** A NUL, or half of a surrogate pair, as JSON.stringify writes it. PostgreSQL stores neither in a field's name. */
-const NOT_STORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
-
 const JsonObject = z
   .record(z.string(), z.unknown())
-  .refine((value) => !NOT_STORABLE.test(JSON.stringify(value)), "Must not have characters that cannot be stored");
+  .refine(isStorableJson, "Must not have characters that cannot be stored");
 
 const Alert = z.object({
   title: z.string().trim().min(1).max(200),
