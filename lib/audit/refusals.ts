@@ -1,25 +1,32 @@
 import type { Context } from "../context";
-import { type AppError, ERRORS, type ErrorCode } from "../errors";
+import type { AppError, ErrorCode } from "../errors";
 import { networkOf } from "./security-events";
 
 /** The request that was refused, and who sent it. */
 type RefusedRequest = { requestId?: string; method?: string; route?: string; accountId?: string; keyId?: string };
 
-/** The statuses of requests that were refused for who sent them, from where, or how often. */
-const REFUSED_STATUSES: ReadonlySet<number> = new Set([401, 403, 429]);
-/** Refusals of a guessed code or token, for which OAuth and forms return other statuses. */
-const GUESSED_CODES: ReadonlySet<ErrorCode> = new Set([
+/**
+ * Refusals for who sent the request, from where, or how often, and of guessed codes and tokens. Without two: an ended
+ * session, and a sign-in that still needs its second factor. The request's own log line has their status.
+ */
+const LOGGED_CODES: ReadonlySet<ErrorCode> = new Set([
+  "account_disabled",
+  "email_not_verified",
+  "forbidden",
+  "identity_unverified",
+  "invalid_challenge",
+  "invalid_code",
+  "invalid_credentials",
   "invalid_grant",
   "invalid_id_token",
   "invalid_or_expired_token",
   "invalid_user_code",
+  "origin_not_allowed",
   "passkey_invalid",
+  "rate_limited",
+  "reauthentication_required",
+  "webhook_unauthorized",
 ]);
-/**
- * Not logged as refusals: an ended session, and a sign-in that still needs its second factor. The request's own log
- * line has the status.
- */
-const UNLOGGED_CODES: ReadonlySet<ErrorCode> = new Set(["unauthenticated", "second_factor_required"]);
 
 /**
  * Logs a refusal that may be part of an attack: a wrong password, a foreign origin, a rate limit, a failed step-up. The
@@ -35,8 +42,7 @@ export function logRefusal(
   const { code, extras } = error;
   // No proof was given yet: the step-up has not been tried.
   if (extras.errors?.every((fault) => fault.code === "required")) return;
-  const isRefusal = REFUSED_STATUSES.has(ERRORS[code][0]) || GUESSED_CODES.has(code);
-  if (!isRefusal || UNLOGGED_CODES.has(code)) return;
+  if (!LOGGED_CODES.has(code)) return;
   const limit = extras.headers?.["RateLimit-Policy"];
   log.warn({ ...about, code, limit, network: networkOf(ip) }, "refused");
 }

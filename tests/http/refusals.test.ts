@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { expect, test } from "vitest";
+import { logRefusal } from "@/lib/audit/refusals";
+import { AppError, ERRORS, type ErrorCode } from "@/lib/errors";
 import { newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { Jar, signIn } from "@/tests/support/auth/browser";
-import { withContext } from "@/tests/support/context";
+import { ctx, withContext } from "@/tests/support/context";
 import { callsHandlers } from "@/tests/support/server";
 import { submit } from "@/tests/support/web/forms";
 
@@ -81,4 +83,13 @@ test("a session that has ended is not logged as a refusal, nor is any success", 
     await get("/api/health");
   });
   expect(lines).toEqual([]);
+});
+
+test("errors 401, 403 and 429 are logged, except an ended session and a missing second factor", async () => {
+  const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => [401, 403, 429].includes(ERRORS[code][0]));
+  const { lines } = await refusalsOf(async () => {
+    for (const code of codes) logRefusal(ctx(), new AppError(code), "203.0.113.1");
+  });
+  const logged = lines.map(({ code }) => code);
+  expect(codes.filter((code) => !logged.includes(code))).toEqual(["unauthenticated", "second_factor_required"]);
 });
