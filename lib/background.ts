@@ -1,5 +1,5 @@
 import path from "node:path";
-import { removeOldFiles } from "./adapters/outbox-folder";
+import { removeOldFiles } from "./adapters/file-transports";
 import { migrateSecurityEvents } from "./audit/migrate-security-events";
 import { removeOldAuditEvents } from "./audit/retention";
 import { removeExpiredRows } from "./auth/remove-expired-rows";

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync } from "node:fs";
 import nextConfig from "../next.config.mjs";
-import { isBuilt, markBuilt, requireBuildPackages } from "./build/mark.mjs";
+import { isBuilt, requireBuildPackages, writeFingerprint } from "./build/fingerprint.mjs";
 import { queryCompilerFile } from "./build/query-compiler.mjs";
 
 const BUNDLES = ".next/bin";
@@ -41,7 +41,7 @@ if (process.argv.includes("--force") || !isBuilt()) {
   run("node_modules/.bin/next", "build"); // what `next start` needs, of which the service uses the pages
   await bundle();
   run(process.execPath, `${BUNDLES}/database-template.mjs`);
-  markBuilt();
+  writeFingerprint();
 }
 
 /** Runs a program of the build. Ends the process if it fails. */

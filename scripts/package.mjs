@@ -1,6 +1,6 @@
 import { cpSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { SOURCES } from "./build/mark.mjs";
+import { SOURCES } from "./build/fingerprint.mjs";
 
 /** The sources, because each start compares them with the build, and what operators read and install. */
 const WHOLE = [...SOURCES, "prisma", "package.json", "docs", "deploy", "README.md", "LICENSE", ".env.example"];

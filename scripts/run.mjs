@@ -1,5 +1,5 @@
 import { setFlagsFromString } from "node:v8";
-import { isBuilt, requireBuildPackages } from "./build/mark.mjs";
+import { isBuilt, requireBuildPackages } from "./build/fingerprint.mjs";
 
 // As in start.mjs: optimizing PGlite's WebAssembly takes as much CPU time as most commands.
 setFlagsFromString("--wasm-tiering-budget=100000000");

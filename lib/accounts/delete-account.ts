@@ -5,7 +5,7 @@ import { type EventExtra, networkOf, recordSecurityEvent } from "../audit/securi
 import { queueRevocations } from "../auth/apple/refresh-token";
 import type { Principal } from "../auth/authenticate";
 import { requireAnotherAdmin } from "../auth/last-admin";
-import { consumeEmailLimit } from "../auth/limits/email-limits";
+import { consumeEmailLimit } from "../auth/limits/consume-email-limit";
 import { requireStepUp, type StepUpProof } from "../auth/step-up";
 import type { Context, Tx } from "../context";
 import { newId } from "../db/ids";

@@ -2,7 +2,7 @@ import type { Caller } from "../audit/caller";
 import { recordSecurityEvent } from "../audit/security-events";
 import { cancelEmailChanges } from "../auth/email-changes";
 import { hashEmailedToken } from "../auth/emailed-token";
-import { consumeEmailLimit, wakeAfterRandomDelay } from "../auth/limits/email-limits";
+import { consumeEmailLimit, wakeAfterRandomDelay } from "../auth/limits/consume-email-limit";
 import { isRecognizedDevice, recognizeClient } from "../auth/limits/recognized-clients";
 import { clearFailures } from "../auth/limits/sign-in-throttle";
 import { hashPassword } from "../auth/passwords/password-hash";

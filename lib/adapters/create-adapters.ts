@@ -2,9 +2,9 @@ import path from "node:path";
 import type { Logger } from "pino";
 import type { Config } from "../config";
 import { LOOPBACK_NETWORKS } from "../outbound/addresses";
+import { createFileMailer, createFilePushTransport } from "./file-transports";
 import type { Mailer } from "./mail/mailer";
 import { createSmtpMailer } from "./mail/smtp";
-import { createFileMailer, createFilePushTransport } from "./outbox-folder";
 import type { PushTransport, WebPushTransport } from "./push-transport";
 import { createWebPushTransport } from "./web-push";
 

@@ -4,9 +4,9 @@ import { isDatabaseUnavailable } from "../errors/database-errors";
 import type { CopySnapshot } from "./copy/session";
 import type { Embedded, EmbeddedHooks } from "./embedded/open";
 import { PrismaClient } from "./generated/client";
-import { COMMAND_LIMITS, type Limits, SERVICE_LIMITS } from "./limits";
 import { migrationNames } from "./migrations";
 import { checkEmbeddedWrites, checkServerWrites, type WriteFailure } from "./readiness";
+import { COMMAND_LIMITS, type Limits, SERVICE_LIMITS } from "./time-limits";
 
 /** The name of Prisma's adapter for PostgreSQL servers, whose package is loaded with `DATABASE_URL` only. */
 const SERVER_ADAPTER = "@prisma/adapter-pg";

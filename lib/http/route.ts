@@ -9,7 +9,7 @@ import { securityHeaders } from "./browser/security-headers";
 import { clientNetwork } from "./client-ip";
 import { type AnyEndpoint, type Input, type RequestScope, requiresSession } from "./endpoint";
 import { callerIn, EndpointInput } from "./endpoint-input";
-import { authenticateRequest } from "./input/authentication";
+import { authenticateRequest } from "./input/authenticate-request";
 import { DEFAULT_MAX_BODY_BYTES, decodeBody, formatOf, readBody } from "./input/body";
 import { withIdempotency } from "./input/idempotency";
 import { parseBody, parseParams, parseQuery } from "./input/validation";

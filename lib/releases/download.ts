@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { attachment } from "../attachment";
+import { attachment } from "../content-disposition";
 import { AppError, type ErrorCode } from "../errors";
 import type { BodyPart, Caching, DownloadContent } from "../response-content";
 import type { Adoption } from "./adoption/adoption";

@@ -1,7 +1,7 @@
 import { loadDataKeys } from "../auth/keys/data-keys";
 import type { Context } from "../context";
-import { SERVICE_LIMITS } from "../db/limits";
 import { findMissingSettings } from "../db/server/session";
+import { SERVICE_LIMITS } from "../db/time-limits";
 
 type Deps = Pick<Context, "config" | "database" | "db" | "log" | "mailer">;
 

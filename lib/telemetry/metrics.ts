@@ -1,12 +1,12 @@
 import type { Registry } from "prom-client";
 import type { Context, Counts, RequestRecord } from "../context";
-import { createAccountGauges } from "./accounts";
-import { createBackupGauges } from "./backup";
-import { createBillingGauges } from "./billing";
 import { type Address, serveMetrics } from "./export/metrics-server";
 import { replyToSupervisor } from "./export/process-metrics";
-import { createMailGauges } from "./mail";
-import { createPushGauges } from "./push";
+import { createAccountGauges } from "./gauges/accounts";
+import { createBackupGauges } from "./gauges/backup";
+import { createBillingGauges } from "./gauges/billing";
+import { createMailGauges } from "./gauges/mail";
+import { createPushGauges } from "./gauges/push";
 
 type Deps = Pick<Context, "db" | "dbNow" | "log" | "now"> & { replicaLagMs?: (() => number | null) | null };
 type Metrics = {

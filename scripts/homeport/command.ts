@@ -1,7 +1,7 @@
 import { type Argument, Command } from "commander";
 import { createOutput, type Output } from "./output/output";
 import type { AdminApi } from "./transport/admin-api";
-import { openAdminApi } from "./transport/open-api";
+import { openAdminApi } from "./transport/open-admin-api";
 
 /** The API that a command calls, and its output. */
 export type CommandContext = { api: AdminApi; output: Output };

@@ -10,7 +10,7 @@ import { ABOUT, SECURITY_SCHEMES, TAGS, type Tag } from "./about";
 import { HEADERS, PARAMETERS, parameter } from "./headers";
 import type { NextAuthAction } from "./next-auth";
 import { type Declared, describeOperation, METHODS, type Method, type OperationDetails } from "./operation";
-import { allowed } from "./problems";
+import { allowed } from "./problem-responses";
 import { DELIVERIES } from "./schemas";
 
 /** The exports of the `route.ts` files, by their paths as the App Router writes them. */

@@ -7,7 +7,7 @@ import type {
 } from "zod-openapi";
 import { type AnyEndpoint, type AuthRule, requiresSession } from "@/lib/http/endpoint";
 import { type HeaderName, headersOf, type ParameterName, parameter } from "./headers";
-import { describeProblems, errorsOf } from "./problems";
+import { describeProblems, errorsOf } from "./problem-responses";
 
 const STEP_UP =
   "A session must have been authenticated within the last 10 minutes, with two factors if the account has a second one.";

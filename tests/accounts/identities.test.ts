@@ -3,7 +3,7 @@ import { mkdtemp, readdir, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { removeOldFiles } from "@/lib/adapters/outbox-folder";
+import { removeOldFiles } from "@/lib/adapters/file-transports";
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { loadConfig } from "@/lib/config";
 import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";

@@ -13,7 +13,7 @@ import { scheduleRenewals } from "@/lib/subscriptions/reconcile/renewals";
 import { requestStatus, serializeStatus } from "@/lib/subscriptions/status/await-change";
 import { listPurchases } from "@/lib/subscriptions/status/list-purchases";
 import { readStatus } from "@/lib/subscriptions/status/read-status";
-import { createBillingGauges } from "@/lib/telemetry/billing";
+import { createBillingGauges } from "@/lib/telemetry/gauges/billing";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import {
   anonymous,

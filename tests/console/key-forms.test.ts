@@ -29,7 +29,7 @@ describe("the form that creates an API key", () => {
       networks: ["203.0.113.0/24", "::1/128"],
     });
     expect(Math.round((Number(row.expiresAt) - row.createdAt.getTime()) / 86_400_000)).toBe(30);
-    const kept = await submit("console/secret-kept", { returnTo: PAGE }, { cookie });
+    const kept = await submit("console/secret-saved", { returnTo: PAGE }, { cookie });
     expect(kept.headers.getSetCookie().join()).toMatch(/shown-secret=;.*Expires=Thu, 01 Jan 1970/i);
   });
 

@@ -9,7 +9,7 @@ const ours = imports.filter(({ to }) => /^(app|dev|lib|scripts|tests|server|prox
 
 /** Rooms that import no other. Every room may import them. */
 const LEAVES = [
-  "lib/attachment",
+  "lib/content-disposition",
   "lib/config",
   "lib/errors",
   "lib/locale",
@@ -101,7 +101,7 @@ const ROOMS: Record<string, string[]> = {
   // Starts the periodic tasks of every room.
   "lib/background": [
     "lib/accounts/emails",
-    "lib/adapters/outbox-folder",
+    "lib/adapters/file-transports",
     "lib/admin/releases/rollouts",
     "lib/audit",
     "lib/auth/remove-expired-rows",

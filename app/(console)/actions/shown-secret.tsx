@@ -16,7 +16,7 @@ export async function ShownSecret({ kind, title, lead = LEAD }: { kind: string; 
       <h2>{title}</h2>
       <p>{lead}</p>
       <code className="secret-value">{secret}</code>
-      <Form action="/forms/console/secret-kept">
+      <Form action="/forms/console/secret-saved">
         <input type="hidden" name="returnTo" value={pageUrl} />
         <button type="submit" className="quiet">
           I have saved it

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { formatCompact, formatCount } from "../components/figures";
+import { formatCompact, formatCount } from "../components/format-numbers";
 import { EmptyState } from "../components/states";
 import { type ChartLayout, layOutBars, layOutLines, type Series } from "./chart-layout";
 

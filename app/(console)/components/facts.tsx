@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { None } from "./none";
+import { Dash } from "./dash";
 
 /** A definition list. An entry without a value shows a dash. */
 export function Facts({ entries }: { entries: readonly (readonly [term: string, value: ReactNode])[] }) {
@@ -8,7 +8,7 @@ export function Facts({ entries }: { entries: readonly (readonly [term: string, 
       {entries.map(([term, value]) => (
         <div key={term}>
           <dt>{term}</dt>
-          <dd>{value === null || value === undefined || value === "" ? <None /> : value}</dd>
+          <dd>{value === null || value === undefined || value === "" ? <Dash /> : value}</dd>
         </div>
       ))}
     </dl>

@@ -1,5 +1,5 @@
-import { ExactTime } from "./moment";
-import { None } from "./none";
+import { Dash } from "./dash";
+import { ExactTime } from "./time-text";
 
 /** A field's name in words: "currentPeriodEndsAt" becomes "Current period ends at", and "productId" "Product ID". */
 export function fieldLabel(field: string): string {
@@ -13,7 +13,7 @@ export function FieldValue({ value }: { value: unknown }) {
   if (value instanceof Date) return <ExactTime at={value} />;
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) {
-    return <None />;
+    return <Dash />;
   }
   if (Array.isArray(value) && value.every((one) => typeof one !== "object")) return <bdi>{value.join(", ")}</bdi>;
   if (typeof value !== "object") return <bdi>{String(value)}</bdi>;

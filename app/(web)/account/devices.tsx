@@ -1,7 +1,7 @@
 import type { Principal } from "@/lib/auth/authenticate";
 import { listDevices } from "@/lib/push/devices";
 import { Form } from "../components/form";
-import { Day, Moment } from "../components/time";
+import { Day, TimeText } from "../components/time";
 import { COMMON } from "../language/common-texts";
 import { textsOf } from "../language/page-language";
 import type { AccountTexts } from "./texts/account";
@@ -28,7 +28,7 @@ export async function Devices({ ctx, visitor, texts: { devices: texts, added } }
                   .join(", ")}
               </p>
               <p>
-                {added} <Day at={device.createdAt} />, {texts.lastSeen} <Moment at={device.lastSeenAt} />
+                {added} <Day at={device.createdAt} />, {texts.lastSeen} <TimeText at={device.lastSeenAt} />
               </p>
             </div>
             <Form action="/forms/account/device">

@@ -2,7 +2,7 @@ import { listSessions } from "@/lib/accounts/sessions";
 import type { Principal } from "@/lib/auth/authenticate";
 import { clientName, UNKNOWN_CLIENT } from "@/lib/auth/sessions/client-name";
 import { Form } from "../components/form";
-import { Day, Moment } from "../components/time";
+import { Day, TimeText } from "../components/time";
 import { COMMON } from "../language/common-texts";
 import { textsOf } from "../language/page-language";
 import type { AccountTexts } from "./texts/account";
@@ -26,7 +26,7 @@ export async function Sessions({ ctx, visitor, texts: { sessions: texts, lastUse
               <div className="details">
                 <strong>{name}</strong> {isCurrent && <span className="tag">{texts.current}</span>}
                 <p>
-                  {texts.signedIn} <Day at={createdAt} />, {lastUsed} <Moment at={lastSeenAt} />
+                  {texts.signedIn} <Day at={createdAt} />, {lastUsed} <TimeText at={lastSeenAt} />
                 </p>
               </div>
               {!isCurrent && (

@@ -26,7 +26,7 @@ export function Day({ at }: { at: Date }) {
  * A time, such as "20 Nov 2026, 14:05 UTC". With JavaScript it becomes "3 minutes ago", or the local time if that is more
  * than a week away, and its title is the local time.
  */
-export function Moment({ at }: { at: Date }) {
+export function TimeText({ at }: { at: Date }) {
   const { locale } = useSite();
   const [local, setLocal] = useState<{ text: string; title: string }>();
   const ms = at.getTime();

@@ -7,7 +7,7 @@ import { requireVisitor } from "../account/require-visitor";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";
-import { Moment } from "../components/time";
+import { TimeText } from "../components/time";
 import { COMMON } from "../language/common-texts";
 import { translateError } from "../language/german-errors";
 import { pageLocale, textsOf, titleOf } from "../language/page-language";
@@ -81,7 +81,7 @@ async function Decision({ request, email, texts }: { request: DeviceRequest; ema
         <dd>{userCode}</dd>
         <dt>{texts.requested}</dt>
         <dd>
-          <Moment at={createdAt} />, {clientName(null, userAgent)}
+          <TimeText at={createdAt} />, {clientName(null, userAgent)}
           {network && `, ${texts.from(network)}`}
         </dd>
       </dl>

@@ -1,5 +1,5 @@
-import { logIn } from "@/lib/accounts/log-in";
 import { Login } from "@/lib/accounts/schema";
+import { signIn } from "@/lib/accounts/sign-in";
 import { secondFactorPage, setChallengeCookie } from "@/lib/auth/second-factor/challenge-cookie";
 import { defineForm } from "@/lib/http/pages/form";
 import { NextPage, trustedUrl } from "@/lib/http/pages/own-path";
@@ -15,7 +15,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
     email_not_verified: { message: "Verify your email first. We have sent you a link" },
   },
   handle: async ({ ctx, body, request, caller }) => {
-    const outcome = await logIn(ctx, body, "cookie", caller);
+    const outcome = await signIn(ctx, body, "cookie", caller);
     const to = trustedUrl(body.callbackUrl, ctx.config, "/account");
     if ("challenge" in outcome) {
       return { to: secondFactorPage({ callbackUrl: to }), cookies: [setChallengeCookie(ctx.config, outcome)] };

@@ -1,5 +1,5 @@
 import type { Caller } from "../../audit/caller";
-import { consumeEmailLimit, wakeAfterRandomDelay } from "../../auth/limits/email-limits";
+import { consumeEmailLimit, wakeAfterRandomDelay } from "../../auth/limits/consume-email-limit";
 import type { Context } from "../../context";
 
 type Deps = Pick<Context, "db" | "limits" | "emails">;

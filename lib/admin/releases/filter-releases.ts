@@ -1,7 +1,7 @@
 import { parse as parseVersion } from "semver";
 import { formatVersion, normalizeArchitecture, type Release } from "../../releases/schema";
 import { parsePlatform } from "../../releases/selection/release-selector";
-import type { ReleasesFilter } from "../release-operations/maintenance-schema";
+import type { ReleasesFilter } from "./api/maintenance-schema";
 import { PublishingError } from "./manifest/publishing-error";
 
 /** A release of the catalog, or its document. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { formatVersion, type Release } from "../../releases/schema";
-import type { Promotion, ReleasesFilter } from "../release-operations/maintenance-schema";
+import type { Promotion, ReleasesFilter } from "./api/maintenance-schema";
 import { filterReleases, selectReleases } from "./filter-releases";
 import { changeManifest, type EditableManifest, type ManifestEntry } from "./manifest/manifest-file";
 import { PublishingError } from "./manifest/publishing-error";

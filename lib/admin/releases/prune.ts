@@ -1,7 +1,7 @@
 import { readdir, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Release } from "../../releases/schema";
-import type { PrunedCatalog, ReleasesFilter } from "../release-operations/maintenance-schema";
+import type { PrunedCatalog, ReleasesFilter } from "./api/maintenance-schema";
 import { filterReleases } from "./filter-releases";
 import { changeManifest, readManifest } from "./manifest/manifest-file";
 import { type PruneLimits, planPrune } from "./prune-plan";

@@ -1,6 +1,6 @@
 import type { Release } from "../../releases/schema";
-import type { ReleasesFilter } from "../release-operations/maintenance-schema";
-import type { RemovalResult } from "../release-operations/schema";
+import type { ReleasesFilter } from "./api/maintenance-schema";
+import type { RemovalResult } from "./api/schema";
 import { selectReleases } from "./filter-releases";
 import { changeManifest, readManifest } from "./manifest/manifest-file";
 import { PublishingError } from "./manifest/publishing-error";

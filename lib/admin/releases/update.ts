@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { compareBuild } from "semver";
 import type { Release } from "../../releases/schema";
-import type { ReleasesFilter } from "../release-operations/maintenance-schema";
-import type { ChangedRelease } from "../release-operations/schema";
+import type { ReleasesFilter } from "./api/maintenance-schema";
+import type { ChangedRelease } from "./api/schema";
 import { selectReleases } from "./filter-releases";
 import { changeManifest, type EditableManifest, type ManifestEntry } from "./manifest/manifest-file";
 import { parseRelease } from "./manifest/release-entry";

@@ -1,6 +1,6 @@
 import { realpath } from "node:fs/promises";
 import path from "node:path";
-import { attachment } from "../../attachment";
+import { attachment } from "../../content-disposition";
 import type { Context } from "../../context";
 import { resolveArtifactPath } from "../../releases/artifact-files";
 import { type ServedFile, servedFiles } from "../../releases/release-files";

@@ -7,7 +7,7 @@ import { newId } from "../../db/ids";
 import { AppError } from "../../errors";
 import { cancelEmailChanges } from "../email-changes";
 import { emailedToken, findEmailedToken } from "../emailed-token";
-import { consumeEmailLimit } from "../limits/email-limits";
+import { consumeEmailLimit } from "../limits/consume-email-limit";
 import { removeFactors } from "../second-factor/factors";
 import { revokeAllSessions } from "../sessions/sessions";
 

@@ -2,8 +2,8 @@ import { PrismaPg } from "@prisma/adapter-pg";
 import type { SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapter-utils";
 import { Client, Pool } from "pg";
 import { hostUrls } from "../../config/database";
-import { SERVICE_LIMITS, type Timeouts } from "../limits";
 import { withScripts } from "../migrations";
+import { SERVICE_LIMITS, type Timeouts } from "../time-limits";
 import { writableClient } from "./hosts";
 import { sessionSettings } from "./session";
 

@@ -1,5 +1,5 @@
 import type { PrismaClient } from "../generated/client";
-import type { Timeouts } from "../limits";
+import type { Timeouts } from "../time-limits";
 
 type Settings = Record<string, number | string>;
 

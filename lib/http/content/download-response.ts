@@ -1,4 +1,4 @@
-import { attachment } from "../../attachment";
+import { attachment } from "../../content-disposition";
 import { AppError } from "../../errors";
 import type { BodyPart, Caching, DownloadContent } from "../../response-content";
 import { LOADABLE_ANYWHERE } from "../browser/security-headers";

@@ -1,5 +1,5 @@
-import type { PrunedCatalog } from "../../../lib/admin/release-operations/maintenance-schema";
-import type { RemovalResult } from "../../../lib/admin/release-operations/schema";
+import type { PrunedCatalog } from "../../../lib/admin/releases/api/maintenance-schema";
+import type { RemovalResult } from "../../../lib/admin/releases/api/schema";
 import { CodedError, UsageError } from "../../command-line";
 import { parseDurationMs } from "../options";
 import { confirm, isInteractive } from "../output/confirm";

@@ -1,4 +1,4 @@
-import type { ReleasesFilter } from "../../../lib/admin/release-operations/maintenance-schema";
+import type { ReleasesFilter } from "../../../lib/admin/releases/api/maintenance-schema";
 import { selectReleases } from "../../../lib/admin/releases/filter-releases";
 import type { ReleaseDocument } from "../../../lib/admin/releases/list";
 import type { RolloutState } from "../../../lib/admin/releases/rollouts/list-rollouts";

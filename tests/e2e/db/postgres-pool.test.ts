@@ -1,9 +1,9 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDatabase } from "@/dev/postgres";
-import type { Timeouts } from "@/lib/db/limits";
 import { type Database, databaseOf, serverParts } from "@/lib/db/open";
 import { postgresAdapter } from "@/lib/db/server/adapter";
+import type { Timeouts } from "@/lib/db/time-limits";
 import { isDatabaseUnavailable } from "@/lib/errors/database-errors";
 import { postgresUrl } from "@/tests/support/database";
 

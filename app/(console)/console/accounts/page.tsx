@@ -1,9 +1,9 @@
 import { type AccountSummary, AccountsQuery } from "@/lib/admin/accounts/schema";
 import { searchAccounts } from "@/lib/admin/accounts/search-accounts";
+import { Dash } from "../../components/dash";
 import { PageHead, Section } from "../../components/headings";
-import { Ago } from "../../components/moment";
-import { None } from "../../components/none";
 import { EmptyState } from "../../components/states";
+import { Ago } from "../../components/time-text";
 import { consolePage } from "../../frame/console-page";
 import { FilterTime } from "../../lists/filter-time";
 import { Filters, SelectFilter, TimeFilter } from "../../lists/filters";
@@ -16,7 +16,7 @@ export const metadata = { title: "Accounts" };
 
 const COLUMNS: Column<AccountSummary>[] = [
   { head: "Email", isRowHead: true, cell: ({ id, email }) => <a href={`/console/accounts/${id}`}>{email}</a> },
-  { head: "Name", cell: ({ name }) => name ?? <None /> },
+  { head: "Name", cell: ({ name }) => name ?? <Dash /> },
   { head: "State", cell: (account) => <AccountBadges account={account} /> },
   { head: "Created", isTight: true, cell: ({ createdAt }) => <Ago at={createdAt} /> },
 ];

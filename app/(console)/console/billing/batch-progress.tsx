@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Action } from "../../actions/action";
-import { formatCount, formatShare } from "../../components/figures";
+import { formatCount, formatShare } from "../../components/format-numbers";
 import { Section } from "../../components/headings";
 
 const TITLES = { replays: "Replay", reconciliations: "Reconciliation", prune: "Deletion of old payloads" };

@@ -1,6 +1,6 @@
 import type { BillingEventState } from "@/lib/admin/billing/schema";
 import { Action } from "../../actions/action";
-import { countBounded, formatCount } from "../../components/figures";
+import { countBounded, formatCount } from "../../components/format-numbers";
 
 type Props = {
   state: BillingEventState | undefined;

@@ -2,7 +2,7 @@ import { countPendingEvents, listBillingEvents } from "@/lib/admin/billing/list-
 import { countExpired } from "@/lib/admin/billing/prune-payloads";
 import { countPurchases } from "@/lib/admin/billing/reconcile";
 import { BillingEventsQuery } from "@/lib/admin/billing/schema";
-import { formatBounded } from "../../components/figures";
+import { formatBounded } from "../../components/format-numbers";
 import { PageHead, Section } from "../../components/headings";
 import { EmptyState } from "../../components/states";
 import { Tabs } from "../../components/tabs";

@@ -1,5 +1,5 @@
 import type { NewestVersion } from "@/lib/admin/overview/read-newest-versions";
-import { formatShare } from "../../components/figures";
+import { formatShare } from "../../components/format-numbers";
 import { Section } from "../../components/headings";
 import { EmptyState } from "../../components/states";
 import { type Column, Table } from "../../lists/table";

@@ -1,7 +1,7 @@
 import type { Queues } from "@/lib/admin/overview/read-queues";
 import type { Health as HealthChecks } from "@/lib/http/health";
 import { Badge, type Tone } from "../../components/badge";
-import { countBounded, formatBounded, formatDuration } from "../../components/figures";
+import { countBounded, formatBounded, formatDuration } from "../../components/format-numbers";
 import { Section } from "../../components/headings";
 
 type Props = {

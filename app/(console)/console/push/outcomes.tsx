@@ -1,6 +1,6 @@
 import type { Statistics } from "@/lib/admin/push/schema";
-import { formatCount, formatShare } from "../../components/figures";
-import { None } from "../../components/none";
+import { Dash } from "../../components/dash";
+import { formatCount, formatShare } from "../../components/format-numbers";
 import { EmptyState } from "../../components/states";
 import { type Column, Table } from "../../lists/table";
 import { DeliveryState } from "./status";
@@ -16,7 +16,7 @@ export function Outcomes({ outcomes, query = {} }: { outcomes: readonly Outcome[
   };
   const columns: Column<Outcome>[] = [
     { head: "State", isRowHead: true, cell: ({ state }) => <DeliveryState state={state} /> },
-    { head: "Reason", cell: ({ reason }) => reason ?? <None /> },
+    { head: "Reason", cell: ({ reason }) => reason ?? <Dash /> },
     { head: "Deliveries", align: "end", cell: (outcome) => <a href={linkTo(outcome)}>{formatCount(outcome.count)}</a> },
     { head: "Share", align: "end", cell: ({ count }) => formatShare(count / total) },
   ];

@@ -4,10 +4,10 @@ import { MessagesQuery, type Statistics, StatisticsQuery } from "@/lib/admin/pus
 import { readStatistics } from "@/lib/admin/push/statistics";
 import { type Context, withReadDb } from "@/lib/context";
 import { BarChart } from "../../charts/chart";
-import { formatCount } from "../../components/figures";
+import { formatCount } from "../../components/format-numbers";
 import { PageHead, Section } from "../../components/headings";
-import { Ago } from "../../components/moment";
 import { EmptyState } from "../../components/states";
+import { Ago } from "../../components/time-text";
 import { consolePage } from "../../frame/console-page";
 import { Filters, SelectFilter } from "../../lists/filters";
 import { Pager } from "../../lists/pager";

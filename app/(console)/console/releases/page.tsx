@@ -2,10 +2,10 @@ import { countClients, readAdoptionCurve } from "@/lib/admin/releases/versions/a
 import { type CatalogVersion, listVersions, VersionsQuery } from "@/lib/admin/releases/versions/list-versions";
 import { catalogFileOf } from "@/lib/releases/catalog/catalog";
 import { Badge } from "../../components/badge";
-import { formatCount } from "../../components/figures";
+import { formatCount } from "../../components/format-numbers";
 import { PageHead, Section } from "../../components/headings";
-import { Ago } from "../../components/moment";
 import { EmptyState } from "../../components/states";
+import { Ago } from "../../components/time-text";
 import { consolePage } from "../../frame/console-page";
 import { hasRole } from "../../frame/operator";
 import { Filters, SelectFilter } from "../../lists/filters";

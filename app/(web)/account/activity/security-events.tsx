@@ -1,6 +1,6 @@
 import { listSecurityEvents } from "@/lib/audit/trail";
 import { clientName, UNKNOWN_CLIENT } from "@/lib/auth/sessions/client-name";
-import { Moment } from "../../components/time";
+import { TimeText } from "../../components/time";
 import { pageLocale } from "../../language/page-language";
 import type { AccountTexts } from "../texts/account";
 import { eventLabel } from "../texts/events";
@@ -41,7 +41,7 @@ async function EventList({ events, texts }: { events: Event[]; texts: AccountTex
           <div className="details">
             <strong>{eventLabel(type, locale)}</strong>
             <p>
-              <Moment at={at} />, {actor === "account" ? who(clientName(null, userAgent)) : texts.activity.byOperator}
+              <TimeText at={at} />, {actor === "account" ? who(clientName(null, userAgent)) : texts.activity.byOperator}
               {actor === "account" && network && `, ${texts.activity.from(network)}`}
             </p>
           </div>

@@ -1,7 +1,7 @@
 import type { PendingEmailChange } from "@/lib/accounts/email-change/schema";
 import type { User } from "@/lib/accounts/schema";
 import { Form } from "../../components/form";
-import { Moment } from "../../components/time";
+import { TimeText } from "../../components/time";
 import { COMMON } from "../../language/common-texts";
 import { textsOf } from "../../language/page-language";
 import { defineTexts } from "../../language/texts";
@@ -10,12 +10,12 @@ import type { AccountTexts } from "../texts/account";
 const PENDING = defineTexts({
   en: (at: Date) => (
     <>
-      Open the link that we sent there by <Moment at={at} />. Until then nothing changes.
+      Open the link that we sent there by <TimeText at={at} />. Until then nothing changes.
     </>
   ),
   de: (at) => (
     <>
-      Öffnen Sie den Link, den wir dorthin geschickt haben, bis <Moment at={at} />. Bis dahin ändert sich nichts.
+      Öffnen Sie den Link, den wir dorthin geschickt haben, bis <TimeText at={at} />. Bis dahin ändert sich nichts.
     </>
   ),
 });

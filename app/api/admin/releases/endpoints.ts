@@ -1,12 +1,7 @@
 import { operatorOf, ownerOf } from "@/lib/admin/operator";
-import { ChangedReleases } from "@/lib/admin/release-operations/maintenance-schema";
-import {
-  changeRelease,
-  changeReleases,
-  listCatalog,
-  removeRelease,
-} from "@/lib/admin/release-operations/manage-releases";
-import { publishUploads } from "@/lib/admin/release-operations/publish-uploads";
+import { ChangedReleases } from "@/lib/admin/releases/api/maintenance-schema";
+import { changeRelease, changeReleases, listCatalog, removeRelease } from "@/lib/admin/releases/api/manage-releases";
+import { publishUploads } from "@/lib/admin/releases/api/publish-uploads";
 import {
   ChangedRelease,
   ChangeResult,
@@ -17,7 +12,7 @@ import {
   ReleasesQuery,
   RemovalQuery,
   RemovalResult,
-} from "@/lib/admin/release-operations/schema";
+} from "@/lib/admin/releases/api/schema";
 import { endpoint } from "@/lib/http/endpoint";
 
 const TO_WRITE = { role: "admin", stepUp: true, scope: "releases:write" } as const;

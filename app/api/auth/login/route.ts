@@ -1,5 +1,5 @@
-import { LOGIN_ERRORS, logIn } from "@/lib/accounts/log-in";
 import { Auth, Login } from "@/lib/accounts/schema";
+import { SIGN_IN_ERRORS, signIn } from "@/lib/accounts/sign-in";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
 import { chooseTransport, sessionResponse } from "@/lib/http/session-response";
@@ -8,11 +8,11 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
   POST: endpoint({
     summary: "Log in",
     body: Login,
-    errors: [...LOGIN_ERRORS, "unauthenticated", "origin_not_allowed"],
+    errors: [...SIGN_IN_ERRORS, "unauthenticated", "origin_not_allowed"],
     responses: { 200: Auth },
     handle: async ({ ctx, request, body, caller }) => {
       const transport = chooseTransport(request, body.transport, ctx);
-      return sessionResponse(200, await logIn(ctx, body, transport, caller), request, ctx);
+      return sessionResponse(200, await signIn(ctx, body, transport, caller), request, ctx);
     },
   }),
 });

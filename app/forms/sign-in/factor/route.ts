@@ -1,4 +1,4 @@
-import { completeLogIn } from "@/lib/accounts/log-in";
+import { completeLogIn } from "@/lib/accounts/sign-in";
 import { clearChallengeCookie, readChallengeCookie } from "@/lib/auth/second-factor/challenge-cookie";
 import { findChallenge } from "@/lib/auth/second-factor/challenges";
 import { TypedFactor, toProof } from "@/lib/auth/second-factor/schema";

@@ -1,8 +1,8 @@
 import type { Operator } from "../../../audit/operator-events";
 import type { Context } from "../../../context";
-import { promoteInCatalog, rollBackCatalog } from "../../release-operations/maintain-catalog";
-import { changeReleases } from "../../release-operations/manage-releases";
-import { changeRollout, startRollout } from "../../release-operations/manage-rollouts";
+import { promoteInCatalog, rollBackCatalog } from "../api/maintain-catalog";
+import { changeReleases } from "../api/manage-releases";
+import { changeRollout, startRollout } from "../api/manage-rollouts";
 import { fieldsOf, filterOf, planOf, promotionOf, type ReleaseAction, stateOf } from "./release-action";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "log" | "now" | "rollouts" | "webhooks">;

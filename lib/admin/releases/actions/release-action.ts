@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../../../errors";
-import type { NewRollout } from "../../release-operations/rollout-schema";
-import type { ChangedRelease } from "../../release-operations/schema";
+import type { NewRollout } from "../api/rollout-schema";
+import type { ChangedRelease } from "../api/schema";
 import type { ProposedChange } from "../preview/schema";
 
 export const ActionName = z.enum([

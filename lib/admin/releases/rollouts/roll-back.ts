@@ -1,4 +1,4 @@
-import type { ReleasesFilter } from "../../release-operations/maintenance-schema";
+import type { ReleasesFilter } from "../api/maintenance-schema";
 import { selectReleases } from "../filter-releases";
 import { changeManifest, type EditableManifest } from "../manifest/manifest-file";
 import { PublishingError } from "../manifest/publishing-error";

@@ -3,7 +3,7 @@ import type { Context } from "../../../context";
 import { readDatabaseTime } from "../../../db/clock";
 import { newId } from "../../../db/ids";
 import { runningFrom } from "../../../releases/rollouts/advance-rollouts";
-import type { NewRollout } from "../../release-operations/rollout-schema";
+import type { NewRollout } from "../api/rollout-schema";
 import { PublishingError } from "../manifest/publishing-error";
 
 type Deps = Pick<Context, "db" | "dbNow">;

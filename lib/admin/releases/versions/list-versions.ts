@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Context } from "../../../context";
 import { AppError } from "../../../errors";
 import { PageQuery, readPage } from "../../../lists/pages";
-import { readCatalog } from "../../release-operations/manage-releases";
+import { readCatalog } from "../api/manage-releases";
 import { listReleases, type ReleaseDocument } from "../list";
 import { listRollouts, type RolloutState } from "../rollouts/list-rollouts";
 

@@ -1,5 +1,5 @@
-import type { PrunedCatalog, ReleasesFilter } from "../../../../lib/admin/release-operations/maintenance-schema";
-import type { ChangedRelease, RemovalResult } from "../../../../lib/admin/release-operations/schema";
+import type { PrunedCatalog, ReleasesFilter } from "../../../../lib/admin/releases/api/maintenance-schema";
+import type { ChangedRelease, RemovalResult } from "../../../../lib/admin/releases/api/schema";
 import type { ReleaseDocument } from "../../../../lib/admin/releases/list";
 import type { PromotedRelease, PromotionOptions } from "../../../../lib/admin/releases/promote";
 import type { PruneOptions } from "../../../../lib/admin/releases/prune";

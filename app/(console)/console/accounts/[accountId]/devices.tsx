@@ -1,9 +1,9 @@
 import type { AccountDetails } from "@/lib/admin/accounts/schema";
 import { Badge, type Tone } from "../../../components/badge";
+import { Dash } from "../../../components/dash";
 import { Section } from "../../../components/headings";
-import { Ago } from "../../../components/moment";
-import { None } from "../../../components/none";
 import { EmptyState } from "../../../components/states";
+import { Ago } from "../../../components/time-text";
 import { type Column, Table } from "../../../lists/table";
 
 type Device = AccountDetails["devices"][number];
@@ -12,7 +12,7 @@ const TONES: Record<Device["status"], Tone> = { active: "good", pending: "warnin
 
 const COLUMNS: Column<Device>[] = [
   { head: "Device", isRowHead: true, cell: ({ name, model }) => name ?? model ?? "Unnamed device" },
-  { head: "Model", cell: ({ model }) => model ?? <None /> },
+  { head: "Model", cell: ({ model }) => model ?? <Dash /> },
   {
     head: "Status",
     cell: ({ status, invalidReason }) => (

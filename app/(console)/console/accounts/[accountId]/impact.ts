@@ -1,5 +1,5 @@
 import type { AccountDetails } from "@/lib/admin/accounts/schema";
-import { formatCount } from "../../../components/figures";
+import { formatCount } from "../../../components/format-numbers";
 
 const PLURALS: Record<string, string> = { identity: "identities" };
 

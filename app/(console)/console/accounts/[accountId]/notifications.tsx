@@ -2,8 +2,8 @@ import { listDeliveries } from "@/lib/admin/push/deliveries/list-deliveries";
 import type { Delivery } from "@/lib/admin/push/schema";
 import type { Context } from "@/lib/context";
 import { Section } from "../../../components/headings";
-import { Ago } from "../../../components/moment";
 import { EmptyState } from "../../../components/states";
+import { Ago } from "../../../components/time-text";
 import { type Column, Table } from "../../../lists/table";
 import { DeliveryState } from "../../push/status";
 

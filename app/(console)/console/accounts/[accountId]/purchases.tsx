@@ -1,8 +1,8 @@
 import type { AccountPurchase } from "@/lib/admin/accounts/schema";
 import { Facts } from "../../../components/facts";
 import { Section } from "../../../components/headings";
-import { Ago, ExactTime } from "../../../components/moment";
 import { EmptyState } from "../../../components/states";
+import { Ago, ExactTime } from "../../../components/time-text";
 import { EventState } from "../../billing/event-columns";
 import { PurchaseState } from "../../billing/purchases/[id]/purchase-state";
 import { countOf } from "./impact";

@@ -1,11 +1,11 @@
 import type { AccountEvents } from "@/lib/admin/accounts/schema";
 import { type AuditEventType, EVENT_LABELS } from "@/lib/audit/event-types";
 import { clientName } from "@/lib/auth/sessions/client-name";
+import { Dash } from "../../../components/dash";
 import { EventDetails } from "../../../components/event-details";
 import { Section } from "../../../components/headings";
-import { ExactTime } from "../../../components/moment";
-import { None } from "../../../components/none";
 import { EmptyState } from "../../../components/states";
+import { ExactTime } from "../../../components/time-text";
 import { Pager } from "../../../lists/pager";
 import { type Column, Table } from "../../../lists/table";
 
@@ -16,9 +16,9 @@ const COLUMNS: Column<Event>[] = [
   { head: "By", cell: ({ actor }) => <Actor actor={actor} /> },
   {
     head: "Client",
-    cell: ({ userAgent }) => (userAgent ? clientName(null, userAgent) : <None />),
+    cell: ({ userAgent }) => (userAgent ? clientName(null, userAgent) : <Dash />),
   },
-  { head: "Network", isTight: true, cell: ({ network }) => network ?? <None /> },
+  { head: "Network", isTight: true, cell: ({ network }) => network ?? <Dash /> },
   { head: "Details", cell: ({ details }) => <EventDetails details={details} /> },
   { head: "Time", isTight: true, cell: ({ at }) => <ExactTime at={at} /> },
 ];

@@ -1,8 +1,8 @@
 import type { AccountDetails } from "@/lib/admin/accounts/schema";
 import { clientName } from "@/lib/auth/sessions/client-name";
 import { Section } from "../../../components/headings";
-import { Ago } from "../../../components/moment";
 import { EmptyState } from "../../../components/states";
+import { Ago } from "../../../components/time-text";
 import { type Column, Table } from "../../../lists/table";
 import { AccountAction } from "./account-action";
 import { countOf, endsSessions } from "./impact";

@@ -2,8 +2,8 @@ import { type ListedSubscription, listActiveSubscriptions } from "@/lib/admin/bi
 import { withReadDb } from "@/lib/context";
 import { PageQuery } from "@/lib/lists/pages";
 import { PageHead, Section } from "../../../components/headings";
-import { Ago } from "../../../components/moment";
 import { EmptyState } from "../../../components/states";
+import { Ago } from "../../../components/time-text";
 import { consolePage } from "../../../frame/console-page";
 import { Pager } from "../../../lists/pager";
 import { type Column, Table } from "../../../lists/table";

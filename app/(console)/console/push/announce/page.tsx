@@ -3,7 +3,7 @@ import { AnnouncementDraft, AudienceFields as Fields, toAudience } from "@/lib/a
 import { DEFAULT_PER_SECOND } from "@/lib/admin/push/schema";
 import { Field } from "../../../../(web)/components/field";
 import { Action } from "../../../actions/action";
-import { formatCount } from "../../../components/figures";
+import { formatCount } from "../../../components/format-numbers";
 import { PageHead, Section } from "../../../components/headings";
 import { consolePage } from "../../../frame/console-page";
 import { AudienceFields } from "../audience/audience-fields";

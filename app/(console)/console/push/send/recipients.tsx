@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { ActiveDevice } from "@/lib/admin/push/recipients";
 import { Action } from "../../../actions/action";
-import { formatCount } from "../../../components/figures";
-import { Ago } from "../../../components/moment";
+import { formatCount } from "../../../components/format-numbers";
 import { EmptyState } from "../../../components/states";
+import { Ago } from "../../../components/time-text";
 import { type Column, Table } from "../../../lists/table";
 
 type Props = {

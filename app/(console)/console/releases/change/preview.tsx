@@ -1,5 +1,5 @@
 import type { Offer, PreviewRow, ReleasePreview } from "@/lib/admin/releases/preview/schema";
-import { formatCount, formatShare } from "../../../components/figures";
+import { formatCount, formatShare } from "../../../components/format-numbers";
 import { EmptyState } from "../../../components/states";
 import { type Column, Table } from "../../../lists/table";
 import { targetName } from "../parts/version-state";

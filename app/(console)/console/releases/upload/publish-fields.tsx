@@ -1,4 +1,4 @@
-import { FILE_KINDS } from "@/lib/admin/release-operations/publish-form";
+import { FILE_KINDS } from "@/lib/admin/releases/api/publish-form";
 import type { Flash } from "@/lib/http/pages/flash";
 import { Platform } from "@/lib/releases/schema";
 import type { Upload } from "@/lib/releases/uploads/upload-store";

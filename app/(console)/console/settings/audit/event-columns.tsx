@@ -1,9 +1,9 @@
 import type { AuditEntry } from "@/lib/admin/audit/schema";
 import { type AuditEventType, EVENT_LABELS } from "@/lib/audit/event-types";
 import { clientName } from "@/lib/auth/sessions/client-name";
+import { Dash } from "../../../components/dash";
 import { EventDetails } from "../../../components/event-details";
-import { ExactTime } from "../../../components/moment";
-import { None } from "../../../components/none";
+import { ExactTime } from "../../../components/time-text";
 import type { Column } from "../../../lists/table";
 
 /** The columns of the trail. `names` are what actors are called. */
@@ -44,7 +44,7 @@ function Target({ event }: { event: AuditEntry }) {
 
 /** The account of an event. Of a deleted one, only its pseudonym is left, which finds its other events. */
 function Account({ event: { accountId, email } }: { event: AuditEntry }) {
-  if (accountId === null) return <None />;
+  if (accountId === null) return <Dash />;
   if (email === null) return <a href={`?${new URLSearchParams({ account: accountId })}`}>Deleted account</a>;
   return (
     <a className="ids" href={`/console/accounts/${accountId}`}>
@@ -55,7 +55,7 @@ function Account({ event: { accountId, email } }: { event: AuditEntry }) {
 
 /** Where the request came from. At the command line it came from nowhere. */
 function Source({ event: { network, userAgent } }: { event: AuditEntry }) {
-  if (network === null && userAgent === null) return <None />;
+  if (network === null && userAgent === null) return <Dash />;
   return (
     <>
       {userAgent !== null && <div title={userAgent}>{clientName(null, userAgent)}</div>}

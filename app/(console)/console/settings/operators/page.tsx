@@ -2,8 +2,8 @@ import { type ListedOperator, listOperators } from "@/lib/admin/operators/list-o
 import { PageQuery } from "@/lib/lists/pages";
 import { Badge } from "../../../components/badge";
 import { PageHead, Section } from "../../../components/headings";
-import { Ago } from "../../../components/moment";
 import { EmptyState } from "../../../components/states";
+import { Ago } from "../../../components/time-text";
 import { consolePage } from "../../../frame/console-page";
 import { hasRole } from "../../../frame/operator";
 import { Pager } from "../../../lists/pager";

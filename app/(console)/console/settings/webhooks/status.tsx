@@ -1,6 +1,6 @@
 import type { Delivery, Endpoint } from "@/lib/admin/webhooks/schema";
 import { Badge, type Tone } from "../../../components/badge";
-import { None } from "../../../components/none";
+import { Dash } from "../../../components/dash";
 
 const TONES: Record<Endpoint["status"], Tone> = { enabled: "good", failing: "bad", disabled: "neutral" };
 const STATE_TONES: Record<Delivery["state"], Tone> = { pending: "active", delivered: "good", failed: "bad" };
@@ -18,5 +18,5 @@ export function DeliveryState({ state, attempts }: Pick<Delivery, "state" | "att
 /** How the last attempt ended: the status of the response, or why there was none. */
 export function Result({ responseStatus, error }: Pick<Delivery, "responseStatus" | "error">) {
   if (responseStatus !== null) return responseStatus;
-  return error === null ? <None /> : <bdi>{error}</bdi>;
+  return error === null ? <Dash /> : <bdi>{error}</bdi>;
 }

@@ -50,7 +50,7 @@ export default async function Page(props: PageProps) {
               </li>
             ))}
           </ol>
-          <Form action="/forms/account/factors/kept">
+          <Form action="/forms/account/factors/saved">
             <button type="submit">{texts.kept}</button>
           </Form>
         </>

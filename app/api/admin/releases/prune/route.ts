@@ -1,6 +1,6 @@
 import { operatorOf } from "@/lib/admin/operator";
-import { pruneCatalog } from "@/lib/admin/release-operations/maintain-catalog";
-import { CatalogPrune, PrunedCatalog } from "@/lib/admin/release-operations/maintenance-schema";
+import { pruneCatalog } from "@/lib/admin/releases/api/maintain-catalog";
+import { CatalogPrune, PrunedCatalog } from "@/lib/admin/releases/api/maintenance-schema";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
 

@@ -1,6 +1,6 @@
 import { operatorOf } from "@/lib/admin/operator";
-import { changeRollout, readRollout, startRollout } from "@/lib/admin/release-operations/manage-rollouts";
-import { ChangedRollout, NewRollout, RolloutParams } from "@/lib/admin/release-operations/rollout-schema";
+import { changeRollout, readRollout, startRollout } from "@/lib/admin/releases/api/manage-rollouts";
+import { ChangedRollout, NewRollout, RolloutParams } from "@/lib/admin/releases/api/rollout-schema";
 import { listRollouts, RolloutList, RolloutState } from "@/lib/admin/releases/rollouts/list-rollouts";
 import { endpoint } from "@/lib/http/endpoint";
 

@@ -1,4 +1,4 @@
-import { Verification, VerifiedRelease, verifyRelease } from "@/lib/admin/release-operations/verify-release";
+import { Verification, VerifiedRelease, verifyRelease } from "@/lib/admin/releases/api/verify-release";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
 

@@ -1,5 +1,5 @@
-import { completeLogIn } from "@/lib/accounts/log-in";
 import { Auth } from "@/lib/accounts/schema";
+import { completeLogIn } from "@/lib/accounts/sign-in";
 import { readChallengeCookie } from "@/lib/auth/second-factor/challenge-cookie";
 import { findChallenge } from "@/lib/auth/second-factor/challenges";
 import { SecondFactor } from "@/lib/auth/second-factor/schema";

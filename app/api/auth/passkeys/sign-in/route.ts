@@ -1,4 +1,4 @@
-import { logInWithPasskey } from "@/lib/accounts/passkeys/log-in-with-passkey";
+import { signInWithPasskey } from "@/lib/accounts/passkeys/sign-in-with-passkey";
 import { Auth, PasskeyLogin } from "@/lib/accounts/schema";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
@@ -13,7 +13,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     responses: { 200: Auth },
     handle: async ({ ctx, request, body, caller }) => {
       const transport = chooseTransport(request, body.transport, ctx);
-      return sessionResponse(200, await logInWithPasskey(ctx, body, transport, caller), request, ctx);
+      return sessionResponse(200, await signInWithPasskey(ctx, body, transport, caller), request, ctx);
     },
   }),
 });

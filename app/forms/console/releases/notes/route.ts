@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { changeReleases } from "@/lib/admin/release-operations/manage-releases";
+import { changeReleases } from "@/lib/admin/releases/api/manage-releases";
 import { defineConsoleForm } from "../../define-console-form";
 
 const text = z.string().max(256);

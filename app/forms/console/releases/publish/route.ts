@@ -1,6 +1,6 @@
 import { ownerOf } from "@/lib/admin/operator";
-import { PublishForm, toNewReleases } from "@/lib/admin/release-operations/publish-form";
-import { publishUploads } from "@/lib/admin/release-operations/publish-uploads";
+import { PublishForm, toNewReleases } from "@/lib/admin/releases/api/publish-form";
+import { publishUploads } from "@/lib/admin/releases/api/publish-uploads";
 import { defineConsoleForm } from "../../define-console-form";
 import { versionPath } from "../version-path";
 

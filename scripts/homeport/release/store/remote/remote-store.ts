@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { ReleasesFilter } from "../../../../../lib/admin/release-operations/maintenance-schema";
-import type { RemovalResult } from "../../../../../lib/admin/release-operations/schema";
+import type { ReleasesFilter } from "../../../../../lib/admin/releases/api/maintenance-schema";
+import type { RemovalResult } from "../../../../../lib/admin/releases/api/schema";
 import { BLOCK_MAP_EXTENSION } from "../../../../../lib/admin/releases/block-maps/block-map";
 import { selectReleases } from "../../../../../lib/admin/releases/filter-releases";
 import type { ReleaseDocument } from "../../../../../lib/admin/releases/list";

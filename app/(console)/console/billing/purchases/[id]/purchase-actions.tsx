@@ -3,7 +3,7 @@ import type { BillingPurchase } from "@/lib/admin/billing/schema";
 import type { Context } from "@/lib/context";
 import { Field } from "../../../../../(web)/components/field";
 import { Action } from "../../../../actions/action";
-import { formatCount } from "../../../../components/figures";
+import { formatCount } from "../../../../components/format-numbers";
 
 type Props = { ctx: Pick<Context, "billing" | "db">; purchase: BillingPurchase };
 

@@ -1,7 +1,7 @@
 import type { DeliveryCounts } from "@/lib/admin/webhooks/count-deliveries";
 import type { Endpoint } from "@/lib/admin/webhooks/schema";
 import { Action } from "../../../../actions/action";
-import { countBounded } from "../../../../components/figures";
+import { countBounded } from "../../../../components/format-numbers";
 import { EndpointFields } from "../endpoint-fields";
 
 type Props = { endpoint: Endpoint; counts: DeliveryCounts };

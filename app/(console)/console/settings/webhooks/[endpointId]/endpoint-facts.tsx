@@ -1,8 +1,8 @@
 import type { DeliveryCounts } from "@/lib/admin/webhooks/count-deliveries";
 import type { Endpoint } from "@/lib/admin/webhooks/schema";
 import { Facts } from "../../../../components/facts";
-import { formatBounded } from "../../../../components/figures";
-import { Ago, ExactTime } from "../../../../components/moment";
+import { formatBounded } from "../../../../components/format-numbers";
+import { Ago, ExactTime } from "../../../../components/time-text";
 import { endpointHref } from "../endpoint-parts";
 
 const REASONS: Record<NonNullable<Endpoint["disabledReason"]>, string> = {

@@ -2,7 +2,7 @@ import type { DeliveryCounts } from "@/lib/admin/webhooks/count-deliveries";
 import type { Endpoint } from "@/lib/admin/webhooks/schema";
 import { Field } from "../../../../../(web)/components/field";
 import { Action } from "../../../../actions/action";
-import { formatBounded } from "../../../../components/figures";
+import { formatBounded } from "../../../../components/format-numbers";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** As an input of type `datetime-local` has it. */

@@ -9,7 +9,7 @@ import { openCatalog } from "../../../lib/releases/catalog/catalog";
 import type { Catalog } from "../../../lib/releases/catalog/watch";
 import { openCommandDatabase } from "../../command-database";
 import { type ApiResponse, clientOf, type HttpClient, type HttpRequest } from "./http-client";
-import { toApiResponse, toRouteRequest } from "./local-messages";
+import { toApiResponse, toRouteRequest } from "./in-process-messages";
 import { encodedOperatorName } from "./operator-name";
 
 const RELEASES = "/api/admin/releases";
@@ -18,7 +18,7 @@ const RELEASES = "/api/admin/releases";
  * The service's routes in this process, on its database, without its background work: no worker, no listener, no task.
  * @throws DataDirInUseError; CodedError if migrations are missing
  */
-export async function openLocalService(): Promise<HttpClient & { close: () => Promise<void> }> {
+export async function openInProcessService(): Promise<HttpClient & { close: () => Promise<void> }> {
   const config = { ...loadConfig(), PUSH_WORKER: "off", METRICS_PORT: undefined } as const;
   const log = pino({ level: "error" }, pino.destination({ dest: process.stderr.fd, sync: true }));
   const database = await openCommandDatabase(config);

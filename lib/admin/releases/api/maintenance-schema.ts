@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Time } from "../../storable-time";
+import { Time } from "../../../storable-time";
 import { ChangedRelease, ChangeResult } from "./schema";
 
 export const ReleasesFilter = z

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import type { Context } from "../../context";
-import { AppError } from "../../errors";
-import { servedFiles } from "../../releases/release-files";
-import { ArtifactKind } from "../../releases/schema";
-import { filterReleases } from "../releases/filter-releases";
-import { readManifest } from "../releases/manifest/manifest-file";
-import { verifyReleases } from "../releases/verify";
+import type { Context } from "../../../context";
+import { AppError } from "../../../errors";
+import { servedFiles } from "../../../releases/release-files";
+import { ArtifactKind } from "../../../releases/schema";
+import { filterReleases } from "../filter-releases";
+import { readManifest } from "../manifest/manifest-file";
+import { verifyReleases } from "../verify";
 import { requireCatalogFile, withAppErrors, withoutFolder } from "./app-errors";
 import type { ReleasesFilter } from "./maintenance-schema";
 

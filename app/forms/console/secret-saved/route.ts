@@ -2,7 +2,7 @@ import { z } from "zod";
 import { clearShownSecretCookie } from "@/lib/http/pages/shown-secret";
 import { defineConsoleForm } from "../define-console-form";
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/secret-kept", {
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/secret-saved", {
   summary: "Stop showing a new secret",
   page: "/console/settings/keys",
   role: "support",

@@ -11,8 +11,8 @@ import { type Login, toUser } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
 
-/** The errors of `logIn`. */
-export const LOGIN_ERRORS = [
+/** The errors of `signIn`. */
+export const SIGN_IN_ERRORS = [
   "invalid_credentials",
   "second_factor_required",
   "account_disabled",
@@ -25,7 +25,7 @@ export const LOGIN_ERRORS = [
  * Signs in with an email and a password. Returns a challenge instead of a session if the account has a second factor.
  * @throws AppError invalid_credentials, account_disabled, email_not_verified, rate_limited, overloaded
  */
-export async function logIn(ctx: Deps, login: Login, transport: Transport, caller: Caller) {
+export async function signIn(ctx: Deps, login: Login, transport: Transport, caller: Caller) {
   const account = await verifyPassword(ctx, login, caller);
   const options = { transport, deviceName: login.deviceName ?? null };
   const outcome = await completeSignIn(ctx, account, BY_PASSWORD, options, caller);

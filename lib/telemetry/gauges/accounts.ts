@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
-import type { Context } from "../context";
-import { firstIdAt } from "../db/ids";
-import { createDatabaseGauges, MAX_SCRAPED_ROWS } from "./gauges";
+import type { Context } from "../../context";
+import { firstIdAt } from "../../db/ids";
+import { createDatabaseGauges, MAX_SCRAPED_ROWS } from "./database-gauges";
 
 type Deps = Pick<Context, "db" | "now">;
 

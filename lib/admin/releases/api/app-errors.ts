@@ -1,8 +1,8 @@
 import path from "node:path";
-import type { Context } from "../../context";
-import { AppError, type ErrorCode } from "../../errors";
-import { catalogFileOf } from "../../releases/catalog/catalog";
-import { PublishingError, type PublishingErrorCode } from "../releases/manifest/publishing-error";
+import type { Context } from "../../../context";
+import { AppError, type ErrorCode } from "../../../errors";
+import { catalogFileOf } from "../../../releases/catalog/catalog";
+import { PublishingError, type PublishingErrorCode } from "../manifest/publishing-error";
 
 /** The codes that clients receive. Those that only a command can cause become more general ones here. */
 const CODES: Readonly<Record<PublishingErrorCode, ErrorCode>> = {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { defineForm } from "@/lib/http/pages/form";
 import { clearShownCodesCookie } from "@/lib/http/pages/shown-codes";
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/factors/kept", {
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/factors/saved", {
   summary: "Stop showing the new recovery codes",
   page: "/account",
   auth: "account",

@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
-import type { Context } from "../context";
-import { createDatabaseGauges, MAX_SCRAPED_ROWS } from "./gauges";
+import type { Context } from "../../context";
+import { createDatabaseGauges, MAX_SCRAPED_ROWS } from "./database-gauges";
 
 type Deps = Pick<Context, "db" | "dbNow">;
 

@@ -16,7 +16,7 @@ type Deps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "emails" | "now
  * @throws AppError passkey_invalid, account_disabled, email_not_verified; invalid_credentials if the account was deleted, or
  *   its password reset, since
  */
-export async function logInWithPasskey(
+export async function signInWithPasskey(
   ctx: Deps,
   { passkey, deviceName }: Pick<PasskeyLogin, "passkey" | "deviceName">,
   transport: Transport,

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { NextCursor, PageQuery } from "../../lists/pages";
-import { Platform } from "../../releases/schema";
-import { FileKind } from "../releases/publish/file-kind";
+import { NextCursor, PageQuery } from "../../../lists/pages";
+import { Platform } from "../../../releases/schema";
+import { FileKind } from "../publish/file-kind";
 
 const MAX_RELEASES = 100;
 const MAX_FILES = 100;

@@ -22,18 +22,18 @@ export const SOURCES = [
   "tsconfig.json",
 ];
 const EXCLUDED = /^lib\/db\/generated$|\.generated\.ts$|\/node_modules$/;
-/** Written last, so an interrupted build has none. lib/config.ts reads it. */
-const MARK = ".next/build.json";
+/** Written last, so an interrupted build has none. lib/config/build.ts reads it. */
+const FILE = ".next/build.json";
 const PIECE_BYTES = 64 * 1024;
 
 /** Whether the build is complete, and made from the sources as they are. File times do not matter. */
 export function isBuilt() {
-  return existsSync(MARK) && JSON.parse(readFileSync(MARK, "utf8")).sources === hashSources();
+  return existsSync(FILE) && JSON.parse(readFileSync(FILE, "utf8")).sources === hashSources();
 }
 
-export function markBuilt() {
-  const mark = { commit: commit(), builtAt: new Date().toISOString(), sources: hashSources() };
-  writeFileSync(MARK, `${JSON.stringify(mark)}\n`);
+export function writeFingerprint() {
+  const fingerprint = { commit: commit(), builtAt: new Date().toISOString(), sources: hashSources() };
+  writeFileSync(FILE, `${JSON.stringify(fingerprint)}\n`);
 }
 
 /** Ends the process if the packages that build the service are not installed. */

@@ -1,12 +1,12 @@
-import { type Operator, recordOperatorEvent } from "../../audit/operator-events";
-import type { Context } from "../../context";
-import { releasePublished } from "../../webhooks/events";
-import { listReleases } from "../releases/list";
-import { readManifest } from "../releases/manifest/manifest-file";
-import { promoteReleases } from "../releases/promote";
-import { pruneReleases } from "../releases/prune";
-import { endRollouts } from "../releases/rollouts/change-rollouts";
-import { rollBackReleases } from "../releases/rollouts/roll-back";
+import { type Operator, recordOperatorEvent } from "../../../audit/operator-events";
+import type { Context } from "../../../context";
+import { releasePublished } from "../../../webhooks/events";
+import { listReleases } from "../list";
+import { readManifest } from "../manifest/manifest-file";
+import { promoteReleases } from "../promote";
+import { pruneReleases } from "../prune";
+import { endRollouts } from "../rollouts/change-rollouts";
+import { rollBackReleases } from "../rollouts/roll-back";
 import { requireCatalogFile, withAppErrors } from "./app-errors";
 import { changedFields } from "./changed-fields";
 import type {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Time } from "../../storable-time";
+import { Time } from "../../../storable-time";
 import { ReleasesFilter } from "./maintenance-schema";
 
 /** Fits the column, and is more than any version has. */

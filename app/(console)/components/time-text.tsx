@@ -1,5 +1,5 @@
 import { pageContext } from "@/lib/http/pages/visitor";
-import { None } from "./none";
+import { Dash } from "./dash";
 
 const EXACT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium", timeZone: "UTC" });
 const DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: "UTC" });
@@ -14,7 +14,7 @@ const UNITS = [
 
 /** A time relative to now, such as "3 hours ago", with the exact one as its title. A dash for no time. */
 export function Ago({ at }: { at: Date | null | undefined }) {
-  if (!at) return <None />;
+  if (!at) return <Dash />;
   return (
     <time dateTime={at.toISOString()} title={`${EXACT.format(at)} UTC`}>
       {relativeTime(at, pageContext().now())}
@@ -24,7 +24,7 @@ export function Ago({ at }: { at: Date | null | undefined }) {
 
 /** A time to the second, such as "20 Nov 2026, 14:05:33 UTC". A dash for no time. */
 export function ExactTime({ at }: { at: Date | null | undefined }) {
-  if (!at) return <None />;
+  if (!at) return <Dash />;
   return <time dateTime={at.toISOString()}>{EXACT.format(at)} UTC</time>;
 }
 

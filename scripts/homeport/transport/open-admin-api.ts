@@ -1,6 +1,6 @@
 import { type AdminApi, createAdminApi } from "./admin-api";
 import { createHttpClient, type HttpClient } from "./http-client";
-import { ownService } from "./own-service";
+import { runningOrInProcessService } from "./running-service";
 
 /**
  * Opens the admin API: of the service at HOMEPORT_URL; of the one that runs on the embedded database in DATA_DIR; else, and
@@ -12,12 +12,12 @@ export function openAdminApi(): { api: AdminApi; close: () => Promise<void> } {
   if (HOMEPORT_URL)
     return { api: createAdminApi(createHttpClient(HOMEPORT_URL, HOMEPORT_API_KEY)), close: async () => {} };
   let close = async () => {};
-  const openLocal = async (): Promise<HttpClient> => {
-    const { openLocalService } = await import("./local-service");
-    const local = await openLocalService();
+  const openInProcess = async (): Promise<HttpClient> => {
+    const { openInProcessService } = await import("./in-process-service");
+    const local = await openInProcessService();
     close = local.close;
     return local;
   };
-  const client = ownService(DATABASE_URL?.trim() ? null : DATA_DIR?.trim() || "./data", openLocal);
+  const client = runningOrInProcessService(DATABASE_URL?.trim() ? null : DATA_DIR?.trim() || "./data", openInProcess);
   return { api: createAdminApi(client), close: () => close() };
 }

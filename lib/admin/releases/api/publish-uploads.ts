@@ -1,11 +1,11 @@
-import { type Operator, recordOperatorEvent } from "../../audit/operator-events";
-import type { Context } from "../../context";
-import { AppError, isAppError } from "../../errors";
-import type { Upload } from "../../releases/uploads/upload-store";
-import { consumeUploads } from "../../releases/uploads/uploads";
-import { releasePublished } from "../../webhooks/events";
-import { addReleases } from "../releases/add";
-import type { ReleaseDraft } from "../releases/publish/draft";
+import { type Operator, recordOperatorEvent } from "../../../audit/operator-events";
+import type { Context } from "../../../context";
+import { AppError, isAppError } from "../../../errors";
+import type { Upload } from "../../../releases/uploads/upload-store";
+import { consumeUploads } from "../../../releases/uploads/uploads";
+import { releasePublished } from "../../../webhooks/events";
+import { addReleases } from "../add";
+import type { ReleaseDraft } from "../publish/draft";
 import { requireCatalogFile, withAppErrors } from "./app-errors";
 import type { NewReleases, PublishedReleases } from "./schema";
 

@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
-import type { Context } from "../context";
-import { createDatabaseGauges } from "./gauges";
+import type { Context } from "../../context";
+import { createDatabaseGauges } from "./database-gauges";
 
 const GAUGES = {
   homeport_backup_last_success_timestamp_seconds: "When the last successful backup ended. No value: there is none.",

@@ -1,4 +1,4 @@
-import type { ReleaseDocument } from "../releases/list";
+import type { ReleaseDocument } from "../list";
 
 /** The fields of a release that a change sets, before and after it, for the audit trail. null: the release had no such field. */
 export function changedFields(before: readonly ReleaseDocument[], id: string, to: object) {

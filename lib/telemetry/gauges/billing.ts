@@ -1,8 +1,8 @@
 import type { Registry } from "prom-client";
-import type { Context } from "../context";
-import type { Prisma } from "../db/generated/client";
-import { sql } from "../db/sql";
-import { createDatabaseGauges, MAX_SCRAPED_ROWS } from "./gauges";
+import type { Context } from "../../context";
+import type { Prisma } from "../../db/generated/client";
+import { sql } from "../../db/sql";
+import { createDatabaseGauges, MAX_SCRAPED_ROWS } from "./database-gauges";
 
 type Deps = Pick<Context, "db" | "dbNow">;
 

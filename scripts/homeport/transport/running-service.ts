@@ -14,7 +14,10 @@ const POLL_MS = 200;
  * embedded database. The file of a killed service is not used: another process may have its port. Without a folder, on
  * PostgreSQL, always in this process.
  */
-export function ownService(dataDir: string | null, openLocal: () => Promise<HttpClient>): HttpClient {
+export function runningOrInProcessService(
+  dataDir: string | null,
+  openInProcess: () => Promise<HttpClient>,
+): HttpClient {
   const stale = new Set<string>();
   let local: HttpClient | null = null;
   const send = async (request: HttpRequest): Promise<ApiResponse> => {
@@ -26,7 +29,7 @@ export function ownService(dataDir: string | null, openLocal: () => Promise<Http
         stale.add(access.key);
       }
       try {
-        local = await openLocal();
+        local = await openInProcess();
         break;
       } catch (error) {
         if ((error as Error).name !== "DataDirInUseError" || performance.now() >= deadlineMs) throw error;

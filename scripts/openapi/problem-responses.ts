@@ -3,7 +3,7 @@ import type { ZodOpenApiResponseObject } from "zod-openapi";
 import { type AnyEndpoint, requiresSession } from "@/lib/http/endpoint";
 import { ERRORS, type ErrorCode } from "../../lib/errors";
 import { type HeaderName, headersOf } from "./headers";
-import { EXAMPLE_REQUEST_ID, PROBLEM_DETAILS } from "./problem-details";
+import { EXAMPLE_REQUEST_ID, PROBLEM_DETAILS } from "./problem-examples";
 
 const FieldError = z
   .object({
