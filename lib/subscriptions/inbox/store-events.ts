@@ -14,8 +14,22 @@ const RETRY_AFTER_SECONDS = 120;
 const SEVERAL_ACCOUNTS = "names_several_accounts";
 
 const COLUMNS = [
-  ...["id", "provider", "eventId", "type", "environment", "store", "originalTransactionId", "transactionId"],
-  ...["appUserId", "appUserIds", "transferredFrom", "occurredAt", "purchasedAt", "receivedAt", "facts", "payload"],
+  "id",
+  "provider",
+  "eventId",
+  "type",
+  "environment",
+  "store",
+  "originalTransactionId",
+  "transactionId",
+  "appUserId",
+  "appUserIds",
+  "transferredFrom",
+  "occurredAt",
+  "purchasedAt",
+  "receivedAt",
+  "facts",
+  "payload",
 ].map((name) => `"${name}"`);
 
 /**

@@ -5,7 +5,15 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 /** The delays after the first attempt and each further one (Standard Webhooks 1.0.0, "Sending reliability"). */
 const RETRY_DELAYS_SECONDS = [
-  ...[5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR],
+  5,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+  20 * HOUR,
+  24 * HOUR,
 ] as const;
 const MAX_RETRY_AFTER_SECONDS = 24 * HOUR;
 /** The statuses whose Retry-After counts. */
