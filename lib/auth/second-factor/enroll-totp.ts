@@ -8,8 +8,7 @@ import { withSecondFactor } from "../sessions/authentication";
 import { requireStepUp, type StepUpProof } from "../step-up";
 import { qrCodeSvg } from "./qr-code";
 import { replaceRecoveryCodes } from "./recovery-codes";
-import { newTotpSecret, timeStepOf, totpUri } from "./totp";
-import { totpPurpose } from "./verify";
+import { newTotpSecret, timeStepOf, totpPurpose, totpUri } from "./totp";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "hasher" | "limits" | "now" | "removeDevices">;
 

@@ -2,21 +2,17 @@ import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import { decryptSecret } from "../keys/stored-secrets";
 import { beginSecondFactor, clearAttempt, recordFailure, refundAttempt } from "../limits/sign-in-throttle";
 import type { PasskeyAssertion } from "../passkeys/schema";
 import { verifyPasskeyAssertion } from "../passkeys/verify-assertion";
 import type { Amr } from "../sessions/authentication";
 import { consumeRecoveryCode } from "./recovery-codes";
-import { timeStepOf } from "./totp";
+import { consumeTotpCode } from "./totp";
 
 type Deps = Pick<Context, "config" | "db" | "limits" | "now">;
 
 /** What proves a second factor: one of these. */
 export type SecondFactorProof = { code?: string; recoveryCode?: string; passkey?: PasskeyAssertion };
-
-/** The purpose under which an account's shared secret is encrypted. */
-export const totpPurpose = (accountId: string) => `totp:${accountId}`;
 
 /**
  * Checks a second factor of an account: a code of its authenticator app or a recovery code, each of which works once,
@@ -63,22 +59,4 @@ async function checkCounted(
     await recordSecurityEvent(tx, ctx.now(), accountId, "second_factor_failed", caller);
   });
   throw new AppError("invalid_code");
-}
-
-/**
- * Uses up a code of an account's authenticator app. Returns whether it is correct: a code of a step that was used, or
- * of an earlier one, is not (RFC 6238, section 5.2). Of concurrent calls with one code, one gets true.
- */
-async function consumeTotpCode(ctx: Deps, accountId: string, code: string): Promise<boolean> {
-  const where = { accountId, confirmedAt: { not: null } };
-  const factor = await ctx.db.totpFactor.findFirst({ where, select: { id: true, secret: true } });
-  if (!factor) return false;
-  const now = ctx.now();
-  const step = await timeStepOf(code, await decryptSecret(ctx, totpPurpose(accountId), factor.secret), now);
-  if (step === null) return false;
-  const { count } = await ctx.db.totpFactor.updateMany({
-    where: { id: factor.id, OR: [{ lastStep: null }, { lastStep: { lt: step } }] },
-    data: { lastStep: step, lastUsedAt: now },
-  });
-  return count === 1;
 }
