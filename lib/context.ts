@@ -15,7 +15,7 @@ import type { RateLimits } from "./rate-limits";
 import type { Adoption } from "./releases/adoption/adoption";
 import type { Catalog } from "./releases/catalog/watch";
 import type { Rollouts } from "./releases/rollouts/scheduled-catalog";
-import type { UpdateReports } from "./releases/rollouts/update-reports";
+import type { UpdateReports } from "./releases/rollouts/update-report-counts";
 import type { Webhooks } from "./webhooks/webhooks";
 
 export type { PushResponse, ReadClient, Tx, WebPushKeys };

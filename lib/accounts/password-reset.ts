@@ -1,12 +1,12 @@
 import type { Caller } from "../audit/caller";
 import { recordSecurityEvent } from "../audit/security-events";
-import { cancelEmailChanges } from "../auth/email-changes";
 import { hashEmailedToken } from "../auth/emailed-token";
 import { consumeEmailLimit, wakeAfterRandomDelay } from "../auth/limits/consume-email-limit";
 import { isRecognizedDevice, recognizeClient } from "../auth/limits/recognized-clients";
 import { clearFailures } from "../auth/limits/sign-in-throttle";
 import { hashPassword } from "../auth/passwords/password-hash";
 import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../auth/passwords/policy";
+import { cancelEmailChanges } from "../auth/reserved-emails";
 import { revokeAllSessions } from "../auth/sessions/sessions";
 import { revokeUnverifiedAccess } from "../auth/verification/email-verification";
 import type { Context, Tx } from "../context";

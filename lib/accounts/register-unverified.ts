@@ -1,7 +1,7 @@
 import type { Caller } from "../audit/caller";
 import { recordSecurityEvent } from "../audit/security-events";
-import { isEmailReserved } from "../auth/email-changes";
 import { consumeEmailLimit } from "../auth/limits/consume-email-limit";
+import { isEmailReserved } from "../auth/reserved-emails";
 import { addPendingVerification, unverifiedExpiresAt } from "../auth/verification/email-verification";
 import type { Context } from "../context";
 import type { Locale } from "../locale";

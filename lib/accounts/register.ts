@@ -1,7 +1,7 @@
 import type { Caller } from "../audit/caller";
-import { reservedEmailCondition } from "../auth/email-changes";
 import { hashPassword } from "../auth/passwords/password-hash";
 import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../auth/passwords/policy";
+import { reservedEmailCondition } from "../auth/reserved-emails";
 import { BY_PASSWORD } from "../auth/sessions/authentication";
 import { createSession } from "../auth/sessions/create-session";
 import { sessionToken, type Transport } from "../auth/sessions/sessions";

@@ -2,7 +2,7 @@ import type { Caller } from "../audit/caller";
 import { verifyPassword } from "../auth/passwords/verify-password";
 import type { PendingChallenge } from "../auth/second-factor/challenges";
 import { completeChallenge, completeSignIn } from "../auth/second-factor/complete-sign-in";
-import type { SecondFactorProof } from "../auth/second-factor/verify";
+import type { SecondFactorProof } from "../auth/second-factor/verify-second-factor";
 import { BY_PASSWORD } from "../auth/sessions/authentication";
 import type { Transport } from "../auth/sessions/sessions";
 import type { Context } from "../context";

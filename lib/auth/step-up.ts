@@ -9,7 +9,7 @@ import { verifyPasskeyAssertion } from "./passkeys/verify-assertion";
 import { confirmPassword } from "./passwords/confirm-password";
 import { listSecondFactors } from "./second-factor/factors";
 import { RecoveryCode, TotpCode } from "./second-factor/schema";
-import { verifySecondFactor } from "./second-factor/verify";
+import { verifySecondFactor } from "./second-factor/verify-second-factor";
 import {
   type Aal,
   type Amr,

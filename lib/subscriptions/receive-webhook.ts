@@ -1,7 +1,7 @@
 import type { Context } from "../context";
 import { IdentityEventType, PurchaseEventType } from "./events";
 import { storeAndApply } from "./inbox/store-and-apply";
-import { providerOf } from "./providers/configured";
+import { providerOf } from "./providers/find-provider";
 import type { Delivery } from "./providers/provider";
 import { sanitizeJson } from "./sanitize";
 import type { DeliveryReceipt } from "./schema";

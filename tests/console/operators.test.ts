@@ -7,7 +7,7 @@ import { findMissing } from "@/lib/admin/configuration/find-missing";
 import { guideLink, guidePath, readGuide } from "@/lib/admin/configuration/read-guide";
 import { listOperators } from "@/lib/admin/operators/list-operators";
 import { loadConfig } from "@/lib/config";
-import { withSecrets } from "@/lib/secrets";
+import { withSecrets } from "@/lib/embedded-secrets";
 import { newAccount } from "@/tests/support/accounts";
 import { operatorWithRole } from "@/tests/support/console/operators";
 import { ctx } from "@/tests/support/context";

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { countDeliveries } from "@/lib/admin/webhooks/count-deliveries";
 import { listEndpoints } from "@/lib/admin/webhooks/endpoints";
 import { webhookSecretKind } from "@/lib/admin/webhooks/form";
-import { readShownSecret } from "@/lib/http/pages/shown-secret";
+import { readShownSecret } from "@/lib/http/pages/shown-secret-cookie";
 import { newAccount } from "@/tests/support/accounts";
 import { attempted, deliveriesOf, newReceiver, removeEndpoints } from "@/tests/support/admin/webhooks";
 import { operatorWithRole } from "@/tests/support/console/operators";

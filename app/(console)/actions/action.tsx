@@ -1,5 +1,5 @@
 import { type ReactNode, useId } from "react";
-import { confirmPath } from "@/lib/http/pages/own-path";
+import { confirmPath } from "@/lib/http/pages/redirect-paths";
 import { Field } from "../../(web)/components/field";
 import { Form } from "../../(web)/components/form";
 import { hasRole, type OperatorRole, requireOperator } from "../frame/operator";

@@ -1,5 +1,5 @@
 import { headers } from "next/headers";
-import { readShownSecret } from "@/lib/http/pages/shown-secret";
+import { readShownSecret } from "@/lib/http/pages/shown-secret-cookie";
 import { pageContext } from "@/lib/http/pages/visitor";
 import { Form } from "../../(web)/components/form";
 import { requireOperator } from "../frame/operator";

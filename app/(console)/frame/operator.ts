@@ -6,8 +6,8 @@ import type { Principal } from "@/lib/auth/authenticate";
 import { isFresh } from "@/lib/auth/sessions/authentication";
 import { readStepUpMethods } from "@/lib/auth/step-up";
 import { isAppError } from "@/lib/errors";
-import { confirmPath, signInPath } from "@/lib/http/pages/own-path";
 import { PAGE_URL_HEADER } from "@/lib/http/pages/page-headers";
+import { confirmPath, signInPath } from "@/lib/http/pages/redirect-paths";
 import { findVisitor, pageContext } from "@/lib/http/pages/visitor";
 
 export type OperatorRole = Exclude<Principal["account"]["role"], "user">;

@@ -3,7 +3,7 @@ import { redirect } from "next/navigation";
 import { type AccountProfile, readProfile } from "@/lib/accounts/profile";
 import type { Principal } from "@/lib/auth/authenticate";
 import { readStepUpMethods } from "@/lib/auth/step-up";
-import { confirmPath, signInPath } from "@/lib/http/pages/own-path";
+import { confirmPath, signInPath } from "@/lib/http/pages/redirect-paths";
 import { findVisitor, pageContext } from "@/lib/http/pages/visitor";
 
 /** Returns the signed-in visitor. Redirects others to the sign-in page, which returns them to `page`. */

@@ -1,6 +1,6 @@
 import { redirect } from "next/navigation";
 import { readStepUpMethods } from "@/lib/auth/step-up";
-import { confirmPath, ownPath } from "@/lib/http/pages/own-path";
+import { confirmPath, ownPath } from "@/lib/http/pages/redirect-paths";
 import { pageContext } from "@/lib/http/pages/visitor";
 import { AccountStep } from "../account/account-step";
 import { requireVisitor } from "../account/require-visitor";

@@ -1,5 +1,5 @@
-import { listSignInProviders } from "@/lib/http/next-auth/from-forms";
-import { trustedUrl } from "@/lib/http/pages/own-path";
+import { listSignInProviders } from "@/lib/http/next-auth/call-from-forms";
+import { trustedUrl } from "@/lib/http/pages/redirect-paths";
 import { pageContext } from "@/lib/http/pages/visitor";
 import { Field } from "../components/field";
 import { Form } from "../components/form";

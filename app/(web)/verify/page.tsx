@@ -1,7 +1,7 @@
 import { headers } from "next/headers";
 import { readProfile } from "@/lib/accounts/profile";
 import { readPendingIdentityCookie } from "@/lib/auth/next-auth/pending-identity";
-import { listSignInProviders } from "@/lib/http/next-auth/from-forms";
+import { listSignInProviders } from "@/lib/http/next-auth/call-from-forms";
 import { findVisitor, pageContext } from "@/lib/http/pages/visitor";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";

@@ -4,7 +4,7 @@ import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
 import { resolveClientId } from "@/lib/releases/client-id";
 import { ReleaseVersion, ServiceVersion, VersionQuery } from "@/lib/releases/http-schema";
-import { resolveVersion } from "@/lib/releases/version";
+import { resolveVersion } from "@/lib/releases/resolve-version";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/version", {
   GET: endpoint({

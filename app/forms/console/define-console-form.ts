@@ -5,7 +5,7 @@ import { AppError } from "@/lib/errors";
 import type { Input } from "@/lib/http/endpoint";
 import { defineForm } from "@/lib/http/pages/form";
 import type { ErrorPlacement } from "@/lib/http/pages/form-errors";
-import { ownPath } from "@/lib/http/pages/own-path";
+import { ownPath } from "@/lib/http/pages/redirect-paths";
 
 /** Only the path and the query of the URLs matter. */
 const BASE_URL = "http://console";

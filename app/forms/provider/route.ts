@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { startProvider } from "@/lib/http/next-auth/from-forms";
+import { startProvider } from "@/lib/http/next-auth/call-from-forms";
 import { cookiesOf } from "@/lib/http/next-auth/run";
 import { defineForm } from "@/lib/http/pages/form";
-import { NextPage, trustedUrl } from "@/lib/http/pages/own-path";
+import { NextPage, trustedUrl } from "@/lib/http/pages/redirect-paths";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/provider", {
   summary: "Sign in with a provider, or add it to the account",

@@ -1,8 +1,8 @@
 import { ConfirmEmail } from "@/lib/accounts/schema";
-import { confirmEmail } from "@/lib/http/next-auth/from-forms";
+import { confirmEmail } from "@/lib/http/next-auth/call-from-forms";
 import { cookiesOf, isSignedIn } from "@/lib/http/next-auth/run";
 import { defineForm } from "@/lib/http/pages/form";
-import { ownPath } from "@/lib/http/pages/own-path";
+import { ownPath } from "@/lib/http/pages/redirect-paths";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/verify", {
   summary: "Verify an email",

@@ -1,5 +1,5 @@
 import { DayCounts } from "../../../lib/releases/adoption/day-counts";
-import { estimateCount } from "../../../lib/releases/adoption/sketch";
+import { estimateCount } from "../../../lib/releases/adoption/hyperloglog";
 import { SELECTION } from "../../fixtures/catalog";
 import type { Bench } from "../../lib/bench";
 import { homeport } from "../../lib/candidates";

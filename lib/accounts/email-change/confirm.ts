@@ -1,9 +1,9 @@
 import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import type { Principal } from "../../auth/authenticate";
-import { cancelEmailChanges, reservedEmailCondition } from "../../auth/email-changes";
 import { hashEmailedToken } from "../../auth/emailed-token";
 import { recognizeClient } from "../../auth/limits/recognized-clients";
+import { cancelEmailChanges, reservedEmailCondition } from "../../auth/reserved-emails";
 import type { Context, Tx } from "../../context";
 import type { EmailChange } from "../../db/generated/client";
 import { AppError } from "../../errors";

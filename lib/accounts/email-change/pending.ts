@@ -1,6 +1,6 @@
 import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
-import { cancelEmailChanges } from "../../auth/email-changes";
+import { cancelEmailChanges } from "../../auth/reserved-emails";
 import type { Context, Tx } from "../../context";
 import type { PendingEmailChange } from "./schema";
 

@@ -1,8 +1,8 @@
 import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import type { Principal } from "../../auth/authenticate";
-import { cancelEmailChanges } from "../../auth/email-changes";
 import { consumeEmailLimit } from "../../auth/limits/consume-email-limit";
+import { cancelEmailChanges } from "../../auth/reserved-emails";
 import { requireStepUp } from "../../auth/step-up";
 import type { Context, Tx } from "../../context";
 import type { EmailChange } from "../../db/generated/client";

@@ -2,7 +2,7 @@ import type { Context } from "../../context";
 import type { Prisma } from "../../db/generated/client";
 import { isUuid } from "../../db/ids";
 import { sql } from "../../db/sql";
-import { PROVIDER_NAMES } from "../../subscriptions/providers/configured";
+import { PROVIDER_NAMES } from "../../subscriptions/providers/find-provider";
 
 /**
  * Selects the ids of the events with an id, the provider's or ours. Names the providers, so that PostgreSQL can use the

@@ -7,7 +7,7 @@ import type { BillingRules } from "../../subscriptions/entitlement-rules";
 import { applyEvent } from "../../subscriptions/inbox/apply-event";
 import type { Applied } from "../../subscriptions/inbox/apply-in-transaction";
 import { ownerAccountIds, storedAppUserIds } from "../../subscriptions/inbox/store-events";
-import { findProvider } from "../../subscriptions/providers/configured";
+import { findProvider } from "../../subscriptions/providers/find-provider";
 import type { ReplayBatch, ReplayedBatch, ReplayedEvent } from "./changes-schema";
 import { type Position, progressOf, readBatch, toCursor } from "./event-batches";
 

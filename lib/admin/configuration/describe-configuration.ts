@@ -1,5 +1,5 @@
 import { type Config, Environment } from "../../config";
-import { readSecrets } from "../../secrets";
+import { readSecrets } from "../../embedded-secrets";
 
 /**
  * A variable and its value in force. `value` and `source` are null if it has no value; the `value` of a secret is "Set".

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Context, ReadClient } from "../../context";
-import { createSketch, estimateCount, mergeSketch, unpackSketch } from "../../releases/adoption/sketch";
+import { createSketch, estimateCount, mergeSketch, unpackSketch } from "../../releases/adoption/hyperloglog";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const MAX_DAYS = 92;

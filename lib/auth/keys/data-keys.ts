@@ -2,7 +2,7 @@ import { createECDH, randomBytes } from "node:crypto";
 import type { Context } from "../../context";
 import { sql } from "../../db/sql";
 import { open, seal } from "./aead";
-import { deriveKey, findSecret, type Secrets, secretId } from "./ring";
+import { deriveKey, findSecret, type Secrets, secretId } from "./key-ring";
 
 type Deps = Pick<Context, "config" | "db">;
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { decodeProtectedHeader, EncryptJWT, type JWTPayload, jwtDecrypt } from "jose";
-import { deriveKey, findSecret, type Secrets, secretId } from "./ring";
+import { deriveKey, findSecret, type Secrets, secretId } from "./key-ring";
 
 /** next-auth's key derivation and encryption. Tokens with other algorithms are refused. */
 const KEY_INFO = "NextAuth.js Generated Encryption Key";

@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
 import { unwrapKey, wrapKey } from "./data-keys";
-import { secretId } from "./ring";
+import { secretId } from "./key-ring";
 
 /** What `rewrapDataKeys` did. `missingSecretIds` names the secrets that wrap a data key and are not in the ring. */
 export type Rewrapped = { rewrapped: number; unchanged: number; missingSecretIds: string[] };

@@ -16,8 +16,8 @@ import { findSession, revokeSession } from "../sessions/sessions";
 import { signOut } from "../sessions/sign-out";
 import { type Claims, encodeToken } from "../sessions/token";
 import { type AdapterAccount, createAdapter } from "./adapter";
-import type { CallSecrets } from "./call-secrets";
 import { catchRefusal, type OnFailure, orNull } from "./catch-refusal";
+import type { CallSecrets } from "./secrets-of-call";
 import { authenticationOf, COOKIE_SESSION, type SignInCall, signInCallback } from "./sign-in-callback";
 
 type Deps = Pick<

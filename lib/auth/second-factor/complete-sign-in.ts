@@ -6,7 +6,7 @@ import type { Authentication } from "../sessions/authentication";
 import { type AuthenticatedAccount, issueSession } from "../sessions/issue-session";
 import type { SessionOptions } from "../sessions/sessions";
 import { consumeChallenge, createChallenge, type PendingChallenge, type SecondFactorChallenge } from "./challenges";
-import { type SecondFactorProof, verifySecondFactor } from "./verify";
+import { type SecondFactorProof, verifySecondFactor } from "./verify-second-factor";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
 

@@ -5,9 +5,9 @@ import type { Context, Tx } from "../../context";
 import type { Account } from "../../db/generated/client";
 import { newId } from "../../db/ids";
 import { AppError } from "../../errors";
-import { cancelEmailChanges } from "../email-changes";
 import { emailedToken, findEmailedToken } from "../emailed-token";
 import { consumeEmailLimit } from "../limits/consume-email-limit";
+import { cancelEmailChanges } from "../reserved-emails";
 import { removeFactors } from "../second-factor/factors";
 import { revokeAllSessions } from "../sessions/sessions";
 

@@ -7,7 +7,7 @@ import { matchRegistration } from "../../auth/verification/match-registration";
 import { CLEAR_SITE_DATA } from "../browser/security-headers";
 import type { RequestHead } from "../route-request";
 import { jsonResponse, RouteResponse } from "../route-response";
-import { isProviderAction, type NextAuthCall, requireAction } from "./call";
+import { isProviderAction, type NextAuthCall, requireAction } from "./call-from-request";
 import { type CallState, isSignedIn, isSignedOut, type NextAuthDeps, runNextAuth, withCookies } from "./run";
 
 /** The parameters of a sign-in that are forwarded to the provider. next-auth would forward all, `scope` included. */

@@ -1,12 +1,12 @@
 import { parseCookies, sessionCookieName } from "../../auth/cookie";
 import { setDeviceCookie } from "../../auth/limits/recognized-clients";
-import { secretsOfCall } from "../../auth/next-auth/call-secrets";
 import { loadNextAuthHandler } from "../../auth/next-auth/handler";
 import { nextAuthOptions } from "../../auth/next-auth/options";
+import { secretsOfCall } from "../../auth/next-auth/secrets-of-call";
 import { setChallengeCookie } from "../../auth/second-factor/challenge-cookie";
 import type { Context } from "../../context";
 import { RouteResponse } from "../route-response";
-import { isProviderAction, type NextAuthCall } from "./call";
+import { isProviderAction, type NextAuthCall } from "./call-from-request";
 
 export type NextAuthDeps = Pick<
   Context,

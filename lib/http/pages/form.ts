@@ -8,7 +8,7 @@ import type { RequestHead } from "../route-request";
 import { jsonResponse, type ResponseHeaders, RouteResponse } from "../route-response";
 import { setFlash } from "./flash";
 import { type ErrorPlacement, toFormError } from "./form-errors";
-import { confirmPath, signInPath } from "./own-path";
+import { confirmPath, signInPath } from "./redirect-paths";
 
 /** The next page, and the Set-Cookie headers to send with it. `isSignedOut`: the browser forgets what it has stored. */
 type Redirect = { to: string; cookies?: string[]; isSignedOut?: true };

@@ -1,4 +1,4 @@
-import { addToSketch, createSketch, hashItem, mergeSketch, type Sketch } from "./sketch";
+import { addToSketch, createSketch, hashItem, mergeSketch, type Sketch } from "./hyperloglog";
 
 /** What is counted together. `version`: the one that the client runs or downloads. */
 export type AdoptionKey = {

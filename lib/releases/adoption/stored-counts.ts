@@ -1,7 +1,7 @@
 import type { PrismaClient } from "../../db/generated/client";
 import type { Tx } from "../../db/transaction";
 import { type AdoptionEntry, type AdoptionKey, keyText } from "./day-counts";
-import { mergeSketch, packSketch, type Sketch, unpackSketch } from "./sketch";
+import { mergeSketch, packSketch, type Sketch, unpackSketch } from "./hyperloglog";
 
 /** The rows of one transaction: it holds their locks while it merges the sketches. */
 const BATCH_SIZE = 50;

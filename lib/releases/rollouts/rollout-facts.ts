@@ -1,6 +1,6 @@
 import type { RolloutSchedule } from "../../db/generated/client";
 import type { Tx } from "../../db/transaction";
-import { estimateCount, unpackSketch } from "../adoption/sketch";
+import { estimateCount, unpackSketch } from "../adoption/hyperloglog";
 import type { RolloutFacts } from "./decide-next-step";
 
 type Rollout = Pick<

@@ -1,5 +1,5 @@
 import { autoUpdaterFeed } from "./electron/auto-updater-feed";
-import { electronFeed } from "./electron/electron-feed";
+import { electronFeed } from "./electron/electron-updater-feed";
 import { appcastFeed } from "./sparkle/appcast-feed";
 import { squirrelReleases } from "./squirrel-releases";
 import { tauriDynamicFeed } from "./tauri/dynamic-feed";

@@ -1,6 +1,6 @@
 import type { PurchaseEvent } from "../events";
 import type { PurchaseState } from "../purchase-state";
-import { EVENT_EFFECTS, effectOf } from "./effects";
+import { EVENT_EFFECTS, effectOf } from "./event-effects";
 import {
   EMPTY_STATE,
   initialState,

@@ -7,7 +7,7 @@ import {
   mergeSketch,
   packSketch,
   unpackSketch,
-} from "@/lib/releases/adoption/sketch";
+} from "@/lib/releases/adoption/hyperloglog";
 
 const SALT = "a salt";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
-import { createUpdateReports, type UpdateReports } from "@/lib/releases/rollouts/update-reports";
+import { createUpdateReports, type UpdateReports } from "@/lib/releases/rollouts/update-report-counts";
 import { post } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { manifestEntry, withCatalog } from "@/tests/support/releases/releases";

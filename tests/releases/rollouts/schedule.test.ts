@@ -9,7 +9,7 @@ import { watchRollouts } from "@/lib/background/watch-rollouts";
 import { Prisma } from "@/lib/db/generated/client";
 import { createAdoption } from "@/lib/releases/adoption/adoption";
 import { createScheduledCatalog } from "@/lib/releases/rollouts/scheduled-catalog";
-import { createUpdateReports } from "@/lib/releases/rollouts/update-reports";
+import { createUpdateReports } from "@/lib/releases/rollouts/update-report-counts";
 import { newAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import { ctx, withContext } from "@/tests/support/context";

@@ -1,7 +1,7 @@
 import { clearDataKeyCache } from "@/lib/auth/keys/data-keys";
+import { type Secrets, secretId } from "@/lib/auth/keys/key-ring";
 import { pseudonym } from "@/lib/auth/keys/pseudonym";
 import { rewrapDataKeys } from "@/lib/auth/keys/rewrap";
-import { type Secrets, secretId } from "@/lib/auth/keys/ring";
 import { createRateLimits } from "@/lib/rate-limits";
 import { ctx, SECRET, withContext } from "@/tests/support/context";
 

@@ -2,7 +2,7 @@ import { headers } from "next/headers";
 import { redirect } from "next/navigation";
 import { readChallengeCookie, secondFactorPage } from "@/lib/auth/second-factor/challenge-cookie";
 import { listChallengeFactors } from "@/lib/auth/second-factor/challenges";
-import { trustedUrl } from "@/lib/http/pages/own-path";
+import { trustedUrl } from "@/lib/http/pages/redirect-paths";
 import { pageContext } from "@/lib/http/pages/visitor";
 import { Field } from "../../components/field";
 import { Form } from "../../components/form";

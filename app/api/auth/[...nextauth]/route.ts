@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { endpoint, type Input } from "@/lib/http/endpoint";
-import { isOwnOriginRequired, toCall } from "@/lib/http/next-auth/call";
+import { isOwnOriginRequired, toCall } from "@/lib/http/next-auth/call-from-request";
 import { finishNextAuth, respondNextAuth } from "@/lib/http/next-auth/respond";
 import { defineRoute } from "@/lib/http/route";
 

@@ -3,7 +3,7 @@ import { clearChallengeCookie, readChallengeCookie } from "@/lib/auth/second-fac
 import { findChallenge } from "@/lib/auth/second-factor/challenges";
 import { TypedFactor, toProof } from "@/lib/auth/second-factor/schema";
 import { defineForm } from "@/lib/http/pages/form";
-import { NextPage, trustedUrl } from "@/lib/http/pages/own-path";
+import { NextPage, trustedUrl } from "@/lib/http/pages/redirect-paths";
 import { replaceSession } from "@/lib/http/session-response";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/sign-in/factor", {

@@ -4,7 +4,7 @@ import type { ManifestEntry } from "../manifest/manifest-file";
 import { PublishingError } from "../manifest/publishing-error";
 import type { Destination, ReleaseDraft } from "../publish/draft";
 import { findElectronBuilder } from "./electron-builder";
-import { type FolderHints, type FoundFolder, type FoundRelease, listFolder } from "./found";
+import { type FolderHints, type FoundFolder, type FoundRelease, listFolder } from "./found-releases";
 import { findSquirrel } from "./squirrel";
 import { findTauri } from "./tauri";
 import { findVelopack } from "./velopack";

@@ -6,7 +6,14 @@ import type { Platform } from "../../../releases/schema";
 import { PublishingError } from "../manifest/publishing-error";
 import type { DraftFile } from "../publish/draft";
 import { architectureIn } from "./architecture";
-import { assignKinds, type FolderHints, type FoundFolder, type FoundRelease, type Listing, toFile } from "./found";
+import {
+  assignKinds,
+  type FolderHints,
+  type FoundFolder,
+  type FoundRelease,
+  type Listing,
+  toFile,
+} from "./found-releases";
 
 /** What electron-builder writes for electron-updater (builder-util-runtime, UpdateInfo). */
 const UpdateInfo = z.object({

@@ -4,7 +4,7 @@ import { compareBuild, parse as parseVersion } from "semver";
 import { PublishingError } from "../manifest/publishing-error";
 import type { DraftFile } from "../publish/draft";
 import { architectureIn } from "./architecture";
-import { type FolderHints, type FoundFolder, type Listing, toFile } from "./found";
+import { type FolderHints, type FoundFolder, type Listing, toFile } from "./found-releases";
 import { readNuspec } from "./nuspec";
 
 /** A line of RELEASES: SHA-1, name and size (Squirrel.Windows, ReleaseEntry.ParseReleaseEntry). */

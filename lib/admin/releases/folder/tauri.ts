@@ -3,7 +3,14 @@ import path from "node:path";
 import { normalizeArchitecture, type Platform } from "../../../releases/schema";
 import { PublishingError } from "../manifest/publishing-error";
 import type { DraftFile } from "../publish/draft";
-import { assignKinds, type FolderHints, type FoundFolder, type FoundRelease, type Listing, toFile } from "./found";
+import {
+  assignKinds,
+  type FolderHints,
+  type FoundFolder,
+  type FoundRelease,
+  type Listing,
+  toFile,
+} from "./found-releases";
 
 /** What Tauri's bundler writes into each folder (tauri-bundler, bundle/*): app, version and architecture. */
 const BUNDLES: readonly { platform: Platform; pattern: RegExp; isForUpdater: boolean }[] = [

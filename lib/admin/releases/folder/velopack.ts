@@ -5,7 +5,7 @@ import { z } from "zod";
 import { normalizeArchitecture, type Platform } from "../../../releases/schema";
 import { PublishingError } from "../manifest/publishing-error";
 import type { DraftFile } from "../publish/draft";
-import { type FolderHints, type FoundFolder, type FoundRelease, type Listing, toFile } from "./found";
+import { type FolderHints, type FoundFolder, type FoundRelease, type Listing, toFile } from "./found-releases";
 import { type Nuspec, readNuspec } from "./nuspec";
 
 const FEED_FILE = /^releases\.(?<name>.+)\.json$/;

@@ -1,5 +1,5 @@
 import type { Context } from "../../../context";
-import { createSketch, estimateCount, mergeSketch, unpackSketch } from "../../../releases/adoption/sketch";
+import { createSketch, estimateCount, mergeSketch, unpackSketch } from "../../../releases/adoption/hyperloglog";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

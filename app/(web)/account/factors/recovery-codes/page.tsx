@@ -1,5 +1,5 @@
 import { headers } from "next/headers";
-import { readShownCodes } from "@/lib/http/pages/shown-codes";
+import { readShownCodes } from "@/lib/http/pages/recovery-codes-cookie";
 import { pageContext } from "@/lib/http/pages/visitor";
 import { Form } from "../../../components/form";
 import { flashOf, type PageProps, queryOf } from "../../../components/page-props";

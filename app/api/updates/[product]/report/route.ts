@@ -1,6 +1,6 @@
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
-import { ReportParams, reportUpdate, UpdateReport } from "@/lib/releases/rollouts/report-update";
+import { ReportParams, reportUpdate, UpdateReport } from "@/lib/releases/rollouts/receive-update-report";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/updates/[product]/report", {
   POST: endpoint({

@@ -1,6 +1,6 @@
 import { NewKeyForm, toNewKey } from "@/lib/admin/keys/form";
 import { createKey } from "@/lib/admin/keys/keys";
-import { setShownSecretCookie } from "@/lib/http/pages/shown-secret";
+import { setShownSecretCookie } from "@/lib/http/pages/shown-secret-cookie";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/keys/create", {

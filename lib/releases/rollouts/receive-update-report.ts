@@ -5,7 +5,7 @@ import type { Catalog } from "../catalog/watch";
 import { InstalledVersion } from "../http-schema";
 import { formatVersion, normalizeArchitecture } from "../schema";
 import { parsePlatform } from "../selection/release-selector";
-import type { UpdateReports } from "./update-reports";
+import type { UpdateReports } from "./update-report-counts";
 
 export const ReportParams = z.object({ product: z.string().max(64) });
 

@@ -6,7 +6,7 @@ import type { ReadableHeaders } from "../../auth/readable-headers";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { RouteResponse } from "../route-response";
-import type { NextAuthCall } from "./call";
+import type { NextAuthCall } from "./call-from-request";
 import { respondNextAuth } from "./respond";
 import { cookiesOf, type NextAuthDeps } from "./run";
 
