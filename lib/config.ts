@@ -1,6 +1,12 @@
 import { z } from "zod";
 import { backupErrors, backupVariables } from "./config/backups";
-import { appStoreApps, managementUrls, productEntitlements, stripeSecrets, webhookErrors } from "./config/billing";
+import {
+  appStoreApps,
+  managementUrls,
+  productEntitlements,
+  signingSecretErrors,
+  stripeSecrets,
+} from "./config/billing";
 import { brandName, color, logo, productNames, support, webPage } from "./config/brand";
 import { type Build, readBuild } from "./config/build";
 import { postgresUrl, replicaUrl } from "./config/database";
@@ -173,7 +179,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
         backupErrors,
         providerErrors,
         apnsErrors,
-        webhookErrors,
+        signingSecretErrors,
         relyingPartyErrors,
         brandErrors,
       ].flatMap((findErrors) => findErrors(parsed.data))

@@ -82,8 +82,8 @@ export type Context = {
 };
 
 /**
- * The key for local commands. Anyone who can read the data folder owns the service. It is random at each start and
- * known to this process alone, and to those who can read `DATA_DIR/operator.json`.
+ * The key for local commands, random at each start. Only this process knows it, and those who can read
+ * `DATA_DIR/operator.json`: anyone who can read the data folder owns the service.
  */
 export type OperatorKey = {
   text: string;

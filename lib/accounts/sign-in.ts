@@ -39,7 +39,12 @@ export async function signIn(ctx: Deps, login: Login, transport: Transport, call
  * Completes a sign-in by its challenge and a second factor.
  * @throws AppError invalid_challenge, invalid_code, account_disabled, rate_limited
  */
-export async function completeLogIn(ctx: Deps, challenge: PendingChallenge, proof: SecondFactorProof, caller: Caller) {
+export async function completeSignInWithFactor(
+  ctx: Deps,
+  challenge: PendingChallenge,
+  proof: SecondFactorProof,
+  caller: Caller,
+) {
   const { account, session, token } = await completeChallenge(ctx, challenge, proof, caller);
   return { user: toUser(account), session, token, deviceId: caller.deviceId };
 }

@@ -3,26 +3,26 @@ import type { NextAuthOptions } from "next-auth";
 import type { Config } from "../config";
 
 /** The part of the configuration that decides the names and attributes of cookies. */
-export type BaseUrl = Pick<Config, "baseUrl">;
+export type CookieConfig = Pick<Config, "baseUrl">;
 type NextAuthCookies = Omit<NonNullable<NextAuthOptions["cookies"]>, "sessionToken">;
 
 /** The lifetime of next-auth's cookies for state and PKCE. */
 const SIGN_IN_TTL_SECONDS = 15 * 60;
 
-const isSecure = ({ baseUrl }: BaseUrl) => baseUrl.startsWith("https:");
+const isSecure = ({ baseUrl }: CookieConfig) => baseUrl.startsWith("https:");
 
 /** The name of the session cookie; `__Host-` binds it to this host and to https (RFC 6265bis, 4.1.3.2). */
-export function sessionCookieName(config: BaseUrl): string {
+export function sessionCookieName(config: CookieConfig): string {
   return isSecure(config) ? "__Host-next-auth.session-token" : "next-auth.session-token";
 }
 
 /** The attributes of the session cookie, for next-auth's options. */
-export function sessionCookieOptions(config: BaseUrl) {
+export function sessionCookieOptions(config: CookieConfig) {
   return { httpOnly: true, sameSite: "lax" as const, path: "/", secure: isSecure(config) };
 }
 
 /** The Set-Cookie header of a session; without a token it removes the cookie. */
-export function setSessionCookie(config: BaseUrl, token: string | null, expiresAt: Date): string {
+export function setSessionCookie(config: CookieConfig, token: string | null, expiresAt: Date): string {
   return setCookie(config, sessionCookieName(config), token, expiresAt);
 }
 
@@ -30,7 +30,7 @@ export function setSessionCookie(config: BaseUrl, token: string | null, expiresA
  * The cookies of next-auth besides the session's, with `__Host-` over https: otherwise another host of the domain could
  * set them, and finish its own sign-in in this browser. `cookieHeader` is that of a provider's callback.
  */
-export function nextAuthCookies(config: BaseUrl, cookieHeader: string | null = null): NextAuthCookies {
+export function nextAuthCookies(config: CookieConfig, cookieHeader: string | null = null): NextAuthCookies {
   const isStartedByOldBuild = isSecure(config) && hasOnlyOldState(cookieHeader);
   const prefix = isStartedByOldBuild ? "__Secure-" : isSecure(config) ? "__Host-" : "";
   const cookie = (name: string, options = {}) => ({
@@ -56,56 +56,56 @@ function hasOnlyOldState(cookieHeader: string | null): boolean {
 }
 
 /** The name of the cookie that stores the session that started a sign-in at a provider. */
-export function linkingSessionCookieName(config: BaseUrl): string {
+export function linkingSessionCookieName(config: CookieConfig): string {
   return isSecure(config) ? "__Host-next-auth.started-by" : "next-auth.started-by";
 }
 
 /** The name of the cookie that stores the identity of a sign-in whose email has to be verified first. */
-export function pendingIdentityCookieName(config: BaseUrl): string {
+export function pendingIdentityCookieName(config: CookieConfig): string {
   return isSecure(config) ? "__Host-next-auth.pending-identity" : "next-auth.pending-identity";
 }
 
 /** The name of the cookie that carries a form's errors to the page that shows the form again. */
-export function formCookieName(config: BaseUrl): string {
+export function formCookieName(config: CookieConfig): string {
   return isSecure(config) ? "__Host-homeport.form" : "homeport.form";
 }
 
 /** The name of the cookie that carries a sign-in's challenge to the page that asks for the second factor. */
-export function challengeCookieName(config: BaseUrl): string {
+export function challengeCookieName(config: CookieConfig): string {
   return isSecure(config) ? "__Host-homeport.challenge" : "homeport.challenge";
 }
 
 /** The name of the cookie that carries new recovery codes to the page that shows them. */
-export function recoveryCodesCookieName(config: BaseUrl): string {
+export function recoveryCodesCookieName(config: CookieConfig): string {
   return isSecure(config) ? "__Host-homeport.recovery-codes" : "homeport.recovery-codes";
 }
 
 /** The name of the cookie that keeps the link for the first operator while they sign in. */
-export function firstOperatorCookieName(config: BaseUrl): string {
+export function firstOperatorCookieName(config: CookieConfig): string {
   return isSecure(config) ? "__Host-homeport.first-operator" : "homeport.first-operator";
 }
 
 /** The name of the cookie that carries a new secret to the operator's page that shows it. */
-export function shownSecretCookieName(config: BaseUrl): string {
+export function shownSecretCookieName(config: CookieConfig): string {
   return isSecure(config) ? "__Host-homeport.shown-secret" : "homeport.shown-secret";
 }
 
 /** The name of the device cookie, by which an account recognizes a browser. */
-export function deviceCookieName(config: BaseUrl): string {
+export function deviceCookieName(config: CookieConfig): string {
   return isSecure(config) ? "__Host-homeport.device" : "homeport.device";
 }
 
 /** A Set-Cookie header with HttpOnly and SameSite=Lax; without a value it removes the cookie. */
-export function setCookie(config: BaseUrl, name: string, value: string | null, expiresAt: Date): string {
+export function setCookie(config: CookieConfig, name: string, value: string | null, expiresAt: Date): string {
   return cookieHeader(config, name, value ?? "", `Expires=${(value === null ? new Date(0) : expiresAt).toUTCString()}`);
 }
 
 /** The same for a cookie that expires this many seconds after it was received, whatever the browser's clock is. */
-export function setShortCookie(config: BaseUrl, name: string, value: string, ttlSeconds: number): string {
+export function setShortCookie(config: CookieConfig, name: string, value: string, ttlSeconds: number): string {
   return cookieHeader(config, name, value, `Max-Age=${ttlSeconds}`);
 }
 
-function cookieHeader(config: BaseUrl, name: string, value: string, expiry: string): string {
+function cookieHeader(config: CookieConfig, name: string, value: string, expiry: string): string {
   return `${name}=${value}; Path=/; ${expiry}; HttpOnly; SameSite=Lax${isSecure(config) ? "; Secure" : ""}`;
 }
 
@@ -115,7 +115,7 @@ export function parseCookies(header: string | null): Record<string, string | und
 }
 
 /** The session token in a Cookie header. It is short enough that next-auth never splits it into chunks. */
-export function sessionCookie(header: string | null, config: BaseUrl): string | null {
+export function sessionCookie(header: string | null, config: CookieConfig): string | null {
   return parseCookies(header)[sessionCookieName(config)] ?? null;
 }
 

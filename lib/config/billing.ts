@@ -33,7 +33,7 @@ const ManagementUrls = z.record(
   { error: 'must be an object such as {"STRIPE":"https://billing.stripe.com/p/login/…"}' },
 );
 
-/** `BILLING_PRODUCTS`: JSON with entitlement ids by a vendor's price or product id, or the path of a file with it. */
+/** `BILLING_PRODUCTS`: JSON with entitlement ids by a provider's price or product id, or the path of a file with it. */
 export const productEntitlements = jsonMap(ProductEntitlements);
 /** `BILLING_MANAGEMENT_URLS`: JSON with the page to manage subscriptions by store, or the path of a file with it. */
 export const managementUrls = jsonMap(ManagementUrls);
@@ -61,7 +61,10 @@ export const stripeSecrets = list.pipe(
 type Given = { BILLING_PROVIDER: string; BILLING_WEBHOOK_SIGNING_SECRET?: string | undefined };
 
 /** With an empty or public key anybody could sign. Standard Webhooks specification, "Signature scheme". */
-export function webhookErrors({ BILLING_PROVIDER: provider, BILLING_WEBHOOK_SIGNING_SECRET: secret }: Given): string[] {
+export function signingSecretErrors({
+  BILLING_PROVIDER: provider,
+  BILLING_WEBHOOK_SIGNING_SECRET: secret,
+}: Given): string[] {
   if (provider !== "standard-webhooks" || secret === undefined) return [];
   const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
   if (key.length >= 24 && !/^wh[ps]k_/.test(secret)) return [];

@@ -24,7 +24,7 @@ export function firstIdAt(at: Date): string {
 const Id = z.uuid();
 
 /**
- * The nil and max UUIDs (RFC 9562, sections 5.9 and 5.10), which no row has. They are before and after every id: bounds
+ * The nil and max UUIDs (RFC 9562, sections 5.9 and 5.10), which are the id of no row. They are before and after every id: bounds
  * of the first page or batch, which an index then serves like the others.
  */
 export const NIL_ID = "00000000-0000-0000-0000-000000000000";

@@ -49,7 +49,7 @@ export const Entitlement = z.object({
   canceledAt: Time,
   cancelReason: z.string().nullable(),
   changesTo: ChangesTo,
-  isSandbox: z.boolean().describe("Whether the purchase was made in a sandbox environment."),
+  isSandbox: z.boolean().describe("Whether the purchase was made outside the production environment."),
   isFamilyShare: z.boolean(),
   purchaseId: z.uuid(),
   managementUrl: ManagementUrl,

@@ -39,8 +39,8 @@ type CodeExchange = { clientId: string; code: string; redirectUri: string; codeV
 /**
  * Exchanges a code for a session. A code that is presented again ends the session that it was exchanged for (RFC 6749,
  * section 4.1.2), and any failed attempt uses it up.
- * @throws AppError invalid_client; invalid_grant if the code is invalid, used or expired; rate_limited after many
- * unknown codes
+ * @throws AppError invalid_client; invalid_grant if the code is invalid, used or expired; rate_limited after many unknown
+ *   codes
  */
 export async function exchangeCode(
   ctx: Deps,

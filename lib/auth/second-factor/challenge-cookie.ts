@@ -1,4 +1,4 @@
-import { type BaseUrl, challengeCookieName, parseCookies, setCookie, setShortCookie } from "../cookie";
+import { type CookieConfig, challengeCookieName, parseCookies, setCookie, setShortCookie } from "../cookie";
 import type { ReadableHeaders } from "../readable-headers";
 import { CHALLENGE_TTL_SECONDS, type SecondFactorChallenge } from "./challenges";
 
@@ -9,16 +9,19 @@ export function secondFactorPage(parameters: { callbackUrl?: string; error?: str
 }
 
 /** The Set-Cookie header that carries a sign-in's challenge to that page. */
-export function setChallengeCookie(config: BaseUrl, { challenge }: Pick<SecondFactorChallenge, "challenge">): string {
+export function setChallengeCookie(
+  config: CookieConfig,
+  { challenge }: Pick<SecondFactorChallenge, "challenge">,
+): string {
   return setShortCookie(config, challengeCookieName(config), challenge, CHALLENGE_TTL_SECONDS);
 }
 
 /** The Set-Cookie header that removes it. */
-export function clearChallengeCookie(config: BaseUrl): string {
+export function clearChallengeCookie(config: CookieConfig): string {
   return setCookie(config, challengeCookieName(config), null, new Date(0));
 }
 
 /** The challenge of a browser's sign-in; undefined if there is none. */
-export function readChallengeCookie(config: BaseUrl, headers: ReadableHeaders): string | undefined {
+export function readChallengeCookie(config: CookieConfig, headers: ReadableHeaders): string | undefined {
   return parseCookies(headers.get("cookie"))[challengeCookieName(config)] || undefined;
 }

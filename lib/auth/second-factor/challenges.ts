@@ -38,7 +38,7 @@ export async function createChallenge(
 export type PendingChallenge = Owner & SessionOptions & { tokenHash: string; amr: Amr[] };
 
 /**
- * The pending challenge of a token. A password reset, which raises the account's epoch, ends it.
+ * The pending challenge of a token. A password reset, which increments the account's epoch, ends it.
  * @throws AppError invalid_challenge for an unknown, used or expired one; rate_limited after many of those
  */
 export async function findChallenge(

@@ -9,7 +9,7 @@ import { requireEnabled } from "../require-enabled";
 import type { Authentication } from "./authentication";
 import { clientName } from "./client-name";
 import { type CreatedSession, createSession } from "./create-session";
-import { newSignInEmail, signInRecognizedCondition } from "./new-client";
+import { newSignInEmail, recognizedSignInCondition } from "./new-client";
 import { type SessionOptions, sessionToken } from "./sessions";
 
 /** An account that has been authenticated, as its row was then, and the counters of its attempt. */
@@ -36,7 +36,7 @@ export async function issueSession(
     if (created && created.revoked.length > 0) await ctx.removeDevices(tx, { sessionIds: created.revoked });
     return created;
   };
-  const recognizedCondition = await signInRecognizedCondition(ctx, account, transport, caller);
+  const recognizedCondition = await recognizedSignInCondition(ctx, account, transport, caller);
   const createAndNotify = async () => {
     const email = await newSignInEmail(ctx, account, { recognizedCondition, deviceName }, caller);
     const created = await ctx.db.$transaction(async (tx) => {

@@ -17,7 +17,7 @@ const FIRST_SIGN_IN_MS = 30 * 24 * 60 * 60 * 1000;
  * An SQL condition: the account recognizes the client that signs in. A browser is recognized by its cookie alone, since
  * others may share its network; a client without cookies by its network.
  */
-export async function signInRecognizedCondition(
+export async function recognizedSignInCondition(
   ctx: Pick<Deps, "limits" | "now">,
   { email }: Owner,
   transport: Transport,

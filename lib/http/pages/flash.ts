@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
-import { type BaseUrl, formCookieName, parseCookies, setShortCookie } from "../../auth/cookie";
+import { type CookieConfig, formCookieName, parseCookies, setShortCookie } from "../../auth/cookie";
 
 const TTL_SECONDS = 60;
 /** Browsers drop cookies beyond 4 KiB (RFC 6265bis, 5.7). */
@@ -23,20 +23,20 @@ export type Flash = z.infer<typeof Flash>;
  * Carries the errors of a form over the redirect to its page, for browsers without JavaScript. A cookie, because URLs
  * end up in logs and the values contain emails. Returns the flash's ID and the Set-Cookie header.
  */
-export function setFlash(config: BaseUrl, flash: Omit<Flash, "id">): { id: string; cookie: string } {
+export function setFlash(config: CookieConfig, flash: Omit<Flash, "id">): { id: string; cookie: string } {
   const id = randomBytes(8).toString("base64url");
   const text = [encode({ ...flash, id }), encode({ ...flash, id, values: {} })].find(fits) ?? "";
   return { id, cookie: setShortCookie(config, formCookieName(config), text, TTL_SECONDS) };
 }
 
 /** Carries an email to the page that a successful form leads to. `page` ends with the query parameter for the ID. */
-export function redirectWithEmail(config: BaseUrl, page: string, email: string) {
+export function redirectWithEmail(config: CookieConfig, page: string, email: string) {
   const { id, cookie } = setFlash(config, { form: "", message: "", fields: {}, values: { email } });
   return { to: `${page}${id}`, cookies: [cookie] };
 }
 
 /** The flash with this ID; null if the cookie has another one or none. */
-export function readFlash(config: BaseUrl, cookieHeader: string | null, id: string | undefined): Flash | null {
+export function readFlash(config: CookieConfig, cookieHeader: string | null, id: string | undefined): Flash | null {
   const text = parseCookies(cookieHeader)[formCookieName(config)];
   if (text === undefined || id === undefined) return null;
   try {

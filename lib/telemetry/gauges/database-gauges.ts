@@ -2,8 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Registry } from "prom-client";
 
 const TIMEOUT_MS = 1_000;
-/** The most rows that a gauge counts: bounds the cost of a scrape. */
-export const MAX_SCRAPED_ROWS = 100_000;
+/** The maximum number of rows that a gauge counts, which bounds the cost of a scrape. */
+export const MAX_COUNTED_ROWS = 100_000;
 
 /**
  * Creates gauges whose values come from the database, and returns the function that updates them. `help` contains the

@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import type { Context } from "../../context";
-import { createDatabaseGauges, MAX_SCRAPED_ROWS } from "./database-gauges";
+import { createDatabaseGauges, MAX_COUNTED_ROWS } from "./database-gauges";
 
 type Deps = Pick<Context, "db" | "dbNow">;
 
@@ -8,7 +8,7 @@ type Deps = Pick<Context, "db" | "dbNow">;
 const MAX_QUEUE_PRIORITY = 2;
 
 const GAUGES = {
-  homeport_push_outbox_depth: `Queued notifications of all instances, at most ${MAX_SCRAPED_ROWS}.`,
+  homeport_push_outbox_depth: `Queued notifications of all instances, at most ${MAX_COUNTED_ROWS}.`,
   homeport_push_outbox_oldest_age_seconds: "Time since the oldest queued notification became due.",
 };
 
@@ -18,7 +18,7 @@ export function createPushGauges(prom: typeof import("prom-client"), registry: R
     const [row] = await db.$queryRaw<Record<keyof typeof GAUGES, number>[]>`
       SELECT
         (SELECT count(*)::int FROM (
-          SELECT 1 FROM "QueuedPush" WHERE "leaseUntil" IS NULL LIMIT ${MAX_SCRAPED_ROWS}
+          SELECT 1 FROM "QueuedPush" WHERE "leaseUntil" IS NULL LIMIT ${MAX_COUNTED_ROWS}
         ) AS counted) AS homeport_push_outbox_depth,
         greatest(coalesce(extract(epoch FROM ${dbNow()} - min(oldest."at")), 0), 0)::float8
           AS homeport_push_outbox_oldest_age_seconds

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { newAccount } from "@/tests/support/accounts";
 import { DAY_MS, statusOf } from "@/tests/support/billing/billing";
-import { type Json, newAppleChain, sendApple } from "@/tests/support/billing/vendors";
+import { type Json, newAppleChain, sendApple } from "@/tests/support/billing/providers";
 import { clock } from "@/tests/support/context";
 // From @apple/app-store-server-library's own tests (MIT), tests/resources/models; without the fields of a revocation.
 import samples from "./samples/app-store.json" with { type: "json" };

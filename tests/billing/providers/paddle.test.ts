@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { newAccount } from "@/tests/support/accounts";
 import { statusOf, storedEvent } from "@/tests/support/billing/billing";
-import { type Json, PADDLE_SANDBOX_SECRET, sendPaddle } from "@/tests/support/billing/vendors";
+import { type Json, PADDLE_SANDBOX_SECRET, sendPaddle } from "@/tests/support/billing/providers";
 import { clock } from "@/tests/support/context";
 // Shortened from the mocks of @paddle/paddle-node-sdk's own tests (Apache 2.0), src/__tests__/mocks/notifications.
 import samples from "./samples/paddle.json" with { type: "json" };

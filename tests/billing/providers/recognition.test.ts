@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { billingEvent, signature, storedEvent } from "@/tests/support/billing/billing";
-import { appleBody, deliverWith, paddleHeader, stripeHeader } from "@/tests/support/billing/vendors";
+import { appleBody, deliverWith, paddleHeader, stripeHeader } from "@/tests/support/billing/providers";
 import { WEBHOOK_AUTHORIZATION } from "@/tests/support/context";
 
 const stripeBody = () => JSON.stringify({ id: `evt_${randomUUID()}`, type: "invoice.paid", livemode: true });

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { newAccount } from "@/tests/support/accounts";
 import { DAY_MS, statusOf, storedEvent } from "@/tests/support/billing/billing";
-import { type Json, sendStripe } from "@/tests/support/billing/vendors";
+import { type Json, sendStripe } from "@/tests/support/billing/providers";
 import { clock } from "@/tests/support/context";
 
 const nowSeconds = () => Math.floor(clock.now().getTime() / 1000);

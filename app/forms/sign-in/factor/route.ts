@@ -1,4 +1,4 @@
-import { completeLogIn } from "@/lib/accounts/sign-in";
+import { completeSignInWithFactor } from "@/lib/accounts/sign-in";
 import { clearChallengeCookie, readChallengeCookie } from "@/lib/auth/second-factor/challenge-cookie";
 import { findChallenge } from "@/lib/auth/second-factor/challenges";
 import { TypedFactor, toProof } from "@/lib/auth/second-factor/schema";
@@ -17,7 +17,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   },
   handle: async ({ ctx, body, request, caller }) => {
     const challenge = await findChallenge(ctx, readChallengeCookie(ctx.config, request.headers), caller);
-    const issued = await completeLogIn(ctx, challenge, toProof(body), caller);
+    const issued = await completeSignInWithFactor(ctx, challenge, toProof(body), caller);
     const cookies = [...(await replaceSession(ctx, request.headers, issued)), clearChallengeCookie(ctx.config)];
     return { to: trustedUrl(body.callbackUrl, ctx.config, "/account"), cookies };
   },

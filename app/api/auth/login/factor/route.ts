@@ -1,5 +1,5 @@
 import { Auth } from "@/lib/accounts/schema";
-import { completeLogIn } from "@/lib/accounts/sign-in";
+import { completeSignInWithFactor } from "@/lib/accounts/sign-in";
 import { readChallengeCookie } from "@/lib/auth/second-factor/challenge-cookie";
 import { findChallenge } from "@/lib/auth/second-factor/challenges";
 import { SecondFactor } from "@/lib/auth/second-factor/schema";
@@ -17,7 +17,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
       const token = body.challenge ?? readChallengeCookie(ctx.config, request.headers);
       const challenge = await findChallenge(ctx, token, caller);
       chooseTransport(request, challenge.transport, ctx);
-      return sessionResponse(200, await completeLogIn(ctx, challenge, body, caller), request, ctx);
+      return sessionResponse(200, await completeSignInWithFactor(ctx, challenge, body, caller), request, ctx);
     },
   }),
 });
