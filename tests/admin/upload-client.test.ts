@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { NewReleases } from "@/lib/admin/releases/api/schema";
+import { NewReleases } from "@/lib/admin/releases/schemas/releases";
 import { remoteStore } from "@/scripts/homeport/release/store/remote/remote-store";
 import { uploadFile } from "@/scripts/homeport/release/store/remote/upload";
 import { createUploadIdStore } from "@/scripts/homeport/release/store/remote/upload-id-store";

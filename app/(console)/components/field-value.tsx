@@ -1,5 +1,5 @@
 import { Dash } from "./dash";
-import { ExactTime } from "./time-text";
+import { ExactTime } from "./time";
 
 /** A field's name in words: "currentPeriodEndsAt" becomes "Current period ends at", and "productId" "Product ID". */
 export function fieldLabel(field: string): string {

@@ -4,7 +4,7 @@ import { readQueues } from "@/lib/admin/overview/read-queues";
 import { withReadDb } from "@/lib/context";
 import { checkHealth } from "@/lib/http/health";
 import { PageHead } from "../components/headings";
-import { Ago } from "../components/time-text";
+import { Ago } from "../components/time";
 import { consolePage } from "../frame/console-page";
 import { Adoption } from "./overview/adoption";
 import { Figures } from "./overview/figures";

@@ -1,8 +1,8 @@
 import { parse as parseVersion } from "semver";
 import { formatVersion, normalizeArchitecture, type Release } from "../../releases/schema";
 import { parsePlatform } from "../../releases/selection/release-selector";
-import type { ReleasesFilter } from "./api/maintenance-schema";
 import { PublishingError } from "./manifest/publishing-error";
+import type { ReleasesFilter } from "./schemas/maintenance";
 
 /** A release of the catalog, or its document. */
 type Selectable = Pick<Release, "id" | "product" | "platform" | "architecture" | "channel"> & {

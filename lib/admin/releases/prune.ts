@@ -1,12 +1,12 @@
 import { readdir, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Release } from "../../releases/schema";
-import type { PrunedCatalog, ReleasesFilter } from "./api/maintenance-schema";
 import { filterReleases } from "./filter-releases";
 import { changeManifest, readManifest } from "./manifest/manifest-file";
 import { type PruneLimits, planPrune } from "./prune-plan";
 import { removeStaleParts } from "./publish/build-file";
 import { filesOf, remoteFilesOf, removeFile, removeUnusedFiles } from "./remove-files";
+import type { PrunedCatalog, ReleasesFilter } from "./schemas/maintenance";
 
 /** `isDryRun`: change nothing. */
 export type PruneOptions = PruneLimits & { isDryRun: boolean };

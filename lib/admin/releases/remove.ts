@@ -1,10 +1,10 @@
 import type { Release } from "../../releases/schema";
-import type { ReleasesFilter } from "./api/maintenance-schema";
-import type { RemovalResult } from "./api/schema";
 import { selectReleases } from "./filter-releases";
 import { changeManifest, readManifest } from "./manifest/manifest-file";
 import { PublishingError } from "./manifest/publishing-error";
 import { remoteFilesOf, removeUnusedFiles } from "./remove-files";
+import type { ReleasesFilter } from "./schemas/maintenance";
+import type { RemovalResult } from "./schemas/releases";
 
 /** `isForced`: also remove releases that are offered to clients. `isDryRun`: change nothing. */
 export type RemoveOptions = { isForced: boolean; isDryRun: boolean };

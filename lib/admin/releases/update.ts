@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { compareBuild } from "semver";
 import type { Release } from "../../releases/schema";
-import type { ReleasesFilter } from "./api/maintenance-schema";
-import type { ChangedRelease } from "./api/schema";
 import { selectReleases } from "./filter-releases";
 import { changeManifest, type EditableManifest, type ManifestEntry } from "./manifest/manifest-file";
 import { parseRelease } from "./manifest/release-entry";
 import { assertBuildVersionIncreases, assertRequiredVersion } from "./publish/publish-checks";
+import type { ReleasesFilter } from "./schemas/maintenance";
+import type { ChangedRelease } from "./schemas/releases";
 
 export type UpdatedRelease = { id: string; outcome: "changed" | "unchanged" };
 

@@ -1,7 +1,7 @@
-import type { ReleasesFilter } from "../../../lib/admin/releases/api/maintenance-schema";
 import { selectReleases } from "../../../lib/admin/releases/filter-releases";
 import type { ReleaseDocument } from "../../../lib/admin/releases/list";
 import type { RolloutState } from "../../../lib/admin/releases/rollouts/list-rollouts";
+import type { ReleasesFilter } from "../../../lib/admin/releases/schemas/maintenance";
 import { UsageError } from "../../command-line";
 import { parseDurationMs } from "../options";
 import type { AdminApi } from "../transport/admin-api";

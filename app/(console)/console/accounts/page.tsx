@@ -3,7 +3,7 @@ import { searchAccounts } from "@/lib/admin/accounts/search-accounts";
 import { Dash } from "../../components/dash";
 import { PageHead, Section } from "../../components/headings";
 import { EmptyState } from "../../components/states";
-import { Ago } from "../../components/time-text";
+import { Ago } from "../../components/time";
 import { consolePage } from "../../frame/console-page";
 import { FilterTime } from "../../lists/filter-time";
 import { Filters, SelectFilter, TimeFilter } from "../../lists/filters";

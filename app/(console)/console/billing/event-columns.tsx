@@ -1,7 +1,7 @@
 import type { BillingEventState, BillingEventSummary } from "@/lib/admin/billing/schema";
 import { IdentityEventType, PurchaseEventType } from "@/lib/subscriptions/events";
 import { Badge, type Tone } from "../../components/badge";
-import { Ago } from "../../components/time-text";
+import { Ago } from "../../components/time";
 import type { Column } from "../../lists/table";
 
 const TONES: Record<BillingEventState, Tone> = {

@@ -1,6 +1,6 @@
 import type { Delivery } from "@/lib/admin/push/schema";
 import { Action } from "../../actions/action";
-import { Ago } from "../../components/time-text";
+import { Ago } from "../../components/time";
 import type { Column } from "../../lists/table";
 import { DeliveryState } from "./status";
 

@@ -1,6 +1,6 @@
 import type { PushMessage } from "@/lib/admin/push/schema";
 import { formatCount } from "../../components/format-numbers";
-import { Ago } from "../../components/time-text";
+import { Ago } from "../../components/time";
 import type { Column } from "../../lists/table";
 import { audienceText } from "./audience/audience-text";
 import { MessageStatus } from "./status";

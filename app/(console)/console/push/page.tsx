@@ -7,7 +7,7 @@ import { BarChart } from "../../charts/chart";
 import { formatCount } from "../../components/format-numbers";
 import { PageHead, Section } from "../../components/headings";
 import { EmptyState } from "../../components/states";
-import { Ago } from "../../components/time-text";
+import { Ago } from "../../components/time";
 import { consolePage } from "../../frame/console-page";
 import { Filters, SelectFilter } from "../../lists/filters";
 import { Pager } from "../../lists/pager";

@@ -2,7 +2,7 @@ import type { PushPause } from "@/lib/admin/push/schema";
 import { Action } from "../../actions/action";
 import { countBounded } from "../../components/format-numbers";
 import { Section } from "../../components/headings";
-import { Ago } from "../../components/time-text";
+import { Ago } from "../../components/time";
 import { type Column, Table } from "../../lists/table";
 
 /** `waiting`: how many notifications wait for its end, at most 1,000. */

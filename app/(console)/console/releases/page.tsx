@@ -5,7 +5,7 @@ import { Badge } from "../../components/badge";
 import { formatCount } from "../../components/format-numbers";
 import { PageHead, Section } from "../../components/headings";
 import { EmptyState } from "../../components/states";
-import { Ago } from "../../components/time-text";
+import { Ago } from "../../components/time";
 import { consolePage } from "../../frame/console-page";
 import { hasRole } from "../../frame/operator";
 import { Filters, SelectFilter } from "../../lists/filters";

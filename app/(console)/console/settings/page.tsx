@@ -4,7 +4,7 @@ import { guidePath } from "@/lib/admin/configuration/read-guide";
 import { Badge } from "../../components/badge";
 import { Facts } from "../../components/facts";
 import { PageHead, Section } from "../../components/headings";
-import { ExactTime } from "../../components/time-text";
+import { ExactTime } from "../../components/time";
 import { consolePage } from "../../frame/console-page";
 import { type Column, Table } from "../../lists/table";
 

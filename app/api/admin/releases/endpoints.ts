@@ -1,7 +1,7 @@
 import { operatorOf, ownerOf } from "@/lib/admin/operator";
-import { ChangedReleases } from "@/lib/admin/releases/api/maintenance-schema";
 import { changeRelease, changeReleases, listCatalog, removeRelease } from "@/lib/admin/releases/api/manage-releases";
 import { publishUploads } from "@/lib/admin/releases/api/publish-uploads";
+import { ChangedReleases } from "@/lib/admin/releases/schemas/maintenance";
 import {
   ChangedRelease,
   ChangeResult,
@@ -12,7 +12,7 @@ import {
   ReleasesQuery,
   RemovalQuery,
   RemovalResult,
-} from "@/lib/admin/releases/api/schema";
+} from "@/lib/admin/releases/schemas/releases";
 import { endpoint } from "@/lib/http/endpoint";
 
 const TO_WRITE = { role: "admin", stepUp: true, scope: "releases:write" } as const;

@@ -1,5 +1,5 @@
 import { ownerOf } from "@/lib/admin/operator";
-import { Upload, UploadParams } from "@/lib/admin/releases/api/schema";
+import { Upload, UploadParams } from "@/lib/admin/releases/schemas/releases";
 import {
   parseCreation,
   parsePatch,

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { AppError } from "../../../errors";
-import type { NewRollout } from "../api/rollout-schema";
-import type { ChangedRelease } from "../api/schema";
 import type { ProposedChange } from "../preview/schema";
+import type { ChangedRelease } from "../schemas/releases";
+import type { NewRollout } from "../schemas/rollouts";
 
 export const ActionName = z.enum([
   "rollout",

@@ -7,8 +7,6 @@ import { promoteReleases } from "../promote";
 import { pruneReleases } from "../prune";
 import { endRollouts } from "../rollouts/change-rollouts";
 import { rollBackReleases } from "../rollouts/roll-back";
-import { requireCatalogFile, withAppErrors } from "./app-errors";
-import { changedFields } from "./changed-fields";
 import type {
   CatalogPrune,
   PromotedReleases,
@@ -16,7 +14,9 @@ import type {
   PrunedCatalog,
   Rollback,
   RolledBack,
-} from "./maintenance-schema";
+} from "../schemas/maintenance";
+import { requireCatalogFile, withAppErrors } from "./app-errors";
+import { changedFields } from "./changed-fields";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "now" | "rollouts" | "webhooks">;
 

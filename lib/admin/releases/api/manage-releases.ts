@@ -10,11 +10,18 @@ import { listReleases, type ReleaseDocument } from "../list";
 import { readManifest } from "../manifest/manifest-file";
 import { removeReleases } from "../remove";
 import { endRollouts } from "../rollouts/change-rollouts";
+import type { ChangedReleases } from "../schemas/maintenance";
+import type {
+  ChangedRelease,
+  ChangeResult,
+  Releases,
+  ReleasesQuery,
+  RemovalQuery,
+  RemovalResult,
+} from "../schemas/releases";
 import { findNewerServedReleases, updateReleases } from "../update";
 import { requireCatalogFile, withAppErrors } from "./app-errors";
 import { changedFields } from "./changed-fields";
-import type { ChangedReleases } from "./maintenance-schema";
-import type { ChangedRelease, ChangeResult, Releases, ReleasesQuery, RemovalQuery, RemovalResult } from "./schema";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "now" | "rollouts">;
 

@@ -10,10 +10,10 @@ import { completeRollouts, haltRollouts, resumeRollouts } from "../rollouts/chan
 import { type RolloutState, toRolloutState } from "../rollouts/list-rollouts";
 import { assertSchedulable, initialRollout, scheduleRollout } from "../rollouts/schedule-rollout";
 import { writeCompletedRollouts } from "../rollouts/write-completed-rollouts";
+import type { ChangedRollout, NewRollout } from "../schemas/rollouts";
 import { updateReleases } from "../update";
 import { withAppErrors } from "./app-errors";
 import { readCatalog } from "./manage-releases";
-import type { ChangedRollout, NewRollout } from "./rollout-schema";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "log" | "now" | "rollouts">;
 

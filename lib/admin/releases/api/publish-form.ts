@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../../errors";
-import { NewReleases } from "./schema";
+import { NewReleases } from "../schemas/releases";
 
 const text = z.string().trim();
 const flag = z.literal("on").optional();

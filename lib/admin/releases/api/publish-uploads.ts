@@ -6,8 +6,8 @@ import { consumeUploads } from "../../../releases/uploads/uploads";
 import { releasePublished } from "../../../webhooks/events";
 import { addReleases } from "../add";
 import type { ReleaseDraft } from "../publish/draft";
+import type { NewReleases, PublishedReleases } from "../schemas/releases";
 import { requireCatalogFile, withAppErrors } from "./app-errors";
-import type { NewReleases, PublishedReleases } from "./schema";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "now" | "storage" | "webhooks">;
 type Uploads = ReadonlyMap<string, Upload>;

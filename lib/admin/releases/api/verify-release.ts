@@ -5,9 +5,9 @@ import { servedFiles } from "../../../releases/release-files";
 import { ArtifactKind } from "../../../releases/schema";
 import { filterReleases } from "../filter-releases";
 import { readManifest } from "../manifest/manifest-file";
+import type { ReleasesFilter } from "../schemas/maintenance";
 import { verifyReleases } from "../verify";
 import { requireCatalogFile, withAppErrors, withoutFolder } from "./app-errors";
-import type { ReleasesFilter } from "./maintenance-schema";
 
 export const Verification = z.strictObject({ releaseId: z.string().min(1).max(128) });
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { Promotion, ReleasesFilter, Rollback } from "../api/maintenance-schema";
-import { ChangedRelease } from "../api/schema";
+import { Promotion, ReleasesFilter, Rollback } from "../schemas/maintenance";
+import { ChangedRelease } from "../schemas/releases";
 
 /** A change of the catalog or of a rollout that an operator considers. */
 export const ProposedChange = z.discriminatedUnion("kind", [

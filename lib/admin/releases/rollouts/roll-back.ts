@@ -1,7 +1,7 @@
-import type { ReleasesFilter } from "../api/maintenance-schema";
 import { selectReleases } from "../filter-releases";
 import { changeManifest, type EditableManifest } from "../manifest/manifest-file";
 import { PublishingError } from "../manifest/publishing-error";
+import type { ReleasesFilter } from "../schemas/maintenance";
 import { findNewerServedReleases, type ManifestPlan, planUpdate, type UpdatedRelease } from "../update";
 
 /** How the newer releases are withdrawn: yanked for good, or paused, so that they can be rolled out again. */

@@ -3,8 +3,8 @@ import type { Context } from "../../../context";
 import { readDatabaseTime } from "../../../db/clock";
 import { newId } from "../../../db/ids";
 import { runningFrom } from "../../../releases/rollouts/advance-rollouts";
-import type { NewRollout } from "../api/rollout-schema";
 import { PublishingError } from "../manifest/publishing-error";
+import type { NewRollout } from "../schemas/rollouts";
 
 type Deps = Pick<Context, "db" | "dbNow">;
 

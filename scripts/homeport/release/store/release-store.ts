@@ -1,11 +1,11 @@
-import type { PrunedCatalog, ReleasesFilter } from "../../../../lib/admin/releases/api/maintenance-schema";
-import type { ChangedRelease, RemovalResult } from "../../../../lib/admin/releases/api/schema";
 import type { ReleaseDocument } from "../../../../lib/admin/releases/list";
 import type { PromotedRelease, PromotionOptions } from "../../../../lib/admin/releases/promote";
 import type { PruneOptions } from "../../../../lib/admin/releases/prune";
 import type { ReleaseDraft } from "../../../../lib/admin/releases/publish/draft";
 import type { AddedRelease } from "../../../../lib/admin/releases/publish/plan-addition";
 import type { RemoveOptions } from "../../../../lib/admin/releases/remove";
+import type { PrunedCatalog, ReleasesFilter } from "../../../../lib/admin/releases/schemas/maintenance";
+import type { ChangedRelease, RemovalResult } from "../../../../lib/admin/releases/schemas/releases";
 import type { UpdatedRelease } from "../../../../lib/admin/releases/update";
 import type { VerifyResult } from "../../../../lib/admin/releases/verify";
 

@@ -3,7 +3,7 @@ import { Badge, type Tone } from "../../../components/badge";
 import { Dash } from "../../../components/dash";
 import { Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
-import { Ago } from "../../../components/time-text";
+import { Ago } from "../../../components/time";
 import { type Column, Table } from "../../../lists/table";
 
 type Device = AccountDetails["devices"][number];

@@ -3,7 +3,7 @@ import type { Delivery } from "@/lib/admin/push/schema";
 import type { Context } from "@/lib/context";
 import { Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
-import { Ago } from "../../../components/time-text";
+import { Ago } from "../../../components/time";
 import { type Column, Table } from "../../../lists/table";
 import { DeliveryState } from "../../push/status";
 

@@ -2,7 +2,7 @@ import type { AccountDetails } from "@/lib/admin/accounts/schema";
 import { Badge } from "../../../components/badge";
 import { Facts } from "../../../components/facts";
 import { Section } from "../../../components/headings";
-import { Ago, ExactTime } from "../../../components/time-text";
+import { Ago, ExactTime } from "../../../components/time";
 
 /** Who the customer is, and what they have bought. */
 export function Profile({ account }: { account: AccountDetails }) {

@@ -2,7 +2,7 @@ import type { AccountPurchase } from "@/lib/admin/accounts/schema";
 import { Facts } from "../../../components/facts";
 import { Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
-import { Ago, ExactTime } from "../../../components/time-text";
+import { Ago, ExactTime } from "../../../components/time";
 import { EventState } from "../../billing/event-columns";
 import { PurchaseState } from "../../billing/purchases/[id]/purchase-state";
 import { countOf } from "./impact";

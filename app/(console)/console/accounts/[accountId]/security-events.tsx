@@ -5,7 +5,7 @@ import { Dash } from "../../../components/dash";
 import { EventDetails } from "../../../components/event-details";
 import { Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
-import { ExactTime } from "../../../components/time-text";
+import { ExactTime } from "../../../components/time";
 import { Pager } from "../../../lists/pager";
 import { type Column, Table } from "../../../lists/table";
 

@@ -2,7 +2,7 @@ import type { AccountDetails } from "@/lib/admin/accounts/schema";
 import { clientName } from "@/lib/auth/sessions/client-name";
 import { Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
-import { Ago } from "../../../components/time-text";
+import { Ago } from "../../../components/time";
 import { type Column, Table } from "../../../lists/table";
 import { AccountAction } from "./account-action";
 import { countOf, endsSessions } from "./impact";

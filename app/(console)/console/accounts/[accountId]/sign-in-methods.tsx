@@ -1,7 +1,7 @@
 import type { AccountDetails } from "@/lib/admin/accounts/schema";
 import { Facts } from "../../../components/facts";
 import { Section } from "../../../components/headings";
-import { Ago } from "../../../components/time-text";
+import { Ago } from "../../../components/time";
 import { type Column, Table } from "../../../lists/table";
 import { AccountAction } from "./account-action";
 import { countOf, endsSessions } from "./impact";

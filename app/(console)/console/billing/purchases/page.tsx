@@ -3,7 +3,7 @@ import { withReadDb } from "@/lib/context";
 import { PageQuery } from "@/lib/lists/pages";
 import { PageHead, Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
-import { Ago } from "../../../components/time-text";
+import { Ago } from "../../../components/time";
 import { consolePage } from "../../../frame/console-page";
 import { Pager } from "../../../lists/pager";
 import { type Column, Table } from "../../../lists/table";

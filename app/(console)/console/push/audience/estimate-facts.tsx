@@ -2,7 +2,7 @@ import { AudienceFields, toAudience, toSendAt } from "@/lib/admin/push/forms";
 import type { Estimate } from "@/lib/admin/push/schema";
 import { Facts } from "../../../components/facts";
 import { formatCount } from "../../../components/format-numbers";
-import { ExactTime } from "../../../components/time-text";
+import { ExactTime } from "../../../components/time";
 import { audienceText } from "./audience-text";
 
 /** For whom a message is, how many devices that is, and how long it takes. */

@@ -6,7 +6,7 @@ import { Badge, type Tone } from "../../../components/badge";
 import { countBounded } from "../../../components/format-numbers";
 import { PageHead, Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
-import { Ago } from "../../../components/time-text";
+import { Ago } from "../../../components/time";
 import { consolePage } from "../../../frame/console-page";
 import { Filters, InputFilter, SelectFilter } from "../../../lists/filters";
 import { Pager } from "../../../lists/pager";

@@ -3,7 +3,7 @@ import type { ActiveDevice } from "@/lib/admin/push/recipients";
 import { Action } from "../../../actions/action";
 import { formatCount } from "../../../components/format-numbers";
 import { EmptyState } from "../../../components/states";
-import { Ago } from "../../../components/time-text";
+import { Ago } from "../../../components/time";
 import { type Column, Table } from "../../../lists/table";
 
 type Props = {

@@ -1,7 +1,7 @@
 import type { RolloutState } from "@/lib/admin/releases/rollouts/list-rollouts";
 import type { CatalogVersion } from "@/lib/admin/releases/versions/list-versions";
 import { Facts } from "../../../components/facts";
-import { ExactTime } from "../../../components/time-text";
+import { ExactTime } from "../../../components/time";
 import { actionPath } from "./links";
 import { PercentageFields } from "./percentage-fields";
 import { ScheduleFields } from "./schedule-fields";

@@ -8,7 +8,7 @@ import { Notice } from "../../../../(web)/components/notice";
 import { Action } from "../../../actions/action";
 import { PageHead, Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
-import { Ago } from "../../../components/time-text";
+import { Ago } from "../../../components/time";
 import { consolePage } from "../../../frame/console-page";
 import { type Column, Table } from "../../../lists/table";
 import { formatSize } from "../parts/format-size";

@@ -3,7 +3,7 @@ import { type AuditEventType, EVENT_LABELS } from "@/lib/audit/event-types";
 import { clientName } from "@/lib/auth/sessions/client-name";
 import { Dash } from "../../../components/dash";
 import { EventDetails } from "../../../components/event-details";
-import { ExactTime } from "../../../components/time-text";
+import { ExactTime } from "../../../components/time";
 import type { Column } from "../../../lists/table";
 
 /** The columns of the trail. `names` are what actors are called. */

@@ -6,7 +6,7 @@ import { ShownSecret } from "../../../actions/shown-secret";
 import { Badge, type Tone } from "../../../components/badge";
 import { PageHead, Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
-import { Ago } from "../../../components/time-text";
+import { Ago } from "../../../components/time";
 import { consolePage } from "../../../frame/console-page";
 import { Pager } from "../../../lists/pager";
 import { type Column, Table } from "../../../lists/table";

@@ -3,7 +3,7 @@ import { PageQuery } from "@/lib/lists/pages";
 import { Badge } from "../../../components/badge";
 import { PageHead, Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
-import { Ago } from "../../../components/time-text";
+import { Ago } from "../../../components/time";
 import { consolePage } from "../../../frame/console-page";
 import { hasRole } from "../../../frame/operator";
 import { Pager } from "../../../lists/pager";

@@ -2,7 +2,7 @@ import { listEndpoints } from "@/lib/admin/webhooks/endpoints";
 import type { Endpoint } from "@/lib/admin/webhooks/schema";
 import { PageHead, Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
-import { Ago } from "../../../components/time-text";
+import { Ago } from "../../../components/time";
 import { consolePage } from "../../../frame/console-page";
 import { hasRole } from "../../../frame/operator";
 import { type Column, Table } from "../../../lists/table";

@@ -1,6 +1,6 @@
 import { operatorOf } from "@/lib/admin/operator";
 import { promoteInCatalog } from "@/lib/admin/releases/api/maintain-catalog";
-import { PromotedReleases, Promotion } from "@/lib/admin/releases/api/maintenance-schema";
+import { PromotedReleases, Promotion } from "@/lib/admin/releases/schemas/maintenance";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
 

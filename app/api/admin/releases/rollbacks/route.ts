@@ -1,6 +1,6 @@
 import { operatorOf } from "@/lib/admin/operator";
 import { rollBackCatalog } from "@/lib/admin/releases/api/maintain-catalog";
-import { Rollback, RolledBack } from "@/lib/admin/releases/api/maintenance-schema";
+import { Rollback, RolledBack } from "@/lib/admin/releases/schemas/maintenance";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
 

@@ -1,7 +1,7 @@
 import { operatorOf } from "@/lib/admin/operator";
 import { changeRollout, readRollout, startRollout } from "@/lib/admin/releases/api/manage-rollouts";
-import { ChangedRollout, NewRollout, RolloutParams } from "@/lib/admin/releases/api/rollout-schema";
 import { listRollouts, RolloutList, RolloutState } from "@/lib/admin/releases/rollouts/list-rollouts";
+import { ChangedRollout, NewRollout, RolloutParams } from "@/lib/admin/releases/schemas/rollouts";
 import { endpoint } from "@/lib/http/endpoint";
 
 const TO_READ = { role: "support", scope: "releases:read" } as const;

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import type { ReleasesFilter } from "../../../../../lib/admin/releases/api/maintenance-schema";
-import type { RemovalResult } from "../../../../../lib/admin/releases/api/schema";
 import { BLOCK_MAP_EXTENSION } from "../../../../../lib/admin/releases/block-maps/block-map";
 import { selectReleases } from "../../../../../lib/admin/releases/filter-releases";
 import type { ReleaseDocument } from "../../../../../lib/admin/releases/list";
 import { type HashedFile, hashDraft, type ReleaseDraft } from "../../../../../lib/admin/releases/publish/draft";
+import type { ReleasesFilter } from "../../../../../lib/admin/releases/schemas/maintenance";
+import type { RemovalResult } from "../../../../../lib/admin/releases/schemas/releases";
 import { drawProgress } from "../../../output/progress";
 import type { HttpClient } from "../../../transport/http-client";
 import type { AddOutcome, ReleaseStore, UpdateOutcome } from "../release-store";

@@ -6,7 +6,7 @@ import { Facts } from "../../../../components/facts";
 import { FieldValue, fieldLabel } from "../../../../components/field-value";
 import { PageHead, Section } from "../../../../components/headings";
 import { EmptyState } from "../../../../components/states";
-import { Ago, ExactTime } from "../../../../components/time-text";
+import { Ago, ExactTime } from "../../../../components/time";
 import { consolePage } from "../../../../frame/console-page";
 import { type Column, Table } from "../../../../lists/table";
 import { EventState } from "../../event-columns";

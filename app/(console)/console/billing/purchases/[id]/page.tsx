@@ -5,7 +5,7 @@ import { PageQuery } from "@/lib/lists/pages";
 import { Facts } from "../../../../components/facts";
 import { PageHead, Section } from "../../../../components/headings";
 import { EmptyState } from "../../../../components/states";
-import { ExactTime } from "../../../../components/time-text";
+import { ExactTime } from "../../../../components/time";
 import { consolePage } from "../../../../frame/console-page";
 import { Pager } from "../../../../lists/pager";
 import { type Column, Table } from "../../../../lists/table";

@@ -2,7 +2,7 @@ import type { TimelineStep } from "@/lib/admin/billing/schema";
 import { Facts } from "../../../../components/facts";
 import { FieldValue, fieldLabel } from "../../../../components/field-value";
 import { EmptyState } from "../../../../components/states";
-import { ExactTime } from "../../../../components/time-text";
+import { ExactTime } from "../../../../components/time";
 import { PurchaseState } from "./purchase-state";
 
 /** A purchase's events as they are folded, newest first. */

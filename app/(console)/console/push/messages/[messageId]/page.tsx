@@ -8,7 +8,7 @@ import { Facts } from "../../../../components/facts";
 import { formatCount } from "../../../../components/format-numbers";
 import { PageHead, Section } from "../../../../components/headings";
 import { EmptyState } from "../../../../components/states";
-import { Ago, ExactTime } from "../../../../components/time-text";
+import { Ago, ExactTime } from "../../../../components/time";
 import { consolePage } from "../../../../frame/console-page";
 import { Pager } from "../../../../lists/pager";
 import { Table } from "../../../../lists/table";

@@ -1,5 +1,5 @@
 import type { Delivery, Endpoint } from "@/lib/admin/webhooks/schema";
-import { Ago } from "../../../../components/time-text";
+import { Ago } from "../../../../components/time";
 import type { Column } from "../../../../lists/table";
 import { endpointHref } from "../endpoint-parts";
 import { DeliveryState, Result } from "../status";

@@ -2,7 +2,7 @@ import type { DeliveryCounts } from "@/lib/admin/webhooks/count-deliveries";
 import type { Endpoint } from "@/lib/admin/webhooks/schema";
 import { Facts } from "../../../../components/facts";
 import { formatBounded } from "../../../../components/format-numbers";
-import { Ago, ExactTime } from "../../../../components/time-text";
+import { Ago, ExactTime } from "../../../../components/time";
 import { endpointHref } from "../endpoint-parts";
 
 const REASONS: Record<NonNullable<Endpoint["disabledReason"]>, string> = {

@@ -2,7 +2,7 @@ import { readAdoptionCurve } from "@/lib/admin/releases/versions/adoption-curve"
 import { readVersion } from "@/lib/admin/releases/versions/list-versions";
 import { catalogFileOf } from "@/lib/releases/catalog/catalog";
 import { PageHead, Section } from "../../../../../components/headings";
-import { Ago } from "../../../../../components/time-text";
+import { Ago } from "../../../../../components/time";
 import { consolePage } from "../../../../../frame/console-page";
 import { hasRole } from "../../../../../frame/operator";
 import { AdoptionChart } from "../../../parts/adoption-chart";

@@ -6,7 +6,7 @@ import { Facts } from "../../../../../components/facts";
 import { formatCount } from "../../../../../components/format-numbers";
 import { PageHead, Section } from "../../../../../components/headings";
 import { EmptyState } from "../../../../../components/states";
-import { Ago, ExactTime } from "../../../../../components/time-text";
+import { Ago, ExactTime } from "../../../../../components/time";
 import { consolePage } from "../../../../../frame/console-page";
 import { endpointHref, endpointName } from "../../endpoint-parts";
 import { DeliveryState, Result } from "../../status";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Time } from "../../../storable-time";
-import { ReleasesFilter } from "./maintenance-schema";
+import { ReleasesFilter } from "./maintenance";
 
 /** Fits the column, and is more than any version has. */
 const MAX_REPORTS = 1_000_000_000;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Time } from "../../../storable-time";
-import { ChangedRelease, ChangeResult } from "./schema";
+import { ChangedRelease, ChangeResult } from "./releases";
 
 export const ReleasesFilter = z
   .strictObject({
