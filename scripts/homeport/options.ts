@@ -42,7 +42,7 @@ export function parseDurationMs(text: string | undefined, units = "hd"): number 
 
 /** The value of an option that takes a number from 1 to `max`. @throws UsageError */
 export function parsePositiveInteger(text: string, option: string, max: number): number {
-  const number = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  const number = /^[1-9]\d{0,5}$/.test(text) ? Number(text) : 0;
   if (number < 1 || number > max) throw new UsageError(`${option}: Must be an integer from 1 to ${max}`);
   return number;
 }

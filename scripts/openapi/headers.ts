@@ -95,7 +95,11 @@ export const PARAMETERS = {
     "The response is 412 if the file has changed.",
     "Tue, 03 Nov 2026 09:00:00 GMT",
   ),
-  Range: sent("Range", "One byte range, or up to 512. Several ranges return `multipart/byteranges`.", "bytes=1048576-"),
+  Range: sent(
+    "Range",
+    "Up to 512 byte ranges. Several return `multipart/byteranges`, or the whole file if that is smaller.",
+    "bytes=1048576-",
+  ),
   IfRange: sent("If-Range", "An ETag or a date. If the file has changed, the whole file is returned.", '"sha256-9f86"'),
   StagingId: {
     ...sent("X-User-Staging-Id", "The same as `clientId`, as electron-updater sends it.", "6fd1c9b2-staging"),

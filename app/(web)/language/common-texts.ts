@@ -40,7 +40,7 @@ export const COMMON = defineTexts({
     password: "Passwort",
     passwordHint: (minLength) => `Mindestens ${minLength} Zeichen. Ein paar zufällige Wörter sind leicht zu merken.`,
     recoveryCode: "Wiederherstellungscode",
-    recoveryCodeHint: "Einer der zehn, die Sie aufbewahrt haben. Jeder gilt einmal.",
+    recoveryCodeHint: "Einer der zehn, die Sie gespeichert haben. Jeder gilt einmal.",
     remove: "Entfernen",
     rename: "Umbenennen",
     signIn: "Anmelden",

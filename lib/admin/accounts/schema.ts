@@ -28,7 +28,7 @@ export const AccountsQuery = PageQuery.extend({
     }),
   role: Role.optional().describe("Only accounts with this role."),
   state: AccountState.optional().describe(
-    "`active`: not disabled. `disabled`. `unverified`: the email is not verified.",
+    "Only accounts in this state. `active`: not disabled. `unverified`: with an email that is not verified.",
   ),
   createdFrom: FromTime.optional().describe("Only accounts that were created at this time or later."),
   seenFrom: FromTime.optional().describe(

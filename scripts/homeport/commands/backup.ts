@@ -12,7 +12,7 @@ type IdentityOption = { identity?: string };
 
 /** `homeport backup` */
 export const defineBackup: DefineCommandGroup = (backup) => {
-  backup.option("--to <place>", "a folder or s3://BUCKET/PREFIX (default: BACKUP_TO)").run(create);
+  backup.option("--to <location>", "a folder or s3://BUCKET/PREFIX (default: BACKUP_TO)").run(create);
   (backup.command("verify <file>") as HomeportCommand)
     .description("restore a backup into a temporary database, and compare every row")
     .option("--identity <file>", IDENTITY)

@@ -104,7 +104,7 @@ async function send(context: CommandContext, options: SendOptions): Promise<void
     sendAt: "--send-at",
   });
   if (audience) return sendToMany(context, options, { audience, perSecond }, input);
-  if (options.dryRun) throw new UsageError("--dry-run requires an audience.");
+  if (options.dryRun) throw new UsageError("--dry-run requires an audience");
   try {
     const message = await context.api.request<Json<PushMessageDetails>>("POST", `${PUSH}/messages`, input);
     context.output.result(message, [`Queued for ${count(message.devices, "device")}.`]);

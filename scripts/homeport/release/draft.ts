@@ -46,7 +46,7 @@ export const ADD_OPTIONS = {
   ...TARGET_OPTIONS,
   kind: {
     value: "kind",
-    help: "installer, update, other or delta (default: installer); may be repeated, if the file is installer and update",
+    help: "installer, update, other or delta (default: installer); repeat it for a file that is both",
     isRepeatable: true,
   },
   from: { value: "version", help: "with --kind delta: the version that the delta updates" },

@@ -22,5 +22,5 @@ export function MessageStatus({ status }: Pick<PushMessage, "status">) {
 }
 
 export function DeliveryState({ state }: Pick<Delivery, "state">) {
-  return <Badge tone={STATE_TONES[state]}>{state}</Badge>;
+  return <Badge tone={STATE_TONES[state]}>{state === "cancelled" ? "canceled" : state}</Badge>;
 }

@@ -90,7 +90,7 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   upload_limit_reached: "Publish or delete unfinished uploads, or wait until they expire, a day after their last byte.",
   release_conflict:
     "The version is published with different files, which clients and caches may have stored. Publish a new version instead.",
-  release_yanked: "The version was withdrawn. Publish a new version instead.",
+  release_yanked: "The version has been yanked. Publish a new version instead.",
   release_in_use: "Withdraw the release first and remove it later, or repeat the request with `force=true`.",
   confirmation_required:
     "`detail` says what looks like a mistake. If it is intended, repeat the request with `confirmations`: `isNew`, or `isPrerelease`.",

@@ -29,7 +29,7 @@ export async function beginSignIn(client: Client, redirectUri: string): Promise<
 
 /**
  * Completes a sign-in with the URL to which the browser has returned.
- * @throws HomeportError `access_denied` if the user cancelled, `invalid_callback` if the URL belongs to another sign-in
+ * @throws HomeportError `access_denied` if the user canceled, `invalid_callback` if the URL belongs to another sign-in
  * (RFC 9207)
  */
 export async function completeSignIn(client: Client, pending: PendingSignIn, callbackUrl: string): Promise<void> {

@@ -4,7 +4,7 @@
  * - `release_invalid`: fields or files that the service would reject, or that are likely to be a mistake
  * - `confirmation_required`: a likely mistake that the operator may confirm
  * - `release_conflict`: the version is published with other bytes
- * - `release_yanked`: the release is withdrawn
+ * - `release_yanked`: the release is yanked
  * - `release_not_found`: no release matches
  * - `release_in_use`: clients may be downloading the release
  * - `rollout_invalid`: a schedule that is not possible

@@ -15,7 +15,7 @@ export function RolloutPanel({ version, isEditable, isAdmin }: Props) {
   const present = percentages.length === 1 ? (percentages[0] ?? 100) : Math.max(0, ...percentages);
   return (
     <>
-      <Facts entries={[["Offered to", percentages.map((one) => `${one} %`).join(", ") || "nobody"]]} />
+      <Facts entries={[["Offered to", percentages.map((one) => `${one}%`).join(", ") || "nobody"]]} />
       {schedule && <Schedule version={version} schedule={schedule} isAdmin={isAdmin} />}
       {isEditable && (
         <div className="release-forms">
@@ -74,7 +74,7 @@ function Schedule({
       <Facts
         entries={[
           ["Schedule", STATES[state]],
-          ["Steps", steps.map((one, i) => (i === step ? `${one} % (present)` : `${one} %`)).join(" → ")],
+          ["Steps", steps.map((one, i) => (i === step ? `${one}% (current)` : `${one}%`)).join(" → ")],
           ...(startsAt ? [["Starts", <ExactTime key="start" at={startsAt} />] as const] : []),
           ...(nextStepAt ? [["Next step", <ExactTime key="next" at={nextStepAt} />] as const] : []),
           ...(haltReason ? [["Halted because", haltReason] as const] : []),

@@ -14,7 +14,7 @@ export function VersionState({ version: { releases, schedule } }: { version: Ver
   const [least, most] = [Math.min(...percentages), Math.max(...percentages)];
   if (most === 0) return <Badge tone="warning">Paused</Badge>;
   if (least === 100) return <Badge tone="good">Everyone</Badge>;
-  return <Badge tone="active">{least === most ? `${most} %` : `${least}–${most} %`}</Badge>;
+  return <Badge tone="active">{least === most ? `${most}%` : `${least}–${most}%`}</Badge>;
 }
 
 /** What else is special about a version. */

@@ -78,7 +78,7 @@ function toKnown({ id, fileName, sizeBytes, metadata }: Upload) {
 
 function describeProgress({ offsetBytes, sizeBytes }: Upload): string {
   if (offsetBytes === sizeBytes) return `Complete, ${formatSize(sizeBytes)}`;
-  return `${Math.floor((offsetBytes / sizeBytes) * 100)} % of ${formatSize(sizeBytes)}`;
+  return `${Math.floor((offsetBytes / sizeBytes) * 100)}% of ${formatSize(sizeBytes)}`;
 }
 
 function Remove({ upload: { id, fileName } }: { upload: Upload }) {

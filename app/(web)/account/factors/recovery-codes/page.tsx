@@ -13,7 +13,7 @@ const TEXTS = defineTexts({
     title: "Recovery codes",
     shown:
       "Keep these codes where you keep your passwords, or print them. Each one replaces a code of your authenticator app, once. They will not be shown again.",
-    kept: "I have saved them",
+    saved: "I have saved them",
     renew: "You get ten new codes. The old ones stop working.",
     submit: "New recovery codes",
   },
@@ -21,7 +21,7 @@ const TEXTS = defineTexts({
     title: "Wiederherstellungscodes",
     shown:
       "Bewahren Sie diese Codes bei Ihren Passwörtern auf oder drucken Sie sie. Jeder ersetzt einmal Ihre Authenticator-App. Sie werden nicht wieder gezeigt.",
-    kept: "Ich habe sie aufbewahrt",
+    saved: "Ich habe sie gespeichert",
     renew: "Sie bekommen zehn neue Codes. Die alten gelten dann nicht mehr.",
     submit: "Neue Wiederherstellungscodes",
   },
@@ -51,7 +51,7 @@ export default async function Page(props: PageProps) {
             ))}
           </ol>
           <Form action="/forms/account/factors/saved">
-            <button type="submit">{texts.kept}</button>
+            <button type="submit">{texts.saved}</button>
           </Form>
         </>
       ) : (

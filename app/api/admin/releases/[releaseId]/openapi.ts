@@ -3,7 +3,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const PATCH: OperationDetails = {
   operationId: "changeRelease",
   description:
-    "Changes fields of a release: its rollout, its notes, whether it is withdrawn. Files never change. `newerServed` names the releases that keep clients from rolling back to this one.",
+    "Changes fields of a release: its rollout, its notes, whether it is yanked. Files never change. `newerServed` names the releases that keep clients from rolling back to this one.",
   requests: { "A larger rollout": { rollout: 50 }, Withdrawn: { yanked: true } },
   responses: {
     200: {

@@ -37,7 +37,7 @@ export default consolePage(
     query: PageQuery,
     done: {
       assigned: "The account has the customer’s purchases.",
-      assigned_before: "The account has these purchases already.",
+      assigned_before: "The account already has these purchases.",
       reconciled: "The provider was asked, and the purchase is as it says.",
       reconcile_failed: "The provider could not be asked about every App User ID. Try again later.",
     },

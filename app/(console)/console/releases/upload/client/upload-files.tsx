@@ -93,7 +93,7 @@ function TransferRow({ transfer: { file, offsetBytes, state, error }, pause, res
       <span className="file-name">{file.name}</span>
       <progress value={offsetBytes} max={file.size} aria-label={`Upload of ${file.name}`} />
       <span role="status">
-        {state === "complete" ? "Uploaded" : state === "paused" ? `Stopped at ${percent} %` : `${percent} %`}
+        {state === "complete" ? "Uploaded" : state === "paused" ? `Stopped at ${percent}%` : `${percent}%`}
       </span>
       {error && <span className="field-error">{error}</span>}
       {state === "uploading" && (
