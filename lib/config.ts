@@ -1,12 +1,6 @@
 import { z } from "zod";
 import { backupErrors, backupVariables } from "./config/backups";
-import {
-  appStoreApps,
-  managementUrls,
-  productEntitlements,
-  signingSecretErrors,
-  stripeSecrets,
-} from "./config/billing";
+import { appStoreApps, managementUrls, productEntitlements, signingKeyErrors, stripeSecrets } from "./config/billing";
 import { brandName, color, logo, productNames, support, webPage } from "./config/brand";
 import { type Build, readBuild } from "./config/build";
 import { postgresUrl, replicaUrl } from "./config/database";
@@ -179,7 +173,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
         backupErrors,
         providerErrors,
         apnsErrors,
-        signingSecretErrors,
+        signingKeyErrors,
         relyingPartyErrors,
         brandErrors,
       ].flatMap((findErrors) => findErrors(parsed.data))

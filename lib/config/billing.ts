@@ -61,7 +61,7 @@ export const stripeSecrets = list.pipe(
 type Given = { BILLING_PROVIDER: string; BILLING_WEBHOOK_SIGNING_SECRET?: string | undefined };
 
 /** With an empty or public key anybody could sign. Standard Webhooks specification, "Signature scheme". */
-export function signingSecretErrors({
+export function signingKeyErrors({
   BILLING_PROVIDER: provider,
   BILLING_WEBHOOK_SIGNING_SECRET: secret,
 }: Given): string[] {

@@ -106,9 +106,9 @@ describe.runIf(hasChromium)("in Chromium", () => {
         else await route.continue();
       });
       await upload(page, file);
-      await page.getByText("99 %", { exact: true }).waitFor();
+      await page.getByText("99%", { exact: true }).waitFor();
       await page.getByRole("button", { name: "Pause" }).click();
-      await page.getByText("Stopped at 99 %").waitFor();
+      await page.getByText("Stopped at 99%").waitFor();
       isBroken = false;
       await page.reload();
       const resumed = page.waitForRequest((request) => request.method() === "PATCH");

@@ -5,7 +5,15 @@ import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
 import { ctx, withContext } from "@/tests/support/context";
 import { insertDelivery } from "@/tests/support/push/deliveries";
-import { answer, attested, challenge, decidingTogether, newPhone, verifiedDevice } from "@/tests/support/push/phone";
+import {
+  answer,
+  attested,
+  challenge,
+  decidingTogether,
+  newPhone,
+  type Phone,
+  verifiedDevice,
+} from "@/tests/support/push/phone";
 import { newToken, registerPush } from "@/tests/support/push/push";
 
 async function devicesOf({ token }: TestAccount) {
@@ -13,7 +21,7 @@ async function devicesOf({ token }: TestAccount) {
 }
 
 /** One iPhone in another person's hands: the same token, a key of their own. */
-const handedOver = (phone: ReturnType<typeof newPhone>) => ({ ...phone, key: newAttestKey() });
+const handedOver = (phone: Phone) => ({ ...phone, key: newAttestKey() });
 
 test("a device belongs to the account that verified it last", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
@@ -73,12 +81,11 @@ test("tokens of another bundle or environment are independent", async () => {
 test("of accounts that verify one token at the same time one gets it, without a server error", async () => {
   const people = await Promise.all([1, 2, 3, 4].map(() => newAccount()));
   const phone = newPhone();
-  const answers = await Promise.all(
-    people.map(async (person) => {
-      const own = handedOver(phone);
-      return { person, own, evidence: attested(person, own, await challenge(person, own)) };
-    }),
-  );
+  const answers: { person: TestAccount; own: Phone; evidence: unknown }[] = [];
+  for (const person of people) {
+    const own = handedOver(phone);
+    answers.push({ person, own, evidence: attested(person, own, await challenge(person, own)) });
+  }
   const responses = await withContext({ db: decidingTogether(4) }, () =>
     Promise.all(answers.map(({ person, own, evidence }) => answer(person, own, evidence))),
   );
@@ -89,12 +96,10 @@ test("of accounts that verify one token at the same time one gets it, without a 
 
 test("one account can verify 20 devices at the same time", async () => {
   const account = await newAccount();
-  const answers = await Promise.all(
-    Array.from({ length: 20 }, async () => {
-      const phone = newPhone();
-      return { phone, evidence: attested(account, phone, await challenge(account, phone)) };
-    }),
-  );
+  const answers: { phone: Phone; evidence: unknown }[] = [];
+  for (const phone of Array.from({ length: 20 }, () => newPhone())) {
+    answers.push({ phone, evidence: attested(account, phone, await challenge(account, phone)) });
+  }
   const responses = await Promise.all(answers.map(({ phone, evidence }) => answer(account, phone, evidence)));
   expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200));
 });

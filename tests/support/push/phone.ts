@@ -38,7 +38,7 @@ export const newPhone = (change: Partial<Phone> = {}): Phone => ({
   ...change,
 });
 
-/** Registers a phone, and waits for the nonce. */
+/** Registers a phone, and waits for the nonce. One at a time: a registration cancels what is queued (`clearOutbox`). */
 export async function challenge(account: TestAccount, phone: Phone): Promise<Challenged> {
   const { device, challenge } = await registeredDevice(account, addressOf(phone));
   if (!challenge) throw new Error(`the device is ${device.status} and got no challenge`);
