@@ -1,8 +1,8 @@
 import { headers } from "next/headers";
 import type { ReactNode } from "react";
-import { readFirstOperatorLinkCookie } from "@/lib/accounts/first-operator/link-cookie";
 import { hasAdmin } from "@/lib/accounts/first-operator/links";
 import { readProfile } from "@/lib/accounts/profile";
+import { readFirstOperatorLinkCookie } from "@/lib/http/pages/first-operator-cookie";
 import { findVisitor, pageContext } from "@/lib/http/pages/visitor";
 import { Field } from "../components/field";
 import { Form, type FormState } from "../components/form";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { becomeFirstOperator } from "@/lib/accounts/first-operator/become-operator";
-import { clearFirstOperatorLinkCookie, readFirstOperatorLinkCookie } from "@/lib/accounts/first-operator/link-cookie";
+import { clearFirstOperatorLinkCookie, readFirstOperatorLinkCookie } from "@/lib/http/pages/first-operator-cookie";
 import { defineForm } from "@/lib/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/first-operator", {

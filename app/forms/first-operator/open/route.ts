@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { setFirstOperatorLinkCookie } from "@/lib/accounts/first-operator/link-cookie";
-import { requireFirstOperatorLink } from "@/lib/accounts/first-operator/links";
+import { LINK_TTL_SECONDS, requireFirstOperatorLink } from "@/lib/accounts/first-operator/links";
 import { EmailedToken } from "@/lib/accounts/schema";
+import { setFirstOperatorLinkCookie } from "@/lib/http/pages/first-operator-cookie";
 import { defineForm } from "@/lib/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/first-operator/open", {
@@ -11,6 +11,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   errorPlacement: { invalid_or_expired_token: { message: "This link is no longer valid" } },
   handle: async ({ ctx, body: { token } }) => {
     await requireFirstOperatorLink(ctx, token);
-    return { to: "/first-operator", cookies: [await setFirstOperatorLinkCookie(ctx.config, ctx.now(), token)] };
+    const link = { token, ttlSeconds: LINK_TTL_SECONDS };
+    return { to: "/first-operator", cookies: [await setFirstOperatorLinkCookie(ctx.config, ctx.now(), link)] };
   },
 });

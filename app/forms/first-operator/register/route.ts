@@ -1,6 +1,6 @@
 import { registerFirstOperator } from "@/lib/accounts/first-operator/become-operator";
-import { clearFirstOperatorLinkCookie, readFirstOperatorLinkCookie } from "@/lib/accounts/first-operator/link-cookie";
 import { Register } from "@/lib/accounts/schema";
+import { clearFirstOperatorLinkCookie, readFirstOperatorLinkCookie } from "@/lib/http/pages/first-operator-cookie";
 import { defineForm } from "@/lib/http/pages/form";
 import { replaceSession } from "@/lib/http/session-response";
 

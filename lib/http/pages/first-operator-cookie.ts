@@ -2,15 +2,17 @@ import { z } from "zod";
 import { firstOperatorCookieName, setCookie } from "../../auth/cookie";
 import { readEncryptedCookie, setEncryptedCookie } from "../../auth/keys/encrypted-cookie";
 import type { Context } from "../../context";
-import { LINK_TTL_SECONDS } from "./links";
 
 type Config = Context["config"];
 const Claims = z.object({ token: z.string() });
 
 /** The Set-Cookie header that keeps a link's token while its owner registers or signs in. It is encrypted. */
-export function setFirstOperatorLinkCookie(config: Config, now: Date, token: string): Promise<string> {
-  const name = firstOperatorCookieName(config);
-  return setEncryptedCookie(config, now, { name, claims: { token }, ttlSeconds: LINK_TTL_SECONDS });
+export function setFirstOperatorLinkCookie(
+  config: Config,
+  now: Date,
+  { token, ttlSeconds }: { token: string; ttlSeconds: number },
+): Promise<string> {
+  return setEncryptedCookie(config, now, { name: firstOperatorCookieName(config), claims: { token }, ttlSeconds });
 }
 
 /** The token of the link that this browser has opened; null if there is none. */
