@@ -60,7 +60,7 @@ describe("an upload", () => {
     expect((await readFile(fileOf(upload))).equals(bytes)).toBe(true);
   });
 
-  test("that is broken off at 99 % keeps what has arrived, and continues from there", async () => {
+  test("that is broken off at 99% keeps what has arrived, and continues from there", async () => {
     const bytes = randomBytes(100_000);
     const upload = await createUpload(await newKey(), bytes.byteLength);
     const body = openBody();

@@ -53,6 +53,6 @@ function countClients(): Row {
   return {
     candidate: `${CHECKS.toLocaleString("en-US")} checks of ${CLIENTS.toLocaleString("en-US")} clients`,
     throughput: `${counted.toLocaleString("en-US")} clients, ${((user + system) / CHECKS).toPrecision(2)} µs of CPU a check`,
-    goal: atMost(errorPercent, MAX_ERROR_PERCENT, " % error"),
+    goal: atMost(errorPercent, MAX_ERROR_PERCENT, "% error"),
   };
 }

@@ -22,7 +22,7 @@ export async function selection(): Promise<Section> {
     rows: [
       row("rolled out to everybody", () => select(settled, windows)),
       row("with a fallback", () => select(settled, macos)),
-      row(`${RELEASES / 2} at 1 per cent, with a client id`, (i) => select(underWay, windows, `client ${i}`)),
+      row(`${RELEASES / 2} at 1 percent, with a client id`, (i) => select(underWay, windows, `client ${i}`)),
     ],
   };
 }

@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 import type { Hasher } from "../../context";
 import { AppError } from "../../errors";
 
-/** A task that waited longer than `maxWaitMs` is rejected when a thread becomes free. Without it tasks wait for ever. */
+/** A task that waited longer than `maxWaitMs` is rejected when a thread becomes free. Without it tasks wait forever. */
 export type HasherPoolOptions = { threads: number; maxQueued: number; maxWaitMs?: number };
 
 type Task = { password: string; cost: number; hash?: string };

@@ -1,7 +1,7 @@
 /** The modules around a code that have to stay empty (ISO/IEC 18004, 6.3.8). */
 const QUIET_ZONE = 4;
 
-/** Encodes a text as a QR code: an SVG document, black on white whatever the page's colours are. */
+/** Encodes a text as a QR code: an SVG document, black on white whatever the page's colors are. */
 export async function qrCodeSvg(text: string): Promise<string> {
   // Loaded at the first use, because few starts need it at once.
   const { default: encodeQR } = await import("qr");

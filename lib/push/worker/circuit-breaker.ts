@@ -8,7 +8,7 @@ export type CircuitBreaker = {
 };
 
 /**
- * Keeps a wrong signing key or host from invalidating every device: it opens when APNs rejected more than 20 % of the
+ * Keeps a wrong signing key or host from invalidating every device: it opens when APNs rejected more than 20% of the
  * last 50 device tokens. It then starts again from zero, so that a few devices that are really gone cannot keep an
  * environment paused.
  */

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { Release } from "../schema";
 
 /**
- * A client's position in a release's rollout, from 0 to 99.99 per cent: the first four bytes of the SHA-256 of both
+ * A client's position in a release's rollout, from 0 to 99.99 percent: the first four bytes of the SHA-256 of both
  * ids. It is the same for every request and on every instance.
  */
 export function rolloutBucket(releaseId: string, clientId: string): number {

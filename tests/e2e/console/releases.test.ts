@@ -12,7 +12,7 @@ import { accessibilityFaults, signIn, visit } from "@/tests/support/web/pages";
 const STARTS_MS = 180_000;
 /** What the page sends in one request. */
 const PART_BYTES = 4 * 1024 * 1024;
-/** The second part has the last per cent. */
+/** The second part has the last percent. */
 const SIZE_BYTES = PART_BYTES + 40_000;
 const SMALL_BYTES = 200_000;
 const OPERATOR = { email: "operator@example.com", password: "a password for the operator" };

@@ -15,7 +15,7 @@ const bytesOf = (seed: number, outputLength: number) =>
 
 const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
 
-test("electron-updater downloads a tenth of 10 MiB of which 3 % have changed", async () => {
+test("electron-updater downloads a tenth of 10 MiB of which 3% have changed", async () => {
   const before = bytesOf(0, 10 * MIB);
   const after = Buffer.from(before);
   for (let i = 0; i < 10; i++) bytesOf(i + 1, 31_457).copy(after, i * MIB + 500_000);

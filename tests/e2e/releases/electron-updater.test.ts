@@ -13,7 +13,7 @@ import { type EntryFields, manifestEntry, manifestText } from "@/tests/support/r
 
 const SIZE = 10 * 1024 * 1024;
 const BLOCK_BYTES = 16 * 1024;
-/** 3 % of the file, in ten places, which are not those of blocks. */
+/** 3% of the file, in ten places, which are not those of blocks. */
 const CHANGED_PLACES = 10;
 const CHANGED_BYTES = Math.floor((SIZE * 0.03) / CHANGED_PLACES);
 
@@ -114,7 +114,7 @@ async function update({ updater }: { updater: AppUpdater }) {
 const published = async (name: string) => sha512(await readFile(path.join(fixture.folder, name)));
 
 describe("electron-updater with the generic provider and no code", () => {
-  test("on Windows downloads at most a tenth of an installer of which 3 % have changed", async () => {
+  test("on Windows downloads at most a tenth of an installer of which 3% have changed", async () => {
     const { bytes, file, share } = await update(await installed("nsis", "installer.exe"));
     expect(path.basename(file)).toBe("Acme Setup 1.1.0.exe");
     expect(sha512(bytes)).toBe(await published("1.1.0.bin"));

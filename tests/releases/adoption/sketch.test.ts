@@ -18,7 +18,7 @@ function sketchOf(from: number, to: number, salt = SALT) {
 }
 
 test.each([0, 1, 10, 100, 1_000, 10_000, 30_000, 50_000, 100_000, 300_000, 1_000_000])(
-  "%i distinct clients are counted within 2 per cent",
+  "%i distinct clients are counted within 2 percent",
   (clients) => {
     const error = Math.abs(estimateCount(sketchOf(0, clients)) - clients);
     expect(error).toBeLessThanOrEqual(clients * 0.02);

@@ -111,7 +111,7 @@ test("a prerelease on stable is served, with a warning", () =>
     expect(warnings).toMatchObject([{ examples: ["early"], msg: expect.stringContaining("prereleases") }]);
   }));
 
-test.each([0.1, 33.3, 99.9])("a rollout may be %d per cent", (rollout) =>
+test.each([0.1, 33.3, 99.9])("a rollout may be %d percent", (rollout) =>
   withCatalog(async (testCatalog) => {
     expect(await isRejected(testCatalog, manifestEntry({ rollout }))).toBe(false);
     expect(await isRejected(testCatalog, manifestEntry({ rollout: rollout + 0.05 }))).toBe(true);

@@ -38,7 +38,7 @@ type Service = {
   operatorEmail: string;
 };
 
-/** Runs `run` with a product whose version 2.0.0 is at 5 per cent in the catalog, on two platforms. */
+/** Runs `run` with a product whose version 2.0.0 is at 5 percent in the catalog, on two platforms. */
 function withRelease(run: (service: Service) => Promise<void>) {
   return withCatalog(async ({ catalog: base, manifest, publish }) => {
     let now = new Date("2030-03-10T00:30:00Z");

@@ -2,14 +2,14 @@ import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { isInRollout, rolloutBucket } from "@/lib/releases/selection/rollout-bucket";
 
-test("a bucket is the first four bytes of the SHA-256 of both ids, in hundredths of a per cent", () => {
+test("a bucket is the first four bytes of the SHA-256 of both ids, in hundredths of a percent", () => {
   // printf %s "core-1.2.0client-7" | sha256sum
   expect(rolloutBucket("core-1.2.0", "client-7")).toBe((0xf5992f4d % 10_000) / 100);
   expect(rolloutBucket("core-1.2.0", "client-8")).not.toBe(rolloutBucket("core-1.2.0", "client-7"));
   expect(rolloutBucket("core-1.3.0", "client-7")).not.toBe(rolloutBucket("core-1.2.0", "client-7"));
 });
 
-test("100,000 clients spread within half a per cent of a rollout", () => {
+test("100,000 clients spread within half a percent of a rollout", () => {
   const clients = Array.from({ length: 100_000 }, (_, i) => `client-${i}`);
   for (const rollout of [1, 10, 25, 50, 90, 99]) {
     const reached = clients.filter((client) => isInRollout({ id: "core-1.2.0", rollout }, client)).length;
@@ -17,7 +17,7 @@ test("100,000 clients spread within half a per cent of a rollout", () => {
   }
 });
 
-test("a rollout has tenths of a per cent", () => {
+test("a rollout has tenths of a percent", () => {
   const clients = Array.from({ length: 100_000 }, (_, i) => `client-${i}`);
   const reached = clients.filter((client) => isInRollout({ id: "core-1.2.0", rollout: 0.3 }, client)).length;
   expect(reached).toBeGreaterThan(200);
