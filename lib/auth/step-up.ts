@@ -93,8 +93,8 @@ export async function reauthenticate(
 type FactorField = Exclude<keyof StepUpProof, "password">;
 
 /**
- * How an account can authenticate again, and whether its session does without. `aal` is 2 if the account has a second
- * factor. `factorFields` are those that the account has, of which each is a proof at its level.
+ * How an account can authenticate again, and whether its session is recent enough without it. `aal` is 2 if the account
+ * has a second factor. `factorFields` are those that the account has, of which each is a proof at its level.
  */
 export type StepUpMethods = { aal: Aal; isFresh: boolean; passwordHash: string | null; factorFields: FactorField[] };
 

@@ -37,8 +37,8 @@ export function requiresSession(auth: AuthRule | undefined): boolean {
 }
 
 /**
- * The principal that a rule admits: null on public endpoints, the session of an account, also this machine's operator
- * or an API key.
+ * The principal that a rule admits: an account's session or, where the rule allows it, this machine's operator or an
+ * API key. null on public endpoints.
  */
 type PrincipalOf<Auth extends AuthRule> = Auth extends "none"
   ? null

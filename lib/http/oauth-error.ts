@@ -5,7 +5,7 @@ import { jsonResponse, type ResponseHeaders, type RouteResponse } from "./route-
 
 /**
  * The `error` values of RFC 6749, section 5.2, and RFC 8628, section 3.5. A code that OAuth defines keeps its name, as
- * do the extensions for users who may not sign in. `temporarily_unavailable` is of RFC 6749, section 4.1.2.1.
+ * do the extensions for users who may not sign in. `temporarily_unavailable` is from RFC 6749, section 4.1.2.1.
  */
 const OAUTH_ERRORS: Partial<Record<ErrorCode, string>> = {
   invalid_client: "invalid_client",

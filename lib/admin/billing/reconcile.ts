@@ -87,7 +87,7 @@ async function nextOwners({ db }: Deps, { after }: CustomerPosition): Promise<Ow
 
 type Wait = NonNullable<ReconciledCustomers["retry"]>;
 
-/** Reconciles customers in their order. `position`: where the next request goes on, if not after all of them. */
+/** Reconciles customers in their order. `position`: where the next request continues, if not after all of them. */
 async function reconcileOwners(deps: ApiDeps, owners: Owner[], start: CustomerPosition) {
   const deadline = performance.now() + MAX_REQUEST_MS;
   const customers: ReconciledCustomer[] = [];

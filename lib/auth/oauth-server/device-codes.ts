@@ -48,7 +48,7 @@ export async function startDeviceAuthorization(ctx: Deps, clientId: string, call
   };
 }
 
-/** What a person is shown before deciding: which app asks, since when and from where. */
+/** What a person is shown before deciding: which app is asking, when it started to ask, and from which network. */
 export type DeviceRequest = {
   userCode: string;
   clientName: string;

@@ -2,7 +2,7 @@ import { type CookieConfig, challengeCookieName, parseCookies, setCookie, setSho
 import type { ReadableHeaders } from "../readable-headers";
 import { CHALLENGE_TTL_SECONDS, type SecondFactorChallenge } from "./challenges";
 
-/** The path of the page that asks a browser for the second factor, and goes on to `callbackUrl`. */
+/** The path of the page that asks a browser for the second factor, and continues to `callbackUrl`. */
 export function secondFactorPage(parameters: { callbackUrl?: string; error?: string }): string {
   const given = Object.entries(parameters).filter((pair): pair is [string, string] => pair[1] !== undefined);
   return given.length > 0 ? `/sign-in/factor?${new URLSearchParams(given)}` : "/sign-in/factor";

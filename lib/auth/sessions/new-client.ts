@@ -29,7 +29,7 @@ export async function recognizedSignInCondition(
 
 /**
  * The data of the email about a sign-in from an unrecognized client; null if no email is due: the client is recognized,
- * this is the account's first sign-in, or the owner got enough of these emails. Only a verified email is sent a name
+ * this is the account's first sign-in, or the limit for these emails is reached. Only a verified email is sent a name
  * that the client chose, so that nobody sends texts of their own to strangers.
  */
 export async function newSignInEmail(

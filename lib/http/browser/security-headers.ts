@@ -21,7 +21,7 @@ export const CLEAR_SITE_DATA = { "Clear-Site-Data": '"cache", "storage"' };
 let made: { config: HeaderConfig; headers: Readonly<Record<string, string>> } | undefined;
 
 /**
- * The security headers of every response: a Content-Security-Policy, which pages replace by their own, nosniff,
+ * The security headers of every response: a Content-Security-Policy, which pages replace with their own, nosniff,
  * Cross-Origin-Resource-Policy (WHATWG Fetch, 3.7), and HSTS on https (RFC 6797).
  */
 export function securityHeaders(config: HeaderConfig): Readonly<Record<string, string>> {

@@ -77,7 +77,7 @@ export function parseJson(bytes: Uint8Array): unknown {
 /** The fields of a URL-encoded form. */
 export const parseForm = (bytes: Uint8Array): Record<string, string> => Object.fromEntries(fieldsOf(bytes));
 
-/** Without the empty ones. */
+/** The fields of a form, without the empty ones. */
 function fieldsOf(bytes: Uint8Array): [name: string, value: string][] {
   return [...new URLSearchParams(new TextDecoder().decode(bytes))].filter(([, value]) => value !== "");
 }

@@ -78,7 +78,7 @@ async function startOAuth(ctx: NextAuthDeps, call: NextAuthCall): Promise<RouteR
   ]);
 }
 
-/** Signs in with the provider's response, or links the identity to the account that started. */
+/** Signs in with the provider's response, or links the identity to the account that started the sign-in. */
 async function finishOAuth(ctx: NextAuthDeps, call: NextAuthCall): Promise<RouteResponse> {
   if (call.method === "POST") return redirectFormPost(ctx, call);
   await ctx.limits.consume("oauthByIp", call.caller.ip);

@@ -17,7 +17,7 @@ type Form<Fields, Auth extends AuthRule> = {
   summary: string;
   /** The page that contains the form and shows its errors, or how its URL follows from the form's fields. */
   page: string | ((fields: Record<string, string>) => string);
-  /** As of an endpoint. Without a session, the sign-in page comes first. */
+  /** As for an endpoint. Without a session, the sign-in page comes first. */
   auth?: Auth;
   body: z.ZodType<Fields>;
   maxBodyBytes?: number;

@@ -17,7 +17,7 @@ export async function setShownCodesCookie(ctx: Deps, accountId: string, codes: r
   return setShortCookie(ctx.config, recoveryCodesCookieName(ctx.config), value, TTL_SECONDS);
 }
 
-/** The Set-Cookie header that removes them, once they are kept elsewhere. */
+/** The Set-Cookie header that removes them, once they are saved elsewhere. */
 export function clearShownCodesCookie({ config }: Pick<Deps, "config">): string {
   return setCookie(config, recoveryCodesCookieName(config), null, new Date(0));
 }

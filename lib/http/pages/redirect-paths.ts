@@ -22,7 +22,7 @@ export function trustedUrl(
   return url && AUTH_TRUSTED_ORIGINS.includes(url.origin) ? url.href : ownPath(given, baseUrl, fallback);
 }
 
-/** The page that authenticates a signed-in user again, unless that happened recently, and goes on to `page`. */
+/** The page that authenticates a signed-in user again, unless that happened recently, and continues to `page`. */
 export function confirmPath(page: string): string {
   return `/confirm?${new URLSearchParams({ callbackUrl: page })}`;
 }

@@ -22,7 +22,7 @@ export async function setShownSecretCookie(
   return setShortCookie(ctx.config, shownSecretCookieName(ctx.config), value, TTL_SECONDS);
 }
 
-/** The Set-Cookie header that removes it, once it is kept elsewhere. */
+/** The Set-Cookie header that removes it, once it is saved elsewhere. */
 export function clearShownSecretCookie({ config }: Pick<Deps, "config">): string {
   return setCookie(config, shownSecretCookieName(config), null, new Date(0));
 }

@@ -48,7 +48,7 @@ async function acceptPending(server: Server): Promise<void> {
 
 function closeIdle(server: Server, sockets: ReadonlySet<Socket>): void {
   for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy(); // never used
-  // Node takes a connection for idle whose response has ended, but is not sent yet.
+  // Node treats a connection as idle once its response has ended, even if it has not been sent yet.
   const isSending = [...sockets].some((socket) => socket.writableLength > 0);
   if (!isSending) server.closeIdleConnections();
 }

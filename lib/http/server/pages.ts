@@ -114,7 +114,7 @@ export function createPageResponder(
     if (route === null) return renderNotFound(id, request);
     if (!isRenderedPerRequest(request)) return withNonce(await renderOnce(route, id));
     const page = await render(pathname + search, id, request);
-    // Of a page that is not found for this visitor, Next sends a shell that needs scripts and has the page's title.
+    // If a page is not found for this visitor, Next sends a shell that needs scripts and has the page's title.
     return page.status === 404 ? renderNotFound(id, request) : page;
   };
   return async (request) => {

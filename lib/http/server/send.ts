@@ -25,8 +25,9 @@ export function sendResponse(incoming: IncomingMessage, outgoing: ServerResponse
 }
 
 /**
- * Ends a response together with the others of this turn of the event loop. One after the other, each write would wake a
- * client that has read the response before and sleeps: under load that is a third of all CPU time of a short response.
+ * Ends a response together with the others of this turn of the event loop. Separate writes would each wake a client
+ * that has already read the previous response and is asleep. Under load, that takes a third of the CPU time of a short
+ * response.
  */
 function endTogether(response: Unsent): void {
   unsent.push(response);

@@ -36,7 +36,7 @@ async function stopQueueing(tx: Tx, now: Now, id: string): Promise<boolean> {
   return ended > 0;
 }
 
-/** Whether deliveries of a broadcast wait, all of which are queued. */
+/** Whether a broadcast, all of whose deliveries are queued, still has some waiting. */
 async function isWaiting(tx: Tx, id: string): Promise<boolean> {
   const [waiting] = await tx.$queryRaw<{ isLeft: boolean }[]>`
     SELECT "queued" > coalesce((

@@ -18,7 +18,7 @@ export async function readPreferences(db: Tx, accountId: string): Promise<Prefer
 }
 
 /**
- * Replaces the preferences of an account, and cancels what is queued of kinds that it has turned off.
+ * Replaces the preferences of an account, and cancels the queued notifications of kinds that it has turned off.
  * @throws AppError unauthenticated if the account was deleted concurrently
  */
 export async function replacePreferences(
@@ -44,7 +44,7 @@ export async function replacePreferences(
   });
 }
 
-/** Cancels the deliveries of kinds to an account that no worker has claimed. */
+/** Cancels an account's unclaimed deliveries of some kinds. */
 async function cancelKinds(tx: Tx, now: ReturnType<Context["dbNow"]>, accountId: string, kinds: string[]) {
   await tx.$executeRaw`
     WITH waiting AS MATERIALIZED (

@@ -31,8 +31,9 @@ export async function registerDevice(
   const registration = completeRegistration(ctx.config.APNS_BUNDLE_IDS, body);
   const given = { owner, registration };
   const countRegistration = () => ctx.limits.consume("pushRegisterByAccount", owner.account.id);
-  // Counts for each account, so that a stolen token does not use up its owner's challenges. Not by the device's id,
-  // which deleting the device would reset; and before a transaction, which may hold the only connection.
+  // Counts for each account, so that a stolen token does not use up its owner's challenges. Does not count by the
+  // device's id, because deleting the device would reset the count. Runs before a transaction, which may hold the only
+  // connection.
   const countChallenge = () => ctx.limits.consume("pushChallengeByDevice", deviceKey(owner.account.id, registration));
   const { evidence } = registration;
   if (evidence) {

@@ -35,7 +35,7 @@ export type LockedEvent = EventKey & {
 type Sql = ReturnType<Context["dbNow"]>;
 
 /**
- * Whether an event is not of a type that transfers purchases or links customers, as SQL: what such an event says of a
+ * As SQL, whether an event neither transfers purchases nor links customers. What an event that does so says about a
  * transaction does not count, since events before it would not know of it. `alias` is that of the event's table.
  */
 export const isOfPurchase = (alias: "event" | "own" | "sibling"): Sql =>

@@ -11,9 +11,9 @@ const TIMEOUT_MS = 30_000;
 
 /**
  * Applies events that are stored but not applied, because the process was killed or the database timed out; the
- * provider may have stopped its own retries. Each event is retried after one minute, then two, then four, up to an
- * hour, and does not delay others. An event that fails is retried too, at most ten times. Several processes may do this
- * at the same time.
+ * provider may have stopped its own retries. An event is retried two minutes after it arrived, then after one more
+ * minute, two, four, and so on, up to an hour, and does not delay others. An event that fails is retried too, at most
+ * ten times. Several processes may do this at the same time.
  */
 export async function retryEvents(deps: Deps): Promise<void> {
   while (!deps.isDraining) {

@@ -10,7 +10,7 @@ const MAX_AGE_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Wakes the apps of accounts whose access may have changed without their doing, by a background push, so that they read
- * the status: a purchase was refunded, given to another account, or its failed payment succeeded. In the events'
+ * the status: a purchase was refunded or moved to another account, or its failed payment succeeded. In the events'
  * transaction, and once for each event and account.
  */
 export async function wakeApps(

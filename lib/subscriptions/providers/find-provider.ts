@@ -13,8 +13,9 @@ const PROVIDERS: Provider[] = [revenueCat, standardWebhooks, stripe, paddle, app
 export const PROVIDER_NAMES = PROVIDERS.map(({ name }) => name);
 
 /**
- * Returns the provider of a delivery: the one that the URL names, else the one that its signature is of, else the one that
- * `BILLING_PROVIDER` names. RevenueCat and Standard Webhooks share their variables, so that one of them is configured.
+ * Returns the provider of a delivery: the one that the URL names, else the one whose signature it has, else the one
+ * that `BILLING_PROVIDER` names. RevenueCat and Standard Webhooks share their variables, so that one of them is
+ * configured.
  * @throws AppError webhook_not_configured
  */
 export function providerOf(config: Config, delivery: Delivery): Provider {

@@ -11,7 +11,7 @@ const running = new Map<string, Promise<boolean>>();
 
 /**
  * Reconciles an account with the provider, for a purchase whose event has not arrived yet: at most once a minute, and
- * once for all callers of this process. Waits for `BILLING_FRESH_TIMEOUT_MS`; the reconciliation goes on after that.
+ * once for all callers of this process. Waits for `BILLING_FRESH_TIMEOUT_MS`; the reconciliation continues after that.
  * Returns whether it has succeeded. Never throws.
  */
 export async function refreshPurchases(deps: Deps, accountId: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** What a request did of work that may take several, and where the next one goes on. */
+/** What a request did of work that may take several, and where the next one continues. */
 type Part = { progress: number; nextCursor: string | null };
 
 /** The page of the inbox, which says how far the work has come: see `BatchProgress`. */

@@ -13,8 +13,8 @@ const unwritable = new Set<string>();
 
 /**
  * Writes the last percentage of completed rollouts to the catalog, which has had their first one until then. Each instance
- * does so in its own catalog. Safe to repeat, and to kill at any time: until it is done the schedule applies. It goes on
- * applying where the catalog is at a URL or cannot be written.
+ * does so in its own catalog. Safe to repeat, and to kill at any time: until it is done the schedule applies. It
+ * continues to apply where the catalog is at a URL or cannot be written.
  */
 export async function writeCompletedRollouts(deps: Deps): Promise<void> {
   const { catalog, config, db, log, now, rollouts } = deps;

@@ -26,7 +26,10 @@ export function soldItems(items: NonNullable<PaddleObject["items"]>): SoldItem[]
   }));
 }
 
-/** The state of a subscription, which each of its events has whole ("Subscriptions", status); null: an unknown status. */
+/**
+ * The state of a subscription, which each of its events contains in full ("Subscriptions", status); null: an unknown
+ * status.
+ */
 export function subscriptionFacts(
   data: PaddleObject,
   occurredAt: Date,

@@ -26,7 +26,7 @@ type Options = {
 
 /**
  * Uploads a file by the tus protocol (1.0, core and creation), or continues the upload `known`. After an error it asks how
- * much has arrived and goes on there.
+ * much has arrived and continues there.
  * @throws UploadError; the signal's reason
  */
 export async function uploadFile(file: File, known: string | undefined, options: Options): Promise<void> {
