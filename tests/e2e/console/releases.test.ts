@@ -121,7 +121,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
       // Rolled out to a tenth of the clients.
       const setPercentage = async () => {
-        for (const typed of ["11", "10"]) await page.getByLabel("Per cent").fill(typed);
+        for (const typed of ["11", "10"]) await page.getByLabel("Percent", { exact: true }).fill(typed);
         return page.getByRole("slider", { name: "Rollout" }).inputValue();
       };
       await expect.poll(setPercentage, { timeout: 10_000 }).toBe("10"); // once React runs

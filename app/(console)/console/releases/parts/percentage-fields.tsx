@@ -6,12 +6,12 @@ import { useState } from "react";
  * A slider and a number for the same percentage. Without JavaScript they are sent as they are: the number counts if it was
  * changed, else the slider.
  */
-export function PercentageFields({ present }: { present: number }) {
-  const [percentage, setPercentage] = useState(String(present));
+export function PercentageFields({ current }: { current: number }) {
+  const [percentage, setPercentage] = useState(String(current));
   const shared = { min: 0, max: 100, value: percentage };
   return (
     <div className="percentage">
-      <input type="hidden" name="shown" value={present} />
+      <input type="hidden" name="shown" value={current} />
       <div className="field">
         <label htmlFor="slider">Rollout</label>
         <input
@@ -24,7 +24,7 @@ export function PercentageFields({ present }: { present: number }) {
         />
       </div>
       <div className="field">
-        <label htmlFor="percentage">Per cent</label>
+        <label htmlFor="percentage">Percent</label>
         <input
           {...shared}
           id="percentage"

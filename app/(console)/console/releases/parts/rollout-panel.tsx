@@ -12,7 +12,7 @@ type Props = { version: CatalogVersion; isEditable: boolean; isAdmin: boolean };
 export function RolloutPanel({ version, isEditable, isAdmin }: Props) {
   const { schedule, releases } = version;
   const percentages = [...new Set(releases.filter(({ yanked }) => !yanked).map(({ served }) => served))];
-  const present = percentages.length === 1 ? (percentages[0] ?? 100) : Math.max(0, ...percentages);
+  const current = percentages.length === 1 ? (percentages[0] ?? 100) : Math.max(0, ...percentages);
   return (
     <>
       <Facts entries={[["Offered to", percentages.map((one) => `${one}%`).join(", ") || "nobody"]]} />
@@ -22,7 +22,7 @@ export function RolloutPanel({ version, isEditable, isAdmin }: Props) {
           <form className="form" action="/console/releases/change" method="get">
             <h3>Set a percentage</h3>
             <VersionFields version={version} action="rollout" />
-            <PercentageFields present={present} />
+            <PercentageFields current={current} />
             <button type="submit" className="quiet">
               Preview
             </button>
