@@ -47,14 +47,15 @@ export class Machine {
   readonly #root: string;
   readonly #control: Server;
   readonly #env: Record<string, string>;
-  readonly #names: [string, string][];
+  /** The guide's ports and folders, and what they are here. */
+  readonly #names: ReadonlyMap<string, string>;
   readonly #processes = new Map<string, Process>();
   readonly ports: { first: number; second: number; https: number; http: number };
 
   private constructor(root: string, control: Server, ports: Machine["ports"], env: Record<string, string>) {
     [this.#root, this.#control, this.ports, this.#env] = [root, control, ports, env];
     const folders = ["/srv", "/etc", "/var"].map((name): [string, string] => [name, path.join(root, name)]);
-    this.#names = [["3001", `${ports.first}`], ["3002", `${ports.second}`], ...folders];
+    this.#names = new Map([["3001", `${ports.first}`], ["3002", `${ports.second}`], ...folders]);
   }
 
   /** An empty machine. `env` is what its commands see beside PATH: where PostgreSQL is. */
@@ -120,8 +121,10 @@ export class Machine {
     await rm(this.#root, { recursive: true, force: true });
   }
 
+  /** In one pass: a port of this machine may contain a name of the guide's. */
   #here(text: string): string {
-    return this.#names.reduce((all, [there, here]) => all.replaceAll(there, here), text);
+    const names = new RegExp([...this.#names.keys()].join("|"), "g");
+    return text.replace(names, (name) => this.#names.get(name) ?? name);
   }
 
   async #obey(command: string, args: string[]): Promise<string> {
