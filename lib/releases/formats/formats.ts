@@ -2,7 +2,7 @@ import { AppError } from "../../errors";
 import { electron } from "./electron";
 import { release } from "./release";
 import { sparkle } from "./sparkle";
-import { squirrel } from "./squirrel";
+import { squirrel } from "./squirrel-mac";
 import { tauri } from "./tauri";
 import type { VersionFormat } from "./version-format";
 

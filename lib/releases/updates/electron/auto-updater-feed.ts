@@ -1,4 +1,4 @@
-import { releaseFields, squirrel } from "../../formats/squirrel";
+import { releaseFields, squirrel } from "../../formats/squirrel-mac";
 import { normalizeArchitecture, type Platform } from "../../schema";
 import { recordCheck } from "../record-check";
 import { selectUpdate, type UpdaterRules } from "../select-update";
