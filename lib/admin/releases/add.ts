@@ -2,7 +2,13 @@ import path from "node:path";
 import type { Context } from "../../context";
 import { releaseFiles } from "../../releases/release-files";
 import { formatVersion, type Release } from "../../releases/schema";
-import { changeManifest, type EditableManifest, readManifest, serializeManifest } from "./manifest/manifest-file";
+import {
+  type AroundWrite,
+  changeManifest,
+  type EditableManifest,
+  readManifest,
+  serializeManifest,
+} from "./manifest/manifest-file";
 import { describeDiskError } from "./manifest/publishing-error";
 import type { OnProgress } from "./publish/build-file";
 import { type HashedDraft, type HashedFile, hashDraft, type ReleaseDraft } from "./publish/draft";
@@ -12,16 +18,19 @@ import { type StagedFile, stageBlockMap, stageFile } from "./publish/stage-file"
 import { type SignedFile, verifySignatures } from "./publish/verify-signatures";
 import { removeUnusedFiles } from "./remove-files";
 
-/** What publishing depends on. `now` is the default release date. */
+/** What publishing depends on. `now` is the default release date; `aroundWrite` calls the one write of the manifest. */
 export type PublishDeps = {
   manifestFile: string;
   storage: Context["storage"];
   now: () => Date;
   onProgress?: OnProgress | undefined;
+  aroundWrite?: AroundWrite<Published>;
 };
 
+type Published = { releases: AddedRelease[]; removedSamples: readonly Release[] };
+
 /** The releases in the order of the drafts. `notes` describe the signatures that could not be verified. */
-export type AddResult = { releases: AddedRelease[]; removedSamples: readonly Release[]; notes: string[] };
+export type AddResult = Published & { notes: string[] };
 
 /**
  * Publishes releases with all their files: hashes the files, verifies their signatures, stores them and adds them to the
@@ -66,10 +75,10 @@ function toSignedFile({ file, artifact: { fileName, sizeBytes } }: HashedFile, r
 }
 
 async function storeAndPublish(
-  { manifestFile, storage, onProgress }: PublishDeps,
+  { manifestFile, storage, onProgress, aroundWrite }: PublishDeps,
   drafts: readonly HashedDraft[],
   plan: (manifest: EditableManifest) => Plan,
-): Promise<Omit<AddResult, "notes">> {
+): Promise<Published> {
   const folder = path.dirname(manifestFile);
   const staged: StagedFile[] = [];
   try {
@@ -77,7 +86,7 @@ async function storeAndPublish(
       staged.push(await stageFile({ folder, storage, onProgress }, file));
       staged.push(await stageBlockMap({ folder, storage }, file));
     }
-    return await changeManifest(manifestFile, (current) => {
+    const change = (current: EditableManifest) => {
       const { entries, publicKeys, added, releases, removedSamples } = plan(current);
       return {
         entries,
@@ -86,7 +95,8 @@ async function storeAndPublish(
         beforeWrite: () => commitAll(staged),
         afterWrite: () => removeUnusedFiles(manifestFile, removedSamples, releases),
       };
-    });
+    };
+    return await changeManifest(manifestFile, change, aroundWrite);
   } catch (error) {
     throw describeDiskError(error, folder);
   } finally {

@@ -1,11 +1,12 @@
 import { type Operator, recordOperatorEvent } from "../../../audit/operator-events";
-import type { Context } from "../../../context";
+import type { Context, Tx } from "../../../context";
 import { AppError, isAppError } from "../../../errors";
 import type { Upload } from "../../../releases/uploads/upload-store";
 import { consumeUploads } from "../../../releases/uploads/uploads";
 import { releasePublished } from "../../../webhooks/events";
-import { addReleases } from "../add";
+import { addReleases, type PublishDeps } from "../add";
 import type { ReleaseDraft } from "../publish/draft";
+import type { AddedRelease } from "../publish/plan-addition";
 import type { NewReleases, PublishedReleases } from "../schemas/releases";
 import { requireCatalogFile, withAppErrors } from "./app-errors";
 
@@ -15,7 +16,8 @@ type NewFile = NewReleases["releases"][number]["files"][number];
 
 /**
  * Publishes uploaded files as releases, all of them visible at once, and deletes the uploads. If it fails, nothing is
- * published and the uploads stay.
+ * published and the uploads stay: the transaction of the events is committed after the catalog is written. Only if the
+ * commit fails, the releases are published without events.
  * @throws AppError upload_incomplete, upload_locked, validation_failed for an unknown upload; those of `withAppErrors`
  */
 export async function publishUploads(
@@ -36,20 +38,34 @@ export async function publishUploads(
         files: draft.files.map((file) => toDraftFile(file, uploads)),
       }),
     );
-    const added = await withAppErrors(manifestFile, () => addReleases({ manifestFile, storage, now }, drafts));
-    for (const { id, outcome } of added.releases) {
-      const event = { type: "release_published", target: `release:${id}`, details: { outcome } } as const;
-      await deps.db.$transaction(async (tx) => {
-        await recordOperatorEvent(tx, now(), operator, event);
-        if (outcome === "added") await deps.webhooks.record(tx, [releasePublished(id)]);
+    const aroundWrite: PublishDeps["aroundWrite"] = ({ releases }, write) =>
+      deps.db.$transaction(async (tx) => {
+        await recordPublished(deps, tx, operator, releases);
+        await write();
       });
-    }
+    const add = () => addReleases({ manifestFile, storage, now, aroundWrite }, drafts);
+    const added = await withAppErrors(manifestFile, add);
     return { ...added, removedSamples: added.removedSamples.map(({ id }) => id) };
   }).catch((error: unknown) => {
     throw isAppError(error) && error.code === "upload_not_found" ? unknownUpload(error) : error;
   });
   await catalog.refresh();
   return published;
+}
+
+async function recordPublished(
+  { now, webhooks }: Pick<Deps, "now" | "webhooks">,
+  tx: Tx,
+  operator: Operator,
+  releases: readonly AddedRelease[],
+): Promise<void> {
+  for (const { id, outcome } of releases) {
+    const event = { type: "release_published", target: `release:${id}`, details: { outcome } } as const;
+    await recordOperatorEvent(tx, now(), operator, event);
+  }
+  const added = releases.filter(({ outcome }) => outcome === "added");
+  const events = added.map(({ id }) => releasePublished(id));
+  await webhooks.record(tx, events);
 }
 
 function toDraftFile({ uploadId, blockMapUploadId = "", expected, artifact, ...file }: NewFile, uploads: Uploads) {

@@ -34,6 +34,9 @@ type ManifestChange<T> = Pick<EditableManifest, "entries"> & {
 
 type Change<T> = (manifest: EditableManifest) => ManifestChange<T> | Promise<ManifestChange<T>>;
 
+/** Calls `write`, which writes the manifest unless it is unchanged, for example in a transaction that records `result`. */
+export type AroundWrite<T> = (result: T, write: () => Promise<void>) => Promise<void>;
+
 const MAX_LOCK_WAIT_MS = 60_000;
 
 /**
@@ -69,26 +72,29 @@ const EMPTY: EditableManifest = { publicKeys: {}, entries: [], releases: [] };
  * or if nothing has changed.
  * @throws PublishingError
  */
-export async function changeManifest<T>(file: string, change: Change<T>): Promise<T> {
+export async function changeManifest<T>(file: string, change: Change<T>, aroundWrite?: AroundWrite<T>): Promise<T> {
   const folder = path.dirname(file);
   try {
     await makeFolder(folder);
     const target = await realpath(file).catch(() => file); // replaces the target of a symbolic link, not the link
-    return await changeLocked(target, change);
+    return await changeLocked(target, change, aroundWrite);
   } catch (error) {
     throw describeDiskError(error, folder);
   }
 }
 
-async function changeLocked<T>(target: string, change: Change<T>): Promise<T> {
+async function changeLocked<T>(target: string, change: Change<T>, aroundWrite?: AroundWrite<T>): Promise<T> {
   const unlock = await lockManifest(target);
   try {
     const manifest = await readManifest(target);
     const { entries, publicKeys = manifest.publicKeys, result, beforeWrite, afterWrite } = await change(manifest);
     const bytes = await serializeManifest({ publicKeys, entries });
     const isSame = entries === manifest.entries && isDeepStrictEqual(publicKeys, manifest.publicKeys);
+    const write = async () => {
+      if (!isSame) await writeDurably(target, bytes);
+    };
     await beforeWrite?.();
-    if (!isSame) await writeDurably(target, bytes);
+    await (aroundWrite ? aroundWrite(result, write) : write());
     await afterWrite?.();
     return result;
   } finally {

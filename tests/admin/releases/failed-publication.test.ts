@@ -1,0 +1,84 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, rmdir } from "node:fs/promises";
+import path from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { draftOf, listReleases, publishDrafts, releaseEventsOf } from "@/tests/support/admin/releases";
+import { offsetOf, uploadFile } from "@/tests/support/admin/uploads";
+import { newReceiver, removeEndpoints } from "@/tests/support/admin/webhooks";
+import { newKey } from "@/tests/support/auth/api-keys";
+import { clock, ctx, withContext } from "@/tests/support/context";
+import { isolateDataFolder } from "@/tests/support/releases/catalogs";
+
+const IDS = ["core-windows-x64-1.4.0", "core-windows-arm64-1.4.0"];
+const LEASE_MS = 60_000;
+
+isolateDataFolder();
+afterEach(removeEndpoints);
+
+/** Two releases to publish, and the request that a pipeline repeats. */
+async function newRequest() {
+  await newReceiver(["release.published"]);
+  const key = await newKey();
+  const uploads = [await uploadFile(key), await uploadFile(key)] as const;
+  const arm = draftOf("1.4.0", uploads[1]);
+  const drafts = [
+    draftOf("1.4.0", uploads[0]),
+    { ...arm, release: { ...arm.release, architecture: "arm64" }, confirmations: { isNew: true } },
+  ];
+  const headers = { "idempotency-key": randomUUID() };
+  return { key, uploads, send: () => publishDrafts(key.key, drafts, headers) };
+}
+
+type Request = Awaited<ReturnType<typeof newRequest>>;
+
+const announced = async () => {
+  const events = await ctx().db.webhookEvent.findMany({ where: { type: "release.published" }, orderBy: { id: "asc" } });
+  return events.map(({ data }) => (data as { releaseId: string }).releaseId);
+};
+
+async function expectNothingPublished({ key, uploads }: Request) {
+  expect((await listReleases(key.key)).releases).toEqual([]);
+  for (const id of IDS) expect(await releaseEventsOf(key, id)).toEqual([]);
+  expect(await announced()).toEqual([]);
+  expect(await Promise.all(uploads.map(offsetOf))).toEqual([1_000, 1_000]);
+}
+
+async function expectPublishedOnce({ key, send }: Request) {
+  const published = await send();
+  expect(published).toMatchObject({ status: 201, releases: IDS.map((id) => ({ id, outcome: "added" })) });
+  expect((await send()).headers.get("idempotency-replayed")).toBe("true");
+  for (const id of IDS) expect(await releaseEventsOf(key, id)).toEqual([["release_published", { outcome: "added" }]]);
+  expect((await announced()).sort()).toEqual([...IDS].sort());
+}
+
+/** The database, which cannot be reached any more once a transaction begins. */
+function databaseThatFails() {
+  let isDown = false;
+  return new Proxy(ctx().db, {
+    get: (target, name) => {
+      isDown ||= name === "$transaction";
+      if (isDown) throw Object.assign(new Error("Can't reach database server"), { code: "P1001" });
+      return Reflect.get(target, name);
+    },
+  });
+}
+
+test("if the database fails before the events are recorded, nothing is published, and a retry publishes once", async () => {
+  const request = await newRequest();
+  const failed = await withContext({ db: databaseThatFails() }, request.send);
+  expect(failed).toMatchObject({ status: 503, code: "unavailable" });
+  await expectNothingPublished(request);
+  expect(await request.send()).toMatchObject({ status: 409, code: "request_in_progress" });
+  clock.advance(LEASE_MS);
+  await expectPublishedOnce(request);
+});
+
+test("if the catalog cannot be written, no event says that a release was published", async () => {
+  const request = await newRequest();
+  const obstacle = path.join(ctx().config.DATA_DIR, "releases", "catalog.json.tmp");
+  await mkdir(obstacle, { recursive: true });
+  expect((await request.send()).status).toBe(500);
+  await expectNothingPublished(request);
+  await rmdir(obstacle);
+  await expectPublishedOnce(request);
+});
