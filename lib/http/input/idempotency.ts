@@ -18,8 +18,8 @@ type Request = { id: string; fingerprint: string };
 
 /**
  * Makes a change once for each Idempotency-Key of a caller and a URL (draft-ietf-httpapi-idempotency-key-header): a
- * repetition within 24 hours gets the first response. A change that fails may be tried again. Without the header, it is
- * made each time.
+ * repetition within 24 hours gets the first response. A change that fails may be tried again. One whose response cannot be
+ * stored was made all the same, so that its caller gets the response. Without the header, it is made each time.
  * @throws AppError invalid_idempotency_key, idempotency_key_reused, idempotency_key_used, request_in_progress
  */
 export async function withIdempotency(
@@ -35,13 +35,15 @@ export async function withIdempotency(
   if (first !== null) return replay(first);
   const renewal = setInterval(() => void extend(scope.ctx, request, LEASE_SECONDS).catch(() => {}), RENEWAL_MS).unref();
   try {
-    const response = await respond();
+    const response = await respond().catch(async (error: unknown) => {
+      await scope.ctx.db.idempotentRequest.deleteMany({ where: { id: request.id } }).catch(() => {}); // the lease ends
+      throw error;
+    });
     const body = idempotency === "replay" ? String(response.body ?? "") : null;
-    await complete(scope.ctx, request, response.status, body);
+    await complete(scope.ctx, request, response.status, body).catch((error: unknown) => {
+      scope.ctx.log.warn({ err: error, requestId: scope.id }, "a response could not be stored for its Idempotency-Key");
+    });
     return response;
-  } catch (error) {
-    await scope.ctx.db.idempotentRequest.deleteMany({ where: { id: request.id } }).catch(() => {}); // the lease ends
-    throw error;
   } finally {
     clearInterval(renewal);
   }

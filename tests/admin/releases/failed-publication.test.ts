@@ -51,26 +51,38 @@ async function expectPublishedOnce({ key, send }: Request) {
   expect((await announced()).sort()).toEqual([...IDS].sort());
 }
 
-/** The database, which cannot be reached any more once a transaction begins. */
-function databaseThatFails() {
+/** The database, which cannot be reached any more once a transaction begins, or once the first one is committed. */
+function databaseThatFails(when: "before" | "after") {
   let isDown = false;
   return new Proxy(ctx().db, {
     get: (target, name) => {
-      isDown ||= name === "$transaction";
+      isDown ||= when === "before" && name === "$transaction";
       if (isDown) throw Object.assign(new Error("Can't reach database server"), { code: "P1001" });
-      return Reflect.get(target, name);
+      if (name !== "$transaction") return Reflect.get(target, name);
+      return (run: Parameters<typeof target.$transaction>[0]) =>
+        target.$transaction(run).finally(() => {
+          isDown = true;
+        });
     },
   });
 }
 
 test("if the database fails before the events are recorded, nothing is published, and a retry publishes once", async () => {
   const request = await newRequest();
-  const failed = await withContext({ db: databaseThatFails() }, request.send);
+  const failed = await withContext({ db: databaseThatFails("before") }, request.send);
   expect(failed).toMatchObject({ status: 503, code: "unavailable" });
   await expectNothingPublished(request);
   expect(await request.send()).toMatchObject({ status: 409, code: "request_in_progress" });
   clock.advance(LEASE_MS);
   await expectPublishedOnce(request);
+});
+
+test("if the database fails after the events are recorded, the response says what was published", async () => {
+  const request = await newRequest();
+  const published = await withContext({ db: databaseThatFails("after") }, request.send);
+  expect(published).toMatchObject({ status: 201, releases: IDS.map((id) => ({ id, outcome: "added" })) });
+  for (const id of IDS) expect(await releaseEventsOf(request.key, id)).toHaveLength(1);
+  expect(await request.send()).toMatchObject({ status: 409, code: "request_in_progress" });
 });
 
 test("if the catalog cannot be written, no event says that a release was published", async () => {
