@@ -1,19 +1,13 @@
-import type { Caching, DocumentContent } from "../../response-content";
+import type { DocumentContent } from "../../response-content";
 import type { RequestHead } from "../route-request";
 import { RouteResponse } from "../route-response";
+import { DOCUMENT_CACHE_CONTROL } from "./cache-control";
 import { isNotModified } from "./conditional";
-
-const CACHE_CONTROL: Record<Caching, string> = {
-  immutable: "public, max-age=31536000, immutable",
-  shared: "public, max-age=60, stale-while-revalidate=300",
-  "per-client": "private, no-cache",
-  never: "no-store",
-};
 
 /** Responds with a document: 200, 304 if the client has it already, 204 if there is none. Returns no promise. */
 export function documentResponse(document: DocumentContent, { headers: requested }: RequestHead): RouteResponse {
   const { text, contentType, etag, sizeBytes, caching } = document;
-  const cacheControl = CACHE_CONTROL[caching];
+  const cacheControl = DOCUMENT_CACHE_CONTROL[caching];
   if (text === null) return new RouteResponse(204, null, { "Cache-Control": cacheControl });
   if (isNotModified(requested, { etag, modifiedAt: null })) {
     return new RouteResponse(304, null, { ETag: etag, "Cache-Control": cacheControl });

@@ -4,6 +4,7 @@ import type { BodyPart, Caching, DownloadContent } from "../../response-content"
 import { LOADABLE_ANYWHERE } from "../browser/security-headers";
 import type { RequestHead } from "../route-request";
 import { type ResponseHeaders, RouteResponse } from "../route-response";
+import { DOWNLOAD_CACHE_CONTROL } from "./cache-control";
 import { assertPreconditions, isNotModified, matchesIfRange, type Validators } from "./conditional";
 import { multipartRanges } from "./multipart-ranges";
 import { parseRanges } from "./ranges";
@@ -16,13 +17,6 @@ type SelectedBody = {
   /** Only for a single range: each part of a multipart body has its own. */
   contentRange?: string;
   parts: readonly BodyPart[];
-};
-
-const CACHE_CONTROL: Record<Caching, string> = {
-  immutable: "public, max-age=31536000, immutable",
-  shared: "public, max-age=60",
-  "per-client": "private, no-cache",
-  never: "no-store",
 };
 
 /**
@@ -38,7 +32,11 @@ export async function downloadResponse(content: DownloadContent, request: Reques
 }
 
 function redirect(url: string, caching: Caching): RouteResponse {
-  return new RouteResponse(302, null, { Location: url, "Cache-Control": CACHE_CONTROL[caching], ...LOADABLE_ANYWHERE });
+  return new RouteResponse(302, null, {
+    Location: url,
+    "Cache-Control": DOWNLOAD_CACHE_CONTROL[caching],
+    ...LOADABLE_ANYWHERE,
+  });
 }
 
 function fileResponse(content: FileContent, request: RequestHead): RouteResponse {
@@ -48,7 +46,7 @@ function fileResponse(content: FileContent, request: RequestHead): RouteResponse
   const headers: ResponseHeaders = { ETag: validators.etag, ...LOADABLE_ANYWHERE };
   if (modifiedAt) headers["Last-Modified"] = modifiedAt.toUTCString();
   headers["Accept-Ranges"] = "bytes";
-  headers["Cache-Control"] = CACHE_CONTROL[caching];
+  headers["Cache-Control"] = DOWNLOAD_CACHE_CONTROL[caching];
   assertPreconditions(request.headers, validators);
   if (isNotModified(request.headers, validators)) return new RouteResponse(304, null, headers);
   const { status, contentType, sizeBytes, contentRange, parts } = selectBody(content, request, validators);
