@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { formatVersion, type Release } from "../../releases/schema";
 import { filterReleases, selectReleases } from "./filter-releases";
-import { changeManifest, type EditableManifest, type ManifestEntry } from "./manifest/manifest-file";
+import { type AroundWrite, changeManifest, type EditableManifest, type ManifestEntry } from "./manifest/manifest-file";
 import { PublishingError } from "./manifest/publishing-error";
 import { identityOf, makeReleaseId, parseRelease } from "./manifest/release-entry";
 import { assertPublishable, type Confirmations } from "./publish/publish-checks";
@@ -14,7 +14,7 @@ export type PromotionOptions = Omit<Promotion, "filter">;
 /** `from` is the id of the release that was promoted. "unchanged": it was promoted before. */
 export type PromotedRelease = { id: string; from: string; outcome: "added" | "unchanged" };
 
-type Deps = { manifestFile: string; now: () => Date };
+type Deps = { manifestFile: string; now: () => Date; aroundWrite?: AroundWrite<PromotedRelease[]> };
 
 /**
  * Offers the same builds on another channel, in one write: adds a release with the same version, files and notes for
@@ -23,12 +23,13 @@ type Deps = { manifestFile: string; now: () => Date };
  * files; and from `assertPublishable`
  */
 export async function promoteReleases(
-  { manifestFile, now }: Deps,
+  { manifestFile, now, aroundWrite }: Deps,
   filter: ReleasesFilter,
   promotion: PromotionOptions,
 ): Promise<PromotedRelease[]> {
   const releasedAt = now().toISOString();
-  return changeManifest(manifestFile, (manifest) => planPromotion(manifest, filter, promotion, releasedAt));
+  const change = (manifest: EditableManifest) => planPromotion(manifest, filter, promotion, releasedAt);
+  return changeManifest(manifestFile, change, aroundWrite);
 }
 
 /** Adds the promoted releases to a manifest. Writes nothing. @throws PublishingError */

@@ -2,7 +2,14 @@ import { randomUUID } from "node:crypto";
 import { mkdir, rmdir } from "node:fs/promises";
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { draftOf, listReleases, publishDrafts, releaseEventsOf } from "@/tests/support/admin/releases";
+import {
+  callReleases,
+  draftOf,
+  listReleases,
+  publishDrafts,
+  publishVersion,
+  releaseEventsOf,
+} from "@/tests/support/admin/releases";
 import { offsetOf, uploadFile } from "@/tests/support/admin/uploads";
 import { newReceiver, removeEndpoints } from "@/tests/support/admin/webhooks";
 import { newKey } from "@/tests/support/auth/api-keys";
@@ -83,6 +90,21 @@ test("if the database fails after the events are recorded, the response says wha
   expect(published).toMatchObject({ status: 201, releases: IDS.map((id) => ({ id, outcome: "added" })) });
   for (const id of IDS) expect(await releaseEventsOf(request.key, id)).toHaveLength(1);
   expect(await request.send()).toMatchObject({ status: 409, code: "request_in_progress" });
+});
+
+test("if the database fails during a promotion, nothing is promoted, and a retry promotes once", async () => {
+  const key = await newKey();
+  const from = await publishVersion(key, "1.4.0", { channel: "beta" });
+  await newReceiver(["release.published"]);
+  const promotion = { filter: { ids: [from] }, from: "beta", to: "stable" };
+  const promote = () => callReleases("POST", "/promotions", key.key, promotion);
+  const failed = await withContext({ db: databaseThatFails("before") }, promote);
+  expect(failed).toMatchObject({ status: 503, code: "unavailable" });
+  expect((await listReleases(key.key)).releases).toMatchObject([{ id: from }]);
+  const id = `${from}-stable`;
+  expect(await promote()).toMatchObject({ status: 200, releases: [{ id, outcome: "added" }] });
+  expect(await releaseEventsOf(key, id)).toEqual([["release_published", { outcome: "added", from }]]);
+  expect(await announced()).toEqual([id]);
 });
 
 test("if the catalog cannot be written, no event says that a release was published", async () => {

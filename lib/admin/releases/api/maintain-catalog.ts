@@ -1,9 +1,8 @@
 import { type Operator, recordOperatorEvent } from "../../../audit/operator-events";
 import type { Context } from "../../../context";
-import { releasePublished } from "../../../webhooks/events";
 import { listReleases } from "../list";
 import { readManifest } from "../manifest/manifest-file";
-import { promoteReleases } from "../promote";
+import { type PromotedRelease, promoteReleases } from "../promote";
 import { pruneReleases } from "../prune";
 import { endRollouts } from "../rollouts/change-rollouts";
 import { rollBackReleases } from "../rollouts/roll-back";
@@ -17,6 +16,7 @@ import type {
 } from "../schemas/maintenance";
 import { requireCatalogFile, withAppErrors } from "./app-errors";
 import { changedFields } from "./changed-fields";
+import { recordPublication } from "./publication";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "now" | "rollouts" | "webhooks">;
 
@@ -27,15 +27,10 @@ export async function promoteInCatalog(
   { filter, ...promotion }: Promotion,
 ): Promise<PromotedReleases> {
   const manifestFile = requireCatalogFile(deps.config);
-  const promote = () => promoteReleases({ manifestFile, now: deps.now }, filter, promotion);
+  const aroundWrite = (promoted: PromotedRelease[], write: () => Promise<void>) =>
+    recordPublication(deps, operator, promoted, write);
+  const promote = () => promoteReleases({ manifestFile, now: deps.now, aroundWrite }, filter, promotion);
   const releases = await withAppErrors(manifestFile, promote);
-  for (const { id, from, outcome } of releases) {
-    const event = { type: "release_published", target: `release:${id}`, details: { outcome, from } } as const;
-    await deps.db.$transaction(async (tx) => {
-      await recordOperatorEvent(tx, deps.now(), operator, event);
-      if (outcome === "added") await deps.webhooks.record(tx, [releasePublished(id)]);
-    });
-  }
   await deps.catalog.refresh();
   return { releases };
 }

@@ -1,14 +1,13 @@
-import { type Operator, recordOperatorEvent } from "../../../audit/operator-events";
-import type { Context, Tx } from "../../../context";
+import type { Operator } from "../../../audit/operator-events";
+import type { Context } from "../../../context";
 import { AppError, isAppError } from "../../../errors";
 import type { Upload } from "../../../releases/uploads/upload-store";
 import { consumeUploads } from "../../../releases/uploads/uploads";
-import { releasePublished } from "../../../webhooks/events";
 import { addReleases, type PublishDeps } from "../add";
 import type { ReleaseDraft } from "../publish/draft";
-import type { AddedRelease } from "../publish/plan-addition";
 import type { NewReleases, PublishedReleases } from "../schemas/releases";
 import { requireCatalogFile, withAppErrors } from "./app-errors";
+import { recordPublication } from "./publication";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "now" | "storage" | "webhooks">;
 type Uploads = ReadonlyMap<string, Upload>;
@@ -16,8 +15,7 @@ type NewFile = NewReleases["releases"][number]["files"][number];
 
 /**
  * Publishes uploaded files as releases, all of them visible at once, and deletes the uploads. If it fails, nothing is
- * published and the uploads stay: the transaction of the events is committed after the catalog is written. Only if the
- * commit fails, the releases are published without events.
+ * published and the uploads stay.
  * @throws AppError upload_incomplete, upload_locked, validation_failed for an unknown upload; those of `withAppErrors`
  */
 export async function publishUploads(
@@ -39,10 +37,7 @@ export async function publishUploads(
       }),
     );
     const aroundWrite: PublishDeps["aroundWrite"] = ({ releases }, write) =>
-      deps.db.$transaction(async (tx) => {
-        await recordPublished(deps, tx, operator, releases);
-        await write();
-      });
+      recordPublication(deps, operator, releases, write);
     const add = () => addReleases({ manifestFile, storage, now, aroundWrite }, drafts);
     const added = await withAppErrors(manifestFile, add);
     return { ...added, removedSamples: added.removedSamples.map(({ id }) => id) };
@@ -51,21 +46,6 @@ export async function publishUploads(
   });
   await catalog.refresh();
   return published;
-}
-
-async function recordPublished(
-  { now, webhooks }: Pick<Deps, "now" | "webhooks">,
-  tx: Tx,
-  operator: Operator,
-  releases: readonly AddedRelease[],
-): Promise<void> {
-  for (const { id, outcome } of releases) {
-    const event = { type: "release_published", target: `release:${id}`, details: { outcome } } as const;
-    await recordOperatorEvent(tx, now(), operator, event);
-  }
-  const added = releases.filter(({ outcome }) => outcome === "added");
-  const events = added.map(({ id }) => releasePublished(id));
-  await webhooks.record(tx, events);
 }
 
 function toDraftFile({ uploadId, blockMapUploadId = "", expected, artifact, ...file }: NewFile, uploads: Uploads) {
