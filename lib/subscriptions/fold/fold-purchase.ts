@@ -46,11 +46,15 @@ export function foldSteps<Event extends PurchaseEvent>(events: Event[]): FoldSte
   return steps;
 }
 
-/** Sorts by the time of purchase. A temporary grant is first: the store's time of the validated purchase may be earlier. */
+/**
+ * Sorts by the time of purchase. A temporary grant is first: the store's time of the validated purchase may be earlier. A
+ * one-time purchase precedes its other events, since RevenueCat may make its event after that of its refund.
+ */
 function compareEvents(a: PurchaseEvent, b: PurchaseEvent): number {
   return (
     Number(isGrant(b)) - Number(isGrant(a)) ||
     purchaseTime(a).getTime() - purchaseTime(b).getTime() ||
+    Number(isOneTimePurchase(b)) - Number(isOneTimePurchase(a)) ||
     a.occurredAt.getTime() - b.occurredAt.getTime() ||
     EVENT_EFFECTS[a.type].rank - EVENT_EFFECTS[b.type].rank ||
     (a.id < b.id ? -1 : 1)
@@ -58,6 +62,7 @@ function compareEvents(a: PurchaseEvent, b: PurchaseEvent): number {
 }
 
 const isGrant = ({ type }: PurchaseEvent) => type === "TEMPORARY_ENTITLEMENT_GRANT";
+const isOneTimePurchase = ({ type }: PurchaseEvent) => type === "NON_RENEWING_PURCHASE";
 
 /**
  * Starts the period of an event if it is newer than the state's: its RENEWAL was lost. An event of a temporary grant's

@@ -293,6 +293,17 @@ test("neither the order of arrival nor a duplicate changes the result", () => {
   }
 });
 
+test("a one-time purchase whose event is made after that of its refund or end stays refunded or ended", () => {
+  const once = event("NON_RENEWING_PURCHASE", 7, { expiresAt: null });
+  const over = { expiresAt: null, periodType: null };
+  expect(foldPurchase([event("CANCELLATION", 6, { ...over, isRefund: true }), once])).toMatchObject({
+    isLifetime: true,
+    refundedAt: day(6),
+    endedAt: day(6),
+  });
+  expect(foldPurchase([event("EXPIRATION", 6, over), once])).toMatchObject({ isLifetime: true, endedAt: day(6) });
+});
+
 test("a purchase without events is empty", () => {
   expect(foldPurchase([])).toMatchObject({ productId: null, lastEventAt: null, entitlementIds: [] });
 });
