@@ -90,7 +90,7 @@ function refund(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseSta
 }
 
 /**
- * Restores access. A purchase without an expiry is a lifetime purchase, not a subscription ("Event Types and Fields").
+ * Restores access. A purchase without an expiry is a one-time purchase, not a subscription ("Event Types and Fields").
  */
 function reverseRefund(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
   const hasExpiry = event.expiresAt !== null || state.currentPeriodEndsAt !== null;
@@ -98,7 +98,7 @@ function reverseRefund(state: PurchaseState, event: PurchaseEvent): Partial<Purc
   return {
     ...setExpiry(state, event),
     isLifetime,
-    periodType: isLifetime ? null : state.periodType,
+    periodType: isLifetime || !hasExpiry ? null : state.periodType,
     refundedAt: null,
     cancelReason: state.unsubscribedAt && state.cancelReason,
     endedAt: null,

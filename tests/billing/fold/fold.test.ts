@@ -304,6 +304,12 @@ test("a one-time purchase whose event is made after that of its refund or end st
   expect(foldPurchase([event("EXPIRATION", 6, over), once])).toMatchObject({ isLifetime: true, endedAt: day(6) });
 });
 
+test("a reversed refund of which only that is known is of a one-time purchase, unless it has an expiry", () => {
+  const back = (expiresAt: Date | null) => event("REFUND_REVERSED", 9, { expiresAt, entitlementIds: [] });
+  expect(foldPurchase([back(null)])).toMatchObject({ periodType: null, isLifetime: false });
+  expect(foldPurchase([back(day(30))])).toMatchObject({ periodType: "NORMAL", isLifetime: false });
+});
+
 test("a purchase without events is empty", () => {
   expect(foldPurchase([])).toMatchObject({ productId: null, lastEventAt: null, entitlementIds: [] });
 });

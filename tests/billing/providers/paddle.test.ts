@@ -99,6 +99,38 @@ test("an adjustment without a type is full if each of its items is", async () =>
   expect(await statusOf(ann)).toMatchObject({ status: "revoked" });
 });
 
+test("a full refund ends a one-time purchase whichever items it lists, and a partial one does not", async () => {
+  const ann = await newAccount();
+  const own = owned(ann.id, "txn");
+  await sendPaddle(sample("transaction.completed", own));
+  const adjust = (data: Json) => sendPaddle(sample("adjustment.updated", { transaction_id: own.id, ...data }));
+  for (const items of [[], null, [{ type: "full" }]]) {
+    expect(await adjust({ type: "partial", items })).toMatchObject([200, { status: "ignored" }]);
+  }
+  expect(await adjust({ items: null })).toMatchObject([200, { status: "ignored" }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "active", isLifetime: true });
+  expect(await adjust({ type: "full", items: [] })).toMatchObject([200, { status: "processed" }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false });
+});
+
+test.each([
+  ["refund", ["refund"]],
+  ["chargeback", ["chargeback", "chargeback_reverse"]],
+  ["reversed chargeback", ["chargeback_reverse"]],
+])("a full %s of a transaction without one-time items changes no status", async (_, actions) => {
+  const ann = await newAccount();
+  const own = owned(ann.id, "txn");
+  const items = samples["transaction.completed"].data.items.filter(({ price }) => price.billing_cycle !== null);
+  expect(await sendPaddle(sample("transaction.completed", { ...own, items }))).toMatchObject([
+    200,
+    { status: "ignored" },
+  ]);
+  for (const action of actions) {
+    await sendPaddle(sample("adjustment.updated", { ...own, transaction_id: own.id, type: "full", action }));
+  }
+  expect(await statusOf(ann)).toMatchObject({ status: "none", subscriptions: [] });
+});
+
 test("a cancellation keeps its time, and a pause without an end blocks the renewal", async () => {
   const ann = await newAccount();
   const own = { ...owned(ann.id), current_billing_period: period(-1, 29), status: "active" };
