@@ -1,18 +1,18 @@
 import type { PurchaseEvent } from "../events";
 import type { PurchaseState } from "../purchase-state";
-import { earliest, startOneTimePurchase, startPeriod } from "./periods";
+import { earliest, isTemporaryGrant, startOneTimePurchase, startPeriod } from "./periods";
 
 /**
- * Replaces the state by the provider's. Keeps what it does not contain: reasons, the pending product, the refund of a
- * one-time purchase, and entitlements. An expiry in the past does not end the purchase: the provider may not know of the
- * renewal yet.
+ * Replaces the state by the provider's. Keeps what it does not contain: reasons, the pending product, the refund and the
+ * end of a one-time purchase, and entitlements. An expiry in the past does not end the purchase: the provider may not know
+ * of the renewal yet.
  */
 export function applySnapshot(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
   const { occurredAt, expiresAt, resumesAt, snapshot } = event;
   const isOnce = event.periodType === null;
   const period = isOnce ? startOneTimePurchase(state, event) : startPeriod(state, event);
   const refundedAt = snapshot?.refundedAt ?? (isOnce ? state.refundedAt : null);
-  const isRevoked = refundedAt !== null && (expiresAt === null || expiresAt <= occurredAt);
+  const isRevoked = refundedAt !== null && (isOnce || expiresAt === null || expiresAt <= occurredAt);
   const endedAt = isRevoked ? earliest(expiresAt, refundedAt) : (snapshot?.endedAt ?? previousEnd(state, event));
   return {
     ...period,
@@ -57,11 +57,10 @@ function graceEnd(state: PurchaseState, { gracePeriodEndsAt, snapshot, type }: P
   return earliest(state.gracePeriodEndsAt, gracePeriodEndsAt);
 }
 
-/** Returns the known end of the purchase, unless the snapshot shows a later period. */
-function previousEnd(
-  { endedAt, currentPeriodEndsAt }: PurchaseState,
-  { occurredAt, expiresAt }: PurchaseEvent,
-): Date | null {
+/** Returns the known end of the purchase, unless the snapshot shows a later period. A one-time purchase has none. */
+function previousEnd(state: PurchaseState, { occurredAt, expiresAt, periodType }: PurchaseEvent): Date | null {
+  const { endedAt, currentPeriodEndsAt } = state;
+  if (periodType === null && !isTemporaryGrant(state)) return endedAt;
   if (endedAt === null || expiresAt === null || expiresAt > occurredAt) return null;
   const isSamePeriod = expiresAt <= endedAt || (currentPeriodEndsAt !== null && expiresAt <= currentPeriodEndsAt);
   return isSamePeriod ? endedAt : null;

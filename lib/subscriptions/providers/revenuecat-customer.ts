@@ -45,7 +45,7 @@ type Customer = z.infer<typeof Customer>["subscriber"];
 export type SnapshotEvent = ProviderEvent & { store: string; transactionId: string };
 
 /**
- * Reads a customer from RevenueCat's API: a snapshot for each subscription and each lifetime purchase.
+ * Reads a customer from RevenueCat's API: a snapshot for each subscription and each one-time purchase with entitlements.
  * @throws Error if the response is not as documented
  */
 export function readCustomer(response: unknown, appUserId: string, requestedAt: Date): SnapshotEvent[] {
@@ -61,14 +61,16 @@ export function readCustomer(response: unknown, appUserId: string, requestedAt: 
       requestedAt,
     ),
   );
-  const purchases = Object.entries(subscriber.non_subscriptions).flatMap(([productId, bought]) =>
-    bought
-      .filter(() => entitlementsOf(subscriber, productId).length > 0)
-      .map((purchase) => {
-        const once = { ...NO_SUBSCRIPTION, ...purchase, expires_date: expiryOf(subscriber, productId) };
-        return snapshot(subscriber, productId, once, appUserId, requestedAt);
-      }),
-  );
+  const purchases = Object.entries(subscriber.non_subscriptions).flatMap(([productId, bought]) => {
+    const expiresAt = expiryOf(subscriber, productId);
+    // The expiry is that of a subscription to the same product.
+    const isOfSubscription = expiresAt !== null && Object.hasOwn(subscriber.subscriptions, productId);
+    if (isOfSubscription || entitlementsOf(subscriber, productId).length === 0) return [];
+    return bought.map((purchase) => {
+      const once = { ...NO_SUBSCRIPTION, ...purchase, expires_date: expiresAt };
+      return snapshot(subscriber, productId, once, appUserId, requestedAt);
+    });
+  });
   return [...subscriptions, ...purchases].filter((one): one is SnapshotEvent => one !== null);
 }
 

@@ -3,7 +3,7 @@ import { newId } from "../../db/ids";
 import type { WebhookRecorder } from "../../webhooks/outbox";
 import { possibleAccountIds } from "../app-user-ids";
 import { type BillingRules, statusRules } from "../entitlement-rules";
-import type { PurchaseEvent } from "../events";
+import type { EventFacts, PurchaseEvent } from "../events";
 import { applySnapshot } from "../fold/apply-snapshot";
 import { foldPurchase } from "../fold/fold-purchase";
 import { applyEvent } from "../inbox/apply-event";
@@ -53,8 +53,9 @@ export async function reconcileCustomer(deps: Deps, appUserId: string): Promise<
 }
 
 /**
- * Finds the purchases that a snapshot is about: by its transaction, else the customer's newest of the same product. On
- * Google Play the transaction id contains the original's, so that no other purchase is meant. [null]: none is stored.
+ * Finds the purchases that a snapshot is about: by its transaction, else the customer's newest of the same product and
+ * kind. On Google Play the transaction id contains the original's, so that no other purchase is meant. [null]: none is
+ * stored.
  */
 async function findPurchases({ db }: Deps, snapshot: SnapshotEvent): Promise<(StoredPurchase | null)[]> {
   const { store, transactionId, originalTransactionId, appUserIds, facts } = snapshot;
@@ -68,10 +69,16 @@ async function findPurchases({ db }: Deps, snapshot: SnapshotEvent): Promise<(St
   if (byTransaction.length > 0) return byTransaction;
   if (store === "PLAY_STORE") return [null];
   const newest = await db.purchase.findFirst({
-    where: { ...place, productId: facts.productId, appUserIds: { hasSome: appUserIds } },
+    where: { ...place, productId: facts.productId, appUserIds: { hasSome: appUserIds }, ...kindOf(facts) },
     orderBy: { currentPeriodEndsAt: { sort: "desc", nulls: "last" } },
   });
   return [newest];
+}
+
+/** Which purchases a snapshot can be of. A one-time purchase after the end of another is a new one. */
+function kindOf({ periodType, purchasedAt }: EventFacts) {
+  if (periodType !== null) return { periodType: { not: null } };
+  return { periodType: null, OR: [{ endedAt: null }, ...(purchasedAt ? [{ endedAt: { gt: purchasedAt } }] : [])] };
 }
 
 /**
