@@ -123,13 +123,11 @@ type Options = NonNullable<ReturnType<typeof optionsOfKind>>;
 
 /** Returns how many more devices the message is queued for. */
 async function queueDevices(tx: Tx, row: Row, options: Options, devices: readonly Candidate[]): Promise<number> {
-  if (devices.length === 0) return 0;
   const { messageId, eventKey } = row;
   const deliveries = devices.flatMap((device, i) => toDelivery(row, options, device, i) ?? []);
-  await tx.pushMessage.updateMany({
-    where: { id: messageId },
-    data: { expiresAt: deliveries.at(-1)?.expiresAt ?? row.now },
-  });
+  const last = deliveries.at(-1);
+  if (!last) return 0;
+  await tx.pushMessage.updateMany({ where: { id: messageId }, data: { expiresAt: last.expiresAt } });
   const deleted = await deleteCanceledReceipts(
     tx,
     row,

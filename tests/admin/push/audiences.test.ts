@@ -120,6 +120,24 @@ describe("an announcement to an audience", () => {
   const announce = (version: string, fields: object) => send({ kind: "app.new_version", version, ...fields });
   const aVersion = () => `3.${Math.floor(Math.random() * 1e9)}.0`;
 
+  test("keeps waiting for its devices when it is announced to others, who have turned it off", async () => {
+    await activeDevices(await newAccount(), 1, { bundleId });
+    const version = aVersion();
+    const { id } = await announce(version, { to: { bundleId } });
+    while (await queueBroadcast(ctx()));
+    const muted = await newAccount();
+    const kinds = { "app.new_version": false };
+    await call("PUT", "/api/push/preferences", { token: muted.token, json: { kinds } });
+    bundleId = `com.example.${randomUUID()}`;
+    await activeDevices(muted, 1, { bundleId });
+    expect(await announce(version, { to: { bundleId } })).toMatchObject({ id, http: 201 });
+    while (await queueBroadcast(ctx()));
+    expect(await show(id)).toMatchObject({ status: "sending", waiting: 1 });
+    const canceled = await call("DELETE", `${MESSAGES}/${id}`, { token });
+    expect(await canceled.json()).toMatchObject({ status: "canceled" });
+    expect(await deliver()).toEqual([]);
+  });
+
   test("reaches its devices once, at its time, and no other audience meanwhile", async () => {
     const account = await newAccount();
     const [old] = await activeDevices(account, 1, { bundleId, appVersion: "1.0" });
