@@ -2,6 +2,7 @@ import type { Tx } from "../../context";
 import { isLockedBy, sql } from "../../db/sql";
 import { CANCELED } from "../cancellation-reason";
 import type { Now } from "./enqueue";
+import { hasQueuedDeliveries } from "./outcome-counts";
 import { insertReceipts } from "./receipts";
 
 type Row = { accountId: string | null; deviceId: string | null };
@@ -39,9 +40,7 @@ async function stopQueueing(tx: Tx, now: Now, id: string): Promise<boolean> {
 /** Whether a broadcast, all of whose deliveries are queued, still has some waiting. */
 async function isWaiting(tx: Tx, id: string): Promise<boolean> {
   const [waiting] = await tx.$queryRaw<{ isLeft: boolean }[]>`
-    SELECT "queued" > coalesce((
-      SELECT sum("count") FROM "PushOutcomeCount" WHERE "messageId" = ${id}::uuid
-    ), 0) AS "isLeft" FROM "PushBroadcast" WHERE "messageId" = ${id}::uuid`;
+    SELECT ${hasQueuedDeliveries} AS "isLeft" FROM "PushBroadcast" AS broadcast WHERE "messageId" = ${id}::uuid`;
   return waiting?.isLeft ?? true; // an announcement of an earlier release: it queued every delivery at once
 }
 

@@ -5,6 +5,8 @@ import { QueuePriority } from "../notifications";
 
 /** The message id under which deliveries that belong to no announcement are counted. */
 export const OTHER_MESSAGES = NIL_ID;
+/** How many queued deliveries `hasQueuedDeliveries` reads, which takes milliseconds. */
+const MAX_EXAMINED = 10_000;
 
 /**
  * Returns the CTE "counted", which adds the rows of the CTE "ended" to the counts of their hour. `writer` is the process
@@ -24,3 +26,18 @@ export function countOutcomes(
       ON CONFLICT ("messageId", "hour", "state", "reason", "writer") DO UPDATE SET "count" = known."count" + EXCLUDED."count"
     )`;
 }
+
+/**
+ * SQL: whether the queue has deliveries of a row `broadcast`. The counts alone cannot tell, because a deleted device
+ * takes along its queued delivery. The queue has no index by message: if it is long, this assumes that it has some.
+ */
+export const hasQueuedDeliveries = sql`CASE WHEN broadcast."queued" > coalesce((
+    SELECT sum("count") FROM "PushOutcomeCount" WHERE "messageId" = broadcast."messageId"
+  ), 0) THEN (
+    SELECT count(*) = ${MAX_EXAMINED}::int OR count(*) FILTER (WHERE "messageId" = broadcast."messageId") > 0 FROM (
+      SELECT "messageId" FROM "QueuedPush" WHERE "leaseUntil" > '-infinity'
+      UNION ALL SELECT "messageId" FROM "QueuedPush"
+      WHERE "leaseUntil" IS NULL AND "queuePriority" = ${QueuePriority.announcement} AND "nextAttemptAt" > '-infinity'
+      LIMIT ${MAX_EXAMINED}::int
+    ) AS examined
+  ) ELSE false END`;

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
+import { BATCH_SIZE } from "@/lib/push/audience/recipients";
 import { queueBroadcast } from "@/lib/push/outbox/broadcasts";
 import { newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
@@ -39,6 +40,16 @@ async function estimate(input: object): Promise<{ http: number }> {
 }
 
 const show = async (id: string) => (await get(`${MESSAGES}/${id}`, { token })).json();
+
+/** Inserts so many devices that Prisma would take seconds. */
+async function insertActiveDevices({ id }: { id: string }, count: number): Promise<void> {
+  await ctx().db.$executeRaw`
+    INSERT INTO "PushDevice" ("id", "accountId", "environment", "bundleId", "token", "status", "registeredAt",
+      "lastSeenAt")
+    SELECT gen_random_uuid(), ${id}::uuid, 'production', ${bundleId}, md5(${bundleId} || n), 'active', ${clock.now()},
+      ${clock.now()}
+    FROM generate_series(1, ${count}::int) AS n`;
+}
 
 /** Queues what is due, sends it, and returns what was sent. */
 async function deliver() {
@@ -101,6 +112,28 @@ describe("a message to an audience", () => {
     expect(await deliver()).toMatchObject([{ token: device?.token }]);
     expect(await send({ to: { audience: { bundleId, entitlement: "other" } } })).toMatchObject({ devices: 0 });
     expect(await deliver()).toEqual([]);
+  });
+
+  test("continues when the last device of a batch is deleted, and ends without the devices that were", async () => {
+    const account = await newAccount();
+    await insertActiveDevices(account, BATCH_SIZE + 2);
+    const devices = await ctx().db.pushDevice.findMany({ where: { bundleId }, orderBy: { id: "asc" } });
+    const [first, cursor, next, last] = [0, BATCH_SIZE - 1, BATCH_SIZE, BATCH_SIZE + 1].map((i) => devices[i]);
+    const chosen = [first, cursor, next, last].flatMap((device) => device?.id ?? []);
+    await ctx().db.pushDevice.updateMany({ where: { id: { in: chosen } }, data: { model: "iPhone18,1" } });
+    const { id } = await send({ to: { audience: { bundleId, platform: "ios" } } });
+    await queueBroadcast(ctx());
+    const broadcast = await ctx().db.pushBroadcast.findUniqueOrThrow({ where: { messageId: id } });
+    expect(broadcast).toMatchObject({ afterDeviceId: cursor?.id, queued: 2, endedAt: null });
+    const remove = (device?: { id: string }) =>
+      call("DELETE", `/api/push/devices/${device?.id}`, { token: account.token });
+    expect((await remove(cursor)).status).toBe(204);
+    while (await queueBroadcast(ctx()));
+    expect((await remove(last)).status).toBe(204);
+    expect((await deliver()).map(({ token }) => token).sort()).toEqual([first?.token, next?.token].sort());
+    expect(await show(id)).toMatchObject({ status: "ended", sent: 2, waiting: 0, failed: 0, cancelled: 0 });
+    const canceled = await call("DELETE", `${MESSAGES}/${id}`, { token });
+    expect(await canceled.json()).toMatchObject({ status: "ended", canceledAt: null });
   });
 
   test("keeps its counts when failed deliveries are sent again", async () => {

@@ -4,6 +4,7 @@ import { listEmails } from "@/lib/admin/mail/list-emails";
 import { listDeliveries } from "@/lib/admin/push/deliveries/list-deliveries";
 import { listMessages, showMessage } from "@/lib/admin/push/messages/list-messages";
 import { readStatistics } from "@/lib/admin/push/statistics";
+import { NIL_ID } from "@/lib/db/ids";
 import { cancelMessage } from "@/lib/push/outbox/cancel";
 import { clock, ctx } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
@@ -32,9 +33,11 @@ async function makeRows() {
   await deliverDue({ push: recordingPush(async () => ({ status: 400, reason: "BadTopic" })).push });
   await queueFor(2);
   await activeDevices(account, 1);
-  const { id } = await ctx().db.pushMessage.create({
-    data: { eventKey: randomUUID(), kind: "app.new_version", payload: {}, priority: 5, expiresAt: clock.now() },
-  });
+  const [now, expiresAt] = [clock.now(), new Date(+clock.now() + 60_000)];
+  const message = { eventKey: randomUUID(), kind: "app.new_version", payload: {}, priority: 5, expiresAt };
+  const { id } = await ctx().db.pushMessage.create({ data: message });
+  const ended = { perSecond: 1, estimatedDevices: 1, queued: 1, createdAt: now, nextDueAt: now, endedAt: now };
+  await ctx().db.pushBroadcast.create({ data: { messageId: id, afterDeviceId: NIL_ID, ...ended } });
   return { account, broadcast: id, message: (await rows())[0]?.messageId ?? "" };
 }
 

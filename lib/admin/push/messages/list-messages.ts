@@ -5,6 +5,7 @@ import { literals, sql } from "../../../db/sql";
 import { AppError } from "../../../errors";
 import { readPage } from "../../../lists/pages";
 import { OPERATOR_KINDS, SECRET_KINDS } from "../../../push/notifications";
+import { hasQueuedDeliveries } from "../../../push/outbox/outcome-counts";
 import { findAccountId } from "../find-account";
 import type { MessagesQuery, PushMessage, PushMessageDetails, PushMessages } from "../schema";
 import { countDeliveries, type DeliveryCounts } from "./message-counts";
@@ -52,7 +53,8 @@ function selectMessages({ dbNow }: Deps, accountId: string | null, condition: Pr
   return sql`
     WITH message AS MATERIALIZED (${rows})
     SELECT message."id"::text, message."kind", message."accountId"::text, message."deviceId"::text,
-      message."payload", message."expiresAt", message."expiresAt" <= ${dbNow()} AS "isExpired", message."canceledAt",
+      message."payload", message."expiresAt", message."canceledAt",
+      CASE WHEN message."expiresAt" > ${dbNow()} THEN ${hasQueuedDeliveries} ELSE false END AS "isWaiting",
       broadcast."queued", broadcast."estimatedDevices",
       broadcast."perSecond", broadcast."bundleId", broadcast."audience", broadcast."startsAt",
       broadcast."startsAt" > ${dbNow()} AS "isScheduled", broadcast."nextDueAt", broadcast."endedAt"

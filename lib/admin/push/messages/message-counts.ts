@@ -35,10 +35,10 @@ export async function countDeliveries(
     ORDER BY 1, 4 DESC, 2, 3`;
   const counts = new Map<string, Row[]>();
   for (const row of rows) counts.set(row.messageId, [...(counts.get(row.messageId) ?? []), row]);
-  for (const { id, queued, isExpired } of broadcasts) {
+  for (const { id, queued, isWaiting } of broadcasts) {
     const known = counts.get(id) ?? [];
-    // What was queued for a device that was deleted since is counted nowhere, and waits no longer than the others.
-    const waiting = isExpired ? 0 : (queued ?? 0) - known.reduce((sum, { count }) => sum + count, 0);
+    // What was queued for a device that was deleted since is counted nowhere: while others wait, it counts as waiting.
+    const waiting = isWaiting ? (queued ?? 0) - known.reduce((sum, { count }) => sum + count, 0) : 0;
     if (waiting > 0) counts.set(id, [{ messageId: id, state: "queued", reason: null, count: waiting }, ...known]);
   }
   return counts;

@@ -8,8 +8,8 @@ export type MessageRow = {
   deviceId: string | null;
   payload: { aps?: { alert?: Record<string, string> }; data?: Record<string, string> };
   expiresAt: Date;
-  /** Whether its last delivery has expired. */
-  isExpired: boolean;
+  /** Whether deliveries of a broadcast are in the queue. false once the last one has expired. */
+  isWaiting: boolean;
   canceledAt: Date | null;
   /** null: no broadcast. */
   queued: number | null;
