@@ -1,7 +1,7 @@
 import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context, Tx, WebPushKeys } from "../../context";
-import type { PushDevice } from "../../db/generated/client";
+import type { Prisma, PushDevice } from "../../db/generated/client";
 import { AppError } from "../../errors";
 import { deviceVerified } from "../activation";
 import { evidenceInvalid } from "../evidence/errors";
@@ -56,15 +56,24 @@ async function claimSubscription(tx: Tx, { account }: Owner, { subscription }: R
   return rows.find(({ accountId }) => accountId === account.id);
 }
 
-/** A browser that subscribes again has a new endpoint: its old one is dead. */
+/** A browser that subscribes again has a new endpoint. Its device moves to it, with what is queued. */
 async function create(tx: Tx, at: Date, { account, session }: Owner, body: RegisterBrowser): Promise<PushDevice> {
   const { installationId } = body;
   const ofAccount = { accountId: account.id };
-  if (installationId) await tx.pushDevice.deleteMany({ where: { ...ofAccount, ...TARGET, installationId } });
-  if ((await tx.pushDevice.count({ where: ofAccount })) >= MAX_DEVICES) throw deviceLimitReached();
   const { endpoint: token } = body.subscription;
-  const data = { ...ofAccount, ...TARGET, token, status: "active" as const, createdAt: at, verifiedAt: at };
-  return tx.pushDevice.create({ data: { ...data, ...columnsOf(body), ...seen(at, session.id) } });
+  const verified = { token, status: "active" as const, verifiedAt: at, ...columnsOf(body), ...seen(at, session.id) };
+  const [moved] = installationId ? await moveDevice(tx, { ...ofAccount, ...TARGET, installationId }, verified) : [];
+  if (moved) return moved;
+  if ((await tx.pushDevice.count({ where: ofAccount })) >= MAX_DEVICES) throw deviceLimitReached();
+  return tx.pushDevice.create({ data: { ...ofAccount, ...TARGET, createdAt: at, ...verified } });
+}
+
+/** Moves the newest device of an installation, and deletes others. Returns none if a worker has deleted it. */
+async function moveDevice(tx: Tx, where: Prisma.PushDeviceWhereInput, data: Prisma.PushDeviceUncheckedUpdateInput) {
+  const newest = await tx.pushDevice.findFirst({ where, orderBy: { id: "desc" }, select: { id: true } });
+  if (!newest) return [];
+  await tx.pushDevice.deleteMany({ where: { ...where, id: { not: newest.id } } });
+  return tx.pushDevice.updateManyAndReturn({ where: newest, data });
 }
 
 function refresh(tx: Tx, at: Date, { session }: Owner, id: string, body: RegisterBrowser): Promise<PushDevice> {

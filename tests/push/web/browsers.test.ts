@@ -110,6 +110,20 @@ describe("a subscription", () => {
     expect(await deviceRowsOf(account)).toMatchObject([{ token: again.subscription.endpoint }]);
   });
 
+  test("of the same installation takes over what is queued for the old one", async () => {
+    const [account, browser, again] = [await newAccount(), await startBrowser(), await startBrowser()];
+    const installationId = randomUUID();
+    browser.respond = (response) => response.writeHead(503).end();
+    const first = await registered(account, browser, { installationId });
+    const rows = await notify(account);
+    expect(await rows()).toMatchObject([{ state: "queued", apnsStatus: 503 }]);
+    await registered(account, again, { installationId });
+    clock.advance(3_600_000);
+    await deliverDue();
+    expect(again.received).toMatchObject([{ payload: { title: "Hello" } }]);
+    expect(await rows()).toMatchObject([{ deviceId: first.id, state: "sent" }]);
+  });
+
   test("moves to another account that knows its keys, and to nobody who knows its endpoint alone", async () => {
     const [ann, bob, browser] = [await newAccount(), await newAccount(), await startBrowser()];
     await registered(ann, browser);
