@@ -5,6 +5,7 @@ import { empty, isLockedBy, seconds, sql, uuidArray } from "../../db/sql";
 import { removeTokens } from "../live-activities/targets";
 import { SECRET_KINDS } from "../notifications";
 import { insertReceipts } from "../outbox/receipts";
+import { MAX_ATTEMPTS } from "../retry-delays";
 import { type ClaimedPush, claimedAt } from "./claim-deliveries";
 
 /** What a claimed delivery becomes. */
@@ -38,7 +39,8 @@ const AFTER_PAUSE_SECONDS = 30;
  * Stores outcomes and invalidates devices. Every statement skips rows that are locked, such as those being deleted, so
  * that a worker cannot be part of a deadlock.
  */
-export async function recordOutcomes(deps: Deps, outcomes: readonly PushOutcome[]): Promise<void> {
+export async function recordOutcomes(deps: Deps, given: readonly PushOutcome[]): Promise<void> {
+  const outcomes = await requeueMoved(deps, given);
   const sent = outcomes.filter((outcome) => outcome.state === "sent");
   const unsent = outcomes.filter((outcome) => outcome.state === "failed" || outcome.state === "cancelled");
   const requeued = outcomes.filter((outcome) => outcome.state === "queued");
@@ -59,6 +61,22 @@ export async function recordOutcomes(deps: Deps, outcomes: readonly PushOutcome[
     deps,
     outcomes.filter((outcome) => outcome.state !== "sent" && !isRequeuedUntried(outcome)),
   );
+}
+
+/** Requeues what was rejected for a token that its device no longer has: the next attempt goes to the new one. */
+async function requeueMoved({ db }: Deps, outcomes: readonly PushOutcome[]): Promise<readonly PushOutcome[]> {
+  const isRejected = (outcome: PushOutcome) =>
+    outcome.state === "failed" && outcome.invalidSince !== undefined && outcome.row.liveActivity === null;
+  const ids = outcomes.filter(isRejected).map(({ row }) => row.deviceId);
+  if (ids.length === 0) return outcomes;
+  const devices = await db.pushDevice.findMany({ where: { id: { in: ids } }, select: { id: true, token: true } });
+  const tokenOf = new Map(devices.map(({ id, token }) => [id, token]));
+  return outcomes.map((outcome) => {
+    const { row, apnsStatus, reason } = outcome;
+    const isMoved = isRejected(outcome) && (tokenOf.get(row.deviceId) ?? row.token) !== row.token;
+    if (!isMoved || row.attempts + 1 >= MAX_ATTEMPTS) return outcome;
+    return { row, state: "queued", nextAttemptAt: claimedAt(row), isAttempted: true, apnsStatus, reason };
+  });
 }
 
 /** Applies even if another worker has claimed the delivery in the meantime: it must not be sent again. */

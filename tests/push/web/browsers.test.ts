@@ -124,6 +124,20 @@ describe("a subscription", () => {
     expect(await rows()).toMatchObject([{ deviceId: first.id, state: "sent" }]);
   });
 
+  test("that is replaced while a message is on its way to its old endpoint gets the message, too", async () => {
+    const [account, browser, again] = [await newAccount(), await startBrowser(), await startBrowser()];
+    const installationId = randomUUID();
+    browser.respond = async (response) => {
+      await registered(account, again, { installationId });
+      response.writeHead(410).end();
+    };
+    await registered(account, browser, { installationId });
+    const rows = await notify(account);
+    await deliverDue();
+    expect(again.received).toMatchObject([{ payload: { title: "Hello" } }]);
+    expect(await rows()).toMatchObject([{ state: "sent", attempts: 2 }]);
+  });
+
   test("moves to another account that knows its keys, and to nobody who knows its endpoint alone", async () => {
     const [ann, bob, browser] = [await newAccount(), await newAccount(), await startBrowser()];
     await registered(ann, browser);

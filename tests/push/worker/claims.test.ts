@@ -7,7 +7,7 @@ import { createSender, type SenderDeps } from "@/lib/push/worker/sender";
 import { call } from "@/tests/support/api";
 import { clock, ctx } from "@/tests/support/context";
 import { requeueReceipts } from "@/tests/support/push/deliveries";
-import { clearOutbox, deliverDue, heldPush, queueFor, recordingPush } from "@/tests/support/push/push";
+import { clearOutbox, deliverDue, heldPush, newToken, queueFor, recordingPush } from "@/tests/support/push/push";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -110,6 +110,21 @@ describe("before sending", () => {
     await sender.finish();
     expect(await rows()).toMatchObject([{ state: "sent" }, { state: "sent" }]);
   });
+});
+
+test("a delivery whose token is rejected is sent to the token that its device has since the claim", async () => {
+  const { devices, rows } = await queueFor(1);
+  const [id, token] = [devices[0]?.id, newToken()];
+  const move = async () => {
+    await ctx().db.pushDevice.update({ where: { id }, data: { token, registeredAt: ctx().now() } });
+    return { status: 410, reason: "Unregistered" };
+  };
+  await deliverDue({ push: recordingPush(move).push });
+  expect(await rows()).toMatchObject([{ state: "queued", attempts: 1, apnsStatus: 410, reason: "Unregistered" }]);
+  const { push, sent } = recordingPush();
+  await deliverDue({ push });
+  expect(sent).toMatchObject([{ token }]);
+  expect(await rows()).toMatchObject([{ state: "sent", attempts: 2 }]);
 });
 
 test("a worker that stops requeues the deliveries that it has not started", async () => {
