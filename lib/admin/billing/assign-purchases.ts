@@ -10,6 +10,7 @@ import { applyEvent } from "../../subscriptions/inbox/apply-event";
 import { findConnectedCustomers } from "../../subscriptions/inbox/customers";
 import { lockPurchases } from "../../subscriptions/inbox/purchases";
 import { storeEvent } from "../../subscriptions/inbox/store-events";
+import { buildAliasEvent } from "../../subscriptions/providers/build-event";
 import type { StoredPurchase } from "../../subscriptions/purchase-state";
 import { sanitizeJson } from "../../subscriptions/sanitize";
 import type { AssignedPurchases, Assignment } from "./changes-schema";
@@ -85,7 +86,7 @@ async function lockCustomer(
   whose: Pick<Assignment, "purchaseId" | "appUserId">,
   accountId: string,
 ): Promise<Customer> {
-  const { provider, appUserIds: named } = await findNames(tx, whose);
+  const { provider, appUserIds: named } = await findAppUserIds(tx, whose);
   await lockPurchasesOf(tx, provider, named);
   const { appUserIds, hasSharedId } = await findConnectedCustomers(tx, provider, named);
   const purchases = await lockPurchasesOf(tx, provider, appUserIds);
@@ -99,16 +100,16 @@ async function lockCustomer(
   return { provider, appUserIds: appUserIds.filter((id) => id !== accountId), purchases };
 }
 
-async function findNames(tx: Tx, { purchaseId, appUserId }: Pick<Assignment, "purchaseId" | "appUserId">) {
+async function findAppUserIds(tx: Tx, { purchaseId, appUserId }: Pick<Assignment, "purchaseId" | "appUserId">) {
   if ((purchaseId === undefined) === (appUserId === undefined)) {
     const errors = [{ pointer: "/purchaseId", code: "one_of", detail: "Send either purchaseId or appUserId" }];
     throw new AppError("validation_failed", { errors });
   }
-  const names = appUserId === undefined ? [] : normalizeAppUserIds([String(sanitizeJson(appUserId))]);
-  const where = purchaseId === undefined ? { appUserIds: { hasSome: names } } : { id: purchaseId };
+  const given = appUserId === undefined ? [] : normalizeAppUserIds([String(sanitizeJson(appUserId))]);
+  const where = purchaseId === undefined ? { appUserIds: { hasSome: given } } : { id: purchaseId };
   const purchase = await tx.purchase.findFirst({ where, select: { provider: true, appUserIds: true } });
   if (!purchase) throw new AppError("not_found", { detail: "There is no such purchase." });
-  const appUserIds = purchaseId === undefined ? names : purchase.appUserIds;
+  const appUserIds = purchaseId === undefined ? given : purchase.appUserIds;
   if (appUserIds.length === 0) throw conflict("no_customer", "No event of the purchase names a customer.");
   return { provider: purchase.provider, appUserIds };
 }
@@ -124,34 +125,9 @@ async function lockPurchasesOf(tx: Tx, provider: string, appUserIds: string[]): 
   );
 }
 
-function aliasOf(appUserIds: string[], occurredAt: Date): ProviderEvent {
-  return {
-    type: "SUBSCRIBER_ALIAS",
-    environment: null,
-    store: null,
-    originalTransactionId: null,
-    transactionId: null,
-    appUserId: null,
-    appUserIds: normalizeAppUserIds(appUserIds),
-    transferredFrom: [],
-    facts: {
-      occurredAt,
-      purchasedAt: null,
-      expiresAt: null,
-      gracePeriodEndsAt: null,
-      resumesAt: null,
-      productId: null,
-      newProductId: null,
-      entitlementIds: null,
-      periodType: null,
-      isFamilyShare: null,
-      cancelReason: null,
-      expirationReason: null,
-      isRefund: false,
-      identityChange: "alias",
-      snapshot: null,
-    },
-  };
+/** The event as no store sent it, and with no App User ID as the provider wrote it. */
+function aliasOf(customers: string[], occurredAt: Date): ProviderEvent {
+  return { ...buildAliasEvent({ customers, occurredAt, environment: null, store: null }), appUserId: null };
 }
 
 function conflict(reason: string, detail: string): AppError {

@@ -5,7 +5,7 @@ type Given = {
   type: string;
   occurredAt: Date;
   environment: string | null;
-  store: string;
+  store: string | null;
   /** The provider's id of the purchase: of the subscription, the payment or the first transaction. */
   purchaseId: string | null;
   transactionId?: string | null;
