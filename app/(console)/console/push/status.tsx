@@ -9,6 +9,14 @@ const MESSAGE_TONES: Record<PushMessage["status"], Tone> = {
   canceled: "neutral",
 };
 
+export const STATE_LABELS: Record<Delivery["state"], string> = {
+  queued: "Queued",
+  sending: "Sending",
+  sent: "Sent",
+  failed: "Failed",
+  cancelled: "Canceled",
+};
+
 const STATE_TONES: Record<Delivery["state"], Tone> = {
   queued: "neutral",
   sending: "active",
@@ -22,5 +30,5 @@ export function MessageStatus({ status }: Pick<PushMessage, "status">) {
 }
 
 export function DeliveryState({ state }: Pick<Delivery, "state">) {
-  return <Badge tone={STATE_TONES[state]}>{state === "cancelled" ? "canceled" : state}</Badge>;
+  return <Badge tone={STATE_TONES[state]}>{STATE_LABELS[state].toLowerCase()}</Badge>;
 }

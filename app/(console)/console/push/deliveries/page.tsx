@@ -10,11 +10,10 @@ import { Pager } from "../../../lists/pager";
 import { Table } from "../../../lists/table";
 import { DELIVERY_COLUMNS } from "../delivery-columns";
 import { PushTabs } from "../push-tabs";
+import { STATE_LABELS } from "../status";
 import { unknownAccount } from "../unknown-account";
 
 export const metadata = { title: "Deliveries" };
-
-const STATES = { queued: "Queued", sending: "Sending", sent: "Sent", failed: "Failed", cancelled: "Canceled" };
 
 export default consolePage(
   {
@@ -29,7 +28,7 @@ export default consolePage(
         <PageHead title="Deliveries" actions={<RetryAll />} />
         <PushTabs current="/console/push/deliveries" />
         <Filters>
-          <SelectFilter name="state" label="State" value={query.state} options={STATES} />
+          <SelectFilter name="state" label="State" value={query.state} options={STATE_LABELS} />
           <InputFilter name="reason" label="Reason" value={query.reason} hint="Unregistered" />
           <InputFilter name="account" label="Account" value={query.account} hint="Email or ID" />
           <TimeFilter name="endedFrom" label="Ended from" value={query.endedFrom} />
