@@ -24,8 +24,8 @@ export function firstIdAt(at: Date): string {
 const Id = z.uuid();
 
 /**
- * The nil and max UUIDs (RFC 9562, sections 5.9 and 5.10), which are the id of no row. They are before and after every id: bounds
- * of the first page or batch, which an index then serves like the others.
+ * The nil and max UUIDs (RFC 9562, sections 5.9 and 5.10), which are the id of no row. They are before and after every id:
+ * bounds of the first page or batch, which an index then serves like the others.
  */
 export const NIL_ID = "00000000-0000-0000-0000-000000000000";
 export const MAX_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
