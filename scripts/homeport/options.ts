@@ -40,6 +40,13 @@ export function parseDurationMs(text: string | undefined, units = "hd"): number 
   return units.includes(unit) && count !== undefined ? Number(count) * UNITS_MS[unit as keyof typeof UNITS_MS] : null;
 }
 
+/** The time of a duration ago, or from now, in RFC 3339. Any other text is left for the schema to check. */
+export function parseTime(text: string | undefined, direction: "ago" | "from now"): string | undefined {
+  const durationMs = parseDurationMs(text);
+  if (durationMs === null) return text;
+  return new Date(direction === "ago" ? Date.now() - durationMs : Date.now() + durationMs).toISOString();
+}
+
 /** The value of an option that takes a number from 1 to `max`. @throws UsageError */
 export function parsePositiveInteger(text: string, option: string, max: number): number {
   const number = /^[1-9]\d{0,5}$/.test(text) ? Number(text) : 0;

@@ -3,7 +3,7 @@ import { Scope } from "../../../lib/auth/api-keys/scopes";
 import { isUuid } from "../../../lib/db/ids";
 import { UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup } from "../command";
-import { parseDurationMs, parseWith, repeatable } from "../options";
+import { parseTime, parseWith, repeatable } from "../options";
 import type { Json } from "../transport/admin-api";
 
 const KEYS = "/api/admin/keys";
@@ -28,16 +28,11 @@ async function create(
   name: string,
   { scope = [], network = [], expires }: CreateOptions,
 ): Promise<void> {
-  const input = { name, scopes: scope, networks: network, expiresAt: parseExpiry(expires) };
+  const input = { name, scopes: scope, networks: network, expiresAt: parseTime(expires, "from now") };
   parseWith(NewKey, input, { scopes: "--scope", networks: "--network", expiresAt: "--expires", name: "NAME" });
   const created = await api.request<Json<CreatedKey>>("POST", KEYS, input);
   output.result(created, [created.key]);
   if (!output.isJson) output.note(`Created ${created.id}. Store the key now: it is not shown again.`);
-}
-
-function parseExpiry(input: string | undefined): string | undefined {
-  const durationMs = parseDurationMs(input);
-  return durationMs === null ? input : new Date(Date.now() + durationMs).toISOString();
 }
 
 async function list({ api, output }: CommandContext): Promise<void> {

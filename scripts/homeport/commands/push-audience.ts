@@ -1,7 +1,7 @@
 import { Audience } from "../../../lib/push/audience/audience";
 import { UsageError } from "../../command-line";
 import type { HomeportCommand } from "../command";
-import { oneOf, parseDurationMs, parseWith } from "../options";
+import { oneOf, parseTime, parseWith } from "../options";
 
 /** The options that select an audience, and when it is notified. */
 export type AudienceOptions = {
@@ -42,7 +42,7 @@ export function audienceOf(options: AudienceOptions): Audience | null {
     ...(entitlement === undefined ? {} : { entitlement }),
     ...(seenFrom === undefined && seenBefore === undefined
       ? {}
-      : { lastSeen: { from: timeOf(seenFrom), before: timeOf(seenBefore) } }),
+      : { lastSeen: { from: parseTime(seenFrom, "ago"), before: parseTime(seenBefore, "ago") } }),
   };
   const isAnyone = Object.keys(audience).length === 0;
   if (all && !isAnyone) throw new UsageError("--all cannot be combined with other device options");
@@ -55,10 +55,4 @@ export function audienceOf(options: AudienceOptions): Audience | null {
     entitlement: "--entitlement",
     lastSeen: "--seen-from, --seen-before",
   });
-}
-
-/** A duration ends now. Any other text is left for the schema to check. */
-function timeOf(text: string | undefined): string | undefined {
-  const durationMs = parseDurationMs(text);
-  return durationMs === null ? text : new Date(Date.now() - durationMs).toISOString();
 }

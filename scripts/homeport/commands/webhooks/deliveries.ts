@@ -2,7 +2,7 @@ import { DeliveriesQuery, type Delivery, type Endpoint, Replay } from "../../../
 import { isUuid } from "../../../../lib/db/ids";
 import { UsageError } from "../../../command-line";
 import type { CommandContext } from "../../command";
-import { parseDurationMs, parseLimit, parseWith } from "../../options";
+import { parseLimit, parseTime, parseWith } from "../../options";
 import type { AdminApi, Json } from "../../transport/admin-api";
 import { endpointPath } from "./endpoints";
 
@@ -65,8 +65,7 @@ export async function replay(
   { since, all }: { since: string; all?: boolean },
 ): Promise<void> {
   const path = `${endpointPath(id)}/replay`;
-  const durationMs = parseDurationMs(since);
-  const input = { since: durationMs === null ? since : new Date(Date.now() - durationMs).toISOString(), all };
+  const input = { since: parseTime(since, "ago"), all };
   parseWith(Replay, input, { since: "--since" });
   const replayed = await api.request<{ queued: number }>("POST", path, input);
   output.result(replayed, [`Requeued ${replayed.queued} ${replayed.queued === 1 ? "event" : "events"}.`]);
