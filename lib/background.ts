@@ -91,10 +91,9 @@ export function startSharedTasks(ctx: Context): void {
     BILLING_INTERVAL_MS,
     oneAtATime(ctx, "notifying of trials that end failed", () => notifyTrialEndings(ctx)),
   );
-  every(
-    ROLLOUT_INTERVAL_MS,
-    oneAtATime(ctx, "watching rollouts failed", () => watchRollouts(ctx)),
-  );
+  const watch = oneAtATime(ctx, "watching rollouts failed", () => watchRollouts(ctx));
+  every(ROLLOUT_INTERVAL_MS, watch);
+  watch();
   const countStatistics = oneAtATime(ctx, "counting the overview's statistics failed", () =>
     updateStatistics(ctx, { minAgeMs: STATISTICS_INTERVAL_MS - 1_000 }),
   );

@@ -78,7 +78,7 @@ export const ERRORS = {
   webhook_limit_reached: [409, "Too many webhook endpoints"],
   webhook_disabled: [409, "The webhook endpoint is disabled"],
   endpoint_retired: [410, "This endpoint has been retired"],
-  precondition_failed: [412, "The file has changed"],
+  precondition_failed: [412, "It has changed meanwhile"],
   tus_version_unsupported: [412, "This version of the tus protocol is not supported"],
   payload_too_large: [413, "The request body is too large"],
   unsupported_media_type: [415, "Unsupported media type"],

@@ -90,6 +90,11 @@ export const PARAMETERS = {
     "Tue, 03 Nov 2026 09:00:00 GMT",
   ),
   IfMatch: sent("If-Match", "An ETag. The response is 412 if the file has changed.", '"sha256-9f86d081884c7d65"'),
+  IfMatchState: sent(
+    "If-Match",
+    "The ETag of a preview, a release or a rollout. The response is 412 if the product's releases or their schedules have changed since.",
+    '"Yb0tGf3mN2p5Jv3sE1xGQm0kq2o"',
+  ),
   IfUnmodifiedSince: sent(
     "If-Unmodified-Since",
     "The response is 412 if the file has changed.",

@@ -34,6 +34,7 @@ const Problem = z
 const HEADERS_OF: Record<number, readonly HeaderName[]> = {
   401: ["WWW-Authenticate"],
   410: ["Link"],
+  412: ["ETag"],
   415: ["Accept"],
   416: ["Content-Range"],
   429: ["Retry-After", "RateLimit-Policy", "RateLimit"],

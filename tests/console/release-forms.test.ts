@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type ActionName, ReleaseAction, toProposedChange } from "@/lib/admin/releases/actions/release-action";
+import { NOTES_FIELDS, stateOfFields } from "@/lib/admin/releases/api/seen-state";
+import { previewChange } from "@/lib/admin/releases/preview/preview-change";
 import { countClients, readAdoptionCurve } from "@/lib/admin/releases/versions/adoption-curve";
 import { listVersions, readVersion } from "@/lib/admin/releases/versions/list-versions";
 import { isAppError } from "@/lib/errors";
@@ -28,8 +30,15 @@ beforeEach(async () => {
   for (const version of ["1.0.0", "2.0.0"]) await publishVersion(key, version);
 });
 
-const change = (action: ActionName, fields: Record<string, string> = {}, of = NEW) =>
-  submit("console/releases/change", { action, ...of, ...fields }, { cookie });
+const change = async (action: ActionName, fields: Record<string, string> = {}, of = NEW) => {
+  const previewed = await previewedState({ action, ...of, ...fields });
+  return submit("console/releases/change", { action, ...of, previewed, ...fields }, { cookie });
+};
+/** What the preview of an action puts into its form; any text for an action that has none. */
+const previewedState = async (fields: Record<string, string>) => {
+  const preview = async () => previewChange(ctx(), toProposedChange(ReleaseAction.parse(fields)));
+  return (await preview().catch(() => ({ state: "none" }))).state;
+};
 const locationOf = (response: Response) => response.headers.get("location");
 const version = (of = NEW) => readVersion(ctx(), of);
 const served = async () => (await version()).releases.map((release) => release.served);
@@ -97,6 +106,25 @@ describe("the form that changes a release", () => {
     expect(messageOf(await change("yank", {}, { ...NEW, version: "9.9.9" }))).toContain("There is no release");
   });
 
+  test("halts a percentage without a schedule, with a reason", async () => {
+    await change("rollout", { percentage: "10", shown: "100" });
+    expect(locationOf(await change("halt", { reason: "It crashes." }))).toContain("done=halt");
+    expect(await served()).toEqual([0]);
+    const event = await ctx().db.auditEvent.findFirst({ where: { type: "release_changed" }, orderBy: { id: "desc" } });
+    expect(event?.details).toEqual({ from: { rollout: 10 }, to: { rollout: 0 }, reason: "It crashes." });
+  });
+
+  test("changes nothing if somebody else has changed something since the preview, and leads to a new one", async () => {
+    await change("rollout", { percentage: "30", shown: "100" });
+    const returnTo = `/console/releases/change?action=rollout&percentage=100`;
+    const stale = { previewed: await previewedState({ action: "yank", ...NEW }), percentage: "100", returnTo };
+    await change("halt", { reason: "It crashes." });
+    expect(locationOf(await change("rollout", stale))).toBe(`${returnTo}&done=stale`);
+    expect(await served()).toEqual([0]);
+    const unseen = await submit("console/releases/change", { action: "rollout", ...NEW }, { cookie });
+    expect(flashOf(unseen)?.fields).toHaveProperty("previewed");
+  });
+
   test("is for admins, from the console's own pages", async () => {
     const support = (await operatorWithRole("support")).cookie;
     const fields = { action: "yank", ...NEW };
@@ -107,6 +135,22 @@ describe("the form that changes a release", () => {
     }
     expect(await served()).toEqual([100]);
   });
+});
+
+test("the form of release notes does not overwrite what somebody else has written since", async () => {
+  const previewed = stateOfFields((await version()).releases, NOTES_FIELDS);
+  const save = (notes: string, seen = previewed) =>
+    submit("console/releases/notes", { ...NEW, notes, previewed: seen }, { cookie });
+  expect(locationOf(await save("Starts faster."))).toContain("done=notes");
+  const refused = flashOf(await save("Starts quicker."));
+  expect(refused).toMatchObject({
+    message: expect.stringContaining("Somebody else"),
+    values: { notes: "Starts quicker." },
+  });
+  expect((await version()).releases.map(({ notes }) => notes)).toEqual(["Starts faster."]);
+  await change("rollout", { percentage: "10", shown: "100" });
+  await save("Starts quicker.", stateOfFields((await version()).releases, NOTES_FIELDS));
+  expect((await version()).releases.map(({ notes }) => notes)).toEqual(["Starts quicker."]);
 });
 
 test("every action has a preview that changes nothing", () => {

@@ -2,14 +2,9 @@ import path from "node:path";
 import type { Context } from "../../context";
 import { releaseFiles } from "../../releases/release-files";
 import { formatVersion, type Release } from "../../releases/schema";
-import {
-  type AroundWrite,
-  changeManifest,
-  type EditableManifest,
-  readManifest,
-  serializeManifest,
-} from "./manifest/manifest-file";
+import { changeManifest, type EditableManifest, readManifest, serializeManifest } from "./manifest/manifest-file";
 import { describeDiskError } from "./manifest/publishing-error";
+import type { ChangeRecord } from "./manifest/recorded-write";
 import type { OnProgress } from "./publish/build-file";
 import { type HashedDraft, type HashedFile, hashDraft, type ReleaseDraft } from "./publish/draft";
 import { type AddedRelease, type Plan, planAdditions } from "./publish/plan-addition";
@@ -18,13 +13,13 @@ import { type StagedFile, stageBlockMap, stageFile } from "./publish/stage-file"
 import { type SignedFile, verifySignatures } from "./publish/verify-signatures";
 import { removeUnusedFiles } from "./remove-files";
 
-/** What publishing depends on. `now` is the default release date; `aroundWrite` calls the one write of the manifest. */
+/** What publishing depends on. `now` is the default release date; `record` goes with the one write of the manifest. */
 export type PublishDeps = {
   manifestFile: string;
   storage: Context["storage"];
   now: () => Date;
   onProgress?: OnProgress | undefined;
-  aroundWrite?: AroundWrite<Published>;
+  record?: ChangeRecord<Published>;
 };
 
 type Published = { releases: AddedRelease[]; removedSamples: readonly Release[] };
@@ -75,7 +70,7 @@ function toSignedFile({ file, artifact: { fileName, sizeBytes } }: HashedFile, r
 }
 
 async function storeAndPublish(
-  { manifestFile, storage, onProgress, aroundWrite }: PublishDeps,
+  { manifestFile, storage, onProgress, record }: PublishDeps,
   drafts: readonly HashedDraft[],
   plan: (manifest: EditableManifest) => Plan,
 ): Promise<Published> {
@@ -96,7 +91,7 @@ async function storeAndPublish(
         afterWrite: () => removeUnusedFiles(manifestFile, removedSamples, releases),
       };
     };
-    return await changeManifest(manifestFile, change, aroundWrite);
+    return await changeManifest(manifestFile, change, record);
   } catch (error) {
     throw describeDiskError(error, folder);
   } finally {

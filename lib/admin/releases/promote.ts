@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { formatVersion, type Release } from "../../releases/schema";
 import { filterReleases, selectReleases } from "./filter-releases";
-import { type AroundWrite, changeManifest, type EditableManifest, type ManifestEntry } from "./manifest/manifest-file";
+import { changeManifest, type EditableManifest, type ManifestEntry } from "./manifest/manifest-file";
 import { PublishingError } from "./manifest/publishing-error";
+import type { ChangeRecord } from "./manifest/recorded-write";
 import { identityOf, makeReleaseId, parseRelease } from "./manifest/release-entry";
 import { assertPublishable, type Confirmations } from "./publish/publish-checks";
 import type { Promotion, ReleasesFilter } from "./schemas/maintenance";
@@ -14,7 +15,7 @@ export type PromotionOptions = Omit<Promotion, "filter">;
 /** `from` is the id of the release that was promoted. "unchanged": it was promoted before. */
 export type PromotedRelease = { id: string; from: string; outcome: "added" | "unchanged" };
 
-type Deps = { manifestFile: string; now: () => Date; aroundWrite?: AroundWrite<PromotedRelease[]> };
+type Deps = { manifestFile: string; now: () => Date; record?: ChangeRecord<PromotedRelease[]> };
 
 /**
  * Offers the same builds on another channel, in one write: adds a release with the same version, files and notes for
@@ -23,13 +24,13 @@ type Deps = { manifestFile: string; now: () => Date; aroundWrite?: AroundWrite<P
  * files; and from `assertPublishable`
  */
 export async function promoteReleases(
-  { manifestFile, now, aroundWrite }: Deps,
+  { manifestFile, now, record }: Deps,
   filter: ReleasesFilter,
   promotion: PromotionOptions,
 ): Promise<PromotedRelease[]> {
   const releasedAt = now().toISOString();
   const change = (manifest: EditableManifest) => planPromotion(manifest, filter, promotion, releasedAt);
-  return changeManifest(manifestFile, change, aroundWrite);
+  return changeManifest(manifestFile, change, record);
 }
 
 /** Adds the promoted releases to a manifest. Writes nothing. @throws PublishingError */

@@ -2,7 +2,8 @@ import { readdir, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Release } from "../../releases/schema";
 import { filterReleases } from "./filter-releases";
-import { changeManifest, readManifest } from "./manifest/manifest-file";
+import { changeManifest, type EditableManifest, readManifest } from "./manifest/manifest-file";
+import type { ChangeRecord } from "./manifest/recorded-write";
 import { type PruneLimits, planPrune } from "./prune-plan";
 import { removeStaleParts } from "./publish/build-file";
 import { filesOf, remoteFilesOf, removeFile, removeUnusedFiles } from "./remove-files";
@@ -23,6 +24,7 @@ export async function pruneReleases(
   manifestFile: string,
   filter: ReleasesFilter,
   { isDryRun, ...limits }: PruneOptions,
+  record?: ChangeRecord<PrunedCatalog>,
 ): Promise<PrunedCatalog> {
   const plan = (releases: readonly Release[]) => {
     const removed = planPrune(filterReleases(releases, filter), limits);
@@ -32,16 +34,17 @@ export async function pruneReleases(
     const { removed, remaining } = plan((await readManifest(manifestFile)).releases);
     return removeAll(manifestFile, removed, remaining, true);
   }
-  const result: PrunedCatalog = { releases: [], files: [], freedBytes: 0, elsewhere: [] };
-  return changeManifest(manifestFile, ({ entries, releases }) => {
+  const change = ({ entries, releases }: EditableManifest) => {
     const { removed, remaining } = plan(releases);
+    const result: PrunedCatalog = { releases: removed.map(({ id }) => id), files: [], freedBytes: 0, elsewhere: [] };
     const kept = entries.filter((_, i) => remaining.includes(releases[i] as Release));
     const afterWrite = async () => {
       Object.assign(result, await removeAll(manifestFile, removed, remaining, false));
       await removeStaleParts(path.dirname(manifestFile));
     };
     return { entries: removed.length > 0 ? kept : entries, result, afterWrite };
-  });
+  };
+  return changeManifest(manifestFile, change, record);
 }
 
 async function removeAll(

@@ -1,7 +1,8 @@
 import type { Release } from "../../releases/schema";
 import { selectReleases } from "./filter-releases";
-import { changeManifest, readManifest } from "./manifest/manifest-file";
+import { changeManifest, type EditableManifest, readManifest } from "./manifest/manifest-file";
 import { PublishingError } from "./manifest/publishing-error";
+import type { ChangeRecord } from "./manifest/recorded-write";
 import { remoteFilesOf, removeUnusedFiles } from "./remove-files";
 import type { ReleasesFilter } from "./schemas/maintenance";
 import type { RemovalResult } from "./schemas/releases";
@@ -18,6 +19,7 @@ export async function removeReleases(
   manifestFile: string,
   filter: ReleasesFilter,
   { isForced, isDryRun }: RemoveOptions,
+  record?: ChangeRecord<RemovalResult>,
 ): Promise<RemovalResult> {
   const select = (releases: readonly Release[]) => {
     const removed = selectReleases(releases, filter);
@@ -28,7 +30,7 @@ export async function removeReleases(
     const { removed, remaining } = select((await readManifest(manifestFile)).releases);
     return resultOf(removed, remaining, await removeUnusedFiles(manifestFile, removed, remaining, true));
   }
-  return changeManifest(manifestFile, ({ entries, releases }) => {
+  const change = ({ entries, releases }: EditableManifest) => {
     const { removed, remaining } = select(releases);
     const result = resultOf(removed, remaining, []);
     return {
@@ -36,7 +38,8 @@ export async function removeReleases(
       result,
       afterWrite: async () => result.files.push(...(await removeUnusedFiles(manifestFile, removed, remaining))),
     };
-  });
+  };
+  return changeManifest(manifestFile, change, record);
 }
 
 function resultOf(removed: readonly Release[], remaining: readonly Release[], files: string[]): RemovalResult {

@@ -3,6 +3,7 @@ import { compareBuild } from "semver";
 import type { Release } from "../../releases/schema";
 import { selectReleases } from "./filter-releases";
 import { changeManifest, type EditableManifest, type ManifestEntry } from "./manifest/manifest-file";
+import type { ChangeRecord } from "./manifest/recorded-write";
 import { parseRelease } from "./manifest/release-entry";
 import { assertBuildVersionIncreases, assertRequiredVersion } from "./publish/publish-checks";
 import type { ReleasesFilter } from "./schemas/maintenance";
@@ -21,8 +22,9 @@ export async function updateReleases(
   manifestFile: string,
   filter: ReleasesFilter,
   change: ChangedRelease,
+  record?: ChangeRecord<UpdatedRelease[]>,
 ): Promise<UpdatedRelease[]> {
-  return changeManifest(manifestFile, (manifest) => planUpdate(manifest, filter, change));
+  return changeManifest(manifestFile, (manifest) => planUpdate(manifest, filter, change), record);
 }
 
 /** Applies a change to the releases that the filter selects. Writes nothing. @throws PublishingError */

@@ -17,7 +17,7 @@ export function assertPreconditions(headers: Headers, { etag, modifiedAt }: Vali
     ifMatch === null
       ? since === null || modifiedAt === null || toWholeSeconds(modifiedAt) <= since
       : matchesStrongly(ifMatch, etag);
-  if (!isMet) throw new AppError("precondition_failed");
+  if (!isMet) throw new AppError("precondition_failed", { headers: { ETag: etag } });
 }
 
 /** Evaluates If-None-Match, or If-Modified-Since in its absence (RFC 9110, section 13.2.2). */
@@ -43,7 +43,7 @@ function matchesWeakly(ifNoneMatch: string, etag: string): boolean {
 }
 
 /** If-Match compares strongly (RFC 9110, section 13.1.1): `W/"…"` matches nothing. */
-function matchesStrongly(ifMatch: string, etag: string): boolean {
+export function matchesStrongly(ifMatch: string, etag: string): boolean {
   if (ifMatch.trim() === "*") return true;
   return ifMatch.match(/(W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g)?.includes(etag) ?? false;
 }

@@ -44,12 +44,26 @@ async function advanceRollout(deps: Deps, tx: Tx, id: string): Promise<RolloutCh
   if (!locked) return null;
   const { now } = locked;
   const schedule = await tx.rolloutSchedule.findUniqueOrThrow({ where: { id } });
+  if (deps.rollouts.isYanked(schedule)) return haltYanked(deps, tx, schedule, now);
   if (schedule.startsAt !== null) return startRollout(deps, tx, schedule, now);
   const facts = await readRolloutFacts(tx, schedule, now);
   const decision = decideNextStep(schedule, facts, now, deps.rollouts.isApplied(schedule));
   await tx.rolloutSchedule.update({ where: { id }, data: { observedAt: now, ...fieldsOf(decision, now) } });
   const change = toChange(schedule, decision);
   if (change) await deps.onChange(tx, now, change);
+  return change;
+}
+
+/** What a rollout has whose releases were yanked. */
+export const HALTED_BY_YANK = { state: "halted", haltReason: "It was yanked.", isHaltedByYank: true } as const;
+
+/** Halts a rollout whose releases were yanked in the catalog's file. */
+async function haltYanked(deps: Deps, tx: Tx, schedule: RolloutSchedule, now: Date): Promise<RolloutChange> {
+  const { id, startsAt } = schedule;
+  const data = { ...HALTED_BY_YANK, startsAt: null, haltedAt: now, isHaltedByYank: startsAt === null };
+  await tx.rolloutSchedule.update({ where: { id }, data });
+  const change = { type: "rollout_halted", schedule, rollout: 0, reason: HALTED_BY_YANK.haltReason } as const;
+  await deps.onChange(tx, now, change);
   return change;
 }
 
@@ -73,6 +87,7 @@ export async function runningFrom(
     state: "running",
     haltedAt: null,
     haltReason: null,
+    isHaltedByYank: false,
     startsAt: null,
     observedAt: now,
     nextStepAt: new Date(now.getTime() + schedule.everySeconds * 1000),

@@ -13,6 +13,8 @@ export type Rollouts = {
   refresh: () => Promise<void>;
   /** Whether the catalog of this process has one of the releases with the rollout that its schedule replaces. */
   isApplied: (schedule: Pick<AppliedSchedule, "releaseIds" | "catalogRollout">) => boolean;
+  /** Whether the catalog of this process has all the releases of a schedule as yanked. */
+  isYanked: (schedule: Pick<AppliedSchedule, "releaseIds">) => boolean;
   /** The releases as the catalog of this process has them, without schedules; null without a catalog. */
   catalogReleases: () => readonly Release[] | null;
 };
@@ -46,7 +48,11 @@ export function createScheduledCatalog({ catalog, db, log, now }: Deps): { catal
     catalog.current()?.releases.some(({ id, rollout }) => releaseIds.includes(id) && rollout === catalogRollout) ??
     false;
   const catalogReleases = () => catalog.current()?.releases ?? null;
-  return { catalog: { ...catalog, current }, rollouts: { refresh, isApplied, catalogReleases } };
+  const isYanked: Rollouts["isYanked"] = ({ releaseIds }) => {
+    const own = catalogReleases()?.filter(({ id }) => releaseIds.includes(id)) ?? [];
+    return own.length > 0 && own.every(({ yanked }) => yanked);
+  };
+  return { catalog: { ...catalog, current }, rollouts: { refresh, isApplied, isYanked, catalogReleases } };
 }
 
 async function readSchedules(db: PrismaClient, now: Date): Promise<AppliedSchedule[]> {

@@ -1,9 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, rmdir } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
+import type { CreatedKey } from "@/lib/admin/keys/schema";
+import { writeCompletedRollouts } from "@/lib/admin/releases/rollouts/write-completed-rollouts";
 import {
   callReleases,
+  changeRelease,
   draftOf,
   listReleases,
   publishDrafts,
@@ -58,8 +61,11 @@ async function expectPublishedOnce({ key, send }: Request) {
   expect((await announced()).sort()).toEqual([...IDS].sort());
 }
 
-/** The database, which cannot be reached any more once a transaction begins, or once the first one is committed. */
-function databaseThatFails(when: "before" | "after") {
+/**
+ * The database, which cannot be reached any more once a transaction begins, once the first one is committed, or while that
+ * is being committed, so that its outcome is unknown.
+ */
+function databaseThatFails(when: "before" | "during" | "after") {
   let isDown = false;
   return new Proxy(ctx().db, {
     get: (target, name) => {
@@ -69,6 +75,7 @@ function databaseThatFails(when: "before" | "after") {
       return (run: Parameters<typeof target.$transaction>[0]) =>
         target.$transaction(run).finally(() => {
           isDown = true;
+          if (when === "during") throw new Error("Connection terminated unexpectedly");
         });
     },
   });
@@ -92,6 +99,41 @@ test("if the database fails after the events are recorded, the response says wha
   expect(await request.send()).toMatchObject({ status: 409, code: "request_in_progress" });
 });
 
+describe("if the connection is lost while a change is committed", () => {
+  const yank = (key: CreatedKey, id: string) => changeRelease("PATCH", id, { token: key.key, json: { yanked: true } });
+  const isYanked = async (key: CreatedKey) =>
+    (await listReleases(key.key)).releases.map((release) => (release as unknown as { yanked: boolean }).yanked);
+
+  test("the next change completes it first", async () => {
+    const key = await newKey();
+    const id = await publishVersion(key, "1.4.0");
+    expect((await withContext({ db: databaseThatFails("during") }, () => yank(key, id))).status).toBe(503);
+    expect(await isYanked(key)).toEqual([false]);
+    await publishVersion(key, "1.5.0");
+    expect(await isYanked(key)).toEqual([false, true]);
+    expect((await releaseEventsOf(key, id)).map(([type]) => type)).toEqual(["release_published", "release_changed"]);
+  });
+
+  test("the service completes it at its next start", async () => {
+    const key = await newKey();
+    const id = await publishVersion(key, "1.4.0");
+    await withContext({ db: databaseThatFails("during") }, () => yank(key, id));
+    await writeCompletedRollouts(ctx());
+    expect(await isYanked(key)).toEqual([true]);
+  });
+
+  test("somebody who has edited the catalog's file since is not overruled", async () => {
+    const key = await newKey();
+    const id = await publishVersion(key, "1.4.0");
+    await withContext({ db: databaseThatFails("during") }, () => yank(key, id));
+    const file = path.join(ctx().config.DATA_DIR, "releases", "catalog.json");
+    await writeFile(file, `${await readFile(file, "utf8")}\n`);
+    await writeCompletedRollouts(ctx());
+    expect(await isYanked(key)).toEqual([false]);
+    expect((await readdir(path.dirname(file))).filter((name) => name.endsWith(".next"))).toEqual([]);
+  });
+});
+
 test("if the database fails during a promotion, nothing is promoted, and a retry promotes once", async () => {
   const key = await newKey();
   const from = await publishVersion(key, "1.4.0", { channel: "beta" });
@@ -109,10 +151,8 @@ test("if the database fails during a promotion, nothing is promoted, and a retry
 
 test("if the catalog cannot be written, no event says that a release was published", async () => {
   const request = await newRequest();
-  const obstacle = path.join(ctx().config.DATA_DIR, "releases", "catalog.json.tmp");
-  await mkdir(obstacle, { recursive: true });
-  expect((await request.send()).status).toBe(500);
+  const longName = path.join(ctx().config.DATA_DIR, "releases", `${"c".repeat(245)}.json`); // leaves no room for a suffix
+  expect((await withContext({ config: { RELEASE_CATALOG: longName } }, request.send)).status).toBe(500);
   await expectNothingPublished(request);
-  await rmdir(obstacle);
   await expectPublishedOnce(request);
 });

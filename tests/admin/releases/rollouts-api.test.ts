@@ -4,9 +4,9 @@ import path from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { CreatedKey } from "@/lib/admin/keys/schema";
 import { writeCompletedRollouts } from "@/lib/admin/releases/rollouts/write-completed-rollouts";
-import { watchRollouts } from "@/lib/background/watch-rollouts";
 import { newAccount } from "@/tests/support/accounts";
 import { callReleases, publishVersion } from "@/tests/support/admin/releases";
+import { inCatalog, manifestFile, offered, pass } from "@/tests/support/admin/rollouts";
 import { call } from "@/tests/support/api";
 import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx, withContext } from "@/tests/support/context";
@@ -30,31 +30,6 @@ beforeEach(async () => {
 
 const schedule = (body: object = {}) => callReleases("POST", "/rollouts", key.key, { ...STEPS, ...body });
 const setState = (id: string, body: object) => callReleases("PATCH", `/rollouts/${id}`, key.key, body);
-const manifestFile = () => path.join(ctx().config.DATA_DIR, "releases", "catalog.json");
-
-/** The percentage in the catalog's file. */
-async function inCatalog(id = NEW): Promise<number> {
-  const { releases } = JSON.parse(await readFile(manifestFile(), "utf8")) as {
-    releases: { id: string; rollout?: number }[];
-  };
-  return releases.find((one) => one.id === id)?.rollout ?? 100;
-}
-
-/** How many of 100 clients with 1.0.0 are offered 2.0.0. */
-async function offered(): Promise<number> {
-  const query = (i: number) => `${WINDOWS}&current=1.0.0&clientId=client${i}`;
-  const found = await Promise.all(Array.from({ length: 100 }, (_, i) => getVersion(query(i))));
-  return found.filter(({ version }) => version === "2.0.0").length;
-}
-
-/** Lets hours pass while the service looks at the rollouts every five minutes. */
-async function pass(hours: number) {
-  for (let minutes = 0; minutes < hours * 60; minutes += 5) {
-    clock.advance(5 * 60 * 1000);
-    await watchRollouts(ctx());
-  }
-}
-
 const eventsOf = async (target: string) => {
   const events = await ctx().db.auditEvent.findMany({ where: { target }, orderBy: { id: "asc" } });
   return events.map(({ type, actor }) => [type, actor]);
@@ -256,7 +231,9 @@ describe("a rollback over the API", () => {
       withdrawn: [NEW],
     });
     expect(await check("2.0.0")).toMatchObject({ version: "1.0.0", updateAvailable: true });
-    expect(await ctx().db.rolloutSchedule.count()).toBe(0);
+    expect(await ctx().db.rolloutSchedule.findMany()).toMatchObject([
+      { state: "halted", haltReason: "It was yanked." },
+    ]);
     expect(await callReleases("POST", "/rollbacks", key.key, back)).toMatchObject({
       releases: [{ id: OLD, outcome: "unchanged" }],
       withdrawn: [],

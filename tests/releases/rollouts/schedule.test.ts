@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { setRole } from "@/lib/admin/accounts/set-role";
-import { endRollouts, haltRollouts, resumeRollouts } from "@/lib/admin/releases/rollouts/change-rollouts";
+import { haltRollouts, resumeRollouts } from "@/lib/admin/releases/rollouts/change-rollouts";
 import { type RolloutPlan, scheduleRollout } from "@/lib/admin/releases/rollouts/schedule-rollout";
 import { COMMAND_LINE } from "@/lib/audit/operator-events";
 import { watchRollouts } from "@/lib/background/watch-rollouts";
@@ -96,7 +96,9 @@ function withRelease(run: (service: Service) => Promise<void>) {
           version: "2.0.0",
           platform: ["windows", "macos"][i] ?? "",
         }));
-        const id = await scheduleRollout({ db, dbNow }, releases, { ...HOURLY, ...plan }, OPERATOR);
+        const id = await db.$transaction((tx) =>
+          scheduleRollout({ dbNow }, tx, releases, { ...HOURLY, ...plan }, OPERATOR),
+        );
         await scheduled.rollouts.refresh();
         return id;
       },
@@ -123,7 +125,7 @@ function withRelease(run: (service: Service) => Promise<void>) {
       updateReports,
       config: { OPERATOR_EMAIL: [operatorEmail], RELEASE_CATALOG: manifest },
     };
-    await withContext(change, () => run(service)).finally(() => endRollouts({ db }, releaseIds));
+    await withContext(change, () => run(service)).finally(() => db.rolloutSchedule.deleteMany({ where: { product } }));
   });
 }
 

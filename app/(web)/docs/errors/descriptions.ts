@@ -117,7 +117,7 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   webhook_disabled: "Enable the endpoint first, with `PATCH /api/admin/webhooks/{endpointId}`.",
   endpoint_retired: "The `Link` header contains the replacement.",
   precondition_failed:
-    "The file no longer matches `If-Match` or `If-Unmodified-Since`. Start the download from the beginning.",
+    "`If-Match` or `If-Unmodified-Since` is no longer true. Start a download from the beginning. Preview a change of releases again, and send the new `ETag`.",
   tus_version_unsupported: "Send `Tus-Resumable: 1.0.0`.",
   payload_too_large: "The body may be at most `limitBytes` bytes long.",
   unsupported_media_type: "`Accept` names the media type to send as `Content-Type`, such as `application/json`.",

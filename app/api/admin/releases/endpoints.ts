@@ -1,5 +1,12 @@
+import { ifMatch, withState } from "@/app/api/admin/releases/if-match";
 import { operatorOf, ownerOf } from "@/lib/admin/operator";
-import { changeRelease, changeReleases, listCatalog, removeRelease } from "@/lib/admin/releases/api/manage-releases";
+import {
+  changeRelease,
+  changeReleases,
+  listCatalog,
+  readRelease,
+  removeRelease,
+} from "@/lib/admin/releases/api/manage-releases";
 import { publishUploads } from "@/lib/admin/releases/api/publish-uploads";
 import { ChangedReleases } from "@/lib/admin/releases/schemas/maintenance";
 import {
@@ -7,6 +14,7 @@ import {
   ChangeResult,
   NewReleases,
   PublishedReleases,
+  Release,
   ReleaseParams,
   Releases,
   ReleasesQuery,
@@ -30,6 +38,18 @@ export const listAll = endpoint({
   handle: ({ ctx, query }) => listCatalog(ctx, query),
 });
 
+export const getOne = endpoint({
+  summary: "Get a release of the catalog",
+  auth: { role: "support", scope: "releases:read" },
+  params: ReleaseParams,
+  errors: ["release_not_found", "catalog_invalid", "catalog_unavailable"],
+  responses: { 200: Release },
+  handle: async ({ ctx, params }) => {
+    const { release, state } = await readRelease(ctx, params.releaseId);
+    return withState(release, state);
+  },
+});
+
 export const publish = endpoint({
   summary: "Publish uploaded files as releases",
   auth: TO_WRITE,
@@ -51,12 +71,12 @@ export const changeOne = endpoint({
   auth: TO_WRITE,
   idempotency: "replay",
   params: ReleaseParams,
-  body: ChangedRelease,
+  body: ChangedRelease.extend({ reason: ChangedReleases.shape.reason }),
   maxBodyBytes: MAX_BODY_BYTES,
-  errors: [...CHANGE_ERRORS, "release_not_found"],
+  errors: [...CHANGE_ERRORS, "release_not_found", "precondition_failed"],
   responses: { 200: ChangeResult },
-  handle: ({ ctx, principal, params, body, caller }) =>
-    changeRelease(ctx, operatorOf(principal, caller), params.releaseId, body),
+  handle: ({ ctx, principal, params, body: { reason, ...change }, caller, request }) =>
+    changeRelease(ctx, operatorOf(principal, caller), params.releaseId, { change, reason }, ifMatch(request)),
 });
 
 export const changeSeveral = endpoint({
@@ -65,9 +85,10 @@ export const changeSeveral = endpoint({
   idempotency: "replay",
   body: ChangedReleases,
   maxBodyBytes: MAX_BODY_BYTES,
-  errors: [...CHANGE_ERRORS, "release_not_found"],
+  errors: [...CHANGE_ERRORS, "release_not_found", "precondition_failed"],
   responses: { 200: ChangeResult },
-  handle: ({ ctx, principal, body, caller }) => changeReleases(ctx, operatorOf(principal, caller), body),
+  handle: ({ ctx, principal, body, caller, request }) =>
+    changeReleases(ctx, operatorOf(principal, caller), body, ifMatch(request)),
 });
 
 export const deleteOne = endpoint({
@@ -76,8 +97,8 @@ export const deleteOne = endpoint({
   idempotency: "replay",
   params: ReleaseParams,
   query: RemovalQuery,
-  errors: [...CHANGE_ERRORS, "release_not_found", "release_in_use"],
+  errors: [...CHANGE_ERRORS, "release_not_found", "release_in_use", "precondition_failed"],
   responses: { 200: RemovalResult },
-  handle: ({ ctx, principal, params, query, caller }) =>
-    removeRelease(ctx, operatorOf(principal, caller), params.releaseId, query),
+  handle: ({ ctx, principal, params, query, caller, request }) =>
+    removeRelease(ctx, operatorOf(principal, caller), params.releaseId, query, ifMatch(request)),
 });

@@ -1,3 +1,4 @@
+import { RELEASE } from "@/app/api/admin/releases/openapi-examples";
 import type { OperationDetails } from "@/scripts/openapi/operation";
 
 export const GET: OperationDetails = {
@@ -8,27 +9,7 @@ export const GET: OperationDetails = {
       description: "A page of releases.",
       examples: {
         "One release": {
-          releases: [
-            {
-              id: "core-windows-x64-2.3.0",
-              product: "core",
-              platform: "windows",
-              architecture: "x64",
-              channel: "stable",
-              version: "2.3.0",
-              releasedAt: "2026-11-20T09:00:00.000Z",
-              rollout: 20,
-              critical: false,
-              rollback: false,
-              yanked: false,
-              sample: false,
-              artifacts: {
-                installer: { fileName: "Acme-2.3.0-x64.exe", sizeBytes: 104857600 },
-                others: [],
-                deltas: [],
-              },
-            },
-          ],
+          releases: [RELEASE],
           nextCursor: null,
         },
       },
@@ -65,6 +46,7 @@ export const POST: OperationDetails = {
 };
 
 export const PATCH: OperationDetails = {
+  reads: ["IfMatchState"],
   operationId: "changeReleases",
   description:
     "Changes fields of several releases in one write: all that the filter selects, or none. A percentage ends the schedules of their rollouts.",

@@ -46,11 +46,16 @@ export const ReleaseAction = z.object({
 export type ReleaseAction = z.infer<typeof ReleaseAction>;
 
 const UNIT_SECONDS = { minutes: 60, hours: 3600, days: 86_400 } as const;
+/** What a form sends with an action: the state that its preview showed. */
+export const PreviewedAction = ReleaseAction.extend({ previewed: text });
+export type PreviewedAction = z.infer<typeof PreviewedAction>;
+
 const STATES = { halt: "halted", resume: "running", complete: "completed" } as const;
 
-/** The fields that an action changes, of those that change a release. */
+/** The fields that an action changes, of those that change a release. To halt a percentage without a schedule is to set 0. */
 export function fieldsOf(action: ReleaseAction): ChangedRelease | null {
   if (action.action === "rollout") return { rollout: percentageOf(action) };
+  if (action.action === "halt") return { rollout: 0 };
   if (action.action === "yank" || action.action === "restore") return { yanked: action.action === "yank" };
   if (action.action === "critical" || action.action === "not_critical")
     return { critical: action.action === "critical" };
@@ -61,8 +66,9 @@ export function filterOf({ product, channel, version }: ReleaseAction) {
   return { product, channel, version };
 }
 
-/** The state that an action gives a rollout; null for other actions. */
-export function stateOf({ action }: ReleaseAction): (typeof STATES)[keyof typeof STATES] | null {
+/** The state that an action gives a schedule; null for other actions. */
+export function stateOf({ action, rolloutId }: ReleaseAction): (typeof STATES)[keyof typeof STATES] | null {
+  if (rolloutId === undefined && action === "halt") return null;
   return action === "halt" || action === "resume" || action === "complete" ? STATES[action] : null;
 }
 

@@ -46,3 +46,9 @@ export async function withAppErrors<T>(catalogFile: string | null, run: () => Pr
 export function withoutFolder(message: string, catalogFile: string | null): string {
   return catalogFile === null ? message : message.replaceAll(path.dirname(catalogFile), "The catalog's folder");
 }
+
+/** Makes this process serve what was changed. The change is done even if the schedules cannot be read again now. */
+export async function refreshCatalog({ catalog, rollouts }: Pick<Context, "catalog" | "rollouts">): Promise<void> {
+  await catalog.refresh();
+  await rollouts.refresh().catch(() => {}); // the background task reads them again
+}

@@ -1,29 +1,24 @@
 import { stat } from "node:fs/promises";
 import { type Operator, recordOperatorEvent } from "../../../audit/operator-events";
-import type { Context } from "../../../context";
+import type { Context, Tx } from "../../../context";
 import { AppError } from "../../../errors";
 import { readPage } from "../../../lists/pages";
 import { catalogFileOf } from "../../../releases/catalog/catalog";
-import type { Release } from "../../../releases/schema";
+import { formatVersion, type Release } from "../../../releases/schema";
 import { filterReleases } from "../filter-releases";
 import { listReleases, type ReleaseDocument } from "../list";
 import { readManifest } from "../manifest/manifest-file";
+import type { ChangeRecord } from "../manifest/recorded-write";
 import { removeReleases } from "../remove";
-import { endRollouts } from "../rollouts/change-rollouts";
+import { haltYankedRollouts, leaveRollouts, resumeYankedRollouts } from "../rollouts/change-rollouts";
 import type { ChangedReleases } from "../schemas/maintenance";
-import type {
-  ChangedRelease,
-  ChangeResult,
-  Releases,
-  ReleasesQuery,
-  RemovalQuery,
-  RemovalResult,
-} from "../schemas/releases";
-import { findNewerServedReleases, updateReleases } from "../update";
-import { requireCatalogFile, withAppErrors } from "./app-errors";
+import type { ChangeResult, Releases, ReleasesQuery, RemovalQuery, RemovalResult } from "../schemas/releases";
+import { findNewerServedReleases, type UpdatedRelease, updateReleases } from "../update";
+import { refreshCatalog, requireCatalogFile, withAppErrors } from "./app-errors";
 import { changedFields } from "./changed-fields";
+import { assertSeen, type Precondition, readCatalogState } from "./seen-state";
 
-type Deps = Pick<Context, "catalog" | "config" | "db" | "now" | "rollouts">;
+type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "rollouts">;
 
 /**
  * A page of the catalog's releases, by product, platform and architecture, newest first.
@@ -67,60 +62,92 @@ async function readIfChanged(file: string): Promise<readonly Release[]> {
   return releases;
 }
 
-/** Changes a release. @throws AppError release_not_found, release_invalid; those of `withAppErrors` */
+/** A release, and the state that a change may require. @throws AppError release_not_found; those of `readCatalog` */
+export async function readRelease(deps: Pick<Deps, "config" | "db" | "rollouts">, id: string) {
+  const releases = await readCatalog(deps);
+  const [release] = listReleases(releases.filter((one) => one.id === id));
+  if (!release) throw new AppError("release_not_found");
+  return { release, state: await readCatalogState(deps.db, releases, [id]) };
+}
+
+/** Changes a release. @throws AppError release_not_found; those of `changeReleases` */
 export async function changeRelease(
   deps: Deps,
   operator: Operator,
   id: string,
-  change: ChangedRelease,
+  changed: Omit<ChangedReleases, "filter">,
+  precondition?: Precondition,
 ): Promise<ChangeResult> {
   const file = requireCatalogFile(deps.config);
   await withAppErrors(file, () => findRelease(file, id));
-  return changeReleases(deps, operator, { filter: { ids: [id] }, change });
+  return changeReleases(deps, operator, { filter: { ids: [id] }, ...changed }, precondition);
 }
 
 /**
- * Changes several releases in one write: all of them or none. A percentage ends the schedules of their rollouts.
- * @throws AppError release_not_found, release_invalid; those of `withAppErrors`
+ * Changes several releases in one write: all of them or none. A percentage takes them out of their schedules. A yank halts
+ * those, and they resume when the release is offered again.
+ * @throws AppError release_not_found, release_invalid, precondition_failed; those of `withAppErrors`
  */
 export async function changeReleases(
   deps: Deps,
   operator: Operator,
-  { filter, change }: ChangedReleases,
+  { filter, change, reason }: ChangedReleases,
+  precondition?: Precondition,
 ): Promise<ChangeResult> {
   const file = requireCatalogFile(deps.config);
+  const record: ChangeRecord<UpdatedRelease[]> = {
+    deps,
+    record: async (tx, at, result, { releases }) => {
+      const ids = result.map(({ id }) => id);
+      await assertSeen(tx, releases, ids, precondition);
+      if (change.yanked === true) await haltYankedRollouts(tx, at, ids, operator);
+      if (change.yanked === false) await resumeYankedRollouts(tx, at, ids, operator);
+      if (change.rollout !== undefined) await leaveRollouts(tx, ids, releases);
+      const before = listReleases(releases);
+      for (const { id, outcome } of result) {
+        if (outcome === "unchanged") continue;
+        const details = { ...changedFields(before, id, change), ...(reason === undefined ? {} : { reason }) };
+        await recordRelease(tx, at, operator, id, "release_changed", details);
+      }
+    },
+  };
   const changed = await withAppErrors(file, async () => {
-    const before = listReleases((await readManifest(file)).releases);
-    const result = await updateReleases(file, filter, change);
-    const ids = result.map(({ id }) => id);
-    const { releases } = await readManifest(file);
-    return { before, result, ids, newerServed: findNewerServedReleases(releases, ids) };
+    const releases = await updateReleases(file, filter, change, record);
+    const ids = releases.map(({ id }) => id);
+    return { releases, newerServed: findNewerServedReleases((await readManifest(file)).releases, ids) };
   });
-  if (change.rollout !== undefined) await endRollouts(deps, changed.ids);
-  for (const { id, outcome } of changed.result) {
-    if (outcome === "unchanged") continue;
-    await record(deps, operator, id, "release_changed", changedFields(changed.before, id, change));
-  }
-  await deps.catalog.refresh();
-  await deps.rollouts.refresh();
-  return { releases: changed.result, newerServed: changed.newerServed };
+  await refreshCatalog(deps);
+  return changed;
 }
 
-/** Removes a release and its files. @throws AppError release_not_found, release_in_use; those of `withAppErrors` */
+/**
+ * Removes a release and its files.
+ * @throws AppError release_not_found, release_in_use, precondition_failed; those of `withAppErrors`
+ */
 export async function removeRelease(
   deps: Deps,
   operator: Operator,
   id: string,
   { force, dryRun }: RemovalQuery,
+  precondition?: Precondition,
 ): Promise<RemovalResult> {
   const file = requireCatalogFile(deps.config);
   const options = { isForced: force === "true", isDryRun: dryRun === "true" };
-  const { removed, version } = await withAppErrors(file, async () => {
-    const { version } = await findRelease(file, id);
-    return { version, removed: await removeReleases(file, { ids: [id] }, options) };
+  const record: ChangeRecord<RemovalResult> = {
+    deps,
+    record: async (tx, at, _, { releases }) => {
+      await assertSeen(tx, releases, [id], precondition);
+      await leaveRollouts(tx, [id], releases);
+      const removed = releases.find((release) => release.id === id);
+      const version = removed ? formatVersion(removed.version) : null;
+      await recordRelease(tx, at, operator, id, "release_removed", { version });
+    },
+  };
+  const removed = await withAppErrors(file, async () => {
+    await findRelease(file, id);
+    return removeReleases(file, { ids: [id] }, options, record);
   });
-  if (!options.isDryRun) await record(deps, operator, id, "release_removed", { version });
-  await deps.catalog.refresh();
+  await refreshCatalog(deps);
   return removed;
 }
 
@@ -134,13 +161,13 @@ async function findRelease(file: string, id: string): Promise<ReleaseDocument> {
 
 type Details = NonNullable<Parameters<typeof recordOperatorEvent>[3]["details"]>;
 
-function record(
-  { db, now }: Deps,
+function recordRelease(
+  tx: Tx,
+  at: Date,
   operator: Operator,
   id: string,
   type: "release_changed" | "release_removed",
   details: object,
 ): Promise<void> {
-  const event = { type, target: `release:${id}`, details: details as Details };
-  return db.$transaction((tx) => recordOperatorEvent(tx, now(), operator, event));
+  return recordOperatorEvent(tx, at, operator, { type, target: `release:${id}`, details: details as Details });
 }

@@ -1,5 +1,5 @@
 import type { Operator } from "../../../audit/operator-events";
-import type { Context } from "../../../context";
+import type { Context, Tx } from "../../../context";
 import { isUuid } from "../../../db/ids";
 import { AppError } from "../../../errors";
 import { catalogFileOf } from "../../../releases/catalog/catalog";
@@ -12,32 +12,57 @@ import { assertSchedulable, initialRollout, scheduleRollout } from "../rollouts/
 import { writeCompletedRollouts } from "../rollouts/write-completed-rollouts";
 import type { ChangedRollout, NewRollout } from "../schemas/rollouts";
 import { updateReleases } from "../update";
-import { withAppErrors } from "./app-errors";
+import { refreshCatalog, withAppErrors } from "./app-errors";
 import { readCatalog } from "./manage-releases";
+import { assertSeen, type Precondition, readCatalogState } from "./seen-state";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "log" | "now" | "rollouts">;
 
 /**
- * Starts a rollout that advances by itself, at once or later. Writes what the schedule replaces to the catalog first, so
- * that a crash in between leaves a release that few or no clients are offered. A catalog at a URL must have it already.
- * @throws AppError rollout_invalid, release_not_found; catalog_not_editable; those of `withAppErrors`
+ * Starts a rollout that advances by itself, at once or later. What the schedule replaces is written to the catalog with it.
+ * A catalog at a URL must have it already. Yanked releases are left out.
+ * @throws AppError rollout_invalid, release_not_found, release_yanked; catalog_not_editable; precondition_failed; those of
+ * `withAppErrors`
  */
 export async function startRollout(
   deps: Deps,
   operator: Operator,
   { filter, ...plan }: NewRollout,
+  precondition?: Precondition,
 ): Promise<RolloutState> {
   const file = catalogFileOf(deps.config);
   const id = await withAppErrors(file, async () => {
-    const selected = selectReleases(await readCatalog(deps), filter);
+    const known = await readCatalog(deps);
+    const selected = selectReleases(known, filter).filter(({ yanked }) => !yanked);
+    if (selected.length === 0)
+      throw new PublishingError("The release is yanked: offer it again first.", "release_yanked");
     const releases = selected.map((release) => ({ ...release, version: formatVersion(release.version) }));
     assertSchedulable(releases, plan, deps.now());
     const rollout = initialRollout(plan);
-    if (file !== null) await updateReleases(file, { ids: releases.map((release) => release.id) }, { rollout });
-    else assertHasRollout(selected, rollout);
-    return scheduleRollout(deps, releases, plan, operator);
+    const ids = releases.map((release) => release.id);
+    const begin = async (tx: Tx, all: readonly Release[]) => {
+      await assertSeen(tx, all, ids, precondition);
+      return scheduleRollout(deps, tx, releases, plan, operator, all);
+    };
+    if (file === null) {
+      assertHasRollout(selected, rollout);
+      return deps.db.$transaction((tx) => begin(tx, known));
+    }
+    let id = "";
+    await updateReleases(
+      file,
+      { ids },
+      { rollout },
+      {
+        deps,
+        record: async (tx, _, __, { releases }) => {
+          id = await begin(tx, releases);
+        },
+      },
+    );
+    return id;
   });
-  await refresh(deps);
+  await refreshCatalog(deps);
   return readRollout(deps, id);
 }
 
@@ -50,24 +75,31 @@ function assertHasRollout(releases: readonly Release[], rollout: number): void {
 
 /**
  * Halts, resumes, starts or completes a rollout. Does nothing if it already has the state.
- * @throws AppError rollout_not_found; rollout_conflict if it has completed, or the catalog overrides it
+ * @throws AppError rollout_not_found; rollout_conflict if it has completed, the catalog overrides it or its releases
+ * are yanked; precondition_failed
  */
 export async function changeRollout(
   deps: Deps,
   operator: Operator,
   id: string,
   { state, reason = "An operator halted it." }: ChangedRollout,
+  precondition?: Precondition,
 ): Promise<RolloutState> {
   const schedule = await findRollout(deps, id);
   assertApplied(deps, schedule);
   if (state === "running" && schedule.state === "completed") {
     throw new AppError("rollout_conflict", { detail: "The rollout has completed." });
   }
+  if (state !== "halted" && deps.rollouts.isYanked(schedule)) {
+    throw new AppError("rollout_conflict", { detail: "The release is yanked: offer it again first." });
+  }
   const { releaseIds } = schedule;
-  if (state === "halted") await haltRollouts(deps, releaseIds, reason, operator);
-  else if (state === "running") await resumeRollouts(deps, releaseIds, operator);
-  else await completeRollouts(deps, releaseIds, operator);
-  await deps.rollouts.refresh();
+  const releases = precondition ? await readCatalog(deps) : [];
+  const seen = { ...deps, precondition: (tx: Tx) => assertSeen(tx, releases, releaseIds, precondition) };
+  if (state === "halted") await haltRollouts(seen, releaseIds, reason, operator);
+  else if (state === "running") await resumeRollouts(seen, releaseIds, operator);
+  else await completeRollouts(seen, releaseIds, operator);
+  await refreshCatalog(deps);
   if (state === "completed") await writeCompletedRollouts(deps);
   return readRollout(deps, id);
 }
@@ -93,7 +125,8 @@ export async function readRollout(deps: Pick<Deps, "db">, id: string): Promise<R
   return toRolloutState(await findRollout(deps, id));
 }
 
-async function refresh({ catalog, rollouts }: Deps): Promise<void> {
-  await catalog.refresh();
-  await rollouts.refresh();
+/** A rollout, and the state that a change may require. @throws AppError rollout_not_found; those of `readCatalog` */
+export async function readSeenRollout(deps: Pick<Deps, "config" | "db" | "rollouts">, id: string) {
+  const rollout = await readRollout(deps, id);
+  return { rollout, state: await readCatalogState(deps.db, await readCatalog(deps), rollout.releaseIds) };
 }

@@ -1,28 +1,25 @@
 import { type Operator, recordOperatorEvent } from "../../../audit/operator-events";
-import type { Context } from "../../../context";
+import type { Context, Tx } from "../../../context";
 import { releasePublished } from "../../../webhooks/events";
 
 /** A release that a write of the catalog publishes; `from` is the one that it was promoted from. */
 type PublishedRelease = { id: string; outcome: "added" | "changed" | "unchanged"; from?: string };
 
-/**
- * Records the events of published releases in a transaction that is committed after the catalog is written: if either
- * fails, neither is done. Only if the commit fails, the releases are published without events.
- */
-export function recordPublication(
-  { db, now, webhooks }: Pick<Context, "db" | "now" | "webhooks">,
+/** Records the events of releases in the transaction that publishes them. */
+export async function recordPublication(
+  { webhooks }: Pick<Context, "webhooks">,
+  tx: Tx,
+  at: Date,
   operator: Operator,
   releases: readonly PublishedRelease[],
-  writeCatalog: () => Promise<void>,
 ): Promise<void> {
+  for (const { id, ...details } of releases) {
+    const event = { type: "release_published", target: `release:${id}`, details } as const;
+    await recordOperatorEvent(tx, at, operator, event);
+  }
   const added = releases.filter(({ outcome }) => outcome === "added");
-  const events = added.map(({ id }) => releasePublished(id));
-  return db.$transaction(async (tx) => {
-    for (const { id, ...details } of releases) {
-      const event = { type: "release_published", target: `release:${id}`, details } as const;
-      await recordOperatorEvent(tx, now(), operator, event);
-    }
-    await webhooks.record(tx, events);
-    await writeCatalog();
-  });
+  await webhooks.record(
+    tx,
+    added.map(({ id }) => releasePublished(id)),
+  );
 }

@@ -5,11 +5,12 @@ import type { Upload } from "../../../releases/uploads/upload-store";
 import { consumeUploads } from "../../../releases/uploads/uploads";
 import { addReleases, type PublishDeps } from "../add";
 import type { ReleaseDraft } from "../publish/draft";
+import { leaveRollouts } from "../rollouts/change-rollouts";
 import type { NewReleases, PublishedReleases } from "../schemas/releases";
-import { requireCatalogFile, withAppErrors } from "./app-errors";
+import { refreshCatalog, requireCatalogFile, withAppErrors } from "./app-errors";
 import { recordPublication } from "./publication";
 
-type Deps = Pick<Context, "catalog" | "config" | "db" | "now" | "storage" | "webhooks">;
+type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "now" | "rollouts" | "storage" | "webhooks">;
 type Uploads = ReadonlyMap<string, Upload>;
 type NewFile = NewReleases["releases"][number]["files"][number];
 
@@ -24,7 +25,7 @@ export async function publishUploads(
   owner: string,
   { releases }: NewReleases,
 ): Promise<PublishedReleases> {
-  const { catalog, config, now, storage } = deps;
+  const { config, now, storage } = deps;
   const manifestFile = requireCatalogFile(config);
   const ids = releases.flatMap(({ files }) =>
     files.flatMap(({ uploadId, blockMapUploadId }) => [uploadId, ...(blockMapUploadId ? [blockMapUploadId] : [])]),
@@ -36,15 +37,26 @@ export async function publishUploads(
         files: draft.files.map((file) => toDraftFile(file, uploads)),
       }),
     );
-    const aroundWrite: PublishDeps["aroundWrite"] = ({ releases }, write) =>
-      recordPublication(deps, operator, releases, write);
-    const add = () => addReleases({ manifestFile, storage, now, aroundWrite }, drafts);
+    const record: NonNullable<PublishDeps["record"]> = {
+      deps,
+      record: async (tx, at, published, before) => {
+        await recordPublication(deps, tx, at, operator, published.releases);
+        const withNewRollout = published.releases.flatMap(({ id, outcome }, i) => {
+          const rollout = releases[i]?.release.rollout ?? null;
+          const isKept = rollout === null || before.releases.some((one) => one.id === id && one.rollout === rollout);
+          return outcome !== "changed" || isKept ? [] : [id];
+        });
+        const samples = published.removedSamples.map(({ id }) => id);
+        await leaveRollouts(tx, [...samples, ...withNewRollout], before.releases);
+      },
+    };
+    const add = () => addReleases({ manifestFile, storage, now, record }, drafts);
     const added = await withAppErrors(manifestFile, add);
     return { ...added, removedSamples: added.removedSamples.map(({ id }) => id) };
   }).catch((error: unknown) => {
     throw isAppError(error) && error.code === "upload_not_found" ? unknownUpload(error) : error;
   });
-  await catalog.refresh();
+  await refreshCatalog(deps);
   return published;
 }
 

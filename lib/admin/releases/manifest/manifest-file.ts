@@ -10,6 +10,13 @@ import { MAX_MANIFEST_BYTES } from "../../../releases/catalog/manifest-source";
 import type { Release } from "../../../releases/schema";
 import type { PublicKeys } from "../../../releases/signatures";
 import { describeDiskError, PublishingError } from "./publishing-error";
+import {
+  type ChangeRecord,
+  finishInterruptedWrites,
+  listStagedWrites,
+  recordUnwritten,
+  writeRecorded,
+} from "./recorded-write";
 
 /** A release in the manifest, unvalidated. */
 export type ManifestEntry = Record<string, unknown>;
@@ -33,9 +40,6 @@ type ManifestChange<T> = Pick<EditableManifest, "entries"> & {
 };
 
 type Change<T> = (manifest: EditableManifest) => ManifestChange<T> | Promise<ManifestChange<T>>;
-
-/** Calls `write`, which writes the manifest unless it is unchanged, for example in a transaction that records `result`. */
-export type AroundWrite<T> = (result: T, write: () => Promise<void>) => Promise<void>;
 
 const MAX_LOCK_WAIT_MS = 60_000;
 
@@ -69,37 +73,54 @@ const EMPTY: EditableManifest = { publicKeys: {}, entries: [], releases: [] };
 
 /**
  * Changes a manifest under a lock, and writes it atomically. Writes nothing if the service would reject the new manifest,
- * or if nothing has changed.
- * @throws PublishingError
+ * or if nothing has changed. The service's own catalog is changed with a `record` only: see `writeRecorded`.
+ * @throws PublishingError; what `record` throws, and then nothing has changed
  */
-export async function changeManifest<T>(file: string, change: Change<T>, aroundWrite?: AroundWrite<T>): Promise<T> {
+export async function changeManifest<T>(file: string, change: Change<T>, record?: ChangeRecord<T>): Promise<T> {
+  return withManifestLock(file, async (target) => {
+    if (record) await finishInterruptedWrites(record.deps, target);
+    else await assertNotInterrupted(target);
+    const before = await readManifest(target);
+    const { entries, publicKeys = before.publicKeys, result, beforeWrite, afterWrite } = await change(before);
+    const bytes = await serializeManifest({ publicKeys, entries });
+    const isSame = entries === before.entries && isDeepStrictEqual(publicKeys, before.publicKeys);
+    await beforeWrite?.();
+    if (record && isSame) await recordUnwritten(record, result, before);
+    else if (record) await writeRecorded(target, bytes, { ...record, result, before });
+    else if (!isSame) await writeDurably(target, bytes);
+    await afterWrite?.();
+    return result;
+  });
+}
+
+/** Completes or discards what a crash has left of a change of the service's catalog. */
+export async function finishInterruptedChange(deps: ChangeRecord<unknown>["deps"], file: string): Promise<void> {
+  const target = await realpath(file).catch(() => file);
+  if ((await listStagedWrites(target)).length === 0) return;
+  await withManifestLock(file, (locked) => finishInterruptedWrites(deps, locked));
+}
+
+async function withManifestLock<T>(file: string, run: (target: string) => Promise<T>): Promise<T> {
   const folder = path.dirname(file);
   try {
     await makeFolder(folder);
     const target = await realpath(file).catch(() => file); // replaces the target of a symbolic link, not the link
-    return await changeLocked(target, change, aroundWrite);
+    const unlock = await lockManifest(target);
+    try {
+      return await run(target);
+    } finally {
+      await unlock();
+    }
   } catch (error) {
     throw describeDiskError(error, folder);
   }
 }
 
-async function changeLocked<T>(target: string, change: Change<T>, aroundWrite?: AroundWrite<T>): Promise<T> {
-  const unlock = await lockManifest(target);
-  try {
-    const manifest = await readManifest(target);
-    const { entries, publicKeys = manifest.publicKeys, result, beforeWrite, afterWrite } = await change(manifest);
-    const bytes = await serializeManifest({ publicKeys, entries });
-    const isSame = entries === manifest.entries && isDeepStrictEqual(publicKeys, manifest.publicKeys);
-    const write = async () => {
-      if (!isSame) await writeDurably(target, bytes);
-    };
-    await beforeWrite?.();
-    await (aroundWrite ? aroundWrite(result, write) : write());
-    await afterWrite?.();
-    return result;
-  } finally {
-    await unlock();
-  }
+/** Without the database nobody can tell whether an interrupted change counts. @throws PublishingError */
+async function assertNotInterrupted(target: string): Promise<void> {
+  if ((await listStagedWrites(target)).length === 0) return;
+  const message = `A change of ${target} was interrupted: start the service, which completes it.`;
+  throw new PublishingError(message, "catalog_locked");
 }
 
 /** Serializes a manifest. @throws PublishingError if the service would reject it */

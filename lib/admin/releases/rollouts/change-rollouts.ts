@@ -3,9 +3,12 @@ import type { EventExtra } from "../../../audit/security-events";
 import type { Context, Tx } from "../../../context";
 import { readDatabaseTime } from "../../../db/clock";
 import type { Prisma, RolloutSchedule } from "../../../db/generated/client";
-import { runningFrom } from "../../../releases/rollouts/advance-rollouts";
+import { HALTED_BY_YANK, runningFrom } from "../../../releases/rollouts/advance-rollouts";
 
-type Deps = Pick<Context, "db" | "dbNow">;
+type Deps = Pick<Context, "db" | "dbNow"> & {
+  /** Runs in the transaction of the change, before it. */
+  precondition?: (tx: Tx) => Promise<void>;
+};
 
 /** How an operator changes a schedule, and what the audit trail keeps of it. */
 type Change = {
@@ -23,7 +26,7 @@ export function haltRollouts(
   reason: string,
   operator: Operator,
 ): Promise<string[]> {
-  const isHalted = { state: "halted", startsAt: null };
+  const isHalted = { state: "halted", startsAt: null, isHaltedByYank: false };
   return changeRollouts(deps, releaseIds, operator, { NOT: isHalted }, (now, { steps, step, settledAt }) => {
     // The catalog of a settled rollout has its last percentage, which the schedule replaces from now on.
     const again = settledAt === null ? {} : { catalogRollout: steps[step], settledAt: null };
@@ -49,14 +52,14 @@ export function completeRollouts(deps: Deps, releaseIds: readonly string[], oper
   const isOpen = { NOT: { state: "completed" } };
   return changeRollouts(deps, releaseIds, operator, isOpen, (_, { product, version, steps }) => {
     const step = steps.length - 1;
-    const data = { state: "completed", step, startsAt: null, haltedAt: null, haltReason: null };
+    const data = { state: "completed", step, startsAt: null, haltedAt: null, haltReason: null, isHaltedByYank: false };
     return { data, event: { type: "rollout_completed", details: { product, version, rollout: steps[step] ?? 0 } } };
   });
 }
 
 /** Changes and records the schedules of releases in a state, in one transaction. Returns their ids. */
 function changeRollouts(
-  { db, dbNow }: Deps,
+  { db, dbNow, precondition }: Deps,
   releaseIds: readonly string[],
   operator: Operator,
   state: Prisma.RolloutScheduleWhereInput,
@@ -64,15 +67,56 @@ function changeRollouts(
 ): Promise<string[]> {
   return db.$transaction(async (tx) => {
     const now = await readDatabaseTime({ db: tx, dbNow });
-    const schedules = await lockRollouts(tx, releaseIds, state);
-    for (const schedule of schedules) {
-      const { id } = schedule;
-      const { data, event } = await change(now, schedule, tx);
-      await tx.rolloutSchedule.update({ where: { id }, data });
-      await recordOperatorEvent(tx, now, operator, { ...event, target: `rollout:${id}` });
-    }
-    return schedules.map(({ id }) => id);
+    await precondition?.(tx);
+    return changeSchedules(tx, now, operator, await lockRollouts(tx, releaseIds, state), change);
   });
+}
+
+async function changeSchedules(
+  tx: Tx,
+  now: Date,
+  operator: Operator,
+  schedules: readonly RolloutSchedule[],
+  change: (now: Date, schedule: RolloutSchedule, tx: Tx) => Change | Promise<Change>,
+): Promise<string[]> {
+  for (const schedule of schedules) {
+    const { id } = schedule;
+    const { data, event } = await change(now, schedule, tx);
+    await tx.rolloutSchedule.update({ where: { id }, data });
+    await recordOperatorEvent(tx, now, operator, { ...event, target: `rollout:${id}` });
+  }
+  return schedules.map(({ id }) => id);
+}
+
+/**
+ * Halts the rollouts of releases that are being yanked, also for their other platforms. Those that ran resume when a release
+ * is offered again; those that had not started do not start.
+ */
+export async function haltYankedRollouts(
+  tx: Tx,
+  now: Date,
+  releaseIds: readonly string[],
+  operator: Operator,
+): Promise<void> {
+  const isPending = { OR: [{ state: "running" }, { startsAt: { not: null } }] };
+  await changeSchedules(tx, now, operator, await lockRollouts(tx, releaseIds, isPending), (_, { startsAt }) => ({
+    data: { ...HALTED_BY_YANK, startsAt: null, haltedAt: now, isHaltedByYank: startsAt === null },
+    event: { type: "rollout_halted", details: { reason: HALTED_BY_YANK.haltReason } },
+  }));
+}
+
+/** Resumes what `haltYankedRollouts` has halted: the releases are offered to the share that they had. */
+export async function resumeYankedRollouts(
+  tx: Tx,
+  now: Date,
+  releaseIds: readonly string[],
+  operator: Operator,
+): Promise<void> {
+  const schedules = await lockRollouts(tx, releaseIds, { state: "halted", isHaltedByYank: true });
+  await changeSchedules(tx, now, operator, schedules, async (_, schedule) => ({
+    data: await runningFrom(tx, schedule, now),
+    event: { type: "rollout_resumed", details: { haltReason: schedule.haltReason } },
+  }));
 }
 
 /** The schedules of releases in a state, locked in the order of their ids until the transaction ends. */
@@ -87,8 +131,22 @@ async function lockRollouts(
   return tx.rolloutSchedule.findMany({ where, orderBy: { id: "asc" } });
 }
 
-/** Ends the schedules of releases, whose rollout is then the catalog's. Returns how many there were. */
-export async function endRollouts({ db }: Pick<Deps, "db">, releaseIds: readonly string[]): Promise<number> {
-  const { count } = await db.rolloutSchedule.deleteMany({ where: { releaseIds: { hasSome: [...releaseIds] } } });
-  return count;
+/**
+ * Takes releases out of their schedules: from now on the catalog decides about them. A schedule goes on for its other
+ * releases, of which `releases` has the platforms, and ends without any. Returns how many schedules there were.
+ */
+export async function leaveRollouts(
+  tx: Tx,
+  releaseIds: readonly string[],
+  releases: readonly { id: string; platform: string }[],
+): Promise<number> {
+  const schedules = await lockRollouts(tx, releaseIds, {});
+  for (const { id, releaseIds: all } of schedules) {
+    const stay = releases.filter((release) => all.includes(release.id) && !releaseIds.includes(release.id));
+    const platforms = [...new Set(stay.map(({ platform }) => platform))].sort();
+    const data = { releaseIds: stay.map((release) => release.id), platforms };
+    if (stay.length > 0) await tx.rolloutSchedule.update({ where: { id }, data });
+    else await tx.rolloutSchedule.delete({ where: { id } });
+  }
+  return schedules.length;
 }

@@ -1,6 +1,7 @@
 import { selectReleases } from "../filter-releases";
 import { changeManifest, type EditableManifest } from "../manifest/manifest-file";
 import { PublishingError } from "../manifest/publishing-error";
+import type { ChangeRecord } from "../manifest/recorded-write";
 import type { ReleasesFilter } from "../schemas/maintenance";
 import { findNewerServedReleases, type ManifestPlan, planUpdate, type UpdatedRelease } from "../update";
 
@@ -19,8 +20,9 @@ export async function rollBackReleases(
   manifestFile: string,
   filter: ReleasesFilter,
   withdrawal: Withdrawal,
+  record?: ChangeRecord<RollbackResult>,
 ): Promise<RollbackResult> {
-  return changeManifest(manifestFile, (manifest) => planRollback(manifest, filter, withdrawal));
+  return changeManifest(manifestFile, (manifest) => planRollback(manifest, filter, withdrawal), record);
 }
 
 /** Changes the releases of a manifest for a rollback. Writes nothing. @throws PublishingError */

@@ -1,12 +1,13 @@
 import { type Operator, recordOperatorEvent } from "../../../audit/operator-events";
-import type { Context } from "../../../context";
+import type { Context, Tx } from "../../../context";
 import { readDatabaseTime } from "../../../db/clock";
 import { newId } from "../../../db/ids";
 import { runningFrom } from "../../../releases/rollouts/advance-rollouts";
 import { PublishingError } from "../manifest/publishing-error";
 import type { NewRollout } from "../schemas/rollouts";
+import { leaveRollouts } from "./change-rollouts";
 
-type Deps = Pick<Context, "db" | "dbNow">;
+type Deps = Pick<Context, "dbNow">;
 
 /** The releases of one version, as the catalog has them. */
 export type ScheduledRelease = { id: string; product: string; version: string; platform: string };
@@ -21,45 +22,45 @@ const MAX_START_DELAY_MS = 366 * 24 * 60 * 60 * 1000;
 const DEFAULTS = { maxFailureShare: 0.05, minReports: 50, minAdoptionShare: 0.1, minOfferedClients: 50 };
 
 /**
- * Schedules the rollout of a version, whose `initialRollout` the catalog must have already. Replaces the schedules of its
- * releases. Returns the schedule's id.
+ * Schedules the rollout of a version, in a transaction. Whoever commits it writes `initialRollout` to the catalog. Replaces
+ * the schedules of its releases; those go on for the other releases of the catalog, `known`. Returns the schedule's id.
  * @throws PublishingError for releases of several versions, and for a plan that is not possible
  */
 export async function scheduleRollout(
-  { db, dbNow }: Deps,
+  { dbNow }: Deps,
+  tx: Tx,
   releases: readonly ScheduledRelease[],
   plan: RolloutPlan,
   operator: Operator,
+  known: readonly { id: string; platform: string }[] = releases,
 ): Promise<string> {
   const { product, version } = assertSchedulable(releases, plan);
   const releaseIds = releases.map(({ id }) => id).sort();
   const platforms = [...new Set(releases.map(({ platform }) => platform))].sort();
-  return db.$transaction(async (tx) => {
-    const now = await readDatabaseTime({ db: tx, dbNow });
-    const { count: replaced } = await tx.rolloutSchedule.deleteMany({ where: { releaseIds: { hasSome: releaseIds } } });
-    const { steps, everySeconds, startsAt } = plan;
-    const id = newId();
-    await tx.rolloutSchedule.create({
-      data: {
-        id,
-        product,
-        version,
-        platforms,
-        releaseIds,
-        everySeconds,
-        ...haltThresholdsOf(plan),
-        steps: [...steps],
-        catalogRollout: initialRollout(plan),
-        ...(await runningFrom(tx, { product, version, platforms, everySeconds }, now)),
-        ...(startsAt && { state: "halted", haltReason: `It starts at ${startsAt.toISOString()}.`, startsAt }),
-        createdAt: now,
-      },
-    });
-    const start = startsAt?.toISOString() ?? null;
-    const details = { product, version, releaseIds, steps: [...steps], everySeconds, replaced, startsAt: start };
-    await recordOperatorEvent(tx, now, operator, { type: "rollout_started", target: `rollout:${id}`, details });
-    return id;
+  const now = await readDatabaseTime({ db: tx, dbNow });
+  const replaced = await leaveRollouts(tx, releaseIds, known);
+  const { steps, everySeconds, startsAt } = plan;
+  const id = newId();
+  await tx.rolloutSchedule.create({
+    data: {
+      id,
+      product,
+      version,
+      platforms,
+      releaseIds,
+      everySeconds,
+      ...haltThresholdsOf(plan),
+      steps: [...steps],
+      catalogRollout: initialRollout(plan),
+      ...(await runningFrom(tx, { product, version, platforms, everySeconds }, now)),
+      ...(startsAt && { state: "halted", haltReason: `It starts at ${startsAt.toISOString()}.`, startsAt }),
+      createdAt: now,
+    },
   });
+  const start = startsAt?.toISOString() ?? null;
+  const details = { product, version, releaseIds, steps: [...steps], everySeconds, replaced, startsAt: start };
+  await recordOperatorEvent(tx, now, operator, { type: "rollout_started", target: `rollout:${id}`, details });
+  return id;
 }
 
 /**

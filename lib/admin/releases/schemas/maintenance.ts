@@ -15,7 +15,11 @@ export const ReleasesFilter = z
 export type ReleasesFilter = z.infer<typeof ReleasesFilter>;
 
 /** A change of several releases, all at once. */
-export const ChangedReleases = z.strictObject({ filter: ReleasesFilter, change: ChangedRelease });
+export const ChangedReleases = z.strictObject({
+  filter: ReleasesFilter,
+  change: ChangedRelease,
+  reason: z.string().trim().min(1).max(500).optional().describe("Why, for the audit trail."),
+});
 export type ChangedReleases = z.infer<typeof ChangedReleases>;
 
 /** The releases to roll back to. */

@@ -92,7 +92,7 @@ export const ReleasesQuery = z.object({
 export type ReleasesQuery = z.infer<typeof ReleasesQuery>;
 
 /** A release as the catalog has it, with all defaults. */
-const Release = z.looseObject({
+export const Release = z.looseObject({
   id: z.string(),
   product: z.string(),
   platform: Platform,

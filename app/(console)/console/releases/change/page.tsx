@@ -1,7 +1,9 @@
+import { z } from "zod";
 import { ReleaseAction, toProposedChange } from "@/lib/admin/releases/actions/release-action";
 import { previewChange } from "@/lib/admin/releases/preview/preview-change";
 import { Field } from "../../../../(web)/components/field";
 import { Form } from "../../../../(web)/components/form";
+import { Notice } from "../../../../(web)/components/notice";
 import { ConfirmLink } from "../../../actions/confirm-link";
 import { PageHead, Section } from "../../../components/headings";
 import { consolePage } from "../../../frame/console-page";
@@ -12,9 +14,14 @@ import { ACTION_TEXTS } from "./texts";
 
 export const metadata = { title: "Change a release" };
 
-export default consolePage({ role: "admin", query: ReleaseAction }, async ({ ctx, operator, query: action }) => {
+const Query = ReleaseAction.extend({ done: z.string().optional() });
+
+const STALE =
+  "Nothing was changed: the release, its rollout or another release of the product has changed since the preview. This is the new preview.";
+
+export default consolePage({ role: "admin", query: Query }, async ({ ctx, operator, query: { done, ...action } }) => {
   const { title, consequence } = ACTION_TEXTS[action.action];
-  const preview = await previewChange(ctx, toProposedChange(action));
+  const { preview, state } = await previewChange(ctx, toProposedChange(action));
   return (
     <>
       <PageHead
@@ -22,20 +29,23 @@ export default consolePage({ role: "admin", query: ReleaseAction }, async ({ ctx
         parent={{ href: versionPath(action), label: `${action.product} ${action.version}` }}
         lead={consequence}
       />
+      {done === "stale" && <Notice kind="error">{STALE}</Notice>}
       <Section title="Who gets what">
         <Preview preview={preview} />
       </Section>
-      <Confirmation action={action} operator={operator} />
+      <Confirmation action={action} previewed={state} operator={operator} />
     </>
   );
 });
 
-function Confirmation({ action, operator }: { action: ReleaseAction; operator: ConsoleOperator }) {
+type ConfirmationProps = { action: ReleaseAction; previewed: string; operator: ConsoleOperator };
+
+function Confirmation({ action, previewed, operator }: ConfirmationProps) {
   const { button, isDanger, takesReason } = ACTION_TEXTS[action.action];
   if (!operator.isRecent) {
     return <ConfirmLink operator={operator} to="continue" />;
   }
-  const fields = Object.entries({ ...action, returnTo: operator.pageUrl });
+  const fields = Object.entries({ ...action, previewed, returnTo: operator.pageUrl });
   return (
     <Form action="/forms/console/releases/change" className="form">
       {fields.map(

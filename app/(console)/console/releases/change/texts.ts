@@ -17,6 +17,7 @@ export const ACTION_TEXTS: Readonly<Record<ActionName, Text>> = {
   rollout: {
     title: (action) => `Change the rollout of ${nameOf(action)}`,
     consequence: "Clients that have the version keep it. A schedule of this version ends.",
+    takesReason: true,
     button: "Set the percentage",
   },
   schedule: {
@@ -28,7 +29,7 @@ export const ACTION_TEXTS: Readonly<Record<ActionName, Text>> = {
   halt: {
     title: (action) => `Halt the rollout of ${nameOf(action)}`,
     consequence:
-      "The version is offered to no other client. Clients that have it keep it. It can be resumed at the same step.",
+      "The version is offered to no other client. Clients that have it keep it. A schedule can be resumed at the same step; without one, a percentage offers the version again.",
     button: "Halt the rollout",
     isDanger: true,
     takesReason: true,
@@ -46,13 +47,15 @@ export const ACTION_TEXTS: Readonly<Record<ActionName, Text>> = {
   yank: {
     title: (action) => `Yank ${nameOf(action)}`,
     consequence:
-      "The version is no longer served, neither as an update nor as a download. Clients that have it keep it, unless an older version is a rollback. It can be offered again.",
+      "The version is no longer served, neither as an update nor as a download. Clients that have it keep it, unless an older version is a rollback. Its schedule halts. It can be offered again.",
     button: "Yank the version",
     isDanger: true,
+    takesReason: true,
   },
   restore: {
     title: (action) => `Offer ${nameOf(action)} again`,
-    consequence: "The version is served again, to the percentage that it had.",
+    consequence:
+      "The version is served again, to the percentage that it had. A schedule that ran until the yank goes on from that step, which lasts its full duration again.",
     button: "Offer it again",
   },
   critical: {
@@ -69,7 +72,7 @@ export const ACTION_TEXTS: Readonly<Record<ActionName, Text>> = {
   rollback: {
     title: (action) => `Roll back to ${nameOf(action)}`,
     consequence:
-      "Newer versions of the channel are withdrawn, and their schedules end. Clients with one of them are offered this version if their updater can go back; the others keep what they have and get no further update until a newer version is published.",
+      "Newer versions of the channel are withdrawn, and their schedules halt or end. Clients with one of them are offered this version if their updater can go back; the others keep what they have and get no further update until a newer version is published.",
     button: "Roll back",
     isDanger: true,
   },

@@ -1,3 +1,4 @@
+import { NOTES_FIELDS, stateOfFields } from "@/lib/admin/releases/api/seen-state";
 import type { CatalogVersion } from "@/lib/admin/releases/versions/list-versions";
 import type { Flash } from "@/lib/http/pages/flash";
 import { Field } from "../../../../(web)/components/field";
@@ -11,6 +12,7 @@ type Props = { version: CatalogVersion; operator: ConsoleOperator; isEditable: b
 /** The release notes and, for those who may, the form that changes them. */
 export function NotesFields({ version: { product, channel, version, releases }, operator, isEditable, flash }: Props) {
   const { notes = "", notesUrl = null } = releases[0] ?? {};
+  const previewed = stateOfFields(releases, NOTES_FIELDS);
   const isSame = releases.every((release) => release.notes === notes);
   return (
     <>
@@ -30,15 +32,23 @@ export function NotesFields({ version: { product, channel, version, releases }, 
         <details open={flash?.form === "/forms/console/releases/notes"}>
           <summary>Edit</summary>
           <Form action="/forms/console/releases/notes" flash={flash} className="form">
-            {Object.entries({ product, channel, version, returnTo: operator.pageUrl }).map(([name, value]) => (
-              <input key={name} type="hidden" name={name} value={value} />
-            ))}
+            {Object.entries({ product, channel, version, previewed, returnTo: operator.pageUrl }).map(
+              ([name, value]) => (
+                <input key={name} type="hidden" name={name} value={value} />
+              ),
+            )}
             <div className="field">
               <label htmlFor="notes">Notes in Markdown</label>
               <p className="hint" id="notes-hint">
                 For all platforms.{isSame ? "" : " The platforms have different notes now: this replaces them."}
               </p>
-              <textarea id="notes" name="notes" rows={10} defaultValue={notes} aria-describedby="notes-hint" />
+              <textarea
+                id="notes"
+                name="notes"
+                rows={10}
+                defaultValue={flash?.values.notes ?? notes}
+                aria-describedby="notes-hint"
+              />
             </div>
             <Field name="notesUrl" label="A page with the notes (optional)" type="url" defaultValue={notesUrl ?? ""} />
             <button type="submit">Save</button>

@@ -17,6 +17,13 @@ export function RolloutPanel({ version, isEditable, isAdmin }: Props) {
     <>
       <Facts entries={[["Offered to", percentages.map((one) => `${one}%`).join(", ") || "nobody"]]} />
       {schedule && <Schedule version={version} schedule={schedule} isAdmin={isAdmin} />}
+      {isEditable && !schedule && current > 0 && percentages.length > 0 && (
+        <div className="buttons">
+          <a className="button quiet" href={actionPath(version, "halt")}>
+            Halt
+          </a>
+        </div>
+      )}
       {isEditable && (
         <div className="release-forms">
           <form className="form" action="/console/releases/change" method="get">

@@ -3,7 +3,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const POST: OperationDetails = {
   operationId: "previewReleases",
   description:
-    "Shows which release each group of clients gets before and after a change, and how many of yesterday's clients are affected. Changes nothing. The selection is the one of `GET /api/version`, for clients that send an id and run on a system that every release supports.",
+    "Shows which release each group of clients gets before and after a change, and how many of yesterday's clients are affected. Changes nothing. The selection is the one of `GET /api/version`, for clients that send an id and run on a system that every release supports. Send the `ETag` as `If-Match` with the change itself, so that it is refused if the product's releases or their schedules have changed since.",
   requests: {
     "A smaller rollout": {
       kind: "change",
@@ -16,6 +16,7 @@ export const POST: OperationDetails = {
   responses: {
     200: {
       description: "The releases before and after.",
+      headers: ["ETag"],
       examples: {
         "A smaller rollout": {
           products: ["core"],

@@ -1,3 +1,4 @@
+import { withState } from "@/app/api/admin/releases/if-match";
 import { previewChange } from "@/lib/admin/releases/preview/preview-change";
 import { ProposedChange, ReleasePreview } from "@/lib/admin/releases/preview/schema";
 import { endpoint } from "@/lib/http/endpoint";
@@ -13,6 +14,9 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
       ...(["confirmation_required", "catalog_not_editable", "catalog_invalid", "catalog_unavailable"] as const),
     ],
     responses: { 200: ReleasePreview },
-    handle: ({ ctx, body }) => previewChange(ctx, body),
+    handle: async ({ ctx, body }) => {
+      const { preview, state } = await previewChange(ctx, body);
+      return withState(preview, state);
+    },
   }),
 });

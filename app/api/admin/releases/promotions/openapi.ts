@@ -2,6 +2,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 
 export const POST: OperationDetails = {
   operationId: "promoteReleases",
+  reads: ["IfMatchState"],
   description:
     "Offers the same builds on another channel, all at once: adds a release with the same version, files and notes for each release that the filter selects. A prerelease cannot become stable. Repeating the request changes nothing.",
   requests: {

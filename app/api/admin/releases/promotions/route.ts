@@ -1,3 +1,4 @@
+import { ifMatch } from "@/app/api/admin/releases/if-match";
 import { operatorOf } from "@/lib/admin/operator";
 import { promoteInCatalog } from "@/lib/admin/releases/api/maintain-catalog";
 import { PromotedReleases, Promotion } from "@/lib/admin/releases/schemas/maintenance";
@@ -13,8 +14,10 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     errors: [
       ...(["catalog_not_editable", "catalog_invalid", "catalog_locked", "disk_full", "release_invalid"] as const),
       ...(["release_not_found", "release_conflict", "release_yanked", "confirmation_required"] as const),
+      "precondition_failed",
     ],
     responses: { 200: PromotedReleases },
-    handle: ({ ctx, principal, body, caller }) => promoteInCatalog(ctx, operatorOf(principal, caller), body),
+    handle: ({ ctx, principal, body, caller, request }) =>
+      promoteInCatalog(ctx, operatorOf(principal, caller), body, ifMatch(request)),
   }),
 });

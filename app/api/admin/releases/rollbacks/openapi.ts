@@ -2,8 +2,9 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 
 export const POST: OperationDetails = {
   operationId: "rollBackReleases",
+  reads: ["IfMatchState"],
   description:
-    "Rolls back to an older version, all at once: marks its releases as rollbacks for everybody, and withdraws the newer releases of their channel that the same computers get. Clients with a withdrawn version are offered the older one, if their updater can install it. Ends the schedules of all these releases.",
+    "Rolls back to an older version, all at once: marks its releases as rollbacks for everybody, and withdraws the newer releases of their channel that the same computers get. Clients with a withdrawn version are offered the older one, if their updater can install it. Halts the schedules of releases that it yanks, and ends those of the others.",
   requests: { "Back to 1.1.0": { filter: { product: "core", version: "1.1.0", channel: "stable" } } },
   responses: {
     200: {

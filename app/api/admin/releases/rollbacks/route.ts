@@ -1,3 +1,4 @@
+import { ifMatch } from "@/app/api/admin/releases/if-match";
 import { operatorOf } from "@/lib/admin/operator";
 import { rollBackCatalog } from "@/lib/admin/releases/api/maintain-catalog";
 import { Rollback, RolledBack } from "@/lib/admin/releases/schemas/maintenance";
@@ -12,9 +13,10 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     body: Rollback,
     errors: [
       ...(["catalog_not_editable", "catalog_invalid", "catalog_locked", "disk_full", "release_invalid"] as const),
-      ...(["release_not_found", "release_yanked"] as const),
+      ...(["release_not_found", "release_yanked", "precondition_failed"] as const),
     ],
     responses: { 200: RolledBack },
-    handle: ({ ctx, principal, body, caller }) => rollBackCatalog(ctx, operatorOf(principal, caller), body),
+    handle: ({ ctx, principal, body, caller, request }) =>
+      rollBackCatalog(ctx, operatorOf(principal, caller), body, ifMatch(request)),
   }),
 });

@@ -1,5 +1,6 @@
+import { ifMatch, withState } from "@/app/api/admin/releases/if-match";
 import { operatorOf } from "@/lib/admin/operator";
-import { changeRollout, readRollout, startRollout } from "@/lib/admin/releases/api/manage-rollouts";
+import { changeRollout, readSeenRollout, startRollout } from "@/lib/admin/releases/api/manage-rollouts";
 import { listRollouts, RolloutList, RolloutState } from "@/lib/admin/releases/rollouts/list-rollouts";
 import { ChangedRollout, NewRollout, RolloutParams } from "@/lib/admin/releases/schemas/rollouts";
 import { endpoint } from "@/lib/http/endpoint";
@@ -20,20 +21,24 @@ export const schedule = endpoint({
   idempotency: "replay",
   body: NewRollout,
   errors: [
-    ...(["release_not_found", "release_invalid", "rollout_invalid"] as const),
+    ...(["release_not_found", "release_invalid", "release_yanked", "rollout_invalid", "precondition_failed"] as const),
     ...(["catalog_not_editable", "catalog_invalid", "catalog_locked", "catalog_unavailable", "disk_full"] as const),
   ],
   responses: { 201: RolloutState },
-  handle: ({ ctx, principal, body, caller }) => startRollout(ctx, operatorOf(principal, caller), body),
+  handle: ({ ctx, principal, body, caller, request }) =>
+    startRollout(ctx, operatorOf(principal, caller), body, ifMatch(request)),
 });
 
 export const getOne = endpoint({
   summary: "Get the schedule of a rollout",
   auth: TO_READ,
   params: RolloutParams,
-  errors: ["rollout_not_found"],
+  errors: ["rollout_not_found", "catalog_invalid", "catalog_unavailable"],
   responses: { 200: RolloutState },
-  handle: ({ ctx, params }) => readRollout(ctx, params.rolloutId),
+  handle: async ({ ctx, params }) => {
+    const { rollout, state } = await readSeenRollout(ctx, params.rolloutId);
+    return withState(rollout, state);
+  },
 });
 
 export const changeOne = endpoint({
@@ -42,8 +47,8 @@ export const changeOne = endpoint({
   idempotency: "replay",
   params: RolloutParams,
   body: ChangedRollout,
-  errors: ["rollout_not_found", "rollout_conflict"],
+  errors: ["rollout_not_found", "rollout_conflict", "precondition_failed", "catalog_invalid", "catalog_unavailable"],
   responses: { 200: RolloutState },
-  handle: ({ ctx, principal, params, body, caller }) =>
-    changeRollout(ctx, operatorOf(principal, caller), params.rolloutId, body),
+  handle: ({ ctx, principal, params, body, caller, request }) =>
+    changeRollout(ctx, operatorOf(principal, caller), params.rolloutId, body, ifMatch(request)),
 });

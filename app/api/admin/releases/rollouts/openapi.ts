@@ -44,8 +44,9 @@ export const GET: OperationDetails = {
 
 export const POST: OperationDetails = {
   operationId: "scheduleRollout",
+  reads: ["IfMatchState"],
   description:
-    "Rolls out a version in steps that the service advances by itself, at once or from `startsAt` on. Writes the first percentage to the catalog, or 0 until the start; a catalog at a URL must have it already. Replaces the schedules of the same releases.",
+    "Rolls out a version in steps that the service advances by itself, at once or from `startsAt` on. Writes the first percentage to the catalog, or 0 until the start; a catalog at a URL must have it already. Replaces the schedules of the same releases. Yanked releases are left out.",
   requests: {
     "A step a day": { filter: { product: "core", version: "1.2.0" }, steps: [5, 20, 50, 100], everySeconds: 86400 },
     "From Tuesday on": {

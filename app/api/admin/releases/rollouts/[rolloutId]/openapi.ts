@@ -20,14 +20,16 @@ const RUNNING = {
 
 export const GET: OperationDetails = {
   operationId: "getRollout",
-  description: "Returns a schedule, with the reason why it was halted.",
-  responses: { 200: { description: "The schedule.", examples: { Running: RUNNING } } },
+  description:
+    "Returns a schedule, with the reason why it was halted. `ETag` identifies the state of its product, for `If-Match` of a change.",
+  responses: { 200: { description: "The schedule.", headers: ["ETag"], examples: { Running: RUNNING } } },
 };
 
 export const PATCH: OperationDetails = {
   operationId: "changeRollout",
+  reads: ["IfMatchState"],
   description:
-    "Halts a rollout: nobody else is offered the version, and clients that have it keep it. Resumes it at the same step, for that step's full duration; starts a scheduled one now; or completes it at its last step. Setting a percentage of a release ends its schedule instead. Requesting the current state changes nothing.",
+    "Halts a rollout: nobody else is offered the version, and clients that have it keep it. Resumes it at the same step, for that step's full duration; starts a scheduled one now; or completes it at its last step. Setting a percentage of a release takes it out of its schedule instead. A rollout whose releases are yanked stays halted. Requesting the current state changes nothing.",
   requests: {
     Halt: { state: "halted", reason: "It crashes on start." },
     Resume: { state: "running" },

@@ -1,0 +1,24 @@
+import type { Precondition } from "@/lib/admin/releases/api/seen-state";
+import { AppError } from "@/lib/errors";
+import { matchesStrongly } from "@/lib/http/content/conditional";
+import type { RequestHead } from "@/lib/http/route-request";
+import { RouteResponse } from "@/lib/http/route-response";
+
+/** A response with the state that a change may require, as its `ETag`. */
+export function withState(body: unknown, state: string): RouteResponse<unknown> {
+  return new RouteResponse(200, body, { ETag: quoted(state) });
+}
+
+/** `If-Match` of a change: the `ETag` of what the caller has seen, such as a preview. undefined: anything may have changed. */
+export function ifMatch({ headers }: RequestHead): Precondition | undefined {
+  const given = headers.get("if-match");
+  if (given === null) return undefined;
+  const check = (state: string) => {
+    if (matchesStrongly(given, quoted(state))) return;
+    const detail = "The product's releases or their schedules have changed: preview the change again.";
+    throw new AppError("precondition_failed", { detail, headers: { ETag: quoted(state) } });
+  };
+  return { check };
+}
+
+const quoted = (state: string) => `"${state}"`;

@@ -1,0 +1,32 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { watchRollouts } from "@/lib/background/watch-rollouts";
+import { clock, ctx } from "@/tests/support/context";
+import { getVersion, WINDOWS } from "@/tests/support/releases/versions";
+
+const NEW = "core-windows-x64-2.0.0";
+
+export const manifestFile = () => path.join(ctx().config.DATA_DIR, "releases", "catalog.json");
+
+/** The percentage in the catalog's file. */
+export async function inCatalog(id = NEW): Promise<number> {
+  const { releases } = JSON.parse(await readFile(manifestFile(), "utf8")) as {
+    releases: { id: string; rollout?: number }[];
+  };
+  return releases.find((one) => one.id === id)?.rollout ?? 100;
+}
+
+/** How many of 100 clients on Windows with 1.0.0 are offered 2.0.0. */
+export async function offered(): Promise<number> {
+  const query = (i: number) => `${WINDOWS}&current=1.0.0&clientId=client${i}`;
+  const found = await Promise.all(Array.from({ length: 100 }, (_, i) => getVersion(query(i))));
+  return found.filter(({ version }) => version === "2.0.0").length;
+}
+
+/** Lets hours pass while the service looks at the rollouts every five minutes. */
+export async function pass(hours: number) {
+  for (let minutes = 0; minutes < hours * 60; minutes += 5) {
+    clock.advance(5 * 60 * 1000);
+    await watchRollouts(ctx());
+  }
+}
