@@ -1,6 +1,7 @@
 /** Every error that a client can receive: its stable code, HTTP status and title (RFC 9457, section 3.1). */
 export const ERRORS = {
   malformed_request: [400, "The request is not valid HTTP"],
+  too_many_parameters: [400, "The query has too many parameters"],
   malformed_json: [400, "The body is not valid JSON"],
   invalid_query: [400, "The query is invalid"],
   invalid_client: [400, "The client is not registered"],

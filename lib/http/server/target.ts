@@ -4,6 +4,8 @@ import { AppError } from "../../errors";
 /** `pathname` is normalized and can be compared with the paths of routes. `search` is as sent. */
 export type RequestTarget = { pathname: string; search: string };
 
+/** Next's time for a page is quadratic in the number of parameters; no page and no route has a fifth of these. */
+const MAX_PARAMETERS = 50;
 /** A path that needs no normalization: no empty or dot segments, nothing encoded. */
 const PLAIN_PATH = /^(?:[/*]|(?:\/[\w~-][\w.~-]*)+)$/;
 /** RFC 3986, 3.2.2 and 3.2.3; empty where the target has no authority. */
@@ -17,17 +19,24 @@ const FORBIDDEN = /[\\#]|[^!-~]/;
  * The path and query of a request. The host of a target in absolute form is ignored (RFC 9112, 3.2.2). The path has one
  * meaning from here on, for the routes and for Next.
  * @throws AppError malformed_request for an invalid target or Host header, and for more than one Host header (RFC 9112,
- * 3.2); not_found for a path with an empty segment
+ * 3.2); too_many_parameters; not_found for a path with an empty segment
  */
 export function parseTarget(incoming: IncomingMessage): RequestTarget {
   requireOneHost(incoming);
   const target = originForm(incoming.url ?? "");
   const at = target.indexOf("?");
+  if (at >= 0) requireFewParameters(target, at);
   const pathname = at < 0 ? target : target.slice(0, at);
   return {
     pathname: PLAIN_PATH.test(pathname) ? pathname : normalize(pathname),
     search: at < 0 ? "" : target.slice(at),
   };
+}
+
+function requireFewParameters(target: string, start: number): void {
+  let count = 1;
+  for (let at = target.indexOf("&", start); at >= 0; at = target.indexOf("&", at + 1)) count += 1;
+  if (count > MAX_PARAMETERS) throw new AppError("too_many_parameters");
 }
 
 function requireOneHost({ rawHeaders, headers, httpVersion }: IncomingMessage): void {

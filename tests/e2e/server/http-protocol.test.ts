@@ -222,6 +222,15 @@ describe("clients that misbehave", () => {
     await expect.poll(openFiles).toBe(0);
   });
 
+  test("one that sends pages thousands of parameters waits for no render, and health not for it", async () => {
+    await service.fetch("/sign-in"); // Next is loaded
+    const greedy = ["/sign-in", "/download", "/register", "/account"].flatMap((path) =>
+      Array.from({ length: 5 }, () => exchange(get(`${path}?${"a&".repeat(7_900)}`))),
+    );
+    expect((await service.fetch("/api/health", { signal: AbortSignal.timeout(500) })).status).toBe(200);
+    expect(new Set((await Promise.all(greedy)).map(statusOf))).toEqual(new Set([400]));
+  });
+
   test("one that requests hundreds of pages in one packet is disconnected, and affects no other client", async () => {
     expect(await exchange(get("/docs").replace("Connection: close\r\n", "").repeat(400))).toBe("");
     expect((await service.fetch("/api/health")).status).toBe(200);

@@ -74,6 +74,15 @@ describe("a request target", () => {
     expect([seen.url, seen.headers.host]).toEqual([url, "localhost:3000"]);
   });
 
+  test("with more than 50 parameters is refused, wherever it leads", async () => {
+    const server = await openTestServer(routes, echo);
+    for (const path of ["/page", "/api/hello", "/nowhere"]) {
+      expect(parseResponse(await server.exchange(httpRequest(`${path}?${"a&".repeat(49)}`))).status).not.toBe(400);
+      const refused = await server.exchange(httpRequest(`${path}?${"a&".repeat(50)}`));
+      expectProblem(parseResponse(refused), "too_many_parameters");
+    }
+  });
+
   test("with an empty segment is not found, and is no redirect to a host", async () => {
     const server = await openTestServer(routes, echo);
     for (const target of ["//evil.example/x", "//api/hello", "/api//hello", "/page//"]) {

@@ -2,6 +2,7 @@ import type { ErrorCode } from "@/lib/errors";
 
 /** What each error code means to the client, and how to handle it. Backticks mark code. */
 export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
+  too_many_parameters: "A query may have at most 50 parameters.",
   malformed_request:
     "The request line, the `Host` header or the message framing violates RFC 9112. HTTP clients that parse URLs before they send them never get this error.",
   request_timeout:
