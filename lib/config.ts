@@ -125,6 +125,8 @@ export const Environment = z.object({
   VAPID_PRIVATE_KEY: vapidPrivateKey.optional(),
   VAPID_SUBJECT: z.url({ protocol: /^(https|mailto)$/ }).optional(),
   WEB_PUSH_HOSTS: list.default(PUSH_SERVICE_HOSTS),
+  WEB_PUSH_ALLOWED_NETWORKS: list.pipe(z.array(Network)).default([]),
+  WEB_PUSH_CA: certificate.optional(),
   PUSH_CONCURRENCY: z.coerce.number().int().min(1).max(1000).default(1000),
   PUSH_WORKER: z.enum(["inline", "off"]).default("inline"),
 });

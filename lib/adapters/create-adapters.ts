@@ -39,17 +39,20 @@ export async function createPushTransport(config: Config, log: Logger): Promise<
   return config.mode === "embedded" ? createFilePushTransport(outboxFolder(config), log) : null;
 }
 
-/** Returns the transport to browsers. A service on a developer's machine may have a push service there, without TLS. */
+/**
+ * Returns the transport to browsers. Any user may name an endpoint, so that what operators allow for their webhooks does not
+ * count.
+ */
 export function createWebPush(
   config: Config,
   loadKeys: () => Promise<{ publicKey: string; privateKey: string }>,
 ): WebPushTransport {
-  const { VAPID_SUBJECT, WEB_PUSH_HOSTS: hosts, baseUrl } = config;
+  const { VAPID_SUBJECT, WEB_PUSH_HOSTS: hosts, WEB_PUSH_ALLOWED_NETWORKS: allowed, WEB_PUSH_CA: ca, baseUrl } = config;
   const subject = VAPID_SUBJECT ?? (baseUrl.startsWith("https:") ? baseUrl : "mailto:no-reply@localhost");
-  return createWebPushTransport({ loadKeys, subject, hosts, allowed: allowedNetworks(config) });
+  return createWebPushTransport({ loadKeys, subject, hosts, allowed, ca });
 }
 
-/** The networks besides the public internet that requests to given URLs may go to. */
+/** The networks besides the public internet that webhooks may go to. */
 export function allowedNetworks({ baseUrl, WEBHOOK_ALLOWED_NETWORKS }: Config): readonly string[] {
   const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(new URL(baseUrl).hostname);
   return [...WEBHOOK_ALLOWED_NETWORKS, ...(isLocal ? LOOPBACK_NETWORKS : [])];

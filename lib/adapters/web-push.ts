@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import { isInNetworks } from "../config/networks";
-import { type AllowedNetworks, findUrlFault } from "../outbound/addresses";
+import { type AllowedNetworks, findUrlFault, hostOf } from "../outbound/addresses";
 import { postMessage } from "../outbound/post";
 import type { PushResponse, WebPushMessage, WebPushTransport } from "./push-transport";
 
@@ -11,7 +11,10 @@ type Options = {
   subject: string;
   /** The hosts of push services. "*.example.com" stands for every host below it, "*" for every host. */
   hosts: readonly string[];
+  /** The networks of push services besides those with public addresses. */
   allowed: AllowedNetworks;
+  /** The certificate authority of a push service of one's own, in PEM, besides the public ones. */
+  ca?: string | undefined;
 };
 
 /** Loaded with the first message: most services have no browsers. */
@@ -24,20 +27,29 @@ const MIN_TOKEN_LIFETIME_SECONDS = 60 * 60;
 
 /** Sends messages as RFC 8030 and RFC 8291 describe, authenticated by RFC 8292. */
 export function createWebPushTransport(options: Options): WebPushTransport {
-  const { loadKeys, hosts, allowed } = options;
+  const { loadKeys, hosts, allowed, ca } = options;
   const authorize = createAuthorization(options);
+  const validateEndpoint = (endpoint: URL): string | null => {
+    const { protocol, hostname, username, password } = endpoint;
+    if (protocol !== "https:") return "Must be an https URL";
+    if (username !== "" || password !== "") return "Must have no user name and no password";
+    if (isInNetworks(hostOf(hostname), allowed)) return null;
+    if (!isListed(hostname, hosts)) return "Must be the endpoint of a known push service";
+    return findUrlFault(endpoint, allowed);
+  };
   return {
     publicKey: async () => (await loadKeys()).publicKey,
-    validateEndpoint: (endpoint) => {
-      if (isLocal(endpoint, allowed)) return null;
-      if (!isListed(endpoint.hostname, hosts)) return "Must be the endpoint of a known push service";
-      return findUrlFault(endpoint, []);
-    },
+    validateEndpoint,
     send: async (message) => {
       const { endpoint, keys, payload } = message;
+      // The settings may have changed since it was registered.
+      if (validateEndpoint(new URL(endpoint)) !== null) return { status: 404, reason: "EndpointNotAllowed" };
       const authorization = await authorize(new URL(endpoint).origin);
       const { cipherText: body } = (await webPush()).encrypt(keys.p256dh, keys.auth, payload, ENCODING);
-      const attempt = await postMessage({ url: endpoint, headers: headersOf(message, authorization), body }, allowed);
+      const attempt = await postMessage(
+        { url: endpoint, headers: headersOf(message, authorization), body, ca },
+        allowed,
+      );
       if (attempt.status === null) throw noResponse(attempt);
       return toResponse(attempt.status, attempt.retryAfterSeconds);
     },
@@ -76,11 +88,6 @@ function isListed(hostname: string, hosts: readonly string[]): boolean {
   return hosts.some(
     (host) => host === "*" || host === hostname || (host.startsWith("*.") && hostname.endsWith(host.slice(1))),
   );
-}
-
-/** The allowed networks may have a push service, too: one for tests, or a company's own. It needs no TLS. */
-function isLocal({ hostname }: URL, allowed: AllowedNetworks): boolean {
-  return isInNetworks(hostname === "localhost" ? "127.0.0.1" : hostname.replace(/^\[|\]$/g, ""), allowed);
 }
 
 /** Web Push has no reasons: the status's own phrase is one, in the form of APNs's. */

@@ -4,7 +4,7 @@ import { isInNetworks } from "../config/networks";
 
 /**
  * The networks that no public host is in (IANA, "Special-Purpose Address Registries"), and those that embed an IPv4
- * address of any kind: NAT64, 6to4 and Teredo. A mapped IPv4 address is checked as itself.
+ * address of any kind: NAT64, 6to4, Teredo and SIIT. A mapped IPv4 address is checked as itself.
  */
 const NOT_PUBLIC = [
   "0.0.0.0/8",
@@ -23,6 +23,7 @@ const NOT_PUBLIC = [
   "224.0.0.0/4",
   "240.0.0.0/4",
   "::/96",
+  "::ffff:0:0:0/96",
   "64:ff9b::/96",
   "64:ff9b:1::/48",
   "100::/64",
@@ -62,7 +63,7 @@ export function findUrlFault({ protocol, hostname }: URL, allowed: AllowedNetwor
 }
 
 /** A URL's host as DNS and sockets take it: IPv6 without brackets. */
-const hostOf = (hostname: string): string => hostname.replace(/^\[|\]$/g, "");
+export const hostOf = (hostname: string): string => hostname.replace(/^\[|\]$/g, "");
 
 /**
  * Resolves a URL's host, for a connection to exactly this address: resolving it again could give another one ("DNS

@@ -1,5 +1,6 @@
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
+import { rootCertificates } from "node:tls";
 import { toStorableText } from "../storable-text";
 import { type AllowedNetworks, resolveAddress } from "./addresses";
 import { parseRetryAfter } from "./retry-after";
@@ -19,26 +20,24 @@ export type PostResult = {
   durationMs: number;
 };
 
-type Message = { url: string; headers: Record<string, string>; body: string | Buffer };
+/** `ca`: a certificate authority to trust besides the public ones, in PEM. */
+type Message = { url: string; headers: Record<string, string>; body: string | Buffer; ca?: string | undefined };
 
 /** Posts a message. Follows no redirect, and reads the start of the response alone. Never throws. */
-export async function postMessage({ url, headers, body }: Message, allowed: AllowedNetworks): Promise<PostResult> {
+export async function postMessage(message: Message, allowed: AllowedNetworks): Promise<PostResult> {
   const startedMs = performance.now();
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const none = { status: null, body: null, error: null, retryAfterSeconds: null };
-  const attempt = await send(new URL(url), headers, body, { allowed, signal }).catch((error: unknown) => ({
+  const attempt = await send(message, allowed, signal).catch((error: unknown) => ({
     ...none,
     error: signal.aborted ? `No response within ${TIMEOUT_MS / 1000} seconds` : describe(error),
   }));
   return { ...none, ...attempt, durationMs: Math.round(performance.now() - startedMs) };
 }
 
-async function send(
-  url: URL,
-  headers: Record<string, string>,
-  body: string | Buffer,
-  { allowed, signal }: { allowed: AllowedNetworks; signal: AbortSignal },
-): Promise<Partial<PostResult>> {
+async function send(message: Message, allowed: AllowedNetworks, signal: AbortSignal): Promise<Partial<PostResult>> {
+  const { headers, body, ca } = message;
+  const url = new URL(message.url);
   const { address, family } = await abortable(resolveAddress(url, allowed), signal);
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const open = url.protocol === "https:" ? requestHttps : requestHttp;
@@ -47,6 +46,7 @@ async function send(
       headers: { ...headers, "content-length": Buffer.byteLength(body) },
       agent: false, // a connection of another delivery may go to another address
       signal,
+      ...(ca === undefined ? {} : { ca: [...rootCertificates, ca] }),
       lookup: (_host, { all }, found) =>
         all ? found(null, [{ address, family }]) : found(null, address as string, family),
     });

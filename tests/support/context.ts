@@ -10,6 +10,7 @@ import { databaseNow } from "@/lib/db/clock";
 import { Prisma } from "@/lib/db/generated/client";
 import { openTestDatabase, postgresUrl } from "./database";
 import { mailbox } from "./mailbox";
+import { PUSH_SERVICE_SETTINGS } from "./push/browser";
 import { callsHandlers } from "./server";
 
 export const BASE_URL = "http://localhost:3000";
@@ -68,6 +69,7 @@ export async function openTestContext(): Promise<void> {
     BILLING_WEBHOOK_SIGNING_SECRET: WEBHOOK_SECRET,
     BILLING_WEBHOOK_AUTHORIZATION: WEBHOOK_AUTHORIZATION,
     APNS_TEAM_ID: TEAM_ID,
+    ...PUSH_SERVICE_SETTINGS,
     APP_ATTEST_ROOT_CA: authority.rootPem,
   });
   const config = { ...given, BCRYPT_COST: MIN_BCRYPT_COST };

@@ -20,7 +20,7 @@ import { startWebApp } from "@/tests/support/clients/web-app";
 import { dataDirWithVersions, updateFrom } from "@/tests/support/electron/differential";
 import { operatorKeyOf, type Service, startForTest } from "@/tests/support/process/service";
 import { startApns } from "@/tests/support/push/apns";
-import { startBrowser } from "@/tests/support/push/browser";
+import { PUSH_SERVICE_SETTINGS, startBrowser } from "@/tests/support/push/browser";
 import { newPhone, signedByDeviceKey } from "@/tests/support/push/phone";
 import { BUNDLE_ID, newToken } from "@/tests/support/push/push";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
@@ -61,6 +61,7 @@ async function startServices() {
     AUTH_TRUSTED_ORIGINS: web.origin,
     CORS_ALLOWED_ORIGINS: web.origin,
     WEBHOOK_ALLOWED_NETWORKS: "127.0.0.1/32",
+    ...PUSH_SERVICE_SETTINGS,
   });
   const url = `http://localhost:${new URL(service.url).port}`;
   const context = await browser.newContext();

@@ -6,7 +6,7 @@ import { billingEvent, deliverTo } from "@/tests/support/billing/billing";
 import { startWorker, subscribeTo } from "@/tests/support/clients/push-worker";
 import { startWebApp } from "@/tests/support/clients/web-app";
 import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
-import { startBrowser } from "@/tests/support/push/browser";
+import { PUSH_SERVICE_SETTINGS, startBrowser } from "@/tests/support/push/browser";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { dataDirWithReleases } from "@/tests/support/web/pages";
 
@@ -31,6 +31,7 @@ describe.runIf(hasChromium)("@homeport/client in a web app on another origin", (
       AUTH_TRUSTED_ORIGINS: web.origin,
       CORS_ALLOWED_ORIGINS: web.origin,
       WEBHOOK_ALLOWED_NETWORKS: "127.0.0.1/32",
+      ...PUSH_SERVICE_SETTINGS,
       DATA_DIR: dataDir,
       ...(await anyDatabase()),
     };

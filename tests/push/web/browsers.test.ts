@@ -1,12 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
+import { createWebPush } from "@/lib/adapters/create-adapters";
 import { revokeSession } from "@/lib/auth/sessions/sessions";
+import { loadConfig } from "@/lib/config";
 import { enqueue } from "@/lib/push/outbox/enqueue";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
-import { clock, ctx } from "@/tests/support/context";
+import { clock, ctx, SECRET } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
-import { startBrowser, verifyVapid } from "@/tests/support/push/browser";
+import { PUSH_SERVICE_SETTINGS, startBrowser, verifyVapid } from "@/tests/support/push/browser";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
 import { activeDevices, clearOutbox, deliverDue, deviceRowsOf } from "@/tests/support/push/push";
 
@@ -182,6 +184,13 @@ describe("a subscription", () => {
       "https://example.com/push",
       "http://fcm.googleapis.com/push",
       "https://10.0.0.1/push",
+      subscription.endpoint.replace("https:", "http:"),
+      subscription.endpoint.replace("127.0.0.1", "127.0.0.2"),
+      subscription.endpoint.replace("127.0.0.1", "[::ffff:127.0.0.2]"),
+      subscription.endpoint.replace("127.0.0.1", "[::1]"),
+      subscription.endpoint.replace("127.0.0.1", "localhost"),
+      subscription.endpoint.replace("127.0.0.1", "fcm.googleapis.com@127.0.0.1"),
+      "https://user:password@fcm.googleapis.com/push",
       "file:///etc/passwd",
       "https://fcm.googleapis.com.example.com/push",
       `https://fcm.googleapis.com/${"x".repeat(2_000)}`,
@@ -199,6 +208,29 @@ describe("a subscription", () => {
       expect((await response.json()).errors[0].pointer).toMatch(/^\/subscription\//);
     }
     expect((await post("/api/push/register", { platform: "web", subscription })).status).toBe(401);
+  });
+
+  test("in a network that operators allow for their webhooks is refused", async () => {
+    const { subscription } = await startBrowser();
+    const validate = (settings: Record<string, string>) => {
+      const env = { NEXTAUTH_SECRET: SECRET, WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8", ...settings };
+      return createWebPush(loadConfig(env), async () => ({ publicKey: "", privateKey: "" })).validateEndpoint(
+        new URL(subscription.endpoint),
+      );
+    };
+    expect(validate({})).toBe("Must be the endpoint of a known push service");
+    expect(validate({ WEB_PUSH_HOSTS: "*" })).toBe("Must have a public address");
+    expect(validate(PUSH_SERVICE_SETTINGS)).toBeNull();
+  });
+
+  test("that the settings no longer allow gets nothing, and is removed", async () => {
+    const [account, browser] = [await newAccount(), await startBrowser()];
+    const { id } = await registered(account, browser);
+    const token = browser.subscription.endpoint.replace("https:", "http:");
+    await ctx().db.pushDevice.update({ where: { id }, data: { token } });
+    expect(await (await notify(account))()).toMatchObject([{ state: "failed", reason: "EndpointNotAllowed" }]);
+    expect(browser.received).toEqual([]);
+    expect(await deviceRowsOf(account)).toEqual([]);
   });
 
   test("counts among the 20 devices of an account", async () => {

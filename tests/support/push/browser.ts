@@ -1,10 +1,17 @@
 import { createDecipheriv, createECDH, createPublicKey, hkdfSync, randomBytes, randomUUID, verify } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
+import { newCertificate } from "@/dev/apns/credentials";
 
 type Received = { headers: IncomingHttpHeaders; payload: Record<string, unknown>; sizeBytes: number };
+
+/** The certificate of every push service of a test run. */
+export const pushServiceTls = newCertificate();
+/** The settings of a service that may send to them. */
+export const PUSH_SERVICE_SETTINGS = { WEB_PUSH_ALLOWED_NETWORKS: "127.0.0.1/32", WEB_PUSH_CA: pushServiceTls.cert };
 
 /** A browser with a push subscription, and the push service that receives its messages and decrypts them. */
 export async function startBrowser() {
@@ -13,7 +20,7 @@ export async function startBrowser() {
   const auth = randomBytes(16);
   const received: Received[] = [];
   const browser = { respond: (response: ServerResponse): unknown => response.writeHead(201).end() };
-  const server = createServer(async (request, response) => {
+  const server = createServer(pushServiceTls, async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks);
@@ -26,7 +33,7 @@ export async function startBrowser() {
     server.closeAllConnections();
     server.close();
   });
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const subscription = {
     endpoint: `${origin}/push/${randomUUID()}`,
     expirationTime: null,
