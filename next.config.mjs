@@ -23,7 +23,6 @@ const config = {
     "@opentelemetry/exporter-trace-otlp-http",
     "@opentelemetry/resources",
     "@opentelemetry/sdk-trace-base",
-    "@paddle/paddle-node-sdk",
     "@parse/node-apn",
     "@prisma/adapter-pg",
     "@prisma/schema-engine-wasm",
@@ -35,7 +34,6 @@ const config = {
     "pino",
     "prom-client",
     "semver",
-    "stripe",
     "web-push",
   ],
   // What pages carry comes from proxy.ts; files that never change need no more than this.

@@ -1,9 +1,7 @@
-import { createHmac } from "node:crypto";
 import { z } from "zod";
 import type { Config } from "../../config";
 import { isAnonymous, normalizeAppUserIds } from "../app-user-ids";
 import type { EventFacts, ProviderEvent } from "../events";
-import { isRecent, matchesAny, requireAuthentic } from "./authenticity";
 import {
   EventId,
   entitlements,
@@ -18,6 +16,7 @@ import {
   withoutRenewalNumber,
 } from "./fields";
 import type { Delivery, Provider } from "./provider";
+import { requireAuthentic } from "./signatures";
 
 const Envelope = z.object({ event: z.object({ id: EventId }).loose() });
 const WholeEnvelope = Envelope.loose();
@@ -59,7 +58,7 @@ export const revenueCat = {
   name: "revenuecat",
   recognizes: ({ headers }: Delivery) => headers.get("x-revenuecat-webhook-signature") !== null,
   authenticate: (config: Config, delivery: Delivery, now: Date) => {
-    requireAuthentic(config, delivery, (secret) => isSigned(secret, delivery, now));
+    requireAuthentic("revenuecat", config, delivery, now);
     return delivery.json();
   },
   eventId: (body: unknown) => requireFields(Envelope, body).event.id,
@@ -70,16 +69,6 @@ export const revenueCat = {
   },
   read,
 } satisfies Provider;
-
-/** `X-RevenueCat-Webhook-Signature: t=<unix seconds>,v1=<hex>[,v1=…]`, HMAC-SHA256 over `<t>.<body>`. */
-function isSigned(secret: string, { raw, headers }: Delivery, now: Date): boolean {
-  const fields = (headers.get("x-revenuecat-webhook-signature") ?? "").split(",").map((field) => field.trim());
-  const at = fields.find((field) => field.startsWith("t="))?.slice(2);
-  if (!isRecent(at, now)) return false;
-  const expected = createHmac("sha256", secret).update(`${at}.`).update(raw).digest("hex");
-  const given = fields.filter((field) => field.startsWith("v1=")).map((field) => field.slice(3).toLowerCase());
-  return matchesAny(given, expected);
-}
 
 function read(body: unknown, receivedAt: Date): ProviderEvent {
   const event = RevenueCatEvent.parse(requireFields(Envelope, body).event);

@@ -1,9 +1,7 @@
-import { createHmac } from "node:crypto";
 import { z } from "zod";
 import type { Config } from "../../config";
 import { normalizeAppUserIds } from "../app-user-ids";
 import type { EventFacts, ProviderEvent } from "../events";
-import { isRecent, matchesAny, requireAuthentic } from "./authenticity";
 import {
   EventId,
   entitlements,
@@ -18,8 +16,7 @@ import {
   withoutRenewalNumber,
 } from "./fields";
 import type { Delivery, Provider } from "./provider";
-
-const SECRET_PREFIX = "whsec_";
+import { requireAuthentic } from "./signatures";
 
 /** "Payload structure" of the specification. docs/guides/billing.md documents `data`. */
 const Payload = z.object({
@@ -57,7 +54,7 @@ export const standardWebhooks = {
   name: "standard-webhooks",
   recognizes: ({ headers }: Delivery) => headers.get("webhook-signature") !== null,
   authenticate: (config: Config, delivery: Delivery, now: Date) => {
-    requireAuthentic(config, delivery, (secret) => isSigned(secret, delivery, now));
+    requireAuthentic("standardWebhooks", config, delivery, now);
     return delivery.json();
   },
   eventId: (body: unknown, { headers }: Delivery) => {
@@ -67,15 +64,6 @@ export const standardWebhooks = {
   toPayload: (body: unknown) => body,
   read,
 } satisfies Provider;
-
-/** `webhook-signature: v1,<base64>[ v1,…]`, HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>`. */
-function isSigned(secret: string, { raw, headers }: Delivery, now: Date): boolean {
-  const [id, at] = [headers.get("webhook-id"), headers.get("webhook-timestamp") ?? undefined];
-  if (id === null || !isRecent(at, now)) return false;
-  const key = Buffer.from(secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret, "base64");
-  const expected = createHmac("sha256", key).update(`${id}.${at}.`).update(raw).digest("base64");
-  return matchesAny((headers.get("webhook-signature") ?? "").split(" "), `v1,${expected}`);
-}
 
 /** The type is the last part of the payload's: `subscription.billing_issue` is BILLING_ISSUE. */
 function read(body: unknown, receivedAt: Date): ProviderEvent {

@@ -5,6 +5,7 @@ import { buildProviderEvent, refundOfPayment } from "../build-event";
 import { requireFields, toDate, toPastDate } from "../fields";
 import { entitlementsOf } from "../products";
 import type { Delivery, Products, Provider } from "../provider";
+import { isSigned } from "../signatures";
 import { type PaddleObject, PaddlePayload, timeOf } from "./payload";
 import { soldItems, subscriptionFacts, typeOf } from "./subscription";
 
@@ -19,16 +20,14 @@ export const paddle: Provider = {
 };
 
 /** A notification does not say whether it is of the sandbox. Each environment has secrets of its own. */
-async function authenticate(config: Config, { headers, json, raw }: Delivery): Promise<unknown> {
+function authenticate(config: Config, delivery: Delivery, now: Date): unknown {
   const environments = [
     ["PRODUCTION", config.BILLING_PADDLE_WEBHOOK_SECRET],
     ["SANDBOX", config.BILLING_PADDLE_SANDBOX_WEBHOOK_SECRET],
   ] as const;
   if (environments.every(([, secrets]) => secrets.length === 0)) throw new AppError("webhook_not_configured");
-  const { isSigned } = await import("./signature"); // loads Paddle's package, which only this provider needs
-  const header = headers.get("paddle-signature") ?? "";
   for (const [environment, secrets] of environments) {
-    if (await isSigned(raw, header, secrets)) return Object.assign({}, json(), { environment });
+    if (isSigned("paddle", delivery, secrets, now)) return Object.assign({}, delivery.json(), { environment });
   }
   throw new AppError("webhook_unauthorized");
 }
