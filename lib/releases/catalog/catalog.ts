@@ -16,9 +16,10 @@ const START_TIMEOUT_MS = 5_000;
 /**
  * Opens the release catalog and watches it for changes: the manifest at `RELEASE_CATALOG`, a path or a URL, else
  * `DATA_DIR/releases/catalog.json`, where embedded mode writes the sample catalog. A missing or invalid manifest does
- * not stop the start: the service responds catalog_unavailable until there is a valid one.
+ * not stop the start: the service responds catalog_unavailable until there is a valid one. `hasSamples: false` never writes
+ * samples.
  */
-export async function openCatalog(config: Config, log: Logger): Promise<Catalog> {
+export async function openCatalog(config: Config, log: Logger, { hasSamples = true } = {}): Promise<Catalog> {
   const { RELEASE_CATALOG: location, DATA_DIR, mode } = config;
   const isExpected = location !== undefined || mode === "embedded";
   const capabilities = { canPresign: config.RELEASE_S3_ENDPOINT !== undefined };
@@ -30,7 +31,7 @@ export async function openCatalog(config: Config, log: Logger): Promise<Catalog>
     return catalog;
   }
   const file = pathOf(config);
-  if (mode === "embedded" && location === undefined) await tryWriteSample(file, log);
+  if (mode === "embedded" && location === undefined && hasSamples) await tryWriteSample(file, log);
   const catalog = watchSource({ source: fileSource(file), isExpected, capabilities, log }, null);
   await catalog.refresh();
   return catalog;
@@ -46,7 +47,7 @@ function pathOf({ RELEASE_CATALOG, DATA_DIR }: Pick<Config, "RELEASE_CATALOG" | 
 }
 
 /** Whether `RELEASE_CATALOG` is a URL rather than a path. */
-export function isCatalogUrl(location: string | undefined): location is string {
+function isCatalogUrl(location: string | undefined): location is string {
   return location !== undefined && /^https?:\/\//i.test(location);
 }
 

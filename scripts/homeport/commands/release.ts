@@ -21,8 +21,8 @@ import { ROLLOUT_OPTIONS, rollout } from "../release/rollout";
 
 const HELP_AFTER = `
 A RELEASE is an id or a version. --product P --version V also selects releases; --platform, --arch and --channel narrow it down.
-With HOMEPORT_URL, the commands use the API of that service. Otherwise they edit the catalog on this machine (RELEASE_CATALOG, or
-DATA_DIR/releases/catalog.json), which the service loads within a second. Schedules and adoption need the service or its database.
+The commands use the API of the service at HOMEPORT_URL, else of the one that runs on this machine; if none does, they make the
+change on its database. With --catalog they edit that file instead, for catalogs that are published at a URL.
 remove and prune ask before they remove anything.`;
 
 /** `homeport release` */

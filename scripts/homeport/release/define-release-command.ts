@@ -15,7 +15,7 @@ export type ReleaseCommand<Specs extends OptionSpecs> = (
   positionals: string[],
 ) => Promise<void>;
 
-const CATALOG: OptionSpec = { value: "file", help: "use this catalog file instead of the service's" };
+const CATALOG: OptionSpec = { value: "file", help: "edit this catalog file instead of the service's" };
 
 /** Adds a command, with `--catalog`. */
 export function defineReleaseCommand<Specs extends OptionSpecs>(

@@ -1,5 +1,3 @@
-import { existsSync } from "node:fs";
-import path from "node:path";
 import type { RolloutState } from "../../../lib/admin/releases/rollouts/list-rollouts";
 import type { AdminApi } from "../transport/admin-api";
 
@@ -11,21 +9,10 @@ export async function listRollouts(api: AdminApi): Promise<RolloutState[]> {
   return rollouts.map(withDates);
 }
 
-/**
- * The schedules of rollouts by release id, for a list of releases. A machine that only publishes files has no database, and
- * so no schedules. If they cannot be read, says so on standard error.
- */
+/** The schedules of rollouts by release id, for a list of releases. */
 export async function readRollouts(api: AdminApi): Promise<Map<string, RolloutState>> {
-  const { HOMEPORT_URL, DATABASE_URL, DATA_DIR } = process.env;
-  const hasDatabase = HOMEPORT_URL || DATABASE_URL?.trim() || existsSync(path.join(DATA_DIR?.trim() || "./data", "db"));
-  if (!hasDatabase) return new Map();
-  try {
-    const rollouts = await listRollouts(api);
-    return new Map(rollouts.flatMap((rollout) => rollout.releaseIds.map((id) => [id, rollout] as const)));
-  } catch (error) {
-    console.error(`Scheduled rollouts are not shown: ${(error as Error).message}`);
-    return new Map();
-  }
+  const rollouts = await listRollouts(api);
+  return new Map(rollouts.flatMap((rollout) => rollout.releaseIds.map((id) => [id, rollout] as const)));
 }
 
 /** JSON has times as text. */

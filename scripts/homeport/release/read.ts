@@ -6,11 +6,14 @@ import { FILTER_OPTIONS, toFilter } from "./options";
 import { readRollouts } from "./read-rollouts";
 
 /** `list` */
-export const list: ReleaseCommand<typeof FILTER_OPTIONS> = async ({ api, openStore, output }, values) => {
+export const list: ReleaseCommand<typeof FILTER_OPTIONS> = async (
+  { api, hasOwnCatalog, openStore, output },
+  values,
+) => {
   const store = await openStore();
   const releases = await store.list(toFilter(values));
   if (releases.length === 0) console.error("No releases found.");
-  const rollouts = releases.length > 0 ? await readRollouts(api) : new Map();
+  const rollouts = releases.length > 0 && !hasOwnCatalog ? await readRollouts(api) : new Map();
   const scheduled = releases.filter(({ id }) => rollouts.has(id));
   output.result(
     releases.map((release) => ({ ...release, schedule: rollouts.get(release.id) ?? null })),

@@ -8,7 +8,6 @@ import type { AdminApi } from "../transport/admin-api";
 import type { ReleaseCommand, ReleaseCommandContext } from "./define-release-command";
 import { FILTER_OPTIONS, parseInteger, parsePercentage, toFilter, type Values } from "./options";
 import { listRollouts, ROLLOUTS } from "./read-rollouts";
-import { openRemoteStore } from "./store/open-store";
 
 export const ROLLOUT_OPTIONS = {
   steps: { value: "percents", help: "advance automatically through these percentages, such as 5,20,50,100" },
@@ -29,7 +28,7 @@ export const ROLLOUT_OPTIONS = {
     value: "percent",
     help: "with --steps: halt if fewer clients check for updates with the version (default: 10)",
   },
-  halt: { help: "halt a scheduled rollout" },
+  halt: { help: "halt a rollout: without a schedule, set it to 0" },
   reason: { value: "text", help: "with --halt: the reason" },
   resume: { help: "resume a halted rollout at the same step" },
   ...FILTER_OPTIONS,
@@ -47,14 +46,10 @@ export const rollout: ReleaseCommand<typeof ROLLOUT_OPTIONS> = async (context, v
   return changeRollouts(context, filter, values);
 };
 
-/**
- * Sets a percentage in the catalog, which ends a schedule. On PostgreSQL by the API, because each instance of the service
- * has a catalog of its own; otherwise the service notices it by itself.
- */
+/** Sets a percentage in the catalog, which ends a schedule. */
 async function setRollout(context: ReleaseCommandContext, values: RolloutValues, positionals: string[]): Promise<void> {
   const percentage = parsePercentage(positionals.at(-1));
-  const isByApi = Boolean(process.env.DATABASE_URL?.trim()) && !context.hasOwnCatalog;
-  const store = isByApi ? await openRemoteStore(context.api) : await context.openStore();
+  const store = await context.openStore();
   const updated = await store.update(toFilter(values, positionals.slice(0, -1)), { rollout: percentage });
   const outcome = percentage === 0 ? "paused" : `rolled out to ${percentage}%`;
   context.output.result(
@@ -77,13 +72,18 @@ async function changeRollouts(
 ) {
   const ids = await selectIds(api, filter);
   const hasState = ({ state }: RolloutState) => (halt ? state !== "halted" : state === "halted");
-  const rollouts = (await listRollouts(api)).filter(
-    (one) => hasState(one) && one.releaseIds.some((id) => ids.includes(id)),
-  );
+  const own = (await listRollouts(api)).filter((one) => one.releaseIds.some((id) => ids.includes(id)));
+  const rollouts = own.filter(hasState);
   const change = halt ? { state: "halted", reason } : { state: "running" };
   for (const { id } of rollouts) await api.request("PATCH", `${ROLLOUTS}/${id}`, change);
-  if (rollouts.length === 0) output.note("None of these releases has a rollout in this state.");
-  print(output, ids, rollouts.length === 0 ? null : halt ? "halted" : "resumed");
+  const unscheduled = halt ? ids.filter((id) => !own.some(({ releaseIds }) => releaseIds.includes(id))) : [];
+  if (unscheduled.length > 0) {
+    const paused = { filter: { ids: unscheduled }, change: { rollout: 0 }, reason };
+    await api.request("PATCH", "/api/admin/releases", paused);
+  }
+  const isUnchanged = rollouts.length + unscheduled.length === 0;
+  if (isUnchanged) output.note("None of these releases has a rollout in this state.");
+  print(output, ids, isUnchanged ? null : halt ? "halted" : "resumed");
 }
 
 function print(output: ReleaseCommandContext["output"], releases: string[], outcome: string | null): void {

@@ -21,10 +21,15 @@ const RELEASES = "/api/admin/releases";
 export async function openInProcessService(): Promise<HttpClient & { close: () => Promise<void> }> {
   const config = { ...loadConfig(), PUSH_WORKER: "off", METRICS_PORT: undefined } as const;
   const log = pino({ level: "error" }, pino.destination({ dest: process.stderr.fd, sync: true }));
+  const silent = log.child({}, { level: "silent" }); // the routes say what is wrong with a catalog
   const database = await openCommandDatabase(config);
   const quiet = { ...config, OTEL_EXPORTER_OTLP_ENDPOINT: undefined };
   const context = withoutWork(
-    await composeContext(quiet, { database, log, catalog: lazyCatalog(() => openCatalog(config, log)) }),
+    await composeContext(quiet, {
+      database,
+      log,
+      catalog: lazyCatalog(() => openCatalog(config, silent, { hasSamples: false })),
+    }),
   );
   setContext(context);
   const table = createRouteTable(responders);

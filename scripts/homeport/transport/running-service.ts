@@ -6,7 +6,7 @@ import { encodedOperatorName } from "./operator-name";
 import { sendOnThisMachine } from "./plain-http";
 
 /** How long a command waits for a service that is starting or stopping, or for another command. */
-const MAX_WAIT_MS = 10_000;
+const MAX_WAIT_MS = 60_000;
 const POLL_MS = 200;
 
 /**

@@ -13,7 +13,7 @@ import type { OptionSpecs, Values } from "@/scripts/homeport/release/options";
 import { verify } from "@/scripts/homeport/release/read";
 import { prune, remove } from "@/scripts/homeport/release/removal";
 import { rollout } from "@/scripts/homeport/release/rollout";
-import { localStore } from "@/scripts/homeport/release/store/local-store";
+import { catalogFileStore } from "@/scripts/homeport/release/store/catalog-file-store";
 import { createAdminApi } from "@/scripts/homeport/transport/admin-api";
 import { clientOf } from "@/scripts/homeport/transport/http-client";
 import { build, newFolder, publish, type TestFolder } from "@/tests/support/releases/publishing";
@@ -52,13 +52,6 @@ describe("homeport release refuses", () => {
     await refused.toThrow("--jason");
   });
 
-  test("to change a catalog at a URL", async () => {
-    vi.stubEnv("RELEASE_CATALOG", "https://cdn.example.com/catalog.json");
-    const refused = expect(release(...ADD, "--version", "1.0.0", "--url", "https://cdn.example.com/setup.exe")).rejects;
-    await refused.toThrow(UsageError);
-    await refused.toThrow("--catalog");
-  });
-
   test.each([
     ["http://updates.example.com", "a key", "https"],
     ["https://updates.example.com", "", "HOMEPORT_API_KEY"],
@@ -79,7 +72,7 @@ test("release notes are a file's text, or the argument itself", async () => {
   for (const text of ["", `See CHANGES.md ${"and more ".repeat(100)}`]) expect(await notesOf(text)).toBe(text);
 });
 
-describe("on this machine, homeport release", () => {
+describe("with --catalog, homeport release", () => {
   /** Runs a command with these options and arguments. Returns the document that --json prints. */
   async function documentOf<Specs extends OptionSpecs>(
     { manifest }: TestFolder,
@@ -95,8 +88,8 @@ describe("on this machine, homeport release", () => {
       note: () => {},
     };
     const api = createAdminApi(clientOf("none", () => Promise.reject(new Error("A request was sent"))));
-    const openStore = async () => localStore(manifest, null);
-    await command({ api, output, openStore, hasOwnCatalog: false }, values, positionals);
+    const openStore = async () => catalogFileStore(manifest, null);
+    await command({ api, output, openStore, hasOwnCatalog: true }, values, positionals);
     expect(documents).toHaveLength(1);
     return documents[0];
   }

@@ -134,6 +134,7 @@ test("a catalog that cannot be read or changed is an error with a code, without 
     expect(await publishDrafts(key.key, [draftOf("1.5.0", upload)])).toMatchObject({
       status: 409,
       code: "catalog_not_editable",
+      detail: expect.stringContaining("--catalog FILE"),
     });
     const read = await listReleases(key.key); // as the URL was last read
     expect(read.releases.map(({ version }) => version)).toEqual(["1.4.0"]);

@@ -51,5 +51,11 @@ test("schedules, halts, resumes and ends a rollout of a running service, which l
   const headers = { authorization: `Bearer ${key}` };
   const audit = await service.fetch("/api/admin/audit?actor=operator:ann", { headers });
   const { events } = (await audit.json()) as { events: { type: string }[] };
-  expect(events.map(({ type }) => type)).toEqual(["rollout_resumed", "rollout_halted", "rollout_started"]);
+  expect(events.map(({ type }) => type)).toEqual([
+    "release_changed",
+    "rollout_resumed",
+    "rollout_halted",
+    "rollout_started",
+    "release_published",
+  ]);
 });

@@ -46,9 +46,10 @@ describe("npm run release", () => {
     async () => {
       const { DATA_DIR, file, manifest } = await newBuild();
       await writeSampleCatalog(manifest);
-      const service = await startForTest({ DATA_DIR, ...(await anyDatabase()) });
+      const env = { DATA_DIR, ...(await anyDatabase()) };
+      const service = await startForTest(env);
       const run = async (...args: string[]) => {
-        const { code, stderr, stdout } = await runRelease(args, { DATA_DIR });
+        const { code, stderr, stdout } = await runRelease(args, env);
         expect([code, stderr]).toEqual([0, ""]);
         return stdout;
       };

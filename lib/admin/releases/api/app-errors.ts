@@ -24,10 +24,13 @@ const CODES: Readonly<Record<PublishingErrorCode, ErrorCode>> = {
   disk_full: "disk_full",
 };
 
+const NOT_EDITABLE =
+  "RELEASE_CATALOG is a URL: change the file that is published there, with `homeport release --catalog FILE`.";
+
 /** The file of the service's catalog. @throws AppError catalog_not_editable */
 export function requireCatalogFile(config: Context["config"]): string {
   const file = catalogFileOf(config);
-  if (file === null) throw new AppError("catalog_not_editable");
+  if (file === null) throw new AppError("catalog_not_editable", { detail: NOT_EDITABLE });
   return file;
 }
 

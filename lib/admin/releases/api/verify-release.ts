@@ -9,7 +9,11 @@ import type { ReleasesFilter } from "../schemas/maintenance";
 import { verifyReleases } from "../verify";
 import { requireCatalogFile, withAppErrors, withoutFolder } from "./app-errors";
 
-export const Verification = z.strictObject({ releaseId: z.string().min(1).max(128) });
+export const Verification = z.strictObject({
+  releaseId: z.string().min(1).max(128),
+  isStorageIncluded: z.boolean().default(true).describe("Whether files in object storage are hashed, too."),
+});
+type Verification = z.infer<typeof Verification>;
 
 export const VerifiedRelease = z.object({
   files: z.array(
@@ -32,12 +36,15 @@ type Deps = Pick<Context, "config" | "storage">;
  * the caller, who can download them: the service requests no URL that a caller may have chosen.
  * @throws AppError release_not_found; those of `withAppErrors`
  */
-export async function verifyRelease({ config, storage }: Deps, id: string): Promise<VerifiedRelease> {
+export async function verifyRelease(
+  { config, storage }: Deps,
+  { releaseId: id, isStorageIncluded }: Verification,
+): Promise<VerifiedRelease> {
   const file = requireCatalogFile(config);
   const { releases } = await withAppErrors(file, () => readManifest(file));
   const release = releases.find((one) => one.id === id);
   if (!release) throw new AppError("release_not_found");
-  const options = { shouldVerifyRemote: true, shouldSkipUrls: true, storage } as const;
+  const options = { shouldVerifyRemote: isStorageIncluded, shouldSkipUrls: true, storage } as const;
   const files: VerifiedRelease["files"] = [];
   for await (const { kinds, location, problem } of verifyReleases(file, [release], options)) {
     files.push({ kinds, location, problem: problem && withoutFolder(problem, file) });
@@ -51,7 +58,7 @@ export async function verifyVersion(deps: Deps, filter: ReleasesFilter): Promise
   const { releases } = await withAppErrors(file, () => readManifest(file));
   const problems: string[] = [];
   for (const { id } of filterReleases(releases, filter)) {
-    const { files } = await verifyRelease(deps, id);
+    const { files } = await verifyRelease(deps, { releaseId: id, isStorageIncluded: true });
     problems.push(
       ...files.flatMap(({ location, problem }) => (problem === null ? [] : `${id}, ${location}: ${problem}`)),
     );

@@ -1,10 +1,8 @@
 import { readFile, realpath } from "node:fs/promises";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { Config } from "../../../config";
 import { makeFolder, writeDurably } from "../../../files/durable";
 import { FileLockedError, lockFile } from "../../../files/lock";
-import { catalogFileOf } from "../../../releases/catalog/catalog";
 import { validateManifest } from "../../../releases/catalog/manifest";
 import { MAX_MANIFEST_BYTES } from "../../../releases/catalog/manifest-source";
 import type { Release } from "../../../releases/schema";
@@ -42,19 +40,6 @@ type ManifestChange<T> = Pick<EditableManifest, "entries"> & {
 type Change<T> = (manifest: EditableManifest) => ManifestChange<T> | Promise<ManifestChange<T>>;
 
 const MAX_LOCK_WAIT_MS = 60_000;
-
-/**
- * The service's manifest: `RELEASE_CATALOG`, else `DATA_DIR/releases/catalog.json`.
- * @throws PublishingError catalog_not_editable if it is at a URL
- */
-export function manifestFileOf(config: Pick<Config, "RELEASE_CATALOG" | "DATA_DIR">): string {
-  const file = catalogFileOf(config);
-  if (file !== null) return file;
-  throw new PublishingError(
-    "RELEASE_CATALOG is a URL: use --catalog to select the file that is published there.",
-    "catalog_not_editable",
-  );
-}
 
 /** Reads a manifest; a missing file is an empty one. @throws PublishingError if the service would reject it */
 export async function readManifest(file: string): Promise<EditableManifest> {

@@ -15,13 +15,8 @@ export type AddOutcome = { releases: AddedRelease[]; removedSamples: string[]; n
 /** `newerServed`: releases that are newer than the changed ones, and still served. */
 export type UpdateOutcome = { releases: UpdatedRelease[]; newerServed: string[] };
 
-/**
- * The releases that the commands read and change: the files of this machine, or a service at a URL. Errors have a
- * stable `code`.
- */
+/** The releases that the commands read and change: of a service, or of the file of `--catalog`. Errors have a stable `code`. */
 export type ReleaseStore = {
-  /** The releases are those of a service elsewhere, whose database the command cannot open. */
-  isRemote: boolean;
   list: (filter: ReleasesFilter) => Promise<ReleaseDocument[]>;
   /** Publishes all drafts at once. */
   add: (drafts: readonly ReleaseDraft[]) => Promise<AddOutcome>;

@@ -9,6 +9,6 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     body: Verification,
     errors: ["release_not_found", "catalog_not_editable", "catalog_invalid"],
     responses: { 200: VerifiedRelease },
-    handle: ({ ctx, body }) => verifyRelease(ctx, body.releaseId),
+    handle: ({ ctx, body }) => verifyRelease(ctx, body),
   }),
 });

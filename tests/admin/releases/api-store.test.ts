@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { serializeBlockMap } from "@/lib/admin/releases/block-maps/block-map";
 import { makeBlockMap } from "@/lib/admin/releases/block-maps/hash-blocks";
-import { remoteStore } from "@/scripts/homeport/release/store/remote/remote-store";
+import { apiStore } from "@/scripts/homeport/release/store/api/api-store";
 import { clientOf, type HttpRequest } from "@/scripts/homeport/transport/http-client";
 import { uploadFile } from "@/tests/support/admin/uploads";
 import { call } from "@/tests/support/api";
@@ -32,7 +32,7 @@ function storeOf({ key: token }: Key, isLost: (request: HttpRequest) => boolean 
     if (isLost(request)) throw new TypeError("fetch failed");
     return response;
   };
-  return remoteStore(clientOf("https://updates.example.com", send, 1), NO_UPLOAD_IDS);
+  return apiStore(clientOf("https://updates.example.com", send, 1), NO_UPLOAD_IDS, true);
 }
 
 test("releases are published, changed, promoted, withdrawn, removed and pruned", async () => {

@@ -1,4 +1,5 @@
 import { parse } from "semver";
+import type { VerifiedRelease } from "../../../../../lib/admin/releases/api/verify-release";
 import type { ReleaseDocument } from "../../../../../lib/admin/releases/list";
 import { fetchBytes, findDifference, type VerifyResult } from "../../../../../lib/admin/releases/verify";
 import { servedFiles } from "../../../../../lib/releases/release-files";
@@ -24,5 +25,32 @@ export async function* verifyDownloads(
       const open = async () => fetchBytes(`${client.url}${location}`);
       yield { id, kinds, location, problem: await findDifference(open, file, drawProgress) };
     }
+  }
+}
+
+/** Lets the service hash its files again. With `shouldVerifyRemote` also those in object storage, and here those at URLs. */
+export async function* verifyFiles(
+  client: HttpClient,
+  list: () => Promise<readonly ReleaseDocument[]>,
+  { shouldVerifyRemote }: { shouldVerifyRemote: boolean },
+): AsyncGenerator<VerifyResult> {
+  for (const document of (await list()).filter(({ yanked }) => !yanked)) {
+    const { id } = document;
+    const body = JSON.stringify({ releaseId: id, isStorageIncluded: shouldVerifyRemote });
+    const headers = { "content-type": "application/json" };
+    const request = { method: "POST", path: "/api/admin/releases/verifications", headers, body };
+    const { files } = await client.json<VerifiedRelease>(request);
+    for (const file of files) yield { id, ...file };
+    if (shouldVerifyRemote) yield* verifyUrls(document);
+  }
+}
+
+async function* verifyUrls({ id, artifacts, version, ...fields }: ReleaseDocument): AsyncGenerator<VerifyResult> {
+  const release = { ...fields, id, artifacts, version: parse(version) } as unknown as Release;
+  for (const file of servedFiles(release)) {
+    const { url } = file;
+    if (url === undefined) continue;
+    const kinds = ArtifactKind.options.filter((kind) => artifacts[kind]?.sha256 === file.sha256);
+    yield { id, kinds, location: url, problem: await findDifference(async () => fetchBytes(url), file, drawProgress) };
   }
 }

@@ -8,32 +8,26 @@ import type { RemovalResult } from "../../../../../lib/admin/releases/schemas/re
 import { drawProgress } from "../../../output/progress";
 import type { HttpClient } from "../../../transport/http-client";
 import type { AddOutcome, ReleaseStore, UpdateOutcome } from "../release-store";
-import { verifyDownloads } from "./remote-verify";
 import { type UploadedFile, uploadFile } from "./upload";
 import type { UploadIdStore } from "./upload-id-store";
+import { verifyDownloads, verifyFiles } from "./verify";
 
 const RELEASES = "/api/admin/releases";
 const JSON_BODY = { "content-type": "application/json" };
 
-/** The catalog of a service, over its API. Several releases are changed one after the other. */
-export function remoteStore(client: HttpClient, uploadIds: UploadIdStore): ReleaseStore {
+/**
+ * The catalog of a service, over its API. Several releases are removed one after the other. `isElsewhere`: the service is on
+ * another machine, so that its files are verified as clients download them.
+ */
+export function apiStore(client: HttpClient, uploadIds: UploadIdStore, isElsewhere: boolean): ReleaseStore {
   const list = (filter: ReleasesFilter) => listAll(client, filter);
   const select = async (filter: ReleasesFilter) => selectReleases(await list(filter), filter).map(({ id }) => id);
   const post = <T>(path: string, body: object) => client.json<T>(postRequest(`${RELEASES}${path}`, body));
   return {
-    isRemote: true,
     list,
     add: (drafts) => add(client, uploadIds, drafts),
-    update: async (filter, change) => {
-      const outcomes: UpdateOutcome[] = [];
-      for (const id of await select(filter)) {
-        const headers = { ...JSON_BODY, ...newIdempotencyKey() };
-        const request = { method: "PATCH", path: releasePath(id), headers, body: JSON.stringify(change) };
-        outcomes.push(await client.json<UpdateOutcome>(request));
-      }
-      const newerServed = new Set(outcomes.flatMap((outcome) => outcome.newerServed));
-      return { releases: outcomes.flatMap(({ releases }) => releases), newerServed: [...newerServed] };
-    },
+    update: (filter, change) =>
+      client.json<UpdateOutcome>({ ...postRequest(RELEASES, { filter, change }), method: "PATCH" }),
     promote: (filter, promotion) => post("/promotions", { filter, ...promotion }),
     remove: async (filter, { isForced, isDryRun }) => {
       const ids = await select(filter);
@@ -47,7 +41,8 @@ export function remoteStore(client: HttpClient, uploadIds: UploadIdStore): Relea
     },
     prune: (filter, { publishedBefore, ...options }) =>
       post("/prune", { filter, ...options, publishedBefore: publishedBefore?.toISOString() }),
-    verify: (filter) => verifyDownloads(client, () => list(filter)),
+    verify: (filter, options) =>
+      isElsewhere ? verifyDownloads(client, () => list(filter)) : verifyFiles(client, () => list(filter), options),
   };
 }
 

@@ -11,11 +11,10 @@ import type { Context } from "../../../../lib/context";
 import { drawProgress } from "../../output/progress";
 import type { ReleaseStore } from "./release-store";
 
-/** The catalog of this machine. */
-export function localStore(manifestFile: string, storage: Context["storage"]): ReleaseStore {
+/** The catalog that `--catalog` names. Its changes are in no audit trail. */
+export function catalogFileStore(manifestFile: string, storage: Context["storage"]): ReleaseStore {
   const now = () => new Date();
   return {
-    isRemote: false,
     list: async (filter) => listReleases(filterReleases((await readManifest(manifestFile)).releases, filter)),
     add: async (drafts) => {
       const added = await addReleases({ manifestFile, storage, now, onProgress: drawProgress }, drafts);

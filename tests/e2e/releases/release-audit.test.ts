@@ -1,0 +1,105 @@
+import { randomBytes } from "node:crypto";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { runCommand } from "@/tests/support/process/command";
+import { newDataDir, startForTest } from "@/tests/support/process/service";
+
+/** Several commands on a machine that may be busy. */
+const SLOW = { timeout: 300_000 };
+const ID = "core-windows-x64-2.3.0";
+const TARGET = ["--product", "core", "--platform", "windows", "--arch", "x64", "--version", "2.3.0"];
+
+/** Runs commands as ann, each of which must succeed. */
+const commandsIn = (DATA_DIR: string, env: Record<string, string> = {}) => {
+  const run = (...args: string[]) => runCommand("homeport", args, { DATA_DIR, SUDO_USER: "ann", ...env });
+  return async (...args: string[]) => {
+    const { code, stdout, stderr } = await run(...args);
+    expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: "" });
+    return stdout;
+  };
+};
+
+type Run = ReturnType<typeof commandsIn>;
+
+const eventsOf = async (run: Run) => {
+  const events = JSON.parse(await run("audit", "list", "--target", `release:${ID}`, "--json")) as {
+    type: string;
+    actor: string;
+  }[];
+  return events.map(({ type, actor }) => [type, actor]);
+};
+
+async function newBuild(folder: string): Promise<string> {
+  const file = path.join(folder, "setup.exe");
+  await writeFile(file, randomBytes(100_000));
+  return file;
+}
+
+async function expectRecorded(run: Run, file: string) {
+  await run("release", "add", file, ...TARGET);
+  await run("release", "verify", "--remote");
+  await run("release", "rollout", ID, "10");
+  expect(await run("release", "rollout", ID, "--halt", "--reason", "It crashes.")).toBe(`${ID}: halted\n`);
+  await run("release", "yank", ID);
+  await run("release", "remove", ID, "--yes");
+  expect(await eventsOf(run)).toEqual([
+    ["release_removed", "operator:ann"],
+    ["release_changed", "operator:ann"],
+    ["release_changed", "operator:ann"],
+    ["release_changed", "operator:ann"],
+    ["release_published", "operator:ann"],
+  ]);
+}
+
+test("commands record what they change in the audit trail, on an empty folder too", SLOW, async () => {
+  const DATA_DIR = await newDataDir();
+  await expectRecorded(commandsIn(DATA_DIR), await newBuild(DATA_DIR));
+});
+
+test("commands record what they change beside a running service", SLOW, async () => {
+  const service = await startForTest();
+  await expectRecorded(commandsIn(service.dataDir), await newBuild(service.dataDir));
+});
+
+test("--catalog edits a file, and creates nothing else", SLOW, async () => {
+  const folder = await newDataDir();
+  const file = await newBuild(folder);
+  const run = commandsIn(path.join(folder, "data"));
+  await run("release", "add", file, ...TARGET, "--catalog", path.join(folder, "site", "catalog.json"));
+  expect((await readdir(folder)).sort()).toEqual(["setup.exe", "site"]);
+  expect(await readFile(path.join(folder, "site", "catalog.json"), "utf8")).toContain(ID);
+});
+
+/** Makes a process kill itself when it is about to move, or has moved, a file to a path. */
+const KILLER = `
+import fs, { renameSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+const { rename } = fs.promises;
+fs.promises.rename = async (from, to) => {
+  if (process.env.KILL_AT === "staged" && String(to).endsWith(".next")) { renameSync(from, to); process.kill(process.pid, "SIGKILL"); }
+  if (process.env.KILL_AT === "recorded" && String(from).endsWith(".next")) process.kill(process.pid, "SIGKILL");
+  return rename(from, to);
+};
+syncBuiltinESMExports();
+`;
+
+test.each([
+  ["before the change is recorded, neither happens", "staged", false],
+  ["after it was recorded, both happen", "recorded", true],
+])("a kill between a change of the catalog and its event: %s", SLOW, async (_, point, isDone) => {
+  const DATA_DIR = await newDataDir();
+  const run = commandsIn(DATA_DIR);
+  await run("release", "add", await newBuild(DATA_DIR), ...TARGET);
+  const killer = path.join(DATA_DIR, "killer.mjs");
+  await writeFile(killer, KILLER);
+  const env = { DATA_DIR, SUDO_USER: "ann", KILL_AT: point, NODE_OPTIONS: `--import=${killer}` };
+  expect((await runCommand("homeport", ["release", "yank", ID], env)).code).toBeNull();
+  const service = await startForTest({ DATA_DIR });
+  const isOffered = async () => (await service.fetch("/api/download/windows?version=2.3.0")).status === 200;
+  await expect.poll(isOffered, { timeout: 30_000 }).toBe(!isDone);
+  const [newest] = await eventsOf(run);
+  expect(newest?.[0]).toBe(isDone ? "release_changed" : "release_published");
+  const left = async () => (await readdir(path.join(DATA_DIR, "releases"))).filter((name) => name.endsWith(".next"));
+  await expect.poll(left, { timeout: 30_000 }).toEqual([]);
+});
