@@ -92,7 +92,7 @@ export const PARAMETERS = {
   IfMatch: sent("If-Match", "An ETag. The response is 412 if the file has changed.", '"sha256-9f86d081884c7d65"'),
   IfMatchState: sent(
     "If-Match",
-    "The ETag of a preview, a release or a rollout. The response is 412 if the product's releases or their schedules have changed since.",
+    "The ETag of what is changed, or of a preview of the change. The response is 412 if anything that it identifies has changed since.",
     '"Yb0tGf3mN2p5Jv3sE1xGQm0kq2o"',
   ),
   IfUnmodifiedSince: sent(

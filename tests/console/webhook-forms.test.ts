@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { countDeliveries } from "@/lib/admin/webhooks/count-deliveries";
-import { listEndpoints } from "@/lib/admin/webhooks/endpoints";
+import { endpointState, listEndpoints } from "@/lib/admin/webhooks/endpoints";
 import { webhookSecretKind } from "@/lib/admin/webhooks/form";
 import { readShownSecret } from "@/lib/http/pages/shown-secret-cookie";
 import { newAccount } from "@/tests/support/accounts";
@@ -61,7 +61,11 @@ test("an admin edits, disables, enables, tests, rotates and deletes an endpoint,
   const send = async (form: string, fields = {}) =>
     locationOf(await post(form, cookie, { endpointId, returnTo: page, ...fields }));
 
-  expect(await send("edit", { url: receiver.url, "type.account.deleted": "on" })).toBe(`${page}?done=changed`);
+  const [before] = await endpoints();
+  const edited = { url: receiver.url, "type.account.deleted": "on", previewed: before ? endpointState(before) : "" };
+  expect(await send("edit", edited)).toBe(`${page}?done=changed`);
+  const stale = flashOf(await post("edit", cookie, { endpointId, returnTo: page, ...edited, description: "CRM" }));
+  expect(stale?.message).toContain("Somebody else has changed this endpoint");
   expect(await endpoints()).toMatchObject([{ eventTypes: ["account.deleted"], description: null }]);
   expect(await send("toggle", { enabled: "false" })).toBe(`${page}?done=disabled`);
   const refused = await post("test", cookie, { endpointId, returnTo: page });

@@ -5,6 +5,7 @@ import type { WebhookEndpoint as Row } from "../../db/generated/client";
 import { newId } from "../../db/ids";
 import { AppError } from "../../errors";
 import { newWebhookSecret, webhookPurpose } from "../../webhooks/signature";
+import { type Precondition, stateOf } from "../precondition";
 import type { ChangedEndpoint, Endpoint, Endpoints, EndpointWithSecret, NewEndpoint } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "now" | "webhooks">;
@@ -47,12 +48,21 @@ export async function createEndpoint(
   return { ...describe(row), secret: plain };
 }
 
-/** Changes an endpoint. Enabling it makes its waiting deliveries due. @throws AppError not_found, validation_failed */
+/** Identifies what an operator can change of an endpoint, for a precondition. */
+export function endpointState({ url, eventTypes, description, disabledAt }: Omit<Endpoint, "status">): string {
+  return stateOf([url, [...eventTypes].sort(), description, disabledAt === null]);
+}
+
+/**
+ * Changes an endpoint. Enabling it makes its waiting deliveries due.
+ * @throws AppError not_found, validation_failed, precondition_failed
+ */
 export async function changeEndpoint(
   deps: Deps,
   operator: Operator,
   id: string,
   { enabled, ...fields }: ChangedEndpoint,
+  precondition?: Precondition,
 ): Promise<Endpoint> {
   if (fields.url !== undefined) deps.webhooks.checkUrl(fields.url);
   const at = deps.now();
@@ -60,6 +70,7 @@ export async function changeEndpoint(
     await tx.$queryRaw`SELECT FROM "WebhookEndpoint" WHERE "id" = ${id}::uuid FOR NO KEY UPDATE`;
     const before = await tx.webhookEndpoint.findUnique({ where: { id } });
     if (!before) throw new AppError("not_found");
+    precondition?.check(endpointState(describe(before)));
     const isToggled = enabled !== undefined && enabled !== (before.disabledAt === null);
     const toggled = enabled
       ? { disabledAt: null, disabledReason: null, failingSince: null }

@@ -22,8 +22,13 @@ const withTypes = z
 /** The fields of the form that creates an endpoint. */
 export const NewEndpointForm = withTypes.pipe(Fields);
 
-/** The fields of the form that changes an endpoint: all of them. No description removes it. */
-export const EditEndpointForm = withTypes.pipe(Fields.extend(EndpointParams.shape));
+/**
+ * The fields of the form that changes an endpoint: all of them, and the `endpointState` that it has shown. No
+ * description removes it.
+ */
+export const EditEndpointForm = withTypes.pipe(
+  Fields.extend({ ...EndpointParams.shape, previewed: z.string().max(64) }),
+);
 
 /** The field of the form that disables or enables an endpoint. */
 export const ToggleForm = EndpointParams.extend({ enabled: z.enum(["true", "false"]) });

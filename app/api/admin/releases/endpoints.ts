@@ -1,4 +1,4 @@
-import { ifMatch, withState } from "@/app/api/admin/releases/if-match";
+import { ifMatch, withState } from "@/app/api/admin/if-match";
 import { operatorOf, ownerOf } from "@/lib/admin/operator";
 import {
   changeRelease,

@@ -1,5 +1,6 @@
+import { ifMatch, withState } from "@/app/api/admin/if-match";
 import { operatorOf } from "@/lib/admin/operator";
-import { changeEndpoint, deleteEndpoint, findEndpoint } from "@/lib/admin/webhooks/endpoints";
+import { changeEndpoint, deleteEndpoint, endpointState, findEndpoint } from "@/lib/admin/webhooks/endpoints";
 import { ChangedEndpoint, Endpoint, EndpointParams } from "@/lib/admin/webhooks/schema";
 import { endpoint } from "@/lib/http/endpoint";
 import { RouteResponse } from "@/lib/http/route-response";
@@ -16,16 +17,20 @@ export const getOne = endpoint({
   summary: "Get a webhook endpoint",
   auth: { role: "support", scope: "webhooks:read" },
   responses: { 200: Endpoint },
-  handle: ({ ctx, params }) => findEndpoint(ctx, params.endpointId),
+  handle: async ({ ctx, params }) => {
+    const found = await findEndpoint(ctx, params.endpointId);
+    return withState(found, endpointState(found));
+  },
 });
 
 export const changeOne = endpoint({
   ...write,
   summary: "Change a webhook endpoint",
   body: ChangedEndpoint,
+  errors: [...common.errors, "precondition_failed"],
   responses: { 200: Endpoint },
-  handle: ({ ctx, principal, params, body, caller }) =>
-    changeEndpoint(ctx, operatorOf(principal, caller), params.endpointId, body),
+  handle: ({ ctx, principal, params, body, caller, request }) =>
+    changeEndpoint(ctx, operatorOf(principal, caller), params.endpointId, body, ifMatch(request)),
 });
 
 export const deleteOne = endpoint({

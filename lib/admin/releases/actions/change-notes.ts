@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Operator } from "../../../audit/operator-events";
-import { AppError } from "../../../errors";
+import { seen } from "../../precondition";
 import { changeReleases } from "../api/manage-releases";
 import { NOTES_FIELDS } from "../api/seen-state";
 
@@ -26,9 +26,9 @@ export async function changeNotes(
   operator: Operator,
   { product, channel, version, notes, notesUrl, previewed }: z.infer<typeof NotesForm>,
 ): Promise<void> {
-  const check = (state: string) => {
-    if (state !== previewed) throw new AppError("precondition_failed", { detail: OVERWRITTEN });
-  };
   const changed = { filter: { product, channel, version }, change: { notes, notesUrl } };
-  await changeReleases(deps, operator, changed, { check, fields: NOTES_FIELDS });
+  await changeReleases(deps, operator, changed, {
+    ...seen(previewed, OVERWRITTEN),
+    fields: NOTES_FIELDS,
+  });
 }

@@ -1,6 +1,7 @@
 import type { Operator } from "../../../audit/operator-events";
 import type { Context } from "../../../context";
-import { AppError, isAppError } from "../../../errors";
+import { isAppError } from "../../../errors";
+import { seen } from "../../precondition";
 import { promoteInCatalog, rollBackCatalog } from "../api/maintain-catalog";
 import { changeReleases } from "../api/manage-releases";
 import { changeRollout, startRollout } from "../api/manage-rollouts";
@@ -26,10 +27,7 @@ async function perform(deps: Deps, operator: Operator, action: PreviewedAction):
   const filter = filterOf(action);
   const state = stateOf(action);
   const reason = action.reason ? { reason: action.reason } : {};
-  const check = (seen: string) => {
-    if (seen !== action.previewed) throw new AppError("precondition_failed");
-  };
-  const precondition = { check };
+  const precondition = seen(action.previewed);
   if (state !== null) {
     await changeRollout(deps, operator, action.rolloutId ?? "", { state, ...reason }, precondition);
   } else if (action.action === "rollback") {

@@ -25,7 +25,7 @@ const CODES: Readonly<Record<PublishingErrorCode, ErrorCode>> = {
 };
 
 const NOT_EDITABLE =
-  "RELEASE_CATALOG is a URL: change the file that is published there, with `homeport release --catalog FILE`.";
+  "The release catalog is at a URL: change the file that is published there, with `homeport release --catalog FILE`.";
 
 /** The file of the service's catalog. @throws AppError catalog_not_editable */
 export function requireCatalogFile(config: Context["config"]): string {

@@ -17,7 +17,7 @@ import type {
 import { refreshCatalog, requireCatalogFile, withAppErrors } from "./app-errors";
 import { changedFields } from "./changed-fields";
 import { recordPublication } from "./publication";
-import { assertSeen, type Precondition } from "./seen-state";
+import { assertSeen, type ReleasePrecondition } from "./seen-state";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "now" | "rollouts" | "webhooks">;
 
@@ -26,7 +26,7 @@ export async function promoteInCatalog(
   deps: Deps,
   operator: Operator,
   { filter, ...promotion }: Promotion,
-  precondition?: Precondition,
+  precondition?: ReleasePrecondition,
 ): Promise<PromotedReleases> {
   const manifestFile = requireCatalogFile(deps.config);
   const record: ChangeRecord<PromotedRelease[]> = {
@@ -52,7 +52,7 @@ export async function rollBackCatalog(
   deps: Deps,
   operator: Operator,
   { filter, withdrawal }: Rollback,
-  precondition?: Precondition,
+  precondition?: ReleasePrecondition,
 ): Promise<RolledBack> {
   const file = requireCatalogFile(deps.config);
   const isYank = withdrawal === "yank";

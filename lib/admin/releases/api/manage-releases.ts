@@ -16,7 +16,7 @@ import type { ChangeResult, Releases, ReleasesQuery, RemovalQuery, RemovalResult
 import { findNewerServedReleases, type UpdatedRelease, updateReleases } from "../update";
 import { refreshCatalog, requireCatalogFile, withAppErrors } from "./app-errors";
 import { changedFields } from "./changed-fields";
-import { assertSeen, type Precondition, readCatalogState } from "./seen-state";
+import { assertSeen, type ReleasePrecondition, readCatalogState } from "./seen-state";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "rollouts">;
 
@@ -76,7 +76,7 @@ export async function changeRelease(
   operator: Operator,
   id: string,
   changed: Omit<ChangedReleases, "filter">,
-  precondition?: Precondition,
+  precondition?: ReleasePrecondition,
 ): Promise<ChangeResult> {
   const file = requireCatalogFile(deps.config);
   await withAppErrors(file, () => findRelease(file, id));
@@ -92,7 +92,7 @@ export async function changeReleases(
   deps: Deps,
   operator: Operator,
   { filter, change, reason }: ChangedReleases,
-  precondition?: Precondition,
+  precondition?: ReleasePrecondition,
 ): Promise<ChangeResult> {
   const file = requireCatalogFile(deps.config);
   const record: ChangeRecord<UpdatedRelease[]> = {
@@ -129,7 +129,7 @@ export async function removeRelease(
   operator: Operator,
   id: string,
   { force, dryRun }: RemovalQuery,
-  precondition?: Precondition,
+  precondition?: ReleasePrecondition,
 ): Promise<RemovalResult> {
   const file = requireCatalogFile(deps.config);
   const options = { isForced: force === "true", isDryRun: dryRun === "true" };

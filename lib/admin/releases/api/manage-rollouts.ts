@@ -14,7 +14,7 @@ import type { ChangedRollout, NewRollout } from "../schemas/rollouts";
 import { updateReleases } from "../update";
 import { refreshCatalog, withAppErrors } from "./app-errors";
 import { readCatalog } from "./manage-releases";
-import { assertSeen, type Precondition, readCatalogState } from "./seen-state";
+import { assertSeen, type ReleasePrecondition, readCatalogState } from "./seen-state";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "log" | "now" | "rollouts">;
 
@@ -28,7 +28,7 @@ export async function startRollout(
   deps: Deps,
   operator: Operator,
   { filter, ...plan }: NewRollout,
-  precondition?: Precondition,
+  precondition?: ReleasePrecondition,
 ): Promise<RolloutState> {
   const file = catalogFileOf(deps.config);
   const id = await withAppErrors(file, async () => {
@@ -83,7 +83,7 @@ export async function changeRollout(
   operator: Operator,
   id: string,
   { state, reason = "An operator halted it." }: ChangedRollout,
-  precondition?: Precondition,
+  precondition?: ReleasePrecondition,
 ): Promise<RolloutState> {
   const schedule = await findRollout(deps, id);
   assertApplied(deps, schedule);

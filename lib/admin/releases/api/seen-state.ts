@@ -1,13 +1,12 @@
-import { createHash } from "node:crypto";
 import type { Tx } from "../../../context";
 import type { ReadClient } from "../../../db/transaction";
 import type { Release } from "../../../releases/schema";
+import { type Precondition, stateOf } from "../../precondition";
 import { listReleases, type ReleaseDocument } from "../list";
 import { type RolloutState, toRolloutState } from "../rollouts/list-rollouts";
 
-/** Checks that the state is the one that the operator has seen. @throws AppError precondition_failed */
-export type Precondition = {
-  check: (state: string) => void;
+/** Requires that releases are as the operator has seen them. */
+export type ReleasePrecondition = Precondition & {
   /** Only these fields count. Default: all of the product, because its other releases decide who gets what, too. */
   fields?: readonly (keyof ReleaseDocument)[];
 };
@@ -29,7 +28,7 @@ export async function readCatalogState(
   const schedules = rows.map((row) => ({ ...toRolloutState(row), catalogRollout: row.catalogRollout }));
   const documents = listReleases(releases.filter(({ product }) => products.has(product)));
   const open = schedules.filter(({ state }) => state !== "completed");
-  return hash({
+  return stateOf({
     releases: documents.map((release) => ({ ...release, rollout: servedRollout(release, schedules) })),
     schedules: open.map(({ nextStepAt: _, ...schedule }) => schedule),
   });
@@ -51,11 +50,7 @@ export function stateOfFields(
   releases: readonly ReleaseDocument[],
   fields: readonly (keyof ReleaseDocument)[],
 ): string {
-  return hash(releases.map((release) => [release.id, ...fields.map((name) => release[name])]));
-}
-
-function hash(value: unknown): string {
-  return createHash("sha256").update(JSON.stringify(value)).digest("base64url").slice(0, 27);
+  return stateOf(releases.map((release) => [release.id, ...fields.map((name) => release[name])]));
 }
 
 /** Checks a precondition in the transaction of the change, which no other change can overtake. */
@@ -63,7 +58,7 @@ export async function assertSeen(
   tx: Tx,
   releases: readonly Release[],
   ids: readonly string[],
-  precondition: Precondition | undefined,
+  precondition: ReleasePrecondition | undefined,
 ): Promise<void> {
   if (!precondition) return;
   const { fields, check } = precondition;

@@ -1,4 +1,4 @@
-import { withState } from "@/app/api/admin/releases/if-match";
+import { withState } from "@/app/api/admin/if-match";
 import { previewChange } from "@/lib/admin/releases/preview/preview-change";
 import { ProposedChange, ReleasePreview } from "@/lib/admin/releases/preview/schema";
 import { endpoint } from "@/lib/http/endpoint";

@@ -1,4 +1,4 @@
-import { ifMatch } from "@/app/api/admin/releases/if-match";
+import { ifMatch } from "@/app/api/admin/if-match";
 import { operatorOf } from "@/lib/admin/operator";
 import { promoteInCatalog } from "@/lib/admin/releases/api/maintain-catalog";
 import { PromotedReleases, Promotion } from "@/lib/admin/releases/schemas/maintenance";

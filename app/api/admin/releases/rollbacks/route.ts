@@ -1,4 +1,4 @@
-import { ifMatch } from "@/app/api/admin/releases/if-match";
+import { ifMatch } from "@/app/api/admin/if-match";
 import { operatorOf } from "@/lib/admin/operator";
 import { rollBackCatalog } from "@/lib/admin/releases/api/maintain-catalog";
 import { Rollback, RolledBack } from "@/lib/admin/releases/schemas/maintenance";

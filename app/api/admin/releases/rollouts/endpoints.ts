@@ -1,4 +1,4 @@
-import { ifMatch, withState } from "@/app/api/admin/releases/if-match";
+import { ifMatch, withState } from "@/app/api/admin/if-match";
 import { operatorOf } from "@/lib/admin/operator";
 import { changeRollout, readSeenRollout, startRollout } from "@/lib/admin/releases/api/manage-rollouts";
 import { listRollouts, RolloutList, RolloutState } from "@/lib/admin/releases/rollouts/list-rollouts";

@@ -1,4 +1,5 @@
 import type { DeliveryCounts } from "@/lib/admin/webhooks/count-deliveries";
+import { endpointState } from "@/lib/admin/webhooks/endpoints";
 import type { Endpoint } from "@/lib/admin/webhooks/schema";
 import { Action } from "../../../../actions/action";
 import { countBounded } from "../../../../components/format-numbers";
@@ -29,7 +30,7 @@ export function EndpointActions({ endpoint, counts }: Props) {
         label="Edit"
         title="Edit the endpoint"
         submit="Save the changes"
-        values={values}
+        values={{ ...values, previewed: endpointState(endpoint) }}
       >
         <EndpointFields {...endpoint} />
       </Action>

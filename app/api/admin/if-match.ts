@@ -1,4 +1,4 @@
-import type { Precondition } from "@/lib/admin/releases/api/seen-state";
+import type { Precondition } from "@/lib/admin/precondition";
 import { AppError } from "@/lib/errors";
 import { matchesStrongly } from "@/lib/http/content/conditional";
 import type { RequestHead } from "@/lib/http/route-request";
@@ -15,7 +15,7 @@ export function ifMatch({ headers }: RequestHead): Precondition | undefined {
   if (given === null) return undefined;
   const check = (state: string) => {
     if (matchesStrongly(given, quoted(state))) return;
-    const detail = "The product's releases or their schedules have changed: preview the change again.";
+    const detail = "Something has changed since: read or preview it again.";
     throw new AppError("precondition_failed", { detail, headers: { ETag: quoted(state) } });
   };
   return { check };
