@@ -66,6 +66,20 @@ export const EventFacts = z.object({
     })
     .nullable()
     .default(null),
+  /** A time that is none, by its name in the delivery: the event is not applied. */
+  invalidField: z.string().nullable().default(null),
+  /** What orders events of one instant that have the purchase's whole state. */
+  order: z
+    .object({
+      /** The part of the provider's time below milliseconds, in nanoseconds. */
+      nanoseconds: z.int().default(0),
+      receivedAt: Time,
+      /** Digests of the state, and of the one that it replaced, where the provider says what changed. */
+      state: z.string().nullable().default(null),
+      replacedState: z.string().nullable().default(null),
+    })
+    .nullable()
+    .default(null),
 });
 export type EventFacts = z.infer<typeof EventFacts>;
 

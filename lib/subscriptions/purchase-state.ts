@@ -30,7 +30,7 @@ export const PurchaseState = z.object({
 export type PurchaseState = z.infer<typeof PurchaseState>;
 
 /** The part of a purchase that its status is computed from. */
-export type Purchase = PurchaseState & { id: string; store: string; environment: string };
+export type Purchase = PurchaseState & { id: string; provider: string; store: string; environment: string };
 
 /** A row of the table: the state of a purchase, its key and its owner. */
 export const StoredPurchase = PurchaseState.extend({

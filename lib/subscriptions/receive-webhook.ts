@@ -1,4 +1,5 @@
 import type { Context } from "../context";
+import { AppError } from "../errors";
 import { IdentityEventType, PurchaseEventType } from "./events";
 import { storeAndApply } from "./inbox/store-and-apply";
 import { providerOf } from "./providers/find-provider";
@@ -11,7 +12,8 @@ type Deps = Pick<Context, "billing" | "config" | "count" | "db" | "dbNow" | "log
 /**
  * Receives a webhook delivery: authenticates it, stores its event and applies it. Returns once the event is durable, or
  * once it is known to fail again. A temporary error is thrown, so that the provider retries the delivery.
- * @throws AppError webhook_not_configured, webhook_unauthorized, malformed_json, validation_failed
+ * @throws AppError webhook_not_configured, webhook_unauthorized, malformed_json; validation_failed, also for an event that is
+ *   stored as failed because a time of it is none
  */
 export async function receiveWebhook(deps: Deps, delivery: Delivery): Promise<DeliveryReceipt> {
   const receivedAt = deps.now();
@@ -23,6 +25,11 @@ export async function receiveWebhook(deps: Deps, delivery: Delivery): Promise<De
   const { status, toReconcile } = await storeAndApply(deps, { ...key, event, payload, receivedAt });
   if (toReconcile.length > 0) deps.reconciler.wake();
   deps.count("billing_event", { type: metricType(event.type), state: status });
+  const { invalidField: pointer } = event.facts;
+  if (pointer !== null && status === "failed") {
+    const detail = "Must be a time as the provider documents it, or null";
+    throw new AppError("validation_failed", { errors: [{ pointer, code: "invalid_type", detail }] });
+  }
   return { status, eventId: key.eventId };
 }
 

@@ -25,7 +25,7 @@ export async function readPurchaseTimeline(
   if (!history) throw new AppError("not_found");
   const { purchase, steps, owners } = history;
   const rules = statusRules(config, purchase.accountId ?? "");
-  const { store, environment } = purchase;
+  const { provider, store, environment } = purchase;
   const { entries, nextCursor } = await readPage(`purchase ${purchaseId}`, page, ({ after, take }) => {
     const newestFirst = steps.toReversed().map((step) => ({ id: step.event.id, step }));
     const start = after === null ? 0 : newestFirst.findIndex(({ id }) => id === after) + 1;
@@ -39,7 +39,7 @@ export async function readPurchaseTimeline(
     owners: owners.toReversed(),
     steps: entries.map(({ step }): TimelineStep => {
       const { status } = purchaseStatus(
-        { ...step.after, id: purchaseId, store, environment },
+        { ...step.after, id: purchaseId, provider, store, environment },
         step.event.occurredAt,
         rules,
       );

@@ -49,6 +49,7 @@ export const EVENT_EFFECTS: Record<PurchaseEventType, { rank: number; effect: Ef
     effect: (state, event) => ({
       endedAt: accessEndOf(state, event),
       expirationReason: event.expirationReason ?? state.expirationReason,
+      ...withoutPause(event.expirationReason),
     }),
   },
   REFUND_REVERSED: {
@@ -78,7 +79,12 @@ function cancel(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseSta
   if (cancelReason === "CUSTOMER_SUPPORT" || event.isRefund) return refund(state, event);
   if (cancelReason === "BILLING_ERROR") return recordBillingIssue(state, event);
   const end = isOneTime(state, event) ? { endedAt: accessEndOf(state, event) } : setExpiry(state, event);
-  return { ...end, unsubscribedAt: state.unsubscribedAt ?? occurredAt, cancelReason };
+  return { ...end, ...withoutPause(cancelReason), unsubscribedAt: state.unsubscribedAt ?? occurredAt, cancelReason };
+}
+
+/** What ends for another reason than a pause does not resume. */
+function withoutPause(reason: string | null): Partial<PurchaseState> {
+  return reason === null || reason === "SUBSCRIPTION_PAUSED" ? {} : { pausedAt: null, resumesAt: null };
 }
 
 /** A refund ends a subscription only if the expiry has passed (RevenueCat, "Cancellation and Expiration Reasons"). */

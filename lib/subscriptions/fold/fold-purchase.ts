@@ -33,7 +33,7 @@ export function foldPurchase(events: PurchaseEvent[]): PurchaseState {
 export function foldSteps<Event extends PurchaseEvent>(events: Event[]): FoldStep<Event>[] {
   const unique = [...new Map(events.map((event) => [event.id, event])).values()];
   const steps: FoldStep<Event>[] = [];
-  for (const event of unique.toSorted(compareEvents)) {
+  for (const event of chainStates(unique.toSorted(compareEvents))) {
     const before: PurchaseState | null = steps.at(-1)?.after ?? null;
     const started = before ? startMissedPeriod(before, event) : initialState(event);
     const after = {
@@ -48,7 +48,8 @@ export function foldSteps<Event extends PurchaseEvent>(events: Event[]): FoldSte
 
 /**
  * Sorts by the time of purchase. A temporary grant is first: the store's time of the validated purchase may be earlier. A
- * one-time purchase precedes its other events, since RevenueCat may make its event after that of its refund.
+ * one-time purchase precedes its other events, since RevenueCat may make its event after that of its refund. Events of one
+ * instant are ranked by their type, but for those with the whole state: of these, the last to arrive counts.
  */
 function compareEvents(a: PurchaseEvent, b: PurchaseEvent): number {
   return (
@@ -56,9 +57,43 @@ function compareEvents(a: PurchaseEvent, b: PurchaseEvent): number {
     purchaseTime(a).getTime() - purchaseTime(b).getTime() ||
     Number(isOneTimePurchase(b)) - Number(isOneTimePurchase(a)) ||
     a.occurredAt.getTime() - b.occurredAt.getTime() ||
-    EVENT_EFFECTS[a.type].rank - EVENT_EFFECTS[b.type].rank ||
+    (a.order?.nanoseconds ?? 0) - (b.order?.nanoseconds ?? 0) ||
+    rankOf(a) - rankOf(b) ||
+    (a.order?.receivedAt?.getTime() ?? 0) - (b.order?.receivedAt?.getTime() ?? 0) ||
     (a.id < b.id ? -1 : 1)
   );
+}
+
+const rankOf = ({ snapshot, type }: PurchaseEvent) => EVENT_EFFECTS[snapshot ? "SNAPSHOT" : type].rank;
+
+/**
+ * Puts sorted events of one instant into the order in which their states replaced each other: each follows the event whose
+ * state it replaced. Keeps the given order where the states do not say.
+ */
+function chainStates<Event extends PurchaseEvent>(sorted: Event[]): Event[] {
+  const chained: Event[] = [];
+  for (let start = 0; start < sorted.length; ) {
+    const end = sorted.findIndex((one, i) => i > start && !isSameInstant(one, sorted[start] as Event));
+    const rest = sorted.slice(start, end < 0 ? sorted.length : end);
+    start += rest.length;
+    while (rest.length > 0) chained.push(...rest.splice(nextIndex(rest, chained.at(-1)?.order?.state ?? null), 1));
+  }
+  return chained;
+}
+
+function isSameInstant(a: PurchaseEvent, b: PurchaseEvent): boolean {
+  const haveStates = (a.order?.state ?? null) !== null && (b.order?.state ?? null) !== null;
+  return haveStates && a.occurredAt.getTime() === b.occurredAt.getTime();
+}
+
+/** Which of some events of one instant comes next after a state, or first if none of them replaced it. */
+function nextIndex(events: readonly PurchaseEvent[], state: string | null): number {
+  const replaced = (event: PurchaseEvent) => event.order?.replacedState ?? null;
+  const isFirst = (event: PurchaseEvent) =>
+    replaced(event) !== null && !events.some((other) => other !== event && other.order?.state === replaced(event));
+  const following = events.findIndex((event) => state !== null && replaced(event) === state);
+  const first = following < 0 ? events.findIndex(isFirst) : following;
+  return Math.max(first, 0);
 }
 
 const isGrant = ({ type }: PurchaseEvent) => type === "TEMPORARY_ENTITLEMENT_GRANT";

@@ -8,6 +8,13 @@ export type PurchaseKey = Pick<StoredPurchase, "provider" | "environment" | "sto
 /** A locked event whose facts are parsed. */
 export type ParsedEvent = LockedEvent & { facts: EventFacts };
 
+/** The reasons that lie in the delivery itself: reading it again changes nothing. */
+export const LASTING_REASONS: ReadonlySet<string> = new Set([
+  "transaction_not_named",
+  "transfer_names_nobody",
+  "time_invalid",
+]);
+
 type Rejection = { state: "ignored" | "failed"; reason: string };
 
 /** How an event is applied. */
@@ -29,7 +36,7 @@ export function decide(locked: LockedEvent, facts = EventFacts.parse(locked.fact
 
 /** Returns why an event changes no purchase; null if it does. */
 function rejectionOf(event: ParsedEvent): Rejection | null {
-  const { expiresAt, identityChange, snapshot } = event.facts;
+  const { expiresAt, identityChange, invalidField, snapshot } = event.facts;
   if (identityChange === "transfer") {
     const hasBothSides = event.transferredFrom.length > 0 && event.appUserIds.length > event.transferredFrom.length;
     return hasBothSides ? null : { state: "failed", reason: "transfer_names_nobody" };
@@ -39,6 +46,7 @@ function rejectionOf(event: ParsedEvent): Rejection | null {
   const type = PurchaseEventType.safeParse(event.type).data;
   // A delivery of type SNAPSHOT without a state would reset the purchase.
   if (!type || (type === "SNAPSHOT" && !snapshot)) return { state: "ignored", reason: "type_not_applied" };
+  if (invalidField !== null) return { state: "failed", reason: "time_invalid" };
   if (type === "TEMPORARY_ENTITLEMENT_GRANT") {
     return expiresAt ? null : { state: "ignored", reason: "grant_without_end" };
   }

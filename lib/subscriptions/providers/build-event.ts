@@ -11,6 +11,7 @@ type Given = {
   transactionId?: string | null;
   /** The account's id and the provider's id of the customer, in order of precedence. */
   customers: (string | null)[];
+  order?: EventFacts["order"];
   facts?: Partial<EventFacts>;
 };
 
@@ -29,12 +30,14 @@ const NO_FACTS: Omit<EventFacts, "occurredAt"> = {
   isRefund: false,
   identityChange: null,
   snapshot: null,
+  invalidField: null,
+  order: null,
 };
 
 /**
  * Builds the event of a delivery. Facts that are not given are null. A type that is not one of Homeport's is ignored.
  */
-export function buildProviderEvent({ customers, purchaseId, facts, ...given }: Given): ProviderEvent {
+export function buildProviderEvent({ customers, purchaseId, facts, order = null, ...given }: Given): ProviderEvent {
   const { type, occurredAt, environment, store, transactionId = purchaseId } = given;
   const appUserIds = customers.filter((id) => id !== null);
   return {
@@ -46,8 +49,13 @@ export function buildProviderEvent({ customers, purchaseId, facts, ...given }: G
     appUserId: appUserIds[0] ?? null,
     appUserIds: normalizeAppUserIds(appUserIds),
     transferredFrom: [],
-    facts: { ...NO_FACTS, occurredAt, ...facts },
+    facts: { ...NO_FACTS, occurredAt, order, ...facts },
   };
+}
+
+/** What orders the events of one instant: the rest of the provider's time, the states, and the order of arrival. */
+export function orderOf(receivedAt: Date, given: Partial<NonNullable<EventFacts["order"]>> = {}): EventFacts["order"] {
+  return { nanoseconds: 0, receivedAt, state: null, replacedState: null, ...given };
 }
 
 type SnapshotFacts = NonNullable<EventFacts["snapshot"]>;

@@ -25,8 +25,18 @@ const WITHOUT_OFFSET = /T[\d:.]+$/;
 export const Rfc3339Ms = z
   .string()
   .transform((text) => Date.parse(WITHOUT_OFFSET.test(text) ? `${text}Z` : text))
+  .transform((ms) => (Number.isNaN(ms) ? null : ms))
   .nullable()
   .catch(null);
+
+/** The first of some fields that is neither missing nor null and that `schema` reads as null. */
+export function findInvalid(
+  value: Record<string, unknown>,
+  names: readonly string[],
+  schema: z.ZodType,
+): string | null {
+  return names.find((name) => value[name] != null && schema.parse(value[name]) === null) ?? null;
+}
 
 /** An object or a list; null if it is missing or of another type. */
 export const optional = <Schema extends z.ZodType>(schema: Schema) => schema.nullable().catch(null);

@@ -128,6 +128,8 @@ function snapshot(
         refundedAt: bought.refunded_at,
         endedAt: null, // the API does not return it: see withEnd in reconcile/reconcile-customer.ts
       },
+      invalidField: null,
+      order: null,
     },
   };
 }

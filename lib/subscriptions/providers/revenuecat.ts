@@ -5,6 +5,7 @@ import type { EventFacts, ProviderEvent } from "../events";
 import {
   EventId,
   entitlements,
+  findInvalid,
   NullableTexts,
   OptionalBoolean,
   OptionalNumber,
@@ -17,6 +18,15 @@ import {
 } from "./fields";
 import type { Delivery, Provider } from "./provider";
 import { requireAuthentic } from "./signatures";
+
+/** The times of an event, in milliseconds since 1970. A text would be read as none, which ends access. */
+const TIMES = [
+  "event_timestamp_ms",
+  "purchased_at_ms",
+  "expiration_at_ms",
+  "grace_period_expiration_at_ms",
+  "auto_resume_at_ms",
+];
 
 const Envelope = z.object({ event: z.object({ id: EventId }).loose() });
 const WholeEnvelope = Envelope.loose();
@@ -71,7 +81,9 @@ export const revenueCat = {
 } satisfies Provider;
 
 function read(body: unknown, receivedAt: Date): ProviderEvent {
-  const event = RevenueCatEvent.parse(requireFields(Envelope, body).event);
+  const given = requireFields(Envelope, body).event;
+  const event = RevenueCatEvent.parse(given);
+  const invalid = findInvalid(given, TIMES, OptionalNumber);
   const { store, transaction_id: transactionId } = event;
   const isTemporary = event.type === "TEMPORARY_ENTITLEMENT_GRANT";
   const customers = customersOf(event);
@@ -90,7 +102,11 @@ function read(body: unknown, receivedAt: Date): ProviderEvent {
     // Each side of a transfer has its own limit.
     appUserIds: [...new Set([customers.appUserIds, customers.from].flatMap(normalizeAppUserIds))],
     transferredFrom: normalizeAppUserIds(customers.from.filter((id) => !customers.appUserIds.includes(id))),
-    facts: { ...facts(event, receivedAt), identityChange: customers.change },
+    facts: {
+      ...facts(event, receivedAt),
+      identityChange: customers.change,
+      invalidField: invalid && `/event/${invalid}`,
+    },
   };
 }
 
@@ -126,7 +142,7 @@ function signedInFirst(appUserIds: string[]): string[] {
   return appUserIds.toSorted((a, b) => Number(isAnonymous(a)) - Number(isAnonymous(b)));
 }
 
-function facts(event: RevenueCatEvent, receivedAt: Date): Omit<EventFacts, "identityChange"> {
+function facts(event: RevenueCatEvent, receivedAt: Date): Omit<EventFacts, "identityChange" | "invalidField"> {
   return {
     occurredAt: toPastDate(event.event_timestamp_ms, receivedAt) ?? receivedAt,
     purchasedAt: toPastDate(event.purchased_at_ms, receivedAt),
@@ -145,5 +161,6 @@ function facts(event: RevenueCatEvent, receivedAt: Date): Omit<EventFacts, "iden
     expirationReason: event.expiration_reason,
     isRefund: event.price !== null && event.price < 0,
     snapshot: null,
+    order: null,
   };
 }

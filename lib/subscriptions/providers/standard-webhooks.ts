@@ -5,6 +5,7 @@ import type { EventFacts, ProviderEvent } from "../events";
 import {
   EventId,
   entitlements,
+  findInvalid,
   NullableTexts,
   OptionalBoolean,
   OptionalText,
@@ -67,7 +68,8 @@ export const standardWebhooks = {
 
 /** The type is the last part of the payload's: `subscription.billing_issue` is BILLING_ISSUE. */
 function read(body: unknown, receivedAt: Date): ProviderEvent {
-  const payload = Payload.parse(requireFields(Envelope, body));
+  const given = requireFields(Envelope, body);
+  const payload = Payload.parse(given);
   const { data } = payload;
   const { environment, store, transactionId, customerId } = data;
   const type = payload.type?.slice(payload.type.lastIndexOf(".") + 1).toUpperCase() || "UNKNOWN";
@@ -83,8 +85,15 @@ function read(body: unknown, receivedAt: Date): ProviderEvent {
     // Each side of a transfer has its own limit.
     appUserIds: [...new Set([appUserIds, from].flatMap(normalizeAppUserIds))],
     transferredFrom: normalizeAppUserIds(from.filter((id) => !appUserIds.includes(id))),
-    facts: { ...facts(payload, receivedAt), identityChange: identityChange(type) },
+    facts: { ...facts(payload, receivedAt), identityChange: identityChange(type), invalidField: invalidTime(given) },
   };
+}
+
+/** A text that is no time would be read as none, which ends access. */
+function invalidTime({ data, ...envelope }: z.infer<typeof Envelope>): string | null {
+  const times = ["purchasedAt", "expiresAt", "gracePeriodEndsAt", "resumesAt"];
+  const invalid = findInvalid(data, times, Rfc3339Ms);
+  return invalid ? `/data/${invalid}` : findInvalid(envelope, ["timestamp"], Rfc3339Ms) && "/timestamp";
 }
 
 function identityChange(type: string): EventFacts["identityChange"] {
@@ -92,7 +101,7 @@ function identityChange(type: string): EventFacts["identityChange"] {
   return type === "SUBSCRIBER_ALIAS" ? "alias" : null;
 }
 
-function facts({ timestamp, data }: Payload, receivedAt: Date): Omit<EventFacts, "identityChange"> {
+function facts({ timestamp, data }: Payload, receivedAt: Date): Omit<EventFacts, "identityChange" | "invalidField"> {
   return {
     occurredAt: toPastDate(timestamp, receivedAt) ?? receivedAt,
     purchasedAt: toPastDate(data.purchasedAt, receivedAt),
@@ -108,5 +117,6 @@ function facts({ timestamp, data }: Payload, receivedAt: Date): Omit<EventFacts,
     expirationReason: data.expirationReason,
     isRefund: data.isRefund ?? false,
     snapshot: null,
+    order: null,
   };
 }

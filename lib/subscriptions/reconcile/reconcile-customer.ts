@@ -115,7 +115,8 @@ function withEnd(seen: SnapshotEvent): SnapshotEvent {
 function correctedPurchase(purchase: StoredPurchase | null, { store, environment, facts }: SnapshotEvent): Purchase {
   const event: PurchaseEvent = { id: "", type: "SNAPSHOT", ...facts };
   if (purchase) return { ...purchase, ...applySnapshot(purchase, event) };
-  return { id: newId(), store, environment: environment ?? "UNKNOWN", ...foldPurchase([event]) };
+  const key = { id: newId(), provider: revenueCat.name, store, environment: environment ?? "UNKNOWN" };
+  return { ...key, ...foldPurchase([event]) };
 }
 
 /** Whether the snapshot would change nothing that the owner sees, now or later. */

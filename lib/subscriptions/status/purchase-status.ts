@@ -8,6 +8,13 @@ const ACTIVE_STATUSES = new Set<PurchaseStatus["status"]>(["active", "trialing",
 /** Period types that do not renew. */
 const NON_RENEWING_PERIODS = new Set(["PREPAID", "PROMOTIONAL"]);
 
+/**
+ * The stores that retry a failed charge after RevenueCat's EXPIRATION, for 60 days at most (Apple, "Reducing Involuntary
+ * Subscriber Churn"; Google, "Subscription lifecycle", account hold). The other providers report the end of the retries.
+ */
+const RETRYING_STORES = new Set(["APP_STORE", "MAC_APP_STORE", "PLAY_STORE"]);
+const MAX_RETRY_SECONDS = 60 * 24 * 60 * 60;
+
 /** The pages to manage subscriptions, from the stores' documentation. */
 const MANAGEMENT_URLS = new Map([
   ["APP_STORE", "https://apps.apple.com/account/subscriptions"],
@@ -72,7 +79,8 @@ export function isConsumable({ periodType, entitlementIds }: PurchaseState): boo
 /** The first rule that matches decides. */
 function accessState(purchase: Purchase, at: Date, rules: StatusRules): AccessState {
   if (isRevoked(purchase)) return { status: "revoked" };
-  if (purchase.endedAt) return { status: endedStatus(purchase.expirationReason) };
+  if (purchase.endedAt)
+    return { status: isRetried(purchase, at) ? "billing_retry" : endedStatus(purchase.expirationReason) };
   if (isConsumable(purchase)) return { status: "none" };
   if (purchase.isLifetime) return { status: "active" };
   const end = purchase.currentPeriodEndsAt;
@@ -84,6 +92,14 @@ function accessState(purchase: Purchase, at: Date, rules: StatusRules): AccessSt
   if (purchase.pausedAt) return { status: "paused" };
   if (isRenewing(purchase) && at < plusSeconds(end, rules.staleLeewaySeconds)) return { status: "active", stale: true };
   return { status: "expired" };
+}
+
+/** Whether the store still retries the charge that has ended the purchase. */
+function isRetried(purchase: Purchase, at: Date): boolean {
+  const { provider, store, expirationReason, currentPeriodEndsAt, endedAt } = purchase;
+  const end = currentPeriodEndsAt ?? endedAt;
+  const isFailed = provider === "revenuecat" && RETRYING_STORES.has(store) && expirationReason === "BILLING_ERROR";
+  return isFailed && end !== null && at < plusSeconds(end, MAX_RETRY_SECONDS);
 }
 
 function endedStatus(reason: string | null): PurchaseStatus["status"] {

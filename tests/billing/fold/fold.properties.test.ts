@@ -41,6 +41,8 @@ const purchaseEvent: fc.Arbitrary<PurchaseEvent> = fc.record({
   isRefund: fc.boolean(),
   identityChange: fc.constant(null),
   snapshot: fc.constant(null),
+  invalidField: fc.constant(null),
+  order: fc.constant(null),
 });
 const history = fc.uniqueArray(purchaseEvent, { selector: ({ id }) => id, minLength: 1, maxLength: 12 });
 /** A history, and the same in another order with some of it twice. */
@@ -52,7 +54,7 @@ const arrivals = history.chain((events) =>
   ),
 );
 
-const place = { id: "", store: "APP_STORE", environment: "PRODUCTION" };
+const place = { id: "", provider: "revenuecat", store: "APP_STORE", environment: "PRODUCTION" };
 
 test("every order of arrival, with duplicates, folds to the same state", () => {
   fc.assert(

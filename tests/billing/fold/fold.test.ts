@@ -31,6 +31,8 @@ function event(
     isRefund: false,
     identityChange: null,
     snapshot: null,
+    invalidField: null,
+    order: null,
     ...facts,
   };
 }
@@ -336,3 +338,12 @@ function permutations<T>(items: T[]): T[][] {
   if (items.length < 2) return [items];
   return items.flatMap((item, i) => permutations(items.toSpliced(i, 1)).map((rest) => [item, ...rest]));
 }
+
+test("what was paused and then canceled, or ended for another reason, does not resume", () => {
+  expect(foldPurchase([bought, paused])).toMatchObject({ resumesAt: day(90) });
+  const canceled = event("CANCELLATION", 8, { cancelReason: "UNSUBSCRIBE" });
+  expect(foldPurchase([bought, paused, canceled])).toMatchObject({ pausedAt: null, resumesAt: null });
+  expect(foldPurchase([bought, paused, ended])).toMatchObject({ pausedAt: null, resumesAt: null });
+  const byPause = event("EXPIRATION", 31, { expirationReason: "SUBSCRIPTION_PAUSED" });
+  expect(foldPurchase([bought, paused, byPause])).toMatchObject({ resumesAt: day(90) });
+});

@@ -159,3 +159,38 @@ test("the secret tells the sandbox from production, and an old or wrong signatur
   const odd = { ...created, event_id: `evt_${randomUUID()}`, data: { id: 5, items: {}, status: 7 } };
   expect(await sendPaddle(odd)).toMatchObject([200, { status: "ignored" }]);
 });
+
+test.each([
+  ["subscription.past_due", "subscription.created", "active"],
+  ["subscription.created", "subscription.past_due", "grace_period"],
+] as const)(
+  "%s and %s a microsecond later count in that order, whichever arrives first",
+  async (first, second, status) => {
+    for (const isReversed of [false, true]) {
+      const ann = await newAccount();
+      const own = { ...owned(ann.id), current_billing_period: period(-1, 29) };
+      await sendPaddle(sample("subscription.created", own));
+      const at = iso(0).replace("Z", "");
+      const events = [
+        { ...sample(first, own), occurred_at: `${at}001Z` },
+        { ...sample(second, own), occurred_at: `${at}002Z` },
+      ];
+      for (const one of isReversed ? events.toReversed() : events) await sendPaddle(one);
+      expect(await statusOf(ann)).toMatchObject({ status });
+    }
+  },
+);
+
+test("of two states of one instant the last to arrive counts, whatever their kinds", async () => {
+  for (const [first, second, status] of [
+    ["subscription.past_due", "subscription.created", "active"],
+    ["subscription.created", "subscription.past_due", "grace_period"],
+  ] as const) {
+    const ann = await newAccount();
+    const own = { ...owned(ann.id), current_billing_period: period(-1, 29) };
+    const occurred_at = iso(0);
+    await sendPaddle({ ...sample(first, own), occurred_at });
+    await sendPaddle({ ...sample(second, own), occurred_at });
+    expect(await statusOf(ann)).toMatchObject({ status });
+  }
+});

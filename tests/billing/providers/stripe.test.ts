@@ -264,3 +264,59 @@ test("a status far in the future or the past does no harm", async () => {
   clock.advance(DAY_MS);
   expect(await statusOf(ann)).toMatchObject({ store: "STRIPE" });
 });
+
+/** Two changes of a subscription within one second, and what the second one leaves. */
+const TWO_CHANGES: [string, Json, Json, Json][] = [
+  [
+    "a cancellation and its undoing",
+    { cancel_at_period_end: true },
+    { cancel_at_period_end: false },
+    { status: "active" },
+  ],
+  [
+    "a change of plan and a cancellation",
+    { plan: "b" },
+    { plan: "b", cancel_at_period_end: true },
+    { status: "canceled" },
+  ],
+  ["two changes of plan", { plan: "a" }, { plan: "b" }, { productId: "prod_b" }],
+  ["a failed charge and its payment", { status: "past_due" }, { status: "active" }, { status: "active" }],
+  [
+    "a payment and the next failure",
+    { cancel_at_period_end: true },
+    { status: "past_due" },
+    { status: "grace_period" },
+  ],
+];
+
+test.each(TWO_CHANGES.flatMap((row) => [[...row, false] as const, [...row, true] as const]))(
+  "%s within one second count in their order (%j, %j: %j), reversed on arrival: %j",
+  async (_, first, second, expected, isReversed) => {
+    const ann = await newAccount();
+    const own = { ...ids(), metadata: { accountId: ann.id } };
+    const start = nowSeconds() - 60;
+    const object = ({ plan, ...fields }: Json = {}) => {
+      const whole = subscription({ ...own, ...fields }, start);
+      const [item] = (whole.items as { data: Json[] }).data;
+      const price = { ...(item?.price as Json), product: `prod_${plan ?? "pro"}`, id: `price_${plan ?? "pro"}` };
+      return { ...whole, items: { object: "list", data: [{ ...item, price }] } };
+    };
+    await sendStripe(event("customer.subscription.created", object()));
+    clock.advance(5_000);
+    const created = nowSeconds();
+    const changeOf = (before: Json, after: Json) => {
+      const [old, now] = [object(before), object(after)] as Json[];
+      const changed = Object.entries(old ?? {}).filter(
+        ([name, value]) => JSON.stringify(value) !== JSON.stringify(now?.[name]),
+      );
+      const previous_attributes = Object.fromEntries(changed);
+      return event("customer.subscription.updated", now ?? {}, { created, previous_attributes });
+    };
+    const events = [changeOf({}, first), changeOf(first, second)];
+    for (const one of isReversed ? events.toReversed() : events) {
+      clock.advance(10);
+      expect((await sendStripe(one))[0]).toBe(200);
+    }
+    expect(await statusOf(ann)).toMatchObject(expected);
+  },
+);

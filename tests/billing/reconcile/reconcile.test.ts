@@ -94,7 +94,7 @@ test("a known expiration is not undone by a response with the same period", asyn
   revenueCat.customers.set(ann.id, subscriber({ yearly: { ...known, expires_date: iso(end - 500) } }));
   expect(await reconcile(ann)).toMatchObject([{ corrected: 1 }]);
   expect(await statusOf(ann)).toMatchObject({
-    status: "expired",
+    status: "billing_retry",
     productId: "yearly",
     expirationReason: "BILLING_ERROR",
   });

@@ -16,6 +16,7 @@ const AHEAD = at("07-01T00:00:00");
 const purchase = (parts: Partial<Purchase> = {}): Purchase => ({
   ...foldPurchase([]),
   id: ID,
+  provider: "revenuecat",
   store: "APP_STORE",
   environment: "PRODUCTION",
   productId: "monthly",
@@ -25,6 +26,8 @@ const purchase = (parts: Partial<Purchase> = {}): Purchase => ({
   lastEventAt: PAST,
   ...parts,
 });
+const daysAgo = (days: number) => new Date(NOW.getTime() - days * 24 * 60 * 60 * 1000);
+const UNPAID = { endedAt: PAST, expirationReason: "BILLING_ERROR" };
 const judge = (parts: Partial<Purchase>) => purchaseStatus(purchase(parts), NOW, RULES);
 
 test.each<[string, Partial<Purchase>, string]>([
@@ -34,7 +37,12 @@ test.each<[string, Partial<Purchase>, string]>([
   ["an end after a refund that did not revoke", { refundedAt: LONG_PAST, endedAt: PAST }, "expired"],
   ["an end after a pause", { endedAt: PAST, expirationReason: "SUBSCRIPTION_PAUSED" }, "paused"],
   ["an end by customer support", { endedAt: PAST, expirationReason: "CUSTOMER_SUPPORT" }, "revoked"],
-  ["an end for any other reason", { endedAt: PAST, expirationReason: "BILLING_ERROR" }, "expired"],
+  ["an end for any other reason", { endedAt: PAST, expirationReason: "PRICE_INCREASE" }, "expired"],
+  ["an end by a charge that the store retries", { ...UNPAID, currentPeriodEndsAt: PAST }, "billing_retry"],
+  ["the same, 59 days after its period", { ...UNPAID, currentPeriodEndsAt: daysAgo(59) }, "billing_retry"],
+  ["the same, 60 days after its period", { ...UNPAID, currentPeriodEndsAt: daysAgo(60) }, "expired"],
+  ["the same in a store that does not retry", { ...UNPAID, store: "STRIPE" }, "expired"],
+  ["the same as Apple reports the end of its retries", { ...UNPAID, provider: "app-store" }, "expired"],
   ["an end without a reason", { endedAt: PAST }, "expired"],
   ["a failed charge past the end", { currentPeriodEndsAt: PAST, billingIssueDetectedAt: PAST }, "billing_retry"],
   [

@@ -118,14 +118,17 @@ test("fields of any other kind count as missing, and types nobody knows are igno
   const odd = {
     customerId: 7,
     store: ["x"],
-    purchasedAt: "never",
-    expiresAt: 5,
     isRefund: "yes",
     originalTransactionId: "t-odd",
   };
   expect(await send({ type: 5, timestamp: "x", data: odd })).toMatchObject([200, { status: "ignored" }]);
   expect(await send(message("subscription.renewal", odd))).toMatchObject([200, { status: "processed" }]);
-  expect(await send(message("invoice.paid", {}))).toMatchObject([200, { status: "ignored" }]);
+  expect(await send(message("invoice.paid", { expiresAt: 5 }))).toMatchObject([200, { status: "ignored" }]);
+});
+
+test.each([5, "never", "", {}])("%j in place of a time is refused with the field's name", async (expiresAt) => {
+  const [status, answer] = await send(message("subscription.renewal", { originalTransactionId: "t-odd", expiresAt }));
+  expect([status, answer]).toMatchObject([422, { errors: [{ pointer: "/data/expiresAt" }] }]);
 });
 
 test("a time without an offset is in UTC, wherever the server is", async () => {

@@ -54,9 +54,33 @@ test("an event with nothing but an id, or with every field of the wrong type, is
   const bare = { id: randomUUID() };
   expect(await deliverOk(bare)).toBe("ignored");
   const fields = Object.keys(billingEvent("RENEWAL")).filter((name) => name !== "id" && name !== "type");
+  const [times, others] = [
+    fields.filter((name) => name.endsWith("_ms")),
+    fields.filter((name) => !name.endsWith("_ms")),
+  ];
   for (const value of [null, [], {}, true, -1, 1e308, "", "\u0000", "x".repeat(5000)]) {
-    const event = { ...Object.fromEntries(fields.map((name) => [name, value])), id: randomUUID(), type: "RENEWAL" };
+    const event = { ...Object.fromEntries(others.map((name) => [name, value])), id: randomUUID(), type: "RENEWAL" };
     expect(["failed", "processed"]).toContain(await deliverOk(event));
+  }
+  for (const value of [null, -1, 1e308]) {
+    const event = billingEvent("RENEWAL", Object.fromEntries(times.map((name) => [name, value])));
+    expect(await deliverOk(event)).toBe("processed");
+  }
+});
+
+test.each([
+  "event_timestamp_ms",
+  "purchased_at_ms",
+  "expiration_at_ms",
+  "grace_period_expiration_at_ms",
+  "auto_resume_at_ms",
+])("a text, a list or an object in place of %s is refused with its name, and kept as failed", async (field) => {
+  for (const value of ["1795165200000", "2026-11-20T09:00:00Z", "", [], {}, true]) {
+    const event = { ...initialPurchase(randomUUID()), [field]: value };
+    const response = await deliver(event);
+    expect([value, response.status]).toEqual([value, 422]);
+    expect((await response.json()).errors).toMatchObject([{ pointer: `/event/${field}` }]);
+    expect(await storedEvent(event.id)).toMatchObject({ state: "failed", reason: "time_invalid", purchase: null });
   }
 });
 

@@ -12,7 +12,8 @@ function statusAfter(...deliveries: { event: { event_timestamp_ms: number } }[])
   const purchases = deliveries.map((delivery): Purchase => {
     const { store, environment, facts } = revenueCat.read(delivery, at);
     const state = foldPurchase([{ id: "1", type: "INITIAL_PURCHASE", ...facts }]);
-    return { ...state, id: PURCHASE_ID, store: store ?? "UNKNOWN", environment: environment ?? "UNKNOWN" };
+    const key = { id: PURCHASE_ID, provider: revenueCat.name };
+    return { ...state, ...key, store: store ?? "UNKNOWN", environment: environment ?? "UNKNOWN" };
   });
   return JSON.parse(JSON.stringify(accountStatus(purchases, at, rules)));
 }

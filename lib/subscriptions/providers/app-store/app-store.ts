@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Config } from "../../../config";
 import { AppError, isAppError } from "../../../errors";
 import type { ProviderEvent } from "../../events";
-import { buildProviderEvent } from "../build-event";
+import { buildProviderEvent, orderOf } from "../build-event";
 import { requireFields, toPastDate } from "../fields";
 import type { Delivery, Products, Provider } from "../provider";
 import { APPLE_ROOT_CA_G3 } from "./apple-root";
@@ -50,6 +50,7 @@ function read(body: unknown, receivedAt: Date, products: Products): ProviderEven
     occurredAt: toPastDate(notification.signedDate, receivedAt) ?? receivedAt,
     environment: notification.data?.environment?.toUpperCase() ?? null,
     store: "APP_STORE",
+    order: orderOf(receivedAt),
     purchaseId: transaction?.originalTransactionId ?? transaction?.transactionId ?? null,
     transactionId: transaction?.transactionId ?? null,
     customers: [transaction?.appAccountToken ?? renewalInfo?.appAccountToken ?? null],

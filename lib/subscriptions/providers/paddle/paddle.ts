@@ -1,12 +1,12 @@
 import type { Config } from "../../../config";
 import { AppError } from "../../../errors";
-import type { ProviderEvent } from "../../events";
-import { buildProviderEvent, refundOfPayment } from "../build-event";
+import type { EventFacts, ProviderEvent } from "../../events";
+import { buildProviderEvent, orderOf, refundOfPayment } from "../build-event";
 import { requireFields, toDate, toPastDate } from "../fields";
 import { entitlementsOf } from "../products";
 import type { Delivery, Products, Provider } from "../provider";
 import { isSigned } from "../signatures";
-import { type PaddleObject, PaddlePayload, timeOf } from "./payload";
+import { nanosecondsOf, type PaddleObject, PaddlePayload, timeOf } from "./payload";
 import { soldItems, subscriptionFacts, typeOf } from "./subscription";
 
 /** Paddle Billing's notifications ("Webhooks reference"). */
@@ -32,14 +32,19 @@ function authenticate(config: Config, delivery: Delivery, now: Date): unknown {
   throw new AppError("webhook_unauthorized");
 }
 
-type Base = { occurredAt: Date; environment: string | null; store: string; customers: (string | null)[] };
+type Base = Pick<EventFacts, "occurredAt" | "order"> & {
+  environment: string | null;
+  store: string;
+  customers: (string | null)[];
+};
 
 function read(body: unknown, receivedAt: Date, products: Products): ProviderEvent {
   const { data, environment, event_type, occurred_at } = requireFields(PaddlePayload, body);
   const type = event_type ?? "UNKNOWN";
   const occurredAt = toPastDate(timeOf(occurred_at), receivedAt) ?? receivedAt;
   const customers = [data?.custom_data?.accountId ?? null, data?.customer_id ?? null];
-  const base = { occurredAt, environment, store: "PADDLE", customers };
+  const order = orderOf(receivedAt, { nanoseconds: nanosecondsOf(occurred_at) });
+  const base = { occurredAt, order, environment, store: "PADDLE", customers };
   const event = data && readObject(type, data, base, products);
   return event ?? buildProviderEvent({ ...base, type, purchaseId: data?.id ?? null });
 }

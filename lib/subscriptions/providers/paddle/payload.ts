@@ -44,5 +44,11 @@ export const PaddlePayload = z.object({
   data: optional(PaddleObject),
 });
 
+/** The part of a time below milliseconds, in nanoseconds. */
+export function nanosecondsOf(text: string | null): number {
+  const [, fraction = ""] = /\.(\d{1,9})/.exec(text ?? "") ?? [];
+  return Number(fraction.padEnd(9, "0").slice(3));
+}
+
 /** Paddle's times have up to nanoseconds. Returns milliseconds since 1970; null for anything else. */
 export const timeOf = (text: string | null | undefined) => Rfc3339Ms.parse(text ?? null);

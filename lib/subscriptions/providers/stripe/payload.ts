@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { EventFacts } from "../../events";
 import { EventId, OptionalBoolean, OptionalNumber, OptionalText, optional } from "../fields";
 import { EntitlementsField } from "../products";
 
@@ -15,11 +16,22 @@ const Item = z.object({
   price: optional(Price),
 });
 const Items = optional(z.object({ data: optional(z.array(Item)) }));
+/** The fields that change with a subscription's state. */
+const SubscriptionState = {
+  status: OptionalText,
+  current_period_start: OptionalNumber,
+  current_period_end: OptionalNumber,
+  cancel_at: OptionalNumber,
+  cancel_at_period_end: OptionalBoolean,
+  canceled_at: OptionalNumber,
+  ended_at: OptionalNumber,
+  items: Items,
+};
 
 /** The fields of a subscription, a checkout session, a charge and a dispute. */
 const StripeObject = z.object({
+  ...SubscriptionState,
   id: OptionalText,
-  status: OptionalText,
   customer: OptionalText,
   metadata: optional(
     z.object({
@@ -29,14 +41,7 @@ const StripeObject = z.object({
     }),
   ),
   start_date: OptionalNumber,
-  current_period_start: OptionalNumber,
-  current_period_end: OptionalNumber,
-  cancel_at: OptionalNumber,
-  cancel_at_period_end: OptionalBoolean,
-  canceled_at: OptionalNumber,
-  ended_at: OptionalNumber,
   cancellation_details: optional(z.object({ reason: OptionalText })),
-  items: Items,
   mode: OptionalText,
   payment_status: OptionalText,
   payment_intent: OptionalText,
@@ -56,18 +61,16 @@ export const StripePayload = z.object({
   data: optional(
     z.object({
       object: optional(StripeObject),
-      previous_attributes: optional(
-        z.object({
-          cancel_at: OptionalNumber.optional(),
-          cancel_at_period_end: OptionalBoolean.optional(),
-          current_period_end: OptionalNumber,
-          items: Items,
-        }),
-      ),
+      previous_attributes: optional(z.object(SubscriptionState).partial()),
     }),
   ),
 });
 export type StripeEvent = z.infer<typeof StripePayload>;
 
+/** The state of a subscription. */
+export function subscriptionState(subscription: StripeObject): Pick<StripeObject, keyof typeof SubscriptionState> {
+  return z.object(SubscriptionState).parse(subscription);
+}
+
 /** What every event has. */
-export type StripeBase = { occurredAt: Date; environment: string | null; store: string };
+export type StripeBase = Pick<EventFacts, "occurredAt" | "order"> & { environment: string | null; store: string };

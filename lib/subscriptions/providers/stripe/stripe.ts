@@ -1,7 +1,7 @@
 import type { Config } from "../../../config";
 import { AppError } from "../../../errors";
 import type { ProviderEvent } from "../../events";
-import { buildAliasEvent, buildProviderEvent } from "../build-event";
+import { buildAliasEvent, buildProviderEvent, orderOf } from "../build-event";
 import { requireFields, toPastDate } from "../fields";
 import type { Delivery, Products, Provider } from "../provider";
 import { isSigned } from "../signatures";
@@ -33,6 +33,7 @@ function read(body: unknown, receivedAt: Date, products: Products): ProviderEven
     occurredAt: toPastDate(created === null ? null : created * 1000, receivedAt) ?? receivedAt,
     environment: livemode === null ? null : livemode ? "PRODUCTION" : "SANDBOX",
     store: "STRIPE",
+    order: orderOf(receivedAt),
   };
   const type = event.type ?? "UNKNOWN";
   if (type.startsWith("customer.subscription.")) return readSubscription(event, base, products);

@@ -1,12 +1,11 @@
+import { createHash } from "node:crypto";
 import type { EventFacts, ProviderEvent } from "../../events";
 import { buildProviderEvent, snapshotOf } from "../build-event";
 import { toDate } from "../fields";
 import { entitlementsOf } from "../products";
 import type { Products } from "../provider";
-import type { StripeBase, StripeEvent, StripeObject } from "./payload";
+import { type StripeBase, type StripeEvent, type StripeObject, subscriptionState } from "./payload";
 
-/** Stripe's `created` is in seconds. Changes of one second sort by status, as a subscription passes through them. */
-const ORDER = ["incomplete", "trialing", "past_due", "active", "paused", "unpaid", "incomplete_expired", "canceled"];
 const END_REASONS = new Map([
   ["cancellation_requested", "UNSUBSCRIBE"],
   ["payment_failed", "BILLING_ERROR"],
@@ -23,12 +22,24 @@ export function readSubscription(event: StripeEvent, base: StripeBase, products:
   const subscription = event.data?.object;
   const customers = [subscription?.metadata?.accountId ?? null, subscription?.customer ?? null];
   const given = { ...base, purchaseId: subscription?.id ?? null, customers };
-  const order = ORDER.indexOf(subscription?.status ?? "");
-  const occurredAt = new Date(base.occurredAt.getTime() + Math.max(order, 0));
-  const state = subscription ? stateOf(subscription, occurredAt) : null;
+  const state = subscription ? stateOf(subscription, base.occurredAt) : null;
   if (!subscription || !state) return buildProviderEvent({ ...given, type: event.type ?? "UNKNOWN" });
   const facts = { ...soldFacts(subscription, products), ...state };
-  return buildProviderEvent({ ...given, occurredAt, type: typeOf(event, subscription, state), facts });
+  const order = base.order && { ...base.order, ...statesOf(event, subscription) };
+  return buildProviderEvent({ ...given, order, type: typeOf(event, subscription, state), facts });
+}
+
+/**
+ * Digests of the subscription's state and of the one before it. `created` is in seconds: they say which of two changes of one
+ * second came first.
+ */
+function statesOf({ type, data }: StripeEvent, subscription: StripeObject) {
+  const digest = (state: object) => createHash("sha256").update(JSON.stringify(state)).digest("base64url").slice(0, 22);
+  const state = subscriptionState(subscription);
+  const previous = data?.previous_attributes;
+  // Nothing precedes the creation, and the end says nothing of what it replaced.
+  const none = type === "customer.subscription.created" ? "" : null;
+  return { state: digest(state), replacedState: previous ? digest({ ...state, ...previous }) : none };
 }
 
 function soldFacts({ items }: StripeObject, products: Products): Partial<EventFacts> {
@@ -104,7 +115,7 @@ function typeOf({ type, data }: StripeEvent, subscription: StripeObject, { snaps
   if (snapshot?.billingIssueDetectedAt) return "BILLING_ISSUE";
   const previous = data?.previous_attributes;
   if (!previous) return "SNAPSHOT";
-  const before = periodOf({ ...subscription, items: previous.items, current_period_end: previous.current_period_end });
+  const before = periodOf({ ...subscription, items: null, current_period_end: null, ...previous });
   const { end } = periodOf(subscription);
   if (before.end && end && before.end < end) return "RENEWAL";
   if (previous.cancel_at === undefined && previous.cancel_at_period_end === undefined) return "SNAPSHOT";

@@ -1,6 +1,8 @@
 import { type BillingEventDetails, BillingIdParams } from "@/lib/admin/billing/schema";
 import { showBillingEvent } from "@/lib/admin/billing/show-event";
+import { readGuideRow } from "@/lib/admin/configuration/read-guide";
 import { AppError } from "@/lib/errors";
+import { LASTING_REASONS } from "@/lib/subscriptions/inbox/decide-event";
 import { Action } from "../../../../actions/action";
 import { Facts } from "../../../../components/facts";
 import { FieldValue, fieldLabel } from "../../../../components/field-value";
@@ -35,14 +37,15 @@ export default consolePage(
     const id = BillingIdParams.safeParse(params).data?.id;
     if (id === undefined) throw new AppError("not_found");
     const event = await showBillingEvent(ctx, id);
+    const [meaning, advice] = event.reason ? await readGuideRow("billing", event.reason) : [];
     return (
       <>
         <PageHead
           title={event.type}
           aside={<EventState {...event} />}
           parent={{ href: "/console/billing", label: "Billing" }}
-          lead={event.reason}
-          actions={<Replay event={event} />}
+          lead={event.reason && (meaning ? `${meaning} ${advice}`.replaceAll("`", "") : event.reason)}
+          actions={LASTING_REASONS.has(event.reason ?? "") ? undefined : <Replay event={event} />}
         />
         <Section
           title="What it changed"
