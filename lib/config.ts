@@ -22,6 +22,7 @@ import {
   text,
 } from "./config/values";
 import { PUSH_SERVICE_HOSTS, vapidPrivateKey } from "./config/web-push";
+import { fieldMessage } from "./errors/field-message";
 
 /** Every environment variable of the service. `.env.example` lists them all. */
 export const Environment = z.object({
@@ -166,7 +167,7 @@ export class ConfigError extends Error {
  */
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value?.trim()));
-  const parsed = Environment.safeParse(given);
+  const parsed = Environment.safeParse(given, { error: fieldMessage });
   const errors = parsed.success
     ? [
         serverModeErrors,

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { fieldMessage } from "../errors/field-message";
 import { list } from "./values";
 
 /** An app whose notifications are accepted. `appleId` is the number in the URL of its page in the App Store. */
@@ -43,6 +44,7 @@ function jsonMap<Value>(schema: z.ZodType<Record<string, Value>>) {
     try {
       const parsed = schema.safeParse(
         JSON.parse(value.trimStart().startsWith("{") ? value : readFileSync(value, "utf8")),
+        { error: fieldMessage },
       );
       if (parsed.success) return new Map(Object.entries(parsed.data));
       for (const { path, message } of parsed.error.issues) ctx.addIssue(`${path.join(".")} ${message}`.trim());

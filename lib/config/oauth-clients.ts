@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { fieldMessage } from "../errors/field-message";
 
 /** `http` on a loopback address, without a port (RFC 8252, section 7.3). */
 const LOOPBACK = /^http:\/\/(?:127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?=\/|$)/;
@@ -32,7 +33,7 @@ const OAuthClients = z.array(OAuthClient).refine(hasUniqueIds, "must have a diff
 export const oauthClients = z.string().transform((value, ctx): OAuthClient[] => {
   try {
     const json = value.trimStart().startsWith("[") ? value : readFileSync(value, "utf8");
-    const parsed = OAuthClients.safeParse(JSON.parse(json));
+    const parsed = OAuthClients.safeParse(JSON.parse(json), { error: fieldMessage });
     if (parsed.success) return parsed.data;
     for (const { path, message } of parsed.error.issues) ctx.addIssue(`${path.join(".")} ${message}`.trim());
   } catch (error) {

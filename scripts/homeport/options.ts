@@ -1,5 +1,6 @@
 import { Option } from "commander";
 import type { z } from "zod";
+import { fieldMessage } from "../../lib/errors/field-message";
 import { UsageError } from "../command-line";
 
 /** For an option that may be repeated: collects its values. Without the option there is no array. */
@@ -24,7 +25,7 @@ export function repeatable(flags: string, help: string, choices?: readonly strin
  * each field. @throws UsageError with every fault
  */
 export function parseWith<T>(schema: z.ZodType<T>, input: object, optionOf: Readonly<Record<string, string>>): T {
-  const parsed = schema.safeParse(input);
+  const parsed = schema.safeParse(input, { error: fieldMessage });
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map(
     ({ path: [field], message }) => `${optionOf[String(field)] ?? String(field)}: ${message}`,

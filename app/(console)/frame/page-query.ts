@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import type { z } from "zod";
 import { AppError, isAppError } from "@/lib/errors";
+import { fieldMessage } from "@/lib/errors/field-message";
 import { isStorableText } from "@/lib/storable-text";
 
 /** The messages for query parameters that the page does not accept, by their names. */
@@ -40,7 +41,7 @@ function parseFields<Query>(schema: z.ZodType<Query> | undefined, given: Fields)
     const errors = unstorable.map((name) => ({ pointer: `?${name}`, code: "invalid_characters", detail }));
     throw new AppError("invalid_query", { errors });
   }
-  const parsed = schema?.safeParse(given);
+  const parsed = schema?.safeParse(given, { error: fieldMessage });
   if (parsed?.success !== false) return parsed?.data as Query;
   const errors = parsed.error.issues.map(({ path, code, message }) => ({
     pointer: `?${path.join(".")}`,

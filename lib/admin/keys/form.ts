@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Network } from "../../config/networks";
+import { fieldMessage } from "../../errors/field-message";
 import { checkedNames } from "../checkboxes";
 import { NewKey } from "./schema";
 
@@ -20,7 +21,7 @@ const Networks = z
     const parsed = text
       .split(/[\s,]+/)
       .filter(Boolean)
-      .map((one) => Network.safeParse(one));
+      .map((one) => Network.safeParse(one, { error: fieldMessage }));
     const failed = parsed.find(({ success }) => !success);
     if (failed) context.addIssue({ code: "custom", message: failed.error?.issues[0]?.message ?? "Must be networks" });
     return parsed.flatMap(({ data }) => data ?? []);

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { AppError, type FieldError } from "../../errors";
+import { fieldMessage } from "../../errors/field-message";
 import { isStorableText } from "../../storable-text";
 
 const MAX_NESTING = 64;
@@ -10,7 +11,7 @@ const MAX_FIELD_ERRORS = 20;
 export function parseBody<T>(schema: z.ZodType<T>, value: unknown): T {
   const unstorable = findUnstorable(value);
   if (unstorable) throw new AppError("validation_failed", { errors: unstorable });
-  const parsed = schema.safeParse(value, { error: lengthMessage });
+  const parsed = schema.safeParse(value, { error: fieldMessage });
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.slice(0, MAX_FIELD_ERRORS);
   const errors = issues.map((issue) => toFieldError(issue, toPointer(issue.path), value));
@@ -58,7 +59,7 @@ function parseSearch<T>(schema: z.ZodObject & z.ZodType<T>, search: string): T {
     if (!isStorableText(value)) throw new AppError("invalid_query", { errors: [unstorable(`?${name}`)] });
     given[name] = value;
   }
-  const parsed = schema.safeParse(given);
+  const parsed = schema.safeParse(given, { error: fieldMessage });
   if (parsed.success) return parsed.data;
   const errors = parsed.error.issues.map((issue) => toFieldError(issue, `?${issue.path.join(".")}`, given));
   throw new AppError("invalid_query", { errors });
@@ -68,13 +69,6 @@ function toFieldError({ path, code, message }: z.core.$ZodIssue, pointer: string
   let value = input;
   for (const step of path) value = (value as Record<PropertyKey, unknown> | undefined)?.[step];
   return value === undefined ? { pointer, code: "required", detail: "Required" } : { pointer, code, detail: message };
-}
-
-/** The message for a string of the wrong length; undefined leaves the message to the schema or zod. */
-function lengthMessage(issue: z.core.$ZodRawIssue): string | undefined {
-  if (issue.code === "too_big" && issue.origin === "string") return `Must be at most ${issue.maximum} characters long`;
-  if (issue.code !== "too_small" || issue.origin !== "string") return undefined;
-  return issue.minimum === 1 ? "Must not be empty" : `Must be at least ${issue.minimum} characters long`;
 }
 
 /** RFC 6901. */

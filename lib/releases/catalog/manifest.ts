@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { z } from "zod";
+import { fieldMessage } from "../../errors/field-message";
 import { PathTraversalError, resolveArtifactPath } from "../artifact-files";
 import { releaseFiles, removeStoredFiles, storedFiles } from "../release-files";
 import { isSampleSignature } from "../sample/sample-signatures";
@@ -51,12 +52,14 @@ export async function validateManifest(bytes: Uint8Array): Promise<ValidatedMani
 type ValidatedManifest = { publicKeys: Record<string, PublicKeys>; releases: Release[] };
 
 async function parseManifest(bytes: Uint8Array): Promise<ValidatedManifest> {
-  const manifest = ManifestDocument.safeParse(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
+  const manifest = ManifestDocument.safeParse(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)), {
+    error: fieldMessage,
+  });
   if (!manifest.success) throw invalidManifest(ManifestDocument, [], manifest.error.issues);
   const releases: Release[] = [];
   for (const [i, entry] of manifest.data.releases.entries()) {
     if (i % BATCH_SIZE === BATCH_SIZE - 1) await setImmediate();
-    const release = Release.safeParse(entry);
+    const release = Release.safeParse(entry, { error: fieldMessage });
     if (!release.success) throw invalidManifest(Release, ["releases", i], release.error.issues, entry);
     releases.push({ ...release.data, sample: isSample(release.data) });
   }

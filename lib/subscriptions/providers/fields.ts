@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../errors";
+import { fieldMessage } from "../../errors/field-message";
 
 const MAX_TEXT_LENGTH = 255;
 const MAX_ENTITLEMENTS = 100;
@@ -46,7 +47,7 @@ export const EventId = z.string().min(1).max(MAX_TEXT_LENGTH);
 
 /** Parses a value. @throws AppError validation_failed, with each error */
 export function requireFields<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infer<Schema> {
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, { error: fieldMessage });
   if (parsed.success) return parsed.data;
   throw new AppError("validation_failed", {
     errors: parsed.error.issues.map(({ path, code, message }) => ({

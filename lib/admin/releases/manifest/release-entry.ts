@@ -1,10 +1,11 @@
+import { fieldMessage } from "../../../errors/field-message";
 import { formatVersion, Release } from "../../../releases/schema";
 import type { ManifestEntry } from "./manifest-file";
 import { PublishingError } from "./publishing-error";
 
 /** Parses an entry of a manifest. @throws PublishingError that names the fields that the service would reject */
 export function parseRelease(entry: ManifestEntry): Release {
-  const parsed = Release.safeParse(entry);
+  const parsed = Release.safeParse(entry, { error: fieldMessage });
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.map(({ path, message }) => `  - ${path.join(".")}: ${message}`);
   throw new PublishingError(`The release is not valid:\n${issues.join("\n")}`);

@@ -1,3 +1,4 @@
+import { fieldMessage } from "../../../errors/field-message";
 import { PublicKeys } from "../../../releases/signatures";
 import type { EditableManifest } from "../manifest/manifest-file";
 import { ConfirmationRequiredError, PublishingError } from "../manifest/publishing-error";
@@ -23,7 +24,7 @@ export function mergePublicKeys(
   input: PublicKeyInput,
   { isNew }: Confirmations,
 ): EditableManifest["publicKeys"] {
-  const parsed = PublicKeys.safeParse(input);
+  const parsed = PublicKeys.safeParse(input, { error: fieldMessage });
   if (!parsed.success) throw new PublishingError(parsed.error.issues.map(({ message }) => message).join("; "));
   const next = { ...publicKeysOf(publicKeys, product) };
   for (const kind of ["minisign", "ed"] as const) {
