@@ -2,8 +2,7 @@ import { headers } from "next/headers";
 import { productName } from "@/lib/brand/brand";
 import { pageContext } from "@/lib/http/pages/visitor";
 import { type InstallerGroup, listInstallers } from "@/lib/releases/installers";
-import type { Platform } from "@/lib/releases/schema";
-import { PLATFORM_NAMES, platformFromUserAgent } from "./download/platform";
+import { buildName, type Computer, computerOf, offeredTo, PLATFORM_NAMES } from "./download/platform";
 import { currentVisitor, textsOf } from "./language/page-language";
 import { defineTexts } from "./language/texts";
 
@@ -42,7 +41,7 @@ export default async function Page() {
   const texts = await textsOf(TEXTS);
   const groups = (listInstallers(ctx) ?? []).filter(({ latest }) => latest !== null);
   const products = [...new Set(groups.map(({ product }) => product))];
-  const platform = platformFromUserAgent((await headers()).get("user-agent") ?? "");
+  const computer = computerOf(await headers());
   return (
     <>
       <h1>{ctx.config.BRAND_NAME}</h1>
@@ -56,7 +55,7 @@ export default async function Page() {
                 <App
                   name={productName(ctx.config, product)}
                   groups={groups.filter((group) => group.product === product)}
-                  platform={platform}
+                  computer={computer}
                   texts={texts}
                 />
               </li>
@@ -72,11 +71,11 @@ export default async function Page() {
   );
 }
 
-type AppProps = { name: string | null; groups: InstallerGroup[]; platform: Platform | null; texts: PageTexts };
+type AppProps = { name: string | null; groups: InstallerGroup[]; computer: Computer | null; texts: PageTexts };
 
-/** A product with its newest installer for the visitor's platform. */
-function App({ name: given, groups, platform, texts }: AppProps) {
-  const matching = groups.find((group) => group.platform === platform);
+/** A product with its newest installer for the visitor's computer. */
+function App({ name: given, groups, computer, texts }: AppProps) {
+  const offered = offeredTo(computer, groups);
   const platforms = [...new Set(groups.map((group) => PLATFORM_NAMES[group.platform]))];
   const id = groups[0]?.product ?? "";
   const name = given ?? id;
@@ -84,13 +83,13 @@ function App({ name: given, groups, platform, texts }: AppProps) {
     <>
       <h3 className={given ? undefined : "product"}>{name}</h3>
       <p>{texts.forPlatforms(platforms)}</p>
-      {matching?.latest && (
-        <p>
-          <a className="button" href={matching.latest.href}>
-            {texts.download(name, PLATFORM_NAMES[matching.platform])}
+      {offered.groups.map((group) => (
+        <p key={group.architecture}>
+          <a className={offered.isSure ? "button" : "button quiet"} href={group.latest?.href}>
+            {texts.download(name, buildName(group))}
           </a>
         </p>
-      )}
+      ))}
     </>
   );
 }

@@ -3,7 +3,7 @@ import { pageContext } from "@/lib/http/pages/visitor";
 import { type InstallerGroup, listInstallers } from "@/lib/releases/installers";
 import { Notice } from "../components/notice";
 import { textsOf, titleOf } from "../language/page-language";
-import { isPhone, PLATFORM_NAMES, platformFromUserAgent } from "./platform";
+import { type Computer, computerOf, isPhone, offeredTo, PLATFORM_NAMES } from "./platform";
 import { Product } from "./product";
 import { DOWNLOAD } from "./texts";
 
@@ -12,9 +12,9 @@ export const generateMetadata = titleOf(DOWNLOAD, { isPublic: true });
 export default async function Page() {
   const texts = await textsOf(DOWNLOAD);
   const groups = listInstallers(pageContext());
-  const userAgent = (await headers()).get("user-agent") ?? "";
-  const platform = platformFromUserAgent(userAgent);
-  const matching = groups?.filter((group) => group.platform === platform) ?? [];
+  const given = await headers();
+  const computer = computerOf(given);
+  const matching = groups?.filter(({ platform }) => platform === computer?.platform) ?? [];
   const others = groups?.filter((group) => !matching.includes(group)) ?? [];
   return (
     <>
@@ -24,25 +24,38 @@ export default async function Page() {
         <p className="lead">{texts.sample}</p>
       )}
       {groups?.length === 0 && <p className="lead">{texts.none}</p>}
-      {groups && groups.length > 0 && isPhone(userAgent) && <Notice>{texts.phone}</Notice>}
-      {platform && <Products title={texts.forPlatform(PLATFORM_NAMES[platform])} groups={matching} isMain />}
+      {groups && groups.length > 0 && isPhone(given.get("user-agent") ?? "") && <Notice>{texts.phone}</Notice>}
+      {computer && (
+        <Products title={texts.forPlatform(PLATFORM_NAMES[computer.platform])} groups={matching} computer={computer} />
+      )}
       <Products title={matching.length > 0 ? texts.otherPlatforms : texts.all} groups={others} />
     </>
   );
 }
 
-/** One button of each product stands out: the first one for the visitor's platform. */
-function Products({ title, groups, isMain = false }: { title: string; groups: InstallerGroup[]; isMain?: boolean }) {
+type ProductsProps = { title: string; groups: InstallerGroup[]; computer?: Computer };
+
+/** One button of each product stands out and is first: the one that runs best on the visitor's computer. */
+function Products({ title, groups, computer }: ProductsProps) {
   if (groups.length === 0) return null;
-  const isFirst = (group: InstallerGroup) => groups.find(({ product }) => product === group.product) === group;
+  const isMain = (group: InstallerGroup) => {
+    const offered = offeredTo(
+      computer ?? null,
+      groups.filter(({ product }) => product === group.product),
+    );
+    return offered.isSure && offered.groups.includes(group);
+  };
+  const byProduct = [...new Set(groups.map(({ product }) => product))].flatMap((product) =>
+    groups.filter((group) => group.product === product).toSorted((a, b) => Number(isMain(b)) - Number(isMain(a))),
+  );
   return (
     <>
       <h2>{title}</h2>
-      {groups.map((group) => (
+      {byProduct.map((group) => (
         <Product
           key={`${group.product} ${group.platform} ${group.architecture}`}
           group={group}
-          isMain={isMain && isFirst(group)}
+          isMain={isMain(group)}
         />
       ))}
     </>

@@ -6,7 +6,7 @@ import type { Installer, InstallerFile, InstallerGroup } from "@/lib/releases/in
 import { Day } from "../components/time";
 import { pageLocale } from "../language/page-language";
 import { Checksum } from "./checksum";
-import { PLATFORM_NAMES } from "./platform";
+import { buildName, PLATFORM_NAMES } from "./platform";
 import { ReleaseNotes } from "./release-notes";
 import { DOWNLOAD, type DownloadTexts } from "./texts";
 
@@ -33,6 +33,7 @@ export async function Product({ group, isMain }: { group: InstallerGroup; isMain
           installer={latest}
           name={`${name} ${latest.version}`}
           platform={platform}
+          build={buildName(group)}
           isMain={isMain}
           locale={locale}
         />
@@ -49,20 +50,23 @@ export async function Product({ group, isMain }: { group: InstallerGroup; isMain
   );
 }
 
-type LatestProps = { installer: Installer; name: string; platform: string; isMain: boolean; locale: Locale };
+type LatestProps = {
+  installer: Installer;
+  name: string;
+  platform: string;
+  build: string;
+  isMain: boolean;
+  locale: Locale;
+};
 
-function Latest({ installer, name, platform, isMain, locale }: LatestProps) {
+function Latest({ installer, name, platform, build, isMain, locale }: LatestProps) {
   const { fileName, href, sizeBytes, sha256, minimumSystemVersion, releasedAt, otherFormats } = installer;
   const texts = DOWNLOAD[locale];
   return (
     <>
       <div className="download">
-        <a
-          className={isMain ? "button main" : "button quiet"}
-          href={href}
-          aria-label={texts.downloadFor(name, platform)}
-        >
-          {texts.download}
+        <a className={isMain ? "button main" : "button quiet"} href={href}>
+          {texts.downloadFor(name, build)}
         </a>
         <p>
           {fileName}

@@ -32,5 +32,7 @@ export function pageHeaders(
     "Cross-Origin-Opener-Policy": "same-origin",
     "Referrer-Policy": "strict-origin-when-cross-origin",
     "Cache-Control": "private, no-store",
+    // Which installer runs on the visitor's computer (W3C, User-Agent Client Hints).
+    "Accept-CH": "Sec-CH-UA-Arch",
   };
 }

@@ -20,6 +20,7 @@ const PAGE_HEADERS = [
   "authorization",
   "cookie",
   "referer",
+  "sec-ch-ua-arch",
   "user-agent",
   "x-forwarded-for",
   "traceparent",
