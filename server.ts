@@ -15,12 +15,15 @@ import type { NextHandler } from "./lib/http/server/next-page";
 import { createRouteTable } from "./lib/http/server/routes";
 import { listStaticFiles } from "./lib/http/server/static-files";
 import { firstOperatorMessage, startupMessage } from "./lib/startup/message";
+import { stopOnSignals } from "./lib/startup/signals";
 import { logConsole } from "./lib/telemetry/log";
 
 /** How long requests may take to finish after a signal to stop. */
 const DRAIN_MS = 25_000;
 /** How long emails and the database may take to finish after that. */
 const CLOSE_MS = 15_000;
+
+const nothing = async () => {};
 
 /** Opens everything, listens, and stops in order on a signal. */
 async function main(): Promise<void> {
@@ -33,15 +36,20 @@ async function main(): Promise<void> {
   const next = () => (loading ??= loadNext(config));
   const server = createHttpServer(createRouteTable(responders, listStaticFiles()), next);
   const drain = createDrain(server);
-  await listen(server, config);
-  const access = publishAccess(context, server);
-  stopOnSignals(context, server, drain, async () => (await access)());
+  // Before the service responds, unless the system chooses the port: a command that is run then finds it.
+  let unpublish = config.PORT === 0 ? nothing : await publishAccess(context, config.PORT);
+  await listen(server, config).catch(async (error: unknown) => {
+    await unpublish();
+    throw error;
+  });
+  if (config.PORT === 0) unpublish = await publishAccess(context, (server.address() as AddressInfo).port);
+  stopOnSignals(() => stop(context, server, drain, () => unpublish()));
+  if (isOneOfSeveral()) process.on("SIGHUP", () => {}); // for the supervisor
   startProcessTasks(context);
   const { baseUrl: url, HOST: host, PORT: port } = config;
   if (!process.stdout.isTTY) context.log.info({ url, host, port, pid: process.pid }, "listening");
   onBecomeLeader(async (isFirst) => {
     startSharedTasks(context);
-    await access;
     if (isFirst) await printStartupMessage(context);
   });
 }
@@ -53,16 +61,13 @@ async function printStartupMessage(context: Context): Promise<void> {
 }
 
 /** Lets commands work on the running service. On PostgreSQL they open the database themselves. */
-async function publishAccess({ config, log, operatorKey }: Context, server: Server): Promise<() => Promise<void>> {
-  const nothing = async () => {};
+async function publishAccess({ config, log, operatorKey }: Context, port: number): Promise<() => Promise<void>> {
   if (!operatorKey) return nothing;
-  const { port } = server.address() as AddressInfo;
-  return publishOperatorAccess(config.DATA_DIR, { host: config.HOST, port }, operatorKey.text).catch(
-    (error: unknown) => {
-      log.error({ err: error }, "operator.json cannot be written: commands do not find the running service");
-      return nothing;
-    },
-  );
+  const { DATA_DIR, HOST: host } = config;
+  return publishOperatorAccess(DATA_DIR, { host, port }, operatorKey.text).catch((error: unknown) => {
+    log.error({ err: error }, "operator.json cannot be written: commands do not find the running service");
+    return nothing;
+  });
 }
 
 /** Prints a link while there is no admin. On the standard error unless a terminal reads it: the output is the log, which is kept. */
@@ -94,29 +99,17 @@ function listen(server: Server, { PORT, HOST }: Config): Promise<void> {
   });
 }
 
-/**
- * The first SIGTERM or SIGINT stops in order, a second one at once. One of several processes ends when the supervisor
- * says so: a terminal's signals reach both.
- */
-function stopOnSignals(context: Context, server: Server, drain: Drain, unpublish: () => Promise<void>): void {
-  let isStopping = false;
-  const stop = async () => {
-    if (isStopping) return isOneOfSeveral() || process.exit(1);
-    isStopping = true;
-    setTimeout(() => server.closeAllConnections(), DRAIN_MS);
-    const drained = drain(() => {
-      // From here on each response closes its connection. Earlier, its client would connect again to a listener that is
-      // about to close.
-      context.isDraining = true;
-      context.log.info("stopping: no new connections, requests in progress may finish");
-    });
-    await Promise.all([drained, unpublish()]);
-    await Promise.race([context.close(), delay(CLOSE_MS)]);
-    process.exit(0);
-  };
-  process.on("SIGTERM", stop);
-  process.on("SIGINT", isOneOfSeveral() ? () => {} : stop);
-  if (isOneOfSeveral()) process.on("SIGHUP", () => {});
+/** Finishes requests in progress, then everything else. */
+async function stop(context: Context, server: Server, drain: Drain, unpublish: () => Promise<void>): Promise<void> {
+  setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+  const drained = drain(() => {
+    // From here on each response closes its connection. Earlier, its client would connect again to a listener that is
+    // about to close.
+    context.isDraining = true;
+    context.log.info("stopping: no new connections, requests in progress may finish");
+  });
+  await Promise.all([drained, unpublish()]);
+  await Promise.race([context.close(), delay(CLOSE_MS)]);
 }
 
 /** An unhandled error leaves the process in an unknown state: it ends. */

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { composeWorker } from "./lib/compose";
 import { loadConfig } from "./lib/config";
+import { stopOnSignals } from "./lib/startup/signals";
 
 /** How long notifications being sent and the database may take to finish after a signal to stop. */
 const CLOSE_MS = 15_000;
@@ -10,16 +11,10 @@ const CLOSE_MS = 15_000;
 async function main(): Promise<void> {
   if (existsSync(".env")) process.loadEnvFile(".env");
   const { log, close } = await composeWorker(loadConfig());
-  let isStopping = false;
-  const stop = async () => {
-    if (isStopping) process.exit(1); // a second signal
-    isStopping = true;
+  stopOnSignals(async () => {
     log.info("stopping: notifications being sent may finish, the others are released");
     await Promise.race([close(), delay(CLOSE_MS)]);
-    process.exit(0);
-  };
-  process.on("SIGTERM", stop);
-  process.on("SIGINT", stop);
+  });
   log.info("the push worker is ready");
 }
 

@@ -10,8 +10,7 @@ export type OperatorAccess = { url: string; key: string };
 const fileIn = (dataDir: string) => path.join(dataDir, "operator.json");
 
 /**
- * Writes `DATA_DIR/operator.json` for the commands, which nobody but the service's user can read. Call it when the service
- * listens. Returns a function that removes the file.
+ * Writes `DATA_DIR/operator.json` for the commands, which nobody but the service's user can read. Returns a function that removes the file.
  */
 export async function publishOperatorAccess(
   dataDir: string,

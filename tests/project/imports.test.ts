@@ -53,10 +53,10 @@ const ROOMS: Record<string, string[]> = {
     "lib/context",
     "lib/files/operator-file",
     "lib/http/server",
-    "lib/startup/message",
+    "lib/startup",
     "lib/telemetry/log",
   ],
-  worker: ["lib/compose"],
+  worker: ["lib/compose", "lib/startup/signals"],
   proxy: ["lib/context", "lib/http"],
   instrumentation: ["lib/background", "lib/compose", "lib/context"],
 

@@ -75,15 +75,11 @@ export async function startService(
   return { url, dataDir, pid: child.pid, output, log, end: enderOf(child), fetch: get };
 }
 
-/** The key of a service's commands, which may do everything. The service writes it a moment after it responds. */
+/** The key of a service's commands, which may do everything. The service writes it before it responds. */
 export async function operatorKeyOf({ dataDir }: Pick<Service, "dataDir">): Promise<string> {
-  const give = Date.now() + BOOT_MS;
-  for (;;) {
-    const key = readOperatorAccess(dataDir)?.key;
-    if (key) return key;
-    if (Date.now() > give) throw new Error("The service did not write operator.json");
-    await delay(POLL_MS);
-  }
+  const key = readOperatorAccess(dataDir)?.key;
+  if (!key) throw new Error("The service did not write operator.json");
+  return key;
 }
 
 /** Starts `npm run worker` for one test, after which it is killed, and waits until it is ready. */
@@ -149,6 +145,7 @@ function spawnService(env: Record<string, string>, script: Script = "start", fol
   const inFolder = folder === undefined ? args : [...args.slice(0, -1), path.join(folder, args.at(-1) ?? "")];
   const child = spawn(command, inFolder, {
     cwd: folder,
+    detached: script === "npm start", // a group of its own, which a test can signal
     env: {
       NODE_ENV: "production",
       PATH: process.env.PATH ?? "",
