@@ -148,10 +148,11 @@ async function checkProof(
     amr.push("pwd");
   }
   if (code !== undefined && factorFields.includes("code")) {
-    amr.push(...(await verifySecondFactor(ctx, id, { code }, caller).catch((error) => refuse(error, "code"))));
+    const verified = verifySecondFactor(ctx, id, { code }, "session", caller);
+    amr.push(...(await verified.catch((error) => refuse(error, "code"))));
   } else if (recoveryCode !== undefined && factorFields.includes("recoveryCode")) {
-    const proof = { recoveryCode };
-    amr.push(...(await verifySecondFactor(ctx, id, proof, caller).catch((error) => refuse(error, "recoveryCode"))));
+    const verified = verifySecondFactor(ctx, id, { recoveryCode }, "session", caller);
+    amr.push(...(await verified.catch((error) => refuse(error, "recoveryCode"))));
   } else if (passkey !== undefined) {
     const purpose = { accountId: id, purpose: "step-up" } as const;
     amr.push(...(await verifyPasskeyAssertion(ctx, passkey, purpose, caller)).amr);

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { listSecurityEvents } from "@/lib/audit/trail";
 import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
+import { accountWithRole } from "@/tests/support/auth/api-keys";
 import { newProtectedAccount } from "@/tests/support/auth/authenticator";
 import { decide, postOAuth, REDIRECT_URI, signInToBrowser } from "@/tests/support/auth/oauth-client";
 import { addPasskey, signInOptions, stepUpOptions } from "@/tests/support/auth/passkeys";
@@ -34,9 +35,9 @@ async function appSession(cookie: string, beforeExchange: () => Promise<unknown>
 }
 
 /** Signs a device in with a code that the browser allows. Returns its access token. */
-async function deviceSession(cookie: string): Promise<string> {
+async function deviceSession(cookie: string, choice: { operator?: string } = {}): Promise<string> {
   const started = await (await postOAuth("device", { client_id: "cli" })).json();
-  await submit("device", { user_code: started.user_code, decision: "allow" }, { cookie });
+  await submit("device", { user_code: started.user_code, decision: "allow", ...choice }, { cookie });
   const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
   return tokenOf(await postOAuth("token", { grant_type, client_id: "cli", device_code: started.device_code }));
 }
@@ -116,21 +117,48 @@ describe("the form of /confirm", () => {
 });
 
 describe("a session that another one allows", () => {
-  const ways = [
-    ["an authorization code", appSession],
-    ["a device code", deviceSession],
-  ] as const;
-
-  // ASVS 7.5.3
-  test.each(ways)("by %s is as old as that one, so that a stolen session cannot get a fresh one", async (_, allow) => {
+  test.each([
+    ["an authorization code is as old as that one, so that a stolen session cannot get a fresh one", appSession, 11],
+    ["a device code is not recent, because somebody else may hold the device", deviceSession, 0],
+    // ASVS 7.5.3
+  ] as const)("gets no recent authentication by %s", async (_, allow, minutes) => {
     const account = await newAccount();
     const cookie = await signInToBrowser(account);
-    clock.advance(11 * MINUTE_MS);
+    clock.advance(minutes * MINUTE_MS);
     const token = await allow(cookie);
     expect((await get("/api/subscription/status", { token })).status).toBe(200);
     expect((await get("/api/auth/account/export", { token })).status).toBe(403);
     expect((await post(REAUTHENTICATE, { password: account.password }, { token })).status).toBe(200);
     expect((await get("/api/auth/account/export", { token })).status).toBe(200);
+  });
+
+  test("by a device code is at level 1, and needs a factor to rise, whatever the level of that one", async () => {
+    const account = await newProtectedAccount();
+    await ctx().db.session.update({ where: { id: account.sessionId }, data: { aal: 2 } });
+    const token = await deviceSession(`next-auth.session-token=${account.token}`);
+    const proved = async (proof: object) => (await post(REAUTHENTICATE, proof, { token })).json();
+    expect(await proved({ password: account.password })).toMatchObject({ code: "reauthentication_required" });
+    expect(await proved({ code: account.app.code() })).toMatchObject({ aal: 2 });
+  });
+
+  test("by a device code has an operator's rights only if the operator gives them after a recent sign-in", async () => {
+    const admin = await accountWithRole("admin");
+    const cookie = await signInToBrowser(admin);
+    const statusOf = async (token: string) => (await get("/api/admin/keys", { token })).status;
+    const plain = await deviceSession(cookie);
+    expect([await statusOf(plain), (await get("/api/subscription/status", { token: plain })).status]).toEqual([
+      403, 200,
+    ]);
+    const page = await get("/api/auth/session", { cookie: `next-auth.session-token=${plain}` });
+    expect(await page.json()).toMatchObject({ user: { role: "user" } });
+    expect(await statusOf(await deviceSession(cookie, { operator: "on" }))).toBe(200);
+    clock.advance(11 * MINUTE_MS);
+    const started = await (await postOAuth("device", { client_id: "cli" })).json();
+    const decision = { user_code: started.user_code, decision: "allow", operator: "on" };
+    const stale = await submit("device", decision, { cookie });
+    expect(stale.headers.get("location")).toMatch(/^\/confirm\?callbackUrl=%2Fdevice/);
+    const user = await signInToBrowser(await newAccount());
+    expect(flashOf(await submit("device", decision, { cookie: user }))?.message).toMatch(/role|allowed/i);
   });
 
   test("by a code of the previous build, which did not store the age, is not recent", async () => {

@@ -29,7 +29,7 @@ export default async function Page(props: PageProps) {
       {success && <Notice>{success}</Notice>}
       {flash && <Notice kind="error">{flash.message}</Notice>}
       {found?.error && !flash && <Notice kind="error">{found.error}</Notice>}
-      {found?.request && <Decision request={found.request} email={visitor.user.email} texts={texts} />}
+      {found?.request && <Decision request={found.request} visitor={visitor} texts={texts} />}
       {!found?.request && !success && <CodeForm texts={texts} />}
     </div>
   );
@@ -70,12 +70,18 @@ async function CodeForm({ texts }: { texts: DeviceTexts }) {
   );
 }
 
-async function Decision({ request, email, texts }: { request: DeviceRequest; email: string; texts: DeviceTexts }) {
+type DecisionProps = {
+  request: DeviceRequest;
+  visitor: Awaited<ReturnType<typeof requireVisitor>>;
+  texts: DeviceTexts;
+};
+
+async function Decision({ request, visitor, texts }: DecisionProps) {
   const common = await textsOf(COMMON);
   const { userCode, clientName: app, network, userAgent, createdAt } = request;
   return (
     <>
-      <p>{texts.question(app, email)}</p>
+      <p>{texts.question(app, visitor.user.email)}</p>
       <dl>
         <dt>{common.code}</dt>
         <dd>{userCode}</dd>
@@ -88,6 +94,11 @@ async function Decision({ request, email, texts }: { request: DeviceRequest; ema
       <p>{texts.warning}</p>
       <Form action="/forms/device">
         <input type="hidden" name="user_code" value={userCode} />
+        {visitor.account.role !== "user" && (
+          <label className="check">
+            <input type="checkbox" name="operator" /> {texts.operator}
+          </label>
+        )}
         <button type="submit" name="decision" value="allow">
           {texts.allow}
         </button>

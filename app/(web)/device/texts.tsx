@@ -14,6 +14,7 @@ export const DEVICE = defineTexts({
     requested: "Requested",
     from: (network: string) => `from ${network}`,
     warning: "Allow it only if your own device shows this code. If somebody sent you the code, refuse.",
+    operator: "Also give this device my rights as an operator, to the console and the admin API",
     allow: "Allow",
     refuse: "Refuse",
   },
@@ -31,6 +32,7 @@ export const DEVICE = defineTexts({
     from: (network) => `aus dem Netz ${network}`,
     warning:
       "Erlauben Sie es nur, wenn Ihr eigenes Gerät diesen Code zeigt. Wenn Ihnen jemand den Code geschickt hat, lehnen Sie ab.",
+    operator: "Diesem Gerät auch meine Rechte zum Betrieb geben, an der Konsole und der Admin-API",
     allow: "Erlauben",
     refuse: "Ablehnen",
   },

@@ -86,13 +86,21 @@ export async function beginReauthentication(ctx: Deps, accountId: string): Promi
   return countAttempt(ctx, [{ key, rule: BY_SESSIONS, condition: sql`true` }]);
 }
 
-/** The same for a second factor of an account, from any client. @throws AppError rate_limited */
+/** Where a second factor is given: at sign-in, after the first one, or by a session that is signed in. */
+export type FactorPlace = "sign-in" | "session";
+
+/**
+ * The same for a second factor of an account, from any client. Sessions have a counter of their own, so that a stolen one
+ * cannot hold back the owner's sign-in. @throws AppError rate_limited
+ */
 export async function beginSecondFactor(
   ctx: Deps,
   kind: keyof typeof SECOND_FACTORS,
   accountId: string,
+  place: FactorPlace,
 ): Promise<AttemptCounters> {
-  const key = await ctx.limits.pseudonymOf(`second factor ${kind} ${accountId}`);
+  const inSession = place === "session" ? " in sessions" : "";
+  const key = await ctx.limits.pseudonymOf(`second factor ${kind}${inSession} ${accountId}`);
   return countAttempt(ctx, [{ key, rule: SECOND_FACTORS[kind], condition: sql`true` }]);
 }
 

@@ -2,6 +2,7 @@ import type { Caller } from "../../audit/caller";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import type { Principal } from "../authenticate";
+import type { Aal, Amr } from "../sessions/authentication";
 import { revokeSession } from "../sessions/sessions";
 import type { AuthorizationRequest } from "./authorization-request";
 import { findClient } from "./clients";
@@ -27,6 +28,9 @@ export async function issueCode(
       redirectUri,
       codeChallenge,
       ...grantOf(principal),
+      authenticatedAt: principal.session.authenticatedAt,
+      aal: principal.session.aal,
+      amr: principal.session.amr,
       createdAt,
       expiresAt: new Date(createdAt.getTime() + CODE_TTL_MS),
     },
@@ -59,7 +63,10 @@ export async function exchangeCode(
   }
   const isProved = row.redirectUri === redirectUri && row.codeChallenge === sha256(codeVerifier);
   if (!isProved || row.expiresAt <= ctx.now()) throw new AppError("invalid_grant");
-  return exchangeGrant(ctx, { client, grant: row, caller }, (sessionId) =>
+  // As old as the authentication of the session that allowed it: a stolen one cannot get a fresh one this way.
+  const { authenticatedAt, aal, amr } = row;
+  const authentication = { aal: aal as Aal, amr: amr as Amr[], authenticatedAt: authenticatedAt ?? new Date(0) };
+  return exchangeGrant(ctx, { client, grant: { ...row, ...authentication }, caller }, (sessionId) =>
     ctx.db.authorizationCode.updateMany({ where: { id: row.id, isReplayed: false }, data: { sessionId } }),
   );
 }

@@ -1,11 +1,13 @@
 import type { Caller } from "../../audit/caller";
 import { networkOf } from "../../audit/security-events";
 import type { Context } from "../../context";
+import type { DeviceCode } from "../../db/generated/client";
 import { AppError } from "../../errors";
 import type { Principal } from "../authenticate";
+import { requireStepUp } from "../step-up";
 import { findClient } from "./clients";
 import { newCode, sha256 } from "./codes";
-import { exchangeGrant, type Grant, grantOf } from "./granted-session";
+import { BY_OTHER_DEVICE, exchangeGrant, grantOf } from "./granted-session";
 import { newUserCode, parseUserCode } from "./user-codes";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
@@ -77,17 +79,28 @@ export async function findDeviceRequest(
   return { userCode, clientName: client.name, network, userAgent, createdAt };
 }
 
-/** Records a person's decision about a device's request, once. @throws AppError invalid_user_code, rate_limited */
+/** `operatorRights`: the device may do what the account's role allows, instead of what every user may. */
+type Decision = { decision: "allow" | "deny"; operatorRights?: boolean | undefined };
+
+/**
+ * Records a person's decision about a device's request, once. Operators give their rights after a recent authentication.
+ * @throws AppError invalid_user_code, rate_limited, forbidden, reauthentication_required
+ */
 export async function decideDeviceRequest(
-  ctx: Deps,
-  principal: Pick<Principal, "account" | "session">,
+  ctx: Deps & Pick<Context, "hasher">,
+  principal: Principal,
   typed: string,
-  decision: "allow" | "deny",
+  { decision, operatorRights = false }: Decision,
+  caller: Caller,
 ): Promise<DeviceRequest> {
   const request = await findDeviceRequest(ctx, principal, typed);
+  if (decision === "allow" && operatorRights) {
+    if (principal.account.role === "user") throw new AppError("forbidden");
+    await requireStepUp(ctx, principal, {}, caller);
+  }
   const { count } = await ctx.db.deviceCode.updateMany({
     where: await pendingCode(ctx, request.userCode),
-    data: decision === "allow" ? grantOf(principal) : { deniedAt: ctx.now() },
+    data: decision === "allow" ? { ...grantOf(principal), operatorRights } : { deniedAt: ctx.now() },
   });
   if (count === 0) throw new AppError("invalid_user_code");
   return request;
@@ -118,19 +131,17 @@ export async function exchangeDeviceCode(
   if (row.deniedAt) throw new AppError("access_denied");
   if (row.expiresAt <= ctx.now()) throw new AppError("expired_token");
   if (row.isTooSoon) throw new AppError("slow_down");
-  const { accountId, sessionEpoch, authenticatedAt, aal, amr } = row;
+  const { accountId, sessionEpoch, grantingSessionId, operatorRights } = row;
   if (accountId === null || sessionEpoch === null) throw new AppError("authorization_pending");
   const use = (where: { usedAt?: null }) =>
     ctx.db.deviceCode.updateMany({ where: { id: row.id, ...where }, data: { usedAt: ctx.now() } });
   if ((await use({ usedAt: null })).count === 0) throw new AppError("invalid_grant");
-  const grant = { accountId, sessionEpoch, authenticatedAt, aal, amr };
+  const grant = { accountId, sessionEpoch, grantingSessionId, ...BY_OTHER_DEVICE, operatorRights };
   return exchangeGrant(ctx, { client, grant, caller }, () => use({}));
 }
 
-type Polled = Omit<Grant, "accountId" | "sessionEpoch"> & {
+type Polled = Pick<DeviceCode, "accountId" | "sessionEpoch" | "grantingSessionId" | "operatorRights"> & {
   id: string;
-  accountId: string | null;
-  sessionEpoch: number | null;
   deniedAt: Date | null;
   expiresAt: Date;
   isTooSoon: boolean;
@@ -148,7 +159,7 @@ async function recordPoll({ db, now }: Deps, clientId: string, deviceCodeHash: s
       FROM "DeviceCode" WHERE "deviceCodeHash" = ${deviceCodeHash} AND "clientId" = ${clientId} FOR UPDATE
     ) AS poll
     WHERE code."id" = poll."id"
-    RETURNING code."id"::text, code."accountId"::text, code."sessionEpoch", code."authenticatedAt", code."aal",
-      code."amr", code."deniedAt", code."expiresAt", poll."isTooSoon"`;
+    RETURNING code."id"::text, code."accountId"::text, code."sessionEpoch", code."grantingSessionId"::text,
+      code."operatorRights", code."deniedAt", code."expiresAt", poll."isTooSoon"`;
   return row;
 }

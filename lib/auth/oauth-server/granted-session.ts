@@ -3,7 +3,7 @@ import type { OAuthClient } from "../../config/oauth-clients";
 import type { Context, Tx } from "../../context";
 import { AppError, type ErrorCode, isAppError } from "../../errors";
 import type { Principal } from "../authenticate";
-import type { Aal, Amr } from "../sessions/authentication";
+import type { Authentication } from "../sessions/authentication";
 import { issueSession } from "../sessions/issue-session";
 import { revokeSession } from "../sessions/sessions";
 
@@ -11,19 +11,18 @@ type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now
 
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(["account_disabled", "invalid_credentials"]);
 
-/** The account that allowed a client, its epoch at that time, and when and how its owner was last authenticated. */
-export type Grant = {
-  accountId: string;
-  sessionEpoch: number;
-  authenticatedAt: Date | null;
-  aal: number;
-  amr: readonly string[];
-};
+/**
+ * The account that allowed a client, its epoch at that time, the session by which it did, and how the new session counts as
+ * authenticated.
+ */
+export type Grant = { accountId: string; sessionEpoch: number; grantingSessionId: string | null } & Authentication;
+
+/** What a session grants to another device proves nothing about who holds that device. */
+export const BY_OTHER_DEVICE = { aal: 1, amr: [], authenticatedAt: new Date(0) } as const satisfies Authentication;
 
 /** The grant of a signed-in account. */
 export function grantOf({ account, session }: Pick<Principal, "account" | "session">) {
-  const { authenticatedAt, aal, amr } = session;
-  return { accountId: account.id, sessionEpoch: account.sessionEpoch, authenticatedAt, aal, amr };
+  return { accountId: account.id, sessionEpoch: account.sessionEpoch, grantingSessionId: session.id };
 }
 
 /**
@@ -36,33 +35,41 @@ export async function revokeGrants(tx: Tx, accountId: string): Promise<void> {
 }
 
 /**
- * Exchanges a used code for the session of a client that an account has allowed. Its token is the access token. Its
- * authentication is as old as that of the session that allowed it: a stolen session cannot get a fresh one this way.
+ * Exchanges a used code for the session of a client that an account has allowed. Its token is the access token.
  * `confirm` updates the code, and returns how many rows: none if it was revoked, or presented again, meanwhile.
- * @throws AppError invalid_grant also if the account was deleted or disabled, or its sessions were ended, since
+ * @throws AppError invalid_grant also if the account was deleted or disabled, or the session that allowed it was ended, since
  */
 export async function exchangeGrant(
   ctx: Deps,
   { client, grant, caller }: { client: OAuthClient; grant: Grant; caller: Caller },
   confirm: (sessionId: string) => Promise<{ count: number }>,
 ) {
+  if (!(await isLive(ctx, grant))) throw new AppError("invalid_grant");
   const issued = await issueGrantedSession(ctx, client, grant, caller);
   const { count } = await confirm(issued.session.id);
-  if (count > 0) return issued;
+  if (count > 0 && (await isLive(ctx, grant))) return issued; // it may have been ended meanwhile
   await revokeSession(ctx, issued.session.id);
   throw new AppError("invalid_grant");
+}
+
+/** Whether the session that allowed a client has not ended. */
+async function isLive({ db, now }: Pick<Deps, "db" | "now">, { grantingSessionId: id }: Grant): Promise<boolean> {
+  if (id === null) return false; // by a build that did not store it
+  const at = now();
+  const live = { revokedAt: null, expiresAt: { gt: at }, idleExpiresAt: { gt: at } };
+  return (await db.session.findFirst({ where: { id, ...live }, select: { id: true } })) !== null;
 }
 
 async function issueGrantedSession(
   ctx: Deps,
   client: OAuthClient,
-  { accountId, sessionEpoch, authenticatedAt, aal, amr }: Grant,
+  { accountId, sessionEpoch, aal, amr, authenticatedAt, operatorRights }: Grant,
   caller: Caller,
 ) {
   const account = await ctx.db.account.findUnique({ where: { id: accountId }, select: { email: true } });
   if (!account) throw new AppError("invalid_grant");
   const owner = { id: accountId, email: account.email, sessionEpoch };
-  const authentication = { aal: aal as Aal, amr: amr as Amr[], authenticatedAt: authenticatedAt ?? new Date(0) };
+  const authentication = { aal, amr, authenticatedAt, operatorRights };
   const options = { authentication, transport: "token", deviceName: client.name } as const;
   try {
     return await issueSession(ctx, owner, options, caller);

@@ -58,7 +58,7 @@ export async function completeChallenge(
   proof: SecondFactorProof,
   caller: Caller,
 ) {
-  const factors = await verifySecondFactor(ctx, challenge.id, proof, caller);
+  const factors = await verifySecondFactor(ctx, challenge.id, proof, "sign-in", caller);
   await consumeChallenge(ctx, challenge);
   const account = await ctx.db.account.findUnique({ where: { id: challenge.id } });
   if (!account) throw new AppError("invalid_challenge");

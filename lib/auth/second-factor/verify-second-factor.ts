@@ -2,7 +2,13 @@ import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import { beginSecondFactor, clearAttempt, recordFailure, refundAttempt } from "../limits/sign-in-throttle";
+import {
+  beginSecondFactor,
+  clearAttempt,
+  type FactorPlace,
+  recordFailure,
+  refundAttempt,
+} from "../limits/sign-in-throttle";
 import type { PasskeyAssertion } from "../passkeys/schema";
 import { verifyPasskeyAssertion } from "../passkeys/verify-assertion";
 import type { Amr } from "../sessions/authentication";
@@ -16,7 +22,7 @@ export type SecondFactorProof = { code?: string; recoveryCode?: string; passkey?
 
 /**
  * Checks a second factor of an account: a code of its authenticator app or a recovery code, each of which works once,
- * or a passkey. Wrong codes are counted by account, and each makes the next attempt wait longer. Returns how the factor
+ * or a passkey. Wrong codes are counted by account and place, and each makes the next attempt wait longer. Returns how the factor
  * authenticates.
  * @throws AppError invalid_code, passkey_invalid, rate_limited
  */
@@ -24,6 +30,7 @@ export async function verifySecondFactor(
   ctx: Deps,
   accountId: string,
   { code, recoveryCode, passkey }: SecondFactorProof,
+  place: FactorPlace,
   caller: Caller,
 ): Promise<Amr[]> {
   if (passkey !== undefined) {
@@ -31,24 +38,23 @@ export async function verifySecondFactor(
     return amr.filter((method) => method !== "mfa"); // several factors, with the first one
   }
   if (code !== undefined) {
-    await checkCounted(ctx, "totp", accountId, () => consumeTotpCode(ctx, accountId, code), caller);
+    await checkCounted(ctx, { kind: "totp", accountId, place }, () => consumeTotpCode(ctx, accountId, code), caller);
     return ["otp"];
   }
   const consume = async () =>
     recoveryCode !== undefined && consumeRecoveryCode(ctx.db, ctx.now(), accountId, recoveryCode);
-  await checkCounted(ctx, "recovery_code", accountId, consume, caller);
+  await checkCounted(ctx, { kind: "recovery_code", accountId, place }, consume, caller);
   await recordSecurityEvent(ctx.db, ctx.now(), accountId, "recovery_code_used", caller);
   return ["recovery"];
 }
 
 async function checkCounted(
   ctx: Deps,
-  kind: "totp" | "recovery_code",
-  accountId: string,
+  { kind, accountId, place }: { kind: "totp" | "recovery_code"; accountId: string; place: FactorPlace },
   check: () => Promise<boolean>,
   caller: Caller,
 ): Promise<void> {
-  const attempt = await beginSecondFactor(ctx, kind, accountId);
+  const attempt = await beginSecondFactor(ctx, kind, accountId, place);
   const isCorrect = await check().catch(async (error: unknown) => {
     await refundAttempt(ctx, attempt);
     throw error;

@@ -12,7 +12,9 @@ export type Authentication = {
   aal: Aal;
   amr: readonly Amr[];
   /** When, for a session that another one allowed. Default: now. */
-  authenticatedAt?: Date;
+  authenticatedAt?: Date | undefined;
+  /** false: the session has no rights of an operator, whatever its account's role. Default: true. */
+  operatorRights?: boolean | undefined;
 };
 
 export const BY_PASSWORD: Authentication = { aal: 1, amr: ["pwd"] };

@@ -47,17 +47,17 @@ export async function createSession(
   const clients = await recognition({ ...ctx, now: () => now }, account, caller, {
     hasDeviceCookie: transport === "cookie",
   });
-  const { aal, amr, authenticatedAt = now } = authentication;
+  const { aal, amr, authenticatedAt = now, operatorRights = true } = authentication;
   const keys = attempt.map(({ key }) => key);
   const cleared =
     keys.length > 0 ? sql`, cleared AS (${deleteCounters(keys, sql`EXISTS (SELECT FROM account)`)})` : empty;
   const [created] = await tx.$queryRaw<{ revoked: string[] }[]>`
     WITH account AS (${accountStatement}), session AS (
       INSERT INTO "Session" ("id", "accountId", "transport", "userAgent", "deviceName", "createdAt", "lastSeenAt",
-        "authenticatedAt", "aal", "amr", "idleExpiresAt", "expiresAt")
+        "authenticatedAt", "aal", "amr", "operatorRights", "idleExpiresAt", "expiresAt")
       SELECT ${id}::uuid, "id", ${transport}::"SessionTransport", ${caller.userAgent}, ${deviceName}, at, at,
-        ${authenticatedAt}::timestamptz, ${aal}::smallint, ${amr}::text[], ${idleExpiresAt}::timestamptz,
-        ${expiresAt}::timestamptz
+        ${authenticatedAt}::timestamptz, ${aal}::smallint, ${amr}::text[], ${operatorRights}::boolean,
+        ${idleExpiresAt}::timestamptz, ${expiresAt}::timestamptz
       FROM account, (SELECT ${now}::timestamptz AS at) AS clock
     ), revoked AS (
       UPDATE "Session" SET "revokedAt" = ${now}::timestamptz WHERE "id" IN (

@@ -23,7 +23,7 @@ export function sessionToken({ config }: Pick<Context, "config">, claims: Claims
 /**
  * The live session of a token, with its account; null if it was revoked, has expired or has an old
  * epoch, or if the account is disabled. Concurrent
- * calls share one query. A second statement updates `lastSeenAt`, at most once a minute.
+ * calls share one query. The role is that of the session: `user` if it has no rights of an operator. A second statement updates `lastSeenAt`, at most once a minute.
  */
 export async function findSession({ config, db, now }: Pick<Context, "config" | "db" | "now">, token: string) {
   const at = now();
@@ -43,7 +43,10 @@ export async function findSession({ config, db, now }: Pick<Context, "config" | 
   return { session: { id, transport, authenticatedAt, aal, amr, expiresAt }, account, claims };
 }
 
-type SessionRow = Omit<Session, "accountId" | "userAgent" | "deviceName" | "createdAt" | "reconciledAt">;
+type SessionRow = Omit<
+  Session,
+  "accountId" | "userAgent" | "deviceName" | "createdAt" | "reconciledAt" | "operatorRights"
+>;
 type AccountRow = Pick<Account, "email" | "name" | "image" | "role" | "locale" | "disabledAt" | "sessionEpoch">;
 
 /** Plain SQL: a session is read for every request, and takes half as long as through the client's models. */
@@ -51,7 +54,7 @@ const readSession = batchLoad(async (db, ids) => {
   const rows = await db.$queryRaw<(SessionRow & AccountRow & { accountId: string })[]>`
     SELECT session."id"::text, session."transport"::text, session."authenticatedAt", session."aal", session."amr",
       session."lastSeenAt", session."expiresAt", session."idleExpiresAt", session."revokedAt", session."accountId"::text,
-      account."email", account."name", account."image", account."role"::text, account."locale", account."disabledAt",
+      account."email", account."name", account."image", CASE WHEN session."operatorRights" THEN account."role" ELSE 'user' END::text AS "role", account."locale", account."disabledAt",
       account."sessionEpoch"
     FROM "Session" AS session JOIN "Account" AS account ON account."id" = session."accountId"
     WHERE session."id" = ANY(${ids}::uuid[])`;

@@ -128,7 +128,6 @@ export async function confirmVerification(
     const { accountId, account } = row;
     if (!isOwn && (identity || registration?.passwordHash !== account.passwordHash)) {
       await revokeUnverifiedAccess(ctx, tx, now, accountId, identity?.id);
-      await removeFactors(tx, accountId);
       if (registration) await tx.account.update({ where: { id: accountId }, data: registration });
     }
     await tx.verificationToken.deleteMany({ where: { accountId } });
@@ -157,6 +156,7 @@ export async function revokeUnverifiedAccess(
   await revokeAllSessions(ctx, tx, now, accountId);
   await tx.identity.deleteMany({ where: { accountId, id: { not: keepIdentityId } } });
   await tx.passkey.deleteMany({ where: { accountId } });
+  await removeFactors(tx, accountId);
   await cancelEmailChanges(tx, now, accountId);
   await tx.passwordResetToken.deleteMany({ where: { accountId } });
   await tx.verificationToken.deleteMany({ where: { accountId } });

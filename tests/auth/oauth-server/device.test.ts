@@ -2,7 +2,8 @@ import * as client from "openid-client";
 import { beforeAll, describe, expect, test } from "vitest";
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
-import { get } from "@/tests/support/api";
+import { call, get } from "@/tests/support/api";
+import { accountWithRole } from "@/tests/support/auth/api-keys";
 import { errorOf, openApp, postOAuth, signInToBrowser } from "@/tests/support/auth/oauth-client";
 import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
 import { flashOf, submit } from "@/tests/support/web/forms";
@@ -113,6 +114,31 @@ describe("a user code", () => {
     expect(ended.headers.get("location")).toBe("/account?done=sessions_ended");
     expect(await errorOf(await poll(codes))).toEqual([400, "invalid_grant"]);
   });
+
+  test.each(["signs itself out", "is ended on the account page", "is ended by an operator", "expires"])(
+    "is worth nothing after the session that allowed it %s",
+    async (how) => {
+      const owner = await newAccount();
+      const stolen = await signInToBrowser(owner);
+      const { id } = await ctx().db.session.findFirstOrThrow({
+        where: { accountId: owner.id, transport: "cookie" },
+        orderBy: { createdAt: "desc" },
+      });
+      const codes = await start();
+      await decide(codes.user_code, "allow", stolen);
+      if (how === "signs itself out") await submit("sign-out", {}, { cookie: stolen });
+      if (how === "is ended on the account page") {
+        const own = await signInToBrowser(owner);
+        await submit("account/session", { id }, { cookie: own });
+      }
+      if (how === "is ended by an operator") {
+        const { token } = await accountWithRole("admin");
+        await call("DELETE", `/api/admin/accounts/${owner.id}/sessions/${id}`, { token });
+      }
+      if (how === "expires") await ctx().db.session.update({ where: { id }, data: { expiresAt: ctx().now() } });
+      expect(await errorOf(await poll(codes))).toEqual([400, "invalid_grant"]);
+    },
+  );
 
   test("that is exchanged at that moment leaves no session", async () => {
     for (let round = 0; round < 5; round += 1) {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { eventsOf } from "@/tests/support/accounts";
+import { post } from "@/tests/support/api";
 import { challengeOf, meet, newProtectedAccount, type ProtectedAccount } from "@/tests/support/auth/authenticator";
 import { clock } from "@/tests/support/context";
 
@@ -79,4 +80,17 @@ test("wrong codes of one account do not hold another back", async () => {
 test("the right password is not counted as a failure, however often the code is missing", async () => {
   const account = await newProtectedAccount();
   for (let i = 0; i < 40; i++) await challengeOf(account);
+});
+
+test("guesses by a session do not hold back the owner's sign-in", async () => {
+  const account = await newProtectedAccount();
+  const guessInSession = (proof: object) => post("/api/auth/reauthenticate", proof, { token: account.token });
+  const statuses = [];
+  for (let i = 0; i < 12; i++) {
+    statuses.push((await guessInSession({ code: account.app.wrongCode() })).status);
+    statuses.push((await guessInSession({ recoveryCode: String(i).padStart(24, "0") })).status);
+  }
+  expect(countOf(statuses, 429)).toBeGreaterThan(0);
+  expect((await meet(await challengeOf(account), { code: account.app.code() })).status).toBe(200);
+  expect((await meet(await challengeOf(account), { recoveryCode: account.recoveryCodes[0] })).status).toBe(200);
 });

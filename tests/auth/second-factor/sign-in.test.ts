@@ -167,9 +167,20 @@ test("of two different codes for one challenge at the same time, one signs in", 
   expect(responses.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401]);
 });
 
+test("a password reset of an account that was never verified removes the factor of whoever registered the email", async () => {
+  const squatter = await newProtectedAccount();
+  await post("/api/auth/reset/request", { email: squatter.email });
+  const [, token = ""] = /\/reset#token=([\w-]+)/.exec(await mailbox.waitFor(squatter.email)) ?? [];
+  const password = "an entirely new password";
+  expect((await post("/api/auth/reset/confirm", { token, password })).status).toBe(200);
+  expect((await post("/api/auth/login", { email: squatter.email, password })).status).toBe(200);
+  expect(await ctx().db.totpFactor.count({ where: { accountId: squatter.id } })).toBe(0);
+});
+
 // ASVS 6.4.3
 test("a password reset removes no factor, and closes the challenges of before", async () => {
   const account = await newProtectedAccount();
+  await ctx().db.account.update({ where: { id: account.id }, data: { emailVerifiedAt: clock.now() } });
   const challenge = await challengeOf(account);
   await post("/api/auth/reset/request", { email: account.email });
   const [, token = ""] = /\/reset#token=([\w-]+)/.exec(await mailbox.waitFor(account.email)) ?? [];
