@@ -1,5 +1,6 @@
 import { SiteFrame } from "./(web)/components/site-frame";
 import { SupportLink } from "./(web)/components/support-link";
+import { ConsoleLink } from "./(web)/frame/account-menu";
 import { COMMON } from "./(web)/language/common-texts";
 import { textsOf, titleOf } from "./(web)/language/page-language";
 import { defineTexts } from "./(web)/language/texts";
@@ -21,6 +22,7 @@ export default async function NotFound() {
       <p>
         <a href="/">{common.home}</a>
       </p>
+      <ConsoleLink />
     </SiteFrame>
   );
 }

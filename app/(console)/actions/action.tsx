@@ -10,8 +10,8 @@ type Props = {
   /** What the button on the page says. `name` is what it acts on, for screen readers: "Revoke CI". */
   label: string;
   name?: string;
-  /** The question of the dialog, such as "Revoke “CI”?", and its button. */
-  title: string;
+  /** The question of the dialog, such as "Revoke “CI”?", and its button. A name is in <bdi>. */
+  title: ReactNode;
   submit: string;
   /** Hidden fields. */
   values?: Record<string, string>;
@@ -29,16 +29,22 @@ type Props = {
  * popover, which needs no script. Without a recent sign-in, the button leads to the page that asks for one, and back.
  */
 export async function Action(props: Props) {
-  const { label, name, role = "admin" } = props;
+  const { label, name, role = "admin", isDanger } = props;
   const operator = await requireOperator();
   if (!hasRole(operator, role)) return null;
   if (operator.isRecent) return <Dialog {...props} returnTo={operator.pageUrl} />;
   return (
-    <a className="button quiet" href={confirmPath(operator.pageUrl)} aria-label={name && `${label} ${name}`}>
+    <a
+      className={`button ${openerClass(isDanger)}`}
+      href={confirmPath(operator.pageUrl)}
+      aria-label={name && `${label} ${name}`}
+    >
       {label}
     </a>
   );
 }
+
+const openerClass = (isDanger: true | undefined) => (isDanger ? "quiet danger" : "quiet");
 
 function Dialog({
   form,
@@ -56,7 +62,12 @@ function Dialog({
   const fields = Object.entries({ ...values, returnTo });
   return (
     <>
-      <button type="button" className="quiet" popoverTarget={id} aria-label={name && `${label} ${name}`}>
+      <button
+        type="button"
+        className={openerClass(isDanger)}
+        popoverTarget={id}
+        aria-label={name && `${label} ${name}`}
+      >
         {label}
       </button>
       <div className="dialog" id={id} popover="auto" role="dialog" aria-labelledby={`${id}-title`}>

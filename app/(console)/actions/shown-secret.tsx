@@ -1,6 +1,7 @@
 import { headers } from "next/headers";
 import { readShownSecret } from "@/lib/http/pages/shown-secret-cookie";
 import { pageContext } from "@/lib/http/pages/visitor";
+import { CopyButton } from "../../(web)/components/copy-button";
 import { Form } from "../../(web)/components/form";
 import { requireOperator } from "../frame/operator";
 
@@ -16,6 +17,9 @@ export async function ShownSecret({ kind, title, lead = LEAD }: { kind: string; 
       <h2>{title}</h2>
       <p>{lead}</p>
       <code className="secret-value">{secret}</code>
+      <p>
+        <CopyButton text={secret} name={title} />
+      </p>
       <Form action="/forms/console/secret-saved">
         <input type="hidden" name="returnTo" value={pageUrl} />
         <button type="submit" className="quiet">

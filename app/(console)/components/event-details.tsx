@@ -1,12 +1,12 @@
 import { FieldValue, fieldLabel } from "./field-value";
 
-/** Longer details are folded, so that one event does not fill the page. */
+/** Longer details are folded in any case, so that one event does not fill the page. */
 const FOLDED_CHARACTERS = 240;
 
 type Fields = Record<string, unknown>;
 
 /** The details of an event: each value as it was and as it became, then what else was recorded. */
-export function EventDetails({ details }: { details: unknown }) {
+export function EventDetails({ details, isFolded = false }: { details: unknown; isFolded?: boolean }) {
   if (!isFields(details)) return null;
   const { from, to, ...others } = details;
   const changes = changesOf(from, to);
@@ -24,7 +24,7 @@ export function EventDetails({ details }: { details: unknown }) {
     )),
   ];
   const list = <ul className="changes">{lines}</ul>;
-  if (JSON.stringify(details).length <= FOLDED_CHARACTERS) return list;
+  if (!isFolded && JSON.stringify(details).length <= FOLDED_CHARACTERS) return list;
   return (
     <details>
       <summary>{lines.length === 1 ? "1 entry" : `${lines.length} entries`}</summary>

@@ -23,7 +23,7 @@ export function PageHead({ title, parent, aside, lead, actions }: PageHeadProps)
           </p>
         )}
         <h1>
-          {title} {aside}
+          <bdi>{title}</bdi> {aside}
         </h1>
         {lead && <p className="lead">{lead}</p>}
       </div>

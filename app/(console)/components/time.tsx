@@ -1,5 +1,6 @@
 import { pageContext } from "@/lib/http/pages/visitor";
 import { Dash } from "./dash";
+import { LocalTime } from "./local-time";
 
 const EXACT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium", timeZone: "UTC" });
 const DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: "UTC" });
@@ -12,21 +13,19 @@ const UNITS = [
   ["day", 30],
 ] as const;
 
-/** A time relative to now, such as "3 hours ago", with the exact one as its title. A dash for no time. */
+/** A time relative to now, such as "3 hours ago", with the exact one as its title, in UTC and in local time. A dash for no time. */
 export function Ago({ at }: { at: Date | null | undefined }) {
   if (!at) return <Dash />;
-  return (
-    <time dateTime={at.toISOString()} title={`${EXACT.format(at)} UTC`}>
-      {relativeTime(at, pageContext().now())}
-    </time>
-  );
+  return <LocalTime at={at} text={relativeTime(at, pageContext().now())} utc={exactTime(at)} />;
 }
 
-/** A time to the second, such as "20 Nov 2026, 14:05:33 UTC". A dash for no time. */
+/** A time to the second, such as "20 Nov 2026, 14:05:33 UTC", with the local one in its title. A dash for no time. */
 export function ExactTime({ at }: { at: Date | null | undefined }) {
   if (!at) return <Dash />;
-  return <time dateTime={at.toISOString()}>{EXACT.format(at)} UTC</time>;
+  return <LocalTime at={at} text={exactTime(at)} utc={exactTime(at)} />;
 }
+
+const exactTime = (at: Date) => `${EXACT.format(at)} UTC`;
 
 /** "in 5 minutes", "yesterday", "3 days ago"; beyond a month, the date. */
 export function relativeTime(at: Date, now: Date): string {

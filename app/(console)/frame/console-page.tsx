@@ -1,9 +1,10 @@
+import type { Metadata } from "next";
 import { headers } from "next/headers";
 import { notFound } from "next/navigation";
 import type { ReactNode } from "react";
 import type { z } from "zod";
 import type { Context } from "@/lib/context";
-import { type AppError, isAppError } from "@/lib/errors";
+import { AppError, isAppError } from "@/lib/errors";
 import { type Flash, readFlash } from "@/lib/http/pages/flash";
 import { pageContext } from "@/lib/http/pages/visitor";
 import { Notice } from "../../(web)/components/notice";
@@ -76,6 +77,28 @@ export function consolePage<Query = unknown>(
   };
 }
 
+/** The parameters of a page's path. @throws AppError not_found for those that nothing has */
+export function parseId<Params>(schema: z.ZodType<Params>, params: Record<string, string>): Params {
+  const parsed = schema.safeParse(params);
+  if (!parsed.success) throw new AppError("not_found");
+  return parsed.data;
+}
+
+/**
+ * The metadata of the page of a thing in a list, with a title such as "1.4.0 – Releases". Throws what `nameOf` throws, unless
+ * it says that there is no such thing: then the page says so.
+ */
+export function titleOf(list: string, nameOf: (input: Pick<Input<unknown>, "ctx" | "params">) => Promise<string>) {
+  return async function generateMetadata({ params }: Pick<NextProps, "params">): Promise<Metadata> {
+    await requireOperator();
+    const name = await nameOf({ ctx: pageContext(), params: await params }).catch((error) => {
+      if (isAppError(error) && error.code === "not_found") return null;
+      throw error;
+    });
+    return { title: name === null ? list : { absolute: `${name} – ${list}` } };
+  };
+}
+
 /** Says which parameters were left out, unless their fields say it. */
 function QueryNotice({ errors, shown }: { errors: QueryErrors; shown: readonly string[] }) {
   const texts = Object.entries(errors).flatMap(([name, text]) => (shown.includes(name) ? [] : [`${name}: ${text}`]));
@@ -93,10 +116,10 @@ function toFields(given: Record<string, string | string[] | undefined>): Record<
 function describeError(error: unknown): ReactNode {
   if (!isAppError(error) || error.code === "internal_error" || error.code === "unavailable") throw error;
   if (error.code === "not_found") notFound();
-  return <ErrorState title={titleOf(error)}>{detailOf(error)}</ErrorState>;
+  return <ErrorState title={errorTitle(error)}>{detailOf(error)}</ErrorState>;
 }
 
-function titleOf({ code }: AppError): string {
+function errorTitle({ code }: AppError): string {
   return code === "invalid_query" ? "This link is not valid" : "This did not work";
 }
 

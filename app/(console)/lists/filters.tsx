@@ -7,7 +7,9 @@ import { requireOperator } from "../frame/operator";
 export async function Filters({ children }: { children: ReactNode }) {
   const { pageUrl } = await requireOperator();
   const { pathname, searchParams } = new URL(pageUrl, "http://console");
-  const isFiltered = [...searchParams.keys()].some((name) => !["cursor", "done", "formErrors"].includes(name));
+  const isFiltered = [...searchParams.keys()].some(
+    (name) => !["cursor", "before", "done", "formErrors"].includes(name),
+  );
   return (
     <form className="filters" action={pathname} method="get">
       {children}

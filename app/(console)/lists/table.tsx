@@ -19,14 +19,16 @@ type Props<Row> = {
   rowKey: (row: Row) => string;
   /** What is shown without rows: an `EmptyState`. */
   empty: ReactNode;
+  /** Each row is one line: longer texts are cut off. */
+  isDense?: true;
 };
 
 /** A list. On narrow screens each row is a card, in which the head of the column stands before each cell. */
-export function Table<Row>({ caption, columns, rows, rowKey, empty }: Props<Row>) {
+export function Table<Row>({ caption, columns, rows, rowKey, empty, isDense }: Props<Row>) {
   if (rows.length === 0) return empty;
   return (
     <div className="table-frame">
-      <table className="table">
+      <table className={isDense ? "table dense" : "table"}>
         <caption>{caption}</caption>
         <thead>
           <tr>

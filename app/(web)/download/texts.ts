@@ -49,8 +49,6 @@ export const DOWNLOAD = defineTexts({
     requires: (system: string) => `requires ${system} or newer`,
     notes: "Release notes",
     fullNotes: "Full release notes",
-    copy: "Copy",
-    copied: "Copied",
     formats: ENGLISH_FORMATS,
   },
   de: {
@@ -71,8 +69,6 @@ export const DOWNLOAD = defineTexts({
     requires: (system) => `ab ${system}`,
     notes: "Versionshinweise",
     fullNotes: "Alle Versionshinweise",
-    copy: "Kopieren",
-    copied: "Kopiert",
     formats: GERMAN_FORMATS,
   },
 });

@@ -72,6 +72,20 @@ function Menu({ label, children }: { label: string; children: React.ReactNode })
   );
 }
 
+/** Leads an operator back from a page that does not exist below /console. The not-found page is rendered for everybody. */
+export function ConsoleLink() {
+  const texts = useTexts(FRAME);
+  const [isConsole, setConsole] = useState(false);
+  useEffect(() => setConsole(/^\/console(\/|$)/.test(window.location.pathname)), []);
+  const visitor = useSessionVisitor(isConsole);
+  if (!visitor?.isOperator) return null;
+  return (
+    <p>
+      <a href="/console">{texts.console}</a>
+    </p>
+  );
+}
+
 function useSessionVisitor(isAsked: boolean): Visitor | null {
   const [visitor, setVisitor] = useState<Visitor | null>(null);
   useEffect(() => {

@@ -53,7 +53,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await page.getByRole("heading", { name: "2. Publish" }).waitFor();
     await page.getByRole("combobox", { name: "Product" }).fill("app");
     expect(await page.getByLabel("Version", { exact: true }).inputValue()).toBe(version);
-    await page.getByLabel("It is a new product").check();
+    await page.getByLabel("This adds a new product").check();
     await page.getByRole("button", { name: "Publish" }).click();
     await page.getByText("The version was published.").waitFor();
   }
@@ -164,6 +164,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
       const { page } = await visit(browser, service, { javaScriptEnabled: false, viewport });
       await signIn(page, OPERATOR);
       await page.goto("/console/releases/app/stable/1.0.0");
+      expect(await page.title()).toBe("1.0.0 – Releases");
       await page.getByRole("slider", { name: "Rollout" }).fill("40");
       await page.getByRole("button", { name: "Preview", exact: true }).click();
       await confirm(page, "Set the percentage", "The rollout was changed.");

@@ -16,7 +16,7 @@ export const metadata = { title: "Accounts" };
 
 const COLUMNS: Column<AccountSummary>[] = [
   { head: "Email", isRowHead: true, cell: ({ id, email }) => <a href={`/console/accounts/${id}`}>{email}</a> },
-  { head: "Name", cell: ({ name }) => name ?? <Dash /> },
+  { head: "Name", cell: ({ name }) => (name === null ? <Dash /> : <bdi>{name}</bdi>) },
   { head: "State", cell: (account) => <AccountBadges account={account} /> },
   { head: "Created", isTight: true, cell: ({ createdAt }) => <Ago at={createdAt} /> },
 ];

@@ -53,7 +53,7 @@ export function SearchField({ value = "" }: { value: string | undefined }) {
           {found.map(({ id, email, name }) => (
             <li key={id}>
               <a href={`/console/accounts/${id}`}>
-                {email} {name && <span className="muted">{name}</span>}
+                {email} {name && <bdi className="muted">{name}</bdi>}
               </a>
             </li>
           ))}

@@ -57,7 +57,7 @@ export function Figures({ days: { dates, metrics } }: { days: OverviewDays }) {
 type ChangeProps = { today: number | null; weekAgo: number | null; weekday: string; isFault: true | undefined };
 
 function Change({ today, weekAgo, weekday, isFault }: ChangeProps) {
-  if (today === null || weekAgo === null) return <span className="change">No figure of last {weekday}</span>;
+  if (today === null || weekAgo === null) return <span className="change">No figure for last {weekday}</span>;
   const was = `${formatCount(weekAgo)} last ${weekday}`;
   if (weekAgo === 0 || today === weekAgo) return <span className="change">{was}</span>;
   const share = (today - weekAgo) / weekAgo;

@@ -1,10 +1,9 @@
 import { listAccountEvents } from "@/lib/admin/accounts/details/list-events";
 import { showAccount } from "@/lib/admin/accounts/details/show-account";
 import { AccountParams } from "@/lib/admin/accounts/schema";
-import { AppError } from "@/lib/errors";
 import { PageQuery } from "@/lib/lists/pages";
 import { PageHead } from "../../../components/headings";
-import { consolePage } from "../../../frame/console-page";
+import { consolePage, parseId, titleOf } from "../../../frame/console-page";
 import { AccountBadges } from "../account-badges";
 import { AccountActions } from "./account-actions";
 import { Devices } from "./devices";
@@ -15,7 +14,10 @@ import { SecurityEvents } from "./security-events";
 import { Sessions } from "./sessions";
 import { SignInMethods } from "./sign-in-methods";
 
-export const metadata = { title: "Account" };
+export const generateMetadata = titleOf("Accounts", async ({ ctx, params }) => {
+  const { accountId } = parseId(AccountParams, params);
+  return (await showAccount(ctx, accountId)).email;
+});
 
 const DONE = {
   disabled: "The account is disabled. Its sessions have ended, and nobody can sign in to it.",
@@ -28,9 +30,7 @@ const DONE = {
 };
 
 export default consolePage({ query: PageQuery, done: DONE }, async ({ ctx, params, query }) => {
-  const parsed = AccountParams.safeParse(params);
-  if (!parsed.success) throw new AppError("not_found");
-  const { accountId } = parsed.data;
+  const { accountId } = parseId(AccountParams, params);
   const account = await showAccount(ctx, accountId);
   const { events, nextCursor } = await listAccountEvents(ctx, accountId, { limit: 25, ...query });
   return (

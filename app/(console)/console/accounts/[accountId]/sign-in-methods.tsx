@@ -36,7 +36,7 @@ function Passkeys({ passkeys }: { passkeys: AccountDetails["factors"]["passkeys"
     <ul className="plain">
       {passkeys.map(({ id, name, lastUsedAt }) => (
         <li key={id}>
-          {name}, <LastUse at={lastUsedAt} />
+          <bdi>{name}</bdi>, <LastUse at={lastUsedAt} />
         </li>
       ))}
     </ul>

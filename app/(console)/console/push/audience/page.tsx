@@ -47,7 +47,7 @@ export default consolePage(OPTIONS, async ({ ctx, operator, query }) => {
                   values={{ ...draft, link: link ?? "", ...hiddenValues(fields), messageKey: randomUUID() }}
                 >
                   <p>
-                    “{draft.title}” goes to whoever belongs to the audience by then, which takes{" "}
+                    “<bdi>{draft.title}</bdi>” goes to whoever belongs to the audience by then, which takes{" "}
                     {durationText(estimate.seconds)}. You can cancel the unsent deliveries.
                   </p>
                 </Action>

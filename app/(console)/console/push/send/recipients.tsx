@@ -58,7 +58,10 @@ export function Recipients({ accountId, devices, draft, canSend }: Props) {
             submit="Send"
             values={values()}
           >
-            <p>“{draft.title}” goes to every device of the account. A notification that was sent cannot be recalled.</p>
+            <p>
+              “<bdi>{draft.title}</bdi>” goes to every device of the account. A notification that was sent cannot be
+              recalled.
+            </p>
           </Action>
         </div>
       )}

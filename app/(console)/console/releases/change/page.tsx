@@ -1,3 +1,4 @@
+import type { Metadata } from "next";
 import { z } from "zod";
 import { ReleaseAction, toProposedChange } from "@/lib/admin/releases/actions/release-action";
 import { previewChange } from "@/lib/admin/releases/preview/preview-change";
@@ -12,7 +13,12 @@ import { versionPath } from "../parts/links";
 import { Preview } from "./preview";
 import { ACTION_TEXTS } from "./texts";
 
-export const metadata = { title: "Change a release" };
+type PageProps = { searchParams: Promise<Record<string, string>> };
+
+export async function generateMetadata({ searchParams }: PageProps): Promise<Metadata> {
+  const action = ReleaseAction.safeParse(await searchParams).data;
+  return { title: { absolute: `${action ? ACTION_TEXTS[action.action].title(action) : "Change"} – Releases` } };
+}
 
 const Query = ReleaseAction.extend({ done: z.string().optional() });
 

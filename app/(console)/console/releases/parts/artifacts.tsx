@@ -12,7 +12,7 @@ import { targetName } from "./version-state";
 type File = ReturnType<typeof filesOf>[number];
 
 const COLUMNS: Column<File>[] = [
-  { head: "File", isRowHead: true, cell: ({ fileName }) => <span className="file-name">{fileName}</span> },
+  { head: "File", isRowHead: true, cell: ({ fileName }) => <bdi className="file-name">{fileName}</bdi> },
   { head: "Kind", cell: ({ kinds }) => kinds },
   { head: "Size", align: "end", isTight: true, cell: ({ sizeBytes }) => formatSize(sizeBytes) },
   { head: "SHA-256", cell: ({ sha256 }) => <code className="hash">{sha256}</code> },

@@ -27,7 +27,10 @@ export function VersionActions({ version }: { version: Version }) {
       <a className="button quiet" href={actionPath(version, isCritical ? "not_critical" : "critical")}>
         {isCritical ? "No longer critical" : "Mark as critical"}
       </a>
-      <a className="button quiet" href={actionPath(version, isYanked ? "restore" : "yank")}>
+      <a
+        className={isYanked ? "button quiet" : "button quiet danger"}
+        href={actionPath(version, isYanked ? "restore" : "yank")}
+      >
         {isYanked ? "Offer again" : "Yank"}
       </a>
     </>

@@ -19,7 +19,7 @@ import { PublishFields } from "./publish-fields";
 export const metadata = { title: "Upload a release" };
 
 const COLUMNS: Column<Upload>[] = [
-  { head: "File", isRowHead: true, cell: ({ fileName }) => <span className="file-name">{fileName ?? "Unnamed"}</span> },
+  { head: "File", isRowHead: true, cell: ({ fileName }) => <bdi className="file-name">{fileName ?? "Unnamed"}</bdi> },
   { head: "Arrived", cell: (upload) => describeProgress(upload) },
   { head: "Kept until", isTight: true, cell: ({ expiresAt }) => <Ago at={expiresAt} /> },
   { head: "Action", cell: (upload) => <Remove upload={upload} /> },
@@ -87,7 +87,11 @@ function Remove({ upload: { id, fileName } }: { upload: Upload }) {
       form="/forms/console/releases/remove-upload"
       label="Delete"
       name={fileName ?? "the upload"}
-      title={`Delete the upload of ${fileName ?? "a file"}?`}
+      title={
+        <>
+          Delete the upload of <bdi>{fileName ?? "a file"}</bdi>?
+        </>
+      }
       submit="Delete the upload"
       values={{ uploadId: id }}
       isDanger

@@ -53,10 +53,10 @@ export function PublishFields({ uploads, products, operator, flash }: Props) {
         <textarea id="notes" name="notes" rows={6} />
       </div>
       <label className="check">
-        <input type="checkbox" name="isNew" value="on" /> It is a new product, architecture, channel or key
+        <input type="checkbox" name="isNew" value="on" /> This adds a new product, architecture, channel or key
       </label>
       <label className="check">
-        <input type="checkbox" name="isPrerelease" value="on" /> It is a prerelease on the stable channel
+        <input type="checkbox" name="isPrerelease" value="on" /> This publishes a prerelease on the stable channel
       </label>
       <button type="submit">Publish</button>
     </Form>
@@ -67,7 +67,9 @@ export function PublishFields({ uploads, products, operator, flash }: Props) {
 function FileFields({ upload: { id, fileName, sizeBytes }, guess }: { upload: Upload; guess: Guess | undefined }) {
   return (
     <fieldset className="upload-fields">
-      <legend>{fileName ?? "File"}</legend>
+      <legend>
+        <bdi>{fileName ?? "File"}</bdi>
+      </legend>
       <label className="check">
         <input type="checkbox" name={`use.${id}`} value="on" defaultChecked /> Publish ({formatSize(sizeBytes)})
       </label>

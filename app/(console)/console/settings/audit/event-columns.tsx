@@ -13,8 +13,8 @@ export function eventColumns(names: ReadonlyMap<string, string>): Column<AuditEn
     { head: "When", cell: ({ at }) => <ExactTime at={at} /> },
     { head: "Who", cell: (event) => <Actor event={event} name={names.get(event.actor)} /> },
     { head: "Target", cell: (event) => <Target event={event} /> },
-    { head: "Details", cell: ({ details }) => <EventDetails details={details} /> },
     { head: "From", isTight: true, cell: (event) => <Source event={event} /> },
+    { head: "Details", cell: ({ details }) => <EventDetails details={details} isFolded /> },
   ];
 }
 
@@ -36,7 +36,7 @@ function Target({ event }: { event: AuditEntry }) {
   if (target === null && actor !== "account" && accountId !== null) return <Account event={event} />;
   if (target === null) return <span className="muted">{accountId ? "Own account" : "–"}</span>;
   return (
-    <a className="ids" href={`?${new URLSearchParams({ target })}`}>
+    <a className="ids" href={`?${new URLSearchParams({ target })}`} title={target}>
       <bdi>{target}</bdi>
     </a>
   );
@@ -47,7 +47,7 @@ function Account({ event: { accountId, email } }: { event: AuditEntry }) {
   if (accountId === null) return <Dash />;
   if (email === null) return <a href={`?${new URLSearchParams({ account: accountId })}`}>Deleted account</a>;
   return (
-    <a className="ids" href={`/console/accounts/${accountId}`}>
+    <a className="ids" href={`/console/accounts/${accountId}`} title={email}>
       <bdi>{email}</bdi>
     </a>
   );
@@ -57,9 +57,8 @@ function Account({ event: { accountId, email } }: { event: AuditEntry }) {
 function Source({ event: { network, userAgent } }: { event: AuditEntry }) {
   if (network === null && userAgent === null) return <Dash />;
   return (
-    <>
-      {userAgent !== null && <div title={userAgent}>{clientName(null, userAgent)}</div>}
-      {network !== null && <div>{network}</div>}
-    </>
+    <span className="from" title={[network, userAgent].filter(Boolean).join("\n")}>
+      {[network, userAgent !== null && clientName(null, userAgent)].filter(Boolean).join(", ")}
+    </span>
   );
 }

@@ -41,6 +41,7 @@ export default consolePage({ role: "admin", query: PageQuery }, async ({ ctx, qu
         </Filters>
         <Table
           caption="Events, the newest first"
+          isDense
           columns={eventColumns(names)}
           rows={events}
           rowKey={({ id }) => id}

@@ -17,7 +17,7 @@ export const metadata = { title: "API keys" };
 const TONES: Record<ApiKey["status"], Tone> = { active: "good", expired: "warning", revoked: "neutral" };
 
 const COLUMNS: Column<ApiKey>[] = [
-  { head: "Name", isRowHead: true, cell: ({ name }) => name },
+  { head: "Name", isRowHead: true, cell: ({ name }) => <bdi>{name}</bdi> },
   { head: "Status", cell: ({ status }) => <Badge tone={TONES[status]}>{status}</Badge> },
   { head: "Key", isTight: true, cell: ({ prefix }) => <code>{prefix}…</code> },
   { head: "Scopes", cell: ({ scopes }) => scopes.join(", ") },
@@ -67,7 +67,11 @@ function Revoke({ apiKey: { id, name, scopes } }: { apiKey: ApiKey }) {
       form="/forms/console/keys/revoke"
       label="Revoke"
       name={name}
-      title={`Revoke “${name}”?`}
+      title={
+        <>
+          Revoke “<bdi>{name}</bdi>”?
+        </>
+      }
       submit="Revoke the key"
       values={{ id }}
       isDanger

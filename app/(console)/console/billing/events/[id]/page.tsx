@@ -1,7 +1,6 @@
 import { type BillingEventDetails, BillingIdParams } from "@/lib/admin/billing/schema";
 import { showBillingEvent } from "@/lib/admin/billing/show-event";
 import { readGuideRow } from "@/lib/admin/configuration/read-guide";
-import { AppError } from "@/lib/errors";
 import { LASTING_REASONS } from "@/lib/subscriptions/inbox/decide-event";
 import { Action } from "../../../../actions/action";
 import { Facts } from "../../../../components/facts";
@@ -9,11 +8,14 @@ import { FieldValue, fieldLabel } from "../../../../components/field-value";
 import { PageHead, Section } from "../../../../components/headings";
 import { EmptyState } from "../../../../components/states";
 import { Ago, ExactTime } from "../../../../components/time";
-import { consolePage } from "../../../../frame/console-page";
+import { consolePage, parseId, titleOf } from "../../../../frame/console-page";
 import { type Column, Table } from "../../../../lists/table";
 import { EventState } from "../../event-columns";
 
-export const metadata = { title: "Billing event" };
+export const generateMetadata = titleOf(
+  "Billing",
+  async ({ ctx, params }) => (await showBillingEvent(ctx, parseId(BillingIdParams, params).id)).type,
+);
 
 const CHANGE_COLUMNS: Column<BillingEventDetails["changes"][number]>[] = [
   { head: "Field", isRowHead: true, cell: ({ field }) => fieldLabel(field) },
@@ -34,8 +36,7 @@ export default consolePage(
     },
   },
   async ({ ctx, params }) => {
-    const id = BillingIdParams.safeParse(params).data?.id;
-    if (id === undefined) throw new AppError("not_found");
+    const { id } = parseId(BillingIdParams, params);
     const event = await showBillingEvent(ctx, id);
     const [meaning, advice] = event.reason ? await readGuideRow("billing", event.reason) : [];
     return (

@@ -1,19 +1,21 @@
 import { readPurchaseTimeline } from "@/lib/admin/billing/purchase-timeline";
 import { BillingIdParams, type PurchaseTimeline } from "@/lib/admin/billing/schema";
-import { AppError } from "@/lib/errors";
 import { PageQuery } from "@/lib/lists/pages";
 import { Facts } from "../../../../components/facts";
 import { PageHead, Section } from "../../../../components/headings";
 import { EmptyState } from "../../../../components/states";
 import { ExactTime } from "../../../../components/time";
-import { consolePage } from "../../../../frame/console-page";
+import { consolePage, parseId, titleOf } from "../../../../frame/console-page";
 import { Pager } from "../../../../lists/pager";
 import { type Column, Table } from "../../../../lists/table";
 import { PurchaseActions } from "./purchase-actions";
 import { PurchaseState } from "./purchase-state";
 import { Timeline } from "./timeline";
 
-export const metadata = { title: "Purchase" };
+export const generateMetadata = titleOf("Billing", async ({ ctx, params }) => {
+  const { purchase } = await readPurchaseTimeline(ctx, parseId(BillingIdParams, params).id, { limit: 1 });
+  return purchase.productId ?? "Purchase";
+});
 
 const AccountLink = ({ id }: { id: string }) => <a href={`/console/accounts/${id}`}>{id}</a>;
 
@@ -43,8 +45,7 @@ export default consolePage(
     },
   },
   async ({ ctx, params, query }) => {
-    const id = BillingIdParams.safeParse(params).data?.id;
-    if (id === undefined) throw new AppError("not_found");
+    const { id } = parseId(BillingIdParams, params);
     const timeline = await readPurchaseTimeline(ctx, id, query);
     const { purchase, status, owners, nextCursor, isCurrent } = timeline;
     return (

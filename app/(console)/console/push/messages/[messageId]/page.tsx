@@ -1,7 +1,6 @@
 import { listDeliveries } from "@/lib/admin/push/deliveries/list-deliveries";
 import { showMessage } from "@/lib/admin/push/messages/list-messages";
 import { MessageParams, type PushMessageDetails } from "@/lib/admin/push/schema";
-import { AppError } from "@/lib/errors";
 import { PageQuery } from "@/lib/lists/pages";
 import { Action } from "../../../../actions/action";
 import { Facts } from "../../../../components/facts";
@@ -9,7 +8,7 @@ import { formatCount } from "../../../../components/format-numbers";
 import { PageHead, Section } from "../../../../components/headings";
 import { EmptyState } from "../../../../components/states";
 import { Ago, ExactTime } from "../../../../components/time";
-import { consolePage } from "../../../../frame/console-page";
+import { consolePage, parseId, titleOf } from "../../../../frame/console-page";
 import { Pager } from "../../../../lists/pager";
 import { Table } from "../../../../lists/table";
 import { DELIVERY_COLUMNS } from "../../delivery-columns";
@@ -17,7 +16,10 @@ import { recipientOf } from "../../message-columns";
 import { Outcomes } from "../../outcomes";
 import { MessageStatus } from "../../status";
 
-export const metadata = { title: "Message" };
+export const generateMetadata = titleOf("Push", async ({ ctx, params }) => {
+  const { title, kind } = await showMessage(ctx, parseId(MessageParams, params).messageId);
+  return title ?? kind;
+});
 
 export default consolePage(
   {
@@ -30,9 +32,7 @@ export default consolePage(
     },
   },
   async ({ ctx, params, query }) => {
-    const parsed = MessageParams.safeParse(params);
-    if (!parsed.success) throw new AppError("not_found");
-    const { messageId } = parsed.data;
+    const { messageId } = parseId(MessageParams, params);
     const message = await showMessage(ctx, messageId);
     const { deliveries, nextCursor } = await listDeliveries(ctx, { ...query, messageId });
     return (

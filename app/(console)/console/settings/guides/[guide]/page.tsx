@@ -2,9 +2,12 @@ import Markdown from "markdown-to-jsx/react";
 import type { ReactNode } from "react";
 import { guideLink, readGuide } from "@/lib/admin/configuration/read-guide";
 import { AppError } from "@/lib/errors";
-import { consolePage } from "../../../../frame/console-page";
+import { consolePage, titleOf } from "../../../../frame/console-page";
 
-export const metadata = { title: "Guide" };
+export const generateMetadata = titleOf("Guides", async ({ params }) => {
+  const guide = await readGuide(params.guide ?? "");
+  return /^# (.+)$/m.exec(guide?.markdown ?? "")?.[1] ?? "Guide";
+});
 
 export default consolePage({}, async ({ params }) => {
   const guide = await readGuide(params.guide ?? "");

@@ -3,11 +3,10 @@ import { listDeliveries } from "@/lib/admin/webhooks/deliveries";
 import { findEndpoint } from "@/lib/admin/webhooks/endpoints";
 import { webhookSecretKind } from "@/lib/admin/webhooks/form";
 import { DeliveriesQuery, EndpointParams } from "@/lib/admin/webhooks/schema";
-import { AppError } from "@/lib/errors";
 import { ShownSecret } from "../../../../actions/shown-secret";
 import { PageHead, Section } from "../../../../components/headings";
 import { EmptyState } from "../../../../components/states";
-import { consolePage } from "../../../../frame/console-page";
+import { consolePage, parseId, titleOf } from "../../../../frame/console-page";
 import { Filters, SelectFilter } from "../../../../lists/filters";
 import { Pager } from "../../../../lists/pager";
 import { Table } from "../../../../lists/table";
@@ -18,7 +17,9 @@ import { EndpointActions } from "./endpoint-actions";
 import { DeliveryFigures, EndpointFacts } from "./endpoint-facts";
 import { Replay } from "./replay";
 
-export const metadata = { title: "Webhook endpoint" };
+export const generateMetadata = titleOf("Webhooks", async ({ ctx, params }) =>
+  endpointName(await findEndpoint(ctx, parseId(EndpointParams, params).endpointId)),
+);
 
 const STATES = { pending: "Pending", delivered: "Delivered", failed: "Failed" };
 
@@ -37,8 +38,7 @@ export default consolePage(
     },
   },
   async ({ ctx, params, query }) => {
-    const endpointId = EndpointParams.safeParse(params).data?.endpointId;
-    if (endpointId === undefined) throw new AppError("not_found");
+    const { endpointId } = parseId(EndpointParams, params);
     const endpoint = await findEndpoint(ctx, endpointId);
     const [{ deliveries, nextCursor }, counts] = await Promise.all([
       listDeliveries(ctx, endpointId, query),

@@ -3,7 +3,7 @@ import { readVersion } from "@/lib/admin/releases/versions/list-versions";
 import { catalogFileOf } from "@/lib/releases/catalog/catalog";
 import { PageHead, Section } from "../../../../../components/headings";
 import { Ago } from "../../../../../components/time";
-import { consolePage } from "../../../../../frame/console-page";
+import { consolePage, titleOf } from "../../../../../frame/console-page";
 import { hasRole } from "../../../../../frame/operator";
 import { AdoptionChart } from "../../../parts/adoption-chart";
 import { Artifacts } from "../../../parts/artifacts";
@@ -13,7 +13,7 @@ import { RolloutPanel } from "../../../parts/rollout-panel";
 import { VersionActions } from "../../../parts/version-actions";
 import { VersionMarks, VersionState } from "../../../parts/version-state";
 
-export const metadata = { title: "Release" };
+export const generateMetadata = titleOf("Releases", async ({ params }) => decodeURIComponent(params.version ?? ""));
 
 const CURVE_DAYS = 30;
 

@@ -1,25 +1,25 @@
 import { findDelivery } from "@/lib/admin/webhooks/deliveries";
 import { findEndpoint } from "@/lib/admin/webhooks/endpoints";
 import { type DeliveryDetails, DeliveryParams } from "@/lib/admin/webhooks/schema";
-import { AppError } from "@/lib/errors";
 import { Facts } from "../../../../../components/facts";
 import { formatCount } from "../../../../../components/format-numbers";
 import { PageHead, Section } from "../../../../../components/headings";
 import { EmptyState } from "../../../../../components/states";
 import { Ago, ExactTime } from "../../../../../components/time";
-import { consolePage } from "../../../../../frame/console-page";
+import { consolePage, parseId, titleOf } from "../../../../../frame/console-page";
 import { endpointHref, endpointName } from "../../endpoint-parts";
 import { DeliveryState, Result } from "../../status";
 import { RetryDelivery } from "../retry-delivery";
 
-export const metadata = { title: "Webhook delivery" };
+export const generateMetadata = titleOf("Webhooks", async ({ ctx, params }) => {
+  const { endpointId, eventId } = parseId(DeliveryParams, params);
+  return (await findDelivery(ctx, endpointId, eventId)).type;
+});
 
 export default consolePage(
   { done: { tested: "The test is being sent.", retried: "The delivery is queued again." } },
   async ({ ctx, operator, params }) => {
-    const parsed = DeliveryParams.safeParse(params);
-    if (!parsed.success) throw new AppError("not_found");
-    const { endpointId, eventId } = parsed.data;
+    const { endpointId, eventId } = parseId(DeliveryParams, params);
     const endpoint = await findEndpoint(ctx, endpointId);
     const delivery = await findDelivery(ctx, endpointId, eventId);
     return (
