@@ -4,7 +4,13 @@ import { existsSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import "./generate.mjs";
 
-const LINTERS = ["biome ci --error-on-warnings", "tsc --noEmit", "tsc -p clients/js --noEmit", "knip"];
+const LINTERS = [
+  "biome ci --error-on-warnings",
+  "tsc --noEmit",
+  "tsc -p clients/js --noEmit",
+  "knip",
+  "node scripts/development/lint-regexes.mjs",
+];
 // The benchmarks' peers are installed by `npm run bench`, or by `npm --prefix bench ci`.
 if (existsSync("bench/node_modules")) LINTERS.push("tsc -p bench");
 // What the examples import: `npm --prefix examples ci`.
@@ -18,7 +24,9 @@ process.exitCode = results.every(Boolean) ? 0 : 1;
 async function run(command) {
   const startedAt = performance.now();
   const [program, ...args] = command.split(" ");
-  const child = spawn(`node_modules/.bin/${program}`, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(program === "node" ? process.execPath : `node_modules/.bin/${program}`, args, {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const [[code], ...output] = await Promise.all([once(child, "exit"), text(child.stdout), text(child.stderr)]);
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   process.stdout.write(

@@ -10,7 +10,7 @@ const MAX_RETRY_AFTER_SECONDS = 24 * 60 * 60;
 export function createBillingApi(config: Config): BillingApi | null {
   const { BILLING_API_KEY: key, BILLING_API_URL: url, BILLING_PROVIDER: provider } = config;
   if (key === undefined || provider !== "revenuecat") return null;
-  const base = url.replace(/\/+$/, "");
+  const base = url.replace(/\/$/, "");
   return { getCustomer: (appUserId) => getJson(`${base}/subscribers/${encodeURIComponent(appUserId)}`, key) };
 }
 

@@ -14,7 +14,7 @@ export type Bucket = {
  */
 export function objectUrl({ endpoint, bucket }: Pick<Bucket, "endpoint" | "bucket">, key: string): URL {
   const url = new URL(endpoint);
-  const base = url.pathname.replace(/\/+$/, "");
+  const base = url.pathname.replace(/\/$/, "");
   const isInHost = url.hostname.startsWith(`${bucket}.`);
   const isAmazon = /^s3([.-].*)?\.amazonaws\.com(\.cn)?$/.test(url.hostname) && !bucket.includes(".");
   if (isAmazon) url.hostname = `${bucket}.${url.hostname}`;

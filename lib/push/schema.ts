@@ -81,7 +81,7 @@ export const VapidPublicKey = z.object({
 });
 
 function withoutPadding(text: string): string {
-  return text.replace(/=+$/, "");
+  return text.replace(/={1,2}$/, "");
 }
 
 /** Whether a text is an uncompressed point on P-256 (RFC 8291, section 3.2). */

@@ -71,5 +71,5 @@ function isMadeOf(password: string, word: string): boolean {
 
 /** Removes everything but letters and marks from both ends. */
 function trimNonLetters(text: string): string {
-  return text.replace(/^[^\p{L}\p{M}]+/u, "").replace(/[^\p{L}\p{M}]+$/u, "");
+  return /[\p{L}\p{M}](?:.*[\p{L}\p{M}])?/su.exec(text)?.[0] ?? "";
 }

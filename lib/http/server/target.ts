@@ -51,7 +51,7 @@ function requireOneHost({ rawHeaders, headers, httpVersion }: IncomingMessage): 
 
 function originForm(target: string): string {
   if (target.startsWith("/") || target === "*") return target;
-  const [, authority, rest] = /^https?:\/\/([^/?#]+)(.*)$/i.exec(target) ?? [];
+  const [, authority, rest] = /^https?:\/\/([^/?#]+)([\s\S]*)/i.exec(target) ?? [];
   if (authority === undefined || rest === undefined || !HOST.test(authority)) throw malformed();
   return rest.startsWith("/") ? rest : `/${rest}`;
 }

@@ -59,7 +59,7 @@ async function estimate(packed: Uint8Array | null): Promise<number> {
 
 /** Clients may leave out build metadata. */
 function versionsOf(version: string): string[] {
-  return [version, version.replace(/\+.*$/, "")];
+  return [version, version.split("+", 1)[0] ?? version];
 }
 
 function sum(counted: readonly { reports: number }[]): number {

@@ -64,3 +64,17 @@ describe("an MSIX package", () => {
     });
   });
 });
+
+test.each<[string, string]>([
+  ["comments that never end", "<!--".repeat(250_000)],
+  ["sections that never end", `<Package>${"<![CDATA[".repeat(100_000)}`],
+  ["elements in each other", "<Package>".repeat(100_000)],
+  [
+    "entities of its own",
+    `<!DOCTYPE a [<!ENTITY a "${"b".repeat(1_000)}">]><Package><Identity Name="${"&a;".repeat(9_000)}"/></Package>`,
+  ],
+  ["nothing", ""],
+])("a manifest of %s is refused", async (_, manifest) => {
+  const published = identityOf("core.msix", zipOf({ "AppxManifest.xml": manifest }));
+  await expect(published).rejects.toThrow("is not an MSIX package");
+});

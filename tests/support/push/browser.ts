@@ -9,7 +9,7 @@ import { newCertificate } from "@/dev/apns/credentials";
 type Received = { headers: IncomingHttpHeaders; payload: Record<string, unknown>; sizeBytes: number };
 
 /** The certificate of every push service of a test run. */
-export const pushServiceTls = newCertificate();
+const pushServiceTls = newCertificate();
 /** The settings of a service that may send to them. */
 export const PUSH_SERVICE_SETTINGS = { WEB_PUSH_ALLOWED_NETWORKS: "127.0.0.1/32", WEB_PUSH_CA: pushServiceTls.cert };
 

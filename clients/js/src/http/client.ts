@@ -52,7 +52,7 @@ export type RequestOptions = {
 export function createClient(options: ClientOptions): Client {
   const { clientId, wait = waitFor, onSignedOut = () => {} } = options;
   const session = options.session === "cookie" ? null : openSession(options.session ?? memoryStore(), onSignedOut);
-  const url = options.url.replace(/\/+$/, "");
+  const url = options.url.replace(/\/$/, "");
 
   async function send(method: string, path: string, request: RequestOptions = {}): Promise<Response> {
     const token = (await session?.token()) ?? null;

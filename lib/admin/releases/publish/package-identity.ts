@@ -1,15 +1,26 @@
+import { z } from "zod";
 import { readZipEntry } from "../../../files/zip-entry";
 import { releaseFiles } from "../../../releases/release-files";
 import { formatVersion, normalizeArchitecture, PackageIdentity, type Release } from "../../../releases/schema";
 import { PublishingError } from "../manifest/publishing-error";
+import { parseXml, unescapeXml } from "./read-xml";
 
 const PACKAGE = { pattern: /\.(msix|appx)$/i, manifest: "AppxManifest.xml" };
 const BUNDLE = { pattern: /\.(msix|appx)bundle$/i, manifest: "AppxMetadata/AppxBundleManifest.xml" };
-const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
+const MAX_MANIFEST_BYTES = 1024 * 1024;
 
-const ATTRIBUTE = /\s+([\w:.-]+)\s*=\s*("[^"]*"|'[^']*')/g;
-const IDENTITY = /<(?:[\w.-]+:)?Identity((?:\s+[\w:.-]+\s*=\s*(?:"[^"]*"|'[^']*'))+)\s*\/?>/;
-const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+/** The root element is named after the kind of the file. */
+const Manifest = z.union([
+  z.object({ Package: z.object({ Identity: z.unknown() }) }).transform(({ Package }) => Package.Identity),
+  z.object({ Bundle: z.object({ Identity: z.unknown() }) }).transform(({ Bundle }) => Bundle.Identity),
+]);
+const Attribute = z.string().transform(unescapeXml);
+const Identity = z.object({
+  "@Name": Attribute,
+  "@Publisher": Attribute,
+  "@Version": Attribute,
+  "@ProcessorArchitecture": Attribute.optional(),
+});
 
 /**
  * Reads the identity of an MSIX package or bundle from its manifest. Returns undefined for other files, by the name.
@@ -22,37 +33,32 @@ export async function readPackageIdentity(file: string, fileName: string): Promi
     throw notPackage(fileName, error.message);
   });
   if (!bytes) throw notPackage(fileName, `It has no ${kind.manifest}`);
-  const attributes = identityAttributes(new TextDecoder().decode(bytes));
+  const invalid = notPackage(fileName, `The identity in ${kind.manifest} is not valid`);
+  const identity = Identity.safeParse(parseManifest(bytes)).data;
+  if (!identity) throw invalid;
+  const architecture = identity["@ProcessorArchitecture"]?.toLowerCase() ?? "neutral";
   const parsed = PackageIdentity.safeParse({
-    name: attributes.get("Name"),
-    publisher: attributes.get("Publisher"),
-    version: attributes.get("Version"),
-    architecture: kind === BUNDLE ? null : (attributes.get("ProcessorArchitecture")?.toLowerCase() ?? "neutral"),
+    name: identity["@Name"],
+    publisher: identity["@Publisher"],
+    version: identity["@Version"],
+    architecture: kind === BUNDLE ? null : architecture,
   });
   if (parsed.success) return parsed.data;
-  throw notPackage(fileName, `The identity in ${kind.manifest} is not valid`);
+  throw invalid;
+}
+
+function parseManifest(bytes: Uint8Array): unknown {
+  try {
+    return Manifest.parse(parseXml(bytes));
+  } catch {
+    return null; // not XML, or too deep
+  }
 }
 
 function notPackage(fileName: string, reason: string): PublishingError {
   return new PublishingError(
     `${fileName} is not an MSIX package that App Installer accepts: ${reason.replace(/\.$/, "")}.`,
   );
-}
-
-/** The manifest is written by tools: one element without namespaces in its attributes. */
-function identityAttributes(manifest: string): Map<string, string> {
-  const [, attributes = ""] = IDENTITY.exec(manifest.replace(/<!--[\s\S]*?-->/g, "")) ?? [];
-  return new Map(
-    [...attributes.matchAll(ATTRIBUTE)].map(([, name = "", quoted = ""]) => [name, unescapeXml(quoted.slice(1, -1))]),
-  );
-}
-
-function unescapeXml(text: string): string {
-  return text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(\w+));/gi, (all, hex, decimal, name) => {
-    if (name !== undefined) return ENTITIES[name] ?? all;
-    const code = Number.parseInt(hex ?? decimal, hex === undefined ? 10 : 16);
-    return code <= 0x10ffff ? String.fromCodePoint(code) : all;
-  });
 }
 
 /**

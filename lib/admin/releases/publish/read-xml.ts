@@ -1,0 +1,33 @@
+import { XMLParser } from "fast-xml-parser";
+
+/** Manifests have five levels. */
+const MAX_NESTING = 20;
+const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+
+/** Entities stay as they are: those that a document defines are never expanded. */
+const parser = new XMLParser({
+  ignoreAttributes: false,
+  attributeNamePrefix: "@",
+  removeNSPrefix: true,
+  parseTagValue: false,
+  parseAttributeValue: false,
+  processEntities: false,
+  maxNestedTags: MAX_NESTING,
+});
+
+/**
+ * Parses a publisher's XML in linear time: elements by their names without namespaces, attributes as "@name". Text is not
+ * unescaped: see `unescapeXml`. @throws Error if it is not XML, or too deep
+ */
+export function parseXml(bytes: Uint8Array): unknown {
+  return parser.parse(new TextDecoder().decode(bytes));
+}
+
+/** Replaces the entities that XML itself defines, and characters by their number (XML 1.0, 4.1 and 4.6). */
+export function unescapeXml(text: string): string {
+  return text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(\w{2,4}));/gi, (all, hex, decimal, name) => {
+    if (name !== undefined) return ENTITIES[name] ?? all;
+    const code = Number.parseInt(hex ?? decimal, hex === undefined ? 10 : 16);
+    return code <= 0x10ffff ? String.fromCodePoint(code) : all;
+  });
+}
