@@ -3,7 +3,11 @@ import type { Config } from "../config";
 /** The part of the configuration that decides which purchases give access, and what else a status has. */
 export type BillingRules = Pick<
   Config,
-  "BILLING_MANAGEMENT_URLS" | "BILLING_SANDBOX_ENTITLES" | "BILLING_SANDBOX_TESTERS" | "BILLING_STALE_LEEWAY_SECONDS"
+  | "BILLING_MANAGEMENT_URLS"
+  | "BILLING_PRODUCTS"
+  | "BILLING_SANDBOX_ENTITLES"
+  | "BILLING_SANDBOX_TESTERS"
+  | "BILLING_STALE_LEEWAY_SECONDS"
 >;
 
 /**

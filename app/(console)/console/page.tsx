@@ -1,3 +1,4 @@
+import { listBillingProducts } from "@/lib/admin/billing-products";
 import { readNewestVersions } from "@/lib/admin/overview/read-newest-versions";
 import { readOverviewDays } from "@/lib/admin/overview/read-overview-days";
 import { readQueues } from "@/lib/admin/overview/read-queues";
@@ -14,11 +15,12 @@ import { Trends } from "./overview/trends";
 export const metadata = { title: "Overview" };
 
 export default consolePage({}, async ({ ctx }) => {
-  const [health, queues, days, versions] = await Promise.all([
+  const [health, queues, days, versions, { products }] = await Promise.all([
     checkHealth(ctx, { probe: "ready" }),
     readQueues(ctx),
     readOverviewDays(withReadDb(ctx)),
     readNewestVersions(withReadDb(ctx)),
+    listBillingProducts(withReadDb(ctx), { withoutEntitlement: "true" }),
   ]);
   return (
     <>
@@ -34,7 +36,13 @@ export default consolePage({}, async ({ ctx }) => {
           )
         }
       />
-      <Health health={health} queues={queues} mailer={ctx.mailer.mode} isPushConfigured={ctx.push !== null} />
+      <Health
+        health={health}
+        queues={queues}
+        mailer={ctx.mailer.mode}
+        isPushConfigured={ctx.push !== null}
+        productsWithoutEntitlement={products.length}
+      />
       <Figures days={days} />
       <Trends days={days} />
       <Adoption versions={versions} />

@@ -8,8 +8,9 @@ import { notifyOwners } from "./notify-owners";
 import { recordStatusChanges } from "./status-changes";
 import { cancelTrialEndings } from "./trial-endings";
 import { wakeApps } from "./wake-apps";
+import { warnOfProducts } from "./warn-products";
 
-type Deps = Pick<Context, "billing" | "dbNow" | "now"> & {
+type Deps = Pick<Context, "billing" | "dbNow" | "log" | "now"> & {
   webhooks: WebhookRecorder;
   config: BillingRules;
 };
@@ -31,6 +32,7 @@ export async function announceChanges(
   await notifyOwners(tx, deps, ofPurchases);
   await wakeApps(tx, deps, ofPurchases);
   await recordStatusChanges(tx, deps, ofPurchases);
+  warnOfProducts(deps, ofPurchases);
   const toReconcile = new Map<ParsedEvent, string[]>();
   if (!deps.billing) return toReconcile;
   for (const { event, purchases } of changes) {

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type {
   AssignedPurchases,
   PrunedBatch,
@@ -11,13 +10,12 @@ import { isUuid } from "../../../lib/db/ids";
 import { CodedError, UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup } from "../command";
 import { parseLimit } from "../options";
+import { listProducts } from "../output/billing-products";
 import { printable } from "../output/output";
 import { drawShare } from "../output/progress";
+import { waitFor } from "../transport/wait-for-provider";
 
 const BILLING = "/api/admin/billing";
-/** How often in a row a command waits for the provider, and for how long at most. */
-const MAX_WAITS = 5;
-const MAX_WAIT_SECONDS = 300;
 
 type StateOptions = { failed?: boolean; received?: boolean; ignored?: boolean };
 type ListOptions = StateOptions & {
@@ -52,6 +50,11 @@ export const defineBilling: DefineCommandGroup = (billing) => {
     .run(list);
   billing.command("show <event>").description("print an event with its payload and what it changed, as JSON").run(show);
   billing.command("timeline <purchase>").description("show how a purchase got its state, event by event").run(timeline);
+  billing
+    .command("products")
+    .description("list every product that was bought, and the entitlements that it gives")
+    .option("--without-entitlement", "those whose subscriptions give nothing")
+    .run(listProducts);
   withStates("replay")
     .description("parse stored payloads and apply their events again")
     .option("--event <event>", "one event")
@@ -178,19 +181,6 @@ async function reconcile(context: CommandContext, { account, all, reason }: Reco
     if (batch.retry) await waitFor(context, batch.retry, ++waits);
   }
   if (output.isJson) output.result(customers, []);
-}
-
-/** Waits as long as the provider asks for. @throws Error if it still does after several times */
-async function waitFor(
-  { output }: CommandContext,
-  { appUserId, afterSeconds }: NonNullable<ReconciledCustomers["retry"]>,
-  waits: number,
-) {
-  if (waits >= MAX_WAITS)
-    throw new CodedError("rate_limited", `${appUserId}: the provider limits requests. Try again later.`);
-  const seconds = Math.min(afterSeconds, MAX_WAIT_SECONDS);
-  output.note(printable(`${appUserId}: the provider limits requests. Retrying in ${seconds} s.`));
-  await delay(seconds * 1000);
 }
 
 async function assign({ api, output }: CommandContext, options: AssignOptions): Promise<void> {

@@ -2,6 +2,7 @@ import { countPendingEvents, listBillingEvents } from "@/lib/admin/billing/list-
 import { countExpired } from "@/lib/admin/billing/prune-payloads";
 import { countPurchases } from "@/lib/admin/billing/reconcile";
 import { BillingEventsQuery } from "@/lib/admin/billing/schema";
+import { listBillingProducts } from "@/lib/admin/billing-products";
 import { formatBounded } from "../../components/format-numbers";
 import { PageHead, Section } from "../../components/headings";
 import { EmptyState } from "../../components/states";
@@ -30,10 +31,11 @@ export default consolePage(
   async ({ ctx, query: { batch, at, only, share, failures, ...query } }) => {
     const { state, unlinked, type, event, account, purchase, receivedFrom, receivedBefore } = query;
     const days = ctx.config.BILLING_PAYLOAD_RETENTION_DAYS;
-    const [counts, purchases, expired] = await Promise.all([
+    const [counts, purchases, expired, unmapped] = await Promise.all([
       countPendingEvents(ctx),
       ctx.billing ? countPurchases(ctx) : 0,
       days === undefined ? 0 : countExpired(ctx, days),
+      listBillingProducts(ctx, { withoutEntitlement: "true" }),
     ]);
     const { events, nextCursor } = await listBillingEvents(ctx, query);
     const isWhole = Object.values(query).every((value) => value === undefined);
@@ -47,7 +49,10 @@ export default consolePage(
           actions={<InboxActions state={state} counts={{ ...counts, purchases, expired }} days={days} />}
         />
         <BatchProgress batch={batch} at={at} only={only} share={share} failures={failures} />
-        <Tabs label="Events by state" tabs={tabsOf({ state, unlinked }, counts)} />
+        <Tabs
+          label="Events by state"
+          tabs={tabsOf({ state, unlinked }, { ...counts, products: unmapped.products.length })}
+        />
         {failed && (
           <Section title="Failed" lead="These events could not be applied. Fix the cause, then replay them.">
             <Table
@@ -109,7 +114,7 @@ const STATE_TITLES = {
 
 function tabsOf(
   { state, unlinked }: { state?: string | undefined; unlinked?: string | undefined },
-  counts: { failed: number; received: number },
+  counts: { failed: number; received: number; products: number },
 ) {
   const href = "/console/billing";
   const tab = (label: string, value: string, number?: number) => ({
@@ -125,6 +130,12 @@ function tabsOf(
     tab("Processed", "processed"),
     tab("Ignored", "ignored"),
     { href: `${href}?unlinked=true`, label: "Without an account", isCurrent: unlinked === "true" && !state },
+    {
+      href: `${href}/products?withoutEntitlement=true`,
+      label: "Products without entitlements",
+      isCurrent: false,
+      count: formatBounded(counts.products),
+    },
     { href: `${href}/purchases`, label: "Active subscriptions", isCurrent: false },
   ];
 }

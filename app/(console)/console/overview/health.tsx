@@ -9,6 +9,7 @@ type Props = {
   queues: Queues | undefined;
   mailer: "smtp" | "files" | "off";
   isPushConfigured: boolean;
+  productsWithoutEntitlement: number;
 };
 
 type Check = { name: string; tone: Tone; status: string; detail: string; href?: string };
@@ -23,9 +24,10 @@ const CATALOG_DETAILS = {
 };
 
 /** Whether the service is well: what works, and what waits. What is wrong comes first. */
-export function Health({ health, queues, mailer, isPushConfigured }: Props) {
+export function Health({ health, queues, mailer, isPushConfigured, productsWithoutEntitlement }: Props) {
   const checks = [
     ...checksOf(health),
+    ...products(productsWithoutEntitlement),
     ...(queues
       ? [inbox(queues), notifications(queues, isPushConfigured), emails(queues, mailer), ...webhooks(queues)]
       : []),
@@ -105,6 +107,14 @@ function inbox({ failedEvents, pendingEvents, pendingEventsSeconds }: Queues): C
     detail,
     href: isLate ? "/console/billing?state=received" : "/console/billing",
   };
+}
+
+/** Subscriptions that give nothing. Nothing where there is none. */
+function products(count: number): Check[] {
+  if (count === 0) return [];
+  const detail = `Subscriptions to ${countBounded(count, "product unlock", "products unlock")} nothing`;
+  const href = "/console/billing/products?withoutEntitlement=true";
+  return [{ name: "Products without entitlements", tone: "warning", status: "Incomplete", detail, href }];
 }
 
 function notifications({ queuedPush, duePushSeconds }: Queues, isConfigured: boolean): Check {
