@@ -5,6 +5,7 @@ import { PublishingError } from "../manifest/publishing-error";
 import type { Destination, ReleaseDraft } from "../publish/draft";
 import { findElectronBuilder } from "./electron-builder";
 import { type FolderHints, type FoundFolder, type FoundRelease, listFolder } from "./found-releases";
+import { assertProgramArchitectures } from "./program-architecture";
 import { findSquirrel } from "./squirrel";
 import { findTauri } from "./tauri";
 import { findVelopack } from "./velopack";
@@ -24,7 +25,7 @@ export type DraftedFolder = { tool: string; drafts: ReleaseDraft[]; notes: strin
 /**
  * Makes drafts of what electron-builder, Tauri, Velopack or Squirrel.Windows have written to a folder.
  * @throws PublishingError folder_unknown; folder_incomplete, which names the missing files; release_invalid if a
- * package has a different version than its name
+ * package has a different version than its name, or a program is for another architecture
  */
 export async function draftFolder(folder: string, options: FolderOptions): Promise<DraftedFolder> {
   if (!(await stat(folder).catch(() => null))?.isDirectory()) {
@@ -37,9 +38,22 @@ export async function draftFolder(folder: string, options: FolderOptions): Promi
       "folder_incomplete",
     );
   }
-  for (const release of found.releases) assertVersion(release, options.hints);
+  for (const release of found.releases) {
+    assertVersion(release, options.hints);
+    await assertProgramArchitectures(release);
+  }
+  noteWithoutUpdate(found);
   const drafts = found.releases.map((release) => toDraft(release, options));
   return { tool: found.tool, drafts, notes: found.notes };
+}
+
+/** People can download these releases, and no app updates to them. */
+function noteWithoutUpdate({ releases, notes }: FoundFolder): void {
+  for (const { platform, architecture, files } of releases) {
+    if (files.some(({ kinds }) => kinds.includes("update"))) continue;
+    const needed = platform === "macos" ? ": the folder has no .zip or .app.tar.gz for it" : "";
+    notes.push(`Apps cannot update on ${platform} ${architecture}${needed}.`);
+  }
 }
 
 async function findReleases(folder: string, hints: FolderHints): Promise<FoundFolder> {

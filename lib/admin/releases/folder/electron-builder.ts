@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
-import type { Platform } from "../../../releases/schema";
+import { normalizeArchitecture, type Platform } from "../../../releases/schema";
 import { PublishingError } from "../manifest/publishing-error";
 import type { DraftFile } from "../publish/draft";
 import { architectureIn } from "./architecture";
@@ -14,6 +14,7 @@ import {
   type Listing,
   toFile,
 } from "./found-releases";
+import { programArchitecture } from "./program-architecture";
 
 /** What electron-builder writes for electron-updater (builder-util-runtime, UpdateInfo). */
 const UpdateInfo = z.object({
@@ -22,6 +23,8 @@ const UpdateInfo = z.object({
   releaseNotes: z.union([z.string(), z.array(z.object({ version: z.string(), note: z.string().nullish() }))]).nullish(),
   stagingPercentage: z.number().optional(),
   minimumSystemVersion: z.string().optional(),
+  releaseDate: z.iso.datetime({ offset: true }).optional().catch(undefined),
+  packages: z.unknown().optional(),
 });
 type UpdateInfo = z.infer<typeof UpdateInfo>;
 
@@ -30,7 +33,7 @@ const UPDATE_FILE = /^(?<channel>[a-z0-9._]+?)(?:-(?<os>mac|linux)(?:-(?<arch>[a
 const CONFIG_FILES = ["builder-effective-config.yaml", "builder-debug.yml"];
 const PLATFORM_EXTENSIONS: readonly [RegExp, Platform][] = [
   [/\.(exe|msi|appx)$/i, "windows"],
-  [/\.(dmg|pkg)$/i, "macos"],
+  [/\.(dmg|pkg)$|-mac\.zip$/i, "macos"],
   [/\.(AppImage|deb|rpm|pacman|snap)$/i, "linux"],
 ];
 const UPDATE_SUFFIXES: Readonly<Record<Platform, string>> = { windows: "", macos: "-mac", linux: "-linux" };
@@ -52,7 +55,9 @@ export async function findElectronBuilder(listing: Listing, hints: FolderHints):
   assertOneVersion(updates);
   const appName = await readAppName(listing);
   const listed = new Set<string>();
+  const namelessOf = new Map<Platform, string>();
   for (const update of updates) {
+    assertWhole(update);
     const files = update.info.files.flatMap(({ url, sha512, size }) => {
       const name = findFile(listing, url);
       if (name === undefined) found.missing.push(url);
@@ -60,9 +65,12 @@ export async function findElectronBuilder(listing: Listing, hints: FolderHints):
       const expected = { by: update.name, sha512, sizeBytes: size };
       return name === undefined ? [] : [{ name, ...toFile(listing, name), expected }];
     });
-    found.releases.push(...groupByArchitecture(update, files, appName, hints));
+    const nameless = hints.architecture ?? update.architecture ?? (await namelessProgram(files, appName)) ?? "x64"; // electron-builder leaves x64 out
+    namelessOf.set(update.platform, nameless);
+    found.releases.push(...groupByArchitecture(update, files, appName, nameless));
   }
-  addUnlisted(found, listing, listed, updates[0]?.info.version, appName);
+  const version = updates[0]?.info.version;
+  addUnlisted(found, listing, listed, { version, appName, namelessOf });
   return found;
 }
 
@@ -98,6 +106,14 @@ function assertOneVersion(updates: readonly UpdateFile[]): void {
   );
 }
 
+/** The small installer of nsis-web downloads a package that the feed would have to name. */
+function assertWhole({ name, info }: UpdateFile): void {
+  if (info.packages === undefined || info.packages === null) return;
+  throw new PublishingError(
+    `${name} is of an nsis-web installer, which downloads its package from where it was built: use the target nsis.`,
+  );
+}
+
 async function readAppName({ folder, files }: Listing): Promise<string> {
   const [name = ""] = CONFIG_FILES;
   if (!files.has(name)) return "";
@@ -114,13 +130,21 @@ function findFile({ files }: Listing, url: string): string | undefined {
 
 type Listed = Omit<DraftFile, "kinds"> & { name: string };
 
+/** What the program says in a file whose name says no architecture. */
+async function namelessProgram(files: readonly Listed[], appName: string): Promise<string | undefined> {
+  for (const { name, file } of files) {
+    const own = architectureIn(name, appName) === undefined ? await programArchitecture(file) : undefined;
+    if (own !== undefined) return own;
+  }
+  return undefined;
+}
+
 function groupByArchitecture(
-  { channel, platform, architecture, info }: UpdateFile,
+  { channel, platform, info }: UpdateFile,
   files: readonly Listed[],
   appName: string,
-  hints: FolderHints,
+  nameless: string,
 ): FoundRelease[] {
-  const nameless = hints.architecture ?? architecture ?? "x64"; // electron-builder leaves x64 out
   const architectureOf = ({ name }: Listed) => architectureIn(name, appName) ?? nameless;
   const { version, releaseNotes, stagingPercentage: rollout, minimumSystemVersion } = info;
   const notes = Array.isArray(releaseNotes) ? releaseNotes.find((one) => one.version === version)?.note : releaseNotes;
@@ -131,7 +155,7 @@ function groupByArchitecture(
     architecture: own,
     version,
     channel,
-    fields: { notes: notes ?? undefined, rollout, minimumSystemVersion: minimum },
+    fields: { notes: notes ?? undefined, rollout, minimumSystemVersion: minimum, releasedAt: info.releaseDate },
     files: assignKinds(
       platform,
       files.filter((file) => architectureOf(file) === own).map(({ name: _, ...file }) => file),
@@ -139,13 +163,14 @@ function groupByArchitecture(
   }));
 }
 
+type Unlisted = { version: string | undefined; appName: string; namelessOf: ReadonlyMap<Platform, string> };
+
 /** Files of this version that no update file lists: further formats, or those of a platform without an update file. */
 function addUnlisted(
   found: FoundFolder,
   listing: Listing,
   listed: ReadonlySet<string>,
-  version: string | undefined,
-  appName: string,
+  { version, appName, namelessOf }: Unlisted,
 ): void {
   const names = [...listing.files].filter((name) => !name.includes("/") && !listed.has(name)).sort();
   for (const name of names) {
@@ -158,10 +183,25 @@ function addUnlisted(
       continue;
     }
     const releases = found.releases.filter((release) => release.platform === platform);
-    const own = architectureIn(name, appName);
-    const release = releases.find(({ architecture }) => architecture === (own ?? architecture));
+    const own = normalizeArchitecture(architectureIn(name, appName) ?? namelessOf.get(platform) ?? "x64");
+    const release = releases.find(({ architecture }) => normalizeArchitecture(architecture) === own);
     if (release) release.files.push({ ...toFile(listing, name), kinds: ["other"] });
     else if (releases.length === 0) found.missing.push(`latest${UPDATE_SUFFIXES[platform]}.yml, for ${name}`);
-    else found.notes.push(`${name} is not published: there is no update for its architecture.`);
+    else throw new PublishingError(notNamed(name, own, platform));
   }
+  for (const release of found.releases) release.files = withInstaller(release);
+}
+
+function notNamed(name: string, architecture: string, platform: Platform): string {
+  return `${name} is for ${architecture}, which latest${UPDATE_SUFFIXES[platform]}.yml does not name, so another job's file of that name was overwritten: publish the folder of each job on its own. If only the name has no architecture, set --arch.`;
+}
+
+/** electron-builder does not list a disk image in latest-mac.yml if it writes no block map for it. */
+function withInstaller({ platform, files }: FoundRelease): DraftFile[] {
+  const image = files.find(({ file }) => /\.dmg$/i.test(file));
+  if (platform !== "macos" || !image) return files;
+  return assignKinds(
+    platform,
+    files.map(({ kinds: _, ...file }) => file),
+  );
 }

@@ -13,7 +13,12 @@ export type FoundRelease = {
   version: string;
   /** The catalog's channel. */
   channel: string;
-  fields?: { notes?: string | undefined; minimumSystemVersion?: string | undefined; rollout?: number | undefined };
+  fields?: {
+    notes?: string | undefined;
+    minimumSystemVersion?: string | undefined;
+    rollout?: number | undefined;
+    releasedAt?: string | undefined;
+  };
   files: DraftFile[];
 };
 

@@ -6,6 +6,7 @@ import type { DraftFile } from "../publish/draft";
 import { architectureIn } from "./architecture";
 import { type FolderHints, type FoundFolder, type Listing, toFile } from "./found-releases";
 import { readNuspec } from "./nuspec";
+import { programArchitecture } from "./program-architecture";
 
 /** A line of RELEASES: SHA-1, name and size (Squirrel.Windows, ReleaseEntry.ParseReleaseEntry). */
 const LINE = /^(?<sha1>[0-9a-fA-F]{40})\s+(?<name>\S+)\s+(?<size>\d+)/;
@@ -35,9 +36,13 @@ export async function findSquirrel(listing: Listing, hints: FolderHints): Promis
     files.push(...(await packageFile(listing, one, previous)));
   }
   const fields = { notes: listing.files.has(full.name) ? await notesOf(listing, full) : undefined };
-  const architecture = hints.architecture ?? architectureIn(path.basename(listing.folder)) ?? "x64";
+  const named = hints.architecture ?? architectureIn(path.basename(listing.folder));
+  const architecture = named ?? (await programArchitecture(toFile(listing, full.name).file));
+  if (architecture === undefined && listing.files.has(full.name)) {
+    throw new PublishingError(`The architecture of ${full.name} is unknown: set it with --arch.`);
+  }
   const channel = /-([a-z]+)/i.exec(version)?.[1]?.toLowerCase() ?? "stable";
-  const release = { platform: "windows", architecture, version, channel, fields, files } as const;
+  const release = { platform: "windows", architecture: architecture ?? "", version, channel, fields, files } as const;
   return { tool: "Squirrel.Windows", releases: [{ ...release, files }], missing, notes: [] };
 }
 

@@ -11,6 +11,7 @@ import {
   type Listing,
   toFile,
 } from "./found-releases";
+import { programArchitecture } from "./program-architecture";
 
 /** What Tauri's bundler writes into each folder (tauri-bundler, bundle/*): app, version and architecture. */
 const BUNDLES: readonly { platform: Platform; pattern: RegExp; isForUpdater: boolean }[] = [
@@ -38,7 +39,7 @@ export async function findTauri(listing: Listing, hints: FolderHints): Promise<F
     found.notes.push(`${name} is not published: it is not of version ${version}.`);
   }
   found.missing = missingFiles(own, current);
-  const nameless = architectureOfApp(own.folder, current, hints);
+  const nameless = await architectureOfApp(own, current, hints);
   for (const bundle of current) {
     const signature = `${bundle.name}.sig`;
     const isSigned = own.files.has(signature);
@@ -111,11 +112,27 @@ function isOfVersion({ name, version: bundleVersion }: Bundle, version: string):
   return own === version || (name.endsWith(".msi") && version.split(/[-+]/)[0] === own);
 }
 
-/** The architecture of an .app.tar.gz, whose name has none: of its disk image, or of the target in the folder's path. */
-function architectureOfApp(folder: string, bundles: readonly Bundle[], hints: FolderHints): string | undefined {
-  const image = bundles.find(({ platform, architecture }) => platform === "macos" && architecture !== undefined);
-  const [, target] = /(?:^|[\\/])(x86_64|aarch64|universal)-apple-darwin[\\/]/.exec(folder) ?? [];
-  const named = hints.architecture ?? image?.architecture ?? target;
+/**
+ * The architecture of an .app.tar.gz, whose name has none: that of the program in it, else of its disk image, or of the
+ * target in the folder's path.
+ * @throws PublishingError if disk images of several architectures lie beside it: it is one job's, and the other's is lost
+ */
+async function architectureOfApp(
+  listing: Listing,
+  bundles: readonly Bundle[],
+  hints: FolderHints,
+): Promise<string | undefined> {
+  const app = bundles.find(({ platform, architecture }) => platform === "macos" && architecture === undefined);
+  const images = bundles.filter(({ platform, architecture }) => platform === "macos" && architecture !== undefined);
+  const [first, second] = [...new Set(images.map(({ architecture }) => architecture))];
+  if (app && second !== undefined) {
+    throw new PublishingError(
+      `${app.name} lies beside disk images for ${first} and ${second}, so another job's file of this name was overwritten: publish the folder of each job on its own.`,
+    );
+  }
+  const [, target] = /(?:^|[\\/])(x86_64|aarch64|universal)-apple-darwin[\\/]/.exec(listing.folder) ?? [];
+  const program = app && (await programArchitecture(toFile(listing, app.name).file));
+  const named = hints.architecture ?? first ?? target ?? program;
   return named && normalizeArchitecture(named);
 }
 

@@ -88,7 +88,14 @@ export async function hashDraft(draft: ReleaseDraft, onProgress?: OnProgress): P
 }
 
 /** What the manifest accepts, but file systems do not. @throws PublishingError */
+/** A catalog may have older names with direction marks; new ones could show `exe.txt` where the name ends in `.exe`. */
 function assertFileName(name: string): void {
+  if (/\p{Bidi_Control}/u.test(name)) {
+    const shown = name.replaceAll(/\p{Bidi_Control}/gu, "\ufffd");
+    throw new PublishingError(
+      `"${shown}" cannot be the name of a file: it has characters that change the direction of text.`,
+    );
+  }
   if (name !== "." && name !== ".." && Buffer.byteLength(name) <= MAX_FILE_NAME_BYTES) return;
   throw new PublishingError(`"${name}" cannot be the name of a file.`);
 }

@@ -28,10 +28,11 @@ export async function writeElectronUpdate(
   version: string,
   names: readonly string[],
   more: object = {},
+  contents: Readonly<Record<string, Buffer>> = {},
 ): Promise<void> {
   const files = [];
   for (const url of names) {
-    const bytes = await write(url);
+    const bytes = await write(url, contents[url]);
     files.push({ url, sha512: createHash("sha512").update(bytes).digest("base64"), size: bytes.length });
   }
   const [first] = files;
