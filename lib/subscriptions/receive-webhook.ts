@@ -7,7 +7,10 @@ import type { Delivery } from "./providers/provider";
 import { sanitizeJson } from "./sanitize";
 import type { DeliveryReceipt } from "./schema";
 
-type Deps = Pick<Context, "billing" | "config" | "count" | "db" | "dbNow" | "log" | "now" | "reconciler" | "webhooks">;
+type Deps = Pick<
+  Context,
+  "billing" | "config" | "count" | "db" | "dbNow" | "limits" | "log" | "now" | "reconciler" | "webhooks"
+>;
 
 /**
  * Receives a webhook delivery: authenticates it, stores its event and applies it. Returns once the event is durable, or
@@ -15,8 +18,9 @@ type Deps = Pick<Context, "billing" | "config" | "count" | "db" | "dbNow" | "log
  * @throws AppError webhook_not_configured, webhook_unauthorized, malformed_json; validation_failed, also for an event that is
  *   stored as failed because a time of it is none
  */
-export async function receiveWebhook(deps: Deps, delivery: Delivery): Promise<DeliveryReceipt> {
+export async function receiveWebhook(deps: Deps, received: Omit<Delivery, "limits">): Promise<DeliveryReceipt> {
   const receivedAt = deps.now();
+  const delivery = { ...received, limits: deps.limits };
   const provider = providerOf(deps.config, delivery);
   const body = sanitizeJson(await provider.authenticate(deps.config, delivery, receivedAt));
   const key = { provider: provider.name, eventId: provider.eventId(body, delivery) };

@@ -1,4 +1,5 @@
 import type { Config } from "../../config";
+import type { Context } from "../../context";
 import type { ProviderEvent } from "../events";
 
 /** A webhook delivery. `raw` is the body as received, since signatures cover its bytes. */
@@ -7,6 +8,9 @@ export type Delivery = {
   headers: { get: (name: string) => string | null };
   /** The sender that the URL names, `?provider=`. */
   provider?: string | undefined;
+  /** The sender's network, and the limits by it. */
+  network: string;
+  limits: Pick<Context["limits"], "consume" | "refund">;
   /** Parses the body as JSON. Call it after authentication. @throws AppError malformed_json */
   json: () => unknown;
 };

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
+import { createRateLimits } from "@/lib/rate-limits";
 import { newAccount } from "@/tests/support/accounts";
 import { DAY_MS, statusOf } from "@/tests/support/billing/billing";
-import { type Json, newAppleChain, sendApple } from "@/tests/support/billing/providers";
-import { clock } from "@/tests/support/context";
+import { apple, type Json, newAppleChain, sendApple } from "@/tests/support/billing/providers";
+import { clock, ctx, withContext } from "@/tests/support/context";
 // From @apple/app-store-server-library's own tests (MIT), tests/resources/models; without the fields of a revocation.
 import samples from "./samples/app-store.json" with { type: "json" };
 
@@ -157,4 +158,26 @@ test.each<[string, Json]>([
 test("a notification that another root has signed is refused, even if its certificates have the same names", async () => {
   const refused = await sendApple(subscription(randomUUID())("SUBSCRIBED"), newAppleChain());
   expect(refused).toMatchObject([401, { code: "webhook_unauthorized" }]);
+});
+
+const IP = "198.51.100.7";
+
+test("forgeries that show Apple's root are limited by network, and others are refused before a signature is verified", async () => {
+  const limits = createRateLimits({ ...ctx(), pseudonymOf: ctx().limits.pseudonymOf });
+  const given = subscription(randomUUID())("SUBSCRIBED");
+  await withContext({ limits }, async () => {
+    const [other, shown] = [newAppleChain(), newAppleChain({ shownRoot: apple.rootPem })];
+    for (let i = 0; i < 301; i++) expect((await sendApple(given, other, IP))[0]).toBe(401);
+    for (let i = 0; i < 300; i++) expect((await sendApple(given, shown, IP))[0]).toBe(401);
+    expect(await sendApple(given, shown, IP)).toMatchObject([429, { code: "rate_limited" }]);
+    expect((await sendApple(given, other, IP))[0]).toBe(401);
+  });
+});
+
+test("notifications that Apple signed do not count as failures", async () => {
+  const limits = createRateLimits({ ...ctx(), pseudonymOf: ctx().limits.pseudonymOf });
+  const given = subscription(randomUUID())("TEST");
+  await withContext({ limits }, async () => {
+    for (let i = 0; i < 301; i++) expect((await sendApple(given, apple, IP))[0]).toBe(200);
+  });
 });

@@ -6,6 +6,7 @@ import { appStore } from "@/lib/subscriptions/providers/app-store/app-store";
 import { paddle } from "@/lib/subscriptions/providers/paddle/paddle";
 import type { Provider } from "@/lib/subscriptions/providers/provider";
 import { stripe } from "@/lib/subscriptions/providers/stripe/stripe";
+import { ctx } from "@/tests/support/context";
 
 const RUNS = { numRuns: 200, seed: Number(process.env.FAST_CHECK_SEED ?? 20_261_123) };
 const START = Date.UTC(2026, 0, 1);
@@ -67,7 +68,13 @@ test.each<[string, Provider, (one: State, i: number) => unknown]>([
     return known
       ? [
           {
-            id: provider.eventId(body, { raw: new Uint8Array(), headers: new Headers(), json: () => body }),
+            id: provider.eventId(body, {
+              raw: new Uint8Array(),
+              headers: new Headers(),
+              network: "192.0.2.1",
+              limits: ctx().limits,
+              json: () => body,
+            }),
             type: known,
             ...facts,
           },

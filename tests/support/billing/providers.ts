@@ -1,4 +1,4 @@
-import { createHmac, randomUUID, sign } from "node:crypto";
+import { createHmac, randomUUID, sign, X509Certificate } from "node:crypto";
 import { extension, issue, pemOf } from "@/dev/app-attest/certificates";
 import { call } from "@/tests/support/api";
 import { clock, withContext } from "@/tests/support/context";
@@ -11,12 +11,14 @@ const marker = (id: string) => extension(id, Buffer.from([0x05, 0x00]));
 export type Json = Record<string, unknown>;
 export type Receipt = readonly [number, { status?: string; eventId?: string; code?: string }];
 
-/** A chain of certificates such as Apple's: the library checks its two extensions. */
-export function newAppleChain() {
+/** A chain of certificates such as Apple's: the library checks its two extensions. `shownRoot`: it names another's root. */
+export function newAppleChain({ shownRoot }: { shownRoot?: string } = {}) {
   const root = issue({ name: "Test Root CA", isAuthority: true });
   const between = issue({ name: "Test WWDR", isAuthority: true, extensions: [marker(INTERMEDIATE)] }, root);
   const leaf = issue({ name: "Test Signing", extensions: [marker(LEAF)] }, between);
-  const x5c = [leaf, between, root].map(({ der }) => der.toString("base64"));
+  const x5c = [leaf.der, between.der, shownRoot ? new X509Certificate(shownRoot).raw : root.der].map((der) =>
+    der.toString("base64"),
+  );
   const signed = (payload: unknown) => {
     const parts = [{ alg: "ES256", x5c }, payload].map((part) =>
       Buffer.from(JSON.stringify(part)).toString("base64url"),
@@ -27,7 +29,7 @@ export function newAppleChain() {
   };
   return { rootPem: pemOf(root), signed };
 }
-const apple = newAppleChain();
+export const apple = newAppleChain();
 
 const STRIPE_SECRET = "whsec_stripelive";
 const PADDLE_SECRET = "pdl_ntfset_live";
@@ -53,10 +55,16 @@ const PROVIDERS = {
 };
 
 /** Delivers a body to the webhook, where the providers are configured. */
-export function deliverWith(body: string, headers: Record<string, string>, query = "", config = {}): Promise<Receipt> {
+export function deliverWith(
+  body: string,
+  headers: Record<string, string>,
+  query = "",
+  config = {},
+  ip?: string,
+): Promise<Receipt> {
   return withContext({ config: { ...PROVIDERS, ...config } }, async () => {
     const all = { "content-type": "application/json", ...headers };
-    const response = await call("POST", `${PATH}${query}`, { body, headers: all });
+    const response = await call("POST", `${PATH}${query}`, { body, headers: all, ...(ip && { ip }) });
     return [response.status, (await response.json()) as Receipt[1]] as const;
   });
 }
@@ -113,5 +121,5 @@ export function appleBody(given: Notification, { signed } = apple): string {
   return JSON.stringify({ signedPayload: signed(payload) });
 }
 
-export const sendApple = (given: Notification, chain = apple): Promise<Receipt> =>
-  deliverWith(appleBody(given, chain), {});
+export const sendApple = (given: Notification, chain = apple, ip?: string): Promise<Receipt> =>
+  deliverWith(appleBody(given, chain), {}, "", {}, ip);

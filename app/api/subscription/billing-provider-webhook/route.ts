@@ -12,10 +12,10 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
       reads: "raw",
       maxBodyBytes: 256 * 1024,
       query: WebhookQuery,
-      errors: ["malformed_json", "validation_failed", "webhook_unauthorized", "webhook_not_configured"],
+      errors: ["malformed_json", "validation_failed", "webhook_unauthorized", "webhook_not_configured", "rate_limited"],
       responses: { 200: DeliveryReceipt },
-      handle: ({ ctx, bytes, query: { provider }, request }) =>
-        receiveWebhook(ctx, { raw: bytes, headers: request.headers, provider, json: () => parseJson(bytes) }),
+      handle: ({ ctx, bytes, ip, query, request: { headers } }) =>
+        receiveWebhook(ctx, { ...query, raw: bytes, headers, network: ip, json: () => parseJson(bytes) }),
     }),
   },
 );

@@ -7,6 +7,7 @@ import { requireFields, toPastDate } from "../fields";
 import type { Delivery, Products, Provider } from "../provider";
 import { APPLE_ROOT_CA_G3 } from "./apple-root";
 import { AppStorePayload } from "./payload";
+import { claimOf } from "./precheck";
 import { readOneTime, readSubscription } from "./transaction";
 
 const SignedBody = z.object({ signedPayload: z.string() });
@@ -21,15 +22,25 @@ export const appStore: Provider = {
   read,
 };
 
-/** The signature is in the body: without a JSON object that has one, nothing is signed. */
+/**
+ * The signature is in the body: without a JSON object that has one, nothing is signed. To verify one takes milliseconds, so
+ * what cannot be Apple's is refused first, and failures are limited by network.
+ */
 async function authenticate(config: Config, delivery: Delivery): Promise<unknown> {
   const apps = config.BILLING_APP_STORE_APPS;
   if (apps.length === 0) throw new AppError("webhook_not_configured");
   const signed = signedPayloadOf(delivery);
-  if (signed === null) throw new AppError("webhook_unauthorized");
+  const root = config.BILLING_APP_STORE_ROOT_CA ?? APPLE_ROOT_CA_G3;
+  const claim = signed === null ? null : claimOf(signed, root);
+  if (signed === null || claim === null) throw new AppError("webhook_unauthorized");
+  const named = apps.filter(({ bundleId }) => bundleId === claim.bundleId);
+  if (named.length === 0) throw new AppError("webhook_unauthorized");
+  const { limits, network } = delivery;
+  await limits.consume("webhookFailureByIp", network);
   const { verify } = await import("./signature"); // loads Apple's package, which only this provider needs
-  const verified = await verify(signed, apps, config.BILLING_APP_STORE_ROOT_CA ?? APPLE_ROOT_CA_G3);
+  const verified = await verify(signed, named, root, claim.environment);
   if (!verified) throw new AppError("webhook_unauthorized");
+  await limits.refund("webhookFailureByIp", network);
   return verified;
 }
 

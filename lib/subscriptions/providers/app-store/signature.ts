@@ -10,10 +10,12 @@ const ENVIRONMENTS = [Environment.PRODUCTION, Environment.SANDBOX];
 /**
  * Verifies a notification for one of the apps, in production or the sandbox, with the chain of certificates that it
  * contains. Makes no request for revoked certificates. Returns null if Apple did not sign it for any of them.
+ * `claimed`: the environment that it names, if it names one.
  */
-export async function verify(signed: string, apps: readonly AppStoreApp[], root: string) {
+export async function verify(signed: string, apps: readonly AppStoreApp[], root: string, claimed?: string) {
   for (const { appleId, bundleId } of apps) {
     for (const environment of ENVIRONMENTS) {
+      if (claimed !== undefined && claimed !== environment) continue;
       const verifier = new SignedDataVerifier([Buffer.from(root)], false, environment, bundleId, appleId);
       const found = await verifyWith(verifier, signed);
       if (found) return found;
