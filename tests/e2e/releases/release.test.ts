@@ -46,7 +46,7 @@ describe("npm run release", () => {
     async () => {
       const { DATA_DIR, file, manifest } = await newBuild();
       await writeSampleCatalog(manifest);
-      const env = { DATA_DIR, ...(await anyDatabase()) };
+      const env = { DATA_DIR };
       const service = await startForTest(env);
       const run = async (...args: string[]) => {
         const { code, stderr, stdout } = await runRelease(args, env);
