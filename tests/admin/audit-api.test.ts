@@ -112,25 +112,37 @@ describe("the audit trail as CSV", () => {
     expect(response.headers.get("content-type")).toContain("text/csv");
     expect(response.headers.get("content-disposition")).toMatch(/filename="audit-\d{4}-\d\d-\d\d\.csv"/);
     const [header, ...lines] = (await response.text()).trim().split("\r\n");
-    expect(header).toBe("id,at,type,actor,accountId,email,target,network,userAgent,details");
+    expect(header).toBe('"id","at","type","actor","accountId","email","target","network","userAgent","details"');
     expect(new Set(lines.map((line) => line.split(",")[0])).size).toBe(1_201);
   });
 
   // ASVS 1.2.10
-  test("runs no formula in a spreadsheet, and quotes what needs it", async () => {
+  test("runs no formula in a spreadsheet, whatever separates its lists, and quotes every cell", async () => {
     const actor: Actor = `operator:${randomUUID()}`;
-    const formulas = ['=HYPERLINK("https://evil.example")', "+1+1", "-1", "@SUM(A1)", "\t=1", 'plain, "quoted"\n'];
+    const formulas = [
+      '=HYPERLINK("https://evil.example")',
+      "+1+1",
+      "-1",
+      "@SUM(A1)",
+      "\t=1",
+      "x;=1+1;y",
+      "x\t@a",
+      'x" =1',
+      'plain, "quoted"\n',
+    ];
     const rows = formulas.map((userAgent, i) => ({ actor, type: "signed_in", at: new Date(1e12 - i), userAgent }));
     await ctx().db.auditEvent.createMany({ data: rows });
     const text = await (await csv({ actor })).text();
     expect(text).toContain(`,"'=HYPERLINK(""https://evil.example"")",`);
-    for (const formula of ["'+1+1", "'-1", "'@SUM(A1)", "'\t=1"]) expect(text).toContain(`,${formula},`);
+    for (const cell of ["'+1+1", "'-1", "'@SUM(A1)", "'\t'=1", "x;'=1+1;y", "x\t'@a", `x""' =1`]) {
+      expect(text).toContain(`,"${cell}",`);
+    }
     expect(text).toContain(`,"plain, ""quoted""\n",`);
   });
 
   test("without a match is a header row", async () => {
     const response = await csv({ actor: `operator:${randomUUID()}` });
-    expect((await response.text()).split("\r\n")).toEqual([expect.stringMatching(/^id,at,/), ""]);
+    expect((await response.text()).split("\r\n")).toEqual([expect.stringMatching(/^"id","at",/), ""]);
   });
 });
 

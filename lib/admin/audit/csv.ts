@@ -16,8 +16,11 @@ const COLUMNS = [
   "userAgent",
   "details",
 ] as const;
-/** Spreadsheets run a cell that begins like this as a formula (OWASP, "CSV Injection"). */
-const FORMULA = /^[=+\-@\t\r]/;
+/**
+ * Where a spreadsheet may see the start of a cell that is a formula (OWASP, "CSV Injection"): at the start of the text, and
+ * after any character that another locale takes for the separator, the quote or the end of a line.
+ */
+const FORMULA = /(?<=^|[,;|"'\t\r\n])(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])|^(?=[\t\r\n])/g;
 
 /** The events of a filter as CSV (RFC 4180), newest first. Reads as fast as the client does, in batches. */
 export async function* auditCsv(
@@ -48,8 +51,7 @@ function toLine(cells: readonly string[]): string {
   return `${cells.map(toCell).join(",")}\r\n`;
 }
 
-/** A cell in quotes, if it needs them. An apostrophe makes a spreadsheet show a formula as text. */
+/** A cell in quotes. An apostrophe makes a spreadsheet show a formula as text. */
 function toCell(text: string): string {
-  const safe = FORMULA.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  return `"${text.replace(FORMULA, "'").replaceAll('"', '""')}"`;
 }
