@@ -1,5 +1,5 @@
 import { logRefusal } from "../audit/refusals";
-import { hasKeyInQuery, revokeKeyInQuery } from "../auth/api-keys/leaked-keys";
+import { hasKeyInUrl, revokeKeyInUrl } from "../auth/api-keys/leaked-keys";
 import type { OperatorName } from "../auth/operator/local-operator";
 import { requireStepUp } from "../auth/step-up";
 import { currentContext } from "../context";
@@ -106,7 +106,7 @@ function openScope(request: RouteRequest, { socketIp, operator }: RouteContext =
 }
 
 function respond({ endpoint, method, allow }: Route, scope: RequestScope, context: RouteContext) {
-  if (hasKeyInQuery(scope.request.url)) return revokeKeyInQuery(scope.ctx, scope.request.url, callerIn(scope));
+  if (hasKeyInUrl(scope.request.url)) return revokeKeyInUrl(scope.ctx, scope.request.url, callerIn(scope));
   if (!endpoint && method === "OPTIONS") return new RouteResponse(204, null, { Allow: allow });
   if (!endpoint) throw new AppError("method_not_allowed", { headers: { Allow: allow } });
   const write = (result: unknown) => writeResult(endpoint, result);

@@ -16,7 +16,7 @@ const DESCRIPTION = `Updates and downloads, accounts, billing and push for a sof
 
 **Bodies** are JSON in UTF-8 and may be at most 16 KiB, unless an operation states another limit. Unknown fields and query parameters are ignored. A repeated query parameter is an error. Times are in UTC and formatted as in RFC 3339.
 
-**Authentication** uses \`Authorization: Bearer\` with the token of a sign-in, or the session cookie of a browser. If a request has an Authorization header, its cookie is ignored. Operators' programs send an API key (\`hp_…\`) as the bearer token. An API key in the query of any URL returns 400 \`key_in_url\` and is revoked. A request that changes data by cookie, or that sets a cookie, must come from the service's own origin or a trusted one.
+**Authentication** uses \`Authorization: Bearer\` with the token of a sign-in, or the session cookie of a browser. If a request has an Authorization header, its cookie is ignored. Operators' programs send an API key (\`hp_…\`) as the bearer token. An API key in any URL returns 400 \`key_in_url\` and is revoked. A request that changes data by cookie, or that sets a cookie, must come from the service's own origin or a trusted one.
 
 **Errors** are problem documents (RFC 9457). Switch on \`code\`, which is stable. [/docs/errors](/docs/errors) explains every code. An unknown path returns 404 \`not_found\`. A method that a path does not support returns 405 \`method_not_allowed\` with \`Allow\`.
 

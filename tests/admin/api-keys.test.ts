@@ -116,7 +116,7 @@ describe("an API key", () => {
   });
 
   // ASVS 14.2.1
-  test("in a query is refused and revoked, whatever the parameter and the route, and the audit trail says so", async () => {
+  test("in a URL is refused and revoked, whatever the parameter and the route, and the audit trail says so", async () => {
     for (const query of ["?key=KEY", "?platform=windows&x=KEY", "?access_token=KEY&a=1"]) {
       const [sent, leaked] = [await newKey(), await newKey()];
       const refused = await call(sent.key, { query: query.replace("KEY", leaked.key) });
@@ -128,11 +128,14 @@ describe("an API key", () => {
         ["key_leaked", `key:${leaked.id}`],
       ]);
     }
-    const leaked = await newKey();
-    const [{ GET }] = await Promise.all([import("@/app/api/version/route")]);
-    const response = await GET(new Request(`${BASE_URL}/api/version?key=${leaked.key}`), {});
-    expect(response.status).toBe(400);
-    expect(await statusOf(leaked.id)).toBe("revoked");
+    const { GET } = await import("@/app/api/version/route");
+    const written = (key: string) => [`version?key=${key}`, `version/${key}`, `version?key=${key.replace("_", "%5f")}`];
+    for (const one of [0, 1, 2]) {
+      const { id, key } = await newKey();
+      const response = await GET(new Request(`${BASE_URL}/api/${written(key)[one]}`), {});
+      expect(response.status).toBe(400);
+      expect(await statusOf(id)).toBe("revoked");
+    }
   });
 
   test("with a wrong checksum in a query is no key: the request is served", async () => {

@@ -4,24 +4,27 @@ import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { findKeys, hashKey, KEY_PREFIX } from "./key-text";
 
-/** Whether a URL's query contains an API key. */
-export function hasKeyInQuery(url: string): boolean {
-  const start = url.indexOf("?");
-  return start >= 0 && url.includes(KEY_PREFIX, start) && findKeys(url.slice(start)).length > 0;
+/** Whether the path or the query of a URL contains an API key. */
+export function hasKeyInUrl(url: string): boolean {
+  return (url.includes(KEY_PREFIX) || url.includes("%")) && keysIn(url).length > 0;
 }
 
+/** The keys in a URL, whichever of their characters are percent-encoded (RFC 3986, section 2.1). */
+const keysIn = (url: string): string[] =>
+  findKeys(url.replace(/%([2-7][0-9a-f])/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16))));
+
 /**
- * Revokes an API key that is in a request's query, and refuses the request: proxies log URLs, and browsers keep them.
+ * Revokes an API key that is in a request's URL, and refuses the request: proxies log URLs, and browsers keep them.
  * The key of this machine's operator stops working; the next start generates a new one.
  * @throws AppError key_in_url, always
  */
-export async function revokeKeyInQuery(
+export async function revokeKeyInUrl(
   { db, now, operatorKey }: Pick<Context, "db" | "now" | "operatorKey">,
   url: string,
   source: EventSource,
 ): Promise<never> {
   const at = now();
-  for (const text of findKeys(url.slice(url.indexOf("?")))) {
+  for (const text of keysIn(url)) {
     if (operatorKey?.matches(text)) {
       operatorKey.revoke();
       const operator = { actor: "operator", accountId: null, source } as const;

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { hasKeyInQuery } from "../../auth/api-keys/leaked-keys";
+import { hasKeyInUrl } from "../../auth/api-keys/leaked-keys";
 import { currentContext } from "../../context";
 import { AppError, isAppError } from "../../errors";
 import { securityHeaders } from "../browser/security-headers";
@@ -29,7 +29,7 @@ const SERVER_OPTIONS = {
 };
 /** `OPTIONS *` (RFC 9110, 9.3.7). */
 const ASTERISK_ROUTE: RouteMatch = { path: "*", responder: defineRoute("*", {}), params: undefined };
-/** Instead of a page or a file, if the query has an API key: like every route, it refuses and revokes the key. */
+/** Instead of a page or a file, if the URL has an API key: like every route, it refuses and revokes the key. */
 const KEY_ROUTE: RouteMatch["responder"] = defineRoute(UNMATCHED, {});
 /** The request headers that Next reads when it sends a file. */
 const FILE_HEADERS = ["accept-encoding", "if-modified-since", "if-none-match", "if-range", "range"];
@@ -108,7 +108,7 @@ function createResponder(routes: RouteTable, loadNext: LoadNext, maxRenderMs: nu
   return (exchange, { pathname, search }, match) => {
     const { incoming, request } = exchange;
     const isRoute = typeof match?.responder === "object";
-    const responder = !isRoute && hasKeyInQuery(request.url) ? KEY_ROUTE : match?.responder;
+    const responder = !isRoute && hasKeyInUrl(request.url) ? KEY_ROUTE : match?.responder;
     if (typeof responder === "object") {
       const handler = responder[request.method]?.respond ?? responder.GET?.respondToOther;
       if (!handler) throw new AppError("not_found");

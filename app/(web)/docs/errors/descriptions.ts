@@ -30,7 +30,7 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   invalid_or_expired_token:
     "The emailed token was used or replaced by a newer one, or it has expired. Request a new one.",
   key_in_url:
-    "The API key was in the query of the URL, where proxies log it. It was revoked: create a new one, and send it as `Authorization: Bearer`.",
+    "The API key was in the URL, where proxies log it. It was revoked: create a new one, and send it as `Authorization: Bearer`.",
   invalid_idempotency_key: "Send 1 to 255 printable ASCII characters, such as a UUID.",
   unauthenticated:
     "Send `Authorization: Bearer` with the token of a live session, or the session cookie. A session ends when the user signs out or resets the password, and when it expires. Sign in again. An API key ends when it is revoked or expires.",
