@@ -47,11 +47,13 @@ type Route = { path: string; method: Method | "other"; endpoint: AnyEndpoint | u
 
 /**
  * Makes App Router route handlers, one for each method: HEAD follows GET, OPTIONS lists the methods, and undeclared
- * methods respond with 405. `path` is as the App Router writes it.
+ * methods respond with 405. `path` is as the App Router writes it. If it `takesMethodOverride`, a POST is taken for the
+ * method in X-HTTP-Method-Override, for clients that cannot send others (tus.io, "tus resumable upload protocol", 1.0).
  */
 export function defineRoute(
   path: string,
   endpoints: Partial<Record<Method, AnyEndpoint>>,
+  { takesMethodOverride = false } = {},
 ): Record<Method, RouteHandler> {
   const declared = { ...endpoints, ...(endpoints.GET && !endpoints.HEAD ? { HEAD: endpoints.GET } : {}) };
   const allow = METHODS.filter((method) => method === "OPTIONS" || declared[method]).join(", ");
@@ -61,7 +63,13 @@ export function defineRoute(
   };
   const respondToOther = handlerOf("other");
   const handlers = METHODS.map((method) => {
-    const respond = handlerOf(method, declared[method]);
+    const respondToOwn = handlerOf(method, declared[method]);
+    const respond: DirectHandler = (request, context) => {
+      const override = takesMethodOverride && method === "POST" && request.headers.get("x-http-method-override");
+      if (!override) return respondToOwn(request, context);
+      const other = METHODS.find((one) => one === override.toUpperCase());
+      return handlerOf(other ?? "other", other && declared[other])(request, context);
+    };
     const handle = async (request: Request, context: RouteContext) => toResponse(await respond(request, context));
     return [method, Object.assign(handle, { respond, respondToOther, endpoint: declared[method] })];
   });

@@ -146,6 +146,26 @@ describe("an upload", () => {
     expect((await sendPart(upload, 10, randomBytes(990))).status).toBe(204);
   });
 
+  test("takes POST for the method in X-HTTP-Method-Override", async () => {
+    const { POST } = await import("@/app/api/admin/uploads/[uploadId]/route");
+    const upload = await createUpload(await newKey(), 3);
+    const post = (method: string, headers: Record<string, string> = {}, body?: string) => {
+      const own = { authorization: `Bearer ${upload.key}`, "tus-resumable": "1.0.0", "x-http-method-override": method };
+      const request = new Request(`${ctx().config.baseUrl}${upload.path}`, {
+        method: "POST",
+        headers: { ...own, ...headers },
+        ...(body ? { body } : {}),
+      });
+      return POST(request, { params: { uploadId: upload.id } });
+    };
+    const part = { "content-type": "application/offset+octet-stream", "upload-offset": "0" };
+    expect((await post("PATCH", part, "abc")).status).toBe(204);
+    expect((await post("head")).headers.get("upload-offset")).toBe("3");
+    expect((await post("PUT")).status).toBe(405);
+    expect((await post("DELETE")).status).toBe(204);
+    expect(await offsetOf(upload)).toBe(404);
+  });
+
   test("is deleted by its owner, with its bytes", async () => {
     const upload = await uploadFile(await newKey());
     expect((await tus("DELETE", upload)).status).toBe(204);
