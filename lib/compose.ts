@@ -46,7 +46,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const database = overrides.database ?? (await open(config, log));
   const db = database.client;
   const reads = await openReads(config, db, log);
-  const telemetry = await openTelemetry({ config, db, log, dbNow, now, replicaLagMs: reads.lagMs });
+  const telemetry = await openTelemetry({ config, database, db, log, dbNow, now, replicaLagMs: reads.lagMs });
   const mailer = overrides.mailer ?? createMailer(config, log);
   const emails = createEmailQueue({ db, dbNow, log, mailer }, EMAIL_TTL_SECONDS, accountEmails({ config, db, now }));
   const base = { config, db, dbNow, emails, entitledAccounts: createEntitledAccounts({ config, now }), log, now };
@@ -121,7 +121,7 @@ export async function composeWorker(given: Config): Promise<Pick<Context, "log" 
   const database = await open(config, log);
   const deps = { config, db: database.client, dbNow: databaseNow, log };
   const now = () => new Date();
-  const telemetry = await openTelemetry({ ...deps, now });
+  const telemetry = await openTelemetry({ ...deps, database, now });
   void warnOfDatabase({ database, log });
   const entitledAccounts = createEntitledAccounts({ config, now });
   const webPush = createWebPush(config, () => vapidKeys(deps));

@@ -4,13 +4,15 @@ import path from "node:path";
 import { makeFolder, moveDurably, writeChunks } from "../files/durable";
 import type { BackupStore } from "./backup-store";
 
-const PARTIAL = ".partial";
+/** The ending of an unfinished file. */
+export const PARTIAL = ".partial";
 /** Older unfinished files are of backups that were killed. */
 const MAX_PARTIAL_AGE_MS = 24 * 60 * 60 * 1000;
 
 /** Backups in a folder, which is created. Files are readable by their owner alone. */
 export function createFolderStore(folder: string): BackupStore {
   return {
+    isRemote: false,
     write: async (name, chunks) => {
       await makeFolder(folder, 0o700);
       await removeOldPartials(folder);
@@ -25,7 +27,8 @@ export function createFolderStore(folder: string): BackupStore {
   };
 }
 
-async function removeOldPartials(folder: string): Promise<void> {
+/** Removes the unfinished files of backups that were killed. */
+export async function removeOldPartials(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!/^homeport-.*\.backup\.partial$/.test(name)) continue;
     const file = path.join(folder, name);

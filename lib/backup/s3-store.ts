@@ -7,6 +7,7 @@ export function createS3Store(bucket: Bucket, prefix: string): BackupStore {
   const files = createS3Files(bucket);
   const folder = prefix === "" || prefix.endsWith("/") ? prefix : `${prefix}/`;
   return {
+    isRemote: true,
     write: (name, chunks) => files.write(`${folder}${name}`, chunks),
     read: (name) => files.read(`${folder}${name}`),
     list: async () => (await files.list(folder)).map((key) => key.slice(folder.length)),

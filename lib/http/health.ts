@@ -26,6 +26,10 @@ export const Health = z.object({
       database: z.enum(["ok", "error"]),
       storage: z.enum(["ok", "error"]),
       catalog: z.enum(["ok", "warn", "error"]),
+      writes: z
+        .literal("paused")
+        .optional()
+        .describe("Present while a copy of the embedded database makes writes wait."),
       backup: z.enum(["ok", "warn"]).optional().describe("With `BACKUP_SCHEDULE`. `warn`: a backup is missing."),
     })
     .optional(),
@@ -52,6 +56,7 @@ export async function checkHealth(ctx: Deps, { probe }: HealthQuery): Promise<He
     database: fault === "database" ? ("error" as const) : ("ok" as const),
     storage: fault === "storage" ? ("error" as const) : ("ok" as const),
     catalog,
+    ...(ctx.database.embedded?.isPaused() && { writes: "paused" as const }),
     ...(backup && { backup: backup.isLate ? ("warn" as const) : ("ok" as const) }),
   };
   const status = fault === null && catalog !== "error" ? "ok" : "error";

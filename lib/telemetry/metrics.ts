@@ -8,7 +8,9 @@ import { createBillingGauges } from "./gauges/billing";
 import { createMailGauges } from "./gauges/mail";
 import { createPushGauges } from "./gauges/push";
 
-type Deps = Pick<Context, "db" | "dbNow" | "log" | "now"> & { replicaLagMs?: (() => number | null) | null };
+type Deps = Pick<Context, "database" | "db" | "dbNow" | "log" | "now"> & {
+  replicaLagMs?: (() => number | null) | null;
+};
 type Metrics = {
   observe: (record: RequestRecord) => void;
   count: Context["count"];

@@ -12,6 +12,7 @@ import { Prisma } from "@/lib/db/generated/client";
 import { migrationNames } from "@/lib/db/migrations";
 import { type Database, databaseOf } from "@/lib/db/open";
 import { openServerCopySession } from "@/lib/db/server/copy-session";
+import { isDatabaseUnavailable } from "@/lib/errors/database-errors";
 import { createMigratedDatabase, openMigratedEmbedded, postgresUrl } from "@/tests/support/database";
 
 const ACCOUNTS = 100;
@@ -167,6 +168,20 @@ test("no write fails at the start or the end of a pause", async () => {
   }
   await Promise.all(writes);
   expect(await db.auditEvent.count({ where: { type: "round" } })).toBe(30);
+});
+
+test("a write that waits for five seconds fails as unavailable, and is not made later", async () => {
+  const { client: db } = database;
+  const create = () => db.auditEvent.create({ data: { type: "late", at: new Date() } });
+  const snapshot = await source.openSnapshot();
+  const outcomes = await Promise.allSettled([
+    create(),
+    db.$transaction(async (tx) => void (await tx.auditEvent.count())),
+  ]);
+  await snapshot.close();
+  expect(outcomes.map((one) => one.status === "rejected" && isDatabaseUnavailable(one.reason))).toEqual([true, true]);
+  expect(await db.auditEvent.count({ where: { type: "late" } })).toBe(0);
+  expect(await create()).toMatchObject({ type: "late" });
 });
 
 test.runIf(postgresUrl)("a copy of PostgreSQL has one moment, while others write", async () => {

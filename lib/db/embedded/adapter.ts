@@ -1,13 +1,25 @@
 import type { PGlite, Transaction as PGliteTransaction } from "@electric-sql/pglite";
-import type {
-  SqlDriverAdapter,
-  SqlMigrationAwareDriverAdapterFactory,
-  SqlQuery,
-  Transaction,
+import {
+  DriverAdapterError,
+  type SqlDriverAdapter,
+  type SqlMigrationAwareDriverAdapterFactory,
+  type SqlQuery,
+  type Transaction,
 } from "@prisma/driver-adapter-utils";
 import { PrismaPGlite } from "pglite-prisma-adapter";
 import { withScripts } from "../migrations";
 import type { PgliteClient } from "./client";
+
+/** PostgreSQL's error for a write while writes are paused: SQLSTATE 25006, read_only_sql_transaction. */
+const PAUSED = new DriverAdapterError({
+  kind: "postgres",
+  code: "25006",
+  severity: "ERROR",
+  message: "writes are paused while the database is being copied",
+  detail: undefined,
+  column: undefined,
+  hint: undefined,
+});
 
 type IsolationLevel = Parameters<SqlDriverAdapter["startTransaction"]>[0];
 
@@ -29,6 +41,8 @@ export type StatementHooks = {
 
 /** Maximum attempts of a statement that meets one pause after another. */
 const MAX_ATTEMPTS = 10;
+/** How long a statement or transaction waits for the end of a pause. */
+const MAX_PAUSE_WAIT_MS = 5_000;
 
 /** Hooks that change nothing. */
 export const NO_HOOKS: StatementHooks = {
@@ -64,16 +78,31 @@ export async function embeddedAdapter(
   return withScripts(wrapped, (_, script) => run(() => pglite.exec(script)));
 }
 
-/** Runs a statement. If it writes while writes are paused, it waits and runs again: nothing of it was applied. */
+/**
+ * Runs a statement. If it writes while writes are paused, it waits and runs again: nothing of it was applied.
+ * @throws the error of a read-only database after `MAX_PAUSE_WAIT_MS`
+ */
 async function runOutsideTransaction<T>(hooks: StatementHooks, send: () => Promise<T>): Promise<T> {
+  const until = performance.now() + MAX_PAUSE_WAIT_MS;
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await runWithHooks(hooks, send);
     } catch (error) {
       if (attempt === MAX_ATTEMPTS || !hooks.isFromPause(error)) throw error;
-      await hooks.pause();
+      if (!(await pauseEnds(hooks, until))) throw error;
     }
   }
+}
+
+/** Waits for the end of the pause, if there is one. Returns false if it does not end until a time of `performance.now()`. */
+async function pauseEnds({ pause }: Pick<StatementHooks, "pause">, until: number): Promise<boolean> {
+  const remainingMs = until - performance.now();
+  if (remainingMs <= 0) return false;
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, remainingMs, false);
+  });
+  return Promise.race([Promise.resolve(pause()).then(() => true), timeout]).finally(() => clearTimeout(timer));
 }
 
 export async function runWithHooks<T>(
@@ -97,7 +126,8 @@ async function startTransaction(
   level: IsolationLevel,
 ): Promise<Transaction> {
   // A part of a transaction cannot be repeated. Another pause may begin before this one's end is noticed.
-  for (let pause = hooks.pause(); pause; pause = hooks.pause()) await pause;
+  const until = performance.now() + MAX_PAUSE_WAIT_MS;
+  while (hooks.pause()) if (!(await pauseEnds(hooks, until))) throw PAUSED;
   hooks.before();
   let end = () => {};
   const ended = new Promise<void>((resolve) => {

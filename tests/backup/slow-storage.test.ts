@@ -1,0 +1,104 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, readdir } from "node:fs/promises";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import { createBackup } from "@/lib/backup/create-backup";
+import { loadConfig } from "@/lib/config";
+import { type Database, databaseOf } from "@/lib/db/open";
+import { checkHealth } from "@/lib/http/health";
+import { ctx } from "@/tests/support/context";
+import { openMigratedEmbedded } from "@/tests/support/database";
+
+const MEBIBYTE = 1024 * 1024;
+
+let dataDir: string;
+let database: Database;
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(path.join(tmpdir(), "homeport-slow-storage-"));
+  const embedded = await openMigratedEmbedded(dataDir);
+  database = databaseOf(embedded.adapter, { ...embedded, embedded }, true);
+  return () => database.close();
+});
+
+const writeEvent = () => database.client.auditEvent.create({ data: { type: "written", at: new Date() } });
+
+/** The context of a service on the embedded database whose backups are in a bucket at `endpoint`. */
+function depsOf(endpoint = "http://127.0.0.1:1") {
+  const config = loadConfig({
+    BACKUP_S3_ENDPOINT: endpoint,
+    BACKUP_S3_REGION: "auto",
+    BACKUP_S3_ACCESS_KEY_ID: "id",
+    BACKUP_S3_SECRET_ACCESS_KEY: "secret",
+  });
+  const own = {
+    ...ctx().config,
+    ...config,
+    mode: "embedded" as const,
+    DATA_DIR: dataDir,
+    secrets: ctx().config.secrets,
+  };
+  return { ...ctx(), config: own, database, db: database.client, isDraining: false };
+}
+
+/**
+ * Expects that writes continue after a storage has got a request with `method`, and that nothing is left of the backup
+ * once the storage is gone.
+ */
+async function expectWritesDuring(method: string, handle: RequestListener): Promise<void> {
+  const server = createServer(handle);
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const requested = new Promise<void>((resolve) => {
+    server.on("request", (request) => request.method === method && resolve());
+  });
+  const deps = depsOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const outcome = createBackup(deps, "s3://releases").catch(({ code }) => code);
+  await requested;
+  expect(await writeEvent()).toMatchObject({ type: "written" });
+  expect((await checkHealth(deps, { probe: "ready" })).checks).not.toHaveProperty("writes");
+  server.close();
+  server.closeAllConnections();
+  expect(await outcome).toBe("backup_failed");
+  expect(await readdir(dataDir)).not.toContainEqual(expect.stringContaining(".partial"));
+}
+
+test("writes continue while a bucket accepts connections and does not answer", () =>
+  expectWritesDuring("POST", () => {}));
+
+test("writes continue while a bucket takes 1 Mbit/s", async () => {
+  const rows = Array.from({ length: 6 }, () => ({
+    type: "large",
+    at: new Date(),
+    details: { text: randomBytes(3 * MEBIBYTE).toString("base64") },
+  }));
+  for (const data of rows) await database.client.auditEvent.create({ data });
+  await expectWritesDuring("PUT", (request, response) => {
+    if (request.method === "POST") {
+      response.end("<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>");
+      return;
+    }
+    const timer = setInterval(() => request.read(12_500), 100);
+    request.on("close", () => clearInterval(timer));
+  });
+});
+
+test("health shows that writes wait", async () => {
+  const snapshot = await database.openSnapshot();
+  expect(await checkHealth(depsOf(), { probe: "ready" })).toMatchObject({ status: "ok", checks: { writes: "paused" } });
+  await snapshot.close();
+});
+
+test("a backup that makes writes wait too long fails, and lets them continue", async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), "homeport-backups-"));
+  const failed = createBackup(depsOf(), folder, undefined, 1);
+  await expect(failed).rejects.toMatchObject({
+    code: "backup_failed",
+    extras: { detail: expect.stringContaining("more than ten seconds") },
+  });
+  expect(await readdir(folder)).toEqual([]);
+  expect(await writeEvent()).toMatchObject({ type: "written" });
+});
