@@ -70,6 +70,11 @@ export function formCookieName(config: CookieConfig): string {
   return isSecure(config) ? "__Host-homeport.form" : "homeport.form";
 }
 
+/** The name of the cookie that keeps the page to return to while a person opens an emailed link. */
+export function returnCookieName(config: CookieConfig): string {
+  return isSecure(config) ? "__Host-homeport.return-to" : "homeport.return-to";
+}
+
 /** The name of the cookie that carries a sign-in's challenge to the page that asks for the second factor. */
 export function challengeCookieName(config: CookieConfig): string {
   return isSecure(config) ? "__Host-homeport.challenge" : "homeport.challenge";

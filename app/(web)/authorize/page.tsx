@@ -1,16 +1,11 @@
-import {
-  AuthorizationParameters,
-  authorizationPage,
-  checkAuthorizationRequest,
-} from "@/lib/auth/oauth-server/authorization-request";
-import { isAppError } from "@/lib/errors";
-import { pageContext } from "@/lib/http/pages/visitor";
+import { AuthorizationParameters, authorizationPage } from "@/lib/auth/oauth-server/authorization-request";
 import { requireVisitor } from "../account/require-visitor";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";
 import { COMMON } from "../language/common-texts";
 import { textsOf, titleOf } from "../language/page-language";
+import { findRequest } from "./find-authorization";
 import { AUTHORIZE } from "./texts";
 
 export const generateMetadata = titleOf(AUTHORIZE);
@@ -44,15 +39,6 @@ export default async function Page(props: PageProps) {
       </p>
     </div>
   );
-}
-
-function findRequest(parameters: AuthorizationParameters) {
-  try {
-    return checkAuthorizationRequest(pageContext().config, parameters).request;
-  } catch (error) {
-    if (isAppError(error)) return null;
-    throw error;
-  }
 }
 
 async function InvalidRequest() {

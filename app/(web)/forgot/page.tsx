@@ -1,4 +1,6 @@
 import { RESET_TTL_MINUTES } from "@/lib/accounts/password-reset-token";
+import { continuingTo, trustedUrl } from "@/lib/http/pages/redirect-paths";
+import { pageContext } from "@/lib/http/pages/visitor";
 import { Field } from "../components/field";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";
@@ -37,13 +39,16 @@ const TEXTS = defineTexts({
 export const generateMetadata = titleOf(TEXTS, { isPublic: true });
 
 export default async function Page(props: PageProps) {
-  const { formErrors, sent } = await queryOf(props);
+  const { formErrors, sent, callbackUrl } = await queryOf(props);
+  const flash = await flashOf(formErrors);
+  const next = trustedUrl(callbackUrl ?? flash?.values.callbackUrl, pageContext().config, "/account");
   const [texts, common] = [await textsOf(TEXTS), await textsOf(COMMON)];
   return (
     <div className="narrow">
       <h1>{texts.title}</h1>
       {sent === undefined ? (
-        <Form action="/forms/forgot" flash={await flashOf(formErrors)}>
+        <Form action="/forms/forgot" flash={flash}>
+          {next !== "/account" && <input type="hidden" name="callbackUrl" value={next} />}
           <p>{texts.intro}</p>
           <Field name="email" label={common.email} type="email" required autoComplete="username" />
           <button type="submit">{texts.submit}</button>
@@ -55,7 +60,7 @@ export default async function Page(props: PageProps) {
         </>
       )}
       <p className="aside">
-        <a href="/sign-in">{common.backToSignIn}</a>
+        <a href={continuingTo(next, "/sign-in")}>{common.backToSignIn}</a>
       </p>
     </div>
   );

@@ -1,3 +1,4 @@
+import { continuingTo, trustedUrl } from "@/lib/http/pages/redirect-paths";
 import { pageContext } from "@/lib/http/pages/visitor";
 import { Field } from "../components/field";
 import { Form } from "../components/form";
@@ -15,14 +16,17 @@ const TEXTS = defineTexts({
 export const generateMetadata = titleOf(TEXTS, { isPublic: true });
 
 export default async function Page(props: PageProps) {
-  const { formErrors } = await queryOf(props);
+  const { formErrors, callbackUrl } = await queryOf(props);
+  const flash = await flashOf(formErrors);
   const { config } = pageContext();
+  const next = trustedUrl(callbackUrl ?? flash?.values.callbackUrl, config, "/account");
   const locale = await pageLocale();
   const [texts, common] = [TEXTS[locale], COMMON[locale]];
   return (
     <div className="narrow">
       <h1>{texts.title}</h1>
-      <Form action="/forms/register" flash={await flashOf(formErrors)}>
+      <Form action="/forms/register" flash={flash}>
+        {next !== "/account" && <input type="hidden" name="callbackUrl" value={next} />}
         <Field name="name" label={texts.name} autoComplete="name" maxLength={80} />
         <Field name="email" label={common.email} type="email" required autoComplete="username" />
         <Field
@@ -37,7 +41,7 @@ export default async function Page(props: PageProps) {
       </Form>
       <LegalNote config={config} locale={locale} />
       <p className="aside">
-        {texts.hasAccount} <a href="/sign-in">{common.signIn}</a>
+        {texts.hasAccount} <a href={continuingTo(next, "/sign-in")}>{common.signIn}</a>
       </p>
     </div>
   );

@@ -1,6 +1,7 @@
 import { listSignInProviders } from "@/lib/http/next-auth/call-from-forms";
-import { trustedUrl } from "@/lib/http/pages/redirect-paths";
+import { continuingTo, trustedUrl } from "@/lib/http/pages/redirect-paths";
 import { pageContext } from "@/lib/http/pages/visitor";
+import { findAuthorization } from "../authorize/find-authorization";
 import { Field } from "../components/field";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";
@@ -22,6 +23,7 @@ export default async function Page(props: PageProps) {
   const { error, done, formErrors, callbackUrl, linked } = await queryOf(props);
   const flash = await flashOf(formErrors);
   const next = trustedUrl(callbackUrl ?? flash?.values.callbackUrl, ctx.config, "/account");
+  const client = findAuthorization(next)?.client;
   const isOnlyAsked = error === "SessionRequired";
   const success = done && successMessage(done, locale);
   const wasReset = done === "password_reset" || done === "email_restored";
@@ -30,6 +32,7 @@ export default async function Page(props: PageProps) {
   return (
     <div className="narrow">
       <h1>{texts.title}</h1>
+      {client && <p>{texts.toContinue(client.name)}</p>}
       {error && !flash && <Notice kind={isOnlyAsked ? "info" : "error"}>{errorMessage(error, locale)}</Notice>}
       {success && !flash && <Notice>{success}</Notice>}
       {linkedProviders && !flash && <Notice>{linkedProviders}</Notice>}
@@ -47,10 +50,10 @@ export default async function Page(props: PageProps) {
         </ProviderButton>
       ))}
       <p className="aside">
-        <a href="/forgot">{texts.forgot}</a>
+        <a href={continuingTo(next, "/forgot")}>{texts.forgot}</a>
       </p>
       <p className="aside">
-        {texts.newHere} <a href="/register">{common.createAccount}</a>
+        {texts.newHere} <a href={continuingTo(next, "/register")}>{common.createAccount}</a>
       </p>
       {((error && !isOnlyAsked) || flash) && <SupportLink />}
     </div>

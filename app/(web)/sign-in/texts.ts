@@ -7,6 +7,7 @@ export const SIGN_IN = defineTexts({
     withProvider: (name: string) => `Sign in with ${name}`,
     forgot: "Forgot your password?",
     newHere: "New here?",
+    toContinue: (app: string) => `To continue to ${app}, sign in.`,
   },
   de: {
     title: "Anmelden",
@@ -14,6 +15,7 @@ export const SIGN_IN = defineTexts({
     withProvider: (name) => `Mit ${name} anmelden`,
     forgot: "Passwort vergessen?",
     newHere: "Neu hier?",
+    toContinue: (app) => `Melden Sie sich an, um mit ${app} fortzufahren.`,
   },
 });
 

@@ -2,17 +2,23 @@ import { register } from "@/lib/accounts/register";
 import { Register } from "@/lib/accounts/schema";
 import { redirectWithEmail } from "@/lib/http/pages/flash";
 import { defineForm } from "@/lib/http/pages/form";
+import { NextPage, trustedUrl } from "@/lib/http/pages/redirect-paths";
+import { setReturnCookie } from "@/lib/http/pages/return-cookie";
 import { replaceSession } from "@/lib/http/session-response";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/register", {
   summary: "Create an account",
   page: "/register",
-  body: Register,
-  keptFields: ["name", "email"],
+  body: Register.and(NextPage),
+  keptFields: ["name", "email", "callbackUrl"],
   errorPlacement: { email_taken: { field: "email" } },
   handle: async ({ ctx, body, request, caller }) => {
     const registered = await register(ctx, body, "cookie", caller);
-    if (!registered) return redirectWithEmail(ctx.config, "/verify?registered=", body.email);
-    return { to: "/account", cookies: await replaceSession(ctx, request.headers, registered) };
+    const next = trustedUrl(body.callbackUrl, ctx.config, "/account");
+    if (!registered) {
+      const { to, cookies } = redirectWithEmail(ctx.config, "/verify?registered=", body.email);
+      return { to, cookies: body.callbackUrl ? [...cookies, setReturnCookie(ctx.config, next)] : cookies };
+    }
+    return { to: next, cookies: await replaceSession(ctx, request.headers, registered) };
   },
 });

@@ -2,7 +2,8 @@ import { ConfirmEmail } from "@/lib/accounts/schema";
 import { confirmEmail } from "@/lib/http/next-auth/call-from-forms";
 import { cookiesOf, isSignedIn } from "@/lib/http/next-auth/run";
 import { defineForm } from "@/lib/http/pages/form";
-import { ownPath } from "@/lib/http/pages/redirect-paths";
+import { continuingTo, ownPath } from "@/lib/http/pages/redirect-paths";
+import { readReturnCookie, setReturnCookie } from "@/lib/http/pages/return-cookie";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/verify", {
   summary: "Verify an email",
@@ -15,7 +16,10 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   handle: async ({ ctx, body, request, caller }) => {
     const response = await confirmEmail(ctx, body, { headers: request.headers, caller });
     const factorPage = ownPath(String(response.headers.Location), ctx.config.baseUrl, "/sign-in");
-    const to = isSignedIn(ctx, response) ? "/account?done=email_verified" : factorPage;
-    return { to, cookies: cookiesOf(response) };
+    const next = readReturnCookie(ctx.config, request.headers.get("cookie"));
+    const cookies = cookiesOf(response);
+    if (next !== undefined) cookies.push(setReturnCookie(ctx.config, undefined));
+    if (!isSignedIn(ctx, response)) return { to: continuingTo(next, factorPage), cookies };
+    return { to: next ?? "/account?done=email_verified", cookies };
   },
 });

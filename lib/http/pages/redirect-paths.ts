@@ -22,6 +22,12 @@ export function trustedUrl(
   return url && AUTH_TRUSTED_ORIGINS.includes(url.origin) ? url.href : ownPath(given, baseUrl, fallback);
 }
 
+/** A page of a sign-in, which continues to `next`. */
+export function continuingTo(next: string | undefined, page: string): string {
+  if (next === undefined || next === "/account") return page; // the page that follows by default
+  return `${page}${page.includes("?") ? "&" : "?"}${new URLSearchParams({ callbackUrl: next })}`;
+}
+
 /** The page that authenticates a signed-in user again, unless that happened recently, and continues to `page`. */
 export function confirmPath(page: string): string {
   return `/confirm?${new URLSearchParams({ callbackUrl: page })}`;
