@@ -1,6 +1,7 @@
 import path from "node:path";
 import type { Logger } from "pino";
 import type { Config } from "../config";
+import { vapidSubject } from "../config/web-push";
 import { LOOPBACK_NETWORKS } from "../outbound/addresses";
 import { createFileMailer, createFilePushTransport } from "./file-transports";
 import type { Mailer } from "./mail/mailer";
@@ -47,9 +48,8 @@ export function createWebPush(
   config: Config,
   loadKeys: () => Promise<{ publicKey: string; privateKey: string }>,
 ): WebPushTransport {
-  const { VAPID_SUBJECT, WEB_PUSH_HOSTS: hosts, WEB_PUSH_ALLOWED_NETWORKS: allowed, WEB_PUSH_CA: ca, baseUrl } = config;
-  const subject = VAPID_SUBJECT ?? (baseUrl.startsWith("https:") ? baseUrl : "mailto:no-reply@localhost");
-  return createWebPushTransport({ loadKeys, subject, hosts, allowed, ca });
+  const { WEB_PUSH_HOSTS: hosts, WEB_PUSH_ALLOWED_NETWORKS: allowed, WEB_PUSH_CA: ca } = config;
+  return createWebPushTransport({ loadKeys, subject: vapidSubject(config), hosts, allowed, ca });
 }
 
 /** The networks besides the public internet that webhooks may go to. */

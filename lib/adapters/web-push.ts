@@ -42,8 +42,8 @@ export function createWebPushTransport(options: Options): WebPushTransport {
     validateEndpoint,
     send: async (message) => {
       const { endpoint, keys, payload } = message;
-      // The settings may have changed since it was registered.
-      if (validateEndpoint(new URL(endpoint)) !== null) return { status: 404, reason: "EndpointNotAllowed" };
+      // The settings may have changed since it was registered. They may be wrong: the subscription stays.
+      if (validateEndpoint(new URL(endpoint)) !== null) return { status: 403, reason: "EndpointNotAllowed" };
       const authorization = await authorize(new URL(endpoint).origin);
       const { cipherText: body } = (await webPush()).encrypt(keys.p256dh, keys.auth, payload, ENCODING);
       const attempt = await postMessage(
@@ -51,7 +51,7 @@ export function createWebPushTransport(options: Options): WebPushTransport {
         allowed,
       );
       if (attempt.status === null) throw noResponse(attempt);
-      return toResponse(attempt.status, attempt.retryAfterSeconds);
+      return toResponse(attempt.status, attempt);
     },
   };
 }
@@ -90,10 +90,25 @@ function isListed(hostname: string, hosts: readonly string[]): boolean {
   );
 }
 
-/** Web Push has no reasons: the status's own phrase is one, in the form of APNs's. */
-function toResponse(status: number, retryAfterSeconds: number | null): PushResponse {
-  const reason = status >= 200 && status < 300 ? null : (STATUS_CODES[status] ?? "Unknown").replaceAll(/\W/g, "");
-  return { status, reason, ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }) };
+function toResponse(
+  status: number,
+  { body, retryAfterSeconds }: { body: string | null; retryAfterSeconds: number | null },
+): PushResponse {
+  const isSuccess = status >= 200 && status < 300;
+  return {
+    status,
+    reason: isSuccess ? null : reasonOf(status, body ?? ""),
+    ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
+  };
+}
+
+/**
+ * Apple's push service sends a reason as APNs does: `{"reason":"BadJwtToken"}`. RFC 8030 has none: otherwise the status's
+ * phrase is one, in the same form.
+ */
+function reasonOf(status: number, body: string): string {
+  const [, reason] = /^\{"reason":"([A-Za-z]{1,40})"\}$/.exec(body.trim()) ?? [];
+  return reason ?? (STATUS_CODES[status] ?? "Unknown").replaceAll(/\W/g, "");
 }
 
 function noResponse({ error, durationMs }: { error: string | null; durationMs: number }): Error {

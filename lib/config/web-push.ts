@@ -21,3 +21,10 @@ function isPrivateKey(value: string): boolean {
     return false; // zero, or beyond the order of the curve
   }
 }
+
+type Settings = { VAPID_SUBJECT?: string | undefined; baseUrl: string };
+
+/** By which push services reach the operator (RFC 8292, section 2.1). */
+export function vapidSubject({ VAPID_SUBJECT, baseUrl }: Settings): string {
+  return VAPID_SUBJECT ?? (baseUrl.startsWith("https:") ? baseUrl : "mailto:no-reply@localhost");
+}

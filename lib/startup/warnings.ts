@@ -1,4 +1,5 @@
 import { loadDataKeys } from "../auth/keys/data-keys";
+import { vapidSubject } from "../config/web-push";
 import type { Context } from "../context";
 import { findMissingSettings } from "../db/server/session";
 import { SERVICE_LIMITS } from "../db/time-limits";
@@ -12,10 +13,19 @@ export function warnAtStart(deps: Deps): void {
   warnOfSettings(deps);
 }
 
+const LOCAL_SUBJECT = /^(?:mailto:[^@]*@|https:\/\/)(?:[^/:]*\.)?(?:localhost|local)(?=[/:?]|$)/i;
+
 /** Settings that are valid but rarely intended. */
 function warnOfSettings({ config, log, mailer }: Deps): void {
   if (mailer.mode === "off") log.warn("SMTP_URL is not set: no email will be sent");
   if (config.RATE_LIMITS === "off") log.warn("RATE_LIMITS=off: no rate limits; for load tests only");
+  const subject = vapidSubject(config);
+  const isOnOwnMachine = new URL(config.baseUrl).hostname === "localhost" && config.VAPID_SUBJECT === undefined;
+  if (!isOnOwnMachine && LOCAL_SUBJECT.test(subject))
+    log.warn(
+      { subject },
+      "VAPID_SUBJECT is on localhost or .local: Apple refuses notifications to Safari (BadJwtToken)",
+    );
   const isUnsent = config.mode === "embedded" && config.PUSH_WORKER === "off";
   if (isUnsent) log.warn("PUSH_WORKER=off on an embedded database: no push will be sent");
 }

@@ -167,7 +167,7 @@ const ROOMS: Record<string, string[]> = {
   "lib/releases": [...FOR_SERVICES, "lib/files"],
   "lib/embedded-secrets": ["lib/files"],
   // Warns of keys and of a database that the settings do not fit.
-  "lib/startup": ["lib/auth/keys", "lib/context", "lib/db"],
+  "lib/startup": ["lib/auth/keys", "lib/config/web-push", "lib/context", "lib/db"],
   "lib/statistics": FOR_SERVICES,
   "lib/subscriptions": [
     ...FOR_SERVICES,

@@ -223,14 +223,21 @@ describe("a subscription", () => {
     expect(validate(PUSH_SERVICE_SETTINGS)).toBeNull();
   });
 
-  test("that the settings no longer allow gets nothing, and is removed", async () => {
+  test("that the settings no longer allow gets nothing, and stays: the settings may be wrong", async () => {
     const [account, browser] = [await newAccount(), await startBrowser()];
     const { id } = await registered(account, browser);
     const token = browser.subscription.endpoint.replace("https:", "http:");
     await ctx().db.pushDevice.update({ where: { id }, data: { token } });
     expect(await (await notify(account))()).toMatchObject([{ state: "failed", reason: "EndpointNotAllowed" }]);
     expect(browser.received).toEqual([]);
-    expect(await deviceRowsOf(account)).toEqual([]);
+    expect(await deviceRowsOf(account)).toMatchObject([{ id }]);
+  });
+
+  test("shows the reason that its push service gives", async () => {
+    const [account, browser] = [await newAccount(), await startBrowser()];
+    browser.respond = (response) => response.writeHead(403).end('{"reason":"BadJwtToken"}');
+    await registered(account, browser);
+    expect(await (await notify(account))()).toMatchObject([{ state: "failed", reason: "BadJwtToken" }]);
   });
 
   test("counts among the 20 devices of an account", async () => {
