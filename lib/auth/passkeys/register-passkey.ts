@@ -1,3 +1,4 @@
+import { createPublicKey, type JsonWebKey } from "node:crypto";
 import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context } from "../../context";
@@ -68,6 +69,7 @@ async function verifyRegistration(ctx: Deps, given: PasskeyRegistration, expecte
   if (!verified) throw passkeyInvalid("malformed");
   const { credential, aaguid, credentialDeviceType, credentialBackedUp } = registrationInfo;
   if (credential.id !== id) throw passkeyInvalid("malformed");
+  await requireValidKey(credential.publicKey);
   return {
     credentialId: credential.id,
     publicKey: credential.publicKey,
@@ -77,6 +79,20 @@ async function verifyRegistration(ctx: Deps, given: PasskeyRegistration, expecte
     isBackupEligible: credentialDeviceType === "multiDevice",
     isBackedUp: credentialBackedUp,
   };
+}
+
+/** @throws AppError passkey_invalid for a point that is not on the curve, which the library does not check before a sign-in */
+async function requireValidKey(publicKey: Uint8Array<ArrayBuffer>): Promise<void> {
+  const { cose, decodeCredentialPublicKey, isoBase64URL } = await import("@simplewebauthn/server/helpers");
+  try {
+    const key = decodeCredentialPublicKey(publicKey);
+    if (!cose.isCOSEPublicKeyEC2(key)) return;
+    const x = isoBase64URL.fromBuffer(key.get(cose.COSEKEYS.x) ?? new Uint8Array());
+    const y = isoBase64URL.fromBuffer(key.get(cose.COSEKEYS.y) ?? new Uint8Array());
+    createPublicKey({ key: { kty: "EC", crv: "P-256", x, y } as JsonWebKey, format: "jwk" });
+  } catch (error) {
+    throw passkeyInvalid("malformed", error);
+  }
 }
 
 type CborValue = string | Uint8Array | Map<string, string>;

@@ -134,6 +134,12 @@ describe("a registration is refused", () => {
     ["with an assertion's type", { type: "webauthn.get" }, "type_mismatch"],
     ["with a challenge of its own", { challenge: "A".repeat(43) }, "challenge_invalid"],
     ["with an algorithm that was not offered", { algorithm: -8 }, "malformed"],
+    ["with the point (0,0)", { point: { x: Buffer.alloc(32), y: Buffer.alloc(32) } }, "malformed"],
+    [
+      "with a point that is not on the curve",
+      { point: { x: Buffer.alloc(32, 1), y: Buffer.alloc(32, 1) } },
+      "malformed",
+    ],
   ];
 
   test.each(forgeries)("%s", async (_, forgery, reason) => {

@@ -25,6 +25,8 @@ export type Forgery = {
   /** Signs with another key. */
   privateKey?: KeyObject;
   algorithm?: number;
+  /** The public key's coordinates. */
+  point?: { x: Buffer; y: Buffer };
   fmt?: string;
   attStmt?: unknown;
 };
@@ -50,9 +52,9 @@ export class PasskeyAuthenticator {
     const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const credential: Credential = { id: randomBytes(32), userHandle: user.id, keys, counter: 0 };
     this.credentials.push(credential);
-    const { fmt = "none", attStmt = {}, algorithm } = forgery;
+    const { fmt = "none", attStmt = {}, algorithm, point } = forgery;
     const idLength = Buffer.of(0, credential.id.length);
-    const key = encode(coseKeyOf(keys.publicKey, algorithm));
+    const key = encode(coseKeyOf(keys.publicKey, algorithm, point));
     const attested = Buffer.concat([Buffer.alloc(16), idLength, credential.id, key]);
     const authData = Buffer.concat([this.#authData(rp.id, credential, FLAGS.attested, forgery), attested]);
     const id = credential.id.toString("base64url");
@@ -119,13 +121,13 @@ function clientData(type: string, challenge: string, forgery: Forgery): Buffer {
 }
 
 /** RFC 9053, section 7.1: EC2, ES256, P-256. */
-function coseKeyOf(publicKey: KeyObject, algorithm = -7): Map<number, unknown> {
+function coseKeyOf(publicKey: KeyObject, algorithm = -7, point?: Forgery["point"]): Map<number, unknown> {
   const { x = "", y = "" } = publicKey.export({ format: "jwk" });
   return new Map<number, unknown>([
     [1, 2],
     [3, algorithm],
     [-1, 1],
-    [-2, Buffer.from(x, "base64url")],
-    [-3, Buffer.from(y, "base64url")],
+    [-2, point?.x ?? Buffer.from(x, "base64url")],
+    [-3, point?.y ?? Buffer.from(y, "base64url")],
   ]);
 }
