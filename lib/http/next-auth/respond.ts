@@ -25,6 +25,9 @@ export async function respondNextAuth(ctx: NextAuthDeps, call: NextAuthCall): Pr
   if (action === "signout" && call.method === "POST" && call.credentials?.via === "bearer") {
     return signOutBearer(ctx, call, call.credentials.token);
   }
+  // next-auth would redirect to the sign-in page with `error=undefined`.
+  if (action === "error" && call.query.error === undefined)
+    return new RouteResponse(302, null, { Location: `${ctx.config.baseUrl}/sign-in` });
   if (action === "callback" && providerType === "email") return respondToEmailCallback(ctx, call);
   if (action === "callback" && providerType === "oauth") return finishOAuth(ctx, call);
   if (action === "signin" && providerType === "oauth" && call.method === "POST") return startOAuth(ctx, call);
