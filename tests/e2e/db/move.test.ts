@@ -131,7 +131,9 @@ async function refuseWrongTargets(dataDir: string): Promise<void> {
     ["https://db.example.com", 2, "--to: must be postgres://"],
   ];
   for (const [url, code, message] of cases) {
-    const ended = await runCommand("homeport", ["db", "move", "--to", url, "--yes"], { DATA_DIR: dataDir });
+    const ended = await runCommand("homeport", ["db", "move", "--to", url, "--insecure-argument", "--yes"], {
+      DATA_DIR: dataDir,
+    });
     expect(ended).toMatchObject({ code, stdout: "", stderr: expect.stringContaining(message) });
     expect(ended.stderr).not.toContain(PASSWORD);
   }
@@ -139,7 +141,7 @@ async function refuseWrongTargets(dataDir: string): Promise<void> {
 
 /** Kills the service and the command while a table is copied. */
 async function interruptMove(service: Service, { url, client, release }: Awaited<ReturnType<typeof newTarget>>) {
-  const { child, ended } = startCommand("homeport", ["db", "move", "--to", url, "--yes"], {
+  const { child, ended } = startCommand("homeport", ["db", "move", "--to", url, "--insecure-argument", "--yes"], {
     DATA_DIR: service.dataDir,
   });
   const isWaiting = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = $1 AND NOT granted";
@@ -196,7 +198,11 @@ async function requireMarked(dataDir: string, url: string): Promise<void> {
 /** The folder refuses another move until it is used again. */
 async function requireUndone(dataDir: string): Promise<void> {
   const env = { DATA_DIR: dataDir };
-  const again = await runCommand("homeport", ["db", "move", "--to", await createDatabase(postgresUrl), "--yes"], env);
+  const again = await runCommand(
+    "homeport",
+    ["db", "move", "--to", await createDatabase(postgresUrl), "--insecure-argument", "--yes"],
+    env,
+  );
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("has moved to postgres://") });
   await cancelOk(env);
   const keys = await runCommand("homeport", ["keys", "create", "CI", "--scope", "releases:write"], env);

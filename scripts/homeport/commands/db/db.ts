@@ -10,11 +10,12 @@ export const defineDb: DefineCommandGroup = (db) => {
     )
     .option(
       "--to <url>",
-      "the new PostgreSQL database: postgres://USER:PASSWORD@HOST/DATABASE; - reads it from the standard input",
+      "the new PostgreSQL database, postgres://USER@HOST/DATABASE; - reads it, with its password, from the standard input",
     )
     .option("--from <url>", "the PostgreSQL database to move; - reads it from the standard input")
     .option("--dry-run", "check both databases without changing anything")
     .option("--cancel", "discard an interrupted move, or undo a complete one, and use the old database again")
+    .option("--insecure-argument", "accept a password in --to or --from, which everybody on this machine can read")
     .option("--yes", "do not ask")
     .run(move);
 };

@@ -10,7 +10,14 @@ import { cancelEmbeddedMove, moveEmbedded } from "./move-embedded";
 import { cancelServer, checkMove, moveServer } from "./move-server";
 import { type Databases, type Moved, nextSteps } from "./next-steps";
 
-type Options = { to?: string; from?: string; dryRun?: boolean; cancel?: boolean; yes?: boolean };
+type Options = {
+  to?: string;
+  from?: string;
+  dryRun?: boolean;
+  cancel?: boolean;
+  yes?: boolean;
+  insecureArgument?: boolean;
+};
 
 const LABELS = { copying: "Copying", indexing: "Indexing", finishing: "Finishing" } as const;
 
@@ -44,14 +51,22 @@ export async function move({ api, output }: CommandContext, given: Options): Pro
 
 /**
  * Replaces `-` by the URL in the standard input: everybody on the machine can read a command's arguments, and the URL has a
- * password. @throws UsageError if both URLs are there
+ * password. @throws UsageError if both URLs are there, or a password is in an argument
  */
 async function withStandardInput({ to, from, ...options }: Options): Promise<Options> {
+  if (!options.insecureArgument && [to, from].some(hasPassword)) {
+    throw new UsageError(
+      "Everybody on this machine can read the password in an argument: pass - and the URL in the standard input, or set --insecure-argument.",
+    );
+  }
   if (to !== "-" && from !== "-") return { to, from, ...options };
   if (to === from) throw new UsageError("The standard input contains one URL: pass the other one as an argument.");
   const url = (await text(process.stdin)).trim();
   return { to: to === "-" ? url : to, from: from === "-" ? url : from, ...options };
 }
+
+const hasPassword = (url: string | undefined): boolean =>
+  url !== undefined && URL.canParse(url) && (new URL(url).password !== "" || /[?&]password=./.test(url));
 
 /** @throws UsageError for databases that cannot be moved */
 function databasesOf({ to, from, cancel }: Options): Databases {
