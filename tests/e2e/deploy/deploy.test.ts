@@ -194,7 +194,10 @@ describe.runIf(hasCommands("systemd-analyze"))("the units", () => {
       const file = path.join(folder, name.replace("@.", "@3001."));
       await copyFile(`deploy/${name}`, file);
       const run = (...args: string[]) => promisify(execFile)("systemd-analyze", [...args, file]);
-      expect((await run("verify", "--man=no")).stderr).not.toContain(path.basename(file));
+      const faults = (await run("verify", "--man=no")).stderr
+        .split("\n")
+        .filter((line) => !line.includes("Unknown key name 'Restart"));
+      expect(faults.join("\n")).not.toContain(path.basename(file)); // Debian 12's systemd has no growing delays
       await run("security", "--offline=true", "--threshold=20");
     },
   );
