@@ -20,7 +20,7 @@ const COLUMNS = [
  * Where a spreadsheet may see the start of a cell that is a formula (OWASP, "CSV Injection"): at the start of the text, and
  * after any character that another locale takes for the separator, the quote or the end of a line.
  */
-const FORMULA = /(?<=^|[,;|"'\t\r\n])(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])|^(?=[\t\r\n])/g;
+const FORMULA = /(?<=^|[,;|"'\t\r\n])(?= *[=+\-@\uff1d\uff0b\uff0d\uff20])|^(?=[\t\r\n])/g;
 
 /** The events of a filter as CSV (RFC 4180), newest first. Reads as fast as the client does, in batches. */
 export async function* auditCsv(
