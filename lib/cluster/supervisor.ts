@@ -2,6 +2,7 @@ import cluster from "node:cluster";
 import path from "node:path";
 import type { Logger } from "pino";
 import { type Config, loadConfig } from "../config";
+import { stopOnSignals } from "../startup/signals";
 import { serveMetrics } from "../telemetry/export/metrics-server";
 import { createProcessMetrics } from "../telemetry/export/process-metrics";
 import { createLog } from "../telemetry/log";
@@ -31,26 +32,17 @@ async function run({ WEB_CONCURRENCY: size, LOG_LEVEL, ...config }: Config, scri
   cluster.setupPrimary({ exec: script, cwd: path.dirname(path.dirname(script)), args: [] });
   const metrics = config.METRICS_PORT === undefined ? null : await createProcessMetrics();
   const pool = new ProcessPool(log, (worker) => void metrics?.end(worker));
-  stopOnSignals(pool, log);
+  const stop = () => {
+    log.info("stopping the processes");
+    return pool.stop();
+  };
+  stopOnSignals(stop, () => pool.kill());
   if (config.METRICS_PORT !== undefined && metrics) {
     await openMetrics(pool, metrics, log, { port: config.METRICS_PORT, host: config.METRICS_HOST });
   }
   const started = pool.start(size);
   process.on("SIGHUP", async () => (await started) && pool.reload());
   if (!(await started)) process.exit(1);
-}
-
-function stopOnSignals(pool: ProcessPool, log: Logger): void {
-  let isStopping = false;
-  const stop = async () => {
-    if (isStopping) pool.kill(); // a second signal
-    isStopping = true;
-    log.info("stopping the processes");
-    await pool.stop();
-    process.exit(0);
-  };
-  process.on("SIGTERM", stop);
-  process.on("SIGINT", stop);
 }
 
 type ProcessMetrics = Awaited<ReturnType<typeof createProcessMetrics>>;

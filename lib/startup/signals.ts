@@ -4,12 +4,12 @@
  */
 const MIN_INTERVAL_MS = 1_000;
 
-/** The first SIGTERM or SIGINT stops the process in order, a second one at once. */
-export function stopOnSignals(stop: () => Promise<void>): void {
+/** The first SIGTERM or SIGINT stops the process in order, a second one at once, by `kill`. */
+export function stopOnSignals(stop: () => Promise<void>, kill = (): unknown => process.exit(1)): void {
   let firstAtMs: number | undefined;
   const handle = async () => {
     const atMs = performance.now();
-    if (firstAtMs !== undefined && atMs - firstAtMs >= MIN_INTERVAL_MS) process.exit(1);
+    if (firstAtMs !== undefined && atMs - firstAtMs >= MIN_INTERVAL_MS) kill();
     if (firstAtMs !== undefined) return;
     firstAtMs = atMs;
     await stop();

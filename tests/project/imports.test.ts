@@ -115,7 +115,7 @@ const ROOMS: Record<string, string[]> = {
   ],
   "lib/backup": ["lib/adapters", "lib/context", "lib/db", "lib/files", "lib/embedded-secrets"],
   "lib/brand": [],
-  "lib/cluster": ["lib/telemetry"],
+  "lib/cluster": ["lib/startup/signals", "lib/telemetry"],
   // Creates what the Context type names.
   "lib/compose": [
     "lib/accounts/emails",
