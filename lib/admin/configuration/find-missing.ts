@@ -44,7 +44,7 @@ export function findMissing({ billing, config, mailer, push }: Deps, generated: 
     },
     !hasWebhook && {
       part: "The billing webhook",
-      effect: "The provider’s deliveries are refused.",
+      effect: "Only deliveries with the generated secret are accepted.",
       variables: ["BILLING_WEBHOOK_AUTHORIZATION", "BILLING_WEBHOOK_SIGNING_SECRET"],
       guide: "docs/guides/billing.md",
     },

@@ -49,7 +49,7 @@ export const de: EmailTexts = {
         `Um zu bestätigen, dass dies Ihre Adresse ist, öffnen Sie diesen Link innerhalb von ${ttlHours} Stunden:`,
         { link, label: "E-Mail-Adresse bestätigen" },
         "Die Seite fragt nach dem Passwort, das Sie gewählt haben. Wenn Sie sich stattdessen über einen Anbieter angemeldet haben, öffnen Sie den Link im selben Browser.",
-        "Wenn Sie das nicht waren, bestätigen Sie nicht. Bis dahin kann sich niemand anmelden.",
+        "Wenn Sie das nicht waren, bestätigen Sie nicht: Dann kann niemand sagen, dass diese Adresse ihm gehört.",
       ],
     }),
     registered_already: (to, { forgotUrl }) => ({

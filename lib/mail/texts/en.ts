@@ -48,7 +48,7 @@ export const en: EmailTexts = {
         `To confirm that this is your email, open this link within ${ttlHours} hours:`,
         { link, label: "Confirm your email address" },
         "The page asks for the password that you chose. If you signed in with a provider instead, open the link in the same browser.",
-        "If this was not you, do not confirm. Nobody can sign in until you do.",
+        "If this was not you, do not confirm: nobody can then say that this address is theirs.",
       ],
     }),
     registered_already: (to, { forgotUrl }) => ({

@@ -35,7 +35,12 @@ export function Health({ health, queues, mailer, isPushConfigured, productsWitho
   const urgency = ({ tone }: Check) => (tone === "bad" ? 2 : tone === "warning" ? 1 : 0);
   const faults = checks.filter((check) => urgency(check) > 0).length;
   return (
-    <Section title={titleOf(faults)}>
+    <Section
+      title={titleOf(
+        faults,
+        checks.every(({ status }) => status !== "Not set up"),
+      )}
+    >
       <ul className="checks-list">
         {checks
           .toSorted((a, b) => urgency(b) - urgency(a))
@@ -51,8 +56,8 @@ export function Health({ health, queues, mailer, isPushConfigured, productsWitho
   );
 }
 
-function titleOf(faults: number): string {
-  if (faults === 0) return "Everything works";
+function titleOf(faults: number, isComplete: boolean): string {
+  if (faults === 0) return isComplete ? "Everything works" : "Everything that is set up works";
   return faults === 1 ? "One thing needs attention" : `${faults} things need attention`;
 }
 

@@ -10,12 +10,13 @@ import type { AccountTexts } from "../texts/account";
 const PENDING = defineTexts({
   en: (at: Date) => (
     <>
-      Open the link that we sent there by <TimeText at={at} />. Until then nothing changes.
+      The link that we sent there expires <TimeText at={at} />. Nothing changes until it is opened.
     </>
   ),
   de: (at) => (
     <>
-      Öffnen Sie den Link, den wir dorthin geschickt haben, bis <TimeText at={at} />. Bis dahin ändert sich nichts.
+      Der Link, den wir dorthin geschickt haben, läuft <TimeText at={at} /> ab. Bis er geöffnet wird, ändert sich
+      nichts.
     </>
   ),
 });
