@@ -14,6 +14,8 @@ import { ctx } from "@/tests/support/context";
 import { openMigratedEmbedded } from "@/tests/support/database";
 
 const MEBIBYTE = 1024 * 1024;
+/** A busy machine may take longer than ten seconds to read the database. */
+const LONG_PAUSE_MS = 600_000;
 
 let dataDir: string;
 let database: Database;
@@ -56,8 +58,8 @@ async function expectWritesDuring(method: string, handle: RequestListener): Prom
     server.on("request", (request) => request.method === method && resolve());
   });
   const deps = depsOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  const outcome = createBackup(deps, "s3://releases").catch(({ code }) => code);
-  await requested;
+  const outcome = createBackup(deps, "s3://releases", undefined, LONG_PAUSE_MS).catch(({ code }) => code);
+  await Promise.race([requested, outcome.then((code) => Promise.reject(code))]);
   expect(await writeEvent()).toMatchObject({ type: "written" });
   expect((await checkHealth(deps, { probe: "ready" })).checks).not.toHaveProperty("writes");
   server.close();
