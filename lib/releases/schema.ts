@@ -35,7 +35,9 @@ export const Version = z.string().transform((text, context): SemVer => {
   context.addIssue({
     code: "invalid_format",
     format: "semver",
-    message: "Must be a SemVer 2.0.0 version",
+    message: /^v?\d+(\.\d+){3}$/i.test(text)
+      ? `Must be a SemVer 2.0.0 version: ${text.replace(/\.\d+$/, "")}, with ${text.replace(/^v/i, "")} as the build version (--build-version)`
+      : "Must be a SemVer 2.0.0 version",
     input: text,
   });
   return z.NEVER;

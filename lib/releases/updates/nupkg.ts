@@ -1,4 +1,4 @@
-import type { SemVer } from "semver";
+import { parse, type SemVer } from "semver";
 import { formatVersion } from "../schema";
 
 /** Velopack and Squirrel.Windows name their packages `Acme-1.2.0-full.nupkg` and `Acme-1.2.0-delta.nupkg`. */
@@ -13,6 +13,26 @@ export function squirrelVersion({ major, minor, patch, prerelease, build }: SemV
   const numbers = `${major}.${minor}.${patch}`;
   if (prerelease.length > 0) return `${numbers}-${prerelease.join("")}`;
   return /^\d+$/.test(fourth) ? `${numbers}.${fourth}` : numbers;
+}
+
+/**
+ * The version of the catalog that Squirrel.Windows means: it compares the digits at the end of a prerelease as a number
+ * (NuGet.SemanticVersion), which SemVer does after a dot, so `1.2.0-beta10` is `1.2.0-beta.10`. A fourth number becomes
+ * build metadata, and two numbers get a third one. Null if it is not a version.
+ */
+export function parseSquirrelVersion(text: string): SemVer | null {
+  const [, major, minor, patch = "0", fourth, prerelease = ""] =
+    /^(\d+)\.(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:-([A-Za-z][A-Za-z0-9.-]*))?$/.exec(text) ?? [];
+  const words = prerelease.replace(/(?<=[A-Za-z])0*(\d+)$/, ".$1");
+  const suffix = words === "" ? "" : `-${words}`;
+  return parse(`${major}.${minor}.${patch}${suffix}${fourth === undefined ? "" : `+${fourth}`}`);
+}
+
+/** The installed version as the catalog writes it: as one of the `known` versions, which may have no dot either. */
+export function installedSquirrelVersion(installed: SemVer, known: readonly SemVer[]): SemVer {
+  if (installed.prerelease.length === 0) return installed;
+  const name = squirrelVersion(installed);
+  return known.find((version) => squirrelVersion(version) === name) ?? parseSquirrelVersion(name) ?? installed;
 }
 
 /**

@@ -1,10 +1,11 @@
+import type { SemVer } from "semver";
 import type { DocumentContent } from "../../response-content";
 import { completeFiles } from "../release-files";
 import { type Artifact, normalizeArchitecture, type Release } from "../schema";
 import type { ReleaseSelector } from "../selection/release-selector";
 import { candidateLists } from "../selection/select-release";
 import { deltaChain } from "./delta-chain";
-import { type NupkgKind, squirrelPackageId, squirrelVersion } from "./nupkg";
+import { installedSquirrelVersion, type NupkgKind, squirrelPackageId, squirrelVersion } from "./nupkg";
 import { recordCheck } from "./record-check";
 import { type SelectedUpdate, selectUpdate, type UpdaterRules } from "./select-update";
 import { toDocument, type UpdateFeed, type UpdateRequest } from "./update-feed";
@@ -27,15 +28,16 @@ const RULES: UpdaterRules = { selectArtifact: fullPackage, comparesSystemVersion
  */
 export const squirrelReleases: UpdateFeed = {
   pattern: /^RELEASES$/,
-  resolve: (request) => {
-    const { arch = "" } = request.query;
+  resolve: (sent) => {
+    const { arch = "" } = sent.query;
     for (const architecture of ARCHITECTURES[normalizeArchitecture(arch)] ?? ANY_ARCHITECTURE) {
       const selector = {
         platform: "windows",
-        product: request.product,
-        channel: request.channel,
+        product: sent.product,
+        channel: sent.channel,
         architecture,
       } as const;
+      const request = { ...sent, current: installedOf(sent, selector) };
       const selected = selectUpdate(request, selector, RULES);
       if (selected.release) recordCheck(request, selector, selected.release);
       const staged = stagedReleases(request, selector, selected);
@@ -44,6 +46,17 @@ export const squirrelReleases: UpdateFeed = {
     return null;
   },
 };
+
+function installedOf({ snapshot, current }: UpdateRequest, selector: ReleaseSelector): SemVer | undefined {
+  const known = candidateLists(snapshot, selector).flat();
+  return (
+    current &&
+    installedSquirrelVersion(
+      current,
+      known.map(({ version }) => version),
+    )
+  );
+}
 
 function fullPackage(release: Release): Artifact | undefined {
   return completeFiles(release).find((artifact) => isPackage(artifact, release, "full"));

@@ -6,6 +6,7 @@ import { updateReleases } from "@/lib/admin/releases/update";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import {
   build,
+  type Change,
   expectRejected,
   newCatalog,
   newFolder,
@@ -225,4 +226,37 @@ describe("a likely mistake", () => {
       await expect(readManifest(testFolder.manifest)).rejects.toThrow(message);
     }
   });
+});
+
+const BETA: Change = { release: { channel: "beta" } };
+
+test("a prerelease whose number SemVer compares as text is refused, with the version to write", async () => {
+  const testFolder = await newFolder();
+  const file = await build(testFolder, "setup.exe");
+  const add = (version: string, change = BETA) => publish(testFolder, file, version, change);
+  await add("1.4.0-beta9");
+  await expectRejected(testFolder, () => add("1.4.0-beta10"), "1.4.0-beta10 sorts below 1.4.0-beta9");
+  await expectRejected(testFolder, () => add("1.4.0-beta10"), "Write 1.4.0-beta.10, and yank 1.4.0-beta9");
+  await expectRejected(testFolder, () => add("1.4.0-beta.10"), "1.4.0-beta.10 sorts below 1.4.0-beta9");
+  await add("1.4.0-rc1");
+  const linux = { release: { channel: "beta", platform: "linux" } };
+  await publish(testFolder, await build(testFolder, "app.tar.gz"), "1.4.0-rc.2", linux);
+  await add("1.5.0-beta.9");
+  await add("1.5.0-beta.10");
+  await add("1.4.0-beta9"); // again
+  expect(await versions(testFolder)).toEqual([
+    "1.4.0-beta9",
+    "1.4.0-rc1",
+    "1.4.0-rc.2",
+    "1.5.0-beta.9",
+    "1.5.0-beta.10",
+  ]);
+});
+
+test("four numbers are refused with the option for the fourth", async () => {
+  const testFolder = await newFolder();
+  const file = await build(testFolder, "setup.exe");
+  await expect(publish(testFolder, file, "1.4.2.7")).rejects.toThrow(
+    "1.4.2, with 1.4.2.7 as the build version (--build-version)",
+  );
 });

@@ -1,5 +1,7 @@
 import { stat } from "node:fs/promises";
+import { BUILT_IN_VALUES } from "../../../releases/catalog/snapshot";
 import { formatVersion, Version } from "../../../releases/schema";
+import { parseSquirrelVersion } from "../../../releases/updates/nupkg";
 import type { ManifestEntry } from "../manifest/manifest-file";
 import { PublishingError } from "../manifest/publishing-error";
 import type { Destination, ReleaseDraft } from "../publish/draft";
@@ -43,6 +45,7 @@ export async function draftFolder(folder: string, options: FolderOptions): Promi
     await assertProgramArchitectures(release);
   }
   noteWithoutUpdate(found);
+  if (options.channel === undefined) noteChannels(found);
   const drafts = found.releases.map((release) => toDraft(release, options));
   return { tool: found.tool, drafts, notes: found.notes };
 }
@@ -53,6 +56,13 @@ function noteWithoutUpdate({ releases, notes }: FoundFolder): void {
     if (files.some(({ kinds }) => kinds.includes("update"))) continue;
     const needed = platform === "macos" ? ": the folder has no .zip or .app.tar.gz for it" : "";
     notes.push(`Apps cannot update on ${platform} ${architecture}${needed}.`);
+  }
+}
+
+/** A word in a version may mean a channel, or nothing: `1.4.0-build.10`. */
+function noteChannels({ releases, notes }: FoundFolder): void {
+  for (const channel of new Set(releases.map((release) => release.channel))) {
+    if (!BUILT_IN_VALUES.channel.has(channel)) notes.push(`The channel is "${channel}": --channel sets another one.`);
   }
 }
 
@@ -69,8 +79,9 @@ async function findReleases(folder: string, hints: FolderHints): Promise<FoundFo
 }
 
 function assertVersion({ version }: FoundRelease, hints: FolderHints): void {
-  const expected = hints.version === undefined ? undefined : Version.safeParse(hints.version);
-  if (expected === undefined || (expected.success && formatVersion(expected.data) === version)) return;
+  if (hints.version === undefined) return;
+  const meant = [Version.safeParse(hints.version).data, parseSquirrelVersion(hints.version)];
+  if (meant.some((one) => one && formatVersion(one) === version)) return;
   throw new PublishingError(`The folder has version ${version}, not ${hints.version}.`);
 }
 

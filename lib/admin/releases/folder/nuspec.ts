@@ -31,8 +31,9 @@ export async function readNuspec(file: string): Promise<Nuspec> {
   const nuspec = await parseNuspec(file).catch((error: Error) => {
     throw new PublishingError(`${name} is not a NuGet package: ${error.message}`);
   });
-  const expected = `${nuspec.id}-${nuspec.version}-`;
-  if (name.toLowerCase().startsWith(expected.toLowerCase())) return nuspec;
+  // In a nuspec a prerelease has no dots for Squirrel.Windows; electron-builder's version in the name may have them.
+  const plain = (text: string) => text.toLowerCase().replace(/(?<=-[a-z-]+)\.(?=\d)/g, "");
+  if (plain(name).startsWith(plain(`${nuspec.id}-${nuspec.version}-`))) return nuspec;
   throw new PublishingError(`${name} does not match its content: the package is ${nuspec.id} ${nuspec.version}.`);
 }
 

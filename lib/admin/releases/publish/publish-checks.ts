@@ -1,3 +1,4 @@
+import { SemVer } from "semver";
 import { BUILT_IN_VALUES } from "../../../releases/catalog/snapshot";
 import { releaseFiles } from "../../../releases/release-files";
 import { isSampleSignature } from "../../../releases/sample/sample-signatures";
@@ -35,6 +36,7 @@ export function assertPublishable(release: Release, others: readonly Release[], 
   assertPackageFitsRelease(release);
   assertDeltasFromOlderVersions(release);
   assertPrereleaseChannel(release, confirmations);
+  assertVersionOrder(release, others);
   assertBuildVersionIncreases(release, others);
   if (confirmations.isNew) return;
   assertKnownValues(release, others);
@@ -90,6 +92,35 @@ function assertPrereleaseChannel({ channel, version }: Release, { isPrerelease }
   );
 }
 
+/**
+ * SemVer compares `beta10` and `beta9` as texts, so that the tenth one reaches nobody. @throws PublishingError if the
+ * numbers say another order than SemVer
+ */
+function assertVersionOrder(release: Release, others: readonly Release[]): void {
+  const { version } = release;
+  if (version.prerelease.length === 0) return;
+  const isSameSeries = (other: Release) =>
+    (["product", "platform", "channel"] as const).every((name) => other[name] === release[name]);
+  const series = others.filter((other) => isSameSeries(other) && !other.yanked);
+  if (series.some((other) => other.version.compare(version) === 0)) return; // another build, or more files
+  const other = series.find(
+    (one) => one.version.compare(version) !== withNumbers(one.version).compare(withNumbers(version)),
+  );
+  if (!other) return;
+  const [own, before] = [formatVersion(version), formatVersion(other.version)];
+  const place = version.compare(other.version) < 0 ? "below" : "above";
+  throw new PublishingError(
+    `${own} sorts ${place} ${before}, so it would be offered to the wrong clients: SemVer reads a number only after a dot. Write ${formatVersion(withNumbers(version))}, and yank ${before} if it is written differently.`,
+  );
+}
+
+/** `1.2.0-beta10` as `1.2.0-beta.10`. */
+function withNumbers({ major, minor, patch, prerelease, build }: SemVer): SemVer {
+  const words = prerelease.map((word) => String(word).replace(/^([A-Za-z-]*[A-Za-z])0*(\d+)$/, "$1.$2"));
+  const suffix = build.length > 0 ? `+${build.join(".")}` : "";
+  return new SemVer(`${major}.${minor}.${patch}${words.length > 0 ? `-${words.join(".")}` : ""}${suffix}`);
+}
+
 /** Sparkle offers only releases whose build version is higher than the installed one. */
 export function assertBuildVersionIncreases(release: Release, others: readonly Release[]): void {
   const higher = others.find((other) => {
@@ -123,7 +154,7 @@ function assertKnownValues(release: Release, others: readonly Release[]): void {
     const known = new Set([...BUILT_IN_VALUES[name], ...others.map((other) => other[name])]);
     if (known.has(release[name])) continue;
     throw new ConfirmationRequiredError(
-      `The catalog has no ${name} "${release[name]}", only ${[...known].join(", ")}. Confirm a new one with --new.`,
+      `The catalog has no ${name} "${release[name]}", only ${[...known].join(", ")}. ${name === "channel" ? "Choose one with --channel, or confirm" : "Confirm"} a new one with --new.`,
     );
   }
 }
