@@ -6,8 +6,8 @@ import { toText } from "./messages/custom";
 import { findTranslation, type Translation } from "./messages/translations";
 import { type KindOptions, type Message, optionsOf, optionsOfKind } from "./notifications";
 
-/** APNs rejects larger payloads (Apple, "Generating a remote notification"). */
-const MAX_PAYLOAD_BYTES = 4096;
+/** APNs rejects larger payloads (Apple, "Generating a remote notification"). Push services need not take more, either. */
+export const MAX_PAYLOAD_BYTES = 4096;
 
 /** The stored payload. The deliveries of a message share it, so that `data.id` is added to each when it is sent. */
 type Payload = {
@@ -87,7 +87,9 @@ export function composeNotification(message: Message) {
   const payload = payloadOf(message, options);
   const sizeBytes = sizeOf(payload);
   if (sizeBytes > MAX_PAYLOAD_BYTES)
-    throw new RangeError(`${message.kind}: the payload has ${sizeBytes} bytes; APNs accepts ${MAX_PAYLOAD_BYTES}`);
+    throw new RangeError(
+      `${message.kind}: the payload has ${sizeBytes} bytes; APNs accepts ${MAX_PAYLOAD_BYTES}, which is ${sizeBytes - MAX_PAYLOAD_BYTES} less`,
+    );
   return {
     recipientStatus: options.recipientStatus,
     kind: message.kind,

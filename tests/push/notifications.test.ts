@@ -130,7 +130,7 @@ describe("the payload size", () => {
     const most = "x".repeat(4096 - sizeOf(""));
     expect(sizeOf(most)).toBe(4096);
     expect(() => composeNotification({ ...words, body: `${most}x` })).toThrow(
-      new RangeError("custom: the payload has 4097 bytes; APNs accepts 4096"),
+      new RangeError("custom: the payload has 4097 bytes; APNs accepts 4096, which is 1 less"),
     );
   });
 

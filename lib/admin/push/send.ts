@@ -3,12 +3,13 @@ import { type Operator, recordOperatorEvent } from "../../audit/operator-events"
 import type { Context, Tx } from "../../context";
 import { readDatabaseTime } from "../../db/clock";
 import { AppError } from "../../errors";
-import { EVERY_DEVICE, type MessageTarget } from "../../push/audience/recipients";
+import { EVERY_DEVICE, type MessageTarget, mayReachBrowsers } from "../../push/audience/recipients";
 import { isLiveActivityMessage } from "../../push/live-activities/message";
 import type { Message } from "../../push/notifications";
 import { startBroadcast } from "../../push/outbox/broadcasts";
 import { enqueue } from "../../push/outbox/enqueue";
 import { composeNotification } from "../../push/payload";
+import { requireFitsBrowsers } from "../../push/web/message";
 import { estimateRecipients } from "./estimate";
 import { findAccountId } from "./find-account";
 import { showMessage } from "./messages/list-messages";
@@ -24,7 +25,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  * Queues a notification that an operator wrote, for an account's devices or one device. For an audience or a later time,
  * workers queue it. With the same `key`, it is queued once.
  * @throws AppError not_found for an unknown account; no_active_device; no_live_activity; notifications_turned_off;
- * validation_failed for more than 4,096 bytes, an unknown app, and a time too far ahead
+ * validation_failed for more than 4,096 bytes (encrypted, if it is for browsers), an unknown app, and a time too far ahead
  */
 export async function sendMessage(
   deps: Deps,
@@ -34,9 +35,11 @@ export async function sendMessage(
 ): Promise<PushMessageDetails> {
   const { sendAt = null, perSecond = DEFAULT_PER_SECOND } = given;
   const message = toMessage(given, await readDatabaseTime(deps, sendAt));
-  assertPayloadFits(message);
+  requireFits(message, composeNotification);
   requireSendAtInRange(sendAt, deps.now());
   const target = await findTarget(deps, given.to);
+  if (!isLiveActivityMessage(message) && (await mayReachBrowsers(deps.db, target)))
+    requireFits(message, (one) => requireFitsBrowsers(composeNotification(one)));
   const isDirect = target.audience === null && (sendAt === null || sendAt <= deps.now());
   const event = { eventKey: `custom:${key}`, message };
   const estimate = isDirect ? null : await estimateRecipients(deps, target);
@@ -102,10 +105,10 @@ async function notQueued(tx: Tx, to: Recipient, message: Message): Promise<AppEr
 /** The field that makes a message of a kind large. */
 const POINTERS: Partial<Record<Message["kind"], string>> = { custom: "/body", background: "/data" };
 
-/** @throws AppError validation_failed */
-function assertPayloadFits(message: Message): void {
+/** @throws AppError validation_failed if `measure` throws a RangeError */
+function requireFits(message: Message, measure: (message: Message) => unknown): void {
   try {
-    composeNotification(message);
+    measure(message);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     const pointer = POINTERS[message.kind] ?? "/contentState";

@@ -32,6 +32,19 @@ export function readCandidates(
     ORDER BY device."id" LIMIT ${BATCH_SIZE} ${lock}`;
 }
 
+/** Whether browsers may be among a target's devices: all active ones of its account and its app count, whatever else it asks for. */
+export async function mayReachBrowsers(db: Tx, { accountId, deviceId, audience }: MessageTarget): Promise<boolean> {
+  const bundleId = audience?.bundleId ?? null;
+  const [row] = await db.$queryRaw<unknown[]>`
+    SELECT 1 FROM "PushDevice" AS device
+    WHERE device."environment" = 'web' AND device."status" = 'active'
+      AND (${bundleId}::text IS NULL OR device."bundleId" = ${bundleId})
+      ${accountId === null ? empty : sql`AND device."accountId" = ${accountId}::uuid`}
+      ${deviceId === null ? empty : sql`AND device."id" = ${deviceId}::uuid`}
+    LIMIT 1`;
+  return row !== undefined;
+}
+
 /** Returns the devices that belong to an audience, in their order. */
 export async function selectAudience(
   { entitledAccounts }: Pick<Context, "entitledAccounts">,

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { WebPushKeys } from "../../context";
-import { toLocale } from "../../locale";
-import type { Outgoing } from "../payload";
+import { NIL_ID } from "../../db/ids";
+import { LOCALES, toLocale } from "../../locale";
+import { type composeNotification, MAX_PAYLOAD_BYTES, type Outgoing, prepareMessage } from "../payload";
 import { textOfKind } from "./texts";
 
 /** What a message to a browser needs besides its device's endpoint. */
@@ -31,6 +32,8 @@ type StoredPayload = {
 
 /** RFC 8030, section 5.3. */
 const URGENCIES: Record<string, "low" | "normal" | "high"> = { passive: "low", "time-sensitive": "high" };
+/** The header with the sender's key, a delimiter and a tag (RFC 8188, section 2; RFC 8291, section 4). */
+const ENCRYPTION_BYTES = 86 + 1 + 16;
 /** RFC 8030, section 5.4: a topic has at most 32 characters of base64url. */
 const MAX_TOPIC_LENGTH = 32;
 
@@ -38,15 +41,38 @@ const MAX_TOPIC_LENGTH = 32;
 export function toWebPushMessage(row: Outgoing & { web: WebRecipient }, now: Date) {
   const { token: endpoint, web, message, expiresAt } = row;
   const { collapseId } = message;
-  const { aps, data } = JSON.parse(message.body(row.id, web.locale)) as StoredPayload;
+  const stored = JSON.parse(message.body(row.id, web.locale)) as StoredPayload;
   return {
     endpoint,
     keys: web.keys,
-    payload: JSON.stringify(payloadOf(aps.alert ?? {}, data, collapseId, web.locale)),
+    payload: toPayload(stored, collapseId, web.locale),
     ttlSeconds: Math.max(0, Math.floor((expiresAt.getTime() - now.getTime()) / 1000)),
-    urgency: URGENCIES[aps["interruption-level"] ?? ""] ?? "normal",
+    urgency: URGENCIES[stored.aps["interruption-level"] ?? ""] ?? "normal",
     topic: collapseId === null ? null : topicOf(collapseId),
   };
+}
+
+/**
+ * Requires that a message fits browsers once it is encrypted, in its longest language.
+ * @throws RangeError over 4,096 bytes: push services may refuse more (RFC 8030, section 7.2)
+ */
+export function requireFitsBrowsers(composed: ReturnType<typeof composeNotification>): void {
+  const { kind, payload, collapseId } = composed;
+  const { body } = prepareMessage(composed);
+  const locales = [null, ...LOCALES, ...("translations" in payload ? Object.keys(payload.translations ?? {}) : [])];
+  const sizes = locales.map((locale) =>
+    Buffer.byteLength(toPayload(JSON.parse(body(NIL_ID, locale)), collapseId, locale)),
+  );
+  const sizeBytes = Math.max(...sizes) + ENCRYPTION_BYTES;
+  if (sizeBytes > MAX_PAYLOAD_BYTES)
+    throw new RangeError(
+      `${kind}: encrypted for browsers, the message has ${sizeBytes} bytes; push services accept ${MAX_PAYLOAD_BYTES}, which is ${sizeBytes - MAX_PAYLOAD_BYTES} less`,
+    );
+}
+
+/** Returns the payload of a browser as JSON. */
+function toPayload({ aps, data }: StoredPayload, collapseId: string | null, locale: string | null): string {
+  return JSON.stringify(payloadOf(aps.alert ?? {}, data, collapseId, locale));
 }
 
 function payloadOf(

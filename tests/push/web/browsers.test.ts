@@ -6,6 +6,7 @@ import { loadConfig } from "@/lib/config";
 import { enqueue } from "@/lib/push/outbox/enqueue";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
+import { newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx, SECRET } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
 import { PUSH_SERVICE_SETTINGS, startBrowser, verifyVapid } from "@/tests/support/push/browser";
@@ -81,9 +82,29 @@ describe("a browser", () => {
 
   test("gets the largest message within the 4,096 bytes that every push service takes", async () => {
     const [account, browser] = [await newAccount(), await startBrowser()];
+    const [operator, phone] = [await newKey({ scopes: ["push:send"] }), await newAccount()];
     await registered(account, browser);
-    await notify(account, { kind: "custom", title: "T", body: "x".repeat(3_700), link: null });
-    expect(browser.received[0]?.sizeBytes).toBeLessThanOrEqual(4_096);
+    await activeDevices(phone, 1);
+    const send = async (to: object, length: number) => {
+      const translations = { de: { title: "T", body: "x".repeat(length) } };
+      const data = { a: "x".repeat(900), b: "x".repeat(900), c: "x".repeat(800) };
+      const json = { kind: "custom", to, title: "T", body: "-", translations, data };
+      const response = await post("/api/admin/push/messages", json, { token: operator.key });
+      return { status: response.status, json: await response.json() };
+    };
+    await ctx().db.pushDevice.updateMany({ where: { accountId: account.id }, data: { locale: "de" } });
+    const to = { account: account.email };
+    expect((await send(to, 1_000)).status).toBe(201);
+    await deliverDue();
+    const largest = 1_000 + 4_096 - (browser.received[0]?.sizeBytes ?? 0);
+    const refused = { status: 422, json: { errors: [{ pointer: "/body", code: "too_big" }] } };
+    expect(await send(to, largest + 3)).toMatchObject(refused);
+    expect((await send(to, largest + 3)).json.errors[0].detail).toMatch(/browsers, .* 4099 bytes; .* is 3 less/);
+    expect(await send({ audience: {} }, largest + 1)).toMatchObject(refused);
+    expect((await send(to, largest)).status).toBe(201);
+    await deliverDue();
+    expect(browser.received.map(({ sizeBytes }) => sizeBytes)).toEqual([expect.any(Number), 4_096]);
+    expect((await send({ account: phone.email }, largest + 1)).status).toBe(201);
   });
 
   test("is listed without its endpoint, exported without its keys, and deleted with its session or by its id", async () => {
