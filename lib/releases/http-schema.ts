@@ -132,6 +132,8 @@ export const UpdateQuery = z.object({
     .describe(
       "The client's architecture, sent by Squirrel.Windows and Velopack. For `appcast.xml`, `.appinstaller` and `winget.yaml`: the build, if the product has several.",
     ),
+  os: z.string().max(64).optional().describe("The client's system, sent by Velopack: `win`, `osx` or `linux`."),
+  rid: z.string().max(64).optional().describe("The client's .NET runtime identifier, sent by Velopack: `win-x64`."),
   id: z.string().max(255).optional().describe("The package's id, sent by Squirrel.Windows and Velopack."),
   bundleType: z
     .string()

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { formatVersion, type Release } from "../../releases/schema";
 import { filterReleases, selectReleases } from "./filter-releases";
+import { assertOffered } from "./manifest/assert-offered";
 import { changeManifest, type EditableManifest, type ManifestEntry } from "./manifest/manifest-file";
 import { PublishingError } from "./manifest/publishing-error";
 import type { ChangeRecord } from "./manifest/recorded-write";
@@ -75,7 +76,9 @@ function promote(
   const release = parseRelease(draft);
   assertPublishable(release, releases, { ...confirmations, isPrerelease: true });
   const id = makeReleaseId(releases, release);
-  return { release: { ...release, id }, entry: { ...draft, id } };
+  const promoted = { ...release, id };
+  assertOffered(promoted, [...releases, promoted]);
+  return { release: promoted, entry: { ...draft, id } };
 }
 
 function assertPromotable(source: Release, to: string, { isPrerelease }: Confirmations): void {

@@ -23,9 +23,14 @@ export function squirrelVersion({ major, minor, patch, prerelease, build }: SemV
 export function parseSquirrelVersion(text: string): SemVer | null {
   const [, major, minor, patch = "0", fourth, prerelease = ""] =
     /^(\d+)\.(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:-([A-Za-z][A-Za-z0-9.-]*))?$/.exec(text) ?? [];
-  const words = prerelease.replace(/(?<=[A-Za-z])0*(\d+)$/, ".$1");
+  const words = separateNumber(prerelease);
   const suffix = words === "" ? "" : `-${words}`;
   return parse(`${major}.${minor}.${patch}${suffix}${fourth === undefined ? "" : `+${fourth}`}`);
+}
+
+/** `beta10` as `beta.10`, which SemVer reads as a number. */
+export function separateNumber(word: string): string {
+  return word.replace(/(?<=[A-Za-z])\d+$/, (digits) => `.${BigInt(digits)}`);
 }
 
 /** The installed version as the catalog writes it: as one of the `known` versions, which may have no dot either. */
@@ -49,12 +54,23 @@ export function squirrelPackageId(fileName: string, version: SemVer, kind: Nupkg
  * `Acme-1.2.0-linux-full.nupkg`; null for the name of another version or kind.
  */
 export function velopackPackageId(fileName: string, version: SemVer, kind: NupkgKind): string | null {
+  return parseVelopackName(fileName, version, kind)?.packageId ?? null;
+}
+
+/** `channel` is Velopack's own; undefined for the default one, whose name Windows packages leave out. */
+export function parseVelopackName(
+  fileName: string,
+  version: SemVer,
+  kind: NupkgKind,
+): { packageId: string; channel: string | undefined } | null {
   const [, stem = "", named] = /^(.+)-(full|delta)\.nupkg$/.exec(fileName) ?? [];
   if (named !== kind) return null;
   for (const text of new Set([formatVersion(version), version.version])) {
     const at = stem.lastIndexOf(`-${text}`);
     const rest = stem.slice(at + text.length + 1);
-    if (at > 0 && /^(-[A-Za-z][A-Za-z0-9._-]*)?$/.test(rest)) return stem.slice(0, at);
+    if (at > 0 && /^(-[A-Za-z][A-Za-z0-9._-]*)?$/.test(rest)) {
+      return { packageId: stem.slice(0, at), channel: rest === "" ? undefined : rest.slice(1) };
+    }
   }
   return null;
 }

@@ -28,7 +28,15 @@ export type SelectedUpdate = {
 
 /** Selects the release that a client gets for one platform and architecture, as `/api/version` does. */
 export function selectUpdate(
-  { snapshot, product, channel, clientId, current, numbers = null, query: { systemVersion } }: UpdateRequest,
+  {
+    snapshot,
+    product,
+    channel,
+    clientId,
+    current,
+    numbers = null,
+    query: { systemVersion },
+  }: Omit<UpdateRequest, "deps" | "userAgent" | "network">,
   target: Pick<ReleaseSelector, "platform" | "architecture"> & { channel?: string },
   { selectArtifact, comparesSystemVersion }: UpdaterRules,
 ): SelectedUpdate {

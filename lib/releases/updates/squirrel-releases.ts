@@ -16,7 +16,8 @@ const ARCHITECTURES: Readonly<Record<string, readonly string[]>> = {
   ia32: ["ia32"],
   arm64: ["arm64", "x64", "ia32"],
 };
-const ANY_ARCHITECTURE = ["x64", "ia32", "arm64"];
+/** The architectures of builds that RELEASES may name. */
+export const SQUIRREL_ARCHITECTURES: readonly string[] = ["x64", "ia32", "arm64"];
 const MAX_STAGED_RELEASES = 4;
 const NO_HASH = "0".repeat(40);
 
@@ -30,7 +31,7 @@ export const squirrelReleases: UpdateFeed = {
   pattern: /^RELEASES$/,
   resolve: (sent) => {
     const { arch = "" } = sent.query;
-    for (const architecture of ARCHITECTURES[normalizeArchitecture(arch)] ?? ANY_ARCHITECTURE) {
+    for (const architecture of ARCHITECTURES[normalizeArchitecture(arch)] ?? SQUIRREL_ARCHITECTURES) {
       const selector = {
         platform: "windows",
         product: sent.product,

@@ -1,11 +1,11 @@
 import { completeFiles } from "../release-files";
-import { type Artifact, formatVersion, normalizeArchitecture, type Platform, type Release } from "../schema";
+import { type Artifact, formatVersion, normalizeArchitecture, Platform, type Release } from "../schema";
 import type { ReleaseSelector } from "../selection/release-selector";
 import { deltaChain } from "./delta-chain";
 import { type NupkgKind, velopackPackageId } from "./nupkg";
 import { recordCheck } from "./record-check";
-import { selectUpdate, type UpdaterRules } from "./select-update";
-import { toDocument, type UpdateFeed, type UpdateRequest } from "./update-feed";
+import { type SelectedUpdate, selectUpdate, type UpdaterRules } from "./select-update";
+import { missingRelease, toDocument, type UpdateFeed, type UpdateRequest } from "./update-feed";
 
 const PLATFORMS: ReadonlyMap<string, Platform> = new Map([
   ["win", "windows"],
@@ -18,44 +18,72 @@ const DEFAULT_ARCHITECTURES: Readonly<Record<Platform, readonly string[]>> = {
   macos: ["x64", "arm64"],
   linux: ["x64", "arm64"],
 };
+/** The builds that run on a system of this architecture, its own first; on macOS with Rosetta. */
+const RUNS_ON: Readonly<Record<Platform, Readonly<Record<string, readonly string[]>>>> = {
+  windows: { x64: ["x64", "ia32"], arm64: ["arm64", "x64", "ia32"] },
+  macos: { arm64: ["arm64", "x64"] },
+  linux: {},
+};
 const RULES: UpdaterRules = { selectArtifact: fullPackage, comparesSystemVersion: () => false };
 
 type Target = { platform: Platform; channel: string; architectures: readonly string[] };
+/** The part of a request that decides on the release. */
+type Asked = Parameters<typeof selectUpdate>[0];
+type Found = SelectedUpdate & { selector: ReleaseSelector; release: Release };
 
 /**
  * `releases.{channel}.json` of Velopack (VelopackAssetFeed): the newest whole package, and the deltas from the installed
- * version. Velopack's channel names the platform, and may name an architecture and a channel of the catalog: `win`,
- * `linux-arm64`, `osx-beta`.
+ * version. Velopack's channel may name the platform, an architecture and a channel of the catalog: `win`, `linux-arm64`,
+ * `osx-beta`, `stable`. Without a platform, it is the one that the query names, or that has builds.
  */
 export const velopackReleases: UpdateFeed = {
   pattern: /^releases\.(?<name>[A-Za-z0-9._-]{1,128})\.json$/,
   resolve: (request, { name = "" }) => {
-    const { platform, channel, architectures } = parseChannel(request, name) ?? NOTHING;
-    for (const architecture of architectures) {
-      const selector = { platform, channel, architecture, product: request.product };
-      const { release, shouldKeepInstalled, isClientSpecific } = selectUpdate(request, selector, RULES);
-      if (!release) continue;
-      recordCheck(request, selector, release);
-      const text = JSON.stringify({ Assets: shouldKeepInstalled ? [] : assetsOf(request, selector, release) });
-      const isOwn = isClientSpecific || shouldKeepInstalled;
-      return toDocument({ text, contentType: "application/json", isClientSpecific: isOwn });
-    }
-    return null;
+    const [found, other] = findVelopackReleases(request, name);
+    if (!found) return null;
+    if (other) throw missingRelease(`Several platforms have the channel ${name}: name one with os, such as os=win.`);
+    const { selector, release, shouldKeepInstalled, isClientSpecific } = found;
+    recordCheck(request, selector, release);
+    const text = JSON.stringify({ Assets: shouldKeepInstalled ? [] : assetsOf(request, selector, release) });
+    const isOwn = isClientSpecific || shouldKeepInstalled;
+    return toDocument({ text, contentType: "application/json", isClientSpecific: isOwn });
   },
 };
 
-const NOTHING: Target = { platform: "linux", channel: "", architectures: [] };
+/** The release that `releases.{name}.json` offers: one for each platform that the request may mean. */
+export function findVelopackReleases(asked: Asked, name: string): Found[] {
+  return parseChannel(asked, name).flatMap(({ platform, channel, architectures }) => {
+    for (const architecture of architectures) {
+      const selector = { platform, channel, architecture, product: asked.product };
+      const { release, ...selected } = selectUpdate(asked, selector, RULES);
+      if (release) return [{ ...selected, selector, release }];
+    }
+    return [];
+  });
+}
 
-function parseChannel({ snapshot: { knownValues }, channel, query }: UpdateRequest, name: string): Target | null {
-  const [os = "", ...words] = name.toLowerCase().split("-");
-  const platform = PLATFORMS.get(os);
-  if (!platform) return null;
-  const [first = ""] = words;
-  const named = knownValues.architecture.has(normalizeArchitecture(first)) ? words.shift() : query.arch;
+function parseChannel({ snapshot: { knownValues }, channel, query }: Asked, name: string): Target[] {
+  const words = name.toLowerCase().split("-");
+  const named = PLATFORMS.get(words[0] ?? "");
+  if (named) words.shift();
+  const [, ridSystem = "", ridArchitecture] = /^([a-z]+)[\d.]*(?:-(\w+))?/.exec(query.rid ?? "") ?? [];
+  const platform = named ?? PLATFORMS.get(query.os?.toLowerCase() ?? ridSystem);
+  const hasArchitecture = knownValues.architecture.has(normalizeArchitecture(words[0] ?? ""));
+  const own = hasArchitecture ? words.shift() : undefined;
   const rest = words.join("-");
-  if (rest !== "" && !knownValues.channel.has(rest)) return null;
-  const architectures = named ? [normalizeArchitecture(named)] : DEFAULT_ARCHITECTURES[platform];
-  return { platform, channel: rest || channel, architectures };
+  if (rest !== "" && !knownValues.channel.has(rest)) return [];
+  const system = query.arch ?? ridArchitecture;
+  return (platform ? [platform] : Platform.options).map((one) => {
+    const architectures = own ? [normalizeArchitecture(own)] : architecturesOf(one, system);
+    return { platform: one, channel: rest || channel, architectures };
+  });
+}
+
+/** What a client sends is the system's architecture, and the app may be built for another one that runs there. */
+function architecturesOf(platform: Platform, system: string | undefined): readonly string[] {
+  if (system === undefined) return DEFAULT_ARCHITECTURES[platform];
+  const own = normalizeArchitecture(system);
+  return RUNS_ON[platform][own] ?? [own];
 }
 
 function fullPackage(release: Release): Artifact | undefined {

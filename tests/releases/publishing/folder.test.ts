@@ -257,6 +257,22 @@ describe("Velopack's folder", () => {
     ]);
   });
 
+  test("may have a channel without a system", async () => {
+    const output = await newOutput();
+    const update = "Acme-1.4.0-stable-full.nupkg";
+    await writeVelopack(output, "stable", [{ name: update, fields: fields("1.4.0"), type: "Full" }]);
+    expect(await published(output)).toEqual([["linux arm64 1.4.0 stable", { ...NONE, update }]]);
+    const { drafts } = await output.drafts({ channel: "beta" });
+    await expect(publishAll(output, drafts)).rejects.toThrow("request releases.stable.json");
+    const other = await newOutput();
+    const inside = { ...fields("1.4.0"), id: "Other" };
+    await writeVelopack(other, "production", [
+      { name: "Other-1.4.0-production-full.nupkg", fields: inside, type: "Full" },
+    ]);
+    const moved = await other.drafts({ channel: "stable" });
+    await expect(publishAll(other, moved.drafts)).rejects.toThrow("request releases.production.json");
+  });
+
   test.each([
     ["version", { ...fields("1.3.9") }],
     ["id", { ...fields("1.4.0"), id: "Other" }],

@@ -56,6 +56,33 @@ test("a .nupkg may be named as Squirrel.Windows names a prerelease, or with Velo
   expect((await releasesOf(testFolder)).map(({ artifacts }) => artifacts.others.length)).toEqual([0, 2, 0]);
 });
 
+test("a package is refused if the feed that its apps request cannot name it", async () => {
+  const testFolder = await newCatalog();
+  const add = async (name: string, version: string, release: object = {}) =>
+    publish(testFolder, await build(testFolder, name), version, {
+      kinds: ["update"],
+      confirmations: { isNew: true },
+      release,
+    });
+  await add("Acme-1.5.0-stable-full.nupkg", "1.5.0");
+  await add("Acme-1.5.1-nightly-full.nupkg", "1.5.1", { channel: "nightly", rollout: 0 });
+  await expectRejected(
+    testFolder,
+    () => add("Acme-1.6.0-production-full.nupkg", "1.6.0"),
+    "request releases.production.json, which would never name a release of the channel stable for windows x64",
+  );
+  await expectRejected(
+    testFolder,
+    () => add("Acme-1.6.0-win-arm64-full.nupkg", "1.6.0", { architecture: "ia32" }),
+    "win-arm64",
+  );
+  await expectRejected(
+    testFolder,
+    () => add("Acme-1.6.0-full.nupkg", "1.6.0", { architecture: "universal" }),
+    "releases.win.json",
+  );
+});
+
 test.each([
   ["a block map", appImage(BLOCK_MAP), BLOCK_MAP.length],
   ["none", randomBytes(1000), undefined],

@@ -63,10 +63,40 @@ test("Velopack's channel names the platform, the architecture and the channel", 
     expect(await names("linux-beta", "?arch=arm64")).toEqual([named]);
     expect(await names("win")).toEqual(["com.acme.app-2.0.0-full.nupkg"]);
     expect(await names("osx")).toEqual(["com.acme.app-3.0.0-osx-full.nupkg"]);
-    for (const unknown of ["stable", "linux-nightly", "linux-sparc", "win-arm64-beta-x"]) {
+    for (const unknown of ["nightly", "stable-x", "linux-nightly", "linux-sparc", "win-arm64-beta-x"]) {
       const problem = await problemOf(await get(`${STABLE}/releases.${unknown}.json`));
       expect(problem).toMatchObject({ status: 404, code: "release_not_found" });
     }
+  }));
+
+test("a channel without a system is of the client's, else of the one that has builds", () =>
+  withCatalog(async ({ publish }) => {
+    const linux = release("1.0.0", [], {}, "-stable");
+    const windows = release("1.1.0", [], { platform: "windows" }, "-stable");
+    await publish(linux);
+    for (const query of ["", "?os=linux&rid=linux-x64&arch=x64", "?rid=linux.22.04-x64"]) {
+      expect(await names("stable", query)).toEqual(["com.acme.app-1.0.0-stable-full.nupkg"]);
+    }
+    expect((await get(`${STABLE}/releases.stable.json?os=win`)).status).toBe(404);
+    await publish(linux, windows);
+    expect(await names("stable", "?os=win&rid=win10.0.19045-x64&arch=x64")).toEqual([
+      "com.acme.app-1.1.0-stable-full.nupkg",
+    ]);
+    expect(await names("Stable", "?os=linux")).toEqual(["com.acme.app-1.0.0-stable-full.nupkg"]);
+    const problem = await problemOf(await get(`${STABLE}/releases.stable.json`));
+    expect(problem).toMatchObject({ status: 404, detail: expect.stringContaining("name one with os") });
+  }));
+
+test("a client sends its system's architecture, and gets a build that runs there", () =>
+  withCatalog(async ({ publish }) => {
+    const build = (architecture: string) =>
+      release("1.0.0", [], { platform: "windows", architecture }, `-${architecture}`);
+    await publish(build("ia32"));
+    expect(await names("win", "?arch=x64&os=win")).toEqual(["com.acme.app-1.0.0-ia32-full.nupkg"]);
+    await publish(build("ia32"), build("x64"));
+    expect(await names("win", "?arch=arm64&os=win")).toEqual(["com.acme.app-1.0.0-x64-full.nupkg"]);
+    expect((await get(`${STABLE}/releases.win-arm64.json?arch=x86`)).status).toBe(200); // arm64 runs x64
+    expect(await names("win", "?arch=x86&os=win")).toEqual(["com.acme.app-1.0.0-ia32-full.nupkg"]);
   }));
 
 test("a package whose name has another version is not offered", () =>

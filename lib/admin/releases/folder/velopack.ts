@@ -128,7 +128,7 @@ function targetOf(nuspec: Nuspec, channelName: string, hints: FolderHints) {
   if (!platform) throw new PublishingError(`The package names an unknown system: "${system}".`);
   const named = hints.architecture ?? nuspec.machineArchitecture ?? ridArchitecture ?? "x64";
   const architecture = normalizeArchitecture(named);
-  if (words[0] !== undefined && words[0] in PLATFORMS) words.shift();
+  if (words[0] !== undefined && Object.hasOwn(PLATFORMS, words[0])) words.shift();
   if (words[0] !== undefined && normalizeArchitecture(words[0]) === architecture) words.shift();
   return { platform, architecture, channel: words.join("-") || "stable" };
 }

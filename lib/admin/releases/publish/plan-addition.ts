@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { releaseFiles } from "../../../releases/release-files";
 import { ArtifactKind, type Release } from "../../../releases/schema";
+import { assertOffered } from "../manifest/assert-offered";
 import type { EditableManifest } from "../manifest/manifest-file";
 import { PublishingError } from "../manifest/publishing-error";
 import { identityOf, makeReleaseId, parseRelease } from "../manifest/release-entry";
@@ -23,11 +24,13 @@ export type Plan = EditableManifest & {
  * architecture, channel and version. The same bytes may be published again with other fields or another location.
  * Removes the sample releases. Pure.
  * @throws PublishingError if a release has other bytes or is yanked, for fields that the service would reject, and
- * from `assertPublishable` and `mergePublicKeys`
+ * from `assertPublishable`, `assertOffered` and `mergePublicKeys`
  */
 export function planAdditions(manifest: EditableManifest, drafts: readonly HashedDraft[], now: Date): Plan {
   const start: Plan = { ...withoutSamples(manifest), publicKeys: manifest.publicKeys, added: [] };
-  return drafts.reduce((plan, draft) => planAddition(plan, draft, now), start);
+  const plan = drafts.reduce((before, draft) => planAddition(before, draft, now), start);
+  for (const { release, outcome } of plan.added) if (outcome !== "unchanged") assertOffered(release, plan.releases);
+  return plan;
 }
 
 function planAddition(plan: Plan, draft: HashedDraft, now: Date): Plan {

@@ -5,7 +5,7 @@ import { isSampleSignature } from "../../../releases/sample/sample-signatures";
 import { formatVersion, type Platform, type Release } from "../../../releases/schema";
 import { parseMinisignature } from "../../../releases/signatures";
 import { compareSystemVersions } from "../../../releases/system-version";
-import { squirrelPackageId, squirrelVersion, velopackPackageId } from "../../../releases/updates/nupkg";
+import { separateNumber, squirrelPackageId, squirrelVersion, velopackPackageId } from "../../../releases/updates/nupkg";
 import { ConfirmationRequiredError, PublishingError } from "../manifest/publishing-error";
 import { assertPackageFitsRelease } from "./package-identity";
 
@@ -116,7 +116,7 @@ function assertVersionOrder(release: Release, others: readonly Release[]): void 
 
 /** `1.2.0-beta10` as `1.2.0-beta.10`. */
 function withNumbers({ major, minor, patch, prerelease, build }: SemVer): SemVer {
-  const words = prerelease.map((word) => String(word).replace(/^([A-Za-z-]*[A-Za-z])0*(\d+)$/, "$1.$2"));
+  const words = prerelease.map((word) => separateNumber(String(word)));
   const suffix = build.length > 0 ? `+${build.join(".")}` : "";
   return new SemVer(`${major}.${minor}.${patch}${words.length > 0 ? `-${words.join(".")}` : ""}${suffix}`);
 }
