@@ -115,6 +115,18 @@ describe("the folder of electron-builder", () => {
     expect((await output.drafts(change)).drafts).toMatchObject([{ release: { channel: "nightly", rollout: 5 } }]);
   });
 
+  test("may have any channel that electron-builder has, in capitals or with dashes", async () => {
+    for (const [name, channel, architecture] of [
+      ["feature-login.yml", "feature-login", "x64"],
+      ["Beta.yml", "beta", "x64"],
+      ["latest-arm64.yml", "stable", "arm64"],
+    ] as const) {
+      const output = await newOutput();
+      await writeElectronUpdate(output, name, "2.0.0", ["Example Setup 2.0.0.exe"], { stagingPercentage: "20" });
+      expect((await output.drafts()).drafts).toMatchObject([{ release: { channel, architecture, rollout: 20 } }]);
+    }
+  });
+
   test.each([
     ["a file of an update", "Example-1.4.0-arm64-mac.zip", "- Example-1.4.0-arm64-mac.zip"],
     ["an update file", "latest.yml", `- latest.yml, for ${SETUP}`],

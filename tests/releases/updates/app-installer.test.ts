@@ -46,6 +46,25 @@ describe("{product}.appinstaller", () => {
       });
     }));
 
+  test("names a package of which parts can be requested, one or several at once", () =>
+    withCatalog(async ({ publish, addFile }) => {
+      const bytes = Buffer.alloc(10_000, "package");
+      const installer = await addFile("core.msix", bytes, { fileName: "core.msix", packageIdentity: IDENTITY });
+      await publish(packaged({ artifacts: { installer } }));
+      const uri: string = (await appInstaller()).MainPackage.Uri;
+      const request = (range: string) => get(uri.replace(BASE_URL, ""), { headers: { range } });
+      const one = await request("bytes=9000-");
+      expect([one.status, one.headers.get("content-range")]).toEqual([206, "bytes 9000-9999/10000"]);
+      expect(Buffer.from(await one.arrayBuffer()).equals(bytes.subarray(9000))).toBe(true);
+      const several = await request("bytes=0-99,9000-9099");
+      expect([several.status, several.headers.get("content-type")]).toEqual([
+        206,
+        expect.stringMatching(/^multipart\/byteranges; boundary=/),
+      ]);
+      expect(await several.text()).toContain("Content-Range: bytes 9000-9099/10000");
+      expect((await request("bytes=0-9000,9002-9999")).status).toBe(200); // the parts are larger than the package
+    }));
+
   test("has a bundle without an architecture, and a build by arch, under the URL that it was requested at", () =>
     withCatalog(async ({ publish }) => {
       await publish(

@@ -93,6 +93,16 @@ test("a channel is named by the URL or by the file, and its files are found from
     }
   }));
 
+test("a channel in an app may have capitals and dashes", () =>
+  withCatalog(async ({ publish }) => {
+    await publish(
+      windows("x64", "2.0.0-beta.1", { channel: "beta" }),
+      mac("x64", "2.1.0", { channel: "feature-login" }),
+    );
+    expect(await getYml("Beta.yml")).toMatchObject({ version: "2.0.0-beta.1" });
+    expect(await getYml("feature-login-mac.yml")).toMatchObject({ version: "2.1.0" });
+  }));
+
 test("the id that electron-updater sends decides on a rollout, once for all architectures", () =>
   withCatalog(async ({ publish }) => {
     const rollout = { rollout: 50, minimumSystemVersion: null };

@@ -21,15 +21,25 @@ const UpdateInfo = z.object({
   version: z.string(),
   files: z.array(z.object({ url: z.string(), sha512: z.string(), size: z.number().optional() })).min(1),
   releaseNotes: z.union([z.string(), z.array(z.object({ version: z.string(), note: z.string().nullish() }))]).nullish(),
-  stagingPercentage: z.number().optional(),
+  // electron-updater also reads it as text.
+  stagingPercentage: z
+    .union([
+      z.number(),
+      z
+        .string()
+        .regex(/^\d{1,3}$/)
+        .transform(Number),
+    ])
+    .nullish(),
   minimumSystemVersion: z.string().optional(),
   releaseDate: z.iso.datetime({ offset: true }).optional().catch(undefined),
   packages: z.unknown().optional(),
 });
 type UpdateInfo = z.infer<typeof UpdateInfo>;
 
-/** `latest.yml`, `beta-mac.yml`, `latest-linux-arm64.yml`. */
-const UPDATE_FILE = /^(?<channel>[a-z0-9._]+?)(?:-(?<os>mac|linux)(?:-(?<arch>[a-z0-9]+))?)?\.yml$/;
+/** `latest.yml`, `beta-mac.yml`, `latest-linux-arm64.yml`, `feature-login.yml`, `latest-arm64.yml`. */
+const UPDATE_FILE =
+  /^(?<channel>[A-Za-z0-9._-]+?)(?:-(?<own>x64|arm64|ia32|universal))?(?:-(?<os>mac|linux)(?:-(?<arch>[a-z0-9]+))?)?\.yml$/;
 const CONFIG_FILES = ["builder-effective-config.yaml", "builder-debug.yml"];
 const PLATFORM_EXTENSIONS: readonly [RegExp, Platform][] = [
   [/\.(exe|msi|appx)$/i, "windows"],
@@ -77,8 +87,9 @@ export async function findElectronBuilder(listing: Listing, hints: FolderHints):
 async function readUpdateFiles(listing: Listing): Promise<UpdateFile[]> {
   const updates: UpdateFile[] = [];
   for (const name of [...listing.files].filter((file) => !CONFIG_FILES.includes(file)).sort()) {
-    const { channel, os, arch } = UPDATE_FILE.exec(name)?.groups ?? {};
-    if (channel === undefined) continue;
+    const { channel: written, own, os, arch = own } = UPDATE_FILE.exec(name)?.groups ?? {};
+    if (written === undefined) continue;
+    const channel = written.toLowerCase(); // the catalog's channels have no capitals, and the feed ignores case
     const text = await readFile(path.join(listing.folder, name), "utf8");
     const parsed = UpdateInfo.safeParse(parseYaml(text));
     if (!parsed.success) continue; // another tool's file
@@ -155,7 +166,12 @@ function groupByArchitecture(
     architecture: own,
     version,
     channel,
-    fields: { notes: notes ?? undefined, rollout, minimumSystemVersion: minimum, releasedAt: info.releaseDate },
+    fields: {
+      notes: notes ?? undefined,
+      rollout: rollout ?? undefined,
+      minimumSystemVersion: minimum,
+      releasedAt: info.releaseDate,
+    },
     files: assignKinds(
       platform,
       files.filter((file) => architectureOf(file) === own).map(({ name: _, ...file }) => file),

@@ -51,12 +51,13 @@ function parseTarget(
 ): Target | null {
   const platform = linux ? "linux" : mac ? "macos" : "windows";
   const known = [...knownValues.architecture];
+  const written = name.toLowerCase(); // an app's channel may be "Beta"
   const channelOf = (text: string) => (text === "latest" ? ofUrl : knownValues.channel.has(text) ? text : undefined);
-  const channel = channelOf(name);
+  const channel = channelOf(written);
   if (channel && linux) return { channel, platform, architectures: [linuxArchitecture(architecture, known)] };
   if (channel) return { channel, platform, architectures: [...new Set([...ARCHITECTURES, ...known.sort()])] };
   // An app may ask for its own architecture alone: autoUpdater.channel = "latest-arm64".
-  const [, prefix = "", suffix = ""] = /^(.+)-([a-z0-9_]+)$/.exec(name) ?? [];
+  const [, prefix = "", suffix = ""] = /^(.+)-([a-z0-9_]+)$/.exec(written) ?? [];
   const [ownChannel, own] = [channelOf(prefix), normalizeArchitecture(suffix)];
   return ownChannel && known.includes(own) ? { channel: ownChannel, platform, architectures: [own] } : null;
 }
