@@ -41,6 +41,7 @@ export const DOWNLOAD_ERRORS: ErrorCode[] = [
   "release_not_found",
   "precondition_failed",
   "range_not_satisfiable",
+  "rate_limited",
   "catalog_unavailable",
   "artifact_unavailable",
 ];

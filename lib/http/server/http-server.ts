@@ -6,15 +6,17 @@ import { securityHeaders } from "../browser/security-headers";
 import { defineRoute, respondWithError } from "../route";
 import { requestId } from "../route-request";
 import type { RouteResponse } from "../route-response";
+import { admitStream } from "./concurrent-streams";
 import { handleInOrder, refuseConnect, refuseMalformed } from "./connections";
 import { type LoadNext, withTimeout } from "./next-page";
 import { NodeRequest } from "./node-request";
 import { createPageResponder, UNMATCHED } from "./pages";
 import { findRoute, type RouteMatch, type RouteTable } from "./routes";
 import { sendResponse } from "./send";
+import { closeSlowReaders, MIN_READ_BYTES_PER_SECOND } from "./slow-readers";
 import { parseTarget, type RequestTarget } from "./target";
 
-/** An inactive connection is closed after this time, also one whose client stops reading a download. */
+/** An inactive connection is closed after this time, also one whose client stops reading a response. */
 const SOCKET_TIMEOUT_MS = 120_000;
 /** How long a page or a file may wait until Next is loaded, and how long a page may take to render. */
 const MAX_RENDER_MS = 30_000;
@@ -47,7 +49,7 @@ type Respond = (
   match: RouteMatch | null,
 ) => RouteResponse | Promise<RouteResponse | null>;
 
-type Options = { socketTimeoutMs?: number; maxRenderMs?: number };
+type Options = { socketTimeoutMs?: number; maxRenderMs?: number; minReadBytesPerSecond?: number };
 
 /**
  * The HTTP server of `npm start`. It runs route handlers itself; pages and files go to Next, which the first of them
@@ -55,6 +57,7 @@ type Options = { socketTimeoutMs?: number; maxRenderMs?: number };
  */
 export function createHttpServer(routes: RouteTable, loadNext: LoadNext, options: Options = {}): Server {
   const { socketTimeoutMs = SOCKET_TIMEOUT_MS, maxRenderMs = MAX_RENDER_MS } = options;
+  const { minReadBytesPerSecond = MIN_READ_BYTES_PER_SECOND } = options;
   const load = () => withTimeout(maxRenderMs, loadNext(), () => new AppError("overloaded"));
   const respond = createResponder(routes, load, maxRenderMs);
   const listener = (expectsContinue: boolean) => (incoming: IncomingMessage, outgoing: ServerResponse) => {
@@ -64,6 +67,7 @@ export function createHttpServer(routes: RouteTable, loadNext: LoadNext, options
   const server = createServer(SERVER_OPTIONS);
   server.maxHeadersCount = 0; // no limit: maxHeaderSize is one, and Node drops headers beyond the count
   server.setTimeout(socketTimeoutMs);
+  closeSlowReaders(server, socketTimeoutMs, minReadBytesPerSecond);
   server.on("request", listener(false));
   server.on("checkContinue", listener(true));
   server.on("checkExpectation", listener(false)); // unknown expectations may be ignored (RFC 9110, 10.1.1)
@@ -106,13 +110,14 @@ function handle(exchange: HttpExchange, routes: RouteTable, respond: Respond): v
 function createResponder(routes: RouteTable, loadNext: LoadNext, maxRenderMs: number): Respond {
   const respondWithPage = createPageResponder(loadNext, maxRenderMs);
   return (exchange, { pathname, search }, match) => {
-    const { incoming, request } = exchange;
+    const { incoming, outgoing, request } = exchange;
     const isRoute = typeof match?.responder === "object";
     const responder = !isRoute && hasKeyInUrl(request.url) ? KEY_ROUTE : match?.responder;
     if (typeof responder === "object") {
       const handler = responder[request.method]?.respond ?? responder.GET?.respondToOther;
       if (!handler) throw new AppError("not_found");
-      return handler(request, { params: match?.params, socketIp: incoming.socket.remoteAddress });
+      const socketIp = incoming.socket.remoteAddress;
+      return handler(request, { params: match?.params, socketIp, admitStream: () => admitStream(outgoing, socketIp) });
     }
     requireRead(request, match);
     if (match?.responder === "file") return sendFile(exchange, match, loadNext);
@@ -142,6 +147,7 @@ async function sendFile(exchange: HttpExchange, { path }: RouteMatch, loadNext: 
   const startedMs = performance.now();
   const id = requestId(request);
   const next = await loadNext();
+  admitStream(outgoing, incoming.socket.remoteAddress);
   incoming.url = request.url;
   incoming.headers = fileHeaders(incoming.headers, new URL(config.baseUrl).host);
   if (isDraining) outgoing.shouldKeepAlive = false;
