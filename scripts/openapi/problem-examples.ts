@@ -21,6 +21,7 @@ export const PROBLEM_DETAILS: Partial<Record<ErrorCode, { detail?: string; [fiel
   evidence_invalid: { detail: "The assertion's counter has not increased.", reason: "counter_replayed" },
   device_limit_reached: { detail: "An account can have at most 20 devices." },
   payload_too_large: { detail: "At most 16384 bytes.", limitBytes: 16384 },
+  request_in_progress: { detail: "If its process has stopped, the request can be repeated in 42 s." },
   assignment_conflict: {
     detail: "The customer has another account. Transfer the purchases at the provider.",
     reason: "linked",

@@ -41,9 +41,11 @@ const HEADERS_OF: Record<number, readonly HeaderName[]> = {
   503: ["Retry-After"],
 };
 
-/** RFC 6750, section 3.1. */
-const SCOPE_CHALLENGE: readonly HeaderName[] = ["WWW-Authenticate"];
-
+/** A code's own headers. */
+const HEADERS_OF_CODE: Partial<Record<ErrorCode, readonly HeaderName[]>> = {
+  forbidden: ["WWW-Authenticate"], // RFC 6750, section 3.1
+  request_in_progress: ["Retry-After"],
+};
 /** The example of a code's problem document. */
 function problemExample(code: ErrorCode) {
   const [status, title] = ERRORS[code];
@@ -117,7 +119,7 @@ function describeProblem(status: number, codes: readonly ErrorCode[]): ZodOpenAp
   const schema = z.intersection(Problem, z.looseObject({ status: z.literal(status), code: z.enum(codes) }));
   return {
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code][1]}.`).join("\n"),
-    headers: headersOf([...(HEADERS_OF[status] ?? []), ...(codes.includes("forbidden") ? SCOPE_CHALLENGE : [])]),
+    headers: headersOf([...(HEADERS_OF[status] ?? []), ...codes.flatMap((code) => HEADERS_OF_CODE[code] ?? [])]),
     content: { "application/problem+json": { schema, examples } },
   };
 }

@@ -46,6 +46,7 @@ describe("promoting releases", () => {
     };
     expect(await codeOf(key, promotion)).toEqual([404, "release_not_found"]);
     expect(await codeOf(key, { ...promotion, rollout: 101 })).toEqual([422, "validation_failed"]);
+    expect(await codeOf(key, { ...promotion, isNew: true })).toEqual([422, "validation_failed"]);
     expect(await codeOf(undefined, promotion)).toEqual([401, "unauthenticated"]);
     expect(await codeOf((await newKey({ scopes: ["releases:read"] })).key, promotion)).toEqual([403, "forbidden"]);
     expect((await codeOf((await newAccount()).token, promotion))[0]).toBe(403);
@@ -70,6 +71,7 @@ describe("pruning the catalog", () => {
     expect((await post("/prune", key, {})).status).toBe(422);
     expect((await post("/prune", key, { isDryRun: true, publishedBefore: "yesterday" })).status).toBe(422);
     expect((await post("/prune", key, { isDryRun: true, keep: -1 })).status).toBe(422);
+    expect((await post("/prune", key, { isDryRun: true, product: "core" })).status).toBe(422); // belongs into the filter
     expect((await post("/prune", undefined, { isDryRun: true })).status).toBe(401);
     const reader = (await newKey({ scopes: ["releases:read"] })).key;
     expect((await post("/prune", reader, { isDryRun: true })).status).toBe(403);

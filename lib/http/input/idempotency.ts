@@ -49,6 +49,16 @@ export async function withIdempotency(
   }
 }
 
+/**
+ * Frees the keys of requests that a process left unfinished when it was killed. Only for a database that no other process
+ * can have open: otherwise another one may still be working on them.
+ */
+export async function freeIdempotencyKeys({ db, log }: Pick<Context, "db" | "log">): Promise<void> {
+  await db.$executeRaw`DELETE FROM "IdempotentRequest" WHERE "status" IS NULL`.catch((error: unknown) => {
+    log.warn({ err: error }, "the keys of unfinished requests could not be freed: they are free after a minute");
+  });
+}
+
 /** The caller is part of the id: nobody gets the response to another's request. */
 function identify({ principal, request, bytes }: RequestScope, key: string): Request {
   const caller = principal === null ? "" : callerId(principal);
@@ -64,6 +74,7 @@ function callerId(principal: AnyPrincipal): string {
 }
 
 type Stored = { status: number; body: string | null };
+type Row = { status: number | null; body: string | null; fingerprint: string; remainingSeconds: number };
 
 /** Claims a request for this process. Returns the stored response if there is one, otherwise null. */
 async function claim({ db, dbNow }: Deps, { id, fingerprint }: Request): Promise<Stored | null> {
@@ -74,10 +85,20 @@ async function claim({ db, dbNow }: Deps, { id, fingerprint }: Request): Promise
       "fingerprint" = EXCLUDED."fingerprint", "expiresAt" = EXCLUDED."expiresAt", "status" = NULL, "body" = NULL
     WHERE stored."expiresAt" <= ${dbNow()}`;
   if (claimed > 0) return null;
-  const stored = await db.idempotentRequest.findUnique({ where: { id } });
+  const [stored] = await db.$queryRaw<Row[]>`
+    SELECT "status", "body", "fingerprint",
+      ceil(extract(epoch FROM "expiresAt" - ${dbNow()}))::int AS "remainingSeconds"
+    FROM "IdempotentRequest" WHERE "id" = ${id}`;
   if (stored && stored.fingerprint !== fingerprint) throw new AppError("idempotency_key_reused");
-  if (stored?.status == null) throw new AppError("request_in_progress");
+  if (stored?.status == null) throw inProgress(Math.max(1, stored?.remainingSeconds ?? 1));
   return { status: stored.status, body: stored.body };
+}
+
+function inProgress(remainingSeconds: number): AppError {
+  return new AppError("request_in_progress", {
+    detail: `If its process has stopped, the request can be repeated in ${remainingSeconds} s.`,
+    retryAfterSeconds: remainingSeconds,
+  });
 }
 
 function replay({ status, body }: Stored): RouteResponse {

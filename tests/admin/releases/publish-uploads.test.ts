@@ -4,6 +4,7 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import {
   CORE,
+  callReleases,
   draftOf,
   listReleases,
   publishDrafts,
@@ -140,7 +141,13 @@ describe("publishing uploads", () => {
     const draft = draftOf("1.5.0", await uploadFile(key));
     const typo = { ...draft, release: { ...draft.release, channel: "nightly" } };
     expect(await publishDrafts(key.key, [typo])).toMatchObject({ status: 409, code: "confirmation_required" });
-    expect((await publishDrafts(key.key, [{ ...typo, confirmations: { isNew: true } }])).status).toBe(201);
+    const confirmations = { isNew: true };
+    const inRelease = { ...typo, release: { ...typo.release, confirmations } };
+    for (const misplaced of [{ releases: [typo], confirmations }, { releases: [inRelease] }]) {
+      const { status, detail = "", errors } = await callReleases("POST", "", key.key, misplaced);
+      expect([status, `${detail}${JSON.stringify(errors)}`]).toEqual([422, expect.stringContaining("confirmations")]);
+    }
+    expect((await publishDrafts(key.key, [{ ...typo, confirmations }])).status).toBe(201);
   });
 
   test("by two pipelines at once publishes the version once", async () => {

@@ -39,7 +39,7 @@ export const RolledBack = z.object({
 export type RolledBack = z.infer<typeof RolledBack>;
 
 /** Which releases to offer on another channel. */
-export const Promotion = z.object({
+export const Promotion = z.strictObject({
   filter: ReleasesFilter,
   from: z.string().max(64).describe("The channel of the releases."),
   to: z.string().max(64).describe("The channel on which the same builds are offered."),
@@ -65,7 +65,7 @@ export const PromotedReleases = z.object({
 export type PromotedReleases = z.infer<typeof PromotedReleases>;
 
 /** What to remove from the catalog. Without a limit, only files that no release has. */
-export const CatalogPrune = z.object({
+export const CatalogPrune = z.strictObject({
   filter: ReleasesFilter.default({}),
   keep: z.int().min(0).optional().describe("How many versions of each channel stay."),
   publishedBefore: Time.optional().describe("Only releases that were published before this time are removed."),

@@ -68,7 +68,7 @@ const Draft = z.strictObject({
 });
 
 /** The releases to publish, all at once. */
-export const NewReleases = z.object({ releases: z.array(Draft).min(1).max(MAX_RELEASES) });
+export const NewReleases = z.strictObject({ releases: z.array(Draft).min(1).max(MAX_RELEASES) });
 export type NewReleases = z.infer<typeof NewReleases>;
 
 export const PublishedReleases = z.object({
