@@ -8,7 +8,7 @@ export async function register(): Promise<void> {
     import("./lib/config"),
     import("./lib/background"),
   ]);
-  const context = await composeContext(loadConfig());
+  const context = await composeContext(loadConfig(), { checksTransactions: process.env.NODE_ENV === "development" });
   setContext(context);
   startBackground(context);
 }

@@ -75,7 +75,13 @@ export async function openTestContext(): Promise<void> {
   const config = { ...given, BCRYPT_COST: MIN_BCRYPT_COST };
   const database = await openTestDatabase(folder);
   setContext(
-    await composeContext(config, { database, now: clock.now, dbNow: clock.dbNow, log: pino({ level: "silent" }) }),
+    await composeContext(config, {
+      database,
+      now: clock.now,
+      dbNow: clock.dbNow,
+      log: pino({ level: "silent" }),
+      checksTransactions: true,
+    }),
   );
 }
 

@@ -36,7 +36,7 @@ const loaded = new WeakMap<Deps["db"], Map<string, Promise<DataKeys>>>();
 
 /**
  * The data keys; at least one for each purpose can be unwrapped. The first call reads them, and creates those that are
- * missing. The start makes it (lib/startup), because a query inside a transaction would block PGlite.
+ * missing. `composeContext` makes it before the service listens, because a query inside a transaction would block PGlite.
  */
 export function loadDataKeys({ config, db }: Deps): Promise<DataKeys> {
   const byRing = loaded.get(db) ?? new Map<string, Promise<DataKeys>>();
