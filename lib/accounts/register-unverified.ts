@@ -1,6 +1,7 @@
+import { setTimeout } from "node:timers/promises";
 import type { Caller } from "../audit/caller";
 import { recordSecurityEvent } from "../audit/security-events";
-import { consumeEmailLimit } from "../auth/limits/consume-email-limit";
+import { consumeEmailLimit, wakeAfterRandomDelay } from "../auth/limits/consume-email-limit";
 import { isEmailReserved } from "../auth/reserved-emails";
 import { addPendingVerification, unverifiedExpiresAt } from "../auth/verification/email-verification";
 import type { Context } from "../context";
@@ -8,12 +9,15 @@ import type { Locale } from "../locale";
 import { accountCreated } from "../webhooks/events";
 import type { Register } from "./schema";
 
+/** Several times longer than the statements of a registration take. */
+const STEP_MS = 50;
+
 type Deps = Pick<Context, "config" | "db" | "limits" | "emails" | "now" | "webhooks">;
 
 /**
  * Registers an email that has to be verified, and sends its owner a link, or the notice that the account exists. The
- * caller cannot tell which. Existing accounts do not change: each registration is stored, and the owner's password
- * selects the one that counts.
+ * caller cannot tell which, also not by the time that it takes. Existing accounts do not change: each registration is
+ * stored, and the owner's password selects the one that counts.
  */
 export async function registerUnverified(
   ctx: Deps,
@@ -22,6 +26,29 @@ export async function registerUnverified(
   caller: Caller,
 ): Promise<void> {
   const shouldEmail = await consumeEmailLimit(ctx, "verification", email, caller.ip);
+  await inWholeSteps(() => storeRegistration(ctx, { email, name, locale, passwordHash, shouldEmail }, caller));
+  wakeAfterRandomDelay(ctx);
+}
+
+/** Only a new account is inserted, with its events: the result waits for the next multiple of `STEP_MS`. */
+async function inWholeSteps(run: () => Promise<void>): Promise<void> {
+  const startedAt = performance.now();
+  await run().finally(() => setTimeout(STEP_MS - ((performance.now() - startedAt) % STEP_MS)));
+}
+
+type Registration = {
+  email: string;
+  name: string | null;
+  locale: Locale | null;
+  passwordHash: string;
+  shouldEmail: boolean;
+};
+
+async function storeRegistration(
+  ctx: Deps,
+  { email, name, locale, passwordHash, shouldEmail }: Registration,
+  caller: Caller,
+): Promise<void> {
   const now = ctx.now();
   await ctx.db.$transaction(async (tx) => {
     const unverified = { passwordHash, createdAt: now, unverifiedExpiresAt: unverifiedExpiresAt(now) };
@@ -37,7 +64,6 @@ export async function registerUnverified(
     if (account?.emailVerifiedAt === null) await addPendingVerification(ctx, tx, account.id, registration);
     if (shouldEmail) await ctx.emails.enqueue(tx, kindFor(account), email);
   });
-  ctx.emails.wake();
 }
 
 /** Without an account the email is reserved for the owner of an account who can undo the change of its email. */

@@ -115,6 +115,17 @@ describe("a wrong password, an unknown email and an account without a password",
     expect(await statementsOf(UNKNOWN.email)).toEqual(known);
   });
 
+  test("write the same: a statement without a row need not wait for the disk", async () => {
+    const { id, email } = await newAccount();
+    const since = ctx().now();
+    const eventsOf = (accountId: string | null) =>
+      ctx().db.auditEvent.count({ where: { accountId, type: "sign_in_failed", at: { gte: since } } });
+    const unknownBefore = await eventsOf(null);
+    for (const tried of [email, UNKNOWN.email])
+      expect((await post("/api/auth/login", { email: tried, password: "wrong password" })).status).toBe(401);
+    expect([await eventsOf(id), (await eventsOf(null)) - unknownBefore]).toEqual([1, 1]);
+  });
+
   test("count the same, and after ten failures from one network a sign-in is refused with Retry-After", async () => {
     const { email, password } = await newAccount();
     const ip = "203.0.113.9";

@@ -13,7 +13,7 @@ import {
   setUpVerification,
   visibleParts,
 } from "@/tests/support/auth/verification";
-import { BASE_URL, clock, ctx } from "@/tests/support/context";
+import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
 import { mailbox } from "@/tests/support/mailbox";
 
 const { withVerification } = await setUpVerification();
@@ -37,6 +37,22 @@ test.each(["/api/auth/register", "/api/auth/signup"])(
     });
   },
 );
+
+test("a registration takes a whole number of steps, so that only its password's hash takes other times", async () => {
+  const { hasher } = ctx();
+  let hashedAt = 0;
+  const hash: typeof hasher.hash = async (...given) => {
+    const hashed = await hasher.hash(...given);
+    hashedAt = performance.now();
+    return hashed;
+  };
+  await withVerification(async () => {
+    for (const email of [await newVerifiedAccount(), newEmail()]) {
+      await withContext({ hasher: { ...hasher, hash } }, () => register(email));
+      expect(performance.now() - hashedAt).toBeGreaterThan(49); // a timer may be a millisecond early
+    }
+  });
+});
 
 test("an unverified account cannot sign in, and only the right password gets the reason", async () => {
   await withVerification(async () => {

@@ -22,3 +22,21 @@ test("events of the audit trail are removed after a year, in any number, and no 
   await removeOldAuditEvents(ctx());
   expect(await count()).toBe(1);
 });
+
+test("failed sign-ins with unknown emails are removed after a week, and no other event", async () => {
+  const { id, email } = await newAccount();
+  for (const tried of [email, "nobody@example.com"])
+    await post("/api/auth/login", { email: tried, password: "a wrong one" });
+  await ctx().db.auditEvent.create({ data: { type: "release_published", at: ctx().now() } });
+  const count = async () => [
+    await ctx().db.auditEvent.count({ where: { accountId: null, type: "sign_in_failed" } }),
+    await ctx().db.auditEvent.count({ where: { accountId: id } }),
+    await ctx().db.auditEvent.count({ where: { type: "release_published" } }),
+  ];
+  clock.advance(7 * DAY_MS - 60_000);
+  await removeOldAuditEvents(ctx());
+  expect(await count()).toEqual([1, 2, 1]);
+  clock.advance(2 * 60_000);
+  await removeOldAuditEvents(ctx());
+  expect(await count()).toEqual([0, 2, 1]);
+});
