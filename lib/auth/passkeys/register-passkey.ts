@@ -1,4 +1,4 @@
-import { createPublicKey, type JsonWebKey } from "node:crypto";
+import { createPublicKey } from "node:crypto";
 import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context } from "../../context";
@@ -81,18 +81,34 @@ async function verifyRegistration(ctx: Deps, given: PasskeyRegistration, expecte
   };
 }
 
-/** @throws AppError passkey_invalid for a point that is not on the curve, which the library does not check before a sign-in */
+/**
+ * Refuses what the library would store, and refuse at each sign-in: a point that is not on P-256, a key of another type
+ * than its algorithm's, and an RSA key that proves nothing. @throws AppError passkey_invalid
+ */
 async function requireValidKey(publicKey: Uint8Array<ArrayBuffer>): Promise<void> {
   const { cose, decodeCredentialPublicKey, isoBase64URL } = await import("@simplewebauthn/server/helpers");
   try {
-    const key = decodeCredentialPublicKey(publicKey);
-    if (!cose.isCOSEPublicKeyEC2(key)) return;
-    const x = isoBase64URL.fromBuffer(key.get(cose.COSEKEYS.x) ?? new Uint8Array());
-    const y = isoBase64URL.fromBuffer(key.get(cose.COSEKEYS.y) ?? new Uint8Array());
-    createPublicKey({ key: { kty: "EC", crv: "P-256", x, y } as JsonWebKey, format: "jwk" });
+    const key = decodeCredentialPublicKey(publicKey) as { get: (label: number) => unknown };
+    const text = (label: number) => isoBase64URL.fromBuffer(key.get(label) as Uint8Array<ArrayBuffer>);
+    const { kty, alg, crv, x, y, n, e } = cose.COSEKEYS;
+    const isElliptic = key.get(alg) === cose.COSEALG.ES256;
+    const type = isElliptic ? cose.COSEKTY.EC2 : cose.COSEKTY.RSA;
+    if (key.get(kty) !== type || (isElliptic && key.get(crv) !== cose.COSECRV.P256)) throw new Error("the wrong type");
+    const jwk = isElliptic
+      ? { kty: "EC", crv: "P-256", x: text(x), y: text(y) }
+      : { kty: "RSA", n: text(n), e: text(e) };
+    const { modulusLength, publicExponent } = createPublicKey({ key: jwk, format: "jwk" }).asymmetricKeyDetails ?? {};
+    if (!isElliptic && !isUsableRsa(modulusLength, publicExponent)) throw new Error("an RSA key that is not usable");
   } catch (error) {
     throw passkeyInvalid("malformed", error);
   }
+}
+
+/** FIPS 186-5, section 5.1: the exponent is odd and above 2^16. Authenticators make keys of 2,048 to 4,096 bits. */
+function isUsableRsa(modulusBits = 0, exponent = 0n): boolean {
+  return (
+    modulusBits >= 2_048 && modulusBits <= 4_096 && exponent > 65_536n && exponent < 2n ** 32n && exponent % 2n === 1n
+  );
 }
 
 type CborValue = string | Uint8Array | Map<string, string>;

@@ -4,7 +4,13 @@ import type { PasskeyAssertion, PasskeyRegistration } from "@/lib/auth/passkeys/
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { eventsOf, newAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
-import { type Forgery, PasskeyAuthenticator } from "@/tests/support/auth/passkey-authenticator";
+import {
+  ed25519Key,
+  type Forgery,
+  PasskeyAuthenticator,
+  point,
+  rsaKey,
+} from "@/tests/support/auth/passkey-authenticator";
 import { addPasskey, creationOptions, signInOptions, stepUpOptions } from "@/tests/support/auth/passkeys";
 import { clock, ctx } from "@/tests/support/context";
 
@@ -133,19 +139,27 @@ describe("a registration is refused", () => {
     ["without user verification", { isUserVerified: false }, "user_not_verified"],
     ["with an assertion's type", { type: "webauthn.get" }, "type_mismatch"],
     ["with a challenge of its own", { challenge: "A".repeat(43) }, "challenge_invalid"],
-    ["with an algorithm that was not offered", { algorithm: -8 }, "malformed"],
-    ["with the point (0,0)", { point: { x: Buffer.alloc(32), y: Buffer.alloc(32) } }, "malformed"],
-    [
-      "with a point that is not on the curve",
-      { point: { x: Buffer.alloc(32, 1), y: Buffer.alloc(32, 1) } },
-      "malformed",
-    ],
+    ["with an algorithm that was not offered", { coseKey: [[3, -8]] }, "malformed"],
+    ["with the point (0,0)", { coseKey: point(0) }, "malformed"],
+    ["with a point that is not on the curve", { coseKey: point(1) }, "malformed"],
+    ["with a point of another curve", { coseKey: [[-1, 2]] }, "malformed"],
+    ["with an Ed25519 key for ES256", { coseKey: ed25519Key() }, "malformed"],
+    ["with an elliptic key for RS256", { coseKey: [[3, -257]] }, "malformed"],
+    ["with an RSA key of 1,024 bits", { coseKey: rsaKey(1_024) }, "malformed"],
+    ["with an RSA key whose exponent is 1", { coseKey: rsaKey(2_048, Buffer.of(1)) }, "malformed"],
+    ["with an RSA key whose modulus is zero", { coseKey: [...rsaKey(2_048), [-1, Buffer.alloc(256)]] }, "malformed"],
   ];
 
   test.each(forgeries)("%s", async (_, forgery, reason) => {
     const account = await newAccount();
     const passkey = new PasskeyAuthenticator().create(await creationOptions(account), forgery);
     expect(await outcomeOf(await register(account, passkey))).toEqual([422, reason]);
+  });
+
+  test("but not with an RSA key of 2,048 bits", async () => {
+    const account = await newAccount();
+    const passkey = new PasskeyAuthenticator().create(await creationOptions(account), { coseKey: rsaKey(2_048) });
+    expect((await register(account, passkey)).status).toBe(201);
   });
 
   test("with the challenge of another account, or of another purpose", async () => {

@@ -24,9 +24,8 @@ export type Forgery = {
   isBackedUp?: boolean;
   /** Signs with another key. */
   privateKey?: KeyObject;
-  algorithm?: number;
-  /** The public key's coordinates. */
-  point?: { x: Buffer; y: Buffer };
+  /** Members of the COSE key. */
+  coseKey?: [label: number, value: unknown][];
   fmt?: string;
   attStmt?: unknown;
 };
@@ -52,9 +51,9 @@ export class PasskeyAuthenticator {
     const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const credential: Credential = { id: randomBytes(32), userHandle: user.id, keys, counter: 0 };
     this.credentials.push(credential);
-    const { fmt = "none", attStmt = {}, algorithm, point } = forgery;
+    const { fmt = "none", attStmt = {}, coseKey = [] } = forgery;
     const idLength = Buffer.of(0, credential.id.length);
-    const key = encode(coseKeyOf(keys.publicKey, algorithm, point));
+    const key = encode(coseKeyOf(keys.publicKey, coseKey));
     const attested = Buffer.concat([Buffer.alloc(16), idLength, credential.id, key]);
     const authData = Buffer.concat([this.#authData(rp.id, credential, FLAGS.attested, forgery), attested]);
     const id = credential.id.toString("base64url");
@@ -121,13 +120,45 @@ function clientData(type: string, challenge: string, forgery: Forgery): Buffer {
 }
 
 /** RFC 9053, section 7.1: EC2, ES256, P-256. */
-function coseKeyOf(publicKey: KeyObject, algorithm = -7, point?: Forgery["point"]): Map<number, unknown> {
+function coseKeyOf(publicKey: KeyObject, others: [label: number, value: unknown][]): Map<number, unknown> {
   const { x = "", y = "" } = publicKey.export({ format: "jwk" });
   return new Map<number, unknown>([
     [1, 2],
-    [3, algorithm],
+    [3, -7],
     [-1, 1],
-    [-2, point?.x ?? Buffer.from(x, "base64url")],
-    [-3, point?.y ?? Buffer.from(y, "base64url")],
+    [-2, Buffer.from(x, "base64url")],
+    [-3, Buffer.from(y, "base64url")],
+    ...others,
   ]);
+}
+
+/** Members of a COSE key, which replace those of an authenticator's own. */
+type CoseKey = NonNullable<Forgery["coseKey"]>;
+/** A point with coordinates of one byte's value. */
+export const point = (byte: number): CoseKey => [
+  [-2, Buffer.alloc(32, byte)],
+  [-3, Buffer.alloc(32, byte)],
+];
+
+const bytesOf = (text = "") => Buffer.from(text, "base64url");
+
+/** RFC 8152, section 13.2, with the algorithm of another type. */
+export function ed25519Key(): CoseKey {
+  const { x } = generateKeyPairSync("ed25519").publicKey.export({ format: "jwk" });
+  return [
+    [1, 1],
+    [-1, 6],
+    [-2, bytesOf(x)],
+  ];
+}
+
+/** RFC 8230, section 4. */
+export function rsaKey(modulusLength: number, exponent?: Buffer): CoseKey {
+  const { n, e } = generateKeyPairSync("rsa", { modulusLength }).publicKey.export({ format: "jwk" });
+  return [
+    [1, 3],
+    [3, -257],
+    [-1, bytesOf(n)],
+    [-2, exponent ?? bytesOf(e)],
+  ];
 }
