@@ -5,6 +5,7 @@ import type { Principal } from "../auth/authenticate";
 import { readFactors } from "../auth/second-factor/factors";
 import { requireStepUp } from "../auth/step-up";
 import type { Context, Tx } from "../context";
+import type { Prisma } from "../db/generated/client";
 import { exportDevices } from "../push/export";
 import { readPreferences } from "../push/preferences/preferences";
 import { exportBilling } from "../subscriptions/account-data/export-billing";
@@ -63,10 +64,17 @@ async function collect(tx: Tx, accountId: string) {
     ...(await exportBilling(tx, accountId)),
     securityEvents: (await tx.auditEvent.findMany({ where, orderBy: [{ at: "asc" }, { id: "asc" }] })).map(
       ({ type, at, actor, network, userAgent, details }) => {
-        // Who the operator is, and where they were, is not the owner's data.
-        if (actor !== "account") return { type, at, actor: "operator", address: null, client: null, details };
+        // Who the operator is, where they were, and what they wrote for their colleagues, is not the owner's data.
+        if (actor !== "account")
+          return { type, at, actor: "operator", address: null, client: null, details: withoutReason(details) };
         return { type, at, actor, address: network, client: userAgent, details };
       },
     ),
   };
+}
+
+/** An event's details without the operator's reason, which `withReason` has added; null if nothing is left. */
+function withoutReason(details: Prisma.JsonValue): object | null {
+  const { reason: _, ...rest } = (details ?? {}) as Prisma.JsonObject;
+  return Object.keys(rest).length === 0 ? null : rest;
 }

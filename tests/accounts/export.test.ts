@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
+import { accountWithRole } from "@/tests/support/auth/api-keys";
 import { anonymous, billingEvent, deliverOk } from "@/tests/support/billing/billing";
 import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
 import { insertDevices, newToken } from "@/tests/support/push/push";
@@ -139,6 +140,24 @@ test("the export contains a failed sign-in with its network and client", async (
     client: "Homeport/1.0 (test)",
     details: null,
   });
+});
+
+test("the export says what an operator did, and neither who nor why", async () => {
+  const [operator, account] = [await accountWithRole("admin"), await newAccount()];
+  const { token } = await (await post("/api/auth/login", account)).json();
+  const path = `/api/admin/accounts/${account.id}`;
+  await call("DELETE", `${path}/sessions/${account.sessionId}?reason=rude`, { token: operator.token });
+  await get(`${path}/export?reason=rude`, { token: operator.token });
+  const own = await get(EXPORT, { token });
+  const byOperator = await get(`${path}/export`, { token: operator.token });
+  for (const response of [own, byOperator]) {
+    const { securityEvents } = await response.json();
+    const of = (type: string) => securityEvents.find((event: { type: string }) => event.type === type);
+    const what = { actor: "operator", address: null, client: null };
+    expect(of("signed_out")).toMatchObject({ ...what, details: { sessionsEnded: 1, devicesRemoved: 0 } });
+    expect(of("exported")).toMatchObject({ ...what, details: null });
+    expect(JSON.stringify(securityEvents)).not.toContain("rude");
+  }
 });
 
 test.each([
