@@ -70,6 +70,16 @@ export function formCookieName(config: CookieConfig): string {
   return isSecure(config) ? "__Host-homeport.form" : "homeport.form";
 }
 
+/** The name of the cookie that keeps a submitted form while its author signs in again. */
+export function keptFormCookieName(config: CookieConfig): string {
+  return isSecure(config) ? "__Host-homeport.kept-form" : "homeport.kept-form";
+}
+
+/** The name of the cookie that keeps the link to a new email while its owner signs in. */
+export function emailChangeCookieName(config: CookieConfig): string {
+  return isSecure(config) ? "__Host-homeport.email-change" : "homeport.email-change";
+}
+
 /** The name of the cookie that keeps the page to return to while a person opens an emailed link. */
 export function returnCookieName(config: CookieConfig): string {
   return isSecure(config) ? "__Host-homeport.return-to" : "homeport.return-to";

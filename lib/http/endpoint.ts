@@ -67,6 +67,8 @@ export type Input<Params = unknown, Query = unknown, Body = unknown, Auth extend
   log: Context["log"];
 };
 
+type Written = RouteResponse | AppError;
+
 /** One method of a route: everything that the pipeline in route.ts and the API's description need to know. */
 export type Endpoint<Params = unknown, Query = unknown, Body = unknown, Auth extends AuthRule = "none"> = {
   summary: string;
@@ -108,7 +110,7 @@ export type Endpoint<Params = unknown, Query = unknown, Body = unknown, Auth ext
   responses: Record<number, z.ZodType | null>;
   handle: (input: Input<Params, Query, Body, Auth>) => Promise<unknown> | unknown;
   /** Writes the response to an error, or returns the error for a problem document (default). */
-  writeError?: (error: AppError, scope: RequestScope) => RouteResponse | AppError;
+  writeError?: (error: AppError, scope: RequestScope) => Written | Promise<Written>;
 };
 
 /** An endpoint of any types, which `endpoint` has checked against each other. */

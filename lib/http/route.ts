@@ -15,19 +15,21 @@ import { withIdempotency } from "./input/idempotency";
 import { parseBody, parseParams, parseQuery } from "./input/validation";
 import { problemResponse, toAppError } from "./problem";
 import { type RouteRequest, requestId } from "./route-request";
-import { jsonResponse, RouteResponse, toResponse } from "./route-response";
+import { isStreamed, jsonResponse, RouteResponse, toResponse } from "./route-response";
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
 type Method = (typeof METHODS)[number];
 
 type PathParams = Record<string, string | string[] | undefined>;
 /**
- * What an App Router handler receives besides the request; the socket's IP where the HTTP server knows it; and who runs
- * the command that calls the handler in its own process.
+ * What an App Router handler receives besides the request; the socket's IP and the limit of streams to it where the HTTP
+ * server knows them; and who runs the command that calls the handler in its own process.
  */
 export type RouteContext = {
   params?: PathParams | Promise<PathParams>;
   socketIp?: string | undefined;
+  /** Called before a body is streamed. @throws AppError rate_limited */
+  admitStream?: () => void;
   operator?: OperatorName;
 };
 type DirectHandler = (request: RouteRequest, context: RouteContext) => RouteResponse | Promise<RouteResponse>;
@@ -90,7 +92,11 @@ export function forEveryMethod(endpoint: AnyEndpoint): Record<Method, AnyEndpoin
 function handleRequest(route: Route, request: RouteRequest, context: RouteContext) {
   const scope = openScope(request, context);
   const finish = (response: RouteResponse) => addHeaders(route, scope, response);
-  const refuse = (error: unknown) => finish(errorResponse(route, scope, error));
+  const refuse = (error: unknown) => {
+    const visible = logError(route, scope, error);
+    const written = endpointError(route, scope, visible);
+    return written instanceof Promise ? written.then(finish) : finish(written);
+  };
   try {
     const response = respond(route, scope, context);
     return response instanceof Promise ? response.then(finish, refuse) : finish(response);
@@ -104,7 +110,7 @@ export function respondWithError(path: string, request: RouteRequest, error: unk
   const scope = openScope(request);
   const method = METHODS.find((one) => one === request.method) ?? "other";
   const route: Route = { path, method, allow: "", endpoint: undefined };
-  return addHeaders(route, scope, errorResponse(route, scope, error));
+  return addHeaders(route, scope, problemOf(scope, logError(route, scope, error)));
 }
 
 function openScope(request: RouteRequest, { socketIp, operator }: RouteContext = {}): RequestScope {
@@ -117,7 +123,11 @@ function respond({ endpoint, method, allow }: Route, scope: RequestScope, contex
   if (hasKeyInUrl(scope.request.url)) return revokeKeyInUrl(scope.ctx, scope.request.url, callerIn(scope));
   if (!endpoint && method === "OPTIONS") return new RouteResponse(204, null, { Allow: allow });
   if (!endpoint) throw new AppError("method_not_allowed", { headers: { Allow: allow } });
-  const write = (result: unknown) => writeResult(endpoint, result);
+  const write = (result: unknown) => {
+    const response = writeResult(endpoint, result);
+    if (method !== "HEAD" && isStreamed(response.body)) context.admitStream?.();
+    return response;
+  };
   const serve = (input: Input) => {
     const result = endpoint.handle(input);
     return result instanceof Promise ? result.then(write) : write(result);
@@ -174,15 +184,27 @@ function writeResult(endpoint: AnyEndpoint, result: unknown): RouteResponse {
   return schema === null ? new RouteResponse(status, null, headers) : jsonResponse(status, schema.parse(body), headers);
 }
 
-function errorResponse({ path, method, endpoint }: Route, scope: RequestScope, error: unknown): RouteResponse {
+/** Logs an error of a request. Returns what its client may see of it. */
+function logError({ path, method }: Route, scope: RequestScope, error: unknown): AppError {
   const { ctx, id } = scope;
   const visible = toAppError(error);
   const ip = clientNetwork(scope.request.headers, scope.socketIp, ctx.config.TRUSTED_PROXY_HOPS);
   logRefusal(ctx, visible, ip, { requestId: id, method, route: path, ...idsOf(scope) });
   if (visible.code === "internal_error") ctx.log.error({ err: error, requestId: id }, "request failed");
   if (visible.code === "unavailable") ctx.log.warn({ err: error, requestId: id }, "database unavailable");
-  const written = endpoint?.writeError?.(visible, scope) ?? visible;
-  return written instanceof RouteResponse ? written : problemResponse(written, id, ctx.config.baseUrl);
+  return visible;
+}
+
+/** The endpoint's own response to an error, or the problem document. */
+function endpointError({ endpoint }: Route, scope: RequestScope, error: AppError) {
+  const finish = (written: RouteResponse | AppError) =>
+    written instanceof RouteResponse ? written : problemOf(scope, written);
+  const written = endpoint?.writeError?.(error, scope) ?? error;
+  return written instanceof Promise ? written.then(finish) : finish(written);
+}
+
+function problemOf({ ctx, id }: RequestScope, error: AppError): RouteResponse {
+  return problemResponse(error, id, ctx.config.baseUrl);
 }
 
 /** The account, the API key or the operator that sends a request. */

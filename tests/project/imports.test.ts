@@ -125,6 +125,7 @@ const ROOMS: Record<string, string[]> = {
     "lib/context",
     "lib/db",
     "lib/http/client-ip",
+    "lib/http/input/idempotency",
     "lib/mail",
     "lib/push",
     "lib/rate-limits",

@@ -1,5 +1,4 @@
 import { type ReactNode, useId } from "react";
-import { confirmPath } from "@/lib/http/pages/redirect-paths";
 import { Field } from "../../(web)/components/field";
 import { Form } from "../../(web)/components/form";
 import { hasRole, type OperatorRole, requireOperator } from "../frame/operator";
@@ -26,25 +25,12 @@ type Props = {
 
 /**
  * A button that changes something. It opens a dialog that says what will happen; its form is sent from there. The dialog is a
- * popover, which needs no script. Without a recent sign-in, the button leads to the page that asks for one, and back.
+ * popover, which needs no script. Without a recent sign-in, a page asks for one before the form takes effect.
  */
-export async function Action(props: Props) {
-  const { label, name, role = "admin", isDanger } = props;
+export async function Action({ role = "admin", ...props }: Props) {
   const operator = await requireOperator();
-  if (!hasRole(operator, role)) return null;
-  if (operator.isRecent) return <Dialog {...props} returnTo={operator.pageUrl} />;
-  return (
-    <a
-      className={`button ${openerClass(isDanger)}`}
-      href={confirmPath(operator.pageUrl)}
-      aria-label={name && `${label} ${name}`}
-    >
-      {label}
-    </a>
-  );
+  return hasRole(operator, role) ? <Dialog {...props} returnTo={operator.pageUrl} /> : null;
 }
-
-const openerClass = (isDanger: true | undefined) => (isDanger ? "quiet danger" : "quiet");
 
 function Dialog({
   form,
@@ -57,14 +43,14 @@ function Dialog({
   reason,
   returnTo,
   children,
-}: Props & { returnTo: string }) {
+}: Omit<Props, "role"> & { returnTo: string }) {
   const id = useId();
   const fields = Object.entries({ ...values, returnTo });
   return (
     <>
       <button
         type="button"
-        className={openerClass(isDanger)}
+        className={isDanger ? "quiet danger" : "quiet"}
         popoverTarget={id}
         aria-label={name && `${label} ${name}`}
       >

@@ -7,11 +7,19 @@ import { requireOperator } from "../frame/operator";
 
 const LEAD = "Copy it now. Only its hash is stored, so it cannot be shown again.";
 
-/** A secret that was just created, until the operator has saved it. Nothing at other times. */
-export async function ShownSecret({ kind, title, lead = LEAD }: { kind: string; title: string; lead?: string }) {
+type Props = {
+  kind: string;
+  title: string;
+  lead?: string;
+  /** Whether the secret still works. Default: yes. */
+  isValid?: (secret: string) => Promise<boolean>;
+};
+
+/** A secret that was just created, until the operator has saved it or it stops working. Nothing at other times. */
+export async function ShownSecret({ kind, title, lead = LEAD, isValid = async () => true }: Props) {
   const { account, pageUrl } = await requireOperator();
   const secret = await readShownSecret(pageContext(), account.id, kind, await headers());
-  if (secret === null) return null;
+  if (secret === null || !(await isValid(secret))) return null;
   return (
     <section className="panel secret" aria-label={title}>
       <h2>{title}</h2>

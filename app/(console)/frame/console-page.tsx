@@ -5,9 +5,12 @@ import type { ReactNode } from "react";
 import type { z } from "zod";
 import type { Context } from "@/lib/context";
 import { AppError, isAppError } from "@/lib/errors";
-import { type Flash, readFlash } from "@/lib/http/pages/flash";
+import type { Flash } from "@/lib/http/pages/flash";
 import { pageContext } from "@/lib/http/pages/visitor";
+import { LOCALES } from "@/lib/locale";
 import { Notice } from "../../(web)/components/notice";
+import { readFormState } from "../../(web)/components/page-props";
+import { SiteProvider } from "../../(web)/language/site-context";
 import { FormValues } from "../actions/form-values";
 import { ErrorState } from "../components/states";
 import { ConsoleFrame } from "./console-frame";
@@ -57,22 +60,24 @@ export function consolePage<Query = unknown>(
     if (!hasRole(operator, role)) notFound();
     const ctx = pageContext();
     const given = toFields(await searchParams);
-    const flash = readFlash(ctx.config, (await headers()).get("cookie"), given.formErrors);
+    const flash = await readFormState((await headers()).get("cookie"), given.formErrors);
     const found = await params;
     const { content, errors } = await renderQuery(schema, given, (query) =>
-      render({ ctx, operator, params: found, query, flash }),
+      render({ ctx, operator, params: found, query, flash: flash?.resume === "now" ? null : flash }),
     ).catch((error) => ({ content: describeError(error), errors: {} }));
     return (
-      <ConsoleFrame operator={operator}>
-        <OutcomeNotices
-          message={given.done && Object.hasOwn(done, given.done) ? done[given.done] : undefined}
-          flash={flash && ownForms.includes(flash.form) ? null : flash}
-        />
-        <QueryNotice errors={errors} shown={queryFields} />
-        <FormValues fields={errors} values={Object.keys(errors).length > 0 ? given : {}}>
-          {content}
-        </FormValues>
-      </ConsoleFrame>
+      <SiteProvider site={{ locale: LOCALES[0], support: null, accountId: operator.account.id }}>
+        <ConsoleFrame operator={operator}>
+          <OutcomeNotices
+            message={given.done && Object.hasOwn(done, given.done) ? done[given.done] : undefined}
+            flash={flash && flash.resume !== "now" && ownForms.includes(flash.form) ? null : flash}
+          />
+          <QueryNotice errors={errors} shown={queryFields} />
+          <FormValues fields={errors} values={Object.keys(errors).length > 0 ? given : {}}>
+            {content}
+          </FormValues>
+        </ConsoleFrame>
+      </SiteProvider>
     );
   };
 }

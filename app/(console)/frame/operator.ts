@@ -18,6 +18,7 @@ export type ConsoleOperator = Pick<Principal, "account" | "session"> & {
   pageUrl: string;
   /** Whether the session was authenticated recently, so that a change needs no confirmation first. */
   isRecent: boolean;
+  hasSecondFactor: boolean;
 };
 
 /**
@@ -38,7 +39,7 @@ export const requireOperator = cache(async (): Promise<ConsoleOperator> => {
     now: ctx.now(),
   });
   if (!isAtLevel) redirect(confirmPath(pageUrl));
-  return { account: principal.account, session: principal.session, pageUrl, isRecent };
+  return { account: principal.account, session: principal.session, pageUrl, isRecent, hasSecondFactor: aal === 2 };
 });
 
 /** Whether an operator may do what requires a role. */

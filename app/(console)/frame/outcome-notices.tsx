@@ -1,5 +1,6 @@
 import type { Flash } from "@/lib/http/pages/flash";
 import { Notice } from "../../(web)/components/notice";
+import { ResumeForm } from "../../(web)/confirm/resume-form";
 
 /** The outcome of the form that led to the page. */
 export function OutcomeNotices({ message, flash }: { message: string | undefined; flash: Flash | null }) {
@@ -7,7 +8,8 @@ export function OutcomeNotices({ message, flash }: { message: string | undefined
   return (
     <>
       {message && <Notice>{message}</Notice>}
-      {flash && (
+      {flash?.resume && <ResumeForm flash={flash} summary={flash.summary} />}
+      {flash && !flash.resume && (
         <Notice kind="error">
           {flash.message} {details}
         </Notice>

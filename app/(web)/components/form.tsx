@@ -22,7 +22,7 @@ type Props = { action: string; flash?: FormState | null; className?: string; chi
 export function Form({ action, flash, className, children }: Props) {
   const [state, setState] = useState(flash ?? EMPTY_STATE);
   const [isBusy, setBusy] = useState(false);
-  const { locale } = useSite();
+  const { locale, accountId } = useSite();
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
     if (state === EMPTY_STATE) return;
@@ -50,6 +50,7 @@ export function Form({ action, flash, className, children }: Props) {
             {state.message}
           </p>
         )}
+        {accountId !== null && <input type="hidden" name="signedInAs" value={accountId} />}
         {children}
       </form>
     </FormContext>

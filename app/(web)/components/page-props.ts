@@ -1,8 +1,9 @@
 import { headers } from "next/headers";
 import { type Flash, readFlash } from "@/lib/http/pages/flash";
+import { readKeptForm } from "@/lib/http/pages/kept-form";
 import { pageContext } from "@/lib/http/pages/visitor";
 import { translateError } from "../language/german-errors";
-import { pageLocale } from "../language/page-language";
+import { currentVisitor, pageLocale } from "../language/page-language";
 
 export type PageProps = { searchParams: Promise<Record<string, string | string[] | undefined>> };
 
@@ -12,9 +13,20 @@ export async function queryOf({ searchParams }: PageProps): Promise<Record<strin
   return Object.fromEntries(given.map(([name, value]) => [name, [value].flat()[0]]));
 }
 
+/**
+ * What a form's redirect to the page carries: its errors, or what it was sent with before its author had to sign in again.
+ */
+export async function readFormState(cookieHeader: string | null, id: string | undefined): Promise<Flash | null> {
+  if (id === undefined) return null;
+  const ctx = pageContext();
+  const flash = readFlash(ctx.config, cookieHeader, id);
+  const visitor = flash === null ? await currentVisitor() : null;
+  return visitor ? readKeptForm(ctx, visitor, cookieHeader, id) : flash;
+}
+
 /** The errors of a form that was posted without JavaScript, identified by the query parameter `formErrors`. */
 export async function flashOf(formErrors: string | undefined): Promise<Flash | null> {
-  const flash = readFlash(pageContext().config, (await headers()).get("cookie"), formErrors);
+  const flash = await readFormState((await headers()).get("cookie"), formErrors);
   if (!flash) return null;
   const locale = await pageLocale();
   const fields = Object.entries(flash.fields).map(([name, text]) => [name, translateError(text, locale)]);

@@ -22,7 +22,7 @@ export async function SiteFrame({ isForEverybody, children }: Props) {
   const locale = await pageLocale();
   const visitor = await currentVisitor();
   return (
-    <SiteProvider site={{ locale, support: config.BRAND_SUPPORT ?? null }}>
+    <SiteProvider site={{ locale, support: config.BRAND_SUPPORT ?? null, accountId: visitor?.account.id ?? null }}>
       <SiteHeader config={config} visitor={visitor?.account ?? null} locale={locale} isForEverybody={isForEverybody} />
       <main id="content">{children}</main>
       <ReloadRestoredPage />

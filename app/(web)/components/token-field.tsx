@@ -11,15 +11,15 @@ const TEXTS = defineTexts({
   de: { label: "Link aus der E-Mail", hint: "Fügen Sie den ganzen Link aus der E-Mail ein." },
 });
 
-/** `label` and `hint`, if it is another link than an emailed one. */
-type Props = { label?: string; hint?: string };
+/** `label` and `hint`, if it is another link than an emailed one. `opened`: the token of a link that was opened before. */
+type Props = { label?: string; hint?: string; opened?: string | undefined };
 
 /**
  * The token of a link, such as an emailed one. It is in the URL's fragment, which is not sent to the server; this reads it and
  * removes it from the browser's history. Without JavaScript, or if the token is invalid, the user pastes the link.
  */
-export function TokenField(given: Props) {
-  const [token, setToken] = useState<string>();
+export function TokenField({ opened, ...given }: Props) {
+  const [token, setToken] = useState(opened);
   const { fields } = use(FormContext);
   const { label, hint } = { ...useTexts(TEXTS), ...given };
   useEffect(() => {

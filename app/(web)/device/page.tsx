@@ -8,6 +8,7 @@ import { Form } from "../components/form";
 import { Notice } from "../components/notice";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";
 import { TimeText } from "../components/time";
+import { ResumeForm } from "../confirm/resume-form";
 import { COMMON } from "../language/common-texts";
 import { translateError } from "../language/german-errors";
 import { pageLocale, textsOf, titleOf } from "../language/page-language";
@@ -27,7 +28,7 @@ export default async function Page(props: PageProps) {
     <div className="narrow">
       <h1>{texts.title}</h1>
       {success && <Notice>{success}</Notice>}
-      {flash && <Notice kind="error">{flash.message}</Notice>}
+      {flash && (flash.resume ? <ResumeForm flash={flash} /> : <Notice kind="error">{flash.message}</Notice>)}
       {found?.error && !flash && <Notice kind="error">{found.error}</Notice>}
       {found?.request && <Decision request={found.request} visitor={visitor} texts={texts} />}
       {!found?.request && !success && <CodeForm texts={texts} />}

@@ -2,7 +2,7 @@ import { headers } from "next/headers";
 import type { ReactNode } from "react";
 import { hasAdmin } from "@/lib/accounts/first-operator/links";
 import { readProfile } from "@/lib/accounts/profile";
-import { readFirstOperatorLinkCookie } from "@/lib/http/pages/first-operator-cookie";
+import { readLinkCookie } from "@/lib/http/pages/link-cookie";
 import { findVisitor, pageContext } from "@/lib/http/pages/visitor";
 import { Field } from "../components/field";
 import { Form, type FormState } from "../components/form";
@@ -20,7 +20,8 @@ export default async function Page(props: PageProps) {
   const flash = await flashOf((await queryOf(props)).formErrors);
   if (await hasAdmin(ctx.db)) return <Closed />;
   const given = await headers();
-  if ((await readFirstOperatorLinkCookie(ctx.config, given.get("cookie"))) === null) return <OpenLink flash={flash} />;
+  if ((await readLinkCookie(ctx.config, "firstOperator", given.get("cookie"))) === null)
+    return <OpenLink flash={flash} />;
   const visitor = await findVisitor(given);
   const profile = visitor && (await readProfile(ctx, visitor.account.id));
   if (!profile) return <CreateAccount flash={flash} minLength={ctx.config.AUTH_PASSWORD_MIN} />;

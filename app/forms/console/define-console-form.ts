@@ -46,6 +46,7 @@ export function defineConsoleForm<Fields>(path: string, form: ConsoleForm<Fields
     auth,
     body: z.object({ returnTo: z.string().optional() }).and(body),
     requiresReauthentication: true,
+    canResume: true,
     handle: async (input: Input<unknown, unknown, Fields & { returnTo?: string | undefined }, Auth>) => {
       const { principal, caller } = input;
       if (!("account" in principal)) throw new AppError("forbidden");

@@ -13,6 +13,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   }),
   errorPlacement: { invalid_user_code: { message: "This code is no longer valid. Get a new one on your device" } },
   requiresReauthentication: true,
+  canResume: true,
   handle: async ({ ctx, principal, body, caller }) => {
     const decision = { decision: body.decision, operatorRights: body.operator === "on" };
     await decideDeviceRequest(ctx, principal, body.user_code, decision, caller);

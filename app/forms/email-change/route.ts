@@ -2,6 +2,7 @@ import { z } from "zod";
 import { confirmEmailChange } from "@/lib/accounts/email-change/confirm";
 import { EmailedToken } from "@/lib/accounts/schema";
 import { defineForm } from "@/lib/http/pages/form";
+import { clearLinkCookie } from "@/lib/http/pages/link-cookie";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/email-change", {
   summary: "Confirm a change of the email",
@@ -13,6 +14,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   },
   handle: async ({ ctx, body, principal, caller }) => {
     await confirmEmailChange(ctx, principal, body.token, caller);
-    return { to: "/account?done=email_changed" };
+    const opened = clearLinkCookie(ctx.config, ctx.now(), "emailChange");
+    return { to: "/account?done=email_changed", cookies: [opened] };
   },
 });

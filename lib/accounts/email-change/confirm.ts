@@ -1,7 +1,6 @@
 import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import type { Principal } from "../../auth/authenticate";
-import { hashEmailedToken } from "../../auth/emailed-token";
 import { recognizeClient } from "../../auth/limits/recognized-clients";
 import { cancelEmailChanges, reservedEmailCondition } from "../../auth/reserved-emails";
 import type { Context, Tx } from "../../context";
@@ -9,7 +8,7 @@ import type { EmailChange } from "../../db/generated/client";
 import { AppError } from "../../errors";
 import { isUniqueViolation } from "../../errors/database-errors";
 import { toUser, type User } from "../schema";
-import { lockEmail } from "./pending";
+import { findUnconfirmedChange, lockEmail } from "./pending";
 import { UNDO_TTL_DAYS } from "./tokens";
 
 type Deps = Pick<Context, "config" | "db" | "limits" | "emails" | "now">;
@@ -30,18 +29,7 @@ export async function confirmEmailChange(
   caller: Caller,
 ): Promise<User> {
   const accountId = principal.account.id;
-  const change = await ctx.db.emailChange.findUnique({
-    where: {
-      confirmTokenHash: hashEmailedToken(token),
-      accountId,
-      confirmedAt: null,
-      confirmExpiresAt: { gt: ctx.now() },
-    },
-  });
-  if (!change) {
-    await ctx.limits.consume("emailChangeByIp", caller.ip);
-    throw new AppError("invalid_or_expired_token");
-  }
+  const change = await requireEmailChange(ctx, token, caller, accountId);
   const confirm = ctx.db.$transaction(async (tx) => {
     await changeEmail(ctx, tx, change);
     const account = { id: accountId, email: change.newEmail };
@@ -59,6 +47,22 @@ export async function confirmEmailChange(
   });
   ctx.emails.wake();
   return toUser(account);
+}
+
+/**
+ * The change that an emailed token confirms, of this account or of any.
+ * @throws AppError invalid_or_expired_token, rate_limited
+ */
+export async function requireEmailChange(
+  ctx: Pick<Deps, "db" | "limits" | "now">,
+  token: string,
+  caller: Caller,
+  accountId?: string,
+): Promise<EmailChange> {
+  const change = await findUnconfirmedChange(ctx, token);
+  if (change && (accountId === undefined || change.accountId === accountId)) return change;
+  await ctx.limits.consume("emailChangeByIp", caller.ip);
+  throw new AppError("invalid_or_expired_token");
 }
 
 /** Locks the account before its tokens, in the order of account deletion. */

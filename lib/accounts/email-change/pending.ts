@@ -1,5 +1,6 @@
 import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
+import { hashEmailedToken } from "../../auth/emailed-token";
 import { cancelEmailChanges } from "../../auth/reserved-emails";
 import type { Context, Tx } from "../../context";
 import type { PendingEmailChange } from "./schema";
@@ -13,6 +14,18 @@ export async function findPendingEmailChange({ db, now }: Deps, accountId: strin
     orderBy: { createdAt: "desc" },
   });
   return change && toPending(change);
+}
+
+/** The change that an emailed token confirms; null if it no longer can. */
+export function findUnconfirmedChange({ db, now }: Deps, token: string) {
+  const where = { confirmTokenHash: hashEmailedToken(token), confirmedAt: null, confirmExpiresAt: { gt: now() } };
+  return db.emailChange.findUnique({ where });
+}
+
+/** The email with which to sign in for an emailed token, as "j…@example.com": a stranger may have got it. null as above. */
+export async function findMaskedEmail(deps: Deps, token: string): Promise<string | null> {
+  const change = await findUnconfirmedChange(deps, token);
+  return change?.oldEmail.replace(/^(.).*(?=@)/u, "$1…") ?? null;
 }
 
 /** The public part of a pending change. */

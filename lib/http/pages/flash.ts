@@ -4,10 +4,10 @@ import { type CookieConfig, formCookieName, parseCookies, setShortCookie } from 
 
 const TTL_SECONDS = 60;
 /** Browsers drop cookies beyond 4 KiB (RFC 6265bis, 5.7). */
-const MAX_COOKIE_LENGTH = 3_500;
+export const MAX_COOKIE_LENGTH = 3_500;
 
 /** The errors of a form and the values to fill in again. Never contains a secret. */
-const Flash = z.object({
+export const Flash = z.object({
   /** Also in the page's URL, so that the flash is shown once. */
   id: z.string(),
   /** The path of the form's route. */
@@ -16,6 +16,13 @@ const Flash = z.object({
   /** The error message of each field. */
   fields: z.record(z.string(), z.string()),
   values: z.record(z.string(), z.string()),
+  /**
+   * The values are all that the form needs, which was not sent because its author had to sign in again ("ask": they decide
+   * whether to send it) or to confirm that it is them ("now").
+   */
+  resume: z.enum(["ask", "now"]).optional(),
+  /** What such a form does. In English, for the console. */
+  summary: z.string().optional(),
 });
 export type Flash = z.infer<typeof Flash>;
 
@@ -24,7 +31,7 @@ export type Flash = z.infer<typeof Flash>;
  * end up in logs and the values contain emails. Returns the flash's ID and the Set-Cookie header.
  */
 export function setFlash(config: CookieConfig, flash: Omit<Flash, "id">): { id: string; cookie: string } {
-  const id = randomBytes(8).toString("base64url");
+  const id = newFlashId();
   const text = [encode({ ...flash, id }), encode({ ...flash, id, values: {} })].find(fits) ?? "";
   return { id, cookie: setShortCookie(config, formCookieName(config), text, TTL_SECONDS) };
 }
@@ -45,6 +52,10 @@ export function readFlash(config: CookieConfig, cookieHeader: string | null, id:
   } catch {
     return null;
   }
+}
+
+export function newFlashId(): string {
+  return randomBytes(8).toString("base64url");
 }
 
 function encode(flash: Flash): string {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { AppError, ErrorCode } from "../../errors";
+import { AppError, type ErrorCode } from "../../errors";
 import { CLEAR_SITE_DATA, REFRESH_POLICY } from "../browser/security-headers";
 import { type AuthRule, endpoint, type Input, type RequestScope } from "../endpoint";
 import { parseForm } from "../input/body";
@@ -8,6 +8,7 @@ import type { RequestHead } from "../route-request";
 import { jsonResponse, type ResponseHeaders, RouteResponse } from "../route-response";
 import { setFlash } from "./flash";
 import { type ErrorPlacement, toFormError } from "./form-errors";
+import { forgetSentForm, keepForm } from "./kept-form";
 import { confirmPath, signInPath } from "./redirect-paths";
 
 /** The next page, and the Set-Cookie headers to send with it. `isSignedOut`: the browser forgets what it has stored. */
@@ -21,13 +22,19 @@ type Form<Fields, Auth extends AuthRule> = {
   auth?: Auth;
   body: z.ZodType<Fields>;
   maxBodyBytes?: number;
-  /** Fields whose values are filled in again after an error. */
+  /** Fields whose values are filled in again after an error. None is a secret. */
   keptFields?: readonly string[];
+  /** No field is a secret: once its author has signed in again or confirmed that it is them, the form can be sent as it was. */
+  canResume?: true;
   errorPlacement?: ErrorPlacement;
   /** Without a recent authentication, a page asks for one, and then returns to `page`. */
   requiresReauthentication?: true;
   handle: (input: Input<unknown, unknown, Fields, Auth>) => Promise<Redirect>;
 };
+
+const NOT_SENT = "This was not sent, because you had to sign in again. Check it, and send it now.";
+/** The page stays open, so that nothing that was entered is lost. */
+const TOO_LONG = "Sign in again in another tab, and then send this here.";
 
 const Location = z.object({ location: z.string() });
 /** Errors of the request rather than of what a person entered. They are problem documents. */
@@ -54,38 +61,67 @@ export function defineForm<Fields, Auth extends AuthRule = "none">(path: string,
     isOwnOriginRequired: () => true,
     writes: "raw",
     responses: { 303: null, 200: Location },
-    handle: async (input: Input<unknown, unknown, Fields, Auth>) => redirect(await form.handle(input), input.request),
+    handle: async (input: Input<unknown, unknown, Fields, Auth>) => {
+      const { cookies = [], ...next } = await form.handle(input);
+      const forgotten = await forgetSentForm(input.ctx, path, input.request.headers.get("cookie"));
+      return redirect({ ...next, cookies: [...cookies, ...forgotten] }, input.request);
+    },
     writeError: (error, scope) => writeError(path, form, error, scope),
   });
   return defineRoute(path, { POST: post });
 }
 
+type ErrorForm = Omit<Form<unknown, "none">, "auth" | "body" | "handle">;
+
 /** A redirect, or the error for a problem document. */
-function writeError(
-  path: string,
-  {
-    page,
-    keptFields = [],
-    errorPlacement,
-    requiresReauthentication,
-  }: Omit<Form<unknown, "none">, "auth" | "body" | "handle">,
-  error: AppError,
-  { ctx, request, bytes }: RequestScope,
-): RouteResponse | AppError {
+async function writeError(path: string, form: ErrorForm, error: AppError, scope: RequestScope) {
   if (REQUEST_ERRORS.has(error.code)) return error;
+  const { ctx, request, bytes } = scope;
+  const { page, keptFields = [], errorPlacement, requiresReauthentication } = form;
   const fields = parseForm(bytes);
   const pageUrl = typeof page === "string" ? page : page(fields);
-  if (error.code === "unauthenticated") return redirect({ to: signInPath(pageUrl) }, request);
-  if (error.code === "reauthentication_required" && requiresReauthentication) {
-    return redirect({ to: confirmPath(pageUrl) }, request);
-  }
+  const isUnconfirmed = error.code === "reauthentication_required" && requiresReauthentication;
+  if (error.code === "unauthenticated" || isUnconfirmed)
+    return interrupt(path, form, { error, fields, pageUrl }, scope);
   const shown = toFormError(error, errorPlacement);
   if (isScript(request) || shown.code === "internal_error") return shown;
-  const kept = Object.entries(fields).filter(([name]) => keptFields.includes(name));
-  const flash = { form: path, message: shown.message, fields: messagesOf(shown), values: Object.fromEntries(kept) };
+  const flash = { form: path, message: shown.message, fields: messagesOf(shown), values: pick(fields, keptFields) };
   const { id, cookie } = setFlash(ctx.config, flash);
-  const to = `${pageUrl}${pageUrl.includes("?") ? "&" : "?"}formErrors=${id}`;
-  return redirect({ to, cookies: [cookie] }, request);
+  return redirect({ to: withFlash(pageUrl, id), cookies: [cookie] }, request);
+}
+
+type Submission = { error: AppError; fields: Record<string, string>; pageUrl: string };
+
+/** Redirects to where the author of a form signs in again or confirms that it is them, and then back to it. */
+async function interrupt(
+  form: string,
+  { summary, keptFields = [], canResume }: ErrorForm,
+  { error, fields, pageUrl }: Submission,
+  { ctx, request }: RequestScope,
+) {
+  const { signedInAs, isResumed, ...entered } = fields;
+  const isUnconfirmed = error.code === "reauthentication_required";
+  const gate = isUnconfirmed ? confirmPath : signInPath;
+  const values = canResume ? entered : pick(fields, keptFields);
+  if (signedInAs === undefined || (!canResume && Object.keys(values).length === 0)) {
+    return redirect({ to: gate(pageUrl) }, request);
+  }
+  const how = isUnconfirmed && isResumed === undefined ? ("now" as const) : ("ask" as const);
+  const resume = canResume ? { resume: how, summary } : {};
+  const kept = await keepForm(ctx, signedInAs, { form, message: NOT_SENT, fields: {}, values, ...resume });
+  if (kept === null && isScript(request)) return new AppError(error.code, { detail: TOO_LONG });
+  return redirect(
+    { to: gate(kept ? withFlash(pageUrl, kept.id) : pageUrl), cookies: kept ? [kept.cookie] : [] },
+    request,
+  );
+}
+
+function pick(fields: Record<string, string>, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name)));
+}
+
+function withFlash(pageUrl: string, id: string): string {
+  return `${pageUrl}${pageUrl.includes("?") ? "&" : "?"}formErrors=${id}`;
 }
 
 function isScript({ headers }: RequestHead): boolean {

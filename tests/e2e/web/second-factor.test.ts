@@ -56,7 +56,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     const app = new Authenticator(key.replaceAll(" ", ""));
     await page.getByRole("textbox", { name: "Code" }).fill(app.wrongCode());
     await page.getByRole("button", { name: "Add app" }).click();
-    await page.getByText("This is not the code of this moment").waitFor();
+    await page.getByText("That code is not current. Turn on automatic date and time.").waitFor();
     await page.getByRole("textbox", { name: "Code" }).fill(app.code());
     await page.getByRole("button", { name: "Add app" }).click();
     await page.waitForURL("/account/factors/recovery-codes");

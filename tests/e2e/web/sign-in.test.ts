@@ -130,6 +130,9 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await page.waitForURL("/account?done=email_verified");
     expect(await session(page)).toMatchObject({ user: { email } });
     await page.goto(link);
+    await page.getByText(`${email} is verified.`).waitFor();
+    expect(await page.getByLabel("Password").isVisible()).toBe(false);
+    await page.getByText("Verify the email of another account").click();
     await page.getByLabel("Password").fill(PASSWORD);
     await confirm.click();
     await page.getByText("This link is no longer valid").waitFor();

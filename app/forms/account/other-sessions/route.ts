@@ -9,6 +9,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   auth: "account",
   body: z.object({}),
   requiresReauthentication: true,
+  canResume: true,
   handle: async ({ ctx, principal, caller }) => {
     await requireStepUp(ctx, principal, {}, caller);
     await revokeOtherSessions(ctx, principal.account.id, principal.session.id, caller);

@@ -10,6 +10,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   body: z.object({ id: z.string() }),
   errorPlacement: { not_found: { message: "This session has already ended" } },
   requiresReauthentication: true,
+  canResume: true,
   handle: async ({ ctx, body, principal, caller }) => {
     await requireStepUp(ctx, principal, {}, caller);
     await revokeOwnSession(ctx, principal.account.id, body.id, caller);

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { LINK_TTL_SECONDS, requireFirstOperatorLink } from "@/lib/accounts/first-operator/links";
 import { EmailedToken } from "@/lib/accounts/schema";
-import { setFirstOperatorLinkCookie } from "@/lib/http/pages/first-operator-cookie";
 import { defineForm } from "@/lib/http/pages/form";
+import { setLinkCookie } from "@/lib/http/pages/link-cookie";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/first-operator/open", {
   summary: "Open the link for the first operator",
@@ -12,6 +12,6 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   handle: async ({ ctx, body: { token } }) => {
     await requireFirstOperatorLink(ctx, token);
     const link = { token, ttlSeconds: LINK_TTL_SECONDS };
-    return { to: "/first-operator", cookies: [await setFirstOperatorLinkCookie(ctx.config, ctx.now(), link)] };
+    return { to: "/first-operator", cookies: [await setLinkCookie(ctx.config, ctx.now(), "firstOperator", link)] };
   },
 });

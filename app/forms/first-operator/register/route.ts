@@ -1,7 +1,7 @@
 import { registerFirstOperator } from "@/lib/accounts/first-operator/become-operator";
 import { Register } from "@/lib/accounts/schema";
-import { clearFirstOperatorLinkCookie, readFirstOperatorLinkCookie } from "@/lib/http/pages/first-operator-cookie";
 import { defineForm } from "@/lib/http/pages/form";
+import { clearLinkCookie, readLinkCookie } from "@/lib/http/pages/link-cookie";
 import { replaceSession } from "@/lib/http/session-response";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/first-operator/register", {
@@ -14,9 +14,9 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
     invalid_or_expired_token: { message: "This link is no longer valid" },
   },
   handle: async ({ ctx, body, request, caller }) => {
-    const token = (await readFirstOperatorLinkCookie(ctx.config, request.headers.get("cookie"))) ?? "";
+    const token = (await readLinkCookie(ctx.config, "firstOperator", request.headers.get("cookie"))) ?? "";
     const created = await registerFirstOperator(ctx, token, body, caller);
-    const forgotten = clearFirstOperatorLinkCookie(ctx.config, ctx.now());
+    const forgotten = clearLinkCookie(ctx.config, ctx.now(), "firstOperator");
     return { to: "/console", cookies: [...(await replaceSession(ctx, request.headers, created)), forgotten] };
   },
 });

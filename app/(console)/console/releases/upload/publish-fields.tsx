@@ -50,7 +50,7 @@ export function PublishFields({ uploads, products, operator, flash }: Props) {
       ))}
       <div className="field">
         <label htmlFor="notes">Release notes in Markdown (optional)</label>
-        <textarea id="notes" name="notes" rows={6} />
+        <textarea id="notes" name="notes" rows={6} defaultValue={flash?.values.notes} />
       </div>
       <label className="check">
         <input type="checkbox" name="isNew" value="on" /> This adds a new product, architecture, channel or key

@@ -11,8 +11,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   errorPlacement: {
     invalid_code: {
       field: "code",
-      message:
-        "This is not the code of this moment. Set the clock of your device automatically, and enter the next code",
+      message: "That code is not current. Turn on automatic date and time.",
     },
     enrollment_expired: { message: "This QR code has expired. Start again" },
   },

@@ -1,5 +1,6 @@
-import { NewKeyForm, toNewKey } from "@/lib/admin/keys/form";
+import { NewKeyForm, scopeField, toNewKey } from "@/lib/admin/keys/form";
 import { createKey } from "@/lib/admin/keys/keys";
+import { Scope } from "@/lib/auth/api-keys/scopes";
 import { setShownSecretCookie } from "@/lib/http/pages/shown-secret-cookie";
 import { defineConsoleForm } from "../../define-console-form";
 
@@ -7,7 +8,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleFor
   summary: "Create an API key",
   page: "/console/settings/keys",
   body: NewKeyForm,
-  keptFields: ["name", "networks", "lifetime"],
+  keptFields: ["name", "networks", "lifetime", ...Scope.options.map(scopeField)],
   handle: async ({ ctx, body }, operator) => {
     const { key } = await createKey(ctx, operator, toNewKey(body, ctx.now()));
     return {

@@ -9,7 +9,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleFor
   page: "/console/releases/upload",
   maxBodyBytes: 1024 * 1024,
   body: PublishForm,
-  keptFields: ["product", "version", "channel", "rollout"],
+  keptFields: ["product", "version", "channel", "rollout", "notes"],
   handle: async ({ ctx, body, principal }, operator) => {
     const { product, version, channel } = body;
     await publishUploads(ctx, operator, ownerOf(principal), toNewReleases(body));

@@ -1,0 +1,150 @@
+import { randomUUID } from "node:crypto";
+import { Client } from "pg";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { postgresUrl } from "@/tests/support/database";
+import { mailbox } from "@/tests/support/mailbox";
+import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
+import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
+import { accessibilityFaults, newVisitor, registerOn, submitSignIn, visit } from "@/tests/support/web/pages";
+
+const CLIENTS = [{ id: "desktop", name: "Example Desktop", redirectUris: ["http://127.0.0.1/callback"] }];
+const AUTHORIZATION = {
+  response_type: "code",
+  client_id: "desktop",
+  redirect_uri: "http://127.0.0.1:1234/callback",
+  code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+  code_challenge_method: "S256",
+  state: "state-of-the-app",
+};
+const OWN_PAGE = { "sec-fetch-site": "same-origin" };
+
+describe.runIf(hasChromium)("in Chromium", () => {
+  let service: Service;
+  let browser: Browser;
+  let settings: Record<string, string>;
+
+  beforeAll(async () => {
+    const SMTP_URL = await mailbox.start();
+    settings = { RATE_LIMITS: "off", SMTP_URL, OAUTH_CLIENTS: JSON.stringify(CLIENTS), ...(await anyDatabase()) };
+    [service, browser] = await Promise.all([startService(settings), launchChromium()]);
+  }, 240_000);
+  afterAll(async () => {
+    await browser.close();
+    expect(await service.end("SIGTERM")).toBe(0);
+  });
+
+  const signOut = (page: Page) => page.request.post("/forms/sign-out", { form: {}, headers: OWN_PAGE });
+
+  test("a new customer of an app sees its name, creates an account and returns to the app", async () => {
+    const { page, faults } = await visit(browser, service);
+    await page.goto(`/authorize?${new URLSearchParams(AUTHORIZATION)}`);
+    await page.getByText("To continue to Example Desktop, sign in.").waitFor();
+    await page.getByRole("link", { name: "Create account" }).click();
+    await page.getByLabel("Email").fill(`new-${randomUUID()}@example.com`);
+    await page.getByLabel("Password").fill("a password for pages");
+    await page.getByRole("button", { name: "Create account" }).click();
+    await page.waitForURL(/\/authorize\?.*state=state-of-the-app/);
+    await page.getByRole("heading", { name: /Example Desktop/ }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test.each([
+    ["with", true],
+    ["without", false],
+  ])(
+    "%s JavaScript, a name that is sent after the session has ended is filled in again, for its account only",
+    async (_, javaScriptEnabled) => {
+      const { page } = await visit(browser, service, { javaScriptEnabled });
+      const person = await newVisitor(page, "Ann");
+      const other = await newVisitor((await visit(browser, service)).page);
+      const send = async () => {
+        await page.goto("/account/name");
+        await page.getByLabel("Name").fill("Ann of the long name");
+        await signOut(page);
+        await page.getByRole("button", { name: "Save" }).click();
+        await page.getByText("Sign in to continue.").waitFor();
+      };
+      await send();
+      await submitSignIn(page, person);
+      await page.getByText("This was not sent, because you had to sign in again.").waitFor();
+      expect(await page.getByLabel("Name").inputValue()).toBe("Ann of the long name");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.waitForURL(/\/account\?done=/);
+      await send();
+      await submitSignIn(page, other);
+      await page.waitForURL(/\/account\/name/);
+      expect(await page.getByLabel("Name").inputValue()).toBe("");
+    },
+  );
+
+  /** A person in a browser and an app, whose sessions are an hour old. */
+  async function withOldSessions(options: BrowserContextOptions = {}) {
+    const { page, faults } = await visit(browser, service, options);
+    const person = await newVisitor(page);
+    const login = await service.fetch("/api/auth/login", {
+      method: "POST",
+      body: JSON.stringify({ ...person, deviceName: "MacBook" }),
+      headers: { "content-type": "application/json" },
+    });
+    const { token } = (await login.json()) as { token: string };
+    const database = new Client({ connectionString: settings.DATABASE_URL });
+    await database.connect();
+    await database.query(`UPDATE "Session" SET "authenticatedAt" = now() - interval '1 hour'`);
+    await database.end();
+    await page.goto("/account");
+    await page.getByRole("button", { name: "Sign out MacBook" }).click();
+    await page.getByRole("heading", { name: "Confirm that it’s you" }).waitFor();
+    await page.getByLabel("Password").fill(person.password);
+    const authorization = `Bearer ${token}`;
+    const status = async () => (await service.fetch("/api/subscription/status", { headers: { authorization } })).status;
+    return { page, faults, status };
+  }
+
+  test.runIf(postgresUrl)("what needs a confirmation goes on after it, once", async () => {
+    const { page, faults, status } = await withOldSessions();
+    expect(await status()).toBe(200);
+    await page.locator("form[action='/forms/confirm'] button[type=submit]").first().click();
+    await page.getByText("The session was signed out.").waitFor();
+    expect(await status()).toBe(401);
+    await page.goBack();
+    await page.getByRole("heading", { name: "Your account" }).waitFor();
+    expect(new URL(page.url()).search).not.toContain("formErrors");
+    expect(faults).toEqual([]);
+  });
+
+  test.runIf(postgresUrl)("without JavaScript it goes on by a button", async () => {
+    const { page, status } = await withOldSessions({ javaScriptEnabled: false });
+    await page.locator("form[action='/forms/confirm'] button[type=submit]").first().click();
+    await page.getByText("This was not sent").waitFor();
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByText("The session was signed out.").waitFor();
+    expect(await status()).toBe(401);
+  });
+
+  test("a link to a new email that is opened signed out says with which email to sign in, and changes it", async () => {
+    const { page, faults } = await visit(browser, service);
+    const person = await registerOn(page);
+    await page.request.post("/forms/account/verification", { form: {}, headers: OWN_PAGE });
+    const [verification = ""] =
+      /http:\/\/localhost\S+\/verify#token=\S+/.exec(await mailbox.waitFor(person.email)) ?? [];
+    await page.goto(verification);
+    await page.getByRole("button", { name: /^Verify/ }).click();
+    await page.waitForURL(/\/account\?done=email_verified/);
+    const email = `changed-${randomUUID()}@example.com`;
+    const data = { email, password: person.password };
+    await page.request.post("/api/auth/email/change", { data, headers: OWN_PAGE });
+    const [link = ""] = /http:\/\/localhost\S+\/email-change#token=\S+/.exec(await mailbox.waitFor(email)) ?? [];
+    await signOut(page);
+    await page.goto(link);
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByText("Sign in as v…@example.com").waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.getByRole("main").getByRole("link", { name: "Sign in" }).click();
+    await submitSignIn(page, person);
+    await page.getByRole("button", { name: "Change email" }).click();
+    await page.waitForURL(/\/account\?done=email_changed/);
+    expect(await page.getByRole("region", { name: "Profile" }).innerText()).toContain(email);
+    expect(faults).toEqual([]);
+  });
+});
