@@ -86,6 +86,7 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
     ["account", () => ({ account: ann.id })],
     ["account and type", () => ({ account: ann.id, type: "RENEWAL" })],
     ["purchase", async () => ({ purchase: await purchaseId() })],
+    ["transaction", () => ({ purchase: String(bought.original_transaction_id) })],
     ["the provider's id", () => ({ event: bought.id })],
     ["unlinked", () => ({ unlinked: "true" })],
     ["unlinked and state", () => ({ unlinked: "true", state: "ignored" })],

@@ -49,7 +49,7 @@ test.each([
   ["billing list --nonsense", "nonsense"],
   ["billing list --limit many", "--limit: Must be an integer from 1"],
   ["billing list --failed --ignored", "--failed and --ignored are mutually exclusive"],
-  ["billing list --account nobody", "--account takes an account's id"],
+  ["billing reconcile --account nobody", "--account takes an account's id"],
   ["keys create", "missing required argument 'name'"],
   ["keys create CI", "--scope: "],
   ["keys create CI --scope root", "--scope: "],

@@ -125,6 +125,7 @@ const PurchaseEvent = z.object({
 export const AccountPurchase = PurchaseStatus.pick({
   status: true,
   isActive: true,
+  entitlements: true,
   willRenew: true,
   productId: true,
   store: true,

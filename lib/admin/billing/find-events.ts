@@ -22,6 +22,15 @@ export function eventsOfAccount(accountId: string): Prisma.Sql {
     UNION SELECT id FROM "BillingEvent" WHERE "appUserIds" @> ARRAY[${accountId}]`;
 }
 
+/** Selects the ids of the events of a purchase, by its id or original transaction, and of those that name a transaction. */
+export function eventsOfPurchase(id: string): Prisma.Sql {
+  const own = isUuid(id) ? sql`UNION SELECT id FROM "BillingEvent" WHERE "purchaseId" = ${id}::uuid` : sql``;
+  return sql`
+    SELECT id FROM "BillingEvent" WHERE "transactionId" = ${id} ${own}
+    UNION SELECT event.id FROM "Purchase" AS purchase JOIN "BillingEvent" AS event ON event."purchaseId" = purchase.id
+      WHERE purchase."originalTransactionId" = ${id}`;
+}
+
 /** Finds the events with an id, the provider's or ours: one for each provider at most. Returns our ids. */
 export async function findEventIds({ db }: Pick<Context, "db">, id: string): Promise<string[]> {
   const rows = await db.$queryRaw<{ id: string }[]>(eventsWithId(id));

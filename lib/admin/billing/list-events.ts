@@ -4,11 +4,13 @@ import { isUuid } from "../../db/ids";
 import { empty, identifier, join, sql } from "../../db/sql";
 import { countRows } from "../../lists/counts";
 import { readPage } from "../../lists/pages";
-import { eventsOfAccount, eventsWithId } from "./find-events";
+import { readEmails, toAccountId } from "../find-account";
+import { eventsOfAccount, eventsOfPurchase, eventsWithId } from "./find-events";
 import { BillingEventState, type BillingEventSummary, type BillingEvents, type BillingEventsQuery } from "./schema";
 
 type Deps = Pick<Context, "db">;
 type Filter = Omit<BillingEventsQuery, "limit" | "cursor">;
+type Found = Omit<BillingEventSummary, "accountEmail">;
 /** The last event of the page before. */
 type Position = { id: string; receivedAt: Date };
 
@@ -17,19 +19,25 @@ const MAX_SEARCHED = 10_000;
 
 /**
  * Lists the events in the inbox, newest first. Each filter reads the events by an index in their order, or only those of
- * one customer. @throws AppError invalid_query
+ * one customer. @throws AppError invalid_query, not_found if no account has the email
  */
 export async function listBillingEvents(
   { db }: Deps,
-  { limit, cursor, ...filter }: BillingEventsQuery,
+  { limit, cursor, ...given }: BillingEventsQuery,
 ): Promise<BillingEvents> {
+  const filter = { ...given, account: await toAccountId({ db }, given.account) };
   const { entries, nextCursor } = await readPage("billing-events", { limit, cursor }, async ({ after, take }) => {
     const position = after === null ? null : await findPosition(db, after);
     const source = sourceOf(filter, position);
     const events = await search(db, source, filter, take);
     return events.length < take ? { entries: events, searchedTo: await findEnd(db, source) } : { entries: events };
   });
-  return { events: [...entries], nextCursor };
+  const emails = await readEmails(
+    { db },
+    entries.map(({ accountId }) => accountId),
+  );
+  const events = entries.map((event) => ({ ...event, accountEmail: emails.get(event.accountId ?? "") ?? null }));
+  return { events, nextCursor };
 }
 
 function findPosition(db: Deps["db"], id: string): Promise<Position | null> {
@@ -64,7 +72,7 @@ function sourceOf(filter: Filter, position: Position | null): Source {
   const where = (condition: Prisma.Sql) =>
     sql`SELECT ${SELECTED} FROM "BillingEvent" WHERE ${join([condition, ...timeBounds(filter, position)], " AND ")}`;
   if (event) return { rows: where(sql`id = ANY(ARRAY(${eventsWithId(event)}))`), order: NEWEST_FIRST };
-  if (purchase) return { rows: where(sql`"purchaseId" = ${purchase}::uuid`), order: NEWEST_FIRST };
+  if (purchase) return { rows: where(sql`id = ANY(ARRAY(${eventsOfPurchase(purchase)}))`), order: NEWEST_FIRST };
   if (account) return { rows: where(sql`id = ANY(ARRAY(${eventsOfAccount(account)}))`), order: NEWEST_FIRST };
   if (unlinked === "true" && (!state || state === "processed")) {
     // The index on account and time. PostgreSQL does not treat IS NULL as a constant that ORDER BY can omit.
@@ -91,7 +99,7 @@ function conditionsOf({ state, type, account, purchase, unlinked }: Filter): Pri
   const conditions = [
     ...(state ? [sql`event.state = ${state}::"BillingEventState"`] : []),
     ...(type ? [sql`event.type = ${type}`] : []),
-    ...(purchase ? [sql`event."purchaseId" = ${purchase}::uuid`] : []),
+    ...(purchase ? [sql`event.id = ANY(ARRAY(${eventsOfPurchase(purchase)}))`] : []),
     ...(account ? [sql`event.id = ANY(ARRAY(${eventsOfAccount(account)}))`] : []),
     ...(unlinked === "true" ? [sql`COALESCE(event."accountId", purchase."accountId") IS NULL`] : []),
     ...(unlinked === "true" && !state ? [sql`event.state <> 'ignored'`] : []),
@@ -104,7 +112,7 @@ function searched({ rows, order }: Source): Prisma.Sql {
   return sql`SELECT * FROM (${rows}) AS event ORDER BY ${order} FETCH FIRST (${MAX_SEARCHED}::integer) ROWS WITH TIES`;
 }
 
-function search(db: Deps["db"], source: Source, filter: Filter, take: number): Promise<BillingEventSummary[]> {
+function search(db: Deps["db"], source: Source, filter: Filter, take: number): Promise<Found[]> {
   return db.$queryRaw`
     SELECT event.id::text, event.provider, event."eventId", event.type, event.state::text, event.reason,
       event.environment, event.store, event."occurredAt", event."receivedAt", event."processedAt",

@@ -8,6 +8,7 @@ import { StoredEvent } from "../../subscriptions/fold/stored-event";
 import { changesOf, purchaseTimeline } from "../../subscriptions/fold/timeline";
 import { findConnectedCustomers, transfersOf } from "../../subscriptions/inbox/customers";
 import { purchaseStatus } from "../../subscriptions/status/purchase-status";
+import { readEmails } from "../find-account";
 import type { PurchaseTimeline, TimelineStep } from "./schema";
 
 type Deps = Pick<Context, "db" | "now"> & { config: BillingRules };
@@ -59,28 +60,24 @@ export async function readHistory(db: Tx, id: string) {
   const { aliases, transfers } = await findConnectedCustomers(db, purchase.provider, appUserIds);
   const ownTransfers = transfersOf(purchase, transfers);
   const { steps, owners } = purchaseTimeline({ events, transfers: ownTransfers, aliases });
-  const accountIds = await existingAccounts(
-    db,
-    owners.flatMap((owner) => owner.appUserIds),
-  );
+  const named = possibleAccountIds(owners.flatMap((owner) => owner.appUserIds));
+  const emails = await readEmails({ db }, [purchase.accountId, ...named]);
   const types = new Map([...events, ...transfers].map(({ eventId, type }) => [eventId, type]));
   const byEventId = new Map(rows.map((row) => [row.eventId, row]));
   return {
-    purchase,
+    purchase: { ...purchase, accountEmail: emails.get(purchase.accountId ?? "") ?? null },
     steps: steps.flatMap(({ event, ...step }) => {
       const row = byEventId.get(event.id);
       return row ? [{ ...step, event: row, changes: changesOf(step.before, step.after) }] : [];
     }),
-    owners: owners.map(({ event, appUserIds }) => ({
-      event: { eventId: event.id, occurredAt: event.occurredAt, type: types.get(event.id) ?? "TRANSFER" },
-      appUserIds,
-      accountId: possibleAccountIds(appUserIds).find((one) => accountIds.has(one)) ?? null,
-    })),
+    owners: owners.map(({ event, appUserIds }) => {
+      const accountId = possibleAccountIds(appUserIds).find((one) => emails.has(one)) ?? null;
+      return {
+        event: { eventId: event.id, occurredAt: event.occurredAt, type: types.get(event.id) ?? "TRANSFER" },
+        appUserIds,
+        accountId,
+        accountEmail: emails.get(accountId ?? "") ?? null,
+      };
+    }),
   };
-}
-
-async function existingAccounts(db: Tx, appUserIds: string[]): Promise<Set<string>> {
-  const ids = [...new Set(possibleAccountIds(appUserIds))];
-  const accounts = await db.account.findMany({ where: { id: { in: ids } }, select: { id: true } });
-  return new Set(accounts.map(({ id }) => id));
 }

@@ -1,22 +1,37 @@
 import { z } from "zod";
+import { isUuid } from "../../db/ids";
 import { NextCursor, PageQuery } from "../../lists/pages";
 import { Time } from "../../storable-time";
 import { EventFacts } from "../../subscriptions/events";
 import { PurchaseState, StoredPurchase } from "../../subscriptions/purchase-state";
 import { PurchaseStatus } from "../../subscriptions/schema";
+import { AccountName } from "../find-account";
 
 export const BillingEventState = z
   .enum(["received", "processed", "ignored", "failed"])
   .describe("`received`: stored, and not applied yet. `ignored`: it changes no purchase.");
 export type BillingEventState = z.infer<typeof BillingEventState>;
 
+const AccountEmail = z
+  .string()
+  .nullable()
+  .describe("The account's email. null: there is no account, or it was deleted.");
+
 /** Which events of the inbox to list. */
 export const BillingEventsQuery = z.object({
   ...PageQuery.shape,
   state: BillingEventState.optional(),
   type: z.string().min(1).max(255).optional().describe("Such as `RENEWAL`."),
-  account: z.uuid().toLowerCase().optional().describe("Events of this account's purchases, and those that name it."),
-  purchase: z.uuid().toLowerCase().optional().describe("Events of this purchase."),
+  account: AccountName.refine((name) => isUuid(name) || name.includes("@"), "Must be an account's id or email")
+    .optional()
+    .describe("Events of this account's purchases, and those that name it: its id or email."),
+  purchase: z
+    .string()
+    .trim()
+    .min(1)
+    .max(255)
+    .optional()
+    .describe("Events of this purchase, by its id or original transaction; or of one transaction."),
   event: z.string().min(1).max(255).optional().describe("The provider's id of the event, or ours."),
   unlinked: z
     .enum(["true", "false"])
@@ -42,6 +57,7 @@ export const BillingEventSummary = z.object({
   processedAt: z.date().nullable(),
   purchaseId: z.uuid().nullable(),
   accountId: z.uuid().nullable().describe("The account that the event names, or that has its purchase."),
+  accountEmail: AccountEmail,
 });
 export type BillingEventSummary = z.infer<typeof BillingEventSummary>;
 
@@ -61,6 +77,7 @@ const Change = z.object({ field: z.string(), before: z.unknown(), after: z.unkno
 const BillingPurchase = StoredPurchase.extend({
   id: z.uuid(),
   accountId: z.uuid().nullable(),
+  accountEmail: AccountEmail,
   createdAt: z.date(),
   updatedAt: z.date(),
   reconciledAt: z.date().nullable().describe("When it was last scheduled to be compared with the provider."),
@@ -108,6 +125,7 @@ const TimelineOwner = z.object({
   event: BillingEventSummary.pick({ eventId: true, occurredAt: true }).extend({ type: z.string() }),
   appUserIds: z.array(z.string()),
   accountId: z.uuid().nullable(),
+  accountEmail: AccountEmail,
 });
 
 /** How a purchase's state and owner came about. */

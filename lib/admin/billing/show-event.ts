@@ -1,6 +1,7 @@
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
 import { EventFacts } from "../../subscriptions/events";
+import { readEmails } from "../find-account";
 import { readHistory } from "./purchase-timeline";
 import type { BillingEventDetails } from "./schema";
 
@@ -15,11 +16,16 @@ export async function showBillingEvent({ db }: Deps, id: string): Promise<Billin
   if (!row) throw new AppError("not_found");
   const { purchase, purchaseId } = row;
   const moved = row.transferredFrom.length > 0 ? await findMoved(db, row.appUserIds) : [];
+  const accountId = row.accountId ?? purchase?.accountId ?? null;
+  const emails = await readEmails({ db }, [accountId, purchase?.accountId ?? null]);
+  const emailOf = (id: string | null | undefined) => emails.get(id ?? "") ?? null;
   const changes = [];
   for (const one of purchaseId ? [purchaseId] : moved) changes.push(...(await changesIn(db, one, row.eventId)));
   return {
     ...row,
-    accountId: row.accountId ?? purchase?.accountId ?? null,
+    accountId,
+    accountEmail: emailOf(accountId),
+    purchase: purchase && { ...purchase, accountEmail: emailOf(purchase.accountId) },
     facts: EventFacts.safeParse(row.facts).data ?? null,
     nextAttemptAt: row.state === "received" || row.state === "failed" ? row.nextAttemptAt : null,
     changes,

@@ -2,12 +2,12 @@ import { z } from "zod";
 import { NextCursor, PageQuery } from "../../lists/pages";
 import { Audience } from "../../push/audience/audience";
 import { Time } from "../../storable-time";
+import { AccountName } from "../find-account";
 
 const MAX_RETRIED_IDS = 1_000;
 export const MAX_PER_SECOND = 10_000;
 export const DEFAULT_PER_SECOND = 1_000;
 
-export const AccountName = z.string().trim().min(1).max(320).describe("An account's id or email.");
 export const BundleId = z.string().min(1).max(255).describe("An app: one of `APNS_BUNDLE_IDS`.");
 export const PerSecond = z.int().min(1).max(MAX_PER_SECOND);
 

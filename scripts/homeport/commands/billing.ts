@@ -43,8 +43,8 @@ export const defineBilling: DefineCommandGroup = (billing) => {
   withStates("list")
     .description("list the newest events in the inbox")
     .option("--unlinked", "events without an account")
-    .option("--account <id>", "events of an account")
-    .option("--purchase <id>", "events of a purchase")
+    .option("--account <account>", "events of an account, by its id or email")
+    .option("--purchase <id>", "events of a purchase, by its id or transaction")
     .option("--type <type>", "events of a type, such as RENEWAL")
     .option("--limit <number>", "maximum number", "50")
     .run(list);
@@ -89,9 +89,7 @@ async function list(
   { limit, account, unlinked, ...options }: ListOptions,
 ): Promise<void> {
   const maxEntries = parseLimit(limit);
-  requireAccountId(account);
   const { purchase, type } = options;
-  if (purchase !== undefined && !isUuid(purchase)) throw new UsageError("--purchase takes a purchase's id.");
   const filter = { state: stateOf(options), unlinked, account, purchase, type };
   const events = await api.list<Event>(`${BILLING}/events`, "events", filter, maxEntries);
   if (events.length === 0) output.note("No events found.");
@@ -100,7 +98,7 @@ async function list(
     state: ({ state }) => state,
     type: ({ type }) => type,
     event: ({ eventId }) => eventId,
-    account: ({ accountId }) => accountId,
+    account: ({ accountId, accountEmail }) => accountEmail ?? accountId,
     reason: ({ reason }) => reason ?? "",
   });
 }

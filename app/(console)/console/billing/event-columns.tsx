@@ -1,5 +1,6 @@
 import type { BillingEventState, BillingEventSummary } from "@/lib/admin/billing/schema";
 import { IdentityEventType, PurchaseEventType } from "@/lib/subscriptions/events";
+import { AccountLink } from "../../components/account-link";
 import { Badge, type Tone } from "../../components/badge";
 import { Ago } from "../../components/time";
 import type { Column } from "../../lists/table";
@@ -38,7 +39,7 @@ export const EVENT_COLUMNS: Column<BillingEventSummary>[] = [
   { head: "Store", cell: describeStore },
   {
     head: "Account",
-    cell: ({ accountId }) => accountId && <a href={`/console/accounts/${accountId}`}>{accountId.slice(-8)}</a>,
+    cell: AccountLink,
   },
   {
     head: "Purchase",

@@ -3,6 +3,7 @@ import { countExpired } from "@/lib/admin/billing/prune-payloads";
 import { countPurchases } from "@/lib/admin/billing/reconcile";
 import { BillingEventsQuery } from "@/lib/admin/billing/schema";
 import { listBillingProducts } from "@/lib/admin/billing-products";
+import { AccountName } from "@/lib/admin/find-account";
 import { formatBounded } from "../../components/format-numbers";
 import { PageHead, Section } from "../../components/headings";
 import { EmptyState } from "../../components/states";
@@ -12,6 +13,7 @@ import { FilterTime } from "../../lists/filter-time";
 import { Filters, InputFilter, SelectFilter, TimeFilter } from "../../lists/filters";
 import { Pager } from "../../lists/pager";
 import { Table } from "../../lists/table";
+import { NO_SUCH_ACCOUNT, noSuchAccount } from "../../lists/unknown-account";
 import { BatchProgress, BatchQuery } from "./batch-progress";
 import { EVENT_COLUMNS, EVENT_TYPES } from "./event-columns";
 import { InboxActions } from "./inbox-actions";
@@ -23,6 +25,7 @@ const FIRST_FAILURES = 10;
 export default consolePage(
   {
     query: BillingEventsQuery.extend(BatchQuery.shape).extend({
+      account: AccountName.optional(),
       receivedFrom: FilterTime.optional(),
       receivedBefore: FilterTime.optional(),
     }),
@@ -37,7 +40,8 @@ export default consolePage(
       days === undefined ? 0 : countExpired(ctx, days),
       listBillingProducts(ctx, { withoutEntitlement: "true" }),
     ]);
-    const { events, nextCursor } = await listBillingEvents(ctx, query);
+    const found = await listBillingEvents(ctx, query).catch(noSuchAccount);
+    const { events, nextCursor } = found ?? { events: [], nextCursor: null };
     const isWhole = Object.values(query).every((value) => value === undefined);
     const isFailedFirst = isWhole && counts.failed > 0;
     const failed = isFailedFirst ? await listBillingEvents(ctx, { state: "failed", limit: FIRST_FAILURES }) : null;
@@ -70,8 +74,8 @@ export default consolePage(
             {unlinked && <input type="hidden" name="unlinked" value={unlinked} />}
             <InputFilter name="event" label="Event ID" value={event} />
             <SelectFilter name="type" label="Type" value={type} options={EVENT_TYPES} />
-            <InputFilter name="account" label="Account ID" value={account} />
-            <InputFilter name="purchase" label="Purchase ID" value={purchase} />
+            <InputFilter name="account" label="Account" value={account} hint="Email or ID" />
+            <InputFilter name="purchase" label="Purchase" value={purchase} hint="ID or transaction" />
             <TimeFilter name="receivedFrom" label="Received from" value={receivedFrom} />
             <TimeFilter name="receivedBefore" label="Received before" value={receivedBefore} />
           </Filters>
@@ -82,7 +86,7 @@ export default consolePage(
             rowKey={({ id }) => id}
             empty={
               nextCursor === null ? (
-                <EmptyState title="No events">
+                <EmptyState title={found ? "No events" : NO_SUCH_ACCOUNT}>
                   {isWhole ? (
                     <>
                       The provider has sent nothing yet. <a href="/console/settings/guides/billing">Connect it</a>

@@ -3,7 +3,7 @@ import type { Prisma } from "../../../db/generated/client";
 import { idOr, MAX_ID, NIL_ID, timeOfId } from "../../../db/ids";
 import { sql } from "../../../db/sql";
 import { readPage } from "../../../lists/pages";
-import { findAccountId } from "../find-account";
+import { findAccountId } from "../../find-account";
 import type { Deliveries, DeliveriesQuery, Delivery } from "../schema";
 import { type DeliveryRow, selectEnded, selectQueued, withMessages } from "./columns";
 import { endedWhere, isInQueue, isInReceipts, queuedWhere } from "./conditions";

@@ -6,7 +6,7 @@ import { AppError } from "../../../errors";
 import { readPage } from "../../../lists/pages";
 import { OPERATOR_KINDS, SECRET_KINDS } from "../../../push/notifications";
 import { hasQueuedDeliveries } from "../../../push/outbox/outcome-counts";
-import { findAccountId } from "../find-account";
+import { findAccountId } from "../../find-account";
 import type { MessagesQuery, PushMessage, PushMessageDetails, PushMessages } from "../schema";
 import { countDeliveries, type DeliveryCounts } from "./message-counts";
 import type { MessageRow } from "./message-row";

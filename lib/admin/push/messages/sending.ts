@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { Audience } from "../../../push/audience/audience";
 import { Time } from "../../../storable-time";
-import { AccountName, PerSecond } from "../schema";
+import { AccountName } from "../../find-account";
+import { PerSecond } from "../schema";
 
 /** APNs keeps a notification for 30 days at most (Apple, "Sending notification requests to APNs"). */
 const MAX_TTL_SECONDS = 30 * 24 * 60 * 60;

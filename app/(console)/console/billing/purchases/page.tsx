@@ -1,12 +1,18 @@
-import { type ListedSubscription, listActiveSubscriptions } from "@/lib/admin/billing/list-subscriptions";
+import {
+  type ListedSubscription,
+  listActiveSubscriptions,
+  SubscriptionsQuery,
+} from "@/lib/admin/billing/list-subscriptions";
 import { withReadDb } from "@/lib/context";
-import { PageQuery } from "@/lib/lists/pages";
+import { AccountLink } from "../../../components/account-link";
 import { PageHead, Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
 import { Ago } from "../../../components/time";
 import { consolePage } from "../../../frame/console-page";
+import { Filters, InputFilter } from "../../../lists/filters";
 import { Pager } from "../../../lists/pager";
 import { type Column, Table } from "../../../lists/table";
+import { NO_SUCH_ACCOUNT, noSuchAccount } from "../../../lists/unknown-account";
 
 export const metadata = { title: "Active subscriptions" };
 
@@ -19,22 +25,26 @@ const COLUMNS: Column<ListedSubscription>[] = [
   { head: "Store", cell: ({ store }) => store.toLowerCase() },
   {
     head: "Account",
-    cell: ({ accountId }) => accountId && <a href={`/console/accounts/${accountId}`}>{accountId.slice(-8)}</a>,
+    cell: AccountLink,
   },
   { head: "Started", isTight: true, cell: ({ startedAt }) => <Ago at={startedAt} /> },
   { head: "Period ends", isTight: true, cell: ({ currentPeriodEndsAt }) => <Ago at={currentPeriodEndsAt} /> },
 ];
 
-export default consolePage({ query: PageQuery }, async ({ ctx, query }) => {
-  const { subscriptions, nextCursor } = await listActiveSubscriptions(withReadDb(ctx), query);
+export default consolePage({ query: SubscriptionsQuery }, async ({ ctx, query }) => {
+  const found = await listActiveSubscriptions(withReadDb(ctx), query).catch(noSuchAccount);
+  const { subscriptions, nextCursor } = found ?? { subscriptions: [], nextCursor: null };
   return (
     <>
       <PageHead
         title="Active subscriptions"
         parent={{ href: "/console/billing", label: "Billing" }}
-        lead="Subscriptions in production that give access now. The overview counts them."
+        lead="Subscriptions in production that are active now, also those to products without entitlements. The overview counts them."
       />
       <Section title="Subscriptions">
+        <Filters>
+          <InputFilter name="account" label="Account" value={query.account} hint="Email or ID" />
+        </Filters>
         <Table
           caption="Active subscriptions, the newest first"
           columns={COLUMNS}
@@ -42,7 +52,7 @@ export default consolePage({ query: PageQuery }, async ({ ctx, query }) => {
           rowKey={({ id }) => id}
           empty={
             nextCursor === null ? (
-              <EmptyState title="No subscription is active" />
+              <EmptyState title={found ? "No subscription is active" : NO_SUCH_ACCOUNT} />
             ) : (
               <EmptyState title="None among the newest purchases">
                 The next page continues the search with older ones.

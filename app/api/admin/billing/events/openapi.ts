@@ -24,6 +24,7 @@ export const GET: OperationDetails = {
               processedAt: null,
               purchaseId: null,
               accountId: null,
+              accountEmail: null,
             },
           ],
           nextCursor: null,

@@ -8,6 +8,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     summary: "List the events of the billing inbox",
     auth: { role: "support", scope: "billing:read" },
     query: BillingEventsQuery,
+    errors: ["not_found"],
     responses: { 200: BillingEvents },
     handle: ({ ctx, query }) => listBillingEvents(ctx, query),
   }),

@@ -1,0 +1,2 @@
+-- CreateIndex
+CREATE INDEX "Purchase_originalTransactionId_idx" ON "Purchase"("originalTransactionId");
