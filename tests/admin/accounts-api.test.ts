@@ -109,6 +109,7 @@ describe("an operator", () => {
     expect(await isSignedIn(account)).toBe(true);
     expect(await change(account, "unlink", token, { provider: "github" })).toMatchObject({ sessionsEnded: 1 });
     expect(await ctx().db.identity.count({ where: { accountId: account.id } })).toBe(0);
+    expect(await mailbox.waitFor(account.email)).toContain("was removed");
     expect(await change(account, "unlink", token, { provider: "myspace" })).toMatchObject({ status: 422 });
   });
 

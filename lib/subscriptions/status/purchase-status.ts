@@ -65,6 +65,21 @@ export function purchaseStatus(purchase: Purchase, at: Date, rules: StatusRules)
   };
 }
 
+type Access = "entitled" | "without_entitlement" | "not_counted" | "none";
+
+/**
+ * What a purchase gives: an entitlement, none although it is active, or nothing. `not_counted`: it
+ * would give access in production.
+ */
+export function accessOf({ status, isActive, entitlements }: StatusWithAccess): Access {
+  if (isActive) return entitlements.some((entitlement) => entitlement.isActive) ? "entitled" : "without_entitlement";
+  return ACTIVE_STATUSES.has(status) ? "not_counted" : "none";
+}
+
+type StatusWithAccess = Pick<PurchaseStatus, "status" | "isActive"> & {
+  entitlements: readonly { isActive: boolean }[];
+};
+
 /** Returns the product that the next renewal changes to; null if it stays the same. */
 function nextProduct({ pendingProductId, currentPeriodEndsAt }: PurchaseState): PurchaseStatus["changesTo"] {
   if (pendingProductId === null || currentPeriodEndsAt === null) return null;

@@ -3,11 +3,13 @@ import { Badge } from "../../../components/badge";
 import { Facts } from "../../../components/facts";
 import { Section } from "../../../components/headings";
 import { Ago, ExactTime } from "../../../components/time";
+import { bestOf, describeAccess } from "../../billing/access";
 
 /** Who the customer is, and what they have bought. */
 export function Profile({ account }: { account: AccountDetails }) {
   const { id, email, emailVerifiedAt, name, locale, role, createdAt, disabledAt, subscription } = account;
   const { isActive, status, productId, accessEndsAt } = subscription;
+  const best = bestOf(account.purchases);
   return (
     <Section title="Profile">
       <Facts
@@ -26,6 +28,7 @@ export function Profile({ account }: { account: AccountDetails }) {
               <Badge tone={isActive ? "good" : "neutral"}>{status.replaceAll("_", " ")}</Badge> {productId}
             </span>,
           ],
+          ["Access", best && describeAccess(best)],
           ["Access ends", accessEndsAt && <Ago key="access" at={accessEndsAt} />],
         ]}
       />

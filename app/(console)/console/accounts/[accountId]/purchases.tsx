@@ -3,7 +3,9 @@ import { Facts } from "../../../components/facts";
 import { Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
 import { Ago, ExactTime } from "../../../components/time";
+import { describeAccess } from "../../billing/access";
 import { EventState } from "../../billing/event-columns";
+import { EventReason } from "../../billing/event-reason";
 import { PurchaseState } from "../../billing/purchases/[id]/purchase-state";
 import { countOf } from "./impact";
 
@@ -31,9 +33,11 @@ function Purchase({ purchase }: { purchase: AccountPurchase }) {
         <a href={`/console/billing/purchases/${purchase.id}`}>{productId ?? "Unknown product"}</a>{" "}
         <PurchaseState status={status} />
       </h3>
+      <p>{describeAccess(purchase)}</p>
       <Facts
         entries={[
           ["Store", [store, environment !== "PRODUCTION" && environment].filter(Boolean).join(", ")],
+          ["Entitlements", purchase.entitlements.map(({ id }) => id).join(", ")],
           ["Renews", willRenew ? "Yes" : "No"],
           ["Access ends", accessEndsAt && <Ago key="access" at={accessEndsAt} />],
           ["Original transaction", <code key="transaction">{purchase.originalTransactionId}</code>],
@@ -59,7 +63,7 @@ function Timeline({ events }: { events: AccountPurchase["events"] }) {
           <a href={`/console/billing/events/${id}`} title={eventId}>
             {type}
           </a>{" "}
-          <EventState state={state} /> {reason}
+          <EventState state={state} /> <EventReason reason={reason} />
           <p className="muted">
             <ExactTime at={occurredAt} />
           </p>

@@ -1,8 +1,8 @@
 import { type BillingEventDetails, BillingIdParams } from "@/lib/admin/billing/schema";
 import { showBillingEvent } from "@/lib/admin/billing/show-event";
-import { readGuideRow } from "@/lib/admin/configuration/read-guide";
 import { LASTING_REASONS } from "@/lib/subscriptions/inbox/decide-event";
 import { Action } from "../../../../actions/action";
+import { AccountLink } from "../../../../components/account-link";
 import { Facts } from "../../../../components/facts";
 import { FieldValue, fieldLabel } from "../../../../components/field-value";
 import { PageHead, Section } from "../../../../components/headings";
@@ -11,6 +11,7 @@ import { Ago, ExactTime } from "../../../../components/time";
 import { consolePage, parseId, titleOf } from "../../../../frame/console-page";
 import { type Column, Table } from "../../../../lists/table";
 import { EventState } from "../../event-columns";
+import { describeReason } from "../../event-reason";
 
 export const generateMetadata = titleOf(
   "Billing",
@@ -38,14 +39,13 @@ export default consolePage(
   async ({ ctx, params }) => {
     const { id } = parseId(BillingIdParams, params);
     const event = await showBillingEvent(ctx, id);
-    const [meaning, advice] = event.reason ? await readGuideRow("billing", event.reason) : [];
     return (
       <>
         <PageHead
           title={event.type}
           aside={<EventState {...event} />}
           parent={{ href: "/console/billing", label: "Billing" }}
-          lead={event.reason && (meaning ? `${meaning} ${advice}`.replaceAll("`", "") : event.reason)}
+          lead={event.reason && (await describeReason(event.reason))}
           actions={LASTING_REASONS.has(event.reason ?? "") ? undefined : <Replay event={event} />}
         />
         <Section
@@ -132,7 +132,7 @@ function factsOf(event: BillingEventDetails) {
       : []),
     ["Transaction", event.transactionId],
     ["Original transaction", event.originalTransactionId],
-    ["Account", link("accounts", event.accountId)],
+    ["Account", event.accountId && <AccountLink key="account" {...event} />],
     ["Purchase", link("billing/purchases", event.purchaseId)],
     ["App User IDs", event.appUserIds.join(", ")],
     ...(event.transferredFrom.length > 0 ? ([["Transferred from", event.transferredFrom.join(", ")]] as const) : []),

@@ -1,6 +1,7 @@
 import { readPurchaseTimeline } from "@/lib/admin/billing/purchase-timeline";
 import { BillingIdParams, type PurchaseTimeline } from "@/lib/admin/billing/schema";
 import { PageQuery } from "@/lib/lists/pages";
+import { AccountLink } from "../../../../components/account-link";
 import { Facts } from "../../../../components/facts";
 import { PageHead, Section } from "../../../../components/headings";
 import { EmptyState } from "../../../../components/states";
@@ -8,6 +9,7 @@ import { ExactTime } from "../../../../components/time";
 import { consolePage, parseId, titleOf } from "../../../../frame/console-page";
 import { Pager } from "../../../../lists/pager";
 import { type Column, Table } from "../../../../lists/table";
+import { describeAccess } from "../../access";
 import { PurchaseActions } from "./purchase-actions";
 import { PurchaseState } from "./purchase-state";
 import { Timeline } from "./timeline";
@@ -17,20 +19,13 @@ export const generateMetadata = titleOf("Billing", async ({ ctx, params }) => {
   return purchase.productId ?? "Purchase";
 });
 
-const AccountLink = ({ id }: { id: string }) => <a href={`/console/accounts/${id}`}>{id}</a>;
-
 const OWNER_COLUMNS: Column<PurchaseTimeline["owners"][number]>[] = [
   { head: "Event", isRowHead: true, cell: ({ event }) => event.type },
   { head: "At", cell: ({ event }) => <ExactTime at={event.occurredAt} /> },
   { head: "App User IDs", cell: ({ appUserIds }) => <span className="ids">{appUserIds.join(", ")}</span> },
   {
     head: "Account",
-    cell: ({ accountId }) =>
-      accountId && (
-        <span className="ids">
-          <AccountLink id={accountId} />
-        </span>
-      ),
+    cell: AccountLink,
   },
 ];
 
@@ -54,7 +49,7 @@ export default consolePage(
           title={purchase.productId ?? "Purchase"}
           aside={<PurchaseState status={status.status} />}
           parent={{ href: "/console/billing", label: "Billing" }}
-          lead={status.isActive ? "It gives access now." : "It gives no access now."}
+          lead={describeAccess(status)}
           actions={<PurchaseActions ctx={ctx} purchase={purchase} />}
         />
         {!isCurrent && (
@@ -96,7 +91,7 @@ function changesOfOwner(owners: PurchaseTimeline["owners"]): PurchaseTimeline["o
 
 function factsOf({ purchase, status }: PurchaseTimeline) {
   return [
-    ["Account", purchase.accountId && <AccountLink key="account" id={purchase.accountId} />],
+    ["Account", purchase.accountId && <AccountLink key="account" {...purchase} />],
     ["Store", `${purchase.store}, ${purchase.environment}`],
     ["Original transaction", purchase.originalTransactionId],
     ["Entitlements", purchase.entitlementIds.join(", ")],
