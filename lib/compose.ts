@@ -5,6 +5,7 @@ import { createBreachLookup } from "./adapters/have-i-been-pwned";
 import { createBillingApi } from "./adapters/revenuecat";
 import { createObjectStorage } from "./adapters/s3";
 import { createAppleRevocations } from "./auth/apple/revocations";
+import { loadDataKeys } from "./auth/keys/data-keys";
 import { pseudonym } from "./auth/keys/pseudonym";
 import { decryptSecret } from "./auth/keys/stored-secrets";
 import { vapidKeys } from "./auth/keys/vapid";
@@ -16,8 +17,10 @@ import type { Context } from "./context";
 import { databaseNow } from "./db/clock";
 import { type Database, openDatabase } from "./db/open";
 import type { Reads } from "./db/server/replica";
+import { withTransactionCheck } from "./db/transaction";
 import { withSecrets } from "./embedded-secrets";
 import { withProxyWarning } from "./http/client-ip";
+import { freeIdempotencyKeys } from "./http/input/idempotency";
 import { createEmailQueue } from "./mail/queue";
 import { removeDevices } from "./push/devices";
 import { type PushWorker, startWorker } from "./push/worker/worker";
@@ -35,7 +38,10 @@ import { webhookPurpose } from "./webhooks/signature";
 import { createWebhooks } from "./webhooks/webhooks";
 
 /** Parts that tests and scripts pass in. They replace those that the configuration selects. */
-export type Overrides = Partial<Pick<Context, "catalog" | "database" | "now" | "dbNow" | "log" | "mailer" | "push">>;
+export type Overrides = Partial<Pick<Context, "catalog" | "database" | "now" | "dbNow" | "log" | "mailer" | "push">> & {
+  /** Lets queries that a transaction would block fail at once. */
+  checksTransactions?: boolean;
+};
 
 /** The composition root: opens all parts of the service. @throws DataDirInUseError */
 export async function composeContext(given: Config, overrides: Overrides = {}): Promise<Context> {
@@ -44,7 +50,8 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   publishBaseUrl(config.baseUrl);
   const { now = () => new Date(), dbNow = databaseNow } = overrides;
   const database = overrides.database ?? (await open(config, log));
-  const db = database.client;
+  const db = await openClient(config, database, overrides);
+  if (database.embedded) await freeIdempotencyKeys({ db, log }); // no other process has it open
   const reads = await openReads(config, db, log);
   const telemetry = await openTelemetry({ config, database, db, log, dbNow, now, replicaLagMs: reads.lagMs });
   const mailer = overrides.mailer ?? createMailer(config, log);
@@ -90,6 +97,13 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
       log.flush();
     },
   };
+}
+
+/** The client of all services, once the embedded database's data keys are read: a transaction would block that query. */
+async function openClient(config: Context["config"], { client }: Database, { checksTransactions = false }: Overrides) {
+  const db = checksTransactions ? withTransactionCheck(client) : client;
+  if (config.mode === "embedded") await loadDataKeys({ config, db }).catch(() => {}); // `warnAtStart` reads them again
+  return db;
 }
 
 /** The replica of DATABASE_READ_URL, which is loaded only if it is used, or the primary in its place. */

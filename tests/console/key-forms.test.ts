@@ -44,6 +44,9 @@ describe("the form that creates an API key", () => {
     const flash = flashOf(response);
     expect(Object.keys(flash?.fields ?? {})).toEqual([field]);
     expect(flash?.fields[field]).toContain(message);
+    const entered = Object.entries({ ...NEW_KEY, ...changed, ...alsoChanged });
+    const kept = entered.filter(([name, value]) => value !== "" && name !== "scope.root");
+    expect(flash?.values).toEqual(Object.fromEntries(kept));
   });
 });
 

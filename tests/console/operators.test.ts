@@ -108,6 +108,7 @@ describe("the configuration", () => {
     const sourceOf = (name: string) => settings.find((setting) => setting.name === name)?.source;
     expect(sourceOf("NEXTAUTH_SECRET")).toBe("generated");
     expect(sourceOf("BCRYPT_COST")).toBe("default");
+    expect(sourceOf("MAIL_FROM")).toBe("default");
     expect(sourceOf("APNS_KEY")).toBeNull();
     const context = { ...ctx(), config };
     expect(findMissing(context, generated).map(({ part }) => part)).toContain("The billing webhook");

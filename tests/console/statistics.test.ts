@@ -151,7 +151,9 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
       await readDays({ db, now: ctx().now }, 14);
       await readQueues({ ...ctx(), db });
       await readNewestVersions({ ...ctx(), db });
-      await listActiveSubscriptions({ db, now: ctx().now }, { limit: 1 });
+      for (const account of [undefined, newId()]) {
+        await listActiveSubscriptions({ db, now: ctx().now }, { limit: 1, account });
+      }
     };
     expect(await statementsWithoutIndex(url, read)).toEqual([]);
   });

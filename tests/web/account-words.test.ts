@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { describeStatus } from "@/app/(web)/account/subscription/describe-status";
 import { platformFromUserAgent } from "@/app/(web)/download/platform";
+import { initialOf } from "@/app/(web)/frame/account-menu";
 import { retryMessage } from "@/lib/http/pages/form-errors";
 import { PurchaseStatus } from "@/lib/subscriptions/schema";
 
@@ -14,6 +15,16 @@ test.each([
   ["", null],
 ])("%s runs on %s", (agent, platform) => {
   expect(platformFromUserAgent(agent)).toBe(platform);
+});
+
+test.each([
+  ["ann", "A"],
+  ["👍🏽 Ann", "👍🏽"],
+  ["👩‍🔬", "👩‍🔬"],
+  ["émile", "É"],
+  ["", ""],
+])("the avatar of %s is %s", (name, initial) => {
+  expect(initialOf(name)).toBe(initial);
 });
 
 test.each([

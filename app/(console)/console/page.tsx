@@ -4,9 +4,11 @@ import { readOverviewDays } from "@/lib/admin/overview/read-overview-days";
 import { readQueues } from "@/lib/admin/overview/read-queues";
 import { withReadDb } from "@/lib/context";
 import { checkHealth } from "@/lib/http/health";
+import { Notice } from "../../(web)/components/notice";
 import { PageHead } from "../components/headings";
 import { Ago } from "../components/time";
 import { consolePage } from "../frame/console-page";
+import { hasRole } from "../frame/operator";
 import { Adoption } from "./overview/adoption";
 import { Figures } from "./overview/figures";
 import { Health } from "./overview/health";
@@ -14,7 +16,7 @@ import { Trends } from "./overview/trends";
 
 export const metadata = { title: "Overview" };
 
-export default consolePage({}, async ({ ctx }) => {
+export default consolePage({}, async ({ ctx, operator }) => {
   const [health, queues, days, versions, { products }] = await Promise.all([
     checkHealth(ctx, { probe: "ready" }),
     readQueues(ctx),
@@ -36,6 +38,12 @@ export default consolePage({}, async ({ ctx }) => {
           )
         }
       />
+      {hasRole(operator, "admin") && !operator.hasSecondFactor && (
+        <Notice kind="info">
+          Your account may change everything here, and has no second factor. Add an{" "}
+          <a href="/account/factors/totp">authenticator app</a> or a <a href="/account/passkeys/add">passkey</a>.
+        </Notice>
+      )}
       <Health
         health={health}
         queues={queues}

@@ -1,6 +1,7 @@
 import { pageContext } from "@/lib/http/pages/visitor";
 import { Notice } from "../components/notice";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";
+import { ResumeForm } from "../confirm/resume-form";
 import { textsOf, titleOf } from "../language/page-language";
 import { AccountHeading } from "./account-heading";
 import { SecurityEvents } from "./activity/security-events";
@@ -33,7 +34,7 @@ export default async function Page(props: PageProps) {
     <>
       <AccountHeading title={texts.title} />
       {successMessage && <Notice>{successMessage}</Notice>}
-      {flash && <Notice kind="error">{flash.message}</Notice>}
+      {flash && (flash.resume ? <ResumeForm flash={flash} /> : <Notice kind="error">{flash.message}</Notice>)}
       <div className="with-sections">
         <SectionList texts={texts} />
         <div>

@@ -39,6 +39,12 @@ export function AccountMenu({ visitor, isForEverybody = false }: Props) {
   );
 }
 
+/** The first character as people read it: an emoji can be several code points (UAX #29). */
+export function initialOf(name: string): string {
+  const [first] = new Intl.Segmenter().segment(name);
+  return (first?.segment ?? "").toUpperCase();
+}
+
 /** A menu that works without JavaScript. With it, Escape and a click elsewhere close it. */
 function Menu({ label, children }: { label: string; children: React.ReactNode }) {
   const details = useRef<HTMLDetailsElement>(null);
@@ -63,7 +69,7 @@ function Menu({ label, children }: { label: string; children: React.ReactNode })
     <details className="menu" ref={details}>
       <summary>
         <span className="initial" aria-hidden="true">
-          {label.slice(0, 1).toUpperCase()}
+          {initialOf(label)}
         </span>
         <span className="menu-name">{label}</span>
       </summary>

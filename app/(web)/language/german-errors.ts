@@ -18,10 +18,14 @@ const GERMAN: Record<string, string> = {
   "Not found": "Nicht gefunden",
   "Reload this page to confirm that it’s you": "Laden Sie diese Seite neu, um zu bestätigen, dass Sie es sind",
   Required: "Wird benötigt",
+  "Sign in again in another tab, and then send this here":
+    "Melden Sie sich in einem anderen Tab noch einmal an, und senden Sie es dann hier",
   "Sign in again to continue": "Melden Sie sich noch einmal an, um fortzufahren",
   "Sign in to continue": "Melden Sie sich an, um fortzufahren",
   "Some fields are invalid": "Einige Felder sind ungültig",
   "Something went wrong on our side": "Bei uns ist etwas schiefgegangen",
+  "That code is not current. Turn on automatic date and time":
+    "Dieser Code gilt gerade nicht. Schalten Sie auf Ihrem Gerät die automatische Uhrzeit ein",
   "The account already has an authenticator app": "Das Konto hat bereits eine Authenticator-App",
   "The account has no second factor": "Das Konto hat keinen zweiten Faktor",
   "The account is disabled": "Das Konto ist gesperrt",
@@ -43,8 +47,6 @@ const GERMAN: Record<string, string> = {
     "Dieser Code gilt nicht mehr. Holen Sie sich auf Ihrem Gerät einen neuen",
   "This code is wrong, used or expired": "Dieser Code ist falsch, verbraucht oder abgelaufen",
   "This identity is linked to another account": "Diese Anmeldung gehört zu einem anderen Konto",
-  "This is not the code of this moment. Set the clock of your device automatically, and enter the next code":
-    "Das ist nicht der Code dieses Augenblicks. Lassen Sie die Uhr Ihres Geräts automatisch stellen und geben Sie den nächsten Code ein",
   "This is not the password you registered with": "Das ist nicht das Passwort, mit dem Sie sich registriert haben",
   "This is not your password": "Das ist nicht Ihr Passwort",
   "This is the account's only way to sign in": "Das ist die einzige Anmeldemethode des Kontos",
@@ -65,6 +67,8 @@ const GERMAN: Record<string, string> = {
   "This password appeared in a data breach": "Dieses Passwort ist durch ein Datenleck bekannt",
   "This password is too common": "Dieses Passwort wird zu häufig benutzt",
   "This session has already ended": "Diese Sitzung ist schon beendet",
+  "This was not sent, because you had to sign in again. Check it, and send it now":
+    "Das wurde nicht gesendet, weil Sie sich noch einmal anmelden mussten. Prüfen Sie es, und senden Sie es jetzt",
   "Too many passkeys": "Zu viele Passkeys",
   "Too many requests": "Zu viele Versuche",
   "Try again in a minute": "Versuchen Sie es in einer Minute erneut",

@@ -4,10 +4,10 @@ import { createContext, type ReactNode, use } from "react";
 import { LOCALES, type Locale } from "@/lib/locale";
 import type { Texts } from "./texts";
 
-/** What components in the browser know of the site: the page's language, and where customers get help. */
-export type Site = { locale: Locale; support: { label: string; href: string } | null };
+/** What components in the browser know: the page's language, where customers get help, and which account is signed in. */
+export type Site = { locale: Locale; support: { label: string; href: string } | null; accountId: string | null };
 
-const SiteContext = createContext<Site>({ locale: LOCALES[0], support: null });
+const SiteContext = createContext<Site>({ locale: LOCALES[0], support: null, accountId: null });
 
 export function SiteProvider({ site, children }: { site: Site; children: ReactNode }) {
   return <SiteContext value={site}>{children}</SiteContext>;

@@ -12,7 +12,7 @@ import { postJson } from "./post-json";
 const TEXTS = defineTexts({
   en: {
     name: "Name (optional)",
-    hint: "Such as the device that stores the passkey.",
+    hint: "For example, the device it is stored on.",
     create: "Create passkey",
     needsScript: "Your browser needs JavaScript to create a passkey.",
   },

@@ -3,6 +3,7 @@ import { readProfile } from "@/lib/accounts/profile";
 import { readPendingIdentityCookie } from "@/lib/auth/next-auth/pending-identity";
 import { listSignInProviders } from "@/lib/http/next-auth/call-from-forms";
 import { findVisitor, pageContext } from "@/lib/http/pages/visitor";
+import { AccountStep } from "../account/account-step";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";
@@ -26,6 +27,7 @@ export default async function Page(props: PageProps) {
   const identity = await readPendingIdentityCookie(ctx.config, given.get("cookie"));
   const providers = listSignInProviders(ctx);
   const flashFor = (form: string) => (flash?.form === form ? flash : null);
+  const isVerified = profile?.user.emailVerified === true && formErrors === undefined;
   const email = isOwn ? profile.user.email : flash?.values.email;
   const registration = (
     <RegistrationForm
@@ -35,6 +37,17 @@ export default async function Page(props: PageProps) {
       hasProviders={providers.length > 0}
     />
   );
+  if (isVerified) {
+    return (
+      <AccountStep title={texts.title} back={texts.toAccount}>
+        <Notice>{texts.isVerified(profile.user.email)}</Notice>
+        <details>
+          <summary>{texts.anotherEmail}</summary>
+          {registration}
+        </details>
+      </AccountStep>
+    );
+  }
   const isSent = email !== undefined && !isOwn && formErrors === undefined;
   return (
     <div className="narrow">

@@ -1,4 +1,4 @@
-import { type Config, Environment } from "../../config";
+import { type Config, Environment, loadConfig } from "../../config";
 import { readSecrets } from "../../embedded-secrets";
 
 /**
@@ -37,6 +37,7 @@ export function describeConfiguration(config: Config, generated: ReadonlySet<str
   const defaults: Record<string, unknown> = {
     ...Environment.parse({}),
     NEXTAUTH_URL: `http://localhost:${config.PORT}`,
+    MAIL_FROM: loadConfig({ BRAND_NAME: config.BRAND_NAME }).MAIL_FROM,
   };
   const values: Record<string, unknown> = { ...config, NEXTAUTH_URL: config.baseUrl, NEXTAUTH_SECRET: config.secrets };
   const groups = GROUPS.map(([title]): SettingGroup => ({ title, settings: [] }));

@@ -57,6 +57,12 @@ export async function revokeKey({ db, now }: Deps, operator: Operator, id: strin
   });
 }
 
+/** Whether requests with the key are accepted. */
+export async function isKeyActive({ db, now }: Deps, key: string): Promise<boolean> {
+  const row = await db.apiKey.findUnique({ where: { keyHash: hashKey(key) } });
+  return row !== null && describe(row, now()).status === "active";
+}
+
 function describe({ keyHash: _, ...row }: Row, at: Date): ApiKey {
   const isExpired = row.expiresAt !== null && row.expiresAt <= at;
   return { ...row, status: row.revokedAt !== null ? "revoked" : isExpired ? "expired" : "active" };

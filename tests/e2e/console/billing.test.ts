@@ -146,6 +146,16 @@ describe.runIf(hasChromium)("the billing pages of the console", () => {
     expect(await page.locator("tbody th").allInnerTexts()).toEqual(
       expect.arrayContaining(["SUBSCRIBER_ALIAS", "CANCELLATION", "INITIAL_PURCHASE"]),
     );
+    await page.getByLabel("Account").fill("nobody@example.com");
+    await page.getByRole("button", { name: "Filter" }).click();
+    await page.getByText("No account has this email or ID").waitFor();
+    expect(await page.locator("tbody").count()).toBe(0);
+    await page.getByLabel("Account").fill(admin.email);
+    await page.getByLabel("Purchase").fill(String(bought.original_transaction_id));
+    await page.getByRole("button", { name: "Filter" }).click();
+    await page.getByRole("row", { name: "INITIAL_PURCHASE" }).getByRole("link", { name: admin.email }).click();
+    const purchases = page.getByRole("region", { name: "Purchases" });
+    await purchases.getByText("It gives access now.").waitFor();
     expect(await page.title()).not.toBe("run");
     expect(faults).toEqual([]);
   });

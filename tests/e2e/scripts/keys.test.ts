@@ -46,7 +46,7 @@ async function expectAuditTrail(service: Service, key: string, id: string): Prom
   const filters = ["--type", "key_created", "--target", `key:${id}`, "--from", today];
   expect(JSON.parse((await audit(remote, ...filters, "--json")).stdout)).toMatchObject([{ target: `key:${id}` }]);
   const csv = (await audit(remote, ...filters, "--csv")).stdout.split("\r\n");
-  expect(csv).toEqual([expect.stringMatching(/^id,at,type,/), expect.stringContaining(`,key:${id},`), ""]);
+  expect(csv).toEqual([expect.stringMatching(/^"id","at","type",/), expect.stringContaining(`,"key:${id}",`), ""]);
   for (const none of [
     ["--to", today],
     ["--actor", "key:none"],

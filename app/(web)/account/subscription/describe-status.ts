@@ -1,11 +1,17 @@
 import type { Locale } from "@/lib/locale";
 import type { PurchaseStatus } from "@/lib/subscriptions/schema";
+import { accessOf } from "@/lib/subscriptions/status/purchase-status";
 import { SUBSCRIPTION } from "./texts";
 
 const DAYS: Record<Locale, Intl.DateTimeFormat> = {
   en: new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: "UTC" }),
   de: new Intl.DateTimeFormat("de-DE", { dateStyle: "medium", timeZone: "UTC" }),
 };
+
+/** Describes one of the purchases of an account to its owner. */
+export function describePurchase(purchase: PurchaseStatus, locale: Locale): string {
+  return accessOf(purchase) === "not_counted" ? SUBSCRIPTION[locale].notCounted : describeStatus(purchase, locale);
+}
 
 /** Describes a subscription's status to its owner. */
 export function describeStatus(purchase: Omit<PurchaseStatus, "entitlements">, locale: Locale): string {

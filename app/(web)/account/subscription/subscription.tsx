@@ -4,7 +4,7 @@ import type { PurchaseStatus } from "@/lib/subscriptions/schema";
 import { readSubscriptionStatus } from "@/lib/subscriptions/status/read-status";
 import { Day } from "../../components/time";
 import { pageLocale } from "../../language/page-language";
-import { describeStatus } from "./describe-status";
+import { describePurchase, describeStatus } from "./describe-status";
 import { SUBSCRIPTION } from "./texts";
 
 type Props = {
@@ -35,7 +35,7 @@ export async function Subscription({ ctx, visitor }: Props) {
               <div className="details">
                 <strong>{nameOf(purchase)}</strong> <span className="tag">{storeOf(purchase)}</span>
                 <p>
-                  {describeStatus(purchase, locale)}
+                  {describePurchase(purchase, locale)}
                   {purchase.startedAt && (
                     <>
                       {" "}

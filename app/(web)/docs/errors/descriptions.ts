@@ -101,7 +101,7 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   catalog_invalid: "The catalog on disk cannot be read. `detail` says why. Repair it, or restore a backup.",
   catalog_locked: "Another process has held the catalog's lock for a minute. Repeat the request later.",
   request_in_progress:
-    "Another request with the same `Idempotency-Key` is being processed. Repeat the request a few seconds later.",
+    "Another request with the same `Idempotency-Key` is being processed, or its process has stopped. Repeat the request after `Retry-After`, the longest that it may take until the key is free. With the embedded database, a start of the service frees it.",
   idempotency_key_used:
     "A request with the same `Idempotency-Key` has succeeded. Its response contained a secret, which is not stored and therefore not sent again.",
   idempotency_key_reused:
@@ -139,7 +139,7 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
     "The signature belongs to another file, key or version. `detail` names the file. Nothing was published.",
   upload_locked: "Another request is writing to the upload or publishing it. Repeat the request a few seconds later.",
   rate_limited:
-    "Wait for the number of seconds in `Retry-After`. `RateLimit` and `RateLimit-Policy` name the limit that was reached.",
+    "Wait for the number of seconds in `Retry-After`. `RateLimit` and `RateLimit-Policy` name the limit that was reached. Of `streamsByIp`, the limit is downloads at the same time.",
   internal_error: "The cause is logged with the `requestId`. A retry may succeed.",
   unavailable: "The database cannot be reached. Retry after `Retry-After`.",
   storage_full: "The database's disk is full. Requests that only read still work. Retry after `Retry-After`.",

@@ -27,7 +27,12 @@ export function NewKeyFields({ operator, flash }: { operator: ConsoleOperator; f
         <div className="checks">
           {Scope.options.map((scope) => (
             <label key={scope} className="check">
-              <input type="checkbox" name={scopeField(scope)} value="on" />
+              <input
+                type="checkbox"
+                name={scopeField(scope)}
+                value="on"
+                defaultChecked={flash?.values[scopeField(scope)] === "on"}
+              />
               <code>{scope}</code>
             </label>
           ))}

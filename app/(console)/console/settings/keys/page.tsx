@@ -1,4 +1,4 @@
-import { listKeys } from "@/lib/admin/keys/keys";
+import { isKeyActive, listKeys } from "@/lib/admin/keys/keys";
 import type { ApiKey } from "@/lib/admin/keys/schema";
 import { PageQuery } from "@/lib/lists/pages";
 import { Action } from "../../../actions/action";
@@ -42,7 +42,7 @@ export default consolePage(
           title="API keys"
           lead="Programs call the admin API with a key: CI that publishes releases, or a script of your own."
         />
-        <ShownSecret kind="key" title="The new key" />
+        <ShownSecret kind="key" title="The new key" isValid={(key) => isKeyActive(ctx, key)} />
         <Section title="Keys">
           <Table
             caption="API keys, the newest first"

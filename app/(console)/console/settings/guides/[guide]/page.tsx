@@ -1,5 +1,5 @@
 import Markdown from "markdown-to-jsx/react";
-import type { ReactNode } from "react";
+import { Children, type ReactNode } from "react";
 import { guideLink, readGuide } from "@/lib/admin/configuration/read-guide";
 import { AppError } from "@/lib/errors";
 import { consolePage, titleOf } from "../../../../frame/console-page";
@@ -29,8 +29,18 @@ function Guide({ file, markdown }: { file: string; markdown: string }) {
     const to = guideLink(file, href);
     return to === null ? children : <a href={to}>{children}</a>;
   };
-  const overrides = { a: { component: Link }, img: { component: () => null }, pre: { component: Code } };
+  const overrides = {
+    a: { component: Link },
+    img: { component: () => null },
+    pre: { component: Code },
+    th: { component: Head },
+  };
   return <Markdown options={{ disableParsingRawHTML: true, forceBlock: true, overrides }}>{markdown}</Markdown>;
+}
+
+/** The corner of a table has no text: it is no header. */
+function Head({ children }: { children?: ReactNode }) {
+  return Children.count(children) === 0 ? <td /> : <th scope="col">{children}</th>;
 }
 
 /** A keyboard scrolls a region that has the focus. */
