@@ -61,7 +61,10 @@ async function versionOf(folder: string, version: string, bytes: Buffer): Promis
   return [
     release("windows", "x64", { update: { ...withMap, fileName: `Acme Setup ${version}.exe` } }),
     release("windows", "arm64", { update: await small(`Acme Setup ${version}-arm.exe`) }),
-    release("macos", "universal", { update: { ...withMap, fileName: `Acme-${version}-mac.zip` } }),
+    release("macos", "universal", {
+      update: { ...withMap, fileName: `Acme-${version}-mac.zip` },
+      installer: await small(`Acme-${version}.dmg`),
+    }),
     release("linux", "x64", {
       update: { ...appImage, embeddedBlockMapBytes: embedded.length },
       others: [await small(`acme_${version}_amd64.deb`), await small(`acme-${version}.x86_64.rpm`)],

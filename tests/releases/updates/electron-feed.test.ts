@@ -58,6 +58,31 @@ test("latest-mac.yml has the universal build beside those of one architecture", 
     expect(await getYml("latest-arm64-mac.yml")).toMatchObject({ version: "2.1.0" });
   }));
 
+test("latest-mac.yml lists disk images after the archives, and none of a release without an archive", () =>
+  withCatalog(async ({ publish }) => {
+    const image = (architecture: string) => remoteArtifact({ fileName: `Acme-2.0.0-${architecture}.dmg` });
+    const archive = remoteArtifact({ fileName: "Acme-2.0.0-universal.zip" });
+    await publish(
+      manifestEntry({
+        platform: "macos",
+        architecture: "universal",
+        version: "2.0.0",
+        artifacts: { update: archive, installer: image("universal") },
+      }),
+      manifestEntry({
+        platform: "macos",
+        architecture: "arm64",
+        version: "2.0.0",
+        artifacts: { installer: image("arm64") },
+      }),
+    );
+    expect(urls(await getYml("latest-mac.yml"))).toEqual([
+      "2.0.0/macos-universal/Acme-2.0.0-universal.zip",
+      "2.0.0/macos-universal/Acme-2.0.0-universal.dmg",
+    ]);
+    expect((await getYml("latest-mac.yml")).path).toBe("2.0.0/macos-universal/Acme-2.0.0-universal.zip");
+  }));
+
 test("latest-linux.yml has one file for each kind of package, and each architecture its own feed", () =>
   withCatalog(async ({ publish }) => {
     const files = (suffix: string) => ({

@@ -94,10 +94,9 @@ function filesOf(
   channel: string,
 ): { files: File[]; isClientSpecific: boolean } {
   const { siblings, isClientSpecific } = siblingReleases(request, release, { architectures, channel, system });
-  const files = [release, ...siblings].flatMap((one) =>
-    installableFiles(one).map((artifact) => ({ release: one, artifact })),
-  );
-  return { files, isClientSpecific };
+  const filesBy = (select: (release: Release) => Artifact[]) =>
+    [release, ...siblings].flatMap((one) => select(one).map((artifact) => ({ release: one, artifact })));
+  return { files: [...filesBy(installableFiles), ...filesBy(diskImages)], isClientSpecific };
 }
 
 /** One file for each extension. */
@@ -106,6 +105,15 @@ function installableFiles(release: Release): Artifact[] {
   return EXTENSIONS[release.platform].flatMap(
     (extension) => complete.find(({ fileName }) => extension.test(fileName)) ?? [],
   );
+}
+
+/**
+ * The .dmg that electron-builder lists after the .zip. electron-updater installs the .zip, and on arm64 looks only at files
+ * named arm64 if there are any: a .dmg alone would hide a universal .zip.
+ */
+function diskImages(release: Release): Artifact[] {
+  if (release.platform !== "macos" || installableFiles(release).length === 0) return [];
+  return completeFiles(release).filter(({ fileName }) => /\.dmg$/i.test(fileName));
 }
 
 function installedVersionDocument(version: string, isClientSpecific: boolean): DocumentContent {
