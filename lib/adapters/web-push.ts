@@ -1,4 +1,5 @@
 import { STATUS_CODES } from "node:http";
+import { z } from "zod";
 import { isInNetworks } from "../config/networks";
 import { type AllowedNetworks, findUrlFault, hostOf } from "../outbound/addresses";
 import { postMessage } from "../outbound/post";
@@ -102,13 +103,45 @@ function toResponse(
   };
 }
 
+/** Apple's reasons, as APNs's, are one word; Mozilla's and Google's are sentences of up to 170 characters. */
+const MAX_REASON_LENGTH = 200;
+
 /**
- * Apple's push service sends a reason as APNs does: `{"reason":"BadJwtToken"}`. RFC 8030 has none: otherwise the status's
- * phrase is one, in the same form.
+ * RFC 8030 defines no reason. Apple responds with `{"reason":"BadJwtToken"}`, Mozilla with `{"errno":109,"error":…,"message":…}`,
+ * and Google with a line of text or a page whose title is the reason. Without any, the status's phrase is one. Operators read
+ * it: a control character could change what surrounds it in a terminal or a page.
  */
 function reasonOf(status: number, body: string): string {
-  const [, reason] = /^\{"reason":"([A-Za-z]{1,40})"\}$/.exec(body.trim()) ?? [];
-  return reason ?? (STATUS_CODES[status] ?? "Unknown").replaceAll(/\W/g, "");
+  const given = readReason(body)
+    .replaceAll(/[\p{C}\p{Z}]+/gu, " ")
+    .trim();
+  const reason = [...given].slice(0, MAX_REASON_LENGTH).join("").trim();
+  return reason || (STATUS_CODES[status] ?? "Unknown").replaceAll(/\W/g, "");
+}
+
+const Reason = z.object({ reason: z.string() }).transform(({ reason }) => reason);
+/** https://mozilla-services.github.io/autopush-rs/errors.html */
+const MozillaError = z
+  .object({ errno: z.int(), error: z.string(), message: z.string().optional() })
+  .transform(({ errno, error, message }) => `${error} (errno ${errno})${message ? `: ${message}` : ""}`);
+/** https://cloud.google.com/apis/design/errors */
+const GoogleError = z
+  .object({ error: z.object({ message: z.string(), status: z.string() }) })
+  .transform(({ error }) => `${error.status}: ${error.message}`);
+
+function readReason(body: string): string {
+  const { data } = z.union([Reason, MozillaError, GoogleError]).safeParse(parseJson(body));
+  if (data !== undefined) return data;
+  if (!body.trimStart().startsWith("<")) return body;
+  return /<title>([^<]*)/i.exec(body)?.[1] ?? "";
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 function noResponse({ error, durationMs }: { error: string | null; durationMs: number }): Error {

@@ -17,7 +17,7 @@ const State = z.enum(["queued", "sending", "sent", "failed", "cancelled"]);
 const Outcomes = z.array(
   z.object({
     state: State,
-    reason: z.string().nullable().describe("APNs's reason, or the service's. null: none."),
+    reason: z.string().nullable().describe("The push service's reason, or Homeport's. null: none."),
     count: count(),
   }),
 );

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { pino } from "pino";
 import { beforeEach, describe, expect, test } from "vitest";
 import { createWebPush } from "@/lib/adapters/create-adapters";
 import { revokeSession } from "@/lib/auth/sessions/sessions";
@@ -26,17 +27,17 @@ beforeEach(async () => {
 const register = (account: TestAccount, { subscription }: Pick<Browser, "subscription">, json: object = {}) =>
   post("/api/push/register", { platform: "web", subscription, ...json }, { token: account.token });
 
-async function registered(account: TestAccount, browser: Browser, json: object = {}) {
+async function registered(account: TestAccount, browser: Pick<Browser, "subscription">, json: object = {}) {
   const response = await register(account, browser, json);
   expect(response.status).toBe(200);
   return (await response.json()).device as { id: string; status: string };
 }
 
 /** Notifies the devices of an account, and returns its deliveries. */
-async function notify(account: TestAccount, message: Message = HELLO) {
+async function notify(account: TestAccount, message: Message = HELLO, worker: Parameters<typeof deliverDue>[0] = {}) {
   const eventKey = `test:${randomUUID()}`;
   await ctx().db.$transaction((tx) => enqueue(tx, ctx().dbNow(), { eventKey, to: { accountId: account.id }, message }));
-  await deliverDue();
+  await deliverDue(worker);
   return () => deliveriesOf({ eventKey });
 }
 
@@ -254,11 +255,75 @@ describe("a subscription", () => {
     expect(await deviceRowsOf(account)).toMatchObject([{ id }]);
   });
 
-  test("shows the reason that its push service gives", async () => {
+  test("stays while a wrong list of push services fails every notification, which a retry sends once it is right", async () => {
+    const [account, browser, operator] = [
+      await newAccount(),
+      await startBrowser(),
+      await newKey({ scopes: ["push:send"] }),
+    ];
+    const { endpoint } = browser.subscription;
+    for (let device = 0; device < 20; device += 1) {
+      await registered(account, { subscription: { ...browser.subscription, endpoint: `${endpoint}/${device}` } });
+    }
+    const config = loadConfig({ NEXTAUTH_SECRET: SECRET, WEB_PUSH_HOSTS: "fmc.googleapis.com" });
+    const mistyped = createWebPush(config, () => Promise.reject(new Error("nothing is signed")));
+    const rows = await notify(account, HELLO, { webPush: mistyped });
+    expect(await rows()).toEqual(
+      Array(20).fill(expect.objectContaining({ state: "failed", reason: "EndpointNotAllowed" })),
+    );
+    expect(await deviceRowsOf(account)).toEqual(Array(20).fill(expect.objectContaining({ status: "active" })));
+    expect(await ctx().db.pushPause.count()).toBe(0);
+    const ids = (await rows()).map(({ id }) => id);
+    expect((await post("/api/admin/push/retries", { ids }, { token: operator.key })).status).toBe(200);
+    await deliverDue();
+    expect(await rows()).toEqual(Array(20).fill(expect.objectContaining({ state: "sent" })));
+    expect(browser.received).toHaveLength(20);
+  });
+
+  const MOZILLA = {
+    code: 401,
+    errno: 109,
+    error: "Unauthorized",
+    message: "VAPID public key mismatch",
+    more_info: "http",
+  };
+  const GOOGLE =
+    "the VAPID credentials in the authorization header do not correspond to the credentials used to create the subscriptions.";
+  const PAGE =
+    "<HTML>\n<HEAD>\n<TITLE>UnauthorizedRegistration</TITLE>\n</HEAD>\n<BODY>\n<H2>Error 400</H2>\n</BODY>\n</HTML>\n";
+  test.each<[string, number, string, string]>([
+    ["Apple", 403, '{"reason":"BadJwtToken"}', "BadJwtToken"],
+    ["Mozilla", 401, JSON.stringify(MOZILLA), "Unauthorized (errno 109): VAPID public key mismatch"],
+    ["Google, as text", 403, `${GOOGLE}\n`, GOOGLE],
+    ["Google, as a page", 400, PAGE, "UnauthorizedRegistration"],
+    [
+      "Google, as JSON",
+      400,
+      '{"error":{"code":400,"message":"Invalid TTL","status":"INVALID_ARGUMENT"}}',
+      "INVALID_ARGUMENT: Invalid TTL",
+    ],
+    ["nobody", 403, "", "Forbidden"],
+    ["a page without a title", 413, "<p>no</p>", "PayloadTooLarge"],
+    [
+      "a hostile service",
+      403,
+      `{"reason":"a\\u001b[2J\\u202eb\\r\\n\\u0000 c${"\ud83d\ude00".repeat(150)}"}`,
+      `a [2J b c${"\ud83d\ude00".repeat(150)}`,
+    ],
+    ["a talkative one", 403, "x".repeat(5_000), "x".repeat(200)],
+  ])("shows operators the reason that %s gives, and nobody else", async (_, status, body, reason) => {
     const [account, browser] = [await newAccount(), await startBrowser()];
-    browser.respond = (response) => response.writeHead(403).end('{"reason":"BadJwtToken"}');
+    browser.respond = (response) => response.writeHead(status).end(body);
     await registered(account, browser);
-    expect(await (await notify(account))()).toMatchObject([{ state: "failed", reason: "BadJwtToken" }]);
+    const lines: string[] = [];
+    const log = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
+    const rows = await notify(account, HELLO, { log });
+    expect(await rows()).toMatchObject([{ state: "failed", apnsStatus: status, reason }]);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ state: "failed", apnsStatus: status, reason }]);
+    const own = ["/api/push/devices", "/api/auth/account/export"].map(async (path) =>
+      (await get(path, { token: account.token })).text(),
+    );
+    expect((await Promise.all(own)).join()).not.toContain(reason);
   });
 
   test("counts among the 20 devices of an account", async () => {
