@@ -179,6 +179,39 @@ test("an event notifies once, however often it is delivered and replayed, also w
   expect(await kindsTo(later.id)).toEqual([]);
 });
 
+/** Changes a field of the stored payload of an event, as if an earlier version had not read it. */
+async function correctPayload(eventId: string, field: string, value: unknown): Promise<void> {
+  const count = await ctx().db.$executeRaw`
+    UPDATE "BillingEvent" SET payload = jsonb_set(payload, ARRAY['event', ${field}], ${JSON.stringify(value)}::jsonb)
+    WHERE "eventId" = ${eventId}`;
+  expect(count).toBe(1);
+}
+
+test("a replay notifies of an event that it applies for the first time within a day, and of a processed one never", async () => {
+  const { deviceId, purchase } = await subscriber();
+  await deliverOk(billingEvent("INITIAL_PURCHASE", purchase));
+  const corrected = async (renewal: Sent) => {
+    await deliverOk({ ...renewal, original_transaction_id: null, transaction_id: null });
+    await correctPayload(renewal.id, "original_transaction_id", purchase.original_transaction_id);
+    return { eventId: renewal.id };
+  };
+  const recent = await corrected(next("RENEWAL", purchase));
+  expect(await kindsTo(deviceId)).toEqual([]);
+  expect(await replay(recent)).toEqual({ processed: 1 });
+  expect(await kindsTo(deviceId)).toEqual(["billing.renewed"]);
+
+  const now = clock.now().getTime();
+  await correctPayload(recent.eventId, "expiration_at_ms", now + 60 * DAY_MS);
+  expect(await replay(recent)).toEqual({ processed: 1 });
+  const { currentPeriodEndsAt } = await ctx().db.purchase.findFirstOrThrow({ where: { events: { some: recent } } });
+  expect(currentPeriodEndsAt?.getTime()).toBe(now + 60 * DAY_MS);
+
+  const old = await corrected(next("RENEWAL", purchase, { expiration_at_ms: now + 90 * DAY_MS }));
+  clock.advance(DAY_MS + 1_000);
+  expect(await replay(old)).toEqual({ processed: 1 });
+  expect(await kindsTo(deviceId)).toEqual(["billing.renewed"]);
+});
+
 test("events of the day before yesterday and of past periods notify nobody", async () => {
   const { deviceId, purchase } = await subscriber();
   const before = clock.now().getTime() - 2 * DAY_MS;

@@ -27,8 +27,8 @@ export function InboxActions({ state, counts, days }: Props) {
         >
           <p>
             {count === null ? "The ignored events are" : countBounded(count, "event is", "events are")} parsed and
-            applied again, oldest first. Each counts once. Those that are applied now may notify their owners if they
-            are not older than a day. Those whose cause remains fail again.
+            applied again, oldest first. Each counts once. Those that are applied for the first time may notify their
+            owners, once, if they are not older than a day. Those whose cause remains fail again.
           </p>
         </Action>
       )}

@@ -108,8 +108,8 @@ function Replay({ event: { id, type, state, payload } }: { event: BillingEventDe
           ? "Its payload is parsed again, and the event is applied again."
           : "The event is applied again as it was read."}{" "}
         {state === "processed"
-          ? "It is processed already: it counts once, and changes something only if this version reads it differently."
-          : "It counts once and in its place, and may notify the owner if it is not older than a day."}
+          ? "It was processed before: it counts once, changes something only if this version reads it differently, and notifies nobody."
+          : "It counts once and in its place. If it is applied for the first time, it may notify the owner, once, if it is not older than a day."}
       </p>
     </Action>
   );

@@ -3,7 +3,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const POST: OperationDetails = {
   operationId: "replayBillingEvent",
   description:
-    "Parses the event's payload again, and applies the event again. Every event counts once and in its original position, and each of its notifications is sent once: two operators may replay an event at the same time.",
+    "Parses the event's payload again, and applies the event again. Every event counts once and in its original position: two operators may replay an event at the same time. An event that is applied for the first time may notify the owner, once, if it is not older than a day; an event that was processed before notifies nobody.",
   requests: { "With a reason": { reason: "The store's outage is over" } },
   responses: {
     200: {
