@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The types of events that change a purchase: those of RevenueCat ("Event Types and Fields"), and SNAPSHOT. */
+/** The types of events that change a purchase: those of RevenueCat ("Event Types and Fields"), PARTIAL_REFUND and SNAPSHOT. */
 export const PurchaseEventType = z.enum([
   "INITIAL_PURCHASE",
   "NON_RENEWING_PURCHASE",
@@ -14,6 +14,8 @@ export const PurchaseEventType = z.enum([
   "CANCELLATION",
   "EXPIRATION",
   "REFUND_REVERSED",
+  /** A refund that its provider calls partial. Refunds that add up to the whole payment count as a full one. */
+  "PARTIAL_REFUND",
   /** The provider's API response to a reconciliation, or a delivery of a whole state that no other type describes. */
   "SNAPSHOT",
 ]);
@@ -26,6 +28,7 @@ export type PurchaseEventType = z.infer<typeof PurchaseEventType>;
 export const IdentityEventType = z.enum(["TRANSFER", "SUBSCRIBER_ALIAS", "PURCHASE_REDEEMED"]);
 
 const Time = z.coerce.date().nullable();
+const Amount = z.string().regex(/^\d{1,30}$/);
 
 /**
  * The effect of an event on its purchase; a field is null if the event does not have it. Contains no personal data: it
@@ -63,6 +66,16 @@ export const EventFacts = z.object({
       refundedAt: Time,
       /** Set once no renewal can follow. An expiry in the past does not mean that. */
       endedAt: Time.default(null),
+    })
+    .nullable()
+    .default(null),
+  /** Amounts in the currency's lowest unit, from a provider whose refunds have them. */
+  payment: z
+    .object({
+      /** What was paid. */
+      total: Amount.nullable(),
+      /** A refund, or its reversal. `id` is the same in all events of one refund. */
+      refund: z.object({ id: z.string(), amount: Amount.nullable(), isFull: z.boolean() }).nullable(),
     })
     .nullable()
     .default(null),

@@ -52,6 +52,7 @@ export const EVENT_EFFECTS: Record<PurchaseEventType, { rank: number; effect: Ef
       ...withoutPause(event.expirationReason),
     }),
   },
+  PARTIAL_REFUND: { rank: 60, effect: () => ({}) },
   REFUND_REVERSED: {
     rank: 80,
     hasPeriod: true,

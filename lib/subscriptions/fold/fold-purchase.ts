@@ -1,6 +1,7 @@
 import type { PurchaseEvent } from "../events";
 import type { PurchaseState } from "../purchase-state";
 import { EVENT_EFFECTS, effectOf } from "./event-effects";
+import { applyAmounts } from "./payments";
 import {
   EMPTY_STATE,
   initialState,
@@ -33,7 +34,7 @@ export function foldPurchase(events: PurchaseEvent[]): PurchaseState {
 export function foldSteps<Event extends PurchaseEvent>(events: Event[]): FoldStep<Event>[] {
   const unique = [...new Map(events.map((event) => [event.id, event])).values()];
   const steps: FoldStep<Event>[] = [];
-  for (const event of chainStates(unique.toSorted(compareEvents))) {
+  for (const event of applyAmounts(chainStates(unique.toSorted(compareEvents)))) {
     const before: PurchaseState | null = steps.at(-1)?.after ?? null;
     const started = before ? startMissedPeriod(before, event) : initialState(event);
     const after = {

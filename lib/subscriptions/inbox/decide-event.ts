@@ -36,7 +36,7 @@ export function decide(locked: LockedEvent, facts = EventFacts.parse(locked.fact
 
 /** Returns why an event changes no purchase; null if it does. */
 function rejectionOf(event: ParsedEvent): Rejection | null {
-  const { expiresAt, identityChange, invalidField, snapshot } = event.facts;
+  const { expiresAt, identityChange, invalidField, payment, snapshot } = event.facts;
   if (identityChange === "transfer") {
     const hasBothSides = event.transferredFrom.length > 0 && event.appUserIds.length > event.transferredFrom.length;
     return hasBothSides ? null : { state: "failed", reason: "transfer_names_nobody" };
@@ -45,7 +45,8 @@ function rejectionOf(event: ParsedEvent): Rejection | null {
   if (IdentityEventType.safeParse(event.type).success) return { state: "ignored", reason: "nothing_to_change" };
   const type = PurchaseEventType.safeParse(event.type).data;
   // A delivery of type SNAPSHOT without a state would reset the purchase.
-  if (!type || (type === "SNAPSHOT" && !snapshot)) return { state: "ignored", reason: "type_not_applied" };
+  const isEmpty = (type === "SNAPSHOT" && !snapshot) || (type === "PARTIAL_REFUND" && !payment?.refund);
+  if (!type || isEmpty) return { state: "ignored", reason: "type_not_applied" };
   if (invalidField !== null) return { state: "failed", reason: "time_invalid" };
   if (type === "TEMPORARY_ENTITLEMENT_GRANT") {
     return expiresAt ? null : { state: "ignored", reason: "grant_without_end" };

@@ -30,6 +30,7 @@ const NO_FACTS: Omit<EventFacts, "occurredAt"> = {
   isRefund: false,
   identityChange: null,
   snapshot: null,
+  payment: null,
   invalidField: null,
   order: null,
 };

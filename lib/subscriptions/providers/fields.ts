@@ -39,6 +39,13 @@ export function findInvalid(
   return names.find((name) => value[name] != null && schema.parse(value[name]) === null) ?? null;
 }
 
+/** An amount in a currency's lowest unit, as text: a number may lose digits. Null for anything else. */
+export const OptionalAmount = z
+  .string()
+  .regex(/^\d{1,30}$/)
+  .nullable()
+  .catch(null);
+
 /** An object or a list; null if it is missing or of another type. */
 export const optional = <Schema extends z.ZodType>(schema: Schema) => schema.nullable().catch(null);
 

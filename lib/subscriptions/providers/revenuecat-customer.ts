@@ -128,6 +128,7 @@ function snapshot(
         refundedAt: bought.refunded_at,
         endedAt: null, // the API does not return it: see withEnd in reconcile/reconcile-customer.ts
       },
+      payment: null,
       invalidField: null,
       order: null,
     },

@@ -161,6 +161,7 @@ function facts(event: RevenueCatEvent, receivedAt: Date): Omit<EventFacts, "iden
     expirationReason: event.expiration_reason,
     isRefund: event.price !== null && event.price < 0,
     snapshot: null,
+    payment: null,
     order: null,
   };
 }

@@ -117,6 +117,7 @@ function facts({ timestamp, data }: Payload, receivedAt: Date): Omit<EventFacts,
     expirationReason: data.expirationReason,
     isRefund: data.isRefund ?? false,
     snapshot: null,
+    payment: null,
     order: null,
   };
 }

@@ -41,6 +41,7 @@ const purchaseEvent: fc.Arbitrary<PurchaseEvent> = fc.record({
   isRefund: fc.boolean(),
   identityChange: fc.constant(null),
   snapshot: fc.constant(null),
+  payment: fc.constant(null),
   invalidField: fc.constant(null),
   order: fc.constant(null),
 });

@@ -31,6 +31,7 @@ function event(
     isRefund: false,
     identityChange: null,
     snapshot: null,
+    payment: null,
     invalidField: null,
     order: null,
     ...facts,

@@ -56,36 +56,67 @@ const arrivals = fc
     ),
   );
 
+function purchaseEvents(provider: Provider, body: unknown): PurchaseEvent[] {
+  const { facts, type } = provider.read(provider.toPayload(body), LATER, new Map([["p", ["pro"]]]));
+  const known = PurchaseEventType.safeParse(type).data;
+  const delivery = { raw: new Uint8Array(), headers: new Headers(), network: "192.0.2.1", json: () => body };
+  return known ? [{ id: provider.eventId(body, { ...delivery, limits: ctx().limits }), type: known, ...facts }] : [];
+}
+
 test.each<[string, Provider, (one: State, i: number) => unknown]>([
   ["Stripe", stripe, ofStripe],
   ["Paddle", paddle, ofPaddle],
   ["Apple", appStore, ofApple],
 ])("every order of arrival of %s's events, with all of them twice, folds to the same state", (_, provider, bodyOf) => {
-  const eventOf = (one: State, i: number): PurchaseEvent[] => {
-    const body = bodyOf(one, i);
-    const { facts, type } = provider.read(provider.toPayload(body), LATER, new Map([["p", ["pro"]]]));
-    const known = PurchaseEventType.safeParse(type).data;
-    return known
-      ? [
-          {
-            id: provider.eventId(body, {
-              raw: new Uint8Array(),
-              headers: new Headers(),
-              network: "192.0.2.1",
-              limits: ctx().limits,
-              json: () => body,
-            }),
-            type: known,
-            ...facts,
-          },
-        ]
-      : [];
-  };
+  const eventOf = (one: State, i: number) => purchaseEvents(provider, bodyOf(one, i));
   fc.assert(
     fc.property(arrivals, ([inOrder, shuffled]) => {
       const events = inOrder.flatMap(([one, i]) => eventOf(one, i));
       const others = shuffled.flatMap(([i, one]) => eventOf(one, i));
       expect(foldPurchase([...others, ...others])).toEqual(foldPurchase(events));
+    }),
+    RUNS,
+  );
+});
+
+const adjustment = fc.record({
+  at: fc.integer({ min: 1, max: 9 }),
+  id: fc.integer({ min: 0, max: 5 }),
+  amount: fc.integer({ min: 0, max: 600 }),
+  action: fc.constantFrom("refund", "chargeback", "chargeback_reverse"),
+  isFull: fc.boolean(),
+});
+type Adjustment = typeof adjustment extends fc.Arbitrary<infer T> ? T : never;
+
+/** One adjustment as Paddle sends it. Of one id, all events are the same but for their time. */
+function ofAdjustment({ at, id, amount, action, isFull }: Adjustment, i: number) {
+  const whole = { id: `adj_${id}`, action, type: isFull ? "full" : "partial", totals: { total: String(amount) } };
+  const data = { ...whole, status: "approved", transaction_id: "txn_1" };
+  return { event_id: `evt_${i}`, event_type: "adjustment.updated", occurred_at: new Date(ms(at)).toISOString(), data };
+}
+
+test("every order of a payment and its refunds folds to the same state, refunded only if they add up", () => {
+  const items = [{ price: { id: "p", product_id: "p" } }];
+  const data = { id: "txn_1", billed_at: new Date(ms(0)).toISOString(), items };
+  const completed = {
+    event_id: "evt_paid",
+    event_type: "transaction.completed",
+    occurred_at: new Date(ms(0)).toISOString(),
+  };
+  const bought = { ...completed, data: { ...data, details: { totals: { grand_total: "1000" } } } };
+  fc.assert(
+    fc.property(fc.array(adjustment, { maxLength: 8 }), fc.infiniteStream(fc.nat()), (adjustments, order) => {
+      const events = [bought, ...adjustments.map(ofAdjustment)].flatMap((body) => purchaseEvents(paddle, body));
+      const shuffled = events.map((event) => [order.next().value, event] as const).toSorted(([a], [b]) => a - b);
+      const state = foldPurchase(events);
+      expect(foldPurchase([...shuffled, ...shuffled].map(([, event]) => event))).toEqual(state);
+      const counted = adjustments.filter(({ id }, i) => adjustments.findIndex((other) => other.id === id) === i);
+      const isUnique = counted.length === adjustments.length;
+      const hasReversal = adjustments.some(({ action }) => action === "chargeback_reverse");
+      if (!isUnique || hasReversal) return;
+      const refunded = adjustments.reduce((sum, { amount, isFull }) => sum + (isFull ? 1000 : amount), 0);
+      expect(state).toMatchObject({ isLifetime: true, entitlementIds: ["pro"] });
+      expect([state.refundedAt !== null, state.endedAt !== null]).toEqual([refunded >= 1000, refunded >= 1000]);
     }),
     RUNS,
   );

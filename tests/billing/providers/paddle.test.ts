@@ -113,6 +113,91 @@ test("a full refund ends a one-time purchase whichever items it lists, and a par
   expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false });
 });
 
+function permutations<T>(all: T[]): T[][] {
+  if (all.length < 2) return [all];
+  return all.flatMap((one, i) => permutations(all.toSpliced(i, 1)).map((rest) => [one, ...rest]));
+}
+
+const partial = (id: string, amount: string, of: string, data: Json = {}) =>
+  sample("adjustment.updated", { id, transaction_id: of, type: "partial", totals: { total: amount }, ...data });
+const paid = (grand_total: string) => ({ details: { totals: { total: "99999", grand_total } } });
+
+test.each([
+  ["a partial refund of the whole amount", [["adj_1", "65215"]], "65215", "revoked"],
+  ["a partial refund of less", [["adj_1", "65214"]], "65215", "active"],
+  [
+    "partial refunds that add up",
+    [
+      ["adj_1", "60000"],
+      ["adj_2", "5215"],
+    ],
+    "65215",
+    "revoked",
+  ],
+  [
+    "partial refunds that do not add up",
+    [
+      ["adj_1", "60000"],
+      ["adj_2", "5214"],
+    ],
+    "65215",
+    "active",
+  ],
+  [
+    "two events of one partial refund",
+    [
+      ["adj_1", "40000"],
+      ["adj_1", "40000"],
+    ],
+    "65215",
+    "active",
+  ],
+  ["amounts that no number holds", [["adj_1", "90071992547409930"]], "90071992547409931", "active"],
+  ["a payment of nothing", [["adj_1", "0"]], "0", "active"],
+] as const)("%s: in every order of arrival", async (_, refunds, amount, status) => {
+  for (const order of permutations<readonly [string, string] | null>([null, ...refunds])) {
+    const ann = await newAccount();
+    const own = owned(ann.id, "txn");
+    const bought = sample("transaction.completed", { ...own, ...paid(amount) });
+    for (const refund of order) {
+      const event = refund ? partial(...refund, own.id) : bought;
+      expect(await sendPaddle(event)).toMatchObject([200, { status: "processed" }]);
+    }
+    expect(await statusOf(ann)).toMatchObject({ status, isActive: status === "active" });
+  }
+});
+
+test("a refund outlasts the reversal of another chargeback, and ends when too little stays refunded", async () => {
+  const ann = await newAccount();
+  const own = owned(ann.id, "txn");
+  await sendPaddle(sample("transaction.completed", { ...own, ...paid("1000") }));
+  await sendPaddle(partial("adj_1", "1000", own.id));
+  const { refundedAt } = await statusOf(ann);
+  await sendPaddle(partial("adj_2", "1000", own.id, { action: "chargeback" }));
+  await sendPaddle(partial("adj_3", "1000", own.id, { action: "chargeback_reverse" }));
+  expect(await statusOf(ann)).toMatchObject({ status: "revoked", refundedAt });
+  await sendPaddle(partial("adj_4", "1", own.id, { action: "chargeback_reverse" }));
+  expect(await statusOf(ann)).toMatchObject({ status: "active", isLifetime: true, refundedAt: null });
+});
+
+test("a partial refund of an unknown amount or payment, and one that waits, change nothing", async () => {
+  const ann = await newAccount();
+  const own = owned(ann.id, "txn");
+  await sendPaddle(partial("adj_1", "1000", `txn_${randomUUID()}`, { custom_data: own.custom_data }));
+  expect(await statusOf(ann)).toMatchObject({ status: "none", isActive: false, subscriptions: [] });
+  await sendPaddle(sample("transaction.completed", own));
+  expect(await sendPaddle(partial("adj_1", "1000", own.id))).toMatchObject([200, { status: "processed" }]);
+  for (const data of [
+    { status: "pending_approval" },
+    { status: "rejected" },
+    { totals: { total: "-1" } },
+    { action: "credit" },
+  ]) {
+    expect(await sendPaddle(partial("adj_2", "1000", own.id, data))).toMatchObject([200, { status: "ignored" }]);
+  }
+  expect(await statusOf(ann)).toMatchObject({ status: "active", isLifetime: true });
+});
+
 test.each([
   ["refund", ["refund"]],
   ["chargeback", ["chargeback", "chargeback_reverse"]],

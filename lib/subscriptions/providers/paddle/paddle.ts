@@ -1,7 +1,7 @@
 import type { Config } from "../../../config";
 import { AppError } from "../../../errors";
 import type { EventFacts, ProviderEvent } from "../../events";
-import { buildProviderEvent, orderOf, refundOfPayment } from "../build-event";
+import { buildProviderEvent, orderOf } from "../build-event";
 import { requireFields, toDate, toPastDate } from "../fields";
 import { entitlementsOf } from "../products";
 import type { Delivery, Products, Provider } from "../provider";
@@ -65,25 +65,37 @@ function readTransaction(data: PaddleObject, base: Base, products: Products): Pr
   if (items.length === 0) return null;
   const purchasedAt = toDate(timeOf(data.billed_at)) ?? base.occurredAt;
   const sold = soldItems(items);
-  const facts = { purchasedAt, productId: sold[0]?.ids[1] ?? null, entitlementIds: entitlementsOf(products, sold) };
+  const totals = data.details?.totals;
+  const facts = {
+    purchasedAt,
+    productId: sold[0]?.ids[1] ?? null,
+    entitlementIds: entitlementsOf(products, sold),
+    payment: { total: totals?.grand_total ?? totals?.total ?? null, refund: null },
+  };
   return buildProviderEvent({ ...base, type: "NON_RENEWING_PURCHASE", purchaseId: data.id, facts });
 }
 
 /**
- * A full refund or chargeback of a transaction's one-time items, once it is approved. The transaction may be a
- * subscription's, which it does not cancel. That of a transaction without such items is stored as a purchase without a
- * product or entitlements.
+ * A refund or chargeback of a transaction, once it is approved. The transaction may be a subscription's, which it does not
+ * cancel. That of a transaction without one-time items is stored as a purchase without a product or entitlements.
  */
 function readAdjustment(data: PaddleObject, base: Base): ProviderEvent | null {
-  const { action, status, transaction_id: purchaseId } = data;
-  if (status !== "approved" || !isFull(data)) return null;
+  const { action, id, status, totals, transaction_id: purchaseId } = data;
+  const refund = { id: id ?? "", amount: totals?.total ?? null, isFull: isFull(data) };
+  if (status !== "approved" || !(refund.isFull || refund.amount)) return null;
+  const payment = { total: null, refund };
   if (action === "refund" || action === "chargeback") {
-    return buildProviderEvent({ ...base, type: "CANCELLATION", purchaseId, facts: refundOfPayment(base.occurredAt) });
+    const facts = { isRefund: true, cancelReason: "CUSTOMER_SUPPORT", payment };
+    return buildProviderEvent({ ...base, type: refund.isFull ? "CANCELLATION" : "PARTIAL_REFUND", purchaseId, facts });
   }
-  return action === "chargeback_reverse" ? buildProviderEvent({ ...base, type: "REFUND_REVERSED", purchaseId }) : null;
+  if (action !== "chargeback_reverse") return null;
+  return buildProviderEvent({ ...base, type: "REFUND_REVERSED", purchaseId, facts: { payment } });
 }
 
-/** Whether an adjustment is of the whole amount. Its type may be missing, unlike those of its items. */
+/**
+ * Whether Paddle calls an adjustment full. One that lists items is partial, even if it lists all of them. Its type may be
+ * missing, unlike those of its items.
+ */
 function isFull({ items, type }: PaddleObject): boolean {
   if (type !== null) return type === "full";
   return items !== null && items.length > 0 && items.every((item) => item.type === "full");

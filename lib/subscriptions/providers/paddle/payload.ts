@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { EventId, OptionalText, optional, Rfc3339Ms } from "../fields";
+import { EventId, OptionalAmount, OptionalText, optional, Rfc3339Ms } from "../fields";
 import { EntitlementsField } from "../products";
 
 const Custom = optional(z.object({ accountId: OptionalText, entitlements: EntitlementsField }));
@@ -32,6 +32,10 @@ const PaddleObject = z.object({
   action: OptionalText,
   type: OptionalText,
   transaction_id: OptionalText,
+  /** Of a transaction. `grand_total` is after credits and before payments; `total` is before both. */
+  details: optional(z.object({ totals: optional(z.object({ grand_total: OptionalAmount, total: OptionalAmount })) })),
+  /** Of an adjustment. */
+  totals: optional(z.object({ total: OptionalAmount })),
 });
 export type PaddleObject = z.infer<typeof PaddleObject>;
 
