@@ -10,13 +10,14 @@ const LINTERS = [
   "tsc -p clients/js --noEmit",
   "knip",
   "node scripts/development/lint-regexes.mjs",
+  "node scripts/development/lint-advisories.mjs",
 ];
 // The benchmarks' peers are installed by `npm run bench`, or by `npm --prefix bench ci`.
 if (existsSync("bench/node_modules")) LINTERS.push("tsc -p bench");
 // What the examples import: `npm --prefix examples ci`.
 if (existsSync("examples/node_modules")) LINTERS.push("tsc -p examples");
 
-// All at once. Each prints its output when it is done, so that no two mix.
+// All at once. Each prints its output when it is done, so that no two mix. Our own print only faults and warnings.
 const results = await Promise.all(LINTERS.map(run));
 process.exitCode = results.every(Boolean) ? 0 : 1;
 
@@ -30,7 +31,7 @@ async function run(command) {
   const [[code], ...output] = await Promise.all([once(child, "exit"), text(child.stdout), text(child.stderr)]);
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   process.stdout.write(
-    `${code === 0 ? "" : output.join("")}${command}: ${code === 0 ? "ok" : "FAILED"}, ${seconds} s\n`,
+    `${code === 0 && program !== "node" ? "" : output.join("")}${command}: ${code === 0 ? "ok" : "FAILED"}, ${seconds} s\n`,
   );
   return code === 0;
 }
