@@ -9,6 +9,11 @@ export function withState(body: unknown, state: string): RouteResponse<unknown> 
   return new RouteResponse(200, body, { ETag: quoted(state) });
 }
 
+/** The response to a change, or to its dry run, which has a state. */
+export function withSeenState<T>({ result, state }: { result: T; state: string | null }) {
+  return state === null ? result : withState(result, state);
+}
+
 /** `If-Match` of a change: the `ETag` of what the caller has seen, such as a preview. undefined: anything may have changed. */
 export function ifMatch({ headers }: RequestHead): Precondition | undefined {
   const given = headers.get("if-match");

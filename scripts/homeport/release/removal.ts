@@ -28,7 +28,8 @@ export const PRUNE_OPTIONS = {
 export const remove: ReleaseCommand<typeof REMOVE_OPTIONS> = async ({ openStore, output }, values, positionals) => {
   const store = await openStore();
   const isForced = values.force ?? false;
-  const run = (isDryRun: boolean) => store.remove(toFilter(values, positionals), { isForced, isDryRun });
+  const filter = toFilter(values, positionals);
+  const run: Run = (isDryRun, etag) => store.remove(filter, { isForced, isDryRun }, etag);
   await runConfirmed(output, values, run);
 };
 
@@ -38,7 +39,8 @@ export const prune: ReleaseCommand<typeof PRUNE_OPTIONS> = async ({ openStore, o
   const keep = parseInteger(values.keep, "--keep");
   const publishedBefore = values["older-than"] === undefined ? undefined : timeBefore(values["older-than"]);
   const store = await openStore();
-  const run = (isDryRun: boolean) => store.prune(toFilter(values), { keep, publishedBefore, isDryRun });
+  const filter = toFilter(values);
+  const run: Run = (isDryRun, etag) => store.prune(filter, { keep, publishedBefore, isDryRun }, etag);
   await runConfirmed(output, values, run);
 };
 
@@ -51,21 +53,29 @@ function timeBefore(age: string): Date {
 
 type Removed = RemovalResult & Partial<Pick<PrunedCatalog, "freedBytes">>;
 
-/** Shows what would be removed, and removes it if that is confirmed: at a terminal, or by --yes. */
+type Run = (isDryRun: boolean, etag?: string) => Promise<{ result: Removed; etag?: string | undefined }>;
+
+/**
+ * Shows what would be removed, and removes it if that is confirmed: at a terminal, or by --yes. What was shown is refused if
+ * somebody has changed the releases since.
+ */
 async function runConfirmed(
   output: Output,
   { "dry-run": isDryRun = false, yes = false }: { "dry-run"?: boolean; yes?: boolean },
-  run: (isDryRun: boolean) => Promise<Removed>,
+  run: Run,
 ): Promise<void> {
+  let etag: string | undefined;
   if (!yes || isDryRun) {
-    const planned = await run(true);
+    const dryRun = await run(true);
+    const planned = dryRun.result;
+    etag = dryRun.etag;
     const isNothing = planned.releases.length + planned.files.length === 0;
     if (isDryRun || isNothing) return output.result({ dryRun: true, ...planned }, linesOf(planned, "Would remove"));
     for (const line of linesOf(planned, "Would remove")) console.error(line);
     if (!isInteractive()) throw new CodedError("confirmation_required", "Nothing was removed: confirm with --yes.");
     if (!(await confirm("Remove this?"))) throw new CodedError("confirmation_required", "Nothing was removed.");
   }
-  const removed = await run(false);
+  const { result: removed } = await run(false, etag);
   output.result({ dryRun: false, ...removed }, linesOf(removed, "Removed"));
 }
 

@@ -38,6 +38,8 @@ export type HttpClient = {
    * one that `send` throws
    */
   json: <T>(request: HttpRequest) => Promise<T>;
+  /** The same, with the response's ETag. */
+  jsonWithTag: <T>(request: HttpRequest) => Promise<{ result: T; etag: string | undefined }>;
   /** The same for a response that is not JSON. */
   text: (request: HttpRequest) => Promise<string>;
 };
@@ -59,25 +61,28 @@ export function createHttpClient(baseUrl: string, key: string | undefined, retry
 
 /** A client whose requests `send` sends. `url` names the service in messages. */
 export function clientOf(url: string, send: HttpClient["send"], retryDelayMs = RETRY_DELAY_MS): HttpClient {
-  const text: HttpClient["text"] = async (request) => {
+  const repeat = async (request: HttpRequest): Promise<Attempt> => {
     for (let attempt = 1; ; attempt += 1) {
-      const { body, error, retryAfterMs } = await attemptText(() => send(request), url);
-      if (!error) return body;
+      const made = await attemptText(() => send(request), url);
+      const { error, retryAfterMs } = made;
+      if (!error) return made;
       if (retryAfterMs === null || attempt >= MAX_ATTEMPTS) throw error;
       const waitMs = retryAfterMs || retryDelayMs * 2 ** (attempt - 1);
       if (waitMs >= 1_000) process.stderr.write(`Trying again in ${Math.ceil(waitMs / 1_000)} s: ${error.message}\n`);
       await delay(waitMs);
     }
   };
-  const json: HttpClient["json"] = async (request) => {
-    const body = await text(request);
+  const jsonWithTag: HttpClient["jsonWithTag"] = async (request) => {
+    const { body, etag } = await repeat(request);
     try {
-      return body === "" ? null : JSON.parse(body);
+      return { result: body === "" ? null : JSON.parse(body), etag };
     } catch {
       throw new CodedError("invalid_response", `${url} did not respond with JSON. Is it the URL of the service?`);
     }
   };
-  return { url, retryDelayMs, send, json, text };
+  const json = async <T>(request: HttpRequest) => (await jsonWithTag<T>(request)).result;
+  const text = async (request: HttpRequest) => (await repeat(request)).body;
+  return { url, retryDelayMs, send, json, jsonWithTag, text };
 }
 
 function parseBaseUrl(text: string): string {
@@ -90,13 +95,16 @@ function parseBaseUrl(text: string): string {
 }
 
 /** `retryAfterMs` null: a repetition would fail too. 0: the server does not say when. */
-type Attempt = { body: string; error?: CodedError; retryAfterMs: number | null };
+type Attempt = { body: string; etag?: string | undefined; error?: CodedError; retryAfterMs: number | null };
 
 async function attemptText(send: () => Promise<ApiResponse>, url: string): Promise<Attempt> {
   let response: ApiResponse;
   try {
     response = await send();
-    if (response.ok) return { body: await response.text(), retryAfterMs: null };
+    if (response.ok) {
+      const etag = response.headers.get("etag") ?? undefined;
+      return { body: await response.text(), etag, retryAfterMs: null };
+    }
   } catch (error) {
     if (error instanceof CodedError) return { body: "", error, retryAfterMs: null };
     const { name, message } = error as Error;

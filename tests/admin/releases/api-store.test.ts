@@ -8,10 +8,12 @@ import { clientOf, type HttpRequest } from "@/scripts/homeport/transport/http-cl
 import { uploadFile } from "@/tests/support/admin/uploads";
 import { call } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
+import { ctx } from "@/tests/support/context";
 import { isolateDataFolder } from "@/tests/support/releases/catalogs";
 import { build, draftOf, newFolder } from "@/tests/support/releases/publishing";
 
 type Key = Awaited<ReturnType<typeof newKey>>;
+type Store = ReturnType<typeof storeOf>;
 
 const NO_UPLOAD_IDS = { get: async () => null, set: async () => {}, delete: async () => {} };
 
@@ -51,9 +53,9 @@ test("releases are published, changed, promoted, withdrawn, removed and pruned",
   });
   expect(await store.update({ ids: [betaId] }, { yanked: true })).toMatchObject(release(betaId, "changed"));
   const removed = await store.remove({ ids: [betaId] }, { isForced: false, isDryRun: false });
-  expect(removed).toMatchObject({ releases: [betaId], files: [] });
+  expect(removed).toMatchObject({ result: { releases: [betaId], files: [] } });
   const pruned = await store.prune({ platform: "windows" }, { keep: 1, isDryRun: true, publishedBefore: undefined });
-  expect(pruned).toMatchObject({ releases: [] }); // 2.0.0 is critical
+  expect(pruned).toMatchObject({ result: { releases: [] } }); // 2.0.0 is critical
 });
 
 test("pruning again removes what is old by then", async () => {
@@ -61,10 +63,54 @@ test("pruning again removes what is old by then", async () => {
   const store = storeOf(key);
   for (const version of ["2.0.0", "2.1.0", "2.2.0"]) await publish(key, version);
   const prune = () => store.prune({}, { keep: 2, isDryRun: false, publishedBefore: undefined });
-  expect((await prune()).releases).toEqual(["core-windows-x64-2.0.0"]);
+  expect((await prune()).result.releases).toEqual(["core-windows-x64-2.0.0"]);
   await publish(key, "2.3.0");
-  expect((await prune()).releases).toEqual(["core-windows-x64-2.1.0"]);
+  expect((await prune()).result.releases).toEqual(["core-windows-x64-2.1.0"]);
   expect((await store.list({})).map(({ version }) => version).sort()).toEqual(["2.2.0", "2.3.0"]);
+});
+
+test("several releases are removed in one request: all of them or none", async () => {
+  const key = await newKey();
+  const paths: string[] = [];
+  const store = storeOf(key, ({ path }) => paths.push(path) < 0);
+  for (const version of ["2.0.0", "2.1.0"]) await publish(key, version, { rollout: 0 });
+  await publish(key, "2.2.0");
+  const remove = (...ids: string[]) => store.remove({ ids }, { isForced: false, isDryRun: false });
+  await expect(remove("2.0.0", "2.2.0")).rejects.toMatchObject({ code: "release_in_use" });
+  expect((await store.list({})).length).toBe(3);
+  const [first, second] = ["core-windows-x64-2.0.0", "core-windows-x64-2.1.0"];
+  expect((await remove("2.0.0", "2.1.0")).result.releases.toSorted()).toEqual([first, second]);
+  expect(paths.filter((path) => path.includes("/removals"))).toHaveLength(2);
+  const targets = [first, second].map((id) => `release:${id}`);
+  const where = { actor: `key:${key.id}`, type: "release_removed" };
+  const events = await ctx().db.auditEvent.findMany({ where });
+  expect(events.map(({ target }) => target).toSorted()).toEqual(targets);
+});
+
+test.each([
+  [
+    "remove",
+    (store: Store, isDryRun: boolean, etag?: string) =>
+      store.remove({ ids: ["2.0.0"] }, { isForced: true, isDryRun }, etag),
+  ],
+  [
+    "prune",
+    (store: Store, isDryRun: boolean, etag?: string) =>
+      store.prune({}, { keep: 1, publishedBefore: undefined, isDryRun }, etag),
+  ],
+] as const)("%s is refused if a release was changed after the dry run, and done after another one", async (_, run) => {
+  const key = await newKey();
+  const store = storeOf(key);
+  await publish(key, "2.0.0", { rollout: 0 });
+  await publish(key, "2.1.0");
+  const { etag } = await run(store, true);
+  await store.update({ ids: ["2.0.0"] }, { rollout: 5 });
+  await expect(run(store, false, etag)).rejects.toMatchObject({ code: "precondition_failed" });
+  await store.update({ ids: ["2.0.0"] }, { rollout: 0 });
+  const again = await run(store, true);
+  expect(again).toMatchObject({ result: { releases: ["core-windows-x64-2.0.0"] }, etag: expect.any(String) });
+  expect((await run(store, false, again.etag)).result.releases).toEqual(["core-windows-x64-2.0.0"]);
+  expect((await store.list({})).map(({ version }) => version)).toEqual(["2.1.0"]);
 });
 
 test("a version that was promoted and removed can be promoted again", async () => {
@@ -83,7 +129,7 @@ test("a change is made once, and reported, where the response to its first attem
   await publish(key, "3.0.0", { rollout: 0 });
   const lost = new Set<string>();
   const store = storeOf(key, ({ method, path }) => {
-    const isFirst = ["DELETE", "PATCH"].includes(method) && !path.includes("dryRun=true") && !lost.has(method);
+    const isFirst = (method === "PATCH" || path.endsWith("/removals")) && !lost.has(method);
     if (isFirst) lost.add(method);
     return isFirst;
   });
@@ -91,8 +137,8 @@ test("a change is made once, and reported, where the response to its first attem
     { outcome: "changed" },
   ]);
   const removed = await store.remove({ ids: ["core-windows-x64-3.0.0"] }, { isForced: false, isDryRun: false });
-  expect(removed.releases).toEqual(["core-windows-x64-3.0.0"]);
-  expect([...lost]).toEqual(["PATCH", "DELETE"]);
+  expect(removed.result.releases).toEqual(["core-windows-x64-3.0.0"]);
+  expect([...lost]).toEqual(["PATCH", "POST"]);
 });
 
 test("a block map beside a file is published with it", async () => {

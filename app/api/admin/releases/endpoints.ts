@@ -1,12 +1,7 @@
 import { ifMatch, withState } from "@/app/api/admin/if-match";
 import { operatorOf, ownerOf } from "@/lib/admin/operator";
-import {
-  changeRelease,
-  changeReleases,
-  listCatalog,
-  readRelease,
-  removeRelease,
-} from "@/lib/admin/releases/api/manage-releases";
+import { removeRelease } from "@/lib/admin/releases/api/maintain-catalog";
+import { changeRelease, changeReleases, listCatalog, readRelease } from "@/lib/admin/releases/api/manage-releases";
 import { publishUploads } from "@/lib/admin/releases/api/publish-uploads";
 import { ChangedReleases } from "@/lib/admin/releases/schemas/maintenance";
 import {

@@ -1,9 +1,11 @@
 import { type Operator, recordOperatorEvent } from "../../../audit/operator-events";
 import type { Context } from "../../../context";
+import { formatVersion, type Release } from "../../../releases/schema";
 import { listReleases } from "../list";
 import type { ChangeRecord } from "../manifest/recorded-write";
 import { type PromotedRelease, promoteReleases } from "../promote";
 import { pruneReleases } from "../prune";
+import { removeReleases } from "../remove";
 import { haltYankedRollouts, leaveRollouts } from "../rollouts/change-rollouts";
 import { rollBackReleases } from "../rollouts/roll-back";
 import type {
@@ -11,13 +13,16 @@ import type {
   PromotedReleases,
   Promotion,
   PrunedCatalog,
+  Removal,
   Rollback,
   RolledBack,
 } from "../schemas/maintenance";
+import type { RemovalQuery, RemovalResult } from "../schemas/releases";
 import { refreshCatalog, requireCatalogFile, withAppErrors } from "./app-errors";
 import { changedFields } from "./changed-fields";
+import { findRelease, readCatalog } from "./manage-releases";
 import { recordPublication } from "./publication";
-import { assertSeen, type ReleasePrecondition } from "./seen-state";
+import { assertSeen, type ReleasePrecondition, readCatalogState } from "./seen-state";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "now" | "rollouts" | "webhooks">;
 
@@ -79,24 +84,82 @@ export async function rollBackCatalog(
   return rolledBack;
 }
 
-/** Removes old releases, and files that no release has. @throws AppError of `withAppErrors` */
+/**
+ * Removes a release and its files.
+ * @throws AppError release_not_found, release_in_use, precondition_failed; those of `withAppErrors`
+ */
+export async function removeRelease(
+  deps: Deps,
+  operator: Operator,
+  id: string,
+  { force, dryRun }: RemovalQuery,
+  precondition?: ReleasePrecondition,
+): Promise<RemovalResult> {
+  const file = requireCatalogFile(deps.config);
+  await withAppErrors(file, () => findRelease(file, id));
+  const removal = { filter: { ids: [id] }, isForced: force === "true", isDryRun: dryRun === "true" };
+  return (await removeFromCatalog(deps, operator, removal, precondition)).result;
+}
+
+/** `state`: what the change may require after its dry run; null for the change itself. */
+type Removed<T> = { result: T; state: string | null };
+
+/**
+ * Removes several releases and their files in one write: all of them or none.
+ * @throws AppError release_not_found, release_in_use, precondition_failed; those of `withAppErrors`
+ */
+export async function removeFromCatalog(
+  deps: Deps,
+  operator: Operator,
+  { filter, ...options }: Removal,
+  precondition?: ReleasePrecondition,
+): Promise<Removed<RemovalResult>> {
+  const file = requireCatalogFile(deps.config);
+  const record = recordRemoval(deps, operator, precondition, ({ version }) => ({ version: formatVersion(version) }));
+  return remove(deps, options.isDryRun, () => removeReleases(file, filter, options, record));
+}
+
+/**
+ * Removes old releases, and files that no release has.
+ * @throws AppError precondition_failed; those of `withAppErrors`
+ */
 export async function pruneCatalog(
   deps: Deps,
   operator: Operator,
   { filter, ...options }: CatalogPrune,
-): Promise<PrunedCatalog> {
-  const manifestFile = requireCatalogFile(deps.config);
-  const record: ChangeRecord<PrunedCatalog> = {
-    deps,
-    record: async (tx, at, { releases: ids }, { releases }) => {
-      await leaveRollouts(tx, ids, releases);
-      for (const id of ids) {
-        const event = { type: "release_removed", target: `release:${id}`, details: { pruned: true } } as const;
-        await recordOperatorEvent(tx, at, operator, event);
-      }
-    },
-  };
-  const pruned = await withAppErrors(manifestFile, () => pruneReleases(manifestFile, filter, options, record));
+  precondition?: ReleasePrecondition,
+): Promise<Removed<PrunedCatalog>> {
+  const file = requireCatalogFile(deps.config);
+  const record = recordRemoval(deps, operator, precondition, () => ({ pruned: true }));
+  return remove(deps, options.isDryRun, () => pruneReleases(file, filter, options, record));
+}
+
+/** The state is read before a dry run, so that a change in between is noticed. */
+async function remove<T extends { releases: string[] }>(
+  deps: Deps,
+  isDryRun: boolean,
+  run: () => Promise<T>,
+): Promise<Removed<T>> {
+  const seen = isDryRun ? await readCatalog(deps) : [];
+  const result = await withAppErrors(requireCatalogFile(deps.config), run);
+  if (isDryRun) return { result, state: await readCatalogState(deps.db, seen, result.releases) };
   await refreshCatalog(deps);
-  return pruned;
+  return { result, state: null };
+}
+
+function recordRemoval(
+  deps: Deps,
+  operator: Operator,
+  precondition: ReleasePrecondition | undefined,
+  detailsOf: (release: Release) => Record<string, string | boolean>,
+): ChangeRecord<{ releases: string[] }> {
+  const record: ChangeRecord<{ releases: string[] }>["record"] = async (tx, at, { releases: ids }, { releases }) => {
+    await assertSeen(tx, releases, ids, precondition);
+    await leaveRollouts(tx, ids, releases);
+    for (const release of releases.filter(({ id }) => ids.includes(id))) {
+      const event = { type: "release_removed", target: `release:${release.id}`, details: detailsOf(release) } as const;
+      await recordOperatorEvent(tx, at, operator, event);
+    }
+  };
+  return { deps, record };
 }

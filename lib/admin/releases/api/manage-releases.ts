@@ -1,18 +1,17 @@
 import { stat } from "node:fs/promises";
 import { type Operator, recordOperatorEvent } from "../../../audit/operator-events";
-import type { Context, Tx } from "../../../context";
+import type { Context } from "../../../context";
 import { AppError } from "../../../errors";
 import { readPage } from "../../../lists/pages";
 import { catalogFileOf } from "../../../releases/catalog/catalog";
-import { formatVersion, type Release } from "../../../releases/schema";
+import type { Release } from "../../../releases/schema";
 import { filterReleases } from "../filter-releases";
 import { listReleases, type ReleaseDocument } from "../list";
 import { readManifest } from "../manifest/manifest-file";
 import type { ChangeRecord } from "../manifest/recorded-write";
-import { removeReleases } from "../remove";
 import { haltYankedRollouts, leaveRollouts, resumeYankedRollouts } from "../rollouts/change-rollouts";
 import type { ChangedReleases } from "../schemas/maintenance";
-import type { ChangeResult, Releases, ReleasesQuery, RemovalQuery, RemovalResult } from "../schemas/releases";
+import type { ChangeResult, Releases, ReleasesQuery } from "../schemas/releases";
 import { findNewerServedReleases, type UpdatedRelease, updateReleases } from "../update";
 import { refreshCatalog, requireCatalogFile, withAppErrors } from "./app-errors";
 import { changedFields } from "./changed-fields";
@@ -107,7 +106,8 @@ export async function changeReleases(
       for (const { id, outcome } of result) {
         if (outcome === "unchanged") continue;
         const details = { ...changedFields(before, id, change), ...(reason === undefined ? {} : { reason }) };
-        await recordRelease(tx, at, operator, id, "release_changed", details);
+        const event = { type: "release_changed", target: `release:${id}`, details: details as Details } as const;
+        await recordOperatorEvent(tx, at, operator, event);
       }
     },
   };
@@ -120,39 +120,8 @@ export async function changeReleases(
   return changed;
 }
 
-/**
- * Removes a release and its files.
- * @throws AppError release_not_found, release_in_use, precondition_failed; those of `withAppErrors`
- */
-export async function removeRelease(
-  deps: Deps,
-  operator: Operator,
-  id: string,
-  { force, dryRun }: RemovalQuery,
-  precondition?: ReleasePrecondition,
-): Promise<RemovalResult> {
-  const file = requireCatalogFile(deps.config);
-  const options = { isForced: force === "true", isDryRun: dryRun === "true" };
-  const record: ChangeRecord<RemovalResult> = {
-    deps,
-    record: async (tx, at, _, { releases }) => {
-      await assertSeen(tx, releases, [id], precondition);
-      await leaveRollouts(tx, [id], releases);
-      const removed = releases.find((release) => release.id === id);
-      const version = removed ? formatVersion(removed.version) : null;
-      await recordRelease(tx, at, operator, id, "release_removed", { version });
-    },
-  };
-  const removed = await withAppErrors(file, async () => {
-    await findRelease(file, id);
-    return removeReleases(file, { ids: [id] }, options, record);
-  });
-  await refreshCatalog(deps);
-  return removed;
-}
-
 /** Finds a release by its id: commands also take a version, which can mean several. */
-async function findRelease(file: string, id: string): Promise<ReleaseDocument> {
+export async function findRelease(file: string, id: string): Promise<ReleaseDocument> {
   const { releases } = await readManifest(file);
   const [found] = listReleases(releases.filter((release) => release.id === id));
   if (!found) throw new AppError("release_not_found");
@@ -160,14 +129,3 @@ async function findRelease(file: string, id: string): Promise<ReleaseDocument> {
 }
 
 type Details = NonNullable<Parameters<typeof recordOperatorEvent>[3]["details"]>;
-
-function recordRelease(
-  tx: Tx,
-  at: Date,
-  operator: Operator,
-  id: string,
-  type: "release_changed" | "release_removed",
-  details: object,
-): Promise<void> {
-  return recordOperatorEvent(tx, at, operator, { type, target: `release:${id}`, details: details as Details });
-}

@@ -64,6 +64,14 @@ export const PromotedReleases = z.object({
 });
 export type PromotedReleases = z.infer<typeof PromotedReleases>;
 
+/** Releases to remove, all at once. */
+export const Removal = z.strictObject({
+  filter: ReleasesFilter,
+  isForced: z.boolean().default(false).describe("`true` also removes releases that are offered to clients."),
+  isDryRun: z.boolean().describe("`true` changes nothing."),
+});
+export type Removal = z.infer<typeof Removal>;
+
 /** What to remove from the catalog. Without a limit, only files that no release has. */
 export const CatalogPrune = z.strictObject({
   filter: ReleasesFilter.default({}),

@@ -28,8 +28,8 @@ export function catalogFileStore(manifestFile: string, storage: Context["storage
     promote: async (filter, promotion) => ({
       releases: await promoteReleases({ manifestFile, now }, filter, promotion),
     }),
-    remove: (filter, options) => removeReleases(manifestFile, filter, options),
-    prune: (filter, options) => pruneReleases(manifestFile, filter, options),
+    remove: async (filter, options) => ({ result: await removeReleases(manifestFile, filter, options) }),
+    prune: async (filter, options) => ({ result: await pruneReleases(manifestFile, filter, options) }),
     verify: async function* (filter, { shouldVerifyRemote }) {
       const matching = filterReleases((await readManifest(manifestFile)).releases, filter);
       yield* verifyReleases(manifestFile, matching, { shouldVerifyRemote, storage }, drawProgress);

@@ -15,6 +15,9 @@ export type AddOutcome = { releases: AddedRelease[]; removedSamples: string[]; n
 /** `newerServed`: releases that are newer than the changed ones, and still served. */
 export type UpdateOutcome = { releases: UpdatedRelease[]; newerServed: string[] };
 
+/** `etag`: identifies what a dry run has seen. A file has none. */
+type WithTag<T> = { result: T; etag?: string | undefined };
+
 /** The releases that the commands read and change: of a service, or of the file of `--catalog`. Errors have a stable `code`. */
 export type ReleaseStore = {
   list: (filter: ReleasesFilter) => Promise<ReleaseDocument[]>;
@@ -22,8 +25,9 @@ export type ReleaseStore = {
   add: (drafts: readonly ReleaseDraft[]) => Promise<AddOutcome>;
   update: (filter: ReleasesFilter, change: ChangedRelease) => Promise<UpdateOutcome>;
   promote: (filter: ReleasesFilter, promotion: PromotionOptions) => Promise<{ releases: PromotedRelease[] }>;
-  remove: (filter: ReleasesFilter, options: RemoveOptions) => Promise<RemovalResult>;
-  prune: (filter: ReleasesFilter, options: PruneOptions) => Promise<PrunedCatalog>;
+  /** `etag`: of the dry run that was confirmed; another change since is refused. */
+  remove: (filter: ReleasesFilter, options: RemoveOptions, etag?: string) => Promise<WithTag<RemovalResult>>;
+  prune: (filter: ReleasesFilter, options: PruneOptions, etag?: string) => Promise<WithTag<PrunedCatalog>>;
   /** Hashes the published files again; with `shouldVerifyRemote`, also those outside the catalog's folder. */
   verify: (filter: ReleasesFilter, options: { shouldVerifyRemote: boolean }) => AsyncIterable<VerifyResult>;
 };

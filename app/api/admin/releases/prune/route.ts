@@ -1,3 +1,4 @@
+import { ifMatch, withSeenState } from "@/app/api/admin/if-match";
 import { operatorOf } from "@/lib/admin/operator";
 import { pruneCatalog } from "@/lib/admin/releases/api/maintain-catalog";
 import { CatalogPrune, PrunedCatalog } from "@/lib/admin/releases/schemas/maintenance";
@@ -10,8 +11,9 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     auth: { role: "admin", stepUp: true, scope: "releases:write" },
     idempotency: "replay",
     body: CatalogPrune,
-    errors: ["catalog_not_editable", "catalog_invalid", "catalog_locked", "disk_full"],
+    errors: ["catalog_not_editable", "catalog_invalid", "catalog_locked", "disk_full", "precondition_failed"],
     responses: { 200: PrunedCatalog },
-    handle: ({ ctx, principal, body, caller }) => pruneCatalog(ctx, operatorOf(principal, caller), body),
+    handle: async ({ ctx, principal, body, caller, request }) =>
+      withSeenState(await pruneCatalog(ctx, operatorOf(principal, caller), body, ifMatch(request))),
   }),
 });

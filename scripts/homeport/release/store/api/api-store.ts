@@ -1,10 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { BLOCK_MAP_EXTENSION } from "../../../../../lib/admin/releases/block-maps/block-map";
-import { selectReleases } from "../../../../../lib/admin/releases/filter-releases";
 import type { ReleaseDocument } from "../../../../../lib/admin/releases/list";
 import { type HashedFile, hashDraft, type ReleaseDraft } from "../../../../../lib/admin/releases/publish/draft";
 import type { ReleasesFilter } from "../../../../../lib/admin/releases/schemas/maintenance";
-import type { RemovalResult } from "../../../../../lib/admin/releases/schemas/releases";
 import { drawProgress } from "../../../output/progress";
 import type { HttpClient } from "../../../transport/http-client";
 import type { AddOutcome, ReleaseStore, UpdateOutcome } from "../release-store";
@@ -16,57 +14,36 @@ const RELEASES = "/api/admin/releases";
 const JSON_BODY = { "content-type": "application/json" };
 
 /**
- * The catalog of a service, over its API. Several releases are removed one after the other. `isElsewhere`: the service is on
- * another machine, so that its files are verified as clients download them.
+ * The catalog of a service, over its API. `isElsewhere`: the service is on another machine, so that its files are verified as
+ * clients download them.
  */
 export function apiStore(client: HttpClient, uploadIds: UploadIdStore, isElsewhere: boolean): ReleaseStore {
   const list = (filter: ReleasesFilter) => listAll(client, filter);
-  const select = async (filter: ReleasesFilter) => selectReleases(await list(filter), filter).map(({ id }) => id);
   const post = <T>(path: string, body: object) => client.json<T>(postRequest(`${RELEASES}${path}`, body));
+  const change = async <T>(path: string, body: object, etag: string | undefined) => {
+    const request = postRequest(`${RELEASES}${path}`, body);
+    const headers = { ...request.headers, ...(etag && { "if-match": etag }) };
+    return client.jsonWithTag<T>({ ...request, headers });
+  };
   return {
     list,
     add: (drafts) => add(client, uploadIds, drafts),
     update: (filter, change) =>
       client.json<UpdateOutcome>({ ...postRequest(RELEASES, { filter, change }), method: "PATCH" }),
     promote: (filter, promotion) => post("/promotions", { filter, ...promotion }),
-    remove: async (filter, { isForced, isDryRun }) => {
-      const ids = await select(filter);
-      const remove = (id: string, isDry: boolean) => {
-        const query = new URLSearchParams({ force: String(isForced), dryRun: String(isDry) });
-        const path = `${releasePath(id)}?${query}`;
-        return client.json<RemovalResult>({ method: "DELETE", path, headers: newIdempotencyKey() });
-      };
-      const planned = await inTurn(ids, (id) => remove(id, true)); // so that one refusal refuses all
-      return joinRemoved(isDryRun ? planned : await inTurn(ids, (id) => remove(id, false)));
-    },
-    prune: (filter, { publishedBefore, ...options }) =>
-      post("/prune", { filter, ...options, publishedBefore: publishedBefore?.toISOString() }),
+    remove: (filter, options, etag) => change("/removals", { filter, ...options }, etag),
+    prune: (filter, { publishedBefore, ...options }, etag) =>
+      change("/prune", { filter, ...options, publishedBefore: publishedBefore?.toISOString() }, etag),
     verify: (filter, options) =>
       isElsewhere ? verifyDownloads(client, () => list(filter)) : verifyFiles(client, () => list(filter), options),
   };
 }
-
-const releasePath = (id: string) => `${RELEASES}/${encodeURIComponent(id)}`;
 
 /** A repeated attempt gets the response of the first; a repeated command has another key. */
 const newIdempotencyKey = () => ({ "idempotency-key": randomUUID() });
 
 function postRequest(path: string, body: object) {
   return { method: "POST", path, headers: { ...JSON_BODY, ...newIdempotencyKey() }, body: JSON.stringify(body) };
-}
-
-async function inTurn<T>(ids: readonly string[], run: (id: string) => Promise<T>): Promise<T[]> {
-  const results: T[] = [];
-  for (const id of ids) results.push(await run(id));
-  return results;
-}
-
-function joinRemoved(all: readonly RemovalResult[]): RemovalResult {
-  return {
-    releases: all.flatMap(({ releases }) => releases),
-    files: all.flatMap(({ files }) => files),
-    elsewhere: all.flatMap(({ elsewhere }) => elsewhere),
-  };
 }
 
 async function listAll(client: HttpClient, { ids: _, ...fields }: ReleasesFilter): Promise<ReleaseDocument[]> {
