@@ -27,6 +27,11 @@ export const PushMessage = z.object({
   id: z.uuid(),
   kind: z.string(),
   status: z
+const Title = z
+  .string()
+  .nullable()
+  .describe("The title, or the version that is announced. null: operators did not write it, or it has none.");
+
     .enum(["scheduled", "queueing", "sending", "ended", "canceled"])
     .describe(
       "`scheduled`: it begins at `sendAt`. `queueing`: the deliveries of an announcement are being added to the queue. `sending`: some wait.",
@@ -37,7 +42,7 @@ export const PushMessage = z.object({
     bundleId: z.string().nullable(),
     audience: Audience.nullable(),
   }),
-  title: z.string().nullable().describe("The title, or the version that is announced. null: the app's own text."),
+  title: Title,
   createdAt: z.date(),
   sendAt: z.date().nullable().describe("When the first delivery of an audience's or a later message is due."),
   expiresAt: z.date(),
@@ -81,6 +86,7 @@ export const Delivery = z.object({
   apnsStatus: z.int().nullable(),
   reason: z.string().nullable(),
   createdAt: z.date(),
+  title: Title,
   expiresAt: z.date(),
   nextAttemptAt: z.date().nullable().describe("null: it has ended."),
   endedAt: z.date().nullable(),

@@ -23,6 +23,7 @@ import { defineChannels } from "./push-channels";
 const PUSH = "/api/admin/push";
 const DEFAULT_LIMIT = "20";
 const MAX_LIMIT = 10_000;
+const MAX_TITLE = 40;
 
 type When = { sendAt?: string; perSecond?: string; dryRun?: boolean; yes?: boolean };
 type SendOptions = { account?: string; device?: string; title?: string; body?: string; link?: string } & When &
@@ -149,6 +150,9 @@ async function sendToMany(
 }
 
 async function list({ api, output }: CommandContext, { limit, message, ...filter }: ListOptions): Promise<void> {
+/** The start of a title or the whole version: what follows it in the table has to fit a terminal, too. */
+const titleOf = ({ title }: Pick<Delivery, "title">) => title && [...title].slice(0, MAX_TITLE).join("");
+
   const query = { ...filter, messageId: message };
   parseWith(DeliveriesQuery, query, {
     account: "--account",
@@ -163,6 +167,7 @@ async function list({ api, output }: CommandContext, { limit, message, ...filter
     created: ({ createdAt }) => createdAt,
     state: ({ state }) => state,
     kind: ({ kind }) => kind,
+    title: titleOf,
     attempts: ({ attempts }) => attempts,
     status: ({ apnsStatus }) => apnsStatus,
     reason: ({ reason }) => reason,
@@ -185,12 +190,12 @@ async function listMessages({ api, output }: CommandContext, { limit }: { limit:
     created: ({ createdAt }) => createdAt,
     status: ({ status }) => status,
     kind: ({ kind }) => kind,
+    title: titleOf,
     devices: ({ devices }) => devices,
     waiting: ({ waiting }) => waiting,
     sent: ({ sent }) => sent,
     failed: ({ failed }) => failed,
     cancelled: ({ cancelled }) => cancelled,
-    title: ({ title }) => title,
   });
 }
 

@@ -1,13 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
+import { queueBroadcast } from "@/lib/push/outbox/broadcasts";
 import { newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";
-import { clock, ctx } from "@/tests/support/context";
+import { clock, ctx, withContext } from "@/tests/support/context";
 import { activeDevices, clearOutbox, deliverDue, queueFor, recordingPush } from "@/tests/support/push/push";
 
 type Message = { id: string; status: string; title: string | null; code?: string; devices: number };
-type Delivery = { id: string; state: string; reason: string | null; deviceId: string };
+type Delivery = { id: string; state: string; reason: string | null; deviceId: string; title: string | null };
+
+type Warned = { warnings: { code: string; detail: string }[] };
 
 const MESSAGES = "/api/admin/push/messages";
 const failing = (reason: string, status = 400) => recordingPush(async () => ({ status, reason })).push;
@@ -91,6 +94,29 @@ describe("a message to an account", () => {
   });
 
   test("is canceled while it waits", async () => {
+  test("is listed by its title, an announcement by its version, and another kind by neither", async () => {
+    const token = await sender();
+    const account = await newAccount();
+    const [device] = await activeDevices(account, 1, { bundleId: `com.example.${randomUUID()}` });
+    await post(MESSAGES, custom(account.email), { token });
+    await post("/api/push/register", { token: "cd".repeat(32) }, { token: account.token });
+    const version = `4.${Math.floor(Math.random() * 1e9)}`;
+    const to = { audience: { bundleId: device?.bundleId } };
+    await withContext({ config: { APNS_BUNDLE_IDS: [device?.bundleId ?? ""] } }, async () => {
+      expect(await json(post(MESSAGES, { kind: "app.new_version", version, to }, { token }))).toMatchObject({
+        http: 201,
+      });
+      while (await queueBroadcast(ctx()));
+    });
+    const listed = async () =>
+      (await allDeliveries(`account=${account.id}`, token)).map(({ title }) => title).toSorted();
+    expect(await listed()).toEqual([version, "A title", null]);
+    await deliverDue({ push: recordingPush().push });
+    expect(await listed()).toEqual([version, "A title", null]);
+    const all = await allDeliveries("", token, 200);
+    expect(all.map(({ title }) => title)).toEqual(expect.arrayContaining([version, "A title", null]));
+  });
+
     const token = await sender();
     const account = await newAccount();
     await activeDevices(account, 1);

@@ -110,11 +110,17 @@ describe.runIf(hasChromium)("in Chromium", () => {
       wrong.push(...(await faultsOf(page)));
       await page.goto("/console/push/send?account=nobody@example.com&title=Hello&body=Hello");
       await page.getByText("No account has this email or ID.").waitFor();
-      await page.getByRole("textbox", { name: "Account" }).fill(admin.email);
+      await page.goto("/console/accounts");
+      await page.getByRole("link", { name: admin.email }).first().click();
+      wrong.push(...(await faultsOf(page)));
+      await page.getByRole("link", { name: "Send a notification" }).click();
+      await page.getByRole("region", { name: "Recipients" }).getByText("Test phone").waitFor();
+      expect(await page.getByRole("button", { name: /^Send/ }).count()).toBe(0);
       await page.getByRole("textbox", { name: "Title" }).fill("<b>Hello</b>");
       await page.getByRole("textbox", { name: "Text" }).fill("Does it arrive?");
       await page.getByRole("button", { name: "Preview" }).click();
       await page.getByRole("region", { name: "Preview" }).getByText("<b>Hello</b>", { exact: true }).first().waitFor();
+      await page.getByRole("figure").getByText("com.example.homeport", { exact: true }).waitFor();
       wrong.push(...(await faultsOf(page)));
       await page.getByRole("button", { name: "Send a test" }).click();
       await page.getByRole("button", { name: "Send the test" }).click();
@@ -165,13 +171,15 @@ describe.runIf(hasChromium)("in Chromium", () => {
       wrong.push(...(await faultsOf(page)));
 
       await page.goto("/console/push");
-      await page.getByRole("link", { name: "app.new_version: 9.1.0" }).waitFor();
+      await page.getByRole("link", { name: "Version 9.1.0" }).waitFor();
       wrong.push(...(await faultsOf(page)));
       await page.getByRole("link", { name: "Deliveries" }).click();
       await page.getByRole("combobox", { name: "State" }).selectOption("sent");
       await page.getByRole("button", { name: "Filter" }).click();
       await page.waitForURL(/state=sent/);
-      await page.getByRole("table").getByText("app.new_version").first().waitFor();
+      await page.getByRole("table").getByRole("link", { name: "Version 9.1.0" }).waitFor();
+      await page.getByRole("table").getByRole("link", { name: "To some" }).waitFor();
+      await page.getByRole("table").getByRole("link", { name: "security.new_sign_in" }).first().waitFor();
       wrong.push(...(await faultsOf(page)));
 
       await page.getByRole("link", { name: "Mail queue" }).click();

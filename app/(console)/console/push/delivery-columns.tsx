@@ -2,6 +2,7 @@ import type { Delivery } from "@/lib/admin/push/schema";
 import { Action } from "../../actions/action";
 import { Ago } from "../../components/time";
 import type { Column } from "../../lists/table";
+import { messageName } from "./message-name";
 import { DeliveryState } from "./status";
 
 /** The columns of a list of deliveries. */
@@ -9,7 +10,11 @@ export const DELIVERY_COLUMNS: Column<Delivery>[] = [
   {
     head: "Notification",
     isRowHead: true,
-    cell: ({ messageId, kind }) => <a href={`/console/push/messages/${messageId}`}>{kind ?? "Removed"}</a>,
+    cell: (delivery) => (
+      <a href={`/console/push/messages/${delivery.messageId}`}>
+        <bdi>{messageName(delivery)}</bdi>
+      </a>
+    ),
   },
   { head: "State", cell: ({ state }) => <DeliveryState state={state} /> },
   { head: "Response", cell: ({ reason, apnsStatus }) => [apnsStatus, reason].filter(Boolean).join(" ") },

@@ -3,6 +3,7 @@ import { formatCount } from "../../components/format-numbers";
 import { Ago } from "../../components/time";
 import type { Column } from "../../lists/table";
 import { audienceText } from "./audience/audience-text";
+import { messageName } from "./message-name";
 import { MessageStatus } from "./status";
 
 /** The columns of a list of messages. */
@@ -10,8 +11,13 @@ export const MESSAGE_COLUMNS: Column<PushMessage>[] = [
   {
     head: "Message",
     isRowHead: true,
-    cell: ({ id, kind, title }) => <a href={`/console/push/messages/${id}`}>{title ? `${kind}: ${title}` : kind}</a>,
+    cell: (message) => (
+      <a href={`/console/push/messages/${message.id}`}>
+        <bdi>{messageName(message)}</bdi>
+      </a>
+    ),
   },
+  { head: "Kind", cell: ({ kind }) => <code>{kind}</code> },
   { head: "Status", cell: ({ status }) => <MessageStatus status={status} /> },
   { head: "To", cell: recipientOf },
   { head: "Waiting", align: "end", cell: ({ waiting }) => formatCount(waiting) },

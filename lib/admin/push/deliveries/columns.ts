@@ -1,5 +1,6 @@
 import type { Prisma } from "../../../db/generated/client";
-import { sql } from "../../../db/sql";
+import { literals, sql } from "../../../db/sql";
+import { OPERATOR_KINDS } from "../../../push/notifications";
 import type { Delivery } from "../schema";
 
 /** A delivery, with the columns that its position in a list depends on. */
@@ -24,9 +25,13 @@ export function selectEnded(rest: Prisma.Sql): Prisma.Sql {
     FROM "PushReceipt" AS delivery ${rest}`;
 }
 
+/** As `textOf` has it for a message. */
+const TITLE = sql`CASE WHEN message."kind" IN (${literals(OPERATOR_KINDS)})
+  THEN coalesce(message."payload" #>> '{aps,alert,title}', message."payload" #>> '{data,version}') END`;
+
 /** Adds the messages of selected deliveries. `order` names columns of `delivery`. */
 export function withMessages(deliveries: Prisma.Sql, order: Prisma.Sql): Prisma.Sql {
   return sql`
-    SELECT delivery.*, message."eventKey", message."kind" FROM (${deliveries}) AS delivery
+    SELECT delivery.*, message."eventKey", message."kind", ${TITLE} AS "title" FROM (${deliveries}) AS delivery
     LEFT JOIN "PushMessage" AS message ON message."id" = delivery."messageId" ORDER BY ${order}`;
 }

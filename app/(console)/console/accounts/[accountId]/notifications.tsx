@@ -5,14 +5,19 @@ import { Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
 import { Ago } from "../../../components/time";
 import { type Column, Table } from "../../../lists/table";
+import { messageName } from "../../push/message-name";
 import { DeliveryState } from "../../push/status";
 
 const MAX_SHOWN = 20;
 const COLUMNS: Column<Delivery>[] = [
   {
-    head: "Kind",
+    head: "Notification",
     isRowHead: true,
-    cell: ({ messageId, kind }) => <a href={`/console/push/messages/${messageId}`}>{kind ?? "Removed"}</a>,
+    cell: (delivery) => (
+      <a href={`/console/push/messages/${delivery.messageId}`}>
+        <bdi>{messageName(delivery)}</bdi>
+      </a>
+    ),
   },
   {
     head: "State",
@@ -27,14 +32,26 @@ const COLUMNS: Column<Delivery>[] = [
   { head: "Ended", isTight: true, cell: ({ endedAt }) => <Ago at={endedAt} /> },
 ];
 
+type Props = { ctx: Context; accountId: string; canSend: boolean };
+
 /** The newest notifications to the devices of the account. */
-export async function Notifications({ ctx, accountId }: { ctx: Context; accountId: string }) {
+export async function Notifications({ ctx, accountId, canSend }: Props) {
   const { deliveries, nextCursor } = await listDeliveries(ctx, { account: accountId, limit: MAX_SHOWN });
-  const all = nextCursor !== null && (
-    <a href={`/console/push/deliveries?${new URLSearchParams({ account: accountId })}`}>All notifications</a>
-  );
+  const ofAccount = new URLSearchParams({ account: accountId });
   return (
-    <Section title="Notifications" actions={all}>
+    <Section
+      title="Notifications"
+      actions={
+        <>
+          {nextCursor !== null && <a href={`/console/push/deliveries?${ofAccount}`}>All notifications</a>}
+          {canSend && (
+            <a className="button" href={`/console/push/send?${ofAccount}`}>
+              Send a notification
+            </a>
+          )}
+        </>
+      }
+    >
       <Table
         caption="Notifications, the newest first"
         columns={COLUMNS}

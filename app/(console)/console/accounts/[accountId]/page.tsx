@@ -4,6 +4,7 @@ import { AccountParams } from "@/lib/admin/accounts/schema";
 import { PageQuery } from "@/lib/lists/pages";
 import { PageHead } from "../../../components/headings";
 import { consolePage, parseId, titleOf } from "../../../frame/console-page";
+import { hasRole } from "../../../frame/operator";
 import { AccountBadges } from "../account-badges";
 import { AccountActions } from "./account-actions";
 import { Devices } from "./devices";
@@ -29,7 +30,7 @@ const DONE = {
   role_changed: "The account has the role. Its sessions have it at once.",
 };
 
-export default consolePage({ query: PageQuery, done: DONE }, async ({ ctx, params, query }) => {
+export default consolePage({ query: PageQuery, done: DONE }, async ({ ctx, operator, params, query }) => {
   const { accountId } = parseId(AccountParams, params);
   const account = await showAccount(ctx, accountId);
   const { events, nextCursor } = await listAccountEvents(ctx, accountId, { limit: 25, ...query });
@@ -49,7 +50,7 @@ export default consolePage({ query: PageQuery, done: DONE }, async ({ ctx, param
       <Sessions account={account} />
       <Devices devices={account.devices} />
       <Purchases purchases={account.purchases} />
-      <Notifications ctx={ctx} accountId={accountId} />
+      <Notifications ctx={ctx} accountId={accountId} canSend={hasRole(operator, "admin")} />
       <SecurityEvents events={events} nextCursor={nextCursor} />
     </>
   );

@@ -35,7 +35,10 @@ export default consolePage(OPTIONS, async ({ ctx, operator, query }) => {
         </Section>
         {draft && estimate && (
           <Section title="Preview">
-            <NotificationPreview {...draft} appName={fields.bundleId ?? ctx.config.APNS_BUNDLE_IDS[0] ?? ""} />
+            <NotificationPreview
+              {...draft}
+              bundleIds={fields.bundleId ? [fields.bundleId] : ctx.config.APNS_BUNDLE_IDS}
+            />
             <EstimateFacts estimate={estimate} fields={fields} />
             {hasRole(operator, "admin") && estimate.devices > 0 && (
               <div className="buttons">

@@ -20,7 +20,8 @@ export default consolePage(
   async ({ ctx, operator, query }) => {
     const { account, title, body, link } = query;
     const draft = account && title && body ? { title, body, link } : null;
-    const found = draft && account ? await listActiveDevices(ctx, account).catch(unknownAccount) : null;
+    const found = account ? await listActiveDevices(ctx, account).catch(unknownAccount) : null;
+    const bundleIds = new Set(found?.devices.map(({ bundleId }) => bundleId));
     return (
       <>
         <PageHead title="Send a notification" lead="To the devices of one account, and to a test device first." />
@@ -29,9 +30,9 @@ export default consolePage(
           <Section title="Text">
             <DraftFields draft={query} />
           </Section>
-          {draft && found && (
-            <Section title="Preview">
-              <NotificationPreview {...draft} appName={ctx.config.APNS_BUNDLE_IDS[0] ?? ""} />
+          {found && (
+            <Section title={draft ? "Preview" : "Recipients"}>
+              {draft && <NotificationPreview {...draft} bundleIds={[...bundleIds]} />}
               <Recipients {...found} draft={draft} canSend={hasRole(operator, "admin")} />
             </Section>
           )}

@@ -5,21 +5,24 @@ import { formatCount } from "../../../components/format-numbers";
 import { EmptyState } from "../../../components/states";
 import { Ago } from "../../../components/time";
 import { type Column, Table } from "../../../lists/table";
+import { appName } from "./notification-preview";
 
 type Props = {
   accountId: string;
   devices: readonly ActiveDevice[];
-  draft: { title: string; body: string; link?: string | undefined };
+  /** null: it is not written yet. */
+  draft: { title: string; body: string; link?: string | undefined } | null;
   canSend: boolean;
 };
 
 /** The devices that the notification would go to, with a button for one of them and one for all. */
 export function Recipients({ accountId, devices, draft, canSend }: Props) {
-  const { link = "", ...text } = draft;
-  const values = () => ({ ...text, link, accountId, messageKey: randomUUID() });
+  const { title = "", body = "", link = "" } = draft ?? {};
+  const values = () => ({ title, body, link, accountId, messageKey: randomUUID() });
+  const isReady = canSend && draft !== null;
   const columns: Column<ActiveDevice>[] = [
     { head: "Device", isRowHead: true, cell: ({ name, model }) => name ?? model ?? "Unnamed" },
-    { head: "App", cell: ({ appVersion, bundleId }) => `${bundleId} ${appVersion ?? ""}` },
+    { head: "App", cell: ({ appVersion, bundleId }) => `${appName(bundleId)} ${appVersion ?? ""}` },
     { head: "Environment", cell: ({ environment }) => environment },
     { head: "Last seen", isTight: true, cell: ({ lastSeenAt }) => <Ago at={lastSeenAt} /> },
     {
@@ -44,12 +47,12 @@ export function Recipients({ accountId, devices, draft, canSend }: Props) {
     <>
       <Table
         caption="Devices of the account"
-        columns={canSend ? columns : columns.slice(0, -1)}
+        columns={isReady ? columns : columns.slice(0, -1)}
         rows={devices}
         rowKey={({ id }) => id}
         empty={<EmptyState title="The account has no device that receives notifications" />}
       />
-      {devices.length > 0 && (
+      {isReady && devices.length > 0 && (
         <div className="buttons">
           <Action
             form="/forms/console/push/send"
@@ -59,8 +62,7 @@ export function Recipients({ accountId, devices, draft, canSend }: Props) {
             values={values()}
           >
             <p>
-              “<bdi>{draft.title}</bdi>” goes to every device of the account. A notification that was sent cannot be
-              recalled.
+              “<bdi>{title}</bdi>” goes to every device of the account. A notification that was sent cannot be recalled.
             </p>
           </Action>
         </div>

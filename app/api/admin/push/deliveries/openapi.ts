@@ -16,6 +16,7 @@ export const GET: OperationDetails = {
               deviceId: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b12",
               eventKey: "version:2.1.0",
               kind: "app.new_version",
+              title: "2.1.0",
               state: "failed",
               attempts: 1,
               apnsStatus: 410,

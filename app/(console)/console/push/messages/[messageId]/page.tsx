@@ -13,12 +13,12 @@ import { Pager } from "../../../../lists/pager";
 import { Table } from "../../../../lists/table";
 import { DELIVERY_COLUMNS } from "../../delivery-columns";
 import { recipientOf } from "../../message-columns";
+import { messageName } from "../../message-name";
 import { Outcomes } from "../../outcomes";
 import { MessageStatus } from "../../status";
 
 export const generateMetadata = titleOf("Push", async ({ ctx, params }) => {
-  const { title, kind } = await showMessage(ctx, parseId(MessageParams, params).messageId);
-  return title ?? kind;
+  return messageName(await showMessage(ctx, parseId(MessageParams, params).messageId));
 });
 
 export default consolePage(
@@ -38,7 +38,7 @@ export default consolePage(
     return (
       <>
         <PageHead
-          title={message.title ?? message.kind}
+          title={messageName(message)}
           parent={{ href: "/console/push", label: "Push" }}
           aside={<MessageStatus status={message.status} />}
           actions={<Cancel message={message} />}
