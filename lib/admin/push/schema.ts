@@ -9,6 +9,11 @@ export const MAX_PER_SECOND = 10_000;
 export const DEFAULT_PER_SECOND = 1_000;
 
 export const BundleId = z.string().min(1).max(255).describe("An app: one of `APNS_BUNDLE_IDS`.");
+/** A CFBundleShortVersionString (Apple, "Information Property List") or a semantic version. */
+export const AnnouncedVersion = z
+  .string()
+  .max(64)
+  .regex(/^\d+(\.\d+){0,3}(-[\dA-Za-z.-]+)?(\+[\dA-Za-z.-]+)?$/, "Must be a version such as 2.1.0");
 export const PerSecond = z.int().min(1).max(MAX_PER_SECOND);
 
 const count = () => z.int().min(0);
@@ -22,16 +27,16 @@ const Outcomes = z.array(
   }),
 );
 
-/** A message: what its deliveries share. */
-export const PushMessage = z.object({
-  id: z.uuid(),
-  kind: z.string(),
-  status: z
 const Title = z
   .string()
   .nullable()
   .describe("The title, or the version that is announced. null: operators did not write it, or it has none.");
 
+/** A message: what its deliveries share. */
+export const PushMessage = z.object({
+  id: z.uuid(),
+  kind: z.string(),
+  status: z
     .enum(["scheduled", "queueing", "sending", "ended", "canceled"])
     .describe(
       "`scheduled`: it begins at `sendAt`. `queueing`: the deliveries of an announcement are being added to the queue. `sending`: some wait.",
@@ -81,12 +86,12 @@ export const Delivery = z.object({
   deviceId: z.uuid(),
   eventKey: z.string().nullable(),
   kind: z.string().nullable().describe("null: the message was removed."),
+  title: Title,
   state: State,
   attempts: count(),
   apnsStatus: z.int().nullable(),
   reason: z.string().nullable(),
   createdAt: z.date(),
-  title: Title,
   expiresAt: z.date(),
   nextAttemptAt: z.date().nullable().describe("null: it has ended."),
   endedAt: z.date().nullable(),
@@ -138,12 +143,18 @@ export const PerSecondText = z
   .pipe(PerSecond)
   .optional();
 
-export const EstimateQuery = z.object({ bundleId: BundleId.optional(), perSecond: PerSecondText });
+const ofVersion = {
+  version: AnnouncedVersion.optional().describe(
+    "The version that is announced: `warnings` says if it is not published.",
+  ),
+};
+export const EstimateQuery = z.object({ bundleId: BundleId.optional(), perSecond: PerSecondText, ...ofVersion });
 export type EstimateQuery = z.infer<typeof EstimateQuery>;
 
 export const AudienceEstimateInput = z.object({
   audience: Audience,
   perSecond: PerSecond.default(DEFAULT_PER_SECOND),
+  ...ofVersion,
 });
 export type AudienceEstimateInput = z.infer<typeof AudienceEstimateInput>;
 
@@ -154,6 +165,16 @@ export const Estimate = z.object({
   seconds: count().describe("Until the last device is notified."),
 });
 export type Estimate = z.infer<typeof Estimate>;
+
+const Warnings = z
+  .array(z.object({ code: z.enum(["version_not_published"]), detail: z.string() }))
+  .describe("What is likely to be a mistake, for people. Nothing is refused because of it.");
+
+export const EstimateWithWarnings = Estimate.extend({ warnings: Warnings });
+export type EstimateWithWarnings = z.infer<typeof EstimateWithWarnings>;
+
+export const SentMessage = PushMessageDetails.extend({ warnings: Warnings });
+export type SentMessage = z.infer<typeof SentMessage>;
 
 export const StatisticsQuery = z.object({
   period: z.enum(["day", "month"]).optional().describe("`day`: the last 24 hours, by default. `month`: 30 days."),

@@ -3,7 +3,7 @@ import {
   type AudienceEstimateInput,
   DeliveriesQuery,
   type Delivery,
-  type Estimate,
+  type EstimateWithWarnings,
   PauseParams,
   type PushMessage,
   type PushMessageDetails,
@@ -125,7 +125,7 @@ async function announce(context: CommandContext, options: AnnounceOptions): Prom
   const to = Object.keys(others).length > 0 ? { audience } : { bundleId };
   const input = { kind: "app.new_version", version, to, perSecond, sendAt };
   parseWith(Announcement, input, { version: "--version", to: "--bundle", sendAt: "--send-at" });
-  await sendToMany(context, options, { audience, perSecond }, input);
+  await sendToMany(context, options, { audience, perSecond, version }, input);
 }
 
 /** Says how many devices a message is for, asks at a terminal, and sends it. */
@@ -135,7 +135,8 @@ async function sendToMany(
   given: AudienceEstimateInput,
   input: object,
 ) {
-  const estimate = await api.request<Estimate>("POST", `${PUSH}/estimates`, given);
+  const estimate = await api.request<EstimateWithWarnings>("POST", `${PUSH}/estimates`, given);
+  for (const { detail } of estimate.warnings) output.note(detail);
   const about = `${estimate.isExact ? "" : "about "}${count(estimate.devices, "device")}`;
   if (dryRun) return output.result(estimate, [`For ${about}, within ${estimate.seconds} s. Nothing was sent.`]);
   if (!yes && isInteractive() && !(await confirm(`Notify ${about}?`))) {
@@ -149,10 +150,10 @@ async function sendToMany(
   if (message.devices > 0) output.note(`Cancel it with \`homeport push cancel ${message.id}\`.`);
 }
 
-async function list({ api, output }: CommandContext, { limit, message, ...filter }: ListOptions): Promise<void> {
 /** The start of a title or the whole version: what follows it in the table has to fit a terminal, too. */
 const titleOf = ({ title }: Pick<Delivery, "title">) => title && [...title].slice(0, MAX_TITLE).join("");
 
+async function list({ api, output }: CommandContext, { limit, message, ...filter }: ListOptions): Promise<void> {
   const query = { ...filter, messageId: message };
   parseWith(DeliveriesQuery, query, {
     account: "--account",
@@ -166,8 +167,8 @@ const titleOf = ({ title }: Pick<Delivery, "title">) => title && [...title].slic
     id: ({ id }) => id,
     created: ({ createdAt }) => createdAt,
     state: ({ state }) => state,
-    kind: ({ kind }) => kind,
     title: titleOf,
+    kind: ({ kind }) => kind,
     attempts: ({ attempts }) => attempts,
     status: ({ apnsStatus }) => apnsStatus,
     reason: ({ reason }) => reason,
@@ -189,8 +190,8 @@ async function listMessages({ api, output }: CommandContext, { limit }: { limit:
     id: ({ id }) => id,
     created: ({ createdAt }) => createdAt,
     status: ({ status }) => status,
-    kind: ({ kind }) => kind,
     title: titleOf,
+    kind: ({ kind }) => kind,
     devices: ({ devices }) => devices,
     waiting: ({ waiting }) => waiting,
     sent: ({ sent }) => sent,

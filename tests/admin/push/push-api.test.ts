@@ -6,6 +6,7 @@ import { call, get, post } from "@/tests/support/api";
 import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { activeDevices, clearOutbox, deliverDue, queueFor, recordingPush } from "@/tests/support/push/push";
+import { manifestEntry, withCatalog } from "@/tests/support/releases/releases";
 
 type Message = { id: string; status: string; title: string | null; code?: string; devices: number };
 type Delivery = { id: string; state: string; reason: string | null; deviceId: string; title: string | null };
@@ -93,7 +94,6 @@ describe("a message to an account", () => {
     expect(await details.json()).toMatchObject({ title: null, body: null, link: null });
   });
 
-  test("is canceled while it waits", async () => {
   test("is listed by its title, an announcement by its version, and another kind by neither", async () => {
     const token = await sender();
     const account = await newAccount();
@@ -117,6 +117,7 @@ describe("a message to an account", () => {
     expect(all.map(({ title }) => title)).toEqual(expect.arrayContaining([version, "A title", null]));
   });
 
+  test("is canceled while it waits", async () => {
     const token = await sender();
     const account = await newAccount();
     await activeDevices(account, 1);
@@ -195,6 +196,40 @@ describe("/api/admin/push", () => {
     expect(estimate).toMatchObject({ devices, isExact: true, perSecond: 2, seconds: Math.ceil(devices / 2) });
     const other = await get("/api/admin/push/estimates?bundleId=com.example.other", { token });
     expect([other.status, await other.json()]).toMatchObject([422, { code: "validation_failed" }]);
+  });
+
+  test("warns of an announcement of a version that is not published, and says how many devices it notifies", async () => {
+    const token = await sender();
+    await activeDevices(await newAccount(), 2);
+    const devices = await ctx().db.pushDevice.count({ where: { status: "active" } });
+    const warningsOf = async (version: string) => {
+      const asked = await json<Warned>(get(`/api/admin/push/estimates?version=${version}`, { token }));
+      const audience = await json<Warned>(post("/api/admin/push/estimates", { audience: {}, version }, { token }));
+      const sent = await json<Warned>(post(MESSAGES, { kind: "app.new_version", version, to: {} }, { token }));
+      expect([asked.http, audience.http, sent.http]).toEqual([200, 200, 201]);
+      expect([audience.warnings, sent.warnings]).toEqual([asked.warnings, asked.warnings]);
+      return asked.warnings;
+    };
+    await withCatalog(async ({ publish }) => {
+      await publish(
+        manifestEntry({ version: "5.1.0" }),
+        manifestEntry({ version: "5.2.0", buildVersion: "5.2.0.7", platform: "macos" }),
+        manifestEntry({ version: "5.3.0-beta.1", channel: "beta" }),
+        manifestEntry({ version: "5.4.0", yanked: true }),
+        manifestEntry({ version: "5.5.0", rollout: 0 }),
+        manifestEntry({ version: "5.6.0", rollout: 10 }),
+      );
+      for (const version of ["5.1.0", "5.1", "5.2.0.7", "5.3.0-beta.1", "5.6"]) {
+        expect([version, await warningsOf(version)]).toEqual([version, []]);
+      }
+      for (const version of ["5", "5.0.1", "5.3", "5.4.0", "5.5.0", "5.1.0.1", "5.1.0-beta"]) {
+        expect(await warningsOf(version)).toEqual([
+          { code: "version_not_published", detail: expect.stringMatching(`^${version} is not .* ${devices} devices`) },
+        ]);
+      }
+    });
+    const estimate = await json<Warned>(post("/api/admin/push/estimates", { audience: {} }, { token }));
+    expect(estimate.warnings).toEqual([]);
   });
 
   test("shows a pause, and ends it with what waits for it", async () => {

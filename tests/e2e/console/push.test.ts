@@ -157,8 +157,11 @@ describe.runIf(hasChromium)("in Chromium", () => {
       await page.getByRole("textbox", { name: "Version", exact: true }).fill("9.1.0");
       await page.getByRole("button", { name: "Estimate" }).click();
       await page.getByRole("region", { name: "Estimate" }).getByText("1 device", { exact: true }).waitFor();
+      const warning = /^9\.1\.0 is not published: .* Announcing it notifies 1 device\./;
+      await page.getByRole("alert").filter({ hasText: warning }).waitFor();
       wrong.push(...(await faultsOf(page)));
       await page.getByRole("button", { name: "Announce 9.1.0" }).click();
+      await page.getByRole("dialog").getByText(warning).waitFor();
       await page.getByRole("button", { name: "Announce", exact: true }).click();
       await page.getByText("The version is being announced.").waitFor();
       await expect.poll(() => titlesOf(phone.token), POLL).toContain("app.new_version.body");

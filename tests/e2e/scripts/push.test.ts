@@ -37,7 +37,13 @@ test(
     const many = await push("send", "--seen-before", "90d", "--locale", "de", ...text, "--json");
     expect(JSON.parse(many.stdout)).toMatchObject({ to: { audience: { locale: "de" } }, devices: 0 });
     const announced = await push("announce", "--version", "2.1.0");
-    expect(announced).toMatchObject({ code: 0, output: "Queued for 0 devices. The last one is due in 0 s.\n" });
+    const warning = /^2\.1\.0 is not published: .* Announcing it notifies 0 devices\./;
+    expect(announced).toMatchObject({ code: 0, stdout: "Queued for 0 devices. The last one is due in 0 s.\n" });
+    expect(announced.stderr).toMatch(warning);
+    const previewed = await push("announce", "--version", "2.1.0", "--dry-run", "--json");
+    expect(JSON.parse(previewed.stdout)).toMatchObject({ devices: 0, warnings: [{ code: "version_not_published" }] });
+    expect(previewed.stderr).toMatch(warning);
+    expect((await push("messages")).stdout).toMatch(/\tended\t2\.1\.0\tapp\.new_version\t/);
     const messages = await push("messages", "--json");
     const [message] = JSON.parse(messages.stdout) as { id: string }[];
     expect(message).toMatchObject({ kind: "app.new_version", title: "2.1.0", sent: 0 });

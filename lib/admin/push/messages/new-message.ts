@@ -1,16 +1,10 @@
 import { z } from "zod";
-import { BundleId, DEFAULT_PER_SECOND, PerSecond } from "../schema";
+import { AnnouncedVersion, BundleId, DEFAULT_PER_SECOND, PerSecond } from "../schema";
 import { EndLiveActivity, StartLiveActivity, UpdateLiveActivity } from "./live-activities";
 import { Name, Sending, To, ToAudience } from "./sending";
 
 const MAX_DATA_FIELDS = 20;
 const MAX_TRANSLATIONS = 50;
-
-/** A CFBundleShortVersionString (Apple, "Information Property List") or a semantic version. */
-const Version = z
-  .string()
-  .max(64)
-  .regex(/^\d+(\.\d+){0,3}(-[\dA-Za-z.-]+)?(\+[\dA-Za-z.-]+)?$/, "Must be a version such as 2.1.0");
 
 const Text = z.object({
   title: z.string().trim().min(1).max(200),
@@ -88,7 +82,7 @@ export const Announcement = z.object({
     .union([z.object({ bundleId: BundleId.nullish() }).strict(), ToAudience])
     .default({})
     .describe("Every device, every device of one app, or an audience."),
-  version: Version,
+  version: AnnouncedVersion,
   sendAt: Sending.sendAt,
   perSecond: PerSecond.default(DEFAULT_PER_SECOND).describe("How many devices are notified per second."),
 });

@@ -1,7 +1,9 @@
+import { withWarnings } from "@/lib/admin/push/announcement-warnings";
 import { estimateAudience } from "@/lib/admin/push/estimate";
 import { AnnouncementDraft, AudienceFields as Fields, toAudience } from "@/lib/admin/push/forms";
 import { DEFAULT_PER_SECOND } from "@/lib/admin/push/schema";
 import { Field } from "../../../../(web)/components/field";
+import { Notice } from "../../../../(web)/components/notice";
 import { Action } from "../../../actions/action";
 import { formatCount } from "../../../components/format-numbers";
 import { PageHead, Section } from "../../../components/headings";
@@ -17,7 +19,8 @@ const OPTIONS = { query: AnnouncementDraft, queryFields: ["version", ...Object.k
 export default consolePage(OPTIONS, async ({ ctx, query: { version, ...fields } }) => {
   const { perSecond = DEFAULT_PER_SECOND } = fields;
   const audience = toAudience(fields);
-  const estimate = version === undefined ? null : await estimateAudience(ctx, { audience, perSecond });
+  const estimate =
+    version === undefined ? null : withWarnings(ctx, { version }, await estimateAudience(ctx, { audience, perSecond }));
   return (
     <>
       <PageHead
@@ -42,6 +45,11 @@ export default consolePage(OPTIONS, async ({ ctx, query: { version, ...fields } 
         </Section>
         {estimate && version && (
           <Section title="Estimate">
+            {estimate.warnings.map(({ code, detail }) => (
+              <Notice key={code} kind="error">
+                {detail}
+              </Notice>
+            ))}
             <EstimateFacts estimate={estimate} fields={fields} />
             <div className="buttons">
               <Action
@@ -52,6 +60,11 @@ export default consolePage(OPTIONS, async ({ ctx, query: { version, ...fields } 
                 submit="Announce"
                 values={{ version, ...hiddenValues(fields), perSecond: String(perSecond) }}
               >
+                {estimate.warnings.map(({ code, detail }) => (
+                  <p key={code}>
+                    <strong>{detail}</strong>
+                  </p>
+                ))}
                 <p>
                   {formatCount(perSecond)} devices a second are notified, which takes {durationText(estimate.seconds)}.
                   You can cancel it meanwhile. Devices that were notified of this version are skipped.

@@ -1,5 +1,6 @@
+import { withWarnings } from "@/lib/admin/push/announcement-warnings";
 import { estimateAnnouncement, estimateAudience } from "@/lib/admin/push/estimate";
-import { AudienceEstimateInput, Estimate, EstimateQuery } from "@/lib/admin/push/schema";
+import { AudienceEstimateInput, EstimateQuery, EstimateWithWarnings } from "@/lib/admin/push/schema";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
 
@@ -9,14 +10,14 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     auth: { role: "support", scope: "push:read" },
     query: EstimateQuery,
     errors: ["validation_failed"],
-    responses: { 200: Estimate },
-    handle: ({ ctx, query }) => estimateAnnouncement(ctx, query),
+    responses: { 200: EstimateWithWarnings },
+    handle: async ({ ctx, query }) => withWarnings(ctx, query, await estimateAnnouncement(ctx, query)),
   }),
   POST: endpoint({
     summary: "Estimate an audience",
     auth: { role: "support", scope: "push:read" },
     body: AudienceEstimateInput,
-    responses: { 200: Estimate },
-    handle: ({ ctx, body }) => estimateAudience(ctx, body),
+    responses: { 200: EstimateWithWarnings },
+    handle: async ({ ctx, body }) => withWarnings(ctx, body, await estimateAudience(ctx, body)),
   }),
 });

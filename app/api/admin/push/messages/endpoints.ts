@@ -2,7 +2,7 @@ import { operatorOf } from "@/lib/admin/operator";
 import { announceVersion } from "@/lib/admin/push/announce";
 import { listMessages } from "@/lib/admin/push/messages/list-messages";
 import { NewMessage } from "@/lib/admin/push/messages/new-message";
-import { MessagesQuery, PushMessageDetails, PushMessages } from "@/lib/admin/push/schema";
+import { MessagesQuery, PushMessages, SentMessage } from "@/lib/admin/push/schema";
 import { sendMessage } from "@/lib/admin/push/send";
 import { endpoint } from "@/lib/http/endpoint";
 
@@ -28,9 +28,10 @@ export const sendOne = endpoint({
     ...(["not_found", "no_active_device", "no_live_activity", "notifications_turned_off"] as const),
     "announcement_in_progress",
   ],
-  responses: { 201: PushMessageDetails },
-  handle: ({ ctx, principal, body, caller }) => {
+  responses: { 201: SentMessage },
+  handle: async ({ ctx, principal, body, caller }) => {
     const operator = operatorOf(principal, caller);
-    return body.kind === "app.new_version" ? announceVersion(ctx, operator, body) : sendMessage(ctx, operator, body);
+    if (body.kind === "app.new_version") return announceVersion(ctx, operator, body);
+    return { ...(await sendMessage(ctx, operator, body)), warnings: [] };
   },
 });

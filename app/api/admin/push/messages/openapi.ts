@@ -1,4 +1,4 @@
-import { ANNOUNCEMENT, ANNOUNCEMENT_DETAILS } from "@/app/api/admin/push/openapi-examples";
+import { ANNOUNCEMENT, ANNOUNCEMENT_DETAILS, NOT_PUBLISHED } from "@/app/api/admin/push/openapi-examples";
 import type { OperationDetails } from "@/scripts/openapi/operation";
 
 export const GET: OperationDetails = {
@@ -16,7 +16,7 @@ export const GET: OperationDetails = {
 export const POST: OperationDetails = {
   operationId: "sendPushMessage",
   description:
-    "Sends a notification to an account's devices, to one device or to an audience, at once or at `sendAt`, or announces a version. A `background` message wakes the app, which shows nothing. A `live_activity.start`, `.update` or `.end` goes to the devices that have registered a token for it; a newer update replaces those of the same activity that still wait. Recipients can turn off `custom` and `app.new_version`; during their quiet hours, notifications are held. Workers queue announcements, messages to an audience and scheduled messages in the background, at `perSecond` devices a second, and continue after a restart; `GET` shows the progress. Whether a device belongs to the audience is determined when its turn comes. A payload over 4,096 bytes in any language is refused. Each device is notified of a version once, so announcing it again reaches the devices that were not notified, such as after a cancellation. Send an `Idempotency-Key`, so that a repeated request sends nothing more.",
+    "Sends a notification to an account's devices, to one device or to an audience, at once or at `sendAt`, or announces a version. A `background` message wakes the app, which shows nothing. A `live_activity.start`, `.update` or `.end` goes to the devices that have registered a token for it; a newer update replaces those of the same activity that still wait. Recipients can turn off `custom` and `app.new_version`; during their quiet hours, notifications are held. Workers queue announcements, messages to an audience and scheduled messages in the background, at `perSecond` devices a second, and continue after a restart; `GET` shows the progress. Whether a device belongs to the audience is determined when its turn comes. A payload over 4,096 bytes in any language is refused. Each device is notified of a version once, so announcing it again reaches the devices that were not notified, such as after a cancellation. `warnings` says if the version is not published, and how many devices are notified of it; an estimate says so before. Send an `Idempotency-Key`, so that a repeated request sends nothing more.",
   requests: {
     "To an account": {
       kind: "custom",
@@ -82,7 +82,10 @@ export const POST: OperationDetails = {
   responses: {
     201: {
       description: "The message is stored.",
-      examples: { "An announcement": ANNOUNCEMENT_DETAILS },
+      examples: {
+        "An announcement": { ...ANNOUNCEMENT_DETAILS, warnings: [] },
+        "An announcement of a version that is not published": { ...ANNOUNCEMENT_DETAILS, warnings: [NOT_PUBLISHED] },
+      },
     },
   },
 };
