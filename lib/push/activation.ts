@@ -38,7 +38,7 @@ export async function activateDevice(
   const { device } = challenge;
   const keyHolder = (await findDeviceByKey(db, device, evidence)) ?? device;
   const { keyId, publicKey, keyCounter } = keyHolder;
-  const key = verifyEvidence(evidence, {
+  const key = await verifyEvidence(evidence, {
     challenge,
     device: { ...device, keyId, publicKey, keyCounter },
     now: now(),

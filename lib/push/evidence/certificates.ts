@@ -1,11 +1,17 @@
 import { X509Certificate } from "node:crypto";
-import { DER, derContent, derElements } from "./der";
+import { AsnConvert, AsnProp, AsnSequenceType, OctetString } from "@peculiar/asn1-schema";
+import { Certificate } from "@peculiar/asn1-x509";
 import { evidenceInvalid } from "./errors";
 
-/** The content octets of the OBJECT IDENTIFIER 1.2.840.113635.100.8.2. */
-const NONCE_EXTENSION = Buffer.from("2a864886f763640802", "hex");
-const EXTENSIONS = DER.context(3);
-const NONCE = DER.context(1);
+const NONCE_EXTENSION = "1.2.840.113635.100.8.2";
+
+/** The value of the nonce's extension: SEQUENCE { [1] EXPLICIT OCTET STRING }. */
+class NonceValue {
+  nonce = new OctetString();
+}
+// As functions: as decorators they are the experimental ones.
+AsnSequenceType({})(NonceValue);
+AsnProp({ type: OctetString, context: 1 })(NonceValue.prototype, "nonce");
 
 /**
  * Verifies a chain of leaf, intermediate and root at `now`, and returns the leaf, the certificate of the attested key
@@ -27,21 +33,19 @@ export function verifyChain(
 }
 
 /**
- * Returns the nonce in the certificate of an attested key: SEQUENCE { [1] { OCTET STRING } }.
- * @throws AppError evidence_invalid: malformed, unless the certificate has exactly one such extension
+ * Returns the nonce in the certificate of an attested key.
+ * @throws AppError evidence_invalid: malformed, unless the certificate has exactly one such extension, in DER
  */
 export function nonceOf(certificate: X509Certificate): Uint8Array {
   try {
-    const [tbsCertificate] = derElements(derContent(certificate.raw, DER.sequence));
-    const fields = derElements(tbsCertificate?.content ?? new Uint8Array());
-    const extensions = fields.find(({ tag }) => tag === EXTENSIONS)?.content ?? new Uint8Array();
-    const values = derElements(derContent(extensions, DER.sequence))
-      .map(({ content }) => derElements(content)) // extnID, critical (optional), extnValue
-      .filter(([id]) => id?.tag === DER.objectIdentifier && NONCE_EXTENSION.equals(id.content))
-      .map((parts) => parts.at(-1));
-    const [value] = values;
-    if (values.length !== 1 || value?.tag !== DER.octetString) throw new RangeError("expected exactly one nonce");
-    return derContent(derContent(derContent(value.content, DER.sequence), NONCE), DER.octetString);
+    const { extensions = [] } = AsnConvert.parse(certificate.raw, Certificate).tbsCertificate;
+    const [extension, ...more] = extensions.filter(({ extnID }) => extnID === NONCE_EXTENSION);
+    if (!extension || more.length > 0) throw new RangeError("expected exactly one nonce");
+    const value = AsnConvert.parse(extension.extnValue.buffer, NonceValue);
+    // The parser also accepts BER, and ignores trailing bytes. DER has one encoding of each value.
+    const der = Buffer.from(AsnConvert.serialize(value));
+    if (!der.equals(Buffer.from(extension.extnValue.buffer))) throw new RangeError("expected DER");
+    return new Uint8Array(value.nonce.buffer);
   } catch {
     throw evidenceInvalid("malformed");
   }

@@ -1,7 +1,6 @@
 import { createHash, verify, X509Certificate } from "node:crypto";
 import type { PushChallenge, PushDevice } from "../../db/generated/client";
 import { AppError } from "../../errors";
-import { verifyAssertion, verifyAttestation } from "./app-attest";
 import { buildClientData } from "./client-data";
 import { evidenceInvalid } from "./errors";
 import { keyFromPoint, keyIdOf } from "./p256";
@@ -23,10 +22,10 @@ export type VerifiedKey = { keyId: string; publicKey: Uint8Array<ArrayBuffer>; k
 
 /**
  * Verifies the evidence for a challenge: the nonce proves that notifications reach the device, and the signature that
- * the app on the device received it, for this account. Does no I/O.
+ * the app on the device received it, for this account.
  * @throws AppError evidence_invalid with `reason`; push_not_configured for App Attest without a team ID
  */
-export function verifyEvidence(evidence: Evidence, claim: EvidenceContext): VerifiedKey {
+export async function verifyEvidence(evidence: Evidence, claim: EvidenceContext): Promise<VerifiedKey> {
   const { challenge, device } = claim;
   if (createHash("sha256").update(evidence.pushNonce).digest("hex") !== challenge.nonceHash) {
     throw evidenceInvalid("push_nonce_mismatch");
@@ -46,12 +45,13 @@ export function verifyEvidence(evidence: Evidence, claim: EvidenceContext): Veri
     : verifyAppAttest(evidence, claim, clientData);
 }
 
-function verifyAppAttest(
+async function verifyAppAttest(
   { keyId: id, attestation, assertion }: AppAttestEvidence,
   { device, teamId, root, now }: EvidenceContext,
   clientData: Buffer,
-): VerifiedKey {
+): Promise<VerifiedKey> {
   if (!teamId) throw new AppError("push_not_configured", { detail: "APNS_TEAM_ID is not set." });
+  const { verifyAssertion, verifyAttestation } = await import("./app-attest"); // loads packages for CBOR and ASN.1
   const clientDataHash = createHash("sha256").update(clientData).digest();
   const appId = `${teamId}.${device.bundleId}`;
   const keyId = Buffer.from(id, "base64");
