@@ -14,7 +14,7 @@ import { createHttpServer } from "./lib/http/server/http-server";
 import type { NextHandler } from "./lib/http/server/next-page";
 import { createRouteTable } from "./lib/http/server/routes";
 import { listStaticFiles } from "./lib/http/server/static-files";
-import { firstOperatorMessage, startupMessage } from "./lib/startup/message";
+import { FIRST_OPERATOR, firstOperatorMessage, startupMessage } from "./lib/startup/message";
 import { stopOnSignals } from "./lib/startup/signals";
 import { logConsole } from "./lib/telemetry/log";
 
@@ -70,12 +70,17 @@ async function publishAccess({ config, log, operatorKey }: Context, port: number
   });
 }
 
-/** Prints a link while there is no admin. On the standard error unless a terminal reads it: the output is the log, which is kept. */
+/**
+ * Prints a link while there is no admin: as text where a person reads it, and in the log unless that is the terminal, where
+ * each line is JSON.
+ */
 async function printFirstOperatorLink(context: Context): Promise<void> {
   try {
     const link = (await context.database.migrated()) ? await createFirstOperatorLink(context) : null;
-    const stream = process.stdout.isTTY ? process.stdout : process.stderr;
-    if (link) stream.write(`${firstOperatorMessage(link)}\n`);
+    if (!link) return;
+    if (!process.stdout.isTTY) context.log.warn({ url: link }, FIRST_OPERATOR);
+    const terminal = [process.stdout, process.stderr].find(({ isTTY }) => isTTY);
+    terminal?.write(`${firstOperatorMessage(link)}\n`);
   } catch (error) {
     context.log.warn({ err: error }, "could not check for an admin: no first-operator link was printed");
   }

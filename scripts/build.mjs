@@ -1,7 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, rmSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
+import path from "node:path";
 import nextConfig from "../next.config.mjs";
 import { isBuilt, requireBuildPackages, writeFingerprint } from "./build/fingerprint.mjs";
+import { BUILD_MEMORY_MB, requireBuildMemory } from "./build/memory.mjs";
 import { queryCompilerFile } from "./build/query-compiler.mjs";
 
 const BUNDLES = ".next/bin";
@@ -34,23 +36,61 @@ const EXTERNAL = [
   ...nextConfig.serverExternalPackages,
 ];
 
+/** What the programs of the build print, without --verbose. Next keeps this folder when it empties its own. */
+const OUTPUT = ".next/cache/build.log";
+/** How much of it is printed if a program fails. */
+const LAST_LINES = 20;
+
 // Builds if there is no build of the sources as they are; with --force always.
 if (process.argv.includes("--force") || !isBuilt()) {
   requireBuildPackages();
-  await import("./generate.mjs");
+  requireBuildMemory();
+  await build(process.argv.includes("--verbose"));
+}
+
+/** Prints what it does and how long that took: on the standard error, since the output of a start is the service's log. */
+async function build(isVerbose) {
+  const startedMs = performance.now();
+  const took = () => `${Math.round((performance.now() - startedMs) / 1000)} s`;
+  say(
+    `Building Homeport, which takes some minutes on a small machine${isVerbose ? "" : " (--verbose shows the output)"}.`,
+  );
+  mkdirSync(path.dirname(OUTPUT), { recursive: true });
+  const output = isVerbose ? null : openSync(OUTPUT, "w");
+  const run = (program, ...args) => {
+    const failure = runProgram(output, program, args);
+    if (failure === null) return;
+    if (!isVerbose) say(`${readFileSync(OUTPUT, "utf8").trimEnd().split("\n").slice(-LAST_LINES).join("\n")}\n`);
+    say(
+      `The build failed after ${took()}: ${failure}.${isVerbose ? "" : ` Its whole output is in ${path.resolve(OUTPUT)}.`}`,
+    );
+    process.exit(1);
+  };
+  run(process.execPath, "scripts/generate.mjs");
   run("node_modules/.bin/next", "build"); // what `next start` needs, of which the service uses the pages
   await bundle();
   run(process.execPath, `${BUNDLES}/database-template.mjs`);
   writeFingerprint();
+  if (output !== null) closeSync(output);
+  say(`Built in ${took()}.`);
 }
 
-/** Runs a program of the build. Ends the process if it fails. */
-function run(program, ...args) {
-  const { status } = spawnSync(program, args, {
-    stdio: ["ignore", "inherit", "inherit"],
+function say(text) {
+  process.stderr.write(`${text}\n`);
+}
+
+/** Runs a program of the build, and returns how it failed; null: it has not. Without a file it prints what it prints. */
+function runProgram(output, program, args) {
+  const out = output ?? 2;
+  const { status, signal, error } = spawnSync(program, args, {
+    stdio: ["ignore", out, out],
     env: { ...process.env, NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1" },
   });
-  if (status !== 0) process.exit(status ?? 1);
+  const name = [path.basename(program), ...args].join(" ");
+  if (error) return `${name}: ${error.message}`;
+  if (signal === "SIGKILL") return `${name} was killed, probably for lack of memory: it needs ${BUILD_MEMORY_MB} MB`;
+  if (signal) return `${name} was ended by ${signal}`;
+  return status === 0 ? null : `${name} exited with ${status}`;
 }
 
 async function bundle() {

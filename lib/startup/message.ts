@@ -19,7 +19,10 @@ export function startupMessage({ config, mailer, push }: Pick<Context, "config" 
   return parts.join("\n");
 }
 
-/** The text on the terminal while the service has no admin. */
+/** What to do while the service has no admin. */
+export const FIRST_OPERATOR = "There is no admin yet. To become the first operator, open this link within 30 minutes";
+
+/** The text on the terminal for that. */
 export function firstOperatorMessage(link: string): string {
-  return `There is no admin yet. To become the first operator, open this link within 30 minutes:\n  ${link}`;
+  return `${FIRST_OPERATOR}:\n  ${link}`;
 }
