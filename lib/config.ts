@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { backupErrors, backupVariables } from "./config/backups";
 import { appStoreApps, managementUrls, productEntitlements, signingKeyErrors, stripeSecrets } from "./config/billing";
-import { brandName, color, logo, productNames, support, webPage } from "./config/brand";
+import { brandErrors, brandName, color, logo, productNames, support, webPage } from "./config/brand";
 import { type Build, readBuild } from "./config/build";
 import { postgresUrl, replicaUrl } from "./config/database";
 import { Network } from "./config/networks";
@@ -152,6 +152,8 @@ export type Config = Readonly<
     baseUrl: string;
     /** The secrets of sessions and stored keys, the one that encrypts first. Embedded mode generates it once. */
     secrets: readonly [string, ...string[]] | undefined;
+    /** The file of Node's own NODE_EXTRA_CA_CERTS. */
+    extraCaFile: string | undefined;
     build: Build;
   }
 >;
@@ -192,6 +194,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     baseUrl: NEXTAUTH_URL ?? `http://localhost:${rest.PORT}`,
     MAIL_FROM: rest.MAIL_FROM ?? `"${rest.BRAND_NAME.replaceAll(/["\\]/g, "")}" <no-reply@localhost>`,
     secrets: NEXTAUTH_SECRET && Object.freeze(NEXTAUTH_SECRET),
+    extraCaFile: given.NODE_EXTRA_CA_CERTS,
     build: readBuild(),
   });
 }
@@ -240,11 +243,4 @@ function apnsErrors(env: Environment): string[] {
   return (["APNS_KEY", "APNS_KEY_ID", "APNS_TEAM_ID"] as const)
     .filter((name) => env[name] === undefined)
     .map((name) => `${name}: is required because other APNs credentials are set`);
-}
-
-/** The dark variants complete the light ones. */
-function brandErrors(env: Environment): string[] {
-  return (["BRAND_COLOR", "BRAND_LOGO"] as const).flatMap((name) =>
-    env[`${name}_DARK`] ? missing(env, [name], `${name}_DARK`) : [],
-  );
 }

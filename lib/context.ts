@@ -3,7 +3,13 @@ import type { BillingApi } from "./adapters/billing-api";
 import type { BreachLookup } from "./adapters/breach-lookup";
 import type { Mailer } from "./adapters/mail/mailer";
 import type { ObjectStorage } from "./adapters/object-storage";
-import type { PushResponse, PushTransport, WebPushKeys, WebPushTransport } from "./adapters/push-transport";
+import type {
+  EndpointNotAllowed,
+  PushResponse,
+  PushTransport,
+  WebPushKeys,
+  WebPushTransport,
+} from "./adapters/push-transport";
 import type { Config } from "./config";
 import type { Prisma, PrismaClient } from "./db/generated/client";
 import type { Database } from "./db/open";
@@ -18,7 +24,7 @@ import type { Rollouts } from "./releases/rollouts/scheduled-catalog";
 import type { UpdateReports } from "./releases/rollouts/update-report-counts";
 import type { Webhooks } from "./webhooks/webhooks";
 
-export type { PushResponse, ReadClient, Tx, WebPushKeys };
+export type { EndpointNotAllowed, PushResponse, ReadClient, Tx, WebPushKeys };
 
 /** The parts of the service. Functions take the part they need: `Pick<Context, "db" | "now">`. */
 export type Context = {

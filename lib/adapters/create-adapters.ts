@@ -48,8 +48,8 @@ export function createWebPush(
   config: Config,
   loadKeys: () => Promise<{ publicKey: string; privateKey: string }>,
 ): WebPushTransport {
-  const { WEB_PUSH_HOSTS: hosts, WEB_PUSH_ALLOWED_NETWORKS: allowed, WEB_PUSH_CA: ca } = config;
-  return createWebPushTransport({ loadKeys, subject: vapidSubject(config), hosts, allowed, ca });
+  const { WEB_PUSH_HOSTS: hosts, WEB_PUSH_ALLOWED_NETWORKS: allowed, WEB_PUSH_CA: ca, extraCaFile } = config;
+  return createWebPushTransport({ loadKeys, subject: vapidSubject(config), hosts, allowed, ca, extraCaFile });
 }
 
 /** The networks besides the public internet that webhooks may go to. */

@@ -19,6 +19,9 @@ export type Notification = {
  */
 export type PushResponse = { status: number; reason: string | null; timestamp?: Date; retryAfterSeconds?: number };
 
+/** Nothing was sent: the settings do not allow the endpoint. */
+export type EndpointNotAllowed = { status: null; reason: "EndpointNotAllowed" };
+
 /** Sends notifications: through APNs, or to files in embedded mode. */
 export type PushTransport = {
   mode: "apns" | "files";
@@ -83,5 +86,5 @@ export type WebPushTransport = {
   /** Why messages cannot be sent to an endpoint, as far as that is known without resolving its host; or null. */
   validateEndpoint: (endpoint: URL) => string | null;
   /** @throws Error if there was no response; a time-out has the name TimeoutError */
-  send: (message: WebPushMessage) => Promise<PushResponse>;
+  send: (message: WebPushMessage) => Promise<PushResponse | EndpointNotAllowed>;
 };

@@ -2,8 +2,8 @@ import { STATUS_CODES } from "node:http";
 import { z } from "zod";
 import { isInNetworks } from "../config/networks";
 import { type AllowedNetworks, findUrlFault, hostOf } from "../outbound/addresses";
-import { postMessage } from "../outbound/post";
-import type { PushResponse, WebPushMessage, WebPushTransport } from "./push-transport";
+import { postMessage, trustAlso } from "../outbound/post";
+import type { EndpointNotAllowed, PushResponse, WebPushMessage, WebPushTransport } from "./push-transport";
 
 type Options = {
   /** The keys of RFC 8292, in base64url. */
@@ -14,9 +14,12 @@ type Options = {
   hosts: readonly string[];
   /** The networks of push services besides those with public addresses. */
   allowed: AllowedNetworks;
-  /** The certificate authority of a push service of one's own, in PEM, besides the public ones. */
+  /** The certificate authority of a push service of one's own, in PEM, besides those that Node trusts. */
   ca?: string | undefined;
+  extraCaFile?: string | undefined;
 };
+
+const NOT_ALLOWED: EndpointNotAllowed = { status: null, reason: "EndpointNotAllowed" };
 
 /** Loaded with the first message: most services have no browsers. */
 const webPush = async () => (await import("web-push")).default;
@@ -28,8 +31,9 @@ const MIN_TOKEN_LIFETIME_SECONDS = 60 * 60;
 
 /** Sends messages as RFC 8030 and RFC 8291 describe, authenticated by RFC 8292. */
 export function createWebPushTransport(options: Options): WebPushTransport {
-  const { loadKeys, hosts, allowed, ca } = options;
+  const { loadKeys, hosts, allowed, ca, extraCaFile } = options;
   const authorize = createAuthorization(options);
+  const secureContext = ca === undefined ? undefined : trustAlso(ca, extraCaFile);
   const validateEndpoint = (endpoint: URL): string | null => {
     const { protocol, hostname, username, password } = endpoint;
     if (protocol !== "https:") return "Must be an https URL";
@@ -44,11 +48,11 @@ export function createWebPushTransport(options: Options): WebPushTransport {
     send: async (message) => {
       const { endpoint, keys, payload } = message;
       // The settings may have changed since it was registered. They may be wrong: the subscription stays.
-      if (validateEndpoint(new URL(endpoint)) !== null) return { status: 403, reason: "EndpointNotAllowed" };
+      if (validateEndpoint(new URL(endpoint)) !== null) return NOT_ALLOWED;
       const authorization = await authorize(new URL(endpoint).origin);
       const { cipherText: body } = (await webPush()).encrypt(keys.p256dh, keys.auth, payload, ENCODING);
       const attempt = await postMessage(
-        { url: endpoint, headers: headersOf(message, authorization), body, ca },
+        { url: endpoint, headers: headersOf(message, authorization), body, secureContext },
         allowed,
       );
       if (attempt.status === null) throw noResponse(attempt);

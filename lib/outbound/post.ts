@@ -1,6 +1,7 @@
+import { readFileSync } from "node:fs";
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
-import { rootCertificates } from "node:tls";
+import tls, { createSecureContext, type SecureContext } from "node:tls";
 import { toStorableText } from "../storable-text";
 import { type AllowedNetworks, resolveAddress } from "./addresses";
 import { parseRetryAfter } from "./retry-after";
@@ -20,8 +21,32 @@ export type PostResult = {
   durationMs: number;
 };
 
-/** `ca`: a certificate authority to trust besides the public ones, in PEM. */
-type Message = { url: string; headers: Record<string, string>; body: string | Buffer; ca?: string | undefined };
+type Message = {
+  url: string;
+  headers: Record<string, string>;
+  body: string | Buffer;
+  /** Without it, Node's own trust. */
+  secureContext?: SecureContext | undefined;
+};
+
+/**
+ * Trusts a certificate authority, in PEM, besides those that Node trusts: the option `ca` alone would replace them.
+ * `extraCaFile` is the file of NODE_EXTRA_CA_CERTS.
+ */
+export function trustAlso(ca: string, extraCaFile: string | undefined): SecureContext {
+  return createSecureContext({ ca: [...trustedCertificates(extraCaFile), ca] });
+}
+
+/** Before version 22.15, Node does not return those of NODE_EXTRA_CA_CERTS. */
+function trustedCertificates(extraCaFile: string | undefined): string[] {
+  const { getCACertificates } = tls as { getCACertificates?: (type: "default") => string[] };
+  if (getCACertificates) return getCACertificates("default");
+  try {
+    return [...tls.rootCertificates, ...(extraCaFile ? [readFileSync(extraCaFile, "utf8")] : [])];
+  } catch {
+    return [...tls.rootCertificates]; // Node has warned about the file
+  }
+}
 
 /** Posts a message. Follows no redirect, and reads the start of the response alone. Never throws. */
 export async function postMessage(message: Message, allowed: AllowedNetworks): Promise<PostResult> {
@@ -36,7 +61,7 @@ export async function postMessage(message: Message, allowed: AllowedNetworks): P
 }
 
 async function send(message: Message, allowed: AllowedNetworks, signal: AbortSignal): Promise<Partial<PostResult>> {
-  const { headers, body, ca } = message;
+  const { headers, body, secureContext } = message;
   const url = new URL(message.url);
   const { address, family } = await abortable(resolveAddress(url, allowed), signal);
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -46,7 +71,7 @@ async function send(message: Message, allowed: AllowedNetworks, signal: AbortSig
       headers: { ...headers, "content-length": Buffer.byteLength(body) },
       agent: false, // a connection of another delivery may go to another address
       signal,
-      ...(ca === undefined ? {} : { ca: [...rootCertificates, ca] }),
+      ...(secureContext && { secureContext }), // an option of tls.connect()
       lookup: (_host, { all }, found) =>
         all ? found(null, [{ address, family }]) : found(null, address as string, family),
     });

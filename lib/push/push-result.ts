@@ -1,8 +1,8 @@
-import type { PushResponse } from "../context";
+import type { EndpointNotAllowed, PushResponse } from "../context";
 import type { RetryDelays } from "./retry-delays";
 
 /** The response to a notification, or why there was none. */
-export type PushResult = PushResponse | { status: null; reason: "timeout" | "unreachable" };
+export type PushResult = PushResponse | EndpointNotAllowed | { status: null; reason: "timeout" | "unreachable" };
 
 /**
  * What to do with a delivery. `fail` also says what the result means for the device: `unregistered` invalidates it

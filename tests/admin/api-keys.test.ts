@@ -129,13 +129,33 @@ describe("an API key", () => {
       ]);
     }
     const { GET } = await import("@/app/api/version/route");
-    const written = (key: string) => [`version?key=${key}`, `version/${key}`, `version?key=${key.replace("_", "%5f")}`];
-    for (const one of [0, 1, 2]) {
+    const percent = (key: string) => key.replaceAll(/./g, (c) => `%${c.charCodeAt(0).toString(16)}`);
+    const written: ((key: string) => string)[] = [
+      (key) => `version?key=${key}`,
+      (key) => `version/${key}`,
+      (key) => `version?key=${key.replace("_", "%5f")}`,
+      (key) => `version?key=${key.replace("_", "%255F")}`,
+      (key) => `version/${key.replace("_", "%25255f")}`,
+      (key) => `version?key=${percent(key)}`,
+      (key) => `version?key=${encodeURIComponent(percent(key))}`,
+      (key) => `version?key=${key.replace("_", percent("%5f"))}`,
+      (key) => `version?key=${key}%2541`,
+    ];
+    for (const write of written) {
       const { id, key } = await newKey();
-      const response = await GET(new Request(`${BASE_URL}/api/${written(key)[one]}`), {});
-      expect(response.status).toBe(400);
+      const response = await GET(new Request(`${BASE_URL}/api/${write(key)}`), {});
+      expect([write("KEY_"), response.status]).toEqual([write("KEY_"), 400]);
       expect(await statusOf(id)).toBe("revoked");
     }
+  });
+
+  test("is looked for in linear time in a URL that is encoded thousands of times", async () => {
+    const { GET } = await import("@/app/api/version/route");
+    const { id, key } = await newKey();
+    const deep = (text: string) => `${BASE_URL}/api/version?x=${"%25".repeat(5_000)}${"25".repeat(5_000)}5F${text}`;
+    expect((await GET(new Request(deep("")), {})).status).toBe(200);
+    expect((await GET(new Request(deep(key)), {})).status).toBe(400);
+    expect(await statusOf(id)).toBe("revoked");
   });
 
   test("with a wrong checksum in a query is no key: the request is served", async () => {

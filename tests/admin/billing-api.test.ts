@@ -342,6 +342,19 @@ describe("assignments", () => {
   });
 });
 
+test.each([
+  ["reconciliations", {}],
+  ["replays", { state: "all" }],
+  ["prune", {}],
+  ["assignments", { accountId: randomUUID() }],
+  [`events/${randomUUID()}/replay`, {}],
+])("%s refuses a field that it does not know", async (path, json) => {
+  expect(await change(path, { ...json, dryRun: true })).toMatchObject({
+    status: 422,
+    body: { code: "validation_failed", errors: [{ code: "unrecognized_keys", detail: "Unknown: dryRun" }] },
+  });
+});
+
 test("what is not configured is refused with the name of the variable", async () => {
   expect(await change("reconciliations")).toMatchObject({
     status: 409,

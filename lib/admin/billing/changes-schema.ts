@@ -8,7 +8,7 @@ const Progress = z.number().min(0).max(1).describe("The share of the work that i
 const next = (what: string) =>
   NextCursor.describe(`The \`cursor\` of the next request. null: every ${what} was reached.`);
 
-export const Replay = z.object({ reason: Reason.optional() });
+export const Replay = z.strictObject({ reason: Reason.optional() });
 export type Replay = z.infer<typeof Replay>;
 
 const ReplayStatus = z.enum(["processed", "duplicate", "ignored", "failed"]);
@@ -21,7 +21,7 @@ export const ReplayedEvent = BillingEventSummary.pick({ id: true, eventId: true,
 export type ReplayedEvent = z.infer<typeof ReplayedEvent>;
 
 /** Which events to apply again, oldest first. */
-export const ReplayBatch = z.object({
+export const ReplayBatch = z.strictObject({
   state: z.enum(["failed", "received", "ignored", "all"]),
   limit: z.int().min(1).max(200).default(50).describe("The most events that this request applies."),
   cursor: EventCursor.optional().describe("`nextCursor` of the request before."),
@@ -37,7 +37,7 @@ export const ReplayedBatch = z.object({
 });
 export type ReplayedBatch = z.infer<typeof ReplayedBatch>;
 
-export const PruneBatch = z.object({ cursor: EventCursor.optional(), reason: Reason.optional() });
+export const PruneBatch = z.strictObject({ cursor: EventCursor.optional(), reason: Reason.optional() });
 export type PruneBatch = z.infer<typeof PruneBatch>;
 
 export const PrunedBatch = z.object({
@@ -52,7 +52,7 @@ export const CustomerPosition = z.object({ after: z.uuid().nullable(), appUserId
 export type CustomerPosition = z.infer<typeof CustomerPosition>;
 
 /** The customers to reconcile. */
-export const Reconciliation = z.object({
+export const Reconciliation = z.strictObject({
   accountId: z.uuid().toLowerCase().optional().describe("Without it, all customers with purchases."),
   cursor: BatchCursor.pipe(CustomerPosition).optional().describe("`nextCursor` of the request before."),
   reason: Reason.optional(),
@@ -79,7 +79,7 @@ export const ReconciledCustomers = z.object({
 export type ReconciledCustomers = z.infer<typeof ReconciledCustomers>;
 
 /** An unlinked customer, named by a purchase or an App User ID, and the account that gets the purchases. */
-export const Assignment = z.object({
+export const Assignment = z.strictObject({
   purchaseId: z.uuid().optional(),
   appUserId: z.string().min(1).max(255).optional(),
   accountId: z.uuid().toLowerCase(),

@@ -9,9 +9,21 @@ export function hasKeyInUrl(url: string): boolean {
   return (url.includes(KEY_PREFIX) || url.includes("%")) && keysIn(url).length > 0;
 }
 
-/** The keys in a URL, whichever of their characters are percent-encoded (RFC 3986, section 2.1). */
-const keysIn = (url: string): string[] =>
-  findKeys(url.replace(/%([2-7][0-9a-f])/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16))));
+/** A character of ASCII, percent-encoded once or several times (RFC 3986, section 2.1). */
+const ENCODED = /%(?:25)*([2-7][0-9a-f])/gi;
+/** How often a URL is decoded: the digits of an encoded character can be encoded, too. Bounded, as each takes linear time. */
+const MAX_DECODINGS = 4;
+
+/** The keys in a URL, whichever of their characters are percent-encoded, however often. */
+function keysIn(url: string): string[] {
+  const found = new Set<string>();
+  for (let decodings = 0, text = url; ; decodings += 1) {
+    for (const key of findKeys(text)) found.add(key);
+    const decoded = text.replace(ENCODED, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
+    if (decoded === text || decodings === MAX_DECODINGS) return [...found];
+    text = decoded;
+  }
+}
 
 /**
  * Revokes an API key that is in a request's URL, and refuses the request: proxies log URLs, and browsers keep them.

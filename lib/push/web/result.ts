@@ -11,6 +11,7 @@ import {
  */
 export function classifyWebPushResult(result: PushResult): ResultAction {
   const { status } = result;
+  if (status === null && result.reason === "EndpointNotAllowed") return { action: "fail", device: "unaffected" };
   if (status === null) return { action: "retry", delaysSeconds: UNREACHABLE_DELAYS_SECONDS };
   const { retryAfterSeconds } = result;
   if (status >= 200 && status < 300) return { action: "sent" };

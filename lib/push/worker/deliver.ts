@@ -1,4 +1,4 @@
-import type { Context, PushResponse } from "../../context";
+import type { Context } from "../../context";
 import { cancellationReason } from "../cancellation-reason";
 import { toNotification } from "../payload";
 import type { PushResult, ResultAction } from "../push-result";
@@ -62,7 +62,7 @@ async function send(deps: Deps, row: ClaimedPush): Promise<PushResult> {
   }
 }
 
-async function request({ now, push, webPush }: Deps, row: ClaimedPush): Promise<PushResponse> {
+async function request({ now, push, webPush }: Deps, row: ClaimedPush): Promise<PushResult> {
   const { web } = row;
   if (web) return webPush.send(toWebPushMessage({ ...row, web }, databaseTime(row, now())));
   if (!push) throw new Error("APNs is not configured");

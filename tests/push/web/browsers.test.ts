@@ -250,7 +250,8 @@ describe("a subscription", () => {
     const { id } = await registered(account, browser);
     const token = browser.subscription.endpoint.replace("https:", "http:");
     await ctx().db.pushDevice.update({ where: { id }, data: { token } });
-    expect(await (await notify(account))()).toMatchObject([{ state: "failed", reason: "EndpointNotAllowed" }]);
+    const rows = await (await notify(account))();
+    expect(rows).toMatchObject([{ state: "failed", reason: "EndpointNotAllowed", apnsStatus: null }]); // nobody responded
     expect(browser.received).toEqual([]);
     expect(await deviceRowsOf(account)).toMatchObject([{ id }]);
   });
