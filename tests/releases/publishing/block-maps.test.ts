@@ -121,6 +121,7 @@ test.each<[string, Buffer, string]>([
   ["without sizes", gzipSync(JSON.stringify({ version: "2", files: [{ ...file, sizes: [] }] })), "needs a size"],
   ["with blocks of nothing", gzipSync(JSON.stringify({ version: "2", files: [{ ...file, sizes: [0] }] })), "sizes"],
   ["that is a bomb", gzipSync(Buffer.alloc(80 * 1024 * 1024)), "is not a block map"],
+  // ASVS 5.2.3
 ])("a block map %s is refused, and nothing is published", async (_, bytes, reason) => {
   const testFolder = await newCatalog();
   const update = await build(testFolder, "Update.exe", BYTES);

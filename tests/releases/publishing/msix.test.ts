@@ -49,6 +49,7 @@ describe("an MSIX package", () => {
     ["an unknown architecture", msix({ ...x64, ProcessorArchitecture: "mips" }), "identity in AppxManifest.xml"],
     ["another version", msix({ ...x64, Version: "1.4.1.0" }), "core.msix has the version 1.4.1.0, not 1.4.0"],
     ["another architecture", msix({ ...x64, ProcessorArchitecture: "arm64" }), "is for arm64, not for x64"],
+    // ASVS 5.2.3
   ])("is rejected for %s", async (_, bytes, reason) => {
     const testFolder = await newCatalog();
     const file = await build(testFolder, "core.msix", bytes);

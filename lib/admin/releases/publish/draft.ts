@@ -87,8 +87,10 @@ export async function hashDraft(draft: ReleaseDraft, onProgress?: OnProgress): P
   return { ...draft, release: { ...draft.release, platform }, files };
 }
 
-/** What the manifest accepts, but file systems do not. @throws PublishingError */
-/** A catalog may have older names with direction marks; new ones could show `exe.txt` where the name ends in `.exe`. */
+/**
+ * Refuses what the manifest accepts, but file systems do not, and direction marks, which show `exe.txt` where a name ends in
+ * `txt.exe`: a catalog may have older names with them. @throws PublishingError
+ */
 function assertFileName(name: string): void {
   if (/\p{Bidi_Control}/u.test(name)) {
     const shown = name.replaceAll(/\p{Bidi_Control}/gu, "\ufffd");
