@@ -118,11 +118,15 @@ test("the forms of push and email change nothing for support, and nothing withou
   expect(await ctx().db.auditEvent.count()).toBe(before);
 });
 
-test("an announcement is made and canceled by forms, and an email removed", async () => {
+test("an announcement is made by a form once its warning was shown, and canceled by another", async () => {
   const admin = await operatorWithRole("admin");
   await activeDevices(admin, 1);
   const version = `5.${Date.now()}`;
-  const made = await submit("console/push/announce", { version, bundleId: "", perSecond: "100" }, admin);
+  const fields = { version, bundleId: "", perSecond: "100" };
+  const preview = `/console/push/announce?version=${version}`;
+  const unseen = await submit("console/push/announce", { ...fields, isWarned: "", returnTo: preview }, admin);
+  expect(locationOf(unseen)).toBe(`${preview}&done=stale`);
+  const made = await submit("console/push/announce", { ...fields, isWarned: "on" }, admin);
   expect(locationOf(made)).toMatch(/done=announced$/);
   const message = await ctx().db.pushMessage.findUniqueOrThrow({ where: { eventKey: `version:${version}` } });
   const returnTo = `/console/push/messages/${message.id}`;

@@ -1,31 +1,30 @@
 import { parse } from "semver";
 import type { Context } from "../../context";
-import type { Snapshot } from "../../releases/catalog/snapshot";
 import type { Estimate, EstimateWithWarnings } from "./schema";
 
-/**
- * Adds to an estimate what is likely to be a mistake in the announcement of a version. Without a catalog, nothing is known of
- * versions.
- */
+type Deps = Pick<Context, "catalog">;
+
+/** Adds to an estimate what is likely to be a mistake in the announcement of a version. */
 export function withWarnings(
-  { catalog }: Pick<Context, "catalog">,
+  deps: Deps,
   { version }: { version?: string | undefined },
   estimate: Estimate,
 ): EstimateWithWarnings {
-  const snapshot = catalog.current();
-  if (version === undefined || snapshot === null || isOffered(snapshot, version)) return { ...estimate, warnings: [] };
+  if (version === undefined || isOffered(deps, version)) return { ...estimate, warnings: [] };
   const { devices, isExact } = estimate;
-  const count = `${isExact ? "" : "about "}${devices} ${devices === 1 ? "device" : "devices"}`;
+  const count = `${isExact ? "" : "about "}${devices.toLocaleString("en")} ${devices === 1 ? "device" : "devices"}`;
   const detail =
     `${version} is not published: no release that is offered now has this version. Announcing it notifies ${count}. ` +
     "Apps that update from Homeport would find no update.";
   return { ...estimate, warnings: [{ code: "version_not_published", detail }] };
 }
 
-/** Whether a release of the version is served, to some clients at least. */
-function isOffered({ releasesByVersion }: Snapshot, version: string): boolean {
+/** Whether a release of the version is served, to some clients at least. Without a catalog, nothing is known of versions. */
+export function isOffered({ catalog }: Deps, version: string): boolean {
+  const snapshot = catalog.current();
+  if (snapshot === null) return true;
   const announced = parse(withThreeNumbers(version));
-  return [...releasesByVersion.values()]
+  return [...snapshot.releasesByVersion.values()]
     .flat()
     .some(
       ({ rollout, buildVersion, version: published }) =>

@@ -52,10 +52,16 @@ export const AudienceDraft = Draft.omit({ account: true }).extend(AudienceFields
 export const SendToAudienceForm = SendForm.omit({ accountId: true, deviceId: true }).extend(AudienceFields.shape);
 
 /** An announcement before its estimate. */
-export const AnnouncementDraft = AudienceFields.extend({ version: Announcement.shape.version.optional() });
+export const AnnouncementDraft = AudienceFields.extend({
+  version: Announcement.shape.version.optional(),
+  done: z.string().optional(),
+});
 
-/** A version to announce, as a form sends it. */
-export const AnnounceForm = AudienceFields.extend({ version: Announcement.shape.version });
+/** A version to announce, as a form sends it. `isWarned`: the preview said that it is not published. */
+export const AnnounceForm = AudienceFields.extend({
+  version: Announcement.shape.version,
+  isWarned: z.enum(["", "on"]).default(""),
+});
 
 /** Returns the audience that the fields of a form select. */
 export function toAudience(fields: AudienceFields): Audience {

@@ -34,7 +34,7 @@ export const ANNOUNCEMENT_DETAILS = {
 export const NOT_PUBLISHED = {
   code: "version_not_published",
   detail:
-    "2.1.0 is not published: no release that is offered now has this version. Announcing it notifies about 1000000 devices. Apps that update from Homeport would find no update.",
+    "2.1.0 is not published: no release that is offered now has this version. Announcing it notifies about 1,000,000 devices. Apps that update from Homeport would find no update.",
 };
 
 /** A channel for Live Activities. */

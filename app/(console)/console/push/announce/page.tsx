@@ -16,11 +16,12 @@ export const metadata = { title: "Announce a version" };
 
 const OPTIONS = { query: AnnouncementDraft, queryFields: ["version", ...Object.keys(Fields.shape)] };
 
-export default consolePage(OPTIONS, async ({ ctx, query: { version, ...fields } }) => {
+export default consolePage(OPTIONS, async ({ ctx, query: { version, done, ...fields } }) => {
   const { perSecond = DEFAULT_PER_SECOND } = fields;
   const audience = toAudience(fields);
   const estimate =
     version === undefined ? null : withWarnings(ctx, { version }, await estimateAudience(ctx, { audience, perSecond }));
+  const isWarned = estimate && estimate.warnings.length > 0 ? "on" : "";
   return (
     <>
       <PageHead
@@ -45,6 +46,9 @@ export default consolePage(OPTIONS, async ({ ctx, query: { version, ...fields } 
         </Section>
         {estimate && version && (
           <Section title="Estimate">
+            {done === "stale" && (
+              <Notice kind="error">Nothing was announced: the version was withdrawn meanwhile.</Notice>
+            )}
             {estimate.warnings.map(({ code, detail }) => (
               <Notice key={code} kind="error">
                 {detail}
@@ -58,7 +62,7 @@ export default consolePage(OPTIONS, async ({ ctx, query: { version, ...fields } 
                 name={version}
                 title={`Announce ${version} to ${countText(estimate)}?`}
                 submit="Announce"
-                values={{ version, ...hiddenValues(fields), perSecond: String(perSecond) }}
+                values={{ version, ...hiddenValues(fields), perSecond: String(perSecond), isWarned }}
               >
                 {estimate.warnings.map(({ code, detail }) => (
                   <p key={code}>

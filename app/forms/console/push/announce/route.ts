@@ -1,4 +1,5 @@
 import { announceVersion } from "@/lib/admin/push/announce";
+import { isOffered } from "@/lib/admin/push/announcement-warnings";
 import { AnnounceForm, toAudience, toSendAt } from "@/lib/admin/push/forms";
 import { DEFAULT_PER_SECOND } from "@/lib/admin/push/schema";
 import { defineConsoleForm } from "../../define-console-form";
@@ -8,7 +9,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleFor
   page: "/console/push/announce",
   body: AnnounceForm,
   handle: async ({ ctx, body }, operator) => {
-    const { version, perSecond = DEFAULT_PER_SECOND } = body;
+    const { version, isWarned, perSecond = DEFAULT_PER_SECOND } = body;
+    if (!isWarned && !isOffered(ctx, version)) return { done: "stale" }; // a new preview
     const { bundleId, ...choices } = toAudience(body);
     const isEveryone = Object.values(choices).every((choice) => choice === undefined);
     const to = isEveryone ? { bundleId } : { audience: { bundleId, ...choices } };
