@@ -45,7 +45,7 @@ export async function Notifications({ ctx, accountId, canSend }: Props) {
         <>
           {nextCursor !== null && <a href={`/console/push/deliveries?${ofAccount}`}>All notifications</a>}
           {canSend && (
-            <a className="button" href={`/console/push/send?${ofAccount}`}>
+            <a className="button quiet" href={`/console/push/send?${ofAccount}`}>
               Send a notification
             </a>
           )}

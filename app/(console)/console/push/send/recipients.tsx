@@ -22,8 +22,11 @@ export function Recipients({ accountId, devices, draft, canSend }: Props) {
   const isReady = canSend && draft !== null;
   const columns: Column<ActiveDevice>[] = [
     { head: "Device", isRowHead: true, cell: ({ name, model }) => name ?? model ?? "Unnamed" },
-    { head: "App", cell: ({ appVersion, bundleId }) => `${appName(bundleId)} ${appVersion ?? ""}` },
-    { head: "Environment", cell: ({ environment }) => environment },
+    {
+      head: "App",
+      cell: ({ appVersion, bundleId, environment }) =>
+        [appName(bundleId), appVersion, environment === "sandbox" && "sandbox"].filter(Boolean).join(", "),
+    },
     { head: "Last seen", isTight: true, cell: ({ lastSeenAt }) => <Ago at={lastSeenAt} /> },
     {
       head: "Actions",
