@@ -33,7 +33,9 @@ export default async function Page(props: PageProps) {
     <div className="narrow">
       <h1>{texts.title}</h1>
       {client && <p>{texts.toContinue(client.name)}</p>}
-      {error && !flash && <Notice kind={isOnlyAsked ? "info" : "error"}>{errorMessage(error, locale)}</Notice>}
+      {error && !flash && !(client && isOnlyAsked) && (
+        <Notice kind={isOnlyAsked ? "info" : "error"}>{errorMessage(error, locale)}</Notice>
+      )}
       {success && !flash && <Notice>{success}</Notice>}
       {linkedProviders && !flash && <Notice>{linkedProviders}</Notice>}
       <Form action="/forms/sign-in" flash={flash}>

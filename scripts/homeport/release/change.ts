@@ -74,8 +74,8 @@ export const PROMOTE_OPTIONS = {
   from: { value: "channel", help: "the channel of the build (required)" },
   to: { value: "channel", help: "the channel on which the build is also offered (required)" },
   rollout: { value: "percent", help: "percentage of that channel's clients that receive it (default: 100)" },
-  new: { help: "confirm a new channel" },
-  prerelease: { help: "confirm a prerelease on the stable channel" },
+  new: { help: "this adds a new channel" },
+  prerelease: { help: "this publishes a prerelease on the stable channel" },
   ...FILTER_OPTIONS,
 } as const;
 

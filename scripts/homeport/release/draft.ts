@@ -37,8 +37,8 @@ export const DESTINATION_OPTIONS = {
 export const CHECK_OPTIONS = {
   "minisign-key": { value: "file", help: "the product's public key for Tauri (.pub); the catalog keeps it" },
   "ed-key": { value: "key", help: "the product's public key for Sparkle; the catalog keeps it" },
-  new: { help: "confirm a new product, architecture, channel or key" },
-  prerelease: { help: "confirm a prerelease on the stable channel" },
+  new: { help: "this adds a new product, architecture, channel or key" },
+  prerelease: { help: "this publishes a prerelease on the stable channel" },
 } as const;
 
 /** The options of `add`. */

@@ -77,7 +77,7 @@ describe("on the embedded database", () => {
       expect(await jsonOf("list", " PERSON-", "--role", "admin")).toMatchObject([{ id: ann.id }]);
 
       expect((await homeport("disable", bob.email, "--reason", "fraud")).output).toBe(
-        `${bob.email} is disabled, 1 sessions revoked.\n`,
+        `${bob.email} is disabled, 1 session revoked.\n`,
       );
       expect(await statusOf(service, bob.token)).toBe(401);
       expect((await homeport("list", "--state", "disabled")).output).toContain(
@@ -92,7 +92,7 @@ describe("on the embedded database", () => {
       ]);
 
       expect(await homeport("revoke-sessions", ann.id, "--session", bob.id)).toMatchObject({ code: 1 });
-      expect((await homeport("revoke-sessions", ann.id)).output).toBe(`${ann.email}: 1 sessions revoked.\n`);
+      expect((await homeport("revoke-sessions", ann.id)).output).toBe(`${ann.email}: 1 session revoked.\n`);
       expect(await statusOf(service, ann.token)).toBe(401);
 
       const file = path.join(service.dataDir, "bob.json");

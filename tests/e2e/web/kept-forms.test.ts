@@ -40,6 +40,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     const { page, faults } = await visit(browser, service);
     await page.goto(`/authorize?${new URLSearchParams(AUTHORIZATION)}`);
     await page.getByText("To continue to Example Desktop, sign in.").waitFor();
+    expect(await page.getByText("Sign in to continue.").count()).toBe(0);
     await page.getByRole("link", { name: "Create account" }).click();
     await page.getByLabel("Email").fill(`new-${randomUUID()}@example.com`);
     await page.getByLabel("Password").fill("a password for pages");

@@ -33,7 +33,7 @@ export async function disable(context: CommandContext, account: string, options:
     "disable",
     { reason: options.reason },
     ({ email }, { isChanged, sessionsEnded }) =>
-      isChanged ? `${email} is disabled, ${sessionsEnded} sessions revoked.` : `${email} is already disabled.`,
+      isChanged ? `${email} is disabled, ${revoked(sessionsEnded)}.` : `${email} is already disabled.`,
   );
 }
 
@@ -54,7 +54,7 @@ export async function revokeSessions(
       account,
       "revoke-sessions",
       { reason },
-      ({ email }, { sessionsEnded }) => `${email}: ${sessionsEnded} sessions revoked.`,
+      ({ email }, { sessionsEnded }) => `${email}: ${revoked(sessionsEnded)}.`,
     );
   }
   if (!isUuid(session)) throw new UsageError("--session takes the id of a session, as `show` prints it.");
@@ -62,7 +62,7 @@ export async function revokeSessions(
   const path = `${ACCOUNTS}/${id}/sessions/${session}${reason === undefined ? "" : `?${new URLSearchParams({ reason })}`}`;
   const missing = { not_found: `${email} has no live session ${session}. Nothing was changed.` };
   const result = await withMessages(missing, () => context.api.request<AccountChange>("DELETE", path));
-  context.output.result(result, [`${email}: 1 session revoked.`]);
+  context.output.result(result, [`${email}: ${revoked(1)}.`]);
 }
 
 export async function unlink(
@@ -136,3 +136,5 @@ async function withMessages<T>(messages: Readonly<Record<string, string>>, send:
 function requireOneOf(name: string, value: string, values: readonly string[]): void {
   if (!values.includes(value)) throw new UsageError(`Unknown ${name}: ${value}. Use ${values.join(", ")}.`);
 }
+
+const revoked = (sessions: number) => `${sessions} ${sessions === 1 ? "session" : "sessions"} revoked`;

@@ -9,13 +9,22 @@ import type { Column } from "../../../lists/table";
 /** The columns of the trail. `names` are what actors are called. */
 export function eventColumns(names: ReadonlyMap<string, string>): Column<AuditEntry>[] {
   return [
-    { head: "Event", isRowHead: true, cell: ({ type }) => EVENT_LABELS[type as AuditEventType] ?? type },
+    { head: "Event", isRowHead: true, cell: EventName },
     { head: "When", cell: ({ at }) => <ExactTime at={at} /> },
     { head: "Who", cell: (event) => <Actor event={event} name={names.get(event.actor)} /> },
     { head: "Target", cell: (event) => <Target event={event} /> },
     { head: "From", isTight: true, cell: (event) => <Source event={event} /> },
     { head: "Details", cell: ({ details }) => <EventDetails details={details} isFolded /> },
   ];
+}
+
+function EventName({ type }: AuditEntry) {
+  const label = EVENT_LABELS[type as AuditEventType] ?? type;
+  return (
+    <span className="event" title={label}>
+      {label}
+    </span>
+  );
 }
 
 /** Who acted. Actors other than an account of its own link to everything else that they did. */

@@ -1,6 +1,7 @@
 import { listAuditEvents } from "@/lib/admin/audit/list-events";
 import { nameActors } from "@/lib/admin/audit/name-actors";
 import { type AuditFilter, AuditQuery } from "@/lib/admin/audit/schema";
+import { AccountName, toAccountId } from "@/lib/admin/find-account";
 import { EVENT_LABELS } from "@/lib/audit/event-types";
 import { PageHead, Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
@@ -9,15 +10,23 @@ import { FilterTime } from "../../../lists/filter-time";
 import { Filters, InputFilter, SelectFilter, TimeFilter } from "../../../lists/filters";
 import { Pager } from "../../../lists/pager";
 import { Table } from "../../../lists/table";
+import { NO_SUCH_ACCOUNT, noSuchAccount } from "../../../lists/unknown-account";
 import { eventColumns } from "./event-columns";
 
 export const metadata = { title: "Audit trail" };
 
-const PageQuery = AuditQuery.extend({ from: FilterTime.optional(), to: FilterTime.optional() });
+const PageQuery = AuditQuery.extend({
+  account: AccountName.optional(),
+  from: FilterTime.optional(),
+  to: FilterTime.optional(),
+});
 
 export default consolePage({ role: "admin", query: PageQuery }, async ({ ctx, query }) => {
-  const { limit, cursor, ...filter } = query;
-  const { events, nextCursor } = await listAuditEvents(ctx, query);
+  const { limit, cursor, ...given } = query;
+  const account = await toAccountId(ctx, given.account).catch(noSuchAccount);
+  const filter = { ...given, account: account ?? undefined };
+  const found = account === null ? null : await listAuditEvents(ctx, { ...filter, limit, cursor });
+  const { events, nextCursor } = found ?? { events: [], nextCursor: null };
   const names = await nameActors(ctx, events);
   return (
     <>
@@ -35,7 +44,7 @@ export default consolePage({ role: "admin", query: PageQuery }, async ({ ctx, qu
           <SelectFilter name="type" label="Event" value={filter.type} options={EVENT_LABELS} />
           <InputFilter name="actor" label="Actor" value={filter.actor} hint="operator:ann" />
           <InputFilter name="target" label="Target" value={filter.target} hint="key:ID" />
-          <InputFilter name="account" label="Account ID" value={filter.account} />
+          <InputFilter name="account" label="Account" value={given.account} hint="Email or ID" />
           <TimeFilter name="from" label="From" value={filter.from} />
           <TimeFilter name="to" label="Before" value={filter.to} />
         </Filters>
@@ -45,7 +54,7 @@ export default consolePage({ role: "admin", query: PageQuery }, async ({ ctx, qu
           columns={eventColumns(names)}
           rows={events}
           rowKey={({ id }) => id}
-          empty={<EmptyState title="No event fits the filters" />}
+          empty={<EmptyState title={found ? "No event fits the filters" : NO_SUCH_ACCOUNT} />}
         />
         <Pager nextCursor={nextCursor} />
       </Section>
