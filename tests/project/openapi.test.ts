@@ -26,3 +26,32 @@ test("a description without a route is an error", () => {
   const stray = new Map([...descriptions, ["/api/stray", descriptions.get("/api/health")]]) as Descriptions;
   expect(() => describeApi(routes, stray)).toThrow("No route for the descriptions of GET /api/stray");
 });
+
+type Schema = Partial<Record<"type" | "additionalProperties" | "oneOf" | "anyOf", unknown>>;
+
+/** The paths of the objects in a schema that accept fields that they do not describe. */
+function looseObjects(schema: unknown, path: string): string[] {
+  if (typeof schema !== "object" || schema === null) return [];
+  const { type, additionalProperties, oneOf, anyOf } = schema as Schema;
+  const inside = Object.entries(schema).flatMap(([key, value]) => looseObjects(value, `${path}/${key}`));
+  const isUnion = oneOf !== undefined || anyOf !== undefined;
+  return type === "object" && !isUnion && additionalProperties === undefined ? [path, ...inside] : inside;
+}
+
+type Method = { requestBody?: { content: Record<string, { schema?: object }> } };
+const document = describeApi(routes, descriptions) as unknown as { paths: Record<string, Record<string, Method>> };
+const operatorBodies = Object.entries(document.paths)
+  .filter(([path]) => path.startsWith("/api/admin/"))
+  .flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { requestBody }]) => ({ path, method, requestBody })),
+  )
+  .flatMap(({ path, method, requestBody }) => {
+    const schema = requestBody?.content["application/json"]?.schema;
+    return schema ? [{ name: `${method.toUpperCase()} ${path}`, schema }] : [];
+  });
+
+// A misspelled field of a change would otherwise mean "all", "no limit" or "not a trial".
+test("operators' routes refuse fields that they do not know", () => {
+  expect(operatorBodies.length).toBeGreaterThan(30);
+  expect(operatorBodies.flatMap(({ name, schema }) => looseObjects(schema, name))).toEqual([]);
+});

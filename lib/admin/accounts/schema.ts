@@ -41,7 +41,7 @@ export const AccountParams = z.object({ accountId: z.uuid().toLowerCase() });
 export const SessionParams = AccountParams.extend({ sessionId: z.uuid().toLowerCase() });
 
 /** A change that takes nothing but a reason. */
-export const WithReason = z.object({ reason: Reason.optional() });
+export const WithReason = z.strictObject({ reason: Reason.optional() });
 export type WithReason = z.infer<typeof WithReason>;
 export const NewRole = WithReason.extend({ role: Role });
 export type NewRole = z.infer<typeof NewRole>;

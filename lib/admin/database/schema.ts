@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { postgresUrl } from "../../config/database";
 
-export const NewDatabaseMove = z.object({
+export const NewDatabaseMove = z.strictObject({
   to: postgresUrl.describe("The URL of the PostgreSQL database. It has to be empty."),
 });
 export type NewDatabaseMove = z.infer<typeof NewDatabaseMove>;

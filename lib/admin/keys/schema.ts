@@ -7,7 +7,7 @@ import { Time } from "../../storable-time";
 const MAX_NETWORKS = 50;
 
 /** An API key to create. */
-export const NewKey = z.object({
+export const NewKey = z.strictObject({
   name: z.string().trim().min(1).max(80).describe("What the key is for."),
   scopes: z
     .array(Scope)

@@ -31,7 +31,7 @@ export type EmailsQuery = z.infer<typeof EmailsQuery>;
 
 export const EmailParams = z.object({ emailId: z.uuid().toLowerCase().describe("The `id` of a queued email.") });
 
-export const EmailRetry = z.object({
+export const EmailRetry = z.strictObject({
   ids: z.array(z.uuid().toLowerCase()).min(1).max(MAX_RETRIED_IDS).optional().describe("Without it, all that wait."),
 });
 export type EmailRetry = z.infer<typeof EmailRetry>;

@@ -110,7 +110,7 @@ export const DeliveriesQuery = PageQuery.extend({
 });
 export type DeliveriesQuery = z.infer<typeof DeliveriesQuery>;
 
-export const Retry = z.object({
+export const Retry = z.strictObject({
   ids: z
     .array(z.uuid().toLowerCase())
     .min(1)
@@ -151,7 +151,7 @@ const ofVersion = {
 export const EstimateQuery = z.object({ bundleId: BundleId.optional(), perSecond: PerSecondText, ...ofVersion });
 export type EstimateQuery = z.infer<typeof EstimateQuery>;
 
-export const AudienceEstimateInput = z.object({
+export const AudienceEstimateInput = z.strictObject({
   audience: Audience,
   perSecond: PerSecond.default(DEFAULT_PER_SECOND),
   ...ofVersion,

@@ -34,11 +34,11 @@ const description = z
   .nullish()
   .describe("What the endpoint is for.");
 
-export const NewEndpoint = z.object({ url: Url, eventTypes, description });
+export const NewEndpoint = z.strictObject({ url: Url, eventTypes, description });
 export type NewEndpoint = z.infer<typeof NewEndpoint>;
 
 export const ChangedEndpoint = z
-  .object({
+  .strictObject({
     url: Url.optional(),
     eventTypes: eventTypes.optional(),
     description,
@@ -106,7 +106,7 @@ export type DeliveryDetails = z.infer<typeof DeliveryDetails>;
 export const Deliveries = z.object({ deliveries: z.array(Delivery), nextCursor: NextCursor });
 export type Deliveries = z.infer<typeof Deliveries>;
 
-export const Replay = z.object({
+export const Replay = z.strictObject({
   since: Time.describe("Events from this time on. Events are kept for 30 days."),
   all: z.boolean().default(false).describe("Also those that were delivered."),
 });

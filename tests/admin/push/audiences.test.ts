@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 
 async function send(message: object, headers: Record<string, string> = {}): Promise<Message & { http: number }> {
-  const given = { ...TEXT, ...message };
+  const given = "kind" in message ? message : { ...TEXT, ...message };
   const config = { APNS_BUNDLE_IDS: [bundleId] };
   const response = await withContext({ config }, () => post(MESSAGES, given, { token, headers }));
   return { ...((await response.json()) as Message), http: response.status };

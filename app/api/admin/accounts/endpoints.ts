@@ -24,7 +24,7 @@ export const deleteOne = endpoint({
   auth: TO_WRITE,
   idempotency: "replay",
   params: AccountParams,
-  query: WithReason,
+  query: WithReason.strip(),
   errors: ["not_found", "last_admin"],
   responses: { 200: DeletedAccount },
   handle: ({ ctx, principal, params, query, caller }) =>
@@ -36,7 +36,7 @@ export const exportOne = endpoint({
   auth: TO_WRITE,
   hasSideEffect: true,
   params: AccountParams,
-  query: WithReason,
+  query: WithReason.strip(),
   errors: ["not_found"],
   responses: { 200: AccountExport },
   handle: async ({ ctx, principal, params, query, caller }) => {

@@ -24,7 +24,7 @@ export const ChannelParams = z.object({
     .describe("The `id` of a channel."),
 });
 export type ChannelParams = z.infer<typeof ChannelParams>;
-export const NewChannel = z.object({ ...app, messageStoragePolicy });
+export const NewChannel = z.strictObject({ ...app, messageStoragePolicy });
 export type NewChannel = z.infer<typeof NewChannel>;
 
 const ids = {
@@ -50,8 +50,8 @@ const broadcast = {
 
 /** A notification for all Live Activities that subscribe to a channel. */
 export const NewBroadcast = z.discriminatedUnion("event", [
-  z.object({ event: z.literal("update"), ...broadcast }),
-  z.object({
+  z.strictObject({ event: z.literal("update"), ...broadcast }),
+  z.strictObject({
     event: z.literal("end"),
     ...broadcast,
     contentState: Content.contentState.optional().describe("What they show last. By default, what they show."),

@@ -8,7 +8,7 @@ const JsonObject = z
   .record(z.string(), z.unknown())
   .refine(isStorableJson, "Must not have characters that cannot be stored");
 
-const Alert = z.object({
+const Alert = z.strictObject({
   title: z.string().trim().min(1).max(200),
   body: z.string().trim().min(1).max(1_000),
   sound: Name.optional().describe("A sound of the app."),
@@ -37,7 +37,7 @@ const ChannelId = z
 
 /** Starts a Live Activity on devices that have registered a token for its type. */
 export const StartLiveActivity = z
-  .object({
+  .strictObject({
     kind: z.literal("live_activity.start"),
     to: To,
     attributesType: AttributesType,
@@ -54,7 +54,7 @@ export const StartLiveActivity = z
   });
 
 /** Replaces what a Live Activity shows. */
-export const UpdateLiveActivity = z.object({
+export const UpdateLiveActivity = z.strictObject({
   kind: z.literal("live_activity.update"),
   to: To,
   activityId: ActivityId,
@@ -63,7 +63,7 @@ export const UpdateLiveActivity = z.object({
 });
 
 /** Ends a Live Activity. */
-export const EndLiveActivity = z.object({
+export const EndLiveActivity = z.strictObject({
   kind: z.literal("live_activity.end"),
   to: To,
   activityId: ActivityId,

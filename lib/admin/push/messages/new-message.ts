@@ -6,7 +6,7 @@ import { Name, Sending, To, ToAudience } from "./sending";
 const MAX_DATA_FIELDS = 20;
 const MAX_TRANSLATIONS = 50;
 
-const Text = z.object({
+const Text = z.strictObject({
   title: z.string().trim().min(1).max(200),
   body: z.string().trim().min(1).max(2_000),
 });
@@ -59,7 +59,7 @@ export const CustomMessage = Text.extend({
 export type CustomMessage = z.infer<typeof CustomMessage>;
 
 /** A background notification: it wakes the app, which shows nothing. */
-const BackgroundMessage = z.object({
+const BackgroundMessage = z.strictObject({
   kind: z.literal("background"),
   to: To,
   data: Data.default({}),
@@ -76,7 +76,7 @@ export type OperatorMessage =
   | z.infer<typeof EndLiveActivity>;
 
 /** A version to announce. */
-export const Announcement = z.object({
+export const Announcement = z.strictObject({
   kind: z.literal("app.new_version"),
   to: z
     .union([z.object({ bundleId: BundleId.nullish() }).strict(), ToAudience])

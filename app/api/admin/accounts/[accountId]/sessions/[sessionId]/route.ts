@@ -12,7 +12,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
       auth: { role: "support", stepUp: true, scope: "accounts:write" },
       idempotency: "replay",
       params: SessionParams,
-      query: WithReason,
+      query: WithReason.strip(),
       errors: ["not_found"],
       responses: { 200: AccountChange },
       handle: ({ ctx, principal, params, query, caller }) =>
