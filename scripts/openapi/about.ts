@@ -14,7 +14,7 @@ export type Tag = (typeof TAGS)[number][0];
 
 const DESCRIPTION = `Updates and downloads, accounts, billing and push for a software company's products.
 
-**Bodies** are JSON in UTF-8 and may be at most 16 KiB, unless an operation states another limit. Unknown fields and query parameters are ignored, except that changes of releases refuse unknown fields. A repeated query parameter is an error. Times are in UTC and formatted as in RFC 3339.
+**Bodies** are JSON in UTF-8 and may be at most 16 KiB, unless an operation states another limit. Unknown fields and query parameters are ignored, except that the operations below /api/admin refuse unknown fields. A repeated query parameter is an error. Times are in UTC and formatted as in RFC 3339.
 
 **Authentication** uses \`Authorization: Bearer\` with the token of a sign-in, or the session cookie of a browser. If a request has an Authorization header, its cookie is ignored. Operators' programs send an API key (\`hp_…\`) as the bearer token. An API key in any URL returns 400 \`key_in_url\` and is revoked. A request that changes data by cookie, or that sets a cookie, must come from the service's own origin or a trusted one.
 
