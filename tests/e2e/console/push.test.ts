@@ -1,7 +1,7 @@
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type FirstOperator, newFirstOperator } from "@/tests/support/console/first-operator";
 import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
@@ -138,7 +138,13 @@ describe.runIf(hasChromium)("in Chromium", () => {
       await page.getByRole("region", { name: "Preview" }).getByText("<b>Hello</b>", { exact: true }).first().waitFor();
       await page.getByRole("figure").getByText("com.example.homeport", { exact: true }).waitFor();
       wrong.push(...(await faultsOf(page)));
-      await page.getByRole("button", { name: "Send a test" }).click();
+      const rightOf = (one: Locator) => one.evaluate((element) => element.getBoundingClientRect().right);
+      const [button, panel] = [
+        page.getByRole("button", { name: "Send a test" }),
+        page.getByRole("region", { name: "Preview" }),
+      ];
+      expect(await rightOf(button)).toBeLessThan(await rightOf(panel));
+      await button.click();
       await page.getByRole("button", { name: "Send the test" }).click();
       await page.getByText("The test is queued.").waitFor();
       await expect.poll(() => titlesOf(phone.token), POLL).toContain("<b>Hello</b>");

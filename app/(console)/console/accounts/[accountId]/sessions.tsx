@@ -31,7 +31,7 @@ const columnsFor = (account: AccountDetails): Column<Session>[] => [
     cell: ({ deviceName, userAgent }) => (
       <>
         {clientName(deviceName, userAgent)}
-        {userAgent && <p className="user-agent">{userAgent}</p>}
+        {userAgent && <p className="cell-detail">{userAgent}</p>}
       </>
     ),
   },

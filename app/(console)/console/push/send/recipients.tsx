@@ -21,11 +21,17 @@ export function Recipients({ accountId, devices, draft, canSend }: Props) {
   const values = () => ({ title, body, link, accountId, messageKey: randomUUID() });
   const isReady = canSend && draft !== null;
   const columns: Column<ActiveDevice>[] = [
-    { head: "Device", isRowHead: true, cell: ({ name, model }) => name ?? model ?? "Unnamed" },
     {
-      head: "App",
-      cell: ({ appVersion, bundleId, environment }) =>
-        [appName(bundleId), appVersion, environment === "sandbox" && "sandbox"].filter(Boolean).join(", "),
+      head: "Device",
+      isRowHead: true,
+      cell: ({ name, model, appVersion, bundleId, environment }) => (
+        <>
+          {name ?? model ?? "Unnamed"}
+          <p className="cell-detail">
+            {[appName(bundleId), appVersion, environment === "sandbox" && "sandbox"].filter(Boolean).join(", ")}
+          </p>
+        </>
+      ),
     },
     { head: "Last seen", isTight: true, cell: ({ lastSeenAt }) => <Ago at={lastSeenAt} /> },
     {
