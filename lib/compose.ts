@@ -5,10 +5,7 @@ import { createBreachLookup } from "./adapters/have-i-been-pwned";
 import { createBillingApi } from "./adapters/revenuecat";
 import { createObjectStorage } from "./adapters/s3";
 import { createAppleRevocations } from "./auth/apple/revocations";
-import { loadDataKeys } from "./auth/keys/data-keys";
-import { pseudonym } from "./auth/keys/pseudonym";
-import { decryptSecret } from "./auth/keys/stored-secrets";
-import { vapidKeys } from "./auth/keys/vapid";
+import { authentication } from "./auth/authenticate-request";
 import { createOperatorKey } from "./auth/operator/operator-key";
 import { createHasher, hasherPoolSize } from "./auth/passwords/hasher";
 import { isOneOfSeveral } from "./cluster/leader";
@@ -21,6 +18,10 @@ import { withTransactionCheck } from "./db/transaction";
 import { withSecrets } from "./embedded-secrets";
 import { withProxyWarning } from "./http/client-ip";
 import { freeIdempotencyKeys } from "./http/input/idempotency";
+import { loadDataKeys } from "./keys/data-keys";
+import { pseudonym } from "./keys/pseudonym";
+import { decryptSecret } from "./keys/stored-secrets";
+import { vapidKeys } from "./keys/vapid";
 import { createEmailQueue } from "./mail/queue";
 import { removeDevices } from "./push/devices";
 import { type PushWorker, startWorker } from "./push/worker/worker";
@@ -50,8 +51,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   publishBaseUrl(config.baseUrl);
   const { now = () => new Date(), dbNow = databaseNow } = overrides;
   const database = overrides.database ?? (await open(config, log));
-  const db = await openClient(config, database, overrides);
-  if (database.embedded) await freeIdempotencyKeys({ db, log }); // no other process has it open
+  const db = await openClient({ config, database, log }, overrides);
   const reads = await openReads(config, db, log);
   const telemetry = await openTelemetry({ config, database, db, log, dbNow, now, replicaLagMs: reads.lagMs });
   const mailer = overrides.mailer ?? createMailer(config, log);
@@ -72,6 +72,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     database,
     readDb: reads.client,
     limits: createRateLimits({ config, db, dbNow, log, now, pseudonymOf: (text) => pseudonym({ config, db }, text) }),
+    authentication,
     hasher,
     breaches: createBreachLookup(config, log),
     mailer,
@@ -99,9 +100,16 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   };
 }
 
-/** The client of all services, once the embedded database's data keys are read: a transaction would block that query. */
-async function openClient(config: Context["config"], { client }: Database, { checksTransactions = false }: Overrides) {
-  const db = checksTransactions ? withTransactionCheck(client) : client;
+/**
+ * The client of all services. Of the embedded database, which no other process has open, it first frees the leases of a
+ * process that was killed, and reads the data keys: a transaction would block that query.
+ */
+async function openClient(
+  { config, database, log }: Pick<Context, "config" | "database" | "log">,
+  { checksTransactions = false }: Overrides,
+) {
+  const db = checksTransactions ? withTransactionCheck(database.client) : database.client;
+  if (database.embedded) await freeIdempotencyKeys({ db, log });
   if (config.mode === "embedded") await loadDataKeys({ config, db }).catch(() => {}); // `warnAtStart` reads them again
   return db;
 }

@@ -17,6 +17,7 @@ import type { Consumer } from "./db/queue/consumer";
 import type { ReadClient, Tx } from "./db/transaction";
 import type { EmailData } from "./mail/emails";
 import type { EmailQueue } from "./mail/queue";
+import type { AccessRule, AnyPrincipal, Caller, OperatorName, Principal } from "./principal";
 import type { RateLimits } from "./rate-limits";
 import type { Adoption } from "./releases/adoption/adoption";
 import type { Catalog } from "./releases/catalog/watch";
@@ -43,6 +44,7 @@ export type Context = {
   dbNow: () => Prisma.Sql;
   log: Logger;
   limits: RateLimits;
+  authentication: Authentication;
   hasher: Hasher;
   breaches: BreachLookup;
   mailer: Mailer;
@@ -85,6 +87,27 @@ export type Context = {
   /** True once the process has begun to stop. */
   isDraining: boolean;
   close: () => Promise<void>;
+};
+
+/** How the pipeline of lib/http knows who sends a request. */
+type Authentication = {
+  /** @throws AppError unauthenticated, origin_not_allowed, forbidden, reauthentication_required, rate_limited */
+  authenticate: (ctx: Context, request: AuthenticatedRequest, rule: AccessRule) => Promise<AnyPrincipal>;
+  /** @throws AppError reauthentication_required unless the session was authenticated recently */
+  requireStepUp: (ctx: Context, principal: Principal, caller: Caller) => Promise<void>;
+  /** Whether a URL contains an API key. */
+  hasKeyInUrl: (url: string) => boolean;
+  /** Revokes the API keys in a URL. @throws AppError key_in_url, always */
+  revokeKeyInUrl: (ctx: Context, url: string, caller: Caller) => Promise<never>;
+};
+
+/** The parts of a request that say who sends it. `operator`: a command's process dispatches it for this person. */
+type AuthenticatedRequest = {
+  method: string;
+  headers: { get: (name: string) => string | null; has: (name: string) => boolean };
+  socketIp: string | undefined;
+  operator: OperatorName | undefined;
+  hasSideEffect: true | undefined;
 };
 
 /**

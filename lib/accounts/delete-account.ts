@@ -1,15 +1,14 @@
 import { auditPseudonym, pseudonymizeEvents } from "../audit/audit-pseudonym";
-import type { Caller } from "../audit/caller";
 import { migrateSecurityEventsOf } from "../audit/migrate-security-events";
 import { type EventExtra, networkOf, recordSecurityEvent } from "../audit/security-events";
 import { queueRevocations } from "../auth/apple/refresh-token";
-import type { Principal } from "../auth/authenticate";
 import { requireAnotherAdmin } from "../auth/last-admin";
 import { consumeEmailLimit } from "../auth/limits/consume-email-limit";
 import { requireStepUp, type StepUpProof } from "../auth/step-up";
 import type { Context, Tx } from "../context";
 import { newId } from "../db/ids";
 import { withRetry } from "../db/with-retry";
+import type { Caller, Principal } from "../principal";
 import { removeAccountReceipts } from "../push/outbox/receipts";
 import { anonymizeBilling } from "../subscriptions/account-data/anonymize-billing";
 import { listStoreSubscriptions } from "../subscriptions/account-data/store-subscriptions";

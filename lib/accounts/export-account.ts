@@ -1,11 +1,10 @@
-import type { Caller } from "../audit/caller";
 import { migrateSecurityEventsOf } from "../audit/migrate-security-events";
 import { recordSecurityEvent } from "../audit/security-events";
-import type { Principal } from "../auth/authenticate";
 import { readFactors } from "../auth/second-factor/factors";
 import { requireStepUp } from "../auth/step-up";
 import type { Context, Tx } from "../context";
 import type { Prisma } from "../db/generated/client";
+import type { Caller, Principal } from "../principal";
 import { exportDevices } from "../push/export";
 import { readPreferences } from "../push/preferences/preferences";
 import { exportBilling } from "../subscriptions/account-data/export-billing";

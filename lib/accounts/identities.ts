@@ -1,9 +1,8 @@
-import type { Caller } from "../audit/caller";
 import { recordSecurityEvent } from "../audit/security-events";
-import type { Principal } from "../auth/authenticate";
 import { requireStepUp, type StepUpProof } from "../auth/step-up";
 import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
+import type { Caller, Principal } from "../principal";
 import { revokeOtherSessionsInTx } from "./sessions";
 import { lockSignInMethods } from "./sign-in-methods";
 

@@ -1,4 +1,3 @@
-import type { Caller } from "../audit/caller";
 import { recordSecurityEvent } from "../audit/security-events";
 import { hashEmailedToken } from "../auth/emailed-token";
 import { consumeEmailLimit, wakeAfterRandomDelay } from "../auth/limits/consume-email-limit";
@@ -11,6 +10,7 @@ import { revokeAllSessions } from "../auth/sessions/sessions";
 import { revokeUnverifiedAccess } from "../auth/verification/email-verification";
 import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
+import type { Caller } from "../principal";
 import { type LinkedIdentity, listIdentities } from "./identities";
 import type { ConfirmReset } from "./schema";
 

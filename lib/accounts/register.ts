@@ -1,4 +1,3 @@
-import type { Caller } from "../audit/caller";
 import { hashPassword } from "../auth/passwords/password-hash";
 import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../auth/passwords/policy";
 import { reservedEmailCondition } from "../auth/reserved-emails";
@@ -9,6 +8,7 @@ import type { Context } from "../context";
 import { newId } from "../db/ids";
 import { sql } from "../db/sql";
 import { AppError } from "../errors";
+import type { Caller } from "../principal";
 import { accountCreated } from "../webhooks/events";
 import { registerUnverified } from "./register-unverified";
 import { type Register, toUser } from "./schema";

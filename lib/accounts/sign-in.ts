@@ -1,4 +1,3 @@
-import type { Caller } from "../audit/caller";
 import { verifyPassword } from "../auth/passwords/verify-password";
 import type { PendingChallenge } from "../auth/second-factor/challenges";
 import { completeChallenge, completeSignIn } from "../auth/second-factor/complete-sign-in";
@@ -6,6 +5,7 @@ import type { SecondFactorProof } from "../auth/second-factor/verify-second-fact
 import { BY_PASSWORD } from "../auth/sessions/authentication";
 import type { Transport } from "../auth/sessions/sessions";
 import type { Context } from "../context";
+import type { Caller } from "../principal";
 import { setLocale } from "./emails/locale";
 import { type Login, toUser } from "./schema";
 

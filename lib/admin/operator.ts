@@ -1,7 +1,6 @@
-import type { Caller } from "../audit/caller";
 import { COMMAND_LINE, type Operator } from "../audit/operator-events";
-import type { AnyPrincipal } from "../auth/authenticate";
 import { AppError } from "../errors";
+import type { AnyPrincipal, Caller } from "../principal";
 
 /** Who owns what a caller creates. Nobody else may change it. */
 export function ownerOf(principal: AnyPrincipal): string {

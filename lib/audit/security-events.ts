@@ -3,7 +3,7 @@ import type { Tx } from "../context";
 import type { Prisma } from "../db/generated/client";
 import { newId } from "../db/ids";
 import { sql } from "../db/sql";
-import type { Caller } from "./caller";
+import type { Caller } from "../principal";
 import type { AuditEventType } from "./event-types";
 
 export type EventSource = Pick<Caller, "ip" | "userAgent">;

@@ -1,23 +1,8 @@
 import type { AccountRole } from "../db/generated/client";
 import { AppError } from "../errors";
-import type { KeyPrincipal } from "./api-keys/authenticate-key";
-import { hasScope, type Scope } from "./api-keys/scopes";
-import type { Principal } from "./authenticate";
-import { type Aal, isFresh } from "./sessions/authentication";
-
-/** What a route requires of its caller, beyond a session. */
-export type AccessRule = {
-  /** The API keys that the route accepts: those with this scope. Without it, none. */
-  scope?: Scope;
-  /** The account's role, at least: support may do what a user may, and an admin everything. */
-  role?: AccountRole;
-  /** The session's assurance level, at least. */
-  aal?: Aal;
-  /** The maximum number of seconds since the session's user was authenticated. */
-  maxAgeSeconds?: number;
-  /** Whether the session must have been authenticated recently, at its account's level: see `requireStepUp`. */
-  stepUp?: true;
-};
+import type { AccessRule, KeyPrincipal, Principal } from "../principal";
+import { hasScope } from "./api-keys/scopes";
+import { isFresh } from "./sessions/authentication";
 
 const RANKS: Record<AccountRole, number> = { user: 0, support: 1, admin: 2 };
 

@@ -1,16 +1,12 @@
 import type { Context } from "../context";
 import { AppError } from "../errors";
-import { authenticateKey, type KeyPrincipal, type RequestSource } from "./api-keys/authenticate-key";
+import { sessionCookie } from "../http/cookies/cookies";
+import type { ReadableHeaders } from "../http/readable-headers";
+import type { AnyPrincipal, Principal } from "../principal";
+import { authenticateKey, type RequestSource } from "./api-keys/authenticate-key";
 import { hasKeyPrefix } from "./api-keys/key-text";
-import { sessionCookie } from "./cookie";
-import { authenticateLocalOperator, type LocalOperatorPrincipal } from "./operator/local-operator";
-import type { ReadableHeaders } from "./readable-headers";
+import { authenticateLocalOperator } from "./operator/local-operator";
 import { findSession } from "./sessions/sessions";
-
-type Found = NonNullable<Awaited<ReturnType<typeof findSession>>>;
-
-/** The authenticated caller: its account and its session. `via` is how the request carried the token. */
-export type Principal = { account: Found["account"]; session: Found["session"] & { via: "bearer" | "cookie" } };
 
 /** A session token, and how the request carried it. */
 export type Credentials = { token: string; via: "bearer" | "cookie" };
@@ -24,9 +20,6 @@ export async function authenticate(deps: Deps, headers: ReadableHeaders): Promis
   if (!found) throw new AppError("unauthenticated");
   return { account: found.account, session: { ...found.session, via: credentials.via } };
 }
-
-/** Everybody who may act as an operator: an account with a role, a program, and a person at the service's machine. */
-export type AnyPrincipal = Principal | KeyPrincipal | LocalOperatorPrincipal;
 
 /** Where an operator's request comes from. */
 type OperatorRequestSource = RequestSource & { socketIp: string | undefined };

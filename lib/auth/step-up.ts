@@ -1,9 +1,8 @@
 import { z } from "zod";
-import type { Caller } from "../audit/caller";
 import { recordSecurityEvent } from "../audit/security-events";
 import type { Context, Tx } from "../context";
 import { AppError, isAppError } from "../errors";
-import type { Principal } from "./authenticate";
+import type { Caller, Principal } from "../principal";
 import { PasskeyAssertion } from "./passkeys/schema";
 import { verifyPasskeyAssertion } from "./passkeys/verify-assertion";
 import { confirmPassword } from "./passwords/confirm-password";

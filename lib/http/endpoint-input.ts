@@ -1,17 +1,27 @@
-import type { Caller } from "../audit/caller";
-import { callerOf } from "../auth/request-caller";
+import { randomBytes } from "node:crypto";
 import type { Context } from "../context";
+import { preferredLocale } from "../locale";
+import type { Caller } from "../principal";
 import { clientNetwork } from "./client-ip";
+import { deviceCookieName, parseCookies } from "./cookies/cookies";
 import type { Input, RequestScope } from "./endpoint";
 import type { RequestHead, RouteRequest } from "./route-request";
 
+const MAX_USER_AGENT_LENGTH = 256;
+/** 128 random bits, base64url. */
+const DEVICE_ID = /^[\w-]{22}$/;
 const EMPTY: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: async function* () {} };
 
 type Received = Pick<RequestScope, "ctx" | "socketIp"> & { request: RequestHead };
 
 /** The client of a request. */
-export function callerIn({ ctx, request, socketIp }: Received): Caller {
-  return callerOf(ctx, request, clientNetwork(request.headers, socketIp, ctx.config.TRUSTED_PROXY_HOPS));
+export function callerIn({ ctx: { config }, request: { headers }, socketIp }: Received): Caller {
+  const ip = clientNetwork(headers, socketIp, config.TRUSTED_PROXY_HOPS);
+  const given = parseCookies(headers.get("cookie"))[deviceCookieName(config)];
+  const userAgent = headers.get("user-agent")?.slice(0, MAX_USER_AGENT_LENGTH) ?? null;
+  const locale = preferredLocale(headers.get("accept-language"));
+  if (given && DEVICE_ID.test(given)) return { ip, userAgent, deviceId: given, locale };
+  return { ip, userAgent, locale, deviceId: randomBytes(16).toString("base64url"), isNewDevice: true };
 }
 
 /**

@@ -1,10 +1,7 @@
 import type { z } from "zod";
-import type { Caller } from "../audit/caller";
-import type { AccessRule } from "../auth/access";
-import type { AnyPrincipal, Principal } from "../auth/authenticate";
-import type { LocalOperatorPrincipal, OperatorName } from "../auth/operator/local-operator";
 import type { Context } from "../context";
 import type { AppError, ErrorCode } from "../errors";
+import type { AccessRule, AnyPrincipal, Caller, LocalOperatorPrincipal, OperatorName, Principal } from "../principal";
 import type { LimitName } from "../rate-limits";
 import type { BodyFormat } from "./input/body";
 import type { RequestHead, RouteRequest } from "./route-request";

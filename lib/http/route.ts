@@ -1,15 +1,12 @@
 import { logRefusal } from "../audit/refusals";
-import { hasKeyInUrl, revokeKeyInUrl } from "../auth/api-keys/leaked-keys";
-import type { OperatorName } from "../auth/operator/local-operator";
-import { requireStepUp } from "../auth/step-up";
 import { currentContext } from "../context";
 import { AppError } from "../errors";
+import type { OperatorName } from "../principal";
 import { corsHeaders, requireOwnOrigin } from "./browser/origin";
 import { securityHeaders } from "./browser/security-headers";
 import { clientNetwork } from "./client-ip";
 import { type AnyEndpoint, type Input, type RequestScope, requiresSession } from "./endpoint";
 import { callerIn, EndpointInput } from "./endpoint-input";
-import { authenticateRequest } from "./input/authenticate-request";
 import { DEFAULT_MAX_BODY_BYTES, decodeBody, formatOf, readBody } from "./input/body";
 import { withIdempotency } from "./input/idempotency";
 import { parseBody, parseParams, parseQuery } from "./input/validation";
@@ -120,7 +117,10 @@ function openScope(request: RouteRequest, { socketIp, operator }: RouteContext =
 }
 
 function respond({ endpoint, method, allow }: Route, scope: RequestScope, context: RouteContext) {
-  if (hasKeyInUrl(scope.request.url)) return revokeKeyInUrl(scope.ctx, scope.request.url, callerIn(scope));
+  const { ctx, request } = scope;
+  if (ctx.authentication.hasKeyInUrl(request.url)) {
+    return ctx.authentication.revokeKeyInUrl(ctx, request.url, callerIn(scope));
+  }
   if (!endpoint && method === "OPTIONS") return new RouteResponse(204, null, { Allow: allow });
   if (!endpoint) throw new AppError("method_not_allowed", { headers: { Allow: allow } });
   const write = (result: unknown) => {
@@ -151,19 +151,25 @@ async function readInput(endpoint: AnyEndpoint, method: string, scope: RequestSc
   // Session and origin
   if (endpoint.isOwnOriginRequired?.(request, ctx)) requireOwnOrigin(request.headers, ctx.config);
   if (endpoint.database !== false && !(await ctx.database.migrated())) throw new AppError("unavailable");
-  if (requiresSession(endpoint.auth)) scope.principal = await authenticateRequest(endpoint, method, scope);
+  if (requiresSession(endpoint.auth)) scope.principal = await authenticate(endpoint, method, scope);
   // Params, query, body
   if (endpoint.params) scope.params = parseParams(endpoint.params, await context.params);
   const input = inputOf(endpoint, scope);
   // Recent authentication
   const isStepUp = typeof endpoint.auth === "object" && endpoint.auth.stepUp;
   if (isStepUp && scope.principal && "session" in scope.principal) {
-    await requireStepUp(ctx, scope.principal, {}, input.caller);
+    await ctx.authentication.requireStepUp(ctx, scope.principal, input.caller);
   }
   // Limit
   const { accountId = input.caller.ip, keyId = accountId, operator = keyId } = idsOf(scope);
   if (endpoint.limit) await ctx.limits.consume(endpoint.limit, operator);
   return input;
+}
+
+function authenticate({ auth, hasSideEffect }: AnyEndpoint, method: string, scope: RequestScope) {
+  const { ctx, request, socketIp, operator } = scope;
+  const sent = { method, headers: request.headers, socketIp, operator, hasSideEffect };
+  return ctx.authentication.authenticate(ctx, sent, typeof auth === "object" ? auth : {});
 }
 
 function inputOf(endpoint: AnyEndpoint, scope: RequestScope): Input {

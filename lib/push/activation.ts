@@ -1,8 +1,8 @@
-import type { Caller } from "../audit/caller";
 import { recordSecurityEvent } from "../audit/security-events";
 import type { Context, Tx } from "../context";
 import type { Prisma, PushDevice, PushDeviceStatus } from "../db/generated/client";
 import { AppError } from "../errors";
+import type { Caller } from "../principal";
 import type { NewWebhookEvent } from "../webhooks/events";
 import { APPLE_APP_ATTESTATION_ROOT } from "./evidence/apple-root";
 import { evidenceInvalid } from "./evidence/errors";

@@ -1,8 +1,8 @@
-import { loadDataKeys } from "../auth/keys/data-keys";
 import { vapidSubject } from "../config/web-push";
 import type { Context } from "../context";
 import { findMissingSettings } from "../db/server/session";
 import { SERVICE_LIMITS } from "../db/time-limits";
+import { loadDataKeys } from "../keys/data-keys";
 
 type Deps = Pick<Context, "config" | "database" | "db" | "log" | "mailer">;
 

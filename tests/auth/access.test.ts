@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { setRole } from "@/lib/admin/accounts/set-role";
-import type { AccessRule } from "@/lib/auth/access";
 import type { AccountRole } from "@/lib/db/generated/client";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
+import type { AccessRule } from "@/lib/principal";
 import { describeApi, type RouteModules } from "@/scripts/openapi/document";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";

@@ -1,6 +1,5 @@
-import path from "node:path";
 import { expect, test } from "vitest";
-import { codeFiles, groupBy, read, sourceFiles } from "@/tests/support/sources";
+import { codeFiles, read, sourceFiles } from "@/tests/support/sources";
 
 const files = ["app", "lib", "scripts", "server.ts", "proxy.ts", "worker.ts", "instrumentation.ts"].flatMap(
   sourceFiles,
@@ -28,11 +27,6 @@ test("a route is a declaration: 25 lines at most, and nothing but handlers goes 
 test("files have 250 lines at most, and names that say what is in them", () => {
   expect(everything.filter((file) => read(file).split("\n").length > 251)).toEqual([]);
   expect(everything.filter((file) => /\/(utils?|helpers?|common|misc|index)\.\w+$/.test(file))).toEqual([]);
-});
-
-test("folders have 12 files at most", () => {
-  const folders = groupBy([...everything, ...codeFiles("tests")], (file) => path.dirname(file));
-  expect([...folders].filter(([, inside]) => inside.length > 12).map(([folder]) => folder)).toEqual([]);
 });
 
 test("no object or array literal is spread to save lines", () => {

@@ -43,6 +43,8 @@ const ROOMS: Record<string, string[]> = {
     "lib/push",
     "lib/releases",
     "lib/subscriptions",
+    "lib/principal",
+    "lib/keys",
   ],
   server: [
     "app/routes.generated",
@@ -69,6 +71,7 @@ const ROOMS: Record<string, string[]> = {
     "lib/push",
     "lib/subscriptions",
     "lib/webhooks",
+    "lib/principal",
   ],
   // Emails are sent as lib/mail composes them, and a URL that others give is checked.
   "lib/adapters": ["lib/files", "lib/mail/emails", "lib/outbound"],
@@ -88,8 +91,10 @@ const ROOMS: Record<string, string[]> = {
     "lib/statistics",
     "lib/subscriptions",
     "lib/webhooks",
+    "lib/keys",
+    "lib/principal",
   ],
-  "lib/audit": FOR_SERVICES,
+  "lib/audit": [...FOR_SERVICES, "lib/principal"],
   "lib/auth": [
     ...FOR_SERVICES,
     "lib/audit",
@@ -97,6 +102,9 @@ const ROOMS: Record<string, string[]> = {
     "lib/db/queue",
     "lib/push/outbox/enqueue",
     "lib/webhooks/events",
+    "lib/http",
+    "lib/keys",
+    "lib/principal",
   ],
   // Starts the periodic tasks of every room.
   "lib/background": [
@@ -135,6 +143,7 @@ const ROOMS: Record<string, string[]> = {
     "lib/subscriptions",
     "lib/telemetry",
     "lib/webhooks",
+    "lib/keys",
   ],
   "lib/context": [
     "lib/adapters",
@@ -148,11 +157,12 @@ const ROOMS: Record<string, string[]> = {
     "lib/releases/catalog",
     "lib/releases/rollouts",
     "lib/webhooks",
+    "lib/principal",
   ],
   "lib/db": ["lib/files"],
   "lib/files": [],
   // The health check reads the state of the last backup.
-  "lib/http": [...FOR_SERVICES, "lib/audit", "lib/auth", "lib/backup/schedule", "lib/rate-limits"],
+  "lib/http": [...FOR_SERVICES, "lib/audit", "lib/backup/schedule", "lib/keys", "lib/principal", "lib/rate-limits"],
   "lib/lists": FOR_SERVICES,
   "lib/mail": [...FOR_SERVICES, "lib/brand", "lib/db/queue"],
   "lib/outbound": [],
@@ -163,16 +173,17 @@ const ROOMS: Record<string, string[]> = {
     "lib/db/batch-write",
     "lib/db/queue",
     "lib/webhooks/events",
+    "lib/principal",
   ],
   "lib/rate-limits": [...FOR_SERVICES, "lib/db/batch-write"],
   "lib/releases": [...FOR_SERVICES, "lib/files"],
   "lib/embedded-secrets": ["lib/files"],
   // Warns of keys and of a database that the settings do not fit.
-  "lib/startup": ["lib/auth/keys", "lib/config/web-push", "lib/context", "lib/db"],
+  "lib/startup": ["lib/keys", "lib/config/web-push", "lib/context", "lib/db"],
   "lib/statistics": FOR_SERVICES,
   "lib/subscriptions": [
     ...FOR_SERVICES,
-    "lib/auth/keys",
+    "lib/keys",
     "lib/db/batch-load",
     "lib/db/batch-write",
     "lib/db/queue",
@@ -182,6 +193,8 @@ const ROOMS: Record<string, string[]> = {
   ],
   "lib/telemetry": FOR_SERVICES,
   "lib/webhooks": [...FOR_SERVICES, "lib/db/queue", "lib/outbound"],
+  "lib/keys": FOR_SERVICES,
+  "lib/principal": ["lib/db/generated/client"],
 };
 
 const isInside = (file: string, place: string) => file === place || file.startsWith(`${place}/`);

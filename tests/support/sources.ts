@@ -35,7 +35,7 @@ function resolve(from: string, to: string): string {
 
 const bare = (file: string): string => file.replace(/\.tsx?$/, "");
 
-export function groupBy<T>(items: T[], key: (item: T) => string): Map<string, T[]> {
+function groupBy<T>(items: T[], key: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const item of items) groups.set(key(item), [...(groups.get(key(item)) ?? []), item]);
   return groups;

@@ -1,4 +1,4 @@
-import { pageContext } from "@/lib/http/pages/visitor";
+import { pageContext } from "@/lib/auth/visitor";
 import { Dash } from "./dash";
 import { LocalTime } from "./local-time";
 

@@ -2,13 +2,13 @@ import { headers } from "next/headers";
 import { notFound, redirect } from "next/navigation";
 import { cache } from "react";
 import { requireAccess } from "@/lib/auth/access";
-import type { Principal } from "@/lib/auth/authenticate";
 import { isFresh } from "@/lib/auth/sessions/authentication";
 import { readStepUpMethods } from "@/lib/auth/step-up";
+import { findVisitor, pageContext } from "@/lib/auth/visitor";
 import { isAppError } from "@/lib/errors";
 import { PAGE_URL_HEADER } from "@/lib/http/pages/page-headers";
 import { confirmPath, signInPath } from "@/lib/http/pages/redirect-paths";
-import { findVisitor, pageContext } from "@/lib/http/pages/visitor";
+import type { Principal } from "@/lib/principal";
 
 export type OperatorRole = Exclude<Principal["account"]["role"], "user">;
 

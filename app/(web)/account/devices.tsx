@@ -1,4 +1,4 @@
-import type { Principal } from "@/lib/auth/authenticate";
+import type { Principal } from "@/lib/principal";
 import { listDevices } from "@/lib/push/devices";
 import { Form } from "../components/form";
 import { Day, TimeText } from "../components/time";

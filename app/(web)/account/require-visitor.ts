@@ -1,10 +1,10 @@
 import { headers } from "next/headers";
 import { redirect } from "next/navigation";
 import { type AccountProfile, readProfile } from "@/lib/accounts/profile";
-import type { Principal } from "@/lib/auth/authenticate";
 import { readStepUpMethods } from "@/lib/auth/step-up";
+import { findVisitor, pageContext } from "@/lib/auth/visitor";
 import { confirmPath, signInPath } from "@/lib/http/pages/redirect-paths";
-import { findVisitor, pageContext } from "@/lib/http/pages/visitor";
+import type { Principal } from "@/lib/principal";
 
 /** Returns the signed-in visitor. Redirects others to the sign-in page, which returns them to `page`. */
 export async function requireVisitor(page: string): Promise<Principal & AccountProfile> {

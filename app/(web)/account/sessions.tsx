@@ -1,6 +1,6 @@
 import { listSessions } from "@/lib/accounts/sessions";
-import type { Principal } from "@/lib/auth/authenticate";
 import { clientName, UNKNOWN_CLIENT } from "@/lib/auth/sessions/client-name";
+import type { Principal } from "@/lib/principal";
 import { Form } from "../components/form";
 import { Day, TimeText } from "../components/time";
 import { COMMON } from "../language/common-texts";

@@ -4,8 +4,8 @@ import {
   authorizationPage,
   checkAuthorizationRequest,
 } from "@/lib/auth/oauth-server/authorization-request";
+import { pageContext } from "@/lib/auth/visitor";
 import { isAppError } from "@/lib/errors";
-import { pageContext } from "@/lib/http/pages/visitor";
 
 /** The authorization request of a query; null if it is not valid. */
 export function findRequest(parameters: AuthorizationParameters): AuthorizationRequest | null {

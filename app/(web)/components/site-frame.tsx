@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { pageContext } from "@/lib/http/pages/visitor";
+import { pageContext } from "@/lib/auth/visitor";
 import { SiteFooter } from "../frame/footer";
 import { SiteHeader } from "../frame/header";
 import { currentVisitor, pageLocale } from "../language/page-language";

@@ -1,8 +1,8 @@
 import { type DeviceRequest, findDeviceRequest } from "@/lib/auth/oauth-server/device-codes";
 import { clientName } from "@/lib/auth/sessions/client-name";
+import { pageContext } from "@/lib/auth/visitor";
 import { isAppError } from "@/lib/errors";
 import { toFormError } from "@/lib/http/pages/form-errors";
-import { pageContext } from "@/lib/http/pages/visitor";
 import { requireVisitor } from "../account/require-visitor";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";

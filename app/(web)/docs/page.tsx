@@ -1,4 +1,4 @@
-import { pageContext } from "@/lib/http/pages/visitor";
+import { pageContext } from "@/lib/auth/visitor";
 import { DocsFrame } from "./frame/docs-frame";
 import { GroupTiles } from "./frame/group-tiles";
 import { OldLinks } from "./frame/old-links";

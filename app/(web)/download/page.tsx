@@ -1,5 +1,5 @@
 import { headers } from "next/headers";
-import { pageContext } from "@/lib/http/pages/visitor";
+import { pageContext } from "@/lib/auth/visitor";
 import { type InstallerGroup, listInstallers } from "@/lib/releases/installers";
 import { Notice } from "../components/notice";
 import { textsOf, titleOf } from "../language/page-language";

@@ -1,6 +1,6 @@
 import { Fragment } from "react";
+import { pageContext } from "@/lib/auth/visitor";
 import { productName } from "@/lib/brand/brand";
-import { pageContext } from "@/lib/http/pages/visitor";
 import type { Locale } from "@/lib/locale";
 import type { Installer, InstallerFile, InstallerGroup } from "@/lib/releases/installers";
 import { Day } from "../components/time";

@@ -1,10 +1,10 @@
 import { headers } from "next/headers";
 import { findMaskedEmail } from "@/lib/accounts/email-change/pending";
 import { readProfile } from "@/lib/accounts/profile";
+import { findVisitor, pageContext } from "@/lib/auth/visitor";
 import type { Flash } from "@/lib/http/pages/flash";
 import { readLinkCookie } from "@/lib/http/pages/link-cookie";
 import { continuingTo } from "@/lib/http/pages/redirect-paths";
-import { findVisitor, pageContext } from "@/lib/http/pages/visitor";
 import { AccountStep } from "../account/account-step";
 import { Form } from "../components/form";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";

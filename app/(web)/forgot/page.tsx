@@ -1,6 +1,6 @@
 import { RESET_TTL_MINUTES } from "@/lib/accounts/password-reset-token";
+import { pageContext } from "@/lib/auth/visitor";
 import { continuingTo, trustedUrl } from "@/lib/http/pages/redirect-paths";
-import { pageContext } from "@/lib/http/pages/visitor";
 import { Field } from "../components/field";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";

@@ -1,6 +1,6 @@
-import type { Principal } from "@/lib/auth/authenticate";
 import type { Config } from "@/lib/config";
 import type { Locale } from "@/lib/locale";
+import type { Principal } from "@/lib/principal";
 import { AccountMenu } from "./account-menu";
 import { Logo } from "./logo";
 import { FRAME } from "./texts";

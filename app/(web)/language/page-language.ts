@@ -1,9 +1,9 @@
 import type { Metadata } from "next";
 import { headers } from "next/headers";
 import { cache } from "react";
-import type { Principal } from "@/lib/auth/authenticate";
-import { findVisitor } from "@/lib/http/pages/visitor";
+import { findVisitor } from "@/lib/auth/visitor";
 import { LOCALES, type Locale, preferredLocale, toLocale } from "@/lib/locale";
+import type { Principal } from "@/lib/principal";
 import type { Texts } from "./texts";
 
 /** Who is signed in; null also while the database is unavailable. Looked up once for each page. */

@@ -1,5 +1,5 @@
+import { pageContext } from "@/lib/auth/visitor";
 import { continuingTo, trustedUrl } from "@/lib/http/pages/redirect-paths";
-import { pageContext } from "@/lib/http/pages/visitor";
 import { Field } from "../components/field";
 import { Form } from "../components/form";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";

@@ -1,4 +1,4 @@
-import { pageContext } from "@/lib/http/pages/visitor";
+import { pageContext } from "@/lib/auth/visitor";
 import { Field } from "../components/field";
 import { Form } from "../components/form";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";

@@ -1,6 +1,6 @@
-import { listSignInProviders } from "@/lib/http/next-auth/call-from-forms";
+import { listSignInProviders } from "@/lib/auth/next-auth/call-from-forms";
+import { pageContext } from "@/lib/auth/visitor";
 import { continuingTo, trustedUrl } from "@/lib/http/pages/redirect-paths";
-import { pageContext } from "@/lib/http/pages/visitor";
 import { findAuthorization } from "../authorize/find-authorization";
 import { Field } from "../components/field";
 import { Form } from "../components/form";

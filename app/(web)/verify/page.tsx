@@ -1,8 +1,8 @@
 import { headers } from "next/headers";
 import { readProfile } from "@/lib/accounts/profile";
+import { listSignInProviders } from "@/lib/auth/next-auth/call-from-forms";
 import { readPendingIdentityCookie } from "@/lib/auth/next-auth/pending-identity";
-import { listSignInProviders } from "@/lib/http/next-auth/call-from-forms";
-import { findVisitor, pageContext } from "@/lib/http/pages/visitor";
+import { findVisitor, pageContext } from "@/lib/auth/visitor";
 import { AccountStep } from "../account/account-step";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";

@@ -1,7 +1,7 @@
-import { JsonWebKeySet, publishedKeys } from "@/lib/auth/keys/signing-keys";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
 import { RouteResponse } from "@/lib/http/route-response";
+import { JsonWebKeySet, publishedKeys } from "@/lib/keys/signing-keys";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/.well-known/jwks.json", {
   GET: endpoint({

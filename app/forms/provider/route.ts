@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { startProvider } from "@/lib/http/next-auth/call-from-forms";
-import { cookiesOf } from "@/lib/http/next-auth/run";
+import { startProvider } from "@/lib/auth/next-auth/call-from-forms";
+import { cookiesOf } from "@/lib/auth/next-auth/run";
 import { defineForm } from "@/lib/http/pages/form";
 import { NextPage, trustedUrl } from "@/lib/http/pages/redirect-paths";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { revokeOwnSession } from "@/lib/accounts/sessions";
-import { setSessionCookie } from "@/lib/auth/cookie";
+import { setSessionCookie } from "@/lib/http/cookies/cookies";
 import { defineForm } from "@/lib/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/sign-out", {

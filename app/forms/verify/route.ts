@@ -1,6 +1,6 @@
 import { ConfirmEmail } from "@/lib/accounts/schema";
-import { confirmEmail } from "@/lib/http/next-auth/call-from-forms";
-import { cookiesOf, isSignedIn } from "@/lib/http/next-auth/run";
+import { confirmEmail } from "@/lib/auth/next-auth/call-from-forms";
+import { cookiesOf, isSignedIn } from "@/lib/auth/next-auth/run";
 import { defineForm } from "@/lib/http/pages/form";
 import { continuingTo, ownPath } from "@/lib/http/pages/redirect-paths";
 import { readReturnCookie, setReturnCookie } from "@/lib/http/pages/return-cookie";

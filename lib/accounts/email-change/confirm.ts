@@ -1,12 +1,11 @@
-import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
-import type { Principal } from "../../auth/authenticate";
 import { recognizeClient } from "../../auth/limits/recognized-clients";
 import { cancelEmailChanges, reservedEmailCondition } from "../../auth/reserved-emails";
 import type { Context, Tx } from "../../context";
 import type { EmailChange } from "../../db/generated/client";
 import { AppError } from "../../errors";
 import { isUniqueViolation } from "../../errors/database-errors";
+import type { Caller, Principal } from "../../principal";
 import { toUser, type User } from "../schema";
 import { findUnconfirmedChange, lockEmail } from "./pending";
 import { UNDO_TTL_DAYS } from "./tokens";

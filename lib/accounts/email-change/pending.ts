@@ -1,8 +1,8 @@
-import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import { hashEmailedToken } from "../../auth/emailed-token";
 import { cancelEmailChanges } from "../../auth/reserved-emails";
 import type { Context, Tx } from "../../context";
+import type { Caller } from "../../principal";
 import type { PendingEmailChange } from "./schema";
 
 type Deps = Pick<Context, "db" | "now">;

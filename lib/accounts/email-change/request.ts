@@ -1,6 +1,4 @@
-import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
-import type { Principal } from "../../auth/authenticate";
 import { consumeEmailLimit } from "../../auth/limits/consume-email-limit";
 import { cancelEmailChanges } from "../../auth/reserved-emails";
 import { requireStepUp } from "../../auth/step-up";
@@ -8,6 +6,7 @@ import type { Context, Tx } from "../../context";
 import type { EmailChange } from "../../db/generated/client";
 import { newId } from "../../db/ids";
 import { AppError } from "../../errors";
+import type { Caller, Principal } from "../../principal";
 import { lockEmail, toPending } from "./pending";
 import type { PendingEmailChange, RequestEmailChange } from "./schema";
 import { CONFIRM_TTL_HOURS, changeTokenHashes, UNDO_TTL_DAYS } from "./tokens";

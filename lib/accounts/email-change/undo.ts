@@ -1,4 +1,3 @@
-import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import { hashEmailedToken } from "../../auth/emailed-token";
 import { removeFactorsSince } from "../../auth/second-factor/factors";
@@ -7,6 +6,7 @@ import type { Context, Tx } from "../../context";
 import type { EmailChange } from "../../db/generated/client";
 import { AppError } from "../../errors";
 import { isUniqueViolation } from "../../errors/database-errors";
+import type { Caller } from "../../principal";
 import { type LinkedIdentity, listIdentities } from "../identities";
 import { lockEmail } from "./pending";
 

@@ -1,6 +1,6 @@
-import type { Caller } from "../../audit/caller";
 import { consumeEmailLimit, wakeAfterRandomDelay } from "../../auth/limits/consume-email-limit";
 import type { Context } from "../../context";
+import type { Caller } from "../../principal";
 
 type Deps = Pick<Context, "db" | "limits" | "emails">;
 

@@ -1,7 +1,7 @@
-import type { Caller } from "../../audit/caller";
 import { confirmVerification, verificationHashes } from "../../auth/verification/email-verification";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import type { Caller } from "../../principal";
 
 type Deps = Pick<Context, "config" | "db" | "limits" | "now" | "removeDevices">;
 

@@ -1,11 +1,11 @@
 import { timingSafeEqual } from "node:crypto";
-import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import { emailedToken, findEmailedToken } from "../../auth/emailed-token";
 import { revokeAllSessions } from "../../auth/sessions/sessions";
 import type { Context } from "../../context";
 import { isUuid } from "../../db/ids";
 import { AppError } from "../../errors";
+import type { Caller } from "../../principal";
 
 type Config = Pick<Context["config"], "secrets">;
 

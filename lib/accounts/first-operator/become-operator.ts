@@ -1,4 +1,3 @@
-import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import { hashPassword } from "../../auth/passwords/password-hash";
 import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../../auth/passwords/policy";
@@ -11,6 +10,7 @@ import { newId } from "../../db/ids";
 import { sql } from "../../db/sql";
 import { withRetry } from "../../db/with-retry";
 import { AppError } from "../../errors";
+import type { Caller } from "../../principal";
 import { accountCreated } from "../../webhooks/events";
 import type { Register } from "../schema";
 import { consumeFirstOperatorLink, requireFirstOperatorLink } from "./links";

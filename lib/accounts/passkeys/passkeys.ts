@@ -1,11 +1,10 @@
-import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
-import type { Principal } from "../../auth/authenticate";
 import type { Passkey } from "../../auth/passkeys/schema";
 import { toPasskey } from "../../auth/passkeys/stored-passkeys";
 import { requireStepUp, type StepUpProof } from "../../auth/step-up";
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
+import type { Caller, Principal } from "../../principal";
 import { revokeOtherSessionsInTx } from "../sessions";
 import { lockSignInMethods } from "../sign-in-methods";
 

@@ -1,4 +1,3 @@
-import type { Caller } from "../../audit/caller";
 import { verifyPasskeyAssertion } from "../../auth/passkeys/verify-assertion";
 import { requireEnabled } from "../../auth/require-enabled";
 import { issueSession } from "../../auth/sessions/issue-session";
@@ -6,6 +5,7 @@ import type { Transport } from "../../auth/sessions/sessions";
 import { requireVerifiedEmail } from "../../auth/verification/email-verification";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import type { Caller } from "../../principal";
 import { type PasskeyLogin, toUser } from "../schema";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "emails" | "now" | "removeDevices">;

@@ -1,6 +1,4 @@
-import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
-import type { Principal } from "../../auth/authenticate";
 import { recognizeClient } from "../../auth/limits/recognized-clients";
 import { hashPassword } from "../../auth/passwords/password-hash";
 import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../../auth/passwords/policy";
@@ -8,6 +6,7 @@ import { sessionToken } from "../../auth/sessions/sessions";
 import { requireStepUp } from "../../auth/step-up";
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
+import type { Caller, Principal } from "../../principal";
 import { revokeOtherSessionsInTx } from "../sessions";
 import type { ChangePassword } from "./schema";
 

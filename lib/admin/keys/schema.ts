@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { Scope } from "../../auth/api-keys/scopes";
 import { Network } from "../../config/networks";
 import { NextCursor } from "../../lists/pages";
+import { Scope } from "../../principal";
 import { Time } from "../../storable-time";
 
 const MAX_NETWORKS = 50;

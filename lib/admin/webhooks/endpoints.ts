@@ -1,9 +1,9 @@
 import { type Operator, recordOperatorEvent } from "../../audit/operator-events";
-import { encryptSecret } from "../../auth/keys/stored-secrets";
 import type { Context } from "../../context";
 import type { WebhookEndpoint as Row } from "../../db/generated/client";
 import { newId } from "../../db/ids";
 import { AppError } from "../../errors";
+import { encryptSecret } from "../../keys/stored-secrets";
 import { newWebhookSecret, webhookPurpose } from "../../webhooks/signature";
 import { type Precondition, stateOf } from "../precondition";
 import type { ChangedEndpoint, Endpoint, Endpoints, EndpointWithSecret, NewEndpoint } from "./schema";

@@ -1,10 +1,8 @@
 import { isInNetworks } from "../../config/networks";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import type { KeyPrincipal } from "../../principal";
 import { hashKey, isApiKey } from "./key-text";
-
-/** A program that an API key authenticates. */
-export type KeyPrincipal = { key: { id: string; name: string; scopes: readonly string[] } };
 
 /**
  * Where a request comes from: its client's IP, and the network by which limits count. Both are "unknown" if there is none.

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Context } from "../../context";
 import type { Prisma } from "../../db/generated/client";
 import { seconds, sql } from "../../db/sql";
-import { decryptSecret, encryptSecret } from "../keys/stored-secrets";
+import { decryptSecret, encryptSecret } from "../../keys/stored-secrets";
 
 type Deps = Pick<Context, "config" | "db">;
 

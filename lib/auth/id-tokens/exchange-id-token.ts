@@ -1,7 +1,7 @@
-import type { Caller } from "../../audit/caller";
 import { networkOf } from "../../audit/security-events";
 import type { Context } from "../../context";
 import { isAppError } from "../../errors";
+import type { Caller } from "../../principal";
 import { redeemAppleCode } from "../apple/redeem-code";
 import { storeAppleToken } from "../apple/refresh-token";
 import { linkOrCreateAccount } from "../oauth/link-or-create-account";

@@ -1,8 +1,8 @@
-import type { Caller } from "../../audit/caller";
 import type { Context, Tx } from "../../context";
 import type { Prisma } from "../../db/generated/client";
 import { sql } from "../../db/sql";
-import { deviceCookieName, setCookie } from "../cookie";
+import { deviceCookieName, setCookie } from "../../http/cookies/cookies";
+import type { Caller } from "../../principal";
 
 type Deps = Pick<Context, "db" | "limits" | "now">;
 

@@ -1,8 +1,8 @@
-import type { Caller } from "../../audit/caller";
 import type { Context, Tx } from "../../context";
 import type { Prisma } from "../../db/generated/client";
 import { join, sql } from "../../db/sql";
 import { rateLimited } from "../../errors";
+import type { Caller } from "../../principal";
 import { clientKeys, recognizedClientCondition } from "./recognized-clients";
 
 type Deps = Pick<Context, "config" | "db" | "limits" | "now">;

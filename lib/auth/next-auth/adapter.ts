@@ -1,7 +1,7 @@
 import type { Adapter, AdapterUser } from "next-auth/adapters";
-import type { Caller } from "../../audit/caller";
 import type { Context } from "../../context";
 import type { Account } from "../../db/generated/client";
+import type { Caller } from "../../principal";
 import type { AttemptCounters } from "../limits/sign-in-throttle";
 import { issuerOf } from "../oauth/providers";
 import { confirmVerification, type MatchedRegistration } from "../verification/email-verification";

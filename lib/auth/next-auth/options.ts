@@ -1,12 +1,12 @@
 import type { NextAuthOptions, Session } from "next-auth";
 import type { JWT } from "next-auth/jwt";
 import { z } from "zod";
-import type { Caller } from "../../audit/caller";
 import { logRefusal } from "../../audit/refusals";
 import { networkOf } from "../../audit/security-events";
 import type { Context } from "../../context";
 import type { AppError } from "../../errors";
-import { nextAuthCookies, sessionCookieName, sessionCookieOptions } from "../cookie";
+import { sessionCookieName, sessionCookieOptions } from "../../http/cookies/cookies";
+import type { Caller } from "../../principal";
 import { Email } from "../email";
 import { oauthProviders } from "../oauth/providers";
 import { verifyPassword } from "../passwords/verify-password";
@@ -17,6 +17,7 @@ import { signOut } from "../sessions/sign-out";
 import { type Claims, encodeToken } from "../sessions/token";
 import { type AdapterAccount, createAdapter } from "./adapter";
 import { catchRefusal, type OnFailure, orNull } from "./catch-refusal";
+import { nextAuthCookies } from "./cookies";
 import type { CallSecrets } from "./secrets-of-call";
 import { authenticationOf, COOKIE_SESSION, type SignInCall, signInCallback } from "./sign-in-callback";
 

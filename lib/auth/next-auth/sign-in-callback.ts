@@ -1,8 +1,8 @@
 import type { CallbacksOptions, Account as ProviderAccount } from "next-auth";
-import type { Caller } from "../../audit/caller";
 import { logRefusal } from "../../audit/refusals";
 import type { Context } from "../../context";
 import type { ErrorCode } from "../../errors";
+import type { Caller } from "../../principal";
 import { storeAppleToken } from "../apple/refresh-token";
 import { linkOrCreateAccount } from "../oauth/link-or-create-account";
 import { parseProfile } from "../oauth/profile";

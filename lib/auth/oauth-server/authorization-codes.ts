@@ -1,7 +1,6 @@
-import type { Caller } from "../../audit/caller";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import type { Principal } from "../authenticate";
+import type { Caller, Principal } from "../../principal";
 import type { Aal, Amr } from "../sessions/authentication";
 import { revokeSession } from "../sessions/sessions";
 import type { AuthorizationRequest } from "./authorization-request";

@@ -1,9 +1,8 @@
-import type { Caller } from "../../audit/caller";
 import { networkOf } from "../../audit/security-events";
 import type { Context } from "../../context";
 import type { DeviceCode } from "../../db/generated/client";
 import { AppError } from "../../errors";
-import type { Principal } from "../authenticate";
+import type { Caller, Principal } from "../../principal";
 import { requireStepUp } from "../step-up";
 import { findClient } from "./clients";
 import { newCode, sha256 } from "./codes";

@@ -1,8 +1,7 @@
-import type { Caller } from "../../audit/caller";
 import type { OAuthClient } from "../../config/oauth-clients";
 import type { Context, Tx } from "../../context";
 import { AppError, type ErrorCode, isAppError } from "../../errors";
-import type { Principal } from "../authenticate";
+import type { Caller, Principal } from "../../principal";
 import type { Authentication } from "../sessions/authentication";
 import { issueSession } from "../sessions/issue-session";
 import { revokeSession } from "../sessions/sessions";

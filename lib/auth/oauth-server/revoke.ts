@@ -1,5 +1,5 @@
-import type { Caller } from "../../audit/caller";
 import type { Context } from "../../context";
+import type { Caller } from "../../principal";
 import { findSession } from "../sessions/sessions";
 import { signOut } from "../sessions/sign-out";
 import { findClient } from "./clients";

@@ -1,6 +1,6 @@
-import type { Caller } from "../../audit/caller";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import type { Caller } from "../../principal";
 import { exchangeIdToken } from "../id-tokens/exchange-id-token";
 import { exchangeCode } from "./authorization-codes";
 import { exchangeDeviceCode } from "./device-codes";

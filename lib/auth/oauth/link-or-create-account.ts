@@ -1,9 +1,9 @@
-import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context, Tx } from "../../context";
 import type { Account } from "../../db/generated/client";
 import { AppError } from "../../errors";
 import { isUniqueViolation } from "../../errors/database-errors";
+import type { Caller } from "../../principal";
 import { accountCreated } from "../../webhooks/events";
 import { requireEnabled } from "../require-enabled";
 import { isEmailReserved } from "../reserved-emails";

@@ -1,12 +1,8 @@
 import { isIP } from "node:net";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import type { ReadableHeaders } from "../readable-headers";
-
-/** Who runs a command on the service's machine, as the audit trail names them. */
-export type OperatorName = "operator" | `operator:${string}`;
-/** A person at the service's machine who can read its data folder. May do everything that an admin may. */
-export type LocalOperatorPrincipal = { operator: OperatorName };
+import type { ReadableHeaders } from "../../http/readable-headers";
+import type { LocalOperatorPrincipal, OperatorName } from "../../principal";
 
 /**
  * The header in which a command names who runs it, percent-encoded. The header is trusted only in requests that carry the

@@ -1,7 +1,6 @@
-import type { Caller } from "../../audit/caller";
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
-import type { Principal } from "../authenticate";
+import type { Caller, Principal } from "../../principal";
 import { requireStepUp, type StepUpProof } from "../step-up";
 import { CHALLENGE_TTL_MS, issueChallenge, type PasskeyPurpose } from "./challenges";
 import { relyingPartyId } from "./relying-party";

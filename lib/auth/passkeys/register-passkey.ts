@@ -1,9 +1,8 @@
 import { createPublicKey } from "node:crypto";
-import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import type { Principal } from "../authenticate";
+import type { Caller, Principal } from "../../principal";
 import { clientName } from "../sessions/client-name";
 import { consumePasskeyChallenge } from "./challenges";
 import { checkAuthenticatorData, readChallenge } from "./client-data";

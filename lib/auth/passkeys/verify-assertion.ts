@@ -1,8 +1,8 @@
-import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context } from "../../context";
 import type { Passkey } from "../../db/generated/client";
 import { isAppError } from "../../errors";
+import type { Caller } from "../../principal";
 import type { Amr } from "../sessions/authentication";
 import { consumePasskeyChallenge, type PasskeyPurpose } from "./challenges";
 import { checkAuthenticatorData, isUserVerified, readChallenge } from "./client-data";

@@ -1,7 +1,7 @@
-import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import type { Caller } from "../../principal";
 import { beginReauthentication, clearAttempt, recordFailure, refundAttempt } from "../limits/sign-in-throttle";
 import { isPasswordCorrect } from "./password-hash";
 

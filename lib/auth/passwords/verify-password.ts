@@ -1,8 +1,8 @@
-import type { Caller } from "../../audit/caller";
 import { recordFailedSignIn } from "../../audit/security-events";
 import type { Context } from "../../context";
 import type { Account } from "../../db/generated/client";
 import { AppError, isAppError } from "../../errors";
+import type { Caller } from "../../principal";
 import {
   type AttemptCounters,
   beginAttempt,

@@ -1,5 +1,11 @@
-import { type CookieConfig, challengeCookieName, parseCookies, setCookie, setShortCookie } from "../cookie";
-import type { ReadableHeaders } from "../readable-headers";
+import {
+  type CookieConfig,
+  challengeCookieName,
+  parseCookies,
+  setCookie,
+  setShortCookie,
+} from "../../http/cookies/cookies";
+import type { ReadableHeaders } from "../../http/readable-headers";
 import { CHALLENGE_TTL_SECONDS, type SecondFactorChallenge } from "./challenges";
 
 /** The path of the page that asks a browser for the second factor, and continues to `callbackUrl`. */

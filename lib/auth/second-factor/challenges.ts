@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { Caller } from "../../audit/caller";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import type { Caller } from "../../principal";
 import type { Amr, Authentication } from "../sessions/authentication";
 import type { SessionOptions } from "../sessions/sessions";
 import { type FactorKind, listSecondFactors } from "./factors";

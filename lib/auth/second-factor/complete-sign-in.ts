@@ -1,6 +1,6 @@
-import type { Caller } from "../../audit/caller";
 import type { Context } from "../../context";
 import { AppError, type ErrorExtras, isAppError } from "../../errors";
+import type { Caller } from "../../principal";
 import { clearAttempt } from "../limits/sign-in-throttle";
 import type { Authentication } from "../sessions/authentication";
 import { type AuthenticatedAccount, issueSession } from "../sessions/issue-session";

@@ -1,9 +1,8 @@
-import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
-import type { Principal } from "../authenticate";
-import { decryptSecret, encryptSecret } from "../keys/stored-secrets";
+import { decryptSecret, encryptSecret } from "../../keys/stored-secrets";
+import type { Caller, Principal } from "../../principal";
 import { withSecondFactor } from "../sessions/authentication";
 import { requireStepUp, type StepUpProof } from "../step-up";
 import { qrCodeSvg } from "./qr-code";

@@ -1,8 +1,7 @@
-import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import type { Principal } from "../authenticate";
+import type { Caller, Principal } from "../../principal";
 import { requireStepUp, type StepUpProof } from "../step-up";
 import { hasSecondFactor, removeFactors } from "./factors";
 import { replaceRecoveryCodes } from "./recovery-codes";

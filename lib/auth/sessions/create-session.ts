@@ -1,9 +1,9 @@
-import type { Caller } from "../../audit/caller";
 import { insertSecurityEvent } from "../../audit/security-events";
 import type { Context, Tx } from "../../context";
 import type { Prisma } from "../../db/generated/client";
 import { newId } from "../../db/ids";
 import { empty, sql } from "../../db/sql";
+import type { Caller } from "../../principal";
 import { recognition } from "../limits/recognized-clients";
 import { type AttemptCounters, deleteCounters } from "../limits/sign-in-throttle";
 import type { Authentication } from "./authentication";

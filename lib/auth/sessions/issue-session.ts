@@ -1,8 +1,8 @@
-import type { Caller } from "../../audit/caller";
 import type { Context, Tx } from "../../context";
 import type { Prisma } from "../../db/generated/client";
 import { sql } from "../../db/sql";
 import { AppError } from "../../errors";
+import type { Caller } from "../../principal";
 import { enqueue } from "../../push/outbox/enqueue";
 import type { AttemptCounters } from "../limits/sign-in-throttle";
 import { requireEnabled } from "../require-enabled";

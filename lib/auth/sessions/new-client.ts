@@ -1,7 +1,7 @@
-import type { Caller } from "../../audit/caller";
 import { networkOf } from "../../audit/security-events";
 import type { Context } from "../../context";
 import type { Prisma } from "../../db/generated/client";
+import type { Caller } from "../../principal";
 import { consumeEmailLimit } from "../limits/consume-email-limit";
 import { clientKeys, recognizedClientCondition } from "../limits/recognized-clients";
 import { clientName, UNKNOWN_CLIENT } from "./client-name";

@@ -1,6 +1,6 @@
-import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context, Tx } from "../../context";
+import type { Caller } from "../../principal";
 import { revokeSessionInTx } from "./sessions";
 import type { Claims } from "./token";
 

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context, Tx } from "../../context";
 import type { Account } from "../../db/generated/client";
 import { newId } from "../../db/ids";
 import { AppError } from "../../errors";
+import type { Caller } from "../../principal";
 import { emailedToken, findEmailedToken } from "../emailed-token";
 import { consumeEmailLimit } from "../limits/consume-email-limit";
 import { cancelEmailChanges } from "../reserved-emails";

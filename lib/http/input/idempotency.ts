@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import type { AnyPrincipal } from "../../auth/authenticate";
 import type { Context } from "../../context";
 import { seconds, sql } from "../../db/sql";
 import { AppError } from "../../errors";
+import type { AnyPrincipal } from "../../principal";
 import type { AnyEndpoint, RequestScope } from "../endpoint";
 import { RouteResponse, serializedResponse } from "../route-response";
 

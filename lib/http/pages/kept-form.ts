@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { Principal } from "../../auth/authenticate";
-import { keptFormCookieName, setCookie } from "../../auth/cookie";
-import { readEncryptedCookie, setEncryptedCookie } from "../../auth/keys/encrypted-cookie";
 import type { Context } from "../../context";
+import type { Principal } from "../../principal";
+import { keptFormCookieName, setCookie } from "../cookies/cookies";
+import { readEncryptedCookie, setEncryptedCookie } from "../cookies/encrypted-cookie";
 import { Flash, MAX_COOKIE_LENGTH, newFlashId } from "./flash";
 
 type Deps = Pick<Context, "config" | "now">;

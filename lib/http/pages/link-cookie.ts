@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { emailChangeCookieName, firstOperatorCookieName, setCookie } from "../../auth/cookie";
-import { readEncryptedCookie, setEncryptedCookie } from "../../auth/keys/encrypted-cookie";
 import type { Context } from "../../context";
+import { emailChangeCookieName, firstOperatorCookieName, setCookie } from "../cookies/cookies";
+import { readEncryptedCookie, setEncryptedCookie } from "../cookies/encrypted-cookie";
 
 type Config = Context["config"];
 type Link = keyof typeof NAMES;

@@ -1,7 +1,7 @@
-import { parseCookies, setCookie, setShortCookie, shownSecretCookieName } from "../../auth/cookie";
-import { decryptSecret, encryptSecret } from "../../auth/keys/stored-secrets";
-import type { ReadableHeaders } from "../../auth/readable-headers";
 import type { Context } from "../../context";
+import { decryptSecret, encryptSecret } from "../../keys/stored-secrets";
+import { parseCookies, setCookie, setShortCookie, shownSecretCookieName } from "../cookies/cookies";
+import type { ReadableHeaders } from "../readable-headers";
 
 type Deps = Pick<Context, "config" | "db">;
 

@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { hasKeyInUrl } from "../../auth/api-keys/leaked-keys";
 import { currentContext } from "../../context";
 import { AppError, isAppError } from "../../errors";
 import { securityHeaders } from "../browser/security-headers";
@@ -112,7 +111,8 @@ function createResponder(routes: RouteTable, loadNext: LoadNext, maxRenderMs: nu
   return (exchange, { pathname, search }, match) => {
     const { incoming, outgoing, request } = exchange;
     const isRoute = typeof match?.responder === "object";
-    const responder = !isRoute && hasKeyInUrl(request.url) ? KEY_ROUTE : match?.responder;
+    const responder =
+      !isRoute && currentContext().authentication.hasKeyInUrl(request.url) ? KEY_ROUTE : match?.responder;
     if (typeof responder === "object") {
       const handler = responder[request.method]?.respond ?? responder.GET?.respondToOther;
       if (!handler) throw new AppError("not_found");

@@ -1,4 +1,4 @@
-import { decodePercent } from "../../auth/cookie";
+import { decodePercent } from "../cookies/cookies";
 import type { RouteContext, RouteHandler } from "../route";
 
 export type Handlers = Record<string, RouteHandler>;

@@ -1,7 +1,7 @@
-import type { Caller } from "../../audit/caller";
 import type { Context, Tx } from "../../context";
 import type { PushDevice } from "../../db/generated/client";
 import { AppError } from "../../errors";
+import type { Caller } from "../../principal";
 import { activateDevice } from "../activation";
 import { cancelChallenges, createChallenge, findChallengeFailures } from "../challenges";
 import { lockOwner, type Owner } from "../owner";

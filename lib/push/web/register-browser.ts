@@ -1,8 +1,8 @@
-import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context, Tx, WebPushKeys } from "../../context";
 import type { Prisma, PushDevice } from "../../db/generated/client";
 import { AppError } from "../../errors";
+import type { Caller } from "../../principal";
 import { deviceVerified } from "../activation";
 import { evidenceInvalid } from "../evidence/errors";
 import { lockOwner, type Owner } from "../owner";

@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import { Secret } from "otpauth";
-import { encryptSecret } from "@/lib/auth/keys/stored-secrets";
 import { replaceRecoveryCodes } from "@/lib/auth/second-factor/recovery-codes";
 import { newTotpSecret, totpPurpose } from "@/lib/auth/second-factor/totp";
+import { encryptSecret } from "@/lib/keys/stored-secrets";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { clock, ctx } from "@/tests/support/context";

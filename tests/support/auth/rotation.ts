@@ -1,7 +1,7 @@
-import { clearDataKeyCache } from "@/lib/auth/keys/data-keys";
-import { type Secrets, secretId } from "@/lib/auth/keys/key-ring";
-import { pseudonym } from "@/lib/auth/keys/pseudonym";
-import { rewrapDataKeys } from "@/lib/auth/keys/rewrap";
+import { clearDataKeyCache } from "@/lib/keys/data-keys";
+import { type Secrets, secretId } from "@/lib/keys/key-ring";
+import { pseudonym } from "@/lib/keys/pseudonym";
+import { rewrapDataKeys } from "@/lib/keys/rewrap";
 import { createRateLimits } from "@/lib/rate-limits";
 import { ctx, SECRET, withContext } from "@/tests/support/context";
 

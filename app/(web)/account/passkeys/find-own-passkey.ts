@@ -1,8 +1,8 @@
 import { notFound } from "next/navigation";
-import type { Principal } from "@/lib/auth/authenticate";
 import type { Passkey } from "@/lib/auth/passkeys/schema";
 import { listPasskeys } from "@/lib/auth/passkeys/stored-passkeys";
-import { pageContext } from "@/lib/http/pages/visitor";
+import { pageContext } from "@/lib/auth/visitor";
+import type { Principal } from "@/lib/principal";
 
 /** The visitor's passkey with this id. Shows the page for missing pages if there is none. */
 export async function findOwnPasskey(

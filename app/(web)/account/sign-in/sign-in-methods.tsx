@@ -1,6 +1,6 @@
 import { findPendingEmailChange } from "@/lib/accounts/email-change/pending";
 import type { AccountProfile } from "@/lib/accounts/profile";
-import { listSignInProviders } from "@/lib/http/next-auth/call-from-forms";
+import { listSignInProviders } from "@/lib/auth/next-auth/call-from-forms";
 import { COMMON } from "../../language/common-texts";
 import { textsOf } from "../../language/page-language";
 import { ProviderButton } from "../../sign-in/provider-button";

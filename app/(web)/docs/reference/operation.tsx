@@ -1,4 +1,4 @@
-import { pageContext } from "@/lib/http/pages/visitor";
+import { pageContext } from "@/lib/auth/visitor";
 import { FieldList } from "../fields/fields";
 import { Fields, fieldOf, Type } from "../fields/schema";
 import { exampleOf, type SampleRequest, sampleRequest } from "../samples/request";

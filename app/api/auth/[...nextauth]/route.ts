@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { isOwnOriginRequired, toCall } from "@/lib/auth/next-auth/call-from-request";
+import { finishNextAuth, respondNextAuth } from "@/lib/auth/next-auth/respond";
 import { endpoint, type Input } from "@/lib/http/endpoint";
-import { isOwnOriginRequired, toCall } from "@/lib/http/next-auth/call-from-request";
-import { finishNextAuth, respondNextAuth } from "@/lib/http/next-auth/respond";
 import { defineRoute } from "@/lib/http/route";
 
 const params = z.object({ nextauth: z.array(z.string()) });

@@ -1,8 +1,8 @@
 import { Auth, Login } from "@/lib/accounts/schema";
 import { SIGN_IN_ERRORS, signIn } from "@/lib/accounts/sign-in";
+import { chooseTransport, sessionResponse } from "@/lib/auth/sessions/session-response";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
-import { chooseTransport, sessionResponse } from "@/lib/http/session-response";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/login", {
   POST: endpoint({

@@ -1,9 +1,9 @@
 import { register } from "@/lib/accounts/register";
 import { Auth, Register, VerificationRequired } from "@/lib/accounts/schema";
+import { chooseTransport, sessionResponse } from "@/lib/auth/sessions/session-response";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
 import { RouteResponse } from "@/lib/http/route-response";
-import { chooseTransport, sessionResponse } from "@/lib/http/session-response";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/register", {
   POST: endpoint({

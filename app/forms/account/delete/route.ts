@@ -1,6 +1,6 @@
 import { deleteAccount } from "@/lib/accounts/delete-account";
 import { DeleteAccount } from "@/lib/accounts/schema";
-import { setSessionCookie } from "@/lib/auth/cookie";
+import { setSessionCookie } from "@/lib/http/cookies/cookies";
 import { defineForm } from "@/lib/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/delete", {

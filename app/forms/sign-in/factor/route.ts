@@ -2,9 +2,9 @@ import { completeSignInWithFactor } from "@/lib/accounts/sign-in";
 import { clearChallengeCookie, readChallengeCookie } from "@/lib/auth/second-factor/challenge-cookie";
 import { findChallenge } from "@/lib/auth/second-factor/challenges";
 import { TypedFactor, toProof } from "@/lib/auth/second-factor/schema";
+import { replaceSession } from "@/lib/auth/sessions/session-response";
 import { defineForm } from "@/lib/http/pages/form";
 import { NextPage, trustedUrl } from "@/lib/http/pages/redirect-paths";
-import { replaceSession } from "@/lib/http/session-response";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/sign-in/factor", {
   summary: "Complete a sign-in with a second factor",

@@ -1,6 +1,6 @@
 import { KEY_LIFETIMES, scopeField } from "@/lib/admin/keys/form";
-import { Scope } from "@/lib/auth/api-keys/scopes";
 import type { Flash } from "@/lib/http/pages/flash";
+import { Scope } from "@/lib/principal";
 import { Field } from "../../../../(web)/components/field";
 import { Form } from "../../../../(web)/components/form";
 import { ConfirmLink } from "../../../actions/confirm-link";

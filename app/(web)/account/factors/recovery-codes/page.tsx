@@ -1,6 +1,6 @@
 import { headers } from "next/headers";
+import { pageContext } from "@/lib/auth/visitor";
 import { readShownCodes } from "@/lib/http/pages/recovery-codes-cookie";
-import { pageContext } from "@/lib/http/pages/visitor";
 import { Form } from "../../../components/form";
 import { flashOf, type PageProps, queryOf } from "../../../components/page-props";
 import { textsOf, titleOf } from "../../../language/page-language";

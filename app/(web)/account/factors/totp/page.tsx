@@ -1,6 +1,6 @@
 import { redirect } from "next/navigation";
 import { readEnrollment } from "@/lib/auth/second-factor/enroll-totp";
-import { pageContext } from "@/lib/http/pages/visitor";
+import { pageContext } from "@/lib/auth/visitor";
 import { Field } from "../../../components/field";
 import { Form } from "../../../components/form";
 import { flashOf, type PageProps, queryOf } from "../../../components/page-props";

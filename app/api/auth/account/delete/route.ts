@@ -1,8 +1,8 @@
 import { deleteAccount } from "@/lib/accounts/delete-account";
 import { AccountDeleted, DeleteAccount } from "@/lib/accounts/schema";
+import { signedOutResponse } from "@/lib/auth/sessions/session-response";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
-import { signedOutResponse } from "@/lib/http/session-response";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/account/delete", {
   POST: endpoint({

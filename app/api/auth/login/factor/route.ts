@@ -3,9 +3,9 @@ import { completeSignInWithFactor } from "@/lib/accounts/sign-in";
 import { readChallengeCookie } from "@/lib/auth/second-factor/challenge-cookie";
 import { findChallenge } from "@/lib/auth/second-factor/challenges";
 import { SecondFactor } from "@/lib/auth/second-factor/schema";
+import { chooseTransport, sessionResponse } from "@/lib/auth/sessions/session-response";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
-import { chooseTransport, sessionResponse } from "@/lib/http/session-response";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/login/factor", {
   POST: endpoint({

@@ -1,8 +1,8 @@
 import { signInWithPasskey } from "@/lib/accounts/passkeys/sign-in-with-passkey";
 import { Auth, PasskeyLogin } from "@/lib/accounts/schema";
+import { chooseTransport, sessionResponse } from "@/lib/auth/sessions/session-response";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
-import { chooseTransport, sessionResponse } from "@/lib/http/session-response";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/passkeys/sign-in", {
   POST: endpoint({

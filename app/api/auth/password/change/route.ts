@@ -1,8 +1,8 @@
 import { changePassword } from "@/lib/accounts/passwords/change-password";
 import { ChangePassword, PasswordChanged } from "@/lib/accounts/passwords/schema";
+import { renewedSessionResponse } from "@/lib/auth/sessions/session-response";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
-import { renewedSessionResponse } from "@/lib/http/session-response";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/password/change", {
   POST: endpoint({

@@ -1,7 +1,7 @@
 import { NewKeyForm, scopeField, toNewKey } from "@/lib/admin/keys/form";
 import { createKey } from "@/lib/admin/keys/keys";
-import { Scope } from "@/lib/auth/api-keys/scopes";
 import { setShownSecretCookie } from "@/lib/http/pages/shown-secret-cookie";
+import { Scope } from "@/lib/principal";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/keys/create", {

@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { calculateJwkThumbprint } from "jose";
 import { z } from "zod";
-import type { Context } from "../../context";
+import type { Context } from "../context";
 import { decryptSecret, encryptSecret } from "./stored-secrets";
 
 type Deps = Pick<Context, "config" | "db" | "now">;

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import type { Caller } from "../../audit/caller";
-import { readCredentials } from "../../auth/authenticate";
-import { oauthProviders } from "../../auth/oauth/providers";
-import type { ReadableHeaders } from "../../auth/readable-headers";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import { RouteResponse } from "../route-response";
+import type { ReadableHeaders } from "../../http/readable-headers";
+import { RouteResponse } from "../../http/route-response";
+import type { Caller } from "../../principal";
+import { readCredentials } from "../authenticate";
+import { oauthProviders } from "../oauth/providers";
 import type { NextAuthCall } from "./call-from-request";
 import { respondNextAuth } from "./respond";
 import { cookiesOf, type NextAuthDeps } from "./run";

@@ -1,5 +1,5 @@
-import type { Context } from "../../context";
-import { AppError } from "../../errors";
+import type { Context } from "../context";
+import { AppError } from "../errors";
 import { open, seal } from "./aead";
 import { clearDataKeyCache, dataKey, loadDataKeys } from "./data-keys";
 

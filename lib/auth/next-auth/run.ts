@@ -1,12 +1,12 @@
-import { parseCookies, sessionCookieName } from "../../auth/cookie";
-import { setDeviceCookie } from "../../auth/limits/recognized-clients";
-import { loadNextAuthHandler } from "../../auth/next-auth/handler";
-import { nextAuthOptions } from "../../auth/next-auth/options";
-import { secretsOfCall } from "../../auth/next-auth/secrets-of-call";
-import { setChallengeCookie } from "../../auth/second-factor/challenge-cookie";
 import type { Context } from "../../context";
-import { RouteResponse } from "../route-response";
+import { parseCookies, sessionCookieName } from "../../http/cookies/cookies";
+import { RouteResponse } from "../../http/route-response";
+import { setDeviceCookie } from "../limits/recognized-clients";
+import { setChallengeCookie } from "../second-factor/challenge-cookie";
 import { isProviderAction, type NextAuthCall } from "./call-from-request";
+import { loadNextAuthHandler } from "./handler";
+import { nextAuthOptions } from "./options";
+import { secretsOfCall } from "./secrets-of-call";
 
 export type NextAuthDeps = Pick<
   Context,

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { Context } from "../../context";
+import type { Context } from "../context";
 import { dataKey } from "./data-keys";
 
 /**

@@ -1,4 +1,4 @@
-import type { Context } from "../../context";
+import type { Context } from "../context";
 import { unwrapKey, wrapKey } from "./data-keys";
 import { secretId } from "./key-ring";
 

@@ -1,9 +1,9 @@
-import type { Caller } from "../../audit/caller";
-import { type Credentials, readCredentials } from "../../auth/authenticate";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import type { Input } from "../endpoint";
-import type { RequestHead } from "../route-request";
+import type { Input } from "../../http/endpoint";
+import type { RequestHead } from "../../http/route-request";
+import type { Caller } from "../../principal";
+import { type Credentials, readCredentials } from "../authenticate";
 
 /** One call of next-auth. `segments` is the path after /api/auth. */
 export type NextAuthCall = {

@@ -1,13 +1,13 @@
-import { readLinkingSessionCookie, setLinkingSessionCookie } from "../../auth/next-auth/linking-session";
-import { providersFor, VERIFY_PAGE } from "../../auth/next-auth/options";
-import { readPendingIdentityCookie, setPendingIdentityCookie } from "../../auth/next-auth/pending-identity";
-import { findSession } from "../../auth/sessions/sessions";
-import { signOut } from "../../auth/sessions/sign-out";
-import { matchRegistration } from "../../auth/verification/match-registration";
-import { CLEAR_SITE_DATA } from "../browser/security-headers";
-import type { RequestHead } from "../route-request";
-import { jsonResponse, RouteResponse } from "../route-response";
+import { CLEAR_SITE_DATA } from "../../http/browser/security-headers";
+import type { RequestHead } from "../../http/route-request";
+import { jsonResponse, RouteResponse } from "../../http/route-response";
+import { findSession } from "../sessions/sessions";
+import { signOut } from "../sessions/sign-out";
+import { matchRegistration } from "../verification/match-registration";
 import { isProviderAction, type NextAuthCall, requireAction } from "./call-from-request";
+import { readLinkingSessionCookie, setLinkingSessionCookie } from "./linking-session";
+import { providersFor, VERIFY_PAGE } from "./options";
+import { readPendingIdentityCookie, setPendingIdentityCookie } from "./pending-identity";
 import { type CallState, isSignedIn, isSignedOut, type NextAuthDeps, runNextAuth, withCookies } from "./run";
 
 /** The parameters of a sign-in that are forwarded to the provider. next-auth would forward all, `scope` included. */

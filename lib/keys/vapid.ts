@@ -1,5 +1,5 @@
 import { createECDH } from "node:crypto";
-import type { Context } from "../../context";
+import type { Context } from "../context";
 import { dataKey } from "./data-keys";
 
 /** The keys that identify the service to push services (RFC 8292), in base64url. */

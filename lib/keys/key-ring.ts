@@ -1,5 +1,5 @@
 import { hkdfSync } from "node:crypto";
-import type { Context } from "../../context";
+import type { Context } from "../context";
 
 /** The secrets of `NEXTAUTH_SECRET`. The first one encrypts; all of them decrypt. */
 export type Secrets = Context["config"]["secrets"];

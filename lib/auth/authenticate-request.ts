@@ -1,8 +1,19 @@
-import { isForOperators, requireAccess, requireScope } from "../../auth/access";
-import { type AnyPrincipal, authenticate, authenticateOperator } from "../../auth/authenticate";
-import { requireOwnOriginForCookie } from "../browser/origin";
-import { clientIp, clientNetwork } from "../client-ip";
-import type { AnyEndpoint, RequestScope } from "../endpoint";
+import type { Context } from "../context";
+import { requireOwnOriginForCookie } from "../http/browser/origin";
+import { clientIp, clientNetwork } from "../http/client-ip";
+import type { AccessRule, AnyPrincipal } from "../principal";
+import { isForOperators, requireAccess, requireScope } from "./access";
+import { hasKeyInUrl, revokeKeyInUrl } from "./api-keys/leaked-keys";
+import { authenticate, authenticateOperator } from "./authenticate";
+import { requireStepUp } from "./step-up";
+
+/** What the pipeline of lib/http asks of this room. */
+export const authentication: Context["authentication"] = {
+  authenticate: authenticateRequest,
+  requireStepUp: (ctx, principal, caller) => requireStepUp(ctx, principal, {}, caller),
+  hasKeyInUrl,
+  revokeKeyInUrl,
+};
 
 /**
  * Authenticates a request, and checks what its endpoint requires: the origin of a request by cookie, the account's role,
@@ -10,13 +21,11 @@ import type { AnyEndpoint, RequestScope } from "../endpoint";
  * operator of this machine, who may do everything.
  * @throws AppError unauthenticated, origin_not_allowed, forbidden, reauthentication_required, rate_limited
  */
-export async function authenticateRequest(
-  { auth, hasSideEffect }: AnyEndpoint,
-  method: string,
-  { ctx, request, socketIp, operator }: RequestScope,
+async function authenticateRequest(
+  ctx: Context,
+  { method, headers, socketIp, operator, hasSideEffect }: Parameters<Context["authentication"]["authenticate"]>[1],
+  rule: AccessRule,
 ): Promise<AnyPrincipal> {
-  const rule = typeof auth === "object" ? auth : {};
-  const { headers } = request;
   const hops = ctx.config.TRUSTED_PROXY_HOPS;
   const sourceOf = () => ({
     ip: clientIp(headers, socketIp, hops),

@@ -1,6 +1,6 @@
 import { createECDH, randomBytes } from "node:crypto";
-import type { Context } from "../../context";
-import { sql } from "../../db/sql";
+import type { Context } from "../context";
+import { sql } from "../db/sql";
 import { open, seal } from "./aead";
 import { deriveKey, findSecret, type Secrets, secretId } from "./key-ring";
 

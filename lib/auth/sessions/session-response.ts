@@ -1,15 +1,15 @@
-import type { Caller } from "../audit/caller";
-import { type Principal, readCredentials } from "../auth/authenticate";
-import { setSessionCookie } from "../auth/cookie";
-import { setDeviceCookie } from "../auth/limits/recognized-clients";
-import type { SecondFactorChallenge } from "../auth/second-factor/challenges";
-import { secondFactorRequired } from "../auth/second-factor/complete-sign-in";
-import { findSession, revokeSession, type Transport } from "../auth/sessions/sessions";
-import type { Context } from "../context";
-import { requireOwnOrigin } from "./browser/origin";
-import { CLEAR_SITE_DATA } from "./browser/security-headers";
-import type { RequestHead } from "./route-request";
-import { RouteResponse } from "./route-response";
+import type { Context } from "../../context";
+import { requireOwnOrigin } from "../../http/browser/origin";
+import { CLEAR_SITE_DATA } from "../../http/browser/security-headers";
+import { setSessionCookie } from "../../http/cookies/cookies";
+import type { RequestHead } from "../../http/route-request";
+import { RouteResponse } from "../../http/route-response";
+import type { Caller, Principal } from "../../principal";
+import { readCredentials } from "../authenticate";
+import { setDeviceCookie } from "../limits/recognized-clients";
+import type { SecondFactorChallenge } from "../second-factor/challenges";
+import { secondFactorRequired } from "../second-factor/complete-sign-in";
+import { findSession, revokeSession, type Transport } from "./sessions";
 
 type Issued = {
   user: unknown;

@@ -1,7 +1,8 @@
-import { authenticate, type Principal } from "../../auth/authenticate";
-import type { ReadableHeaders } from "../../auth/readable-headers";
-import { type Context, currentContext } from "../../context";
-import { toAppError } from "../problem";
+import { type Context, currentContext } from "../context";
+import { toAppError } from "../http/problem";
+import type { ReadableHeaders } from "../http/readable-headers";
+import type { Principal } from "../principal";
+import { authenticate } from "./authenticate";
 
 /** The process's context, for pages. */
 export function pageContext(): Context {

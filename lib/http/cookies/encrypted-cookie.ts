@@ -1,7 +1,7 @@
 import type { JWTPayload } from "jose";
 import type { Context } from "../../context";
-import { parseCookies, setCookie } from "../cookie";
-import { decryptToken, encryptToken } from "./encrypted-token";
+import { decryptToken, encryptToken } from "../../keys/encrypted-token";
+import { parseCookies, setCookie } from "./cookies";
 
 type Config = Context["config"];
 

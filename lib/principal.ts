@@ -1,0 +1,67 @@
+import { z } from "zod";
+import type { Account, AccountRole, Session } from "./db/generated/client";
+import type { Locale } from "./locale";
+
+/** The account and the session that a request acts as. `via` is how the request carried the session's token. */
+export type Principal = {
+  account: Pick<Account, "id" | "email" | "name" | "image" | "role" | "locale" | "disabledAt" | "sessionEpoch">;
+  session: Pick<Session, "id" | "transport" | "authenticatedAt" | "aal" | "amr" | "expiresAt"> & {
+    via: "bearer" | "cookie";
+  };
+};
+
+/** A program that an API key authenticates. */
+export type KeyPrincipal = { key: { id: string; name: string; scopes: readonly string[] } };
+
+/** Who runs a command on the service's machine, as the audit trail names them. */
+export type OperatorName = "operator" | `operator:${string}`;
+/** A person at the service's machine who can read its data folder. May do everything that an admin may. */
+export type LocalOperatorPrincipal = { operator: OperatorName };
+
+/** Everybody who may act as an operator: an account with a role, a program, and a person at the service's machine. */
+export type AnyPrincipal = Principal | KeyPrincipal | LocalOperatorPrincipal;
+
+/** What an API key may do. `RESOURCE:write` and `RESOURCE:send` include `RESOURCE:read`. */
+export const Scope = z.enum([
+  "accounts:read",
+  "accounts:write",
+  "audit:read",
+  "billing:read",
+  "billing:write",
+  "mail:read",
+  "mail:write",
+  "push:read",
+  "push:send",
+  "releases:read",
+  "releases:write",
+  "webhooks:read",
+  "webhooks:write",
+]);
+export type Scope = z.infer<typeof Scope>;
+
+/** What a route requires of its caller, beyond a session. */
+export type AccessRule = {
+  /** The API keys that the route accepts: those with this scope. Without it, none. */
+  scope?: Scope | undefined;
+  /** The account's role, at least: support may do what a user may, and an admin everything. */
+  role?: AccountRole | undefined;
+  /** The session's assurance level, at least (NIST SP 800-63B-4). */
+  aal?: 1 | 2 | undefined;
+  /** The maximum number of seconds since the session's user was authenticated. */
+  maxAgeSeconds?: number | undefined;
+  /** Whether the session must have been authenticated recently, at its account's level: see `requireStepUp`. */
+  stepUp?: true | undefined;
+};
+
+/**
+ * The client of a request. `ip` is its IPv4 address, its IPv6 network (/64) or "unknown"; `userAgent` has at most 256
+ * characters; `deviceId` comes from the device cookie, or is new (`isNewDevice`) if there is none; `locale` is the one of our
+ * languages that the client prefers.
+ */
+export type Caller = {
+  ip: string;
+  userAgent: string | null;
+  deviceId: string;
+  isNewDevice?: true;
+  locale?: Locale | null;
+};
