@@ -85,7 +85,9 @@ function linesOf({ releases, files, freedBytes, elsewhere }: Removed, verb: stri
   return [
     ...releases.map((id) => `${verb} ${id}`),
     ...files.map((file) => `${verb} the file ${file}`),
-    `${releases.length} releases, ${files.length} files${size}`,
+    `${countOf(releases, "release")}, ${countOf(files, "file")}${size}`,
     ...elsewhere.map((location) => `Not removed, because it is not in the catalog's folder: ${location}`),
   ];
 }
+
+const countOf = (all: readonly unknown[], name: string) => `${all.length} ${name}${all.length === 1 ? "" : "s"}`;
