@@ -26,17 +26,33 @@ import { createEmailQueue } from "./mail/queue";
 import { removeDevices } from "./push/devices";
 import { type PushWorker, startWorker } from "./push/worker/worker";
 import { createRateLimits } from "./rate-limits";
-import { createAdoption } from "./releases/adoption/adoption";
+import { type Adoption, createAdoption } from "./releases/adoption/adoption";
 import { openCatalog } from "./releases/catalog/catalog";
-import { createScheduledCatalog } from "./releases/rollouts/scheduled-catalog";
-import { createUpdateReports } from "./releases/rollouts/update-report-counts";
+import type { Catalog } from "./releases/catalog/watch";
+import { createScheduledCatalog, type Rollouts } from "./releases/rollouts/scheduled-catalog";
+import { createUpdateReports, type UpdateReports } from "./releases/rollouts/update-report-counts";
 import { warnOfDatabase } from "./startup/warnings";
 import { createEntitledAccounts } from "./subscriptions/account-data/entitled-accounts";
 import { createReconciler } from "./subscriptions/reconcile/reconciler";
 import { createLog } from "./telemetry/log";
 import { openTelemetry } from "./telemetry/telemetry";
 import { webhookPurpose } from "./webhooks/signature";
-import { createWebhooks } from "./webhooks/webhooks";
+import { createWebhooks, type Webhooks } from "./webhooks/webhooks";
+
+/** The parts of domains, which use the Context themselves. */
+declare module "./context" {
+  interface Context {
+    catalog: Catalog;
+    /** Counts update checks and downloads. */
+    adoption: Adoption;
+    /** Counts what clients report about updates. */
+    updateReports: UpdateReports;
+    /** The schedules of rollouts, which `catalog` applies. */
+    rollouts: Rollouts;
+    /** Announces events to the endpoints of operators. */
+    webhooks: Webhooks;
+  }
+}
 
 /** Parts that tests and scripts pass in. They replace those that the configuration selects. */
 export type Overrides = Partial<Pick<Context, "catalog" | "database" | "now" | "dbNow" | "log" | "mailer" | "push">> & {

@@ -19,16 +19,14 @@ import type { EmailData } from "./mail/emails";
 import type { EmailQueue } from "./mail/queue";
 import type { AccessRule, AnyPrincipal, Caller, OperatorName, Principal } from "./principal";
 import type { RateLimits } from "./rate-limits";
-import type { Adoption } from "./releases/adoption/adoption";
-import type { Catalog } from "./releases/catalog/watch";
-import type { Rollouts } from "./releases/rollouts/scheduled-catalog";
-import type { UpdateReports } from "./releases/rollouts/update-report-counts";
-import type { Webhooks } from "./webhooks/webhooks";
 
 export type { EndpointNotAllowed, PushResponse, ReadClient, Tx, WebPushKeys };
 
-/** The parts of the service. Functions take the part they need: `Pick<Context, "db" | "now">`. */
-export type Context = {
+/**
+ * The parts of the service. Functions take the part they need: `Pick<Context, "db" | "now">`. An interface, because
+ * lib/compose.ts adds the parts whose types lie in a domain.
+ */
+export interface Context {
   config: Config & { secrets: NonNullable<Config["secrets"]> };
   /** Readiness, migrations and closing. */
   database: Database;
@@ -67,17 +65,8 @@ export type Context = {
   appleRevocations: Consumer;
   /** Reconciles the customers that are due with the billing provider, in the background. */
   reconciler: Consumer;
-  catalog: Catalog;
-  /** Counts update checks and downloads. */
-  adoption: Adoption;
-  /** Counts what clients report about updates. */
-  updateReports: UpdateReports;
-  /** The schedules of rollouts, which `catalog` applies. */
-  rollouts: Rollouts;
   /** The key of commands on this machine, which act through the service. Null on PostgreSQL: they need no service. */
   operatorKey: OperatorKey | null;
-  /** Announces events to the endpoints of operators. */
-  webhooks: Webhooks;
   /** Storage of `s3Key` artifacts. Null: it is not configured, and the catalog has no such artifacts. */
   storage: ObjectStorage | null;
   /** Records a finished request. `request` has the caller's span for traces; null: Next has traced the request. */
@@ -87,7 +76,7 @@ export type Context = {
   /** True once the process has begun to stop. */
   isDraining: boolean;
   close: () => Promise<void>;
-};
+}
 
 /** How the pipeline of lib/http knows who sends a request. */
 type Authentication = {

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net";
 import type { Context } from "../context";
-import type { RequestHead } from "./route-request";
+import type { RequestHead } from "../http-message";
 
 /**
  * The client's IP: the socket's, or with `hops` trusted proxies the entry that the outermost of them added to

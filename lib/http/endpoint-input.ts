@@ -1,11 +1,13 @@
 import { randomBytes } from "node:crypto";
+import { operatorOf } from "../audit/operator";
+import type { Operator } from "../audit/operator-events";
 import type { Context } from "../context";
+import type { RequestHead, RouteRequest } from "../http-message";
 import { preferredLocale } from "../locale";
-import type { Caller } from "../principal";
+import type { Input, RequestScope } from "../operation";
+import type { AnyPrincipal, Caller } from "../principal";
 import { clientNetwork } from "./client-ip";
 import { deviceCookieName, parseCookies } from "./cookies/cookies";
-import type { Input, RequestScope } from "./endpoint";
-import type { RequestHead, RouteRequest } from "./route-request";
 
 const MAX_USER_AGENT_LENGTH = 256;
 /** 128 random bits, base64url. */
@@ -58,6 +60,10 @@ export class EndpointInput implements Input {
   get caller(): Caller {
     this.#caller ??= callerIn({ ctx: this.ctx, request: this.request, socketIp: this.#socketIp });
     return this.#caller;
+  }
+
+  get operator(): Operator {
+    return operatorOf(this.principal as AnyPrincipal | null, this.caller);
   }
 
   get ip(): string {

@@ -1,7 +1,7 @@
 import { type AppError, ERRORS, type ErrorCode } from "../errors";
-import type { RequestScope } from "./endpoint";
+import { jsonResponse, type ResponseHeaders, type RouteResponse } from "../http-message";
+import type { RequestScope } from "../operation";
 import { problemType } from "./problem";
-import { jsonResponse, type ResponseHeaders, type RouteResponse } from "./route-response";
 
 /**
  * The `error` values of RFC 6749, section 5.2, and RFC 8628, section 3.5. A code that OAuth defines keeps its name, as

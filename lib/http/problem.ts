@@ -1,6 +1,6 @@
 import { AppError, ERRORS, type ErrorCode, isAppError } from "../errors";
 import { isDatabaseUnavailable, isReferencedRowMissing, isStorageFull } from "../errors/database-errors";
-import { RouteResponse } from "./route-response";
+import { RouteResponse } from "../http-message";
 
 /** The default `Retry-After` in seconds, for errors after which a retry can succeed. */
 const RETRY_AFTER_SECONDS = {

@@ -1,20 +1,28 @@
 import { logRefusal } from "../audit/refusals";
 import { currentContext } from "../context";
 import { AppError } from "../errors";
+import { isStreamed, jsonResponse, type RouteRequest, RouteResponse, requestId, toResponse } from "../http-message";
+import {
+  type AnyDeclaration,
+  type Input,
+  isRestricted,
+  type OperationResponse,
+  type RequestScope,
+  responsesOf,
+  statusOf,
+} from "../operation";
 import type { OperatorName } from "../principal";
 import { corsHeaders, requireOwnOrigin } from "./browser/origin";
 import { securityHeaders } from "./browser/security-headers";
 import { clientNetwork } from "./client-ip";
-import { type AnyEndpoint, type Input, type RequestScope, requiresSession } from "./endpoint";
 import { callerIn, EndpointInput } from "./endpoint-input";
 import { DEFAULT_MAX_BODY_BYTES, decodeBody, formatOf, readBody } from "./input/body";
 import { withIdempotency } from "./input/idempotency";
 import { parseBody, parseParams, parseQuery } from "./input/validation";
 import { problemResponse, toAppError } from "./problem";
-import { type RouteRequest, requestId } from "./route-request";
-import { isStreamed, jsonResponse, RouteResponse, toResponse } from "./route-response";
 
-const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
+/** The methods that the App Router knows. */
+export const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
 type Method = (typeof METHODS)[number];
 
 type PathParams = Record<string, string | string[] | undefined>;
@@ -38,11 +46,11 @@ type DirectHandler = (request: RouteRequest, context: RouteContext) => RouteResp
 export type RouteHandler = ((request: Request, context: RouteContext) => Promise<Response>) & {
   respond: DirectHandler;
   respondToOther: DirectHandler;
-  endpoint: AnyEndpoint | undefined;
+  endpoint: AnyDeclaration | undefined;
 };
 
 /** One method of a route. `path` is as the App Router writes it, `allow` the value of the `Allow` header. */
-type Route = { path: string; method: Method | "other"; endpoint: AnyEndpoint | undefined; allow: string };
+type Route = { path: string; method: Method | "other"; endpoint: AnyDeclaration | undefined; allow: string };
 
 /**
  * Makes App Router route handlers, one for each method: HEAD follows GET, OPTIONS lists the methods, and undeclared
@@ -51,12 +59,12 @@ type Route = { path: string; method: Method | "other"; endpoint: AnyEndpoint | u
  */
 export function defineRoute(
   path: string,
-  endpoints: Partial<Record<Method, AnyEndpoint>>,
+  endpoints: Partial<Record<Method, AnyDeclaration>>,
   { takesMethodOverride = false } = {},
 ): Record<Method, RouteHandler> {
   const declared = { ...endpoints, ...(endpoints.GET && !endpoints.HEAD ? { HEAD: endpoints.GET } : {}) };
   const allow = METHODS.filter((method) => method === "OPTIONS" || declared[method]).join(", ");
-  const handlerOf = (method: Method | "other", endpoint?: AnyEndpoint): DirectHandler => {
+  const handlerOf = (method: Method | "other", endpoint?: AnyDeclaration): DirectHandler => {
     const route = { path, method, endpoint, allow };
     return (request, context) => handleRequest(route, request, context);
   };
@@ -75,9 +83,9 @@ export function defineRoute(
   return Object.fromEntries(handlers) as Record<Method, RouteHandler>;
 }
 
-/** One endpoint for every method. */
-export function forEveryMethod(endpoint: AnyEndpoint): Record<Method, AnyEndpoint> {
-  return Object.fromEntries(METHODS.map((method) => [method, endpoint])) as Record<Method, AnyEndpoint>;
+/** One declaration for every method. */
+export function forEveryMethod(declared: AnyDeclaration): Record<Method, AnyDeclaration> {
+  return Object.fromEntries(METHODS.map((method) => [method, declared])) as Record<Method, AnyDeclaration>;
 }
 
 /**
@@ -129,11 +137,11 @@ function respond({ endpoint, method, allow }: Route, scope: RequestScope, contex
     return response;
   };
   const serve = (input: Input) => {
-    const result = endpoint.handle(input);
+    const result = endpoint.run(input);
     return result instanceof Promise ? result.then(write) : write(result);
   };
-  const { auth, params, body, reads, limit, database } = endpoint;
-  const mustWait = requiresSession(auth) || params || body || reads || limit || database !== false;
+  const { params, body, bodyFormat, limit, database } = endpoint;
+  const mustWait = isRestricted(endpoint) || params || body || bodyFormat || limit || database !== false;
   if (!mustWait) return serve(inputOf(endpoint, scope));
   const input = readInput(endpoint, method, scope, context);
   return endpoint.idempotency
@@ -141,23 +149,22 @@ function respond({ endpoint, method, allow }: Route, scope: RequestScope, contex
     : input.then(serve);
 }
 
-async function readInput(endpoint: AnyEndpoint, method: string, scope: RequestScope, context: RouteContext) {
+async function readInput(endpoint: AnyDeclaration, method: string, scope: RequestScope, context: RouteContext) {
   const { ctx, request } = scope;
   // Body cap
-  const formats = [endpoint.reads ?? (endpoint.body ? "json" : "none")].flat();
+  const formats = [endpoint.bodyFormat ?? (endpoint.body ? "json" : "none")].flat();
   const isRead = !formats.includes("none") && !formats.includes("stream");
   if (isRead) scope.bytes = await readBody(request, endpoint.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
   if (!endpoint.isBodyOptional || scope.bytes.length > 0) scope.format = formatOf(request, formats);
   // Session and origin
   if (endpoint.isOwnOriginRequired?.(request, ctx)) requireOwnOrigin(request.headers, ctx.config);
   if (endpoint.database !== false && !(await ctx.database.migrated())) throw new AppError("unavailable");
-  if (requiresSession(endpoint.auth)) scope.principal = await authenticate(endpoint, method, scope);
+  if (isRestricted(endpoint)) scope.principal = await authenticate(endpoint, method, scope);
   // Params, query, body
   if (endpoint.params) scope.params = parseParams(endpoint.params, await context.params);
   const input = inputOf(endpoint, scope);
   // Recent authentication
-  const isStepUp = typeof endpoint.auth === "object" && endpoint.auth.stepUp;
-  if (isStepUp && scope.principal && "session" in scope.principal) {
+  if (endpoint.stepUp && scope.principal && "session" in scope.principal) {
     await ctx.authentication.requireStepUp(ctx, scope.principal, input.caller);
   }
   // Limit
@@ -166,27 +173,30 @@ async function readInput(endpoint: AnyEndpoint, method: string, scope: RequestSc
   return input;
 }
 
-function authenticate({ auth, hasSideEffect }: AnyEndpoint, method: string, scope: RequestScope) {
+function authenticate({ hasSideEffect, ...rule }: AnyDeclaration, method: string, scope: RequestScope) {
   const { ctx, request, socketIp, operator } = scope;
   const sent = { method, headers: request.headers, socketIp, operator, hasSideEffect };
-  return ctx.authentication.authenticate(ctx, sent, typeof auth === "object" ? auth : {});
+  return ctx.authentication.authenticate(ctx, sent, rule);
 }
 
-function inputOf(endpoint: AnyEndpoint, scope: RequestScope): Input {
+function inputOf(endpoint: AnyDeclaration, scope: RequestScope): Input {
   const { request, format, bytes } = scope;
   const query = endpoint.query ? parseQuery(endpoint.query, request.url) : {};
   const body = endpoint.body ? parseBody(endpoint.body, decodeBody(format, bytes)) : undefined;
   return new EndpointInput(scope, query, body);
 }
 
+const EMPTY: OperationResponse = { schema: null };
+
 /** A result as its schema allows it: nothing else leaves the service. */
-function writeResult(endpoint: AnyEndpoint, result: unknown): RouteResponse {
+function writeResult(endpoint: AnyDeclaration, result: unknown): RouteResponse {
   if (endpoint.writes === "raw") return result as RouteResponse;
-  const defaultStatus = Number(Object.keys(endpoint.responses)[0]);
+  const defaultStatus = statusOf(endpoint.response ?? EMPTY);
   const { status, body, headers } =
     result instanceof RouteResponse ? result : new RouteResponse<unknown>(defaultStatus, result);
-  const schema = endpoint.responses[status];
-  if (schema === undefined) throw new Error(`The route does not declare status ${status}`);
+  const declared = responsesOf(endpoint)[status];
+  if (declared === undefined) throw new Error(`The route does not declare status ${status}`);
+  const { schema } = declared;
   return schema === null ? new RouteResponse(status, null, headers) : jsonResponse(status, schema.parse(body), headers);
 }
 

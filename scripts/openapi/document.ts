@@ -5,39 +5,22 @@ import {
   type ZodOpenApiPathItemObject,
   type ZodOpenApiPathsObject,
 } from "zod-openapi";
-import type { RouteHandler } from "@/lib/http/route";
+import { METHODS, type RouteHandler } from "@/lib/http/route";
+import type { DescribedOperation, Operation } from "@/lib/operation";
 import { ABOUT, SECURITY_SCHEMES, TAGS, type Tag } from "./about";
 import { HEADERS, PARAMETERS, parameter } from "./headers";
-import type { NextAuthAction } from "./next-auth";
-import { type Declared, describeOperation, METHODS, type Method, type OperationDetails } from "./operation";
+import { describeOperation } from "./operation";
 import { allowed } from "./problem-responses";
 import { DELIVERIES } from "./schemas";
 
 /** The exports of the `route.ts` files, by their paths as the App Router writes them. */
-export type RouteModules = ReadonlyMap<string, Partial<Record<Method, RouteHandler>>>;
-/** The exports of the `openapi.ts` beside a route: by method, or by next-auth's actions ("GET /api/auth/csrf"). */
-type Description = Partial<Record<Method, OperationDetails>> & {
-  actions?: Record<string, NextAuthAction>;
-  paths?: Record<string, CatchAllPath>;
-};
-/** One shape of the paths that a catch-all responds to. */
-export type CatchAllPath = { params: z.ZodObject; GET: OperationDetails };
-export type Descriptions = ReadonlyMap<string, Description>;
+export type RouteModules = ReadonlyMap<string, Partial<Record<(typeof METHODS)[number], RouteHandler>>>;
 
-type Operation = { path: string; method: string; tag: Tag; declaration: Declared; details: OperationDetails };
+type Listed = { path: string; method: string; tag: Tag; operation: DescribedOperation };
 
-/**
- * Describes the API as OpenAPI 3.1: what the routes declare, with the prose and examples of the files beside them.
- * @throws Error if a route is not described, or a description has no route.
- */
-export function describeApi(routes: RouteModules, descriptions: Descriptions) {
-  const operations = [...routes].flatMap(([route, module]) => operationsOf(route, module, descriptions.get(route)));
-  const strays = [...descriptions].flatMap(([route, description]) =>
-    METHODS.filter((method) => description[method] && !routes.get(route)?.[method]?.endpoint).map(
-      (method) => `${method} ${route}`,
-    ),
-  );
-  if (strays.length > 0) throw new Error(`No route for the descriptions of ${strays.join(", ")}`);
+/** Describes the API as OpenAPI 3.1: the operations of its routes. @throws Error if one is not described */
+export function describeApi(routes: RouteModules) {
+  const operations = [...routes].flatMap(([route, module]) => operationsOf(route, module));
   return createDocument(
     {
       openapi: "3.1.0",
@@ -56,61 +39,45 @@ export function describeApi(routes: RouteModules, descriptions: Descriptions) {
   );
 }
 
-/** A catch-all has no path of its own: its paths, or next-auth's actions, are described one by one. */
-function operationsOf(
-  route: string,
-  module: Partial<Record<Method, RouteHandler>>,
-  description: Description = {},
-): Operation[] {
-  if (description.paths) return pathOperations(module, description.paths);
-  if (route.includes("[...")) return actionsOf(description.actions ?? {});
-  const path = route.replace(/\[(\w+)\]/g, "{$1}");
-  return METHODS.flatMap((method) => {
-    const declaration = module[method]?.endpoint;
-    if (!declaration) return [];
-    const details = description[method] ?? (method === "HEAD" && description.GET ? headOf(description.GET) : undefined);
-    if (!details) throw new Error(`No description of ${method} ${path}`);
-    return [{ path, method, tag: tagOf(path), declaration, details }];
+/** The operations of a route by method; in the place of a catch-all's, those that it is described as. */
+function operationsOf(route: string, module: Partial<Record<(typeof METHODS)[number], RouteHandler>>): Listed[] {
+  const declared = METHODS.flatMap((method) => {
+    const found = module[method]?.endpoint;
+    return found ? [{ method, operation: found as Partial<Operation> }] : [];
+  });
+  return declared.flatMap(({ method, operation }) => {
+    if (route.startsWith("/api/[[")) return []; // what is not found
+    if (operation.id === undefined) throw new Error(`${method} ${route} is no operation`);
+    const own = operation as Operation;
+    if (own.describedAs) return method === "HEAD" ? [] : describedOperations(route, own.describedAs);
+    const path = route.replace(/\[(\w+)\]/g, "{$1}");
+    const isHead = method === "HEAD" && module.GET?.endpoint === module.HEAD?.endpoint;
+    return [{ path, method, tag: tagOf(path), operation: isHead ? headOf(own) : own }];
   });
 }
 
-function pathOperations(
-  module: Partial<Record<Method, RouteHandler>>,
-  paths: Record<string, CatchAllPath>,
-): Operation[] {
-  const declared = module.GET?.endpoint;
-  if (!declared) throw new Error("A route with paths needs GET");
-  return Object.entries(paths).flatMap(([path, { params, GET }]) => {
-    const get = { path, tag: tagOf(path), declaration: { ...declared, params } };
-    return [
-      { ...get, method: "GET", details: GET },
-      { ...get, method: "HEAD", details: headOf(GET) },
-    ];
-  });
-}
-
-function actionsOf(actions: Record<string, NextAuthAction>): Operation[] {
-  return Object.entries(actions).flatMap(([name, { declaration, details }]) => {
-    const [method = "", path = ""] = name.split(" ");
-    const own: Operation = { path, method, tag: "Sessions", declaration, details };
-    return method === "GET" ? [own, { ...own, method: "HEAD", details: headOf(details) }] : [own];
+function describedOperations(route: string, described: NonNullable<Operation["describedAs"]>): Listed[] {
+  const tag = route.includes("[...nextauth]") ? "Sessions" : tagOf(route);
+  return Object.entries(described).flatMap(([place, operation]) => {
+    const [method = "", path = ""] = place.split(" ");
+    const own = { path, method, tag, operation };
+    return method === "GET" ? [own, { ...own, method: "HEAD", operation: headOf(operation) }] : [own];
   });
 }
 
 /** HEAD is GET without the body. */
-function headOf(details: OperationDetails): OperationDetails {
-  const name = details.operationId.replace(/^./, (first) => first.toUpperCase());
-  const description = "Returns the status and headers of GET without the body.";
-  return { ...details, operationId: `head${name}`, description };
+function headOf(operation: DescribedOperation): DescribedOperation {
+  const name = operation.id.replace(/^./, (first) => first.toUpperCase());
+  return { ...operation, id: `head${name}`, description: "Returns the status and headers of GET without the body." };
 }
 
-function pathsOf(operations: readonly Operation[]): ZodOpenApiPathsObject {
+function pathsOf(operations: readonly Listed[]): ZodOpenApiPathsObject {
   const paths = [...new Set(operations.map(({ path }) => path))].sort();
   const described = paths.map((path): [string, ZodOpenApiPathItemObject] => {
     const own = operations.filter((operation) => operation.path === path);
-    const methods = own.map(({ method, tag, declaration, details }): [string, ZodOpenApiOperationObject] => [
+    const methods = own.map(({ method, tag, operation }): [string, ZodOpenApiOperationObject] => [
       method.toLowerCase(),
-      describeOperation(method, tag, declaration, details),
+      describeOperation(method, tag, operation),
     ]);
     const options = own.some(({ method }) => method === "OPTIONS") ? {} : { options: describeOptions(path, own) };
     return [path, { parameters: [parameter("RequestId")], ...Object.fromEntries(methods), ...options }];
@@ -118,9 +85,9 @@ function pathsOf(operations: readonly Operation[]): ZodOpenApiPathsObject {
   return Object.fromEntries(described);
 }
 
-function describeOptions(path: string, [first]: Operation[]): ZodOpenApiOperationObject {
+function describeOptions(path: string, [first]: Listed[]): ZodOpenApiOperationObject {
   const words = path.replace(/[^A-Za-z]+(.)?/g, (_, letter: string | undefined) => letter?.toUpperCase() ?? "");
-  const params = first?.declaration.params as z.ZodObject | undefined;
+  const params = first?.operation.params as z.ZodObject | undefined;
   return {
     operationId: `options${words}`,
     summary: "List the supported methods",

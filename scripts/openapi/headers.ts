@@ -59,13 +59,14 @@ export const HEADERS = {
     "The remaining requests (`r`), and the seconds until the limit resets (`t`).",
     '"resetRequestByEmail";r=0;t=1800',
   ),
-} as const satisfies Record<string, ZodOpenApiHeaderObject>;
-export type HeaderName = keyof typeof HEADERS;
+} satisfies Record<string, ZodOpenApiHeaderObject>;
 
 const everywhere = ["X-Request-Id", "X-Content-Type-Options", "Cache-Control"] as const;
 
 /** The headers of a response: those of every response, and the named ones. */
-export function headersOf(names: readonly HeaderName[] = []) {
+export function headersOf(names: readonly string[] = []) {
+  const unknown = names.filter((name) => !(name in HEADERS));
+  if (unknown.length > 0) throw new Error(`No description of the headers ${unknown.join(", ")}`);
   return Object.fromEntries([...everywhere, ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
@@ -132,8 +133,10 @@ export const PARAMETERS = {
     "Standard Webhooks: Unix seconds, at most five minutes off.",
     "1795165200",
   ),
-} as const satisfies Record<string, ZodOpenApiParameterObject>;
-export type ParameterName = keyof typeof PARAMETERS;
+} satisfies Record<string, ZodOpenApiParameterObject>;
 
-/** A reference to a parameter. */
-export const parameter = (name: ParameterName) => ({ $ref: `#/components/parameters/${name}` });
+/** A reference to a parameter. @throws Error if it is not described */
+export function parameter(name: string) {
+  if (!(name in PARAMETERS)) throw new Error(`No description of the request header ${name}`);
+  return { $ref: `#/components/parameters/${name}` };
+}

@@ -1,12 +1,13 @@
 import { z } from "zod";
-import type {
-  ZodOpenApiContentObject,
-  ZodOpenApiOperationObject,
-  ZodOpenApiRequestBodyObject,
-  ZodOpenApiResponseObject,
-} from "zod-openapi";
-import { type AnyEndpoint, type AuthRule, requiresSession } from "@/lib/http/endpoint";
-import { type HeaderName, headersOf, type ParameterName, parameter } from "./headers";
+import type { ZodOpenApiContentObject, ZodOpenApiOperationObject, ZodOpenApiResponseObject } from "zod-openapi";
+import {
+  type Content,
+  type DescribedOperation,
+  isRestricted,
+  type OperationResponse,
+  responsesOf,
+} from "@/lib/operation";
+import { headersOf, parameter } from "./headers";
 import { describeProblems, errorsOf } from "./problem-responses";
 
 const STEP_UP =
@@ -15,88 +16,37 @@ const STEP_UP =
 /** The roles that each required role admits. */
 const ROLES = { user: "`user`, `support` or `admin`", support: "`support` or `admin`", admin: "`admin`" };
 
-export const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
-export type Method = (typeof METHODS)[number];
-
-/** What the document says about an operation beyond its declaration. */
-export type OperationDetails = {
-  operationId: string;
-  /** Markdown. */
-  description: string;
-  deprecated?: true;
-  /** The security schemes, unless they are those of an account or none. */
-  security?: Record<string, never[]>[];
-  /** The request headers that the operation reads. */
-  reads?: readonly ParameterName[];
-  /** Examples of the declared body, by summary. */
-  requests?: Record<string, unknown>;
-  /** The body, if the handler reads it itself. */
-  requestBody?: ZodOpenApiRequestBodyObject;
-  responses: Record<number, ResponseDetails>;
-};
-
-/** A success response. */
-type ResponseDetails = {
-  description: string;
-  /** Besides those of every response. */
-  headers?: readonly HeaderName[];
-  /** Examples of the declared body, by summary. */
-  examples?: Record<string, unknown>;
-  /** The body, if the declaration lacks its schema or has only one of several. */
-  content?: ZodOpenApiContentObject;
-};
-
-export type Declared = Pick<
-  AnyEndpoint,
-  | "summary"
-  | "auth"
-  | "body"
-  | "database"
-  | "errors"
-  | "idempotency"
-  | "limit"
-  | "params"
-  | "query"
-  | "reads"
-  | "responses"
->;
-
-/** Describes an operation by its declaration and its details. HEAD responses have no bodies. */
+/** Describes an operation. HEAD responses have no bodies. */
 export function describeOperation(
   method: string,
   tag: string,
-  declaration: Declared,
-  details: OperationDetails,
+  operation: DescribedOperation,
 ): ZodOpenApiOperationObject {
-  const { summary, params, query, auth, idempotency } = declaration;
-  const { operationId, description, deprecated } = details;
-  const reads: ParameterName[] = [...(details.reads ?? []), ...(idempotency ? (["IdempotencyKey"] as const) : [])];
-  const requestBody = details.requestBody ?? declaredBody(declaration, details);
-  const responses = union(successes(declaration, details), describeProblems(errorsOf(declaration, method)));
+  const { id, summary, description, deprecated, params, query, idempotency, headers = [] } = operation;
+  const read = [...headers, ...(idempotency ? ["IdempotencyKey"] : [])].map(parameter);
+  const requestBody = requestBodyOf(operation);
+  const responses = union(successes(operation), describeProblems(errorsOf(operation, method)));
   return {
-    operationId,
+    operationId: id,
     summary,
-    description: [description, ...requirementsOf(auth)].join("\n\n"),
+    description: [description, ...requirementsOf(operation)].join("\n\n"),
     tags: [tag],
     ...(deprecated ? { deprecated } : {}),
-    security: details.security ?? securityOf(auth),
-    ...(reads.length > 0 ? { parameters: reads.map(parameter) } : {}),
+    security: operation.security ?? securityOf(operation),
+    ...(read.length > 0 ? { parameters: read } : {}),
     ...(params || query ? { requestParams: paramsOf(params, query) } : {}),
     ...(requestBody ? { requestBody } : {}),
     responses: method === "HEAD" ? withoutBodies(responses) : responses,
   };
 }
 
-function securityOf(auth: AuthRule | undefined): Record<string, never[]>[] {
-  if (!requiresSession(auth)) return [];
-  const takesKeys = typeof auth === "object" && auth.scope !== undefined;
-  return [{ bearer: [] }, { cookie: [] }, ...(takesKeys ? [{ apiKey: [] }] : [])];
+function securityOf(operation: DescribedOperation): Record<string, never[]>[] {
+  if (!isRestricted(operation)) return [];
+  return [{ bearer: [] }, { cookie: [] }, ...(operation.scope === undefined ? [] : [{ apiKey: [] }])];
 }
 
-/** What the rule of an endpoint requires, as a sentence each. */
-function requirementsOf(auth: AuthRule | undefined): string[] {
-  if (typeof auth !== "object") return [];
-  const { role, aal, maxAgeSeconds, stepUp, scope } = auth;
+/** What an operation requires of its caller, as a sentence each. */
+function requirementsOf({ role, aal, maxAgeSeconds, stepUp, scope }: DescribedOperation): string[] {
   const orKey = scope ? `, or an API key with the scope \`${scope}\`` : "";
   return [
     ...(role ? [`Requires the role ${ROLES[role]}${orKey}.`] : []),
@@ -106,30 +56,41 @@ function requirementsOf(auth: AuthRule | undefined): string[] {
   ];
 }
 
-function paramsOf(path: Declared["params"], query: Declared["query"]) {
+function paramsOf(path: DescribedOperation["params"], query: DescribedOperation["query"]) {
   return { ...(path instanceof z.ZodObject ? { path } : {}), ...(query ? { query } : {}) };
 }
 
-function declaredBody(declared: Declared, { requests = {} }: OperationDetails): ZodOpenApiRequestBodyObject | null {
-  const { body, reads } = declared;
+function requestBodyOf({ body, bodyFormat, examples = {}, requestBody }: DescribedOperation) {
+  if (requestBody) return { ...requestBody, content: contentOf(requestBody.content) };
   if (!(body instanceof z.ZodType)) return null;
-  const mediaType = reads === "form" ? "application/x-www-form-urlencoded" : "application/json";
-  return { required: true, content: { [mediaType]: { schema: body, examples: examplesOf(requests) } } };
+  const mediaType = bodyFormat === "form" ? "application/x-www-form-urlencoded" : "application/json";
+  return { required: true, content: contentOf({ [mediaType]: { schema: body, examples } }) };
 }
 
-function successes({ summary, responses, idempotency }: Declared, { responses: details }: OperationDetails) {
-  const replayed: HeaderName[] = idempotency === "replay" ? ["Idempotency-Replayed"] : [];
-  const described = Object.entries(responses).map(([status, schema]) => {
-    const one = details[Number(status)];
-    if (!one) throw new Error(`No description of ${status} of "${summary}"`);
-    const { description, headers = [], examples = {} } = one;
-    const json = schema && { "application/json": { schema, examples: examplesOf(examples) } };
-    const content = one.content ?? json;
+function successes(operation: DescribedOperation): Responses {
+  const replayed = operation.idempotency === "replay" ? ["Idempotency-Replayed"] : [];
+  const described = Object.entries(responsesOf(operation)).map(([status, response]) => {
+    const { description, headers = [] } = response;
+    if (description === undefined) throw new Error(`No description of ${status} of ${operation.id}`);
+    const content = bodyOf(response);
     return [
       status,
       { description, headers: headersOf([...headers, ...replayed]), ...(content ? { content } : {}) },
     ] as const;
   });
+  return Object.fromEntries(described);
+}
+
+function bodyOf({ schema, content, examples = {} }: OperationResponse): ZodOpenApiContentObject | null {
+  if (content) return contentOf(content);
+  return schema && contentOf({ "application/json": { schema, examples } });
+}
+
+function contentOf(content: Content): ZodOpenApiContentObject {
+  const described = Object.entries(content).map(([mediaType, { schema, examples }]) => [
+    mediaType,
+    { ...(schema ? { schema } : {}), ...(examples ? { examples: examplesOf(examples) } : {}) },
+  ]);
   return Object.fromEntries(described);
 }
 
@@ -148,7 +109,7 @@ function union(own: Responses, problems: Responses): Responses {
 }
 
 /** OpenAPI's examples of values by summary. */
-export function examplesOf(values: Record<string, unknown>) {
+function examplesOf(values: Record<string, unknown>) {
   const named = Object.entries(values).map(([summary, value]) => {
     const name = summary.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
     return [name, { summary, value }] as const;

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { ZodOpenApiResponseObject } from "zod-openapi";
-import { type AnyEndpoint, requiresSession } from "@/lib/http/endpoint";
+import { type DescribedOperation, isRestricted } from "@/lib/operation";
 import { ERRORS, type ErrorCode } from "../../lib/errors";
-import { type HeaderName, headersOf } from "./headers";
+import { headersOf } from "./headers";
 import { EXAMPLE_REQUEST_ID, PROBLEM_DETAILS } from "./problem-examples";
 
 const FieldError = z
@@ -31,7 +31,7 @@ const Problem = z
   .meta({ id: "Problem", description: "An error (RFC 9457).", examples: [problemExample("validation_failed")] });
 
 /** The headers of a problem by status, besides those of every response. */
-const HEADERS_OF: Record<number, readonly HeaderName[]> = {
+const HEADERS_OF: Record<number, readonly string[]> = {
   401: ["WWW-Authenticate"],
   410: ["Link"],
   412: ["ETag"],
@@ -42,7 +42,7 @@ const HEADERS_OF: Record<number, readonly HeaderName[]> = {
 };
 
 /** A code's own headers. */
-const HEADERS_OF_CODE: Partial<Record<ErrorCode, readonly HeaderName[]>> = {
+const HEADERS_OF_CODE: Partial<Record<ErrorCode, readonly string[]>> = {
   forbidden: ["WWW-Authenticate"], // RFC 6750, section 3.1
   request_in_progress: ["Retry-After"],
 };
@@ -61,23 +61,16 @@ function problemExample(code: ErrorCode) {
   };
 }
 
-type Declared = Pick<
-  AnyEndpoint,
-  "auth" | "body" | "database" | "errors" | "hasSideEffect" | "idempotency" | "limit" | "query" | "reads"
->;
-
 /** Of routes for operators, which look at API keys. */
 const KEY_CODES = ["key_in_url", "forbidden", "rate_limited"] as const;
 const IDEMPOTENCY_CODES = ["invalid_idempotency_key", "request_in_progress", "idempotency_key_reused"] as const;
 
-/** Returns every error of an endpoint: its own, and those that `endpoint` adds for what it declares. */
-export function errorsOf(
-  { auth, body, database, errors = [], hasSideEffect, idempotency, limit, query, reads }: Declared,
-  method: string,
-): ErrorCode[] {
+/** Returns every error of an operation: its own, and those that the pipeline adds for what it declares. */
+export function errorsOf(operation: DescribedOperation, method: string): ErrorCode[] {
+  const { body, bodyFormat, database, errors = [], hasSideEffect, idempotency, limit, query } = operation;
+  const { role, scope, aal, maxAgeSeconds, stepUp } = operation;
   const changes = method !== "GET" && method !== "HEAD";
-  const isSignedIn = requiresSession(auth);
-  const { role, aal, maxAgeSeconds, stepUp, scope } = typeof auth === "object" ? auth : {};
+  const isSignedIn = isRestricted(operation);
   const found: (ErrorCode | false | undefined)[] = [
     ...errors,
     isSignedIn && "unauthenticated",
@@ -86,7 +79,7 @@ export function errorsOf(
     ...(idempotency ? IDEMPOTENCY_CODES : []),
     isSignedIn && (changes || hasSideEffect) && "origin_not_allowed",
     query && "invalid_query",
-    (body || reads) && "payload_too_large",
+    (body || bodyFormat) && "payload_too_large",
     ...(body ? (["malformed_json", "unsupported_media_type", "validation_failed"] as const) : []),
     limit && "rate_limited",
     ...(database === false ? [] : (["unavailable", "storage_full"] as const)),

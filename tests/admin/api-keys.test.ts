@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
+import { declare } from "@/lib/operation";
 import { newAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
 import { newKey, statusOf } from "@/tests/support/auth/api-keys";
@@ -12,11 +12,12 @@ import { callsHandlers } from "@/tests/support/server";
 
 /** A route for keys that may read releases, and for support. */
 const route = defineRoute("/api/guarded", {
-  GET: endpoint({
+  GET: declare({
     summary: "Guarded",
-    auth: { role: "support", scope: "releases:read" },
-    responses: { 200: z.object({ name: z.string() }) },
-    handle: ({ principal }) => {
+    role: "support",
+    scope: "releases:read",
+    response: { schema: z.object({ name: z.string() }) },
+    run: ({ principal }) => {
       if ("operator" in principal) return { name: principal.operator };
       return { name: "key" in principal ? principal.key.name : principal.account.email };
     },

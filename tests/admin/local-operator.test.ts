@@ -3,21 +3,21 @@ import { z } from "zod";
 import { parseOperatorName } from "@/lib/auth/operator/local-operator";
 import { createOperatorKey } from "@/lib/auth/operator/operator-key";
 import type { OperatorKey } from "@/lib/context";
-import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
+import { declare } from "@/lib/operation";
 import { BASE_URL, ctx, withContext } from "@/tests/support/context";
 
 const Caller = z.object({ operator: z.string().nullable() });
 const handle = ({ principal }: { principal: object }) => ({
   operator: "operator" in principal ? String(principal.operator) : null,
 });
-const responses = { 200: Caller };
+const response = { schema: Caller };
 /** What an operator may do: by role, by scope, and after a recent authentication; and what only accounts may. */
 const ROUTES = {
-  role: endpoint({ summary: "Role", auth: { role: "admin" }, responses, handle }),
-  scope: endpoint({ summary: "Scope", auth: { scope: "releases:write" }, responses, handle }),
-  stepUp: endpoint({ summary: "Step-up", auth: { role: "admin", stepUp: true }, responses, handle }),
-  account: endpoint({ summary: "Account", auth: "account", responses, handle }),
+  role: declare({ summary: "Role", role: "admin", response, run: handle }),
+  scope: declare({ summary: "Scope", scope: "releases:write", response, run: handle }),
+  stepUp: declare({ summary: "Step-up", role: "admin", stepUp: true, response, run: handle }),
+  account: declare({ summary: "Account", session: true, response, run: handle }),
 };
 
 let key: OperatorKey;

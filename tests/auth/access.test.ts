@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { setRole } from "@/lib/admin/accounts/set-role";
 import type { AccountRole } from "@/lib/db/generated/client";
-import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
+import { operation } from "@/lib/operation";
 import type { AccessRule } from "@/lib/principal";
 import { describeApi, type RouteModules } from "@/scripts/openapi/document";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
@@ -12,22 +12,25 @@ import { accountWithRole, OPERATOR } from "@/tests/support/auth/api-keys";
 import { BASE_URL, clock, ctx } from "@/tests/support/context";
 
 /** A route for callers that meet a rule. */
-const routeFor = (auth: AccessRule) =>
+const routeFor = (rule: AccessRule) =>
   defineRoute("/api/guarded", {
-    POST: endpoint({
+    POST: operation({
+      id: "guarded",
       summary: "Guarded",
-      auth,
+      description: "Does it.",
+      session: true,
+      ...rule,
       body: z.object({ text: z.string() }),
-      responses: { 200: z.object({ role: z.string() }) },
-      handle: ({ principal }) => ({ role: principal.account.role }),
+      response: { description: "Done.", schema: z.object({ role: z.string() }) },
+      run: ({ principal }) => ({ role: "account" in principal ? principal.account.role : "" }),
     }),
   });
 
 /** Calls a route for callers that meet a rule. Returns the status and the error's code. */
-async function call(auth: AccessRule, { token }: Pick<TestAccount, "token">, body: object = { text: "x" }) {
+async function call(rule: AccessRule, { token }: Pick<TestAccount, "token">, body: object = { text: "x" }) {
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   const request = new Request(`${BASE_URL}/api/guarded`, { method: "POST", headers, body: JSON.stringify(body) });
-  const response = await routeFor(auth).POST(request, {});
+  const response = await routeFor(rule).POST(request, {});
   return [response.status, ((await response.json()) as { code?: string }).code];
 }
 
@@ -83,8 +86,7 @@ describe("a route that declares", () => {
 
   test("a rule says so in the OpenAPI document", () => {
     const routes: RouteModules = new Map([["/api/guarded", routeFor({ role: "support", aal: 2, maxAgeSeconds: 300 })]]);
-    const details = { operationId: "guarded", description: "Does it.", responses: { 200: { description: "Done." } } };
-    const { paths } = describeApi(routes, new Map([["/api/guarded", { POST: details }]]));
+    const { paths } = describeApi(routes);
     const operation = paths?.["/api/guarded"]?.post;
     expect(operation?.security).toEqual([{ bearer: [] }, { cookie: [] }]);
     expect(operation?.description).toBe(

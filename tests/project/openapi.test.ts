@@ -1,30 +1,31 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { type Descriptions, describeApi, type RouteModules } from "@/scripts/openapi/document";
+import { describeApi, type RouteModules } from "@/scripts/openapi/document";
 
 /** By their paths as the App Router writes them. */
-const byRoute = (modules: Record<string, unknown>): ReadonlyMap<string, unknown> =>
-  new Map(Object.entries(modules).map(([file, exports]) => [file.replace(/^\/app|\/[a-z]+\.ts$/g, ""), exports]));
-const routes = byRoute(
+const modules = Object.entries(
   import.meta.glob(["/app/api/**/route.ts", "/app/.well-known/**/route.ts"], { eager: true }),
+);
+const routes = new Map(
+  modules.map(([file, exports]) => [file.replace(/^\/app|\/route\.ts$/g, ""), exports]),
 ) as RouteModules;
-const descriptions = byRoute(
-  import.meta.glob(["/app/api/**/openapi.ts", "/app/.well-known/**/openapi.ts"], { eager: true }),
-) as Descriptions;
 
 test("public/openapi.json is up to date; otherwise run npm run openapi", async () => {
   const committed = JSON.parse(await readFile("public/openapi.json", "utf8"));
-  expect(JSON.parse(JSON.stringify(describeApi(routes, descriptions)))).toEqual(committed);
+  expect(JSON.parse(JSON.stringify(describeApi(routes)))).toEqual(committed);
 });
 
-test("a route without a description is an error", () => {
-  const undescribed = new Map([...routes, ["/api/undescribed", routes.get("/api/health")]]) as RouteModules;
-  expect(() => describeApi(undescribed, descriptions)).toThrow("No description of GET /api/undescribed");
+test("a route of the API that is no operation is an error", () => {
+  const stray = new Map([...routes, ["/api/stray", routes.get("/api/[[...path]]")]]) as RouteModules;
+  expect(() => describeApi(stray)).toThrow("GET /api/stray is no operation");
 });
 
-test("a description without a route is an error", () => {
-  const stray = new Map([...descriptions, ["/api/stray", descriptions.get("/api/health")]]) as Descriptions;
-  expect(() => describeApi(routes, stray)).toThrow("No route for the descriptions of GET /api/stray");
+test("every operation has an id of its own", () => {
+  const ids = Object.values(describeApi(routes).paths ?? {}).flatMap((path) =>
+    Object.values(path).flatMap((one) => (one as { operationId?: string }).operationId ?? []),
+  );
+  expect(ids.length).toBeGreaterThan(300);
+  expect(ids.filter((id, i) => ids.indexOf(id) !== i)).toEqual([]);
 });
 
 type Schema = Partial<Record<"type" | "additionalProperties" | "oneOf" | "anyOf", unknown>>;
@@ -39,7 +40,7 @@ function looseObjects(schema: unknown, path: string): string[] {
 }
 
 type Method = { requestBody?: { content: Record<string, { schema?: object }> } };
-const document = describeApi(routes, descriptions) as unknown as { paths: Record<string, Record<string, Method>> };
+const document = describeApi(routes) as unknown as { paths: Record<string, Record<string, Method>> };
 const operatorBodies = Object.entries(document.paths)
   .filter(([path]) => path.startsWith("/api/admin/"))
   .flatMap(([path, methods]) =>

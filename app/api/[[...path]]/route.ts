@@ -1,12 +1,12 @@
 import { AppError } from "@/lib/errors";
-import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute, forEveryMethod } from "@/lib/http/route";
+import { declare } from "@/lib/operation";
 
-const nothing = endpoint({
+const nothing = declare({
   summary: "Anything else under /api",
   database: false,
-  responses: { 404: null },
-  handle: () => {
+  response: { status: 404, schema: null },
+  run: () => {
     throw new AppError("not_found");
   },
 });

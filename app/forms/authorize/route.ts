@@ -12,7 +12,7 @@ import { defineForm } from "@/lib/http/pages/form";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/authorize", {
   summary: "Allow an app to sign in, or refuse",
   page: ({ decision, ...request }) => authorizationPage(request),
-  auth: "account",
+  session: true,
   body: AuthorizationParameters.extend({ decision: z.enum(["allow", "deny"]) }),
   handle: async ({ ctx, principal, body }) => {
     const { request, errorRedirectUrl } = checkAuthorizationRequest(ctx.config, body);

@@ -6,7 +6,7 @@ import { confirmPath, NextPage, ownPath } from "@/lib/http/pages/redirect-paths"
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/confirm", {
   summary: "Authenticate again",
   page: ({ callbackUrl = "/account" }) => confirmPath(callbackUrl),
-  auth: "account",
+  session: true,
   body: StepUpProof.extend({ passkey: PasskeyAssertionField.optional() }).and(NextPage),
   handle: async ({ ctx, body, principal, caller }) => {
     await reauthenticate(ctx, principal, body, caller);

@@ -1,17 +1,16 @@
 import { z } from "zod";
-import { operatorOf } from "@/lib/admin/operator";
+import { operatorOf } from "@/lib/audit/operator";
 import type { Operator } from "@/lib/audit/operator-events";
 import { AppError } from "@/lib/errors";
-import type { Input } from "@/lib/http/endpoint";
 import { defineForm } from "@/lib/http/pages/form";
 import type { ErrorPlacement } from "@/lib/http/pages/form-errors";
 import { ownPath } from "@/lib/http/pages/redirect-paths";
+import type { Input } from "@/lib/operation";
 
 /** Only the path and the query of the URLs matter. */
 const BASE_URL = "http://console";
 
 type Role = "support" | "admin";
-type Auth = { role: Role; stepUp: true };
 
 /** `done` selects the message that the next page shows. `to` is that page, if it is not the one with the form. */
 type Outcome = { done?: string; to?: string; cookies?: string[] };
@@ -30,7 +29,7 @@ type ConsoleForm<Fields> = {
   /** Fields whose values are filled in again after an error. */
   keptFields?: readonly string[];
   errorPlacement?: ErrorPlacement;
-  handle: (input: Input<unknown, unknown, Fields, Auth>, operator: SignedInOperator) => Promise<Outcome>;
+  handle: (input: Input<unknown, unknown, Fields, Role>, operator: SignedInOperator) => Promise<Outcome>;
 };
 
 /**
@@ -39,15 +38,15 @@ type ConsoleForm<Fields> = {
  */
 export function defineConsoleForm<Fields>(path: string, form: ConsoleForm<Fields>) {
   const { page, role = "admin", body, handle, ...rest } = form;
-  const auth: Auth = { role, stepUp: true };
   return defineForm(path, {
     ...rest,
     page: ({ returnTo }) => consoleUrl(returnTo, page),
-    auth,
+    role,
+    stepUp: true,
     body: z.object({ returnTo: z.string().optional() }).and(body),
     requiresReauthentication: true,
     canResume: true,
-    handle: async (input: Input<unknown, unknown, Fields & { returnTo?: string | undefined }, Auth>) => {
+    handle: async (input: Input<unknown, unknown, Fields & { returnTo?: string | undefined }, Role>) => {
       const { principal, caller } = input;
       if (!("account" in principal)) throw new AppError("forbidden");
       const operator = { ...operatorOf(principal, caller), accountId: principal.account.id };

@@ -5,7 +5,7 @@ import { defineForm } from "@/lib/http/pages/form";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/device", {
   summary: "Allow a device to sign in, or refuse",
   page: ({ user_code = "" }) => `/device?${new URLSearchParams({ user_code })}`,
-  auth: "account",
+  session: true,
   body: z.object({
     user_code: z.string().max(64),
     decision: z.enum(["allow", "deny"]),

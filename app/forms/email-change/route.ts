@@ -7,7 +7,7 @@ import { clearLinkCookie } from "@/lib/http/pages/link-cookie";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/email-change", {
   summary: "Confirm a change of the email",
   page: "/email-change",
-  auth: "account",
+  session: true,
   body: z.object({ token: EmailedToken }),
   errorPlacement: {
     invalid_or_expired_token: { message: "This link is no longer valid, or belongs to another account" },

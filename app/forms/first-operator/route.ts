@@ -6,7 +6,7 @@ import { clearLinkCookie, readLinkCookie } from "@/lib/http/pages/link-cookie";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/first-operator", {
   summary: "Become the first operator",
   page: "/first-operator",
-  auth: "account",
+  session: true,
   body: z.object({}),
   errorPlacement: { invalid_or_expired_token: { message: "This link is no longer valid" } },
   handle: async ({ ctx, principal, request, caller }) => {

@@ -6,7 +6,7 @@ import { defineForm } from "@/lib/http/pages/form";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/sign-out", {
   summary: "Sign out",
   page: "/account",
-  auth: "account",
+  session: true,
   body: z.object({}),
   handle: async ({ ctx, principal: { account, session }, caller }) => {
     await revokeOwnSession(ctx, account.id, session.id, caller);

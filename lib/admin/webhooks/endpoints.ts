@@ -4,8 +4,8 @@ import type { WebhookEndpoint as Row } from "../../db/generated/client";
 import { newId } from "../../db/ids";
 import { AppError } from "../../errors";
 import { encryptSecret } from "../../keys/stored-secrets";
+import { type Precondition, stateOf } from "../../precondition";
 import { newWebhookSecret, webhookPurpose } from "../../webhooks/signature";
-import { type Precondition, stateOf } from "../precondition";
 import type { ChangedEndpoint, Endpoint, Endpoints, EndpointWithSecret, NewEndpoint } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "now" | "webhooks">;

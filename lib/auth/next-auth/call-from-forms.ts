@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import type { ReadableHeaders } from "../../http/readable-headers";
-import { RouteResponse } from "../../http/route-response";
+import { RouteResponse } from "../../http-message";
 import type { Caller } from "../../principal";
 import { readCredentials } from "../authenticate";
 import { oauthProviders } from "../oauth/providers";

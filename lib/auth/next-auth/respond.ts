@@ -1,6 +1,5 @@
 import { CLEAR_SITE_DATA } from "../../http/browser/security-headers";
-import type { RequestHead } from "../../http/route-request";
-import { jsonResponse, RouteResponse } from "../../http/route-response";
+import { jsonResponse, type RequestHead, RouteResponse } from "../../http-message";
 import { findSession } from "../sessions/sessions";
 import { signOut } from "../sessions/sign-out";
 import { matchRegistration } from "../verification/match-registration";

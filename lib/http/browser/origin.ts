@@ -1,6 +1,6 @@
 import type { Config } from "../../config";
 import { AppError } from "../../errors";
-import type { RequestHead } from "../route-request";
+import type { RequestHead } from "../../http-message";
 
 type OriginConfig = Pick<Config, "baseUrl" | "AUTH_TRUSTED_ORIGINS" | "CORS_ALLOWED_ORIGINS">;
 

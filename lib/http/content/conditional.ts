@@ -1,5 +1,5 @@
 import { AppError } from "../../errors";
-import type { RequestHead } from "../route-request";
+import type { RequestHead } from "../../http-message";
 
 type Headers = RequestHead["headers"];
 

@@ -1,6 +1,5 @@
+import type { RequestHead, RouteResponse } from "../../http-message";
 import type { DocumentContent, DownloadContent } from "../../response-content";
-import type { RequestHead } from "../route-request";
-import type { RouteResponse } from "../route-response";
 import { documentResponse } from "./document-response";
 import { downloadResponse } from "./download-response";
 

@@ -1,6 +1,5 @@
+import { type RequestHead, RouteResponse } from "../../http-message";
 import type { DocumentContent } from "../../response-content";
-import type { RequestHead } from "../route-request";
-import { RouteResponse } from "../route-response";
 import { DOCUMENT_CACHE_CONTROL } from "./cache-control";
 import { isNotModified } from "./conditional";
 

@@ -1,9 +1,8 @@
 import { attachment } from "../../content-disposition";
 import { AppError } from "../../errors";
+import { type RequestHead, type ResponseHeaders, RouteResponse } from "../../http-message";
 import type { BodyPart, Caching, DownloadContent } from "../../response-content";
 import { LOADABLE_ANYWHERE } from "../browser/security-headers";
-import type { RequestHead } from "../route-request";
-import { type ResponseHeaders, RouteResponse } from "../route-response";
 import { DOWNLOAD_CACHE_CONTROL } from "./cache-control";
 import { assertPreconditions, isNotModified, matchesIfRange, type Validators } from "./conditional";
 import { multipartRanges } from "./multipart-ranges";

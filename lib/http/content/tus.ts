@@ -1,6 +1,5 @@
 import { AppError } from "../../errors";
-import type { RequestHead } from "../route-request";
-import { type ResponseHeaders, RouteResponse } from "../route-response";
+import { type RequestHead, type ResponseHeaders, RouteResponse } from "../../http-message";
 
 /** The version of the protocol for resumable uploads (tus.io, "tus resumable upload protocol" 1.0). */
 const VERSION = "1.0.0";

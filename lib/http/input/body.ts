@@ -1,8 +1,5 @@
 import { AppError, isAppError } from "../../errors";
-import type { RequestHead, RouteRequest } from "../route-request";
-
-/** How a body is read: "raw" leaves its bytes to the handler, "stream" the reading, too, and "none" ignores it. */
-export type BodyFormat = "json" | "form" | "raw" | "stream" | "none";
+import type { BodyFormat, RequestHead, RouteRequest } from "../../http-message";
 
 /** The maximum size of a body whose endpoint has no `maxBodyBytes`. */
 export const DEFAULT_MAX_BODY_BYTES = 16 * 1024;

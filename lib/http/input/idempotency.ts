@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import type { Context } from "../../context";
 import { seconds, sql } from "../../db/sql";
 import { AppError } from "../../errors";
+import { RouteResponse, serializedResponse } from "../../http-message";
+import type { AnyDeclaration, RequestScope } from "../../operation";
 import type { AnyPrincipal } from "../../principal";
-import type { AnyEndpoint, RequestScope } from "../endpoint";
-import { RouteResponse, serializedResponse } from "../route-response";
 
 /** How long a response is kept. */
 const RETENTION_SECONDS = 24 * 60 * 60;
@@ -23,7 +23,7 @@ type Request = { id: string; fingerprint: string };
  * @throws AppError invalid_idempotency_key, idempotency_key_reused, idempotency_key_used, request_in_progress
  */
 export async function withIdempotency(
-  { idempotency }: Pick<AnyEndpoint, "idempotency">,
+  { idempotency }: Pick<AnyDeclaration, "idempotency">,
   scope: RequestScope,
   respond: () => Promise<RouteResponse>,
 ): Promise<RouteResponse> {

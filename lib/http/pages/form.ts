@@ -1,11 +1,11 @@
 import { z } from "zod";
+import type { AccountRole } from "../../db/generated/client";
 import { AppError, type ErrorCode } from "../../errors";
+import { jsonResponse, type RequestHead, type ResponseHeaders, RouteResponse } from "../../http-message";
+import { declare, type Input, type RequestScope } from "../../operation";
 import { CLEAR_SITE_DATA, REFRESH_POLICY } from "../browser/security-headers";
-import { type AuthRule, endpoint, type Input, type RequestScope } from "../endpoint";
 import { parseForm } from "../input/body";
 import { defineRoute } from "../route";
-import type { RequestHead } from "../route-request";
-import { jsonResponse, type ResponseHeaders, RouteResponse } from "../route-response";
 import { setFlash } from "./flash";
 import { type ErrorPlacement, toFormError } from "./form-errors";
 import { forgetSentForm, keepForm } from "./kept-form";
@@ -14,12 +14,14 @@ import { confirmPath, signInPath } from "./redirect-paths";
 /** The next page, and the Set-Cookie headers to send with it. `isSignedOut`: the browser forgets what it has stored. */
 type Redirect = { to: string; cookies?: string[]; isSignedOut?: true };
 
-type Form<Fields, Auth extends AuthRule> = {
+type Form<Fields, Role extends AccountRole | undefined, Session extends true | undefined> = {
   summary: string;
   /** The page that contains the form and shows its errors, or how its URL follows from the form's fields. */
   page: string | ((fields: Record<string, string>) => string);
-  /** As for an endpoint. Without a session, the sign-in page comes first. */
-  auth?: Auth;
+  /** As of an operation. Without a session, the sign-in page comes first. */
+  session?: Session;
+  role?: Role;
+  stepUp?: true;
   body: z.ZodType<Fields>;
   maxBodyBytes?: number;
   /** Fields whose values are filled in again after an error. None is a secret. */
@@ -29,7 +31,7 @@ type Form<Fields, Auth extends AuthRule> = {
   errorPlacement?: ErrorPlacement;
   /** Without a recent authentication, a page asks for one, and then returns to `page`. */
   requiresReauthentication?: true;
-  handle: (input: Input<unknown, unknown, Fields, Auth>) => Promise<Redirect>;
+  handle: (input: Input<unknown, unknown, Fields, Role, undefined, Session>) => Promise<Redirect>;
 };
 
 const NOT_SENT = "This was not sent, because you had to sign in again. Check it, and send it now.";
@@ -51,17 +53,25 @@ const REQUEST_ERRORS: ReadonlySet<ErrorCode> = new Set([
  * form with the errors. The page's script sends `Accept: application/json` and gets `{ location }` or a problem
  * document. Accepts requests from our own pages only.
  */
-export function defineForm<Fields, Auth extends AuthRule = "none">(path: string, form: Form<Fields, Auth>) {
-  const post = endpoint({
-    summary: form.summary,
-    auth: form.auth,
-    reads: "form",
-    body: form.body,
-    maxBodyBytes: form.maxBodyBytes,
+export function defineForm<
+  Fields,
+  Role extends AccountRole | undefined = undefined,
+  Session extends true | undefined = undefined,
+>(path: string, form: Form<Fields, Role, Session>) {
+  const { summary, session, role, stepUp, body, maxBodyBytes } = form;
+  const post = declare<unknown, unknown, Fields, Role, undefined, Session>({
+    summary,
+    session,
+    role,
+    stepUp,
+    bodyFormat: "form",
+    body,
+    maxBodyBytes,
     isOwnOriginRequired: () => true,
     writes: "raw",
-    responses: { 303: null, 200: Location },
-    handle: async (input: Input<unknown, unknown, Fields, Auth>) => {
+    response: { status: 303, schema: null },
+    otherResponses: { 200: { schema: Location } },
+    run: async (input) => {
       const { cookies = [], ...next } = await form.handle(input);
       const forgotten = await forgetSentForm(input.ctx, path, input.request.headers.get("cookie"));
       return redirect({ ...next, cookies: [...cookies, ...forgotten] }, input.request);
@@ -71,7 +81,7 @@ export function defineForm<Fields, Auth extends AuthRule = "none">(path: string,
   return defineRoute(path, { POST: post });
 }
 
-type ErrorForm = Omit<Form<unknown, "none">, "auth" | "body" | "handle">;
+type ErrorForm = Omit<Form<unknown, undefined, undefined>, "session" | "role" | "body" | "handle">;
 
 /** A redirect, or the error for a problem document. */
 async function writeError(path: string, form: ErrorForm, error: AppError, scope: RequestScope) {

@@ -1,10 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { currentContext } from "../../context";
 import { AppError, isAppError } from "../../errors";
+import { type RouteResponse, requestId } from "../../http-message";
 import { securityHeaders } from "../browser/security-headers";
 import { defineRoute, respondWithError } from "../route";
-import { requestId } from "../route-request";
-import type { RouteResponse } from "../route-response";
 import { admitStream } from "./concurrent-streams";
 import { handleInOrder, refuseConnect, refuseMalformed } from "./connections";
 import { type LoadNext, withTimeout } from "./next-page";

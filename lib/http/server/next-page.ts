@@ -2,7 +2,7 @@ import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import type { RequestHead } from "../route-request";
+import type { RequestHead } from "../../http-message";
 
 export type NextHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
 /** Loads Next at the first call, and resolves when it is loaded. It is called for each page and file. */

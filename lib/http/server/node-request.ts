@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { RouteRequest } from "../route-request";
+import type { RouteRequest } from "../../http-message";
 
 /** The requests whose bodies may take longer than `requestTimeout`. */
 const longBodies = new WeakSet<IncomingMessage>();

@@ -4,10 +4,9 @@ import { constants, gzip } from "node:zlib";
 import pLimit from "p-limit";
 import { currentContext } from "../../context";
 import { AppError } from "../../errors";
+import { type RequestHead, type RouteResponse, requestId } from "../../http-message";
 import { LOCALES, type Locale, preferredLocale } from "../../locale";
 import { securityHeaders } from "../browser/security-headers";
-import { type RequestHead, requestId } from "../route-request";
-import type { RouteResponse } from "../route-response";
 import { type LoadNext, type RenderedPage, renderPage, withTimeout } from "./next-page";
 
 /** A render takes milliseconds of the event loop: more at once delay every other request. */

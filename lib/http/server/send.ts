@@ -1,6 +1,6 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import { finished, pipeline } from "node:stream/promises";
-import { isStreamed, type RouteResponse } from "../route-response";
+import { isStreamed, type RouteResponse } from "../../http-message";
 
 /** How many responses may wait for the end of the event loop's turn: a bound for the first one's delay. */
 const MAX_UNSENT = 64;

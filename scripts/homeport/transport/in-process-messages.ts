@@ -1,6 +1,5 @@
 import { buffer } from "node:stream/consumers";
-import type { RouteRequest } from "../../../lib/http/route-request";
-import { isStreamed, type RouteResponse } from "../../../lib/http/route-response";
+import { isStreamed, type RouteRequest, type RouteResponse } from "../../../lib/http-message";
 import type { ApiResponse, HttpRequest } from "./http-client";
 
 /** A request as route handlers read it, without the classes of `fetch`, which take long to load. */

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
-import { RouteResponse } from "@/lib/http/route-response";
 import type { NextHandler } from "@/lib/http/server/next-page";
+import { RouteResponse } from "@/lib/http-message";
+import { declare } from "@/lib/operation";
 import { httpRequest, openTestServer, parseResponse, testRoute } from "@/tests/support/network/http-server";
 
 describe("a client that reads nothing", () => {
@@ -85,12 +85,12 @@ describe("a client that sends Expect: 100-continue", () => {
   const uploadRequest = (path: string, length: number) =>
     httpRequest(path, ["Content-Type: application/json", `Content-Length: ${length}`, "Expect: 100-continue"], "POST");
   const upload = defineRoute("/api/upload", {
-    POST: endpoint({
+    POST: declare({
       summary: "A body",
       database: false,
       body: z.object({}),
-      responses: { 204: null },
-      handle: () => new RouteResponse(204, null),
+      response: { schema: null },
+      run: () => new RouteResponse(204, null),
     }),
   });
 

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
+import { declare } from "@/lib/operation";
 import { openTestServer } from "@/tests/support/network/http-server";
 
 const Size = z.object({ bytes: z.number() });
@@ -19,19 +19,19 @@ const begun = (() => {
 /** Routes that read a body whole, and as a stream. */
 const routes = {
   "/api/whole": defineRoute("/api/whole", {
-    POST: endpoint({
+    POST: declare({
       summary: "Reads a body whole",
-      reads: "raw",
-      responses: { 200: Size },
-      handle: ({ bytes }) => ({ bytes: bytes.byteLength }),
+      bodyFormat: "raw",
+      response: { schema: Size },
+      run: ({ bytes }) => ({ bytes: bytes.byteLength }),
     }),
   }),
   "/api/stream": defineRoute("/api/stream", {
-    POST: endpoint({
+    POST: declare({
       summary: "Reads a body as a stream",
-      reads: "stream",
-      responses: { 200: Size },
-      handle: async ({ stream }) => {
+      bodyFormat: "stream",
+      response: { schema: Size },
+      run: async ({ stream }) => {
         let bytes = 0;
         for await (const chunk of stream) {
           bytes += chunk.byteLength;

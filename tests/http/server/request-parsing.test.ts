@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { ERRORS } from "@/lib/errors";
-import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
-import { RouteResponse } from "@/lib/http/route-response";
+import { RouteResponse } from "@/lib/http-message";
+import { declare } from "@/lib/operation";
 import {
   echo,
   expectProblem,
@@ -23,12 +23,12 @@ async function* neverEnding() {
 
 /** A route that reads a body. */
 const readsBody = defineRoute("/api/hello", {
-  POST: endpoint({
+  POST: declare({
     summary: "Waits for a body",
     database: false,
     body: z.object({}),
-    responses: { 204: null },
-    handle: () => new RouteResponse(204, null),
+    response: { schema: null },
+    run: () => new RouteResponse(204, null),
   }),
 });
 

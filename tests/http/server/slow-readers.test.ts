@@ -2,10 +2,10 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
-import { RouteResponse } from "@/lib/http/route-response";
 import { MAX_STREAMS_PER_IP } from "@/lib/http/server/concurrent-streams";
+import { RouteResponse } from "@/lib/http-message";
+import { declare } from "@/lib/operation";
 import { withContext } from "@/tests/support/context";
 import {
   expectProblem,
@@ -140,8 +140,13 @@ describe("downloads to one IP", () => {
         await opened;
         return new RouteResponse(200, endless());
       };
-      const one = { summary: "A route of a test", database: false, responses: { 200: null }, writes: "raw" } as const;
-      const server = await openTestServer({ [PATH]: defineRoute(PATH, { GET: endpoint({ ...one, handle }) }) });
+      const one = {
+        summary: "A route of a test",
+        database: false,
+        response: { status: 200, schema: null },
+        writes: "raw",
+      } as const;
+      const server = await openTestServer({ [PATH]: defineRoute(PATH, { GET: declare({ ...one, run: handle }) }) });
       const readers = await Promise.all(Array.from({ length: MAX_STREAMS_PER_IP + 20 }, () => openReader(server)));
       const statuses = readers.map((reader) => parseResponse(String(reader.read())).status);
       expect(statuses.filter((status) => status === 429)).toHaveLength(20);

@@ -4,12 +4,12 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { promisify } from "node:util";
 import { expect, onTestFinished } from "vitest";
 import type { RequestRecord } from "@/lib/context";
-import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
-import { type ResponseBody, RouteResponse } from "@/lib/http/route-response";
 import { createHttpServer } from "@/lib/http/server/http-server";
 import type { NextHandler } from "@/lib/http/server/next-page";
 import { createRouteTable, type Responder } from "@/lib/http/server/routes";
+import { type ResponseBody, RouteResponse } from "@/lib/http-message";
+import { declare } from "@/lib/operation";
 import { withContext } from "@/tests/support/context";
 
 export type TestServer = {
@@ -24,12 +24,12 @@ export type TestServer = {
 /** A route whose response has the body that `body` returns. */
 export const testRoute = (path: string, body: () => ResponseBody) =>
   defineRoute(path, {
-    GET: endpoint({
+    GET: declare({
       summary: "A route of a test",
       database: false,
-      responses: { 200: null },
+      response: { status: 200, schema: null },
       writes: "raw",
-      handle: () => new RouteResponse(200, body()),
+      run: () => new RouteResponse(200, body()),
     }),
   });
 

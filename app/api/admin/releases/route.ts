@@ -1,8 +1,8 @@
-import { changeSeveral, listAll, publish } from "@/app/api/admin/releases/endpoints";
+import { releaseOperations } from "@/lib/admin/releases/operations";
 import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/releases", {
-  GET: listAll,
-  POST: publish,
-  PATCH: changeSeveral,
+  GET: releaseOperations.listReleases,
+  POST: releaseOperations.publishReleases,
+  PATCH: releaseOperations.changeReleases,
 });

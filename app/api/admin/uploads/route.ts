@@ -1,7 +1,7 @@
-import { createOne, describeUploads } from "@/app/api/admin/uploads/endpoints";
 import { defineRoute } from "@/lib/http/route";
+import { uploadOperations } from "@/lib/releases/uploads/operations";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/uploads", {
-  OPTIONS: describeUploads,
-  POST: createOne,
+  OPTIONS: uploadOperations.describeUploads,
+  POST: uploadOperations.createUpload,
 });

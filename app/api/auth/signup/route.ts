@@ -1,2 +1,6 @@
-// The second name of the same route: older clients call it so.
-export { DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT } from "@/app/api/auth/register/route";
+import { accountOperations } from "@/lib/accounts/operations";
+import { defineRoute } from "@/lib/http/route";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/signup", {
+  POST: accountOperations.signUp,
+});

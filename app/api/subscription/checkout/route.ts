@@ -3,5 +3,5 @@ import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
   "/api/subscription/checkout",
-  retiredEndpoint("/api/subscription/status"),
+  retiredEndpoint("Checkout", "/api/subscription/status"),
 );

@@ -3,5 +3,5 @@ import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
   "/api/subscription/webhook",
-  retiredEndpoint("/api/subscription/billing-provider-webhook"),
+  retiredEndpoint("SubscriptionWebhook", "/api/subscription/billing-provider-webhook"),
 );

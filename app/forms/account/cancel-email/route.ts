@@ -5,7 +5,7 @@ import { defineForm } from "@/lib/http/pages/form";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/cancel-email", {
   summary: "Cancel the pending change of the email",
   page: "/account",
-  auth: "account",
+  session: true,
   body: z.object({}),
   handle: async ({ ctx, principal, caller }) => {
     await cancelEmailChange(ctx, principal.account.id, caller);

@@ -6,7 +6,7 @@ import { defineForm } from "@/lib/http/pages/form";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/delete", {
   summary: "Delete the account",
   page: "/account/delete",
-  auth: "account",
+  session: true,
   body: DeleteAccount,
   errorPlacement: {
     last_admin: { message: "You are the only admin. Give another account the role admin first" },

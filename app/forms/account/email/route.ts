@@ -5,7 +5,7 @@ import { defineForm } from "@/lib/http/pages/form";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/email", {
   summary: "Request a change of the email",
   page: "/account/email",
-  auth: "account",
+  session: true,
   body: RequestEmailChange,
   keptFields: ["email"],
   handle: async ({ ctx, body, principal, caller }) => {

@@ -6,7 +6,7 @@ import { LOCALES } from "@/lib/locale";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/language", {
   summary: "Set the language of emails",
   page: "/account",
-  auth: "account",
+  session: true,
   body: z.object({ locale: z.enum(LOCALES) }),
   handle: async ({ ctx, body, principal }) => {
     await setLocale(ctx, principal.account.id, body.locale);

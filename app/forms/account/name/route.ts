@@ -5,7 +5,7 @@ import { defineForm } from "@/lib/http/pages/form";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/name", {
   summary: "Set or remove the account's name",
   page: "/account/name",
-  auth: "account",
+  session: true,
   body: SetName,
   keptFields: ["name"],
   handle: async ({ ctx, body, principal }) => {

@@ -5,7 +5,7 @@ import { PreferencesForm } from "@/lib/push/preferences/schema";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/notifications", {
   summary: "Choose what to be notified of",
   page: "/account",
-  auth: "account",
+  session: true,
   body: PreferencesForm,
   keptFields: ["startsAt", "endsAt"],
   handle: async ({ ctx, body, principal }) => {

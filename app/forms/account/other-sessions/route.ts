@@ -6,7 +6,7 @@ import { defineForm } from "@/lib/http/pages/form";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/other-sessions", {
   summary: "Sign out all other sessions",
   page: "/account",
-  auth: "account",
+  session: true,
   body: z.object({}),
   requiresReauthentication: true,
   canResume: true,

@@ -6,7 +6,7 @@ import { defineForm } from "@/lib/http/pages/form";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/password", {
   summary: "Change the password",
   page: "/account/password",
-  auth: "account",
+  session: true,
   body: ChangePasswordForm,
   handle: async ({ ctx, body, principal, caller }) => {
     const token = await changePassword(ctx, principal, body, caller);

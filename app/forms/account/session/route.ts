@@ -6,7 +6,7 @@ import { defineForm } from "@/lib/http/pages/form";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/session", {
   summary: "Sign out one session",
   page: "/account",
-  auth: "account",
+  session: true,
   body: z.object({ id: z.string() }),
   errorPlacement: { not_found: { message: "This session has already ended" } },
   requiresReauthentication: true,

@@ -6,7 +6,7 @@ import { defineForm } from "@/lib/http/pages/form";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/unlink", {
   summary: "Remove a sign-in provider from the account",
   page: "/account/unlink",
-  auth: "account",
+  session: true,
   body: StepUpProof.extend({ identityId: z.string() }),
   keptFields: ["identityId"],
   errorPlacement: { not_found: { message: "This provider is not linked to your account" } },

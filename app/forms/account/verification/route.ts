@@ -5,7 +5,7 @@ import { defineForm } from "@/lib/http/pages/form";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/verification", {
   summary: "Send a verification email to the account's own email",
   page: "/account",
-  auth: "account",
+  session: true,
   body: z.object({}),
   handle: async ({ ctx, principal, caller }) => {
     await resendVerification(ctx, principal.account.email, caller);

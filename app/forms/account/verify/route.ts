@@ -6,7 +6,7 @@ import { defineForm } from "@/lib/http/pages/form";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/verify", {
   summary: "Verify the email of the account that is signed in",
   page: "/verify",
-  auth: "account",
+  session: true,
   body: z.object({ token: EmailedToken }),
   errorPlacement: {
     invalid_or_expired_token: { message: "This link is no longer valid, or belongs to another account" },

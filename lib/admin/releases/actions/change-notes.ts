@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Operator } from "../../../audit/operator-events";
-import { seen } from "../../precondition";
+import { seen } from "../../../precondition";
 import { changeReleases } from "../api/manage-releases";
 import { NOTES_FIELDS } from "../api/seen-state";
 

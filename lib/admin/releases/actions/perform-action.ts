@@ -1,7 +1,7 @@
 import type { Operator } from "../../../audit/operator-events";
 import type { Context } from "../../../context";
 import { isAppError } from "../../../errors";
-import { seen } from "../../precondition";
+import { seen } from "../../../precondition";
 import { promoteInCatalog, rollBackCatalog } from "../api/maintain-catalog";
 import { changeReleases } from "../api/manage-releases";
 import { changeRollout, startRollout } from "../api/manage-rollouts";

@@ -1,7 +1,7 @@
 import type { Tx } from "../../../context";
 import type { ReadClient } from "../../../db/transaction";
+import { type Precondition, stateOf } from "../../../precondition";
 import type { Release } from "../../../releases/schema";
-import { type Precondition, stateOf } from "../../precondition";
 import { listReleases, type ReleaseDocument } from "../list";
 import { type RolloutState, toRolloutState } from "../rollouts/list-rollouts";
 

@@ -6,17 +6,6 @@ import { FileKind } from "../publish/file-kind";
 const MAX_RELEASES = 100;
 const MAX_FILES = 100;
 
-export const UploadParams = z.object({ uploadId: z.string() });
-
-/** A file that is being uploaded. */
-export const Upload = z.object({
-  id: z.uuid(),
-  fileName: z.string().nullable().describe("`filename` of `Upload-Metadata`."),
-  sizeBytes: z.int(),
-  offsetBytes: z.int().describe("How much has arrived."),
-  expiresAt: z.date().describe("When it is deleted, unless more arrives."),
-});
-
 /** Where a file is served from. */
 const Destination = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("folder") }),

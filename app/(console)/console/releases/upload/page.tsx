@@ -1,5 +1,5 @@
-import { ownerOf } from "@/lib/admin/operator";
 import { listVersions } from "@/lib/admin/releases/versions/list-versions";
+import { ownerOf } from "@/lib/audit/operator";
 import { metadataValue } from "@/lib/http/content/tus";
 import { catalogFileOf } from "@/lib/releases/catalog/catalog";
 import type { Upload } from "@/lib/releases/uploads/upload-store";

@@ -1,7 +1,7 @@
-import { deleteOne, getOne } from "@/app/api/admin/accounts/endpoints";
+import { accountOperations } from "@/lib/admin/accounts/operations";
 import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/accounts/[accountId]", {
-  GET: getOne,
-  DELETE: deleteOne,
+  GET: accountOperations.showAccount,
+  DELETE: accountOperations.deleteAccountAsOperator,
 });

@@ -1,7 +1,7 @@
+import { pushOperations } from "@/lib/admin/push/operations";
 import { defineRoute } from "@/lib/http/route";
-import { createOne, listAll } from "./endpoints";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/push/channels", {
-  GET: listAll,
-  POST: createOne,
+  GET: pushOperations.listPushChannels,
+  POST: pushOperations.createPushChannel,
 });

@@ -1,7 +1,7 @@
+import { pushOperations } from "@/lib/admin/push/operations";
 import { defineRoute } from "@/lib/http/route";
-import { listAll, sendOne } from "./endpoints";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/push/messages", {
-  GET: listAll,
-  POST: sendOne,
+  GET: pushOperations.listPushMessages,
+  POST: pushOperations.sendPushMessage,
 });

@@ -1,8 +1,8 @@
-import { changeOne, deleteOne, getOne } from "@/app/api/admin/releases/endpoints";
+import { releaseOperations } from "@/lib/admin/releases/operations";
 import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/releases/[releaseId]", {
-  GET: getOne,
-  PATCH: changeOne,
-  DELETE: deleteOne,
+  GET: releaseOperations.getRelease,
+  PATCH: releaseOperations.changeRelease,
+  DELETE: releaseOperations.removeRelease,
 });

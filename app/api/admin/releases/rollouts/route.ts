@@ -1,7 +1,7 @@
-import { listAll, schedule } from "@/app/api/admin/releases/rollouts/endpoints";
+import { rolloutOperations } from "@/lib/admin/releases/rollouts/operations";
 import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/releases/rollouts", {
-  GET: listAll,
-  POST: schedule,
+  GET: rolloutOperations.listRollouts,
+  POST: rolloutOperations.scheduleRollout,
 });

@@ -1,8 +1,12 @@
-import { appendToOne, deleteOne, getOne } from "@/app/api/admin/uploads/endpoints";
 import { defineRoute } from "@/lib/http/route";
+import { uploadOperations } from "@/lib/releases/uploads/operations";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
   "/api/admin/uploads/[uploadId]",
-  { GET: getOne, PATCH: appendToOne, DELETE: deleteOne },
+  {
+    GET: uploadOperations.readUpload,
+    PATCH: uploadOperations.appendToUpload,
+    DELETE: uploadOperations.removeUpload,
+  },
   { takesMethodOverride: true },
 );

@@ -1,8 +1,8 @@
-import { changeOne, deleteOne, getOne } from "@/app/api/admin/webhooks/endpoints";
+import { webhookOperations } from "@/lib/admin/webhooks/operations";
 import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/webhooks/[endpointId]", {
-  GET: getOne,
-  PATCH: changeOne,
-  DELETE: deleteOne,
+  GET: webhookOperations.getWebhookEndpoint,
+  PATCH: webhookOperations.changeWebhookEndpoint,
+  DELETE: webhookOperations.deleteWebhookEndpoint,
 });

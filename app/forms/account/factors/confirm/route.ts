@@ -6,7 +6,7 @@ import { setShownCodesCookie } from "@/lib/http/pages/recovery-codes-cookie";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/factors/confirm", {
   summary: "Confirm an authenticator app by its first code",
   page: ({ id = "" }) => `/account/factors/totp?${new URLSearchParams({ id })}`,
-  auth: "account",
+  session: true,
   body: ConfirmTotp,
   errorPlacement: {
     invalid_code: {

@@ -6,7 +6,7 @@ import { setShownCodesCookie } from "@/lib/http/pages/recovery-codes-cookie";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/factors/recovery-codes", {
   summary: "Replace the recovery codes",
   page: "/account/factors/recovery-codes",
-  auth: "account",
+  session: true,
   body: z.object({}),
   handle: async ({ ctx, principal, caller }) => {
     const codes = await renewRecoveryCodes(ctx, principal, {}, caller);

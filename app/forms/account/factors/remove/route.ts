@@ -6,7 +6,7 @@ import { clearShownCodesCookie } from "@/lib/http/pages/recovery-codes-cookie";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/factors/remove", {
   summary: "Remove the authenticator app",
   page: "/account/factors/remove",
-  auth: "account",
+  session: true,
   body: z.object({}),
   errorPlacement: { not_found: { message: "Your account has no authenticator app" } },
   handle: async ({ ctx, principal, caller }) => {

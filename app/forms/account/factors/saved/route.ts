@@ -5,7 +5,7 @@ import { clearShownCodesCookie } from "@/lib/http/pages/recovery-codes-cookie";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/factors/saved", {
   summary: "Stop showing the new recovery codes",
   page: "/account",
-  auth: "account",
+  session: true,
   body: z.object({}),
   handle: async ({ ctx }) => ({ to: "/account", cookies: [clearShownCodesCookie(ctx)] }),
 });

@@ -5,7 +5,7 @@ import { defineForm } from "@/lib/http/pages/form";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/factors/totp", {
   summary: "Start to add an authenticator app",
   page: "/account/factors/totp",
-  auth: "account",
+  session: true,
   body: z.object({}),
   handle: async ({ ctx, principal, caller }) => {
     const { id } = await startTotp(ctx, principal, {}, caller);

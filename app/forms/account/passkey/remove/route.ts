@@ -5,7 +5,7 @@ import { defineForm } from "@/lib/http/pages/form";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/passkey/remove", {
   summary: "Remove a passkey",
   page: ({ id = "" }) => `/account/passkeys/remove?${new URLSearchParams({ id })}`,
-  auth: "account",
+  session: true,
   body: z.object({ id: z.uuid() }),
   errorPlacement: {
     reauthentication_required: { message: "Reload this page to confirm that it’s you" },

@@ -6,7 +6,7 @@ import { defineForm } from "@/lib/http/pages/form";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/passkey/rename", {
   summary: "Rename a passkey",
   page: "/account/passkeys/rename",
-  auth: "account",
+  session: true,
   body: RenamePasskey.extend({ id: z.uuid() }),
   keptFields: ["id", "name"],
   handle: async ({ ctx, body, principal }) => {

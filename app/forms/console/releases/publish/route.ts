@@ -1,6 +1,6 @@
-import { ownerOf } from "@/lib/admin/operator";
 import { PublishForm, toNewReleases } from "@/lib/admin/releases/api/publish-form";
 import { publishUploads } from "@/lib/admin/releases/api/publish-uploads";
+import { ownerOf } from "@/lib/audit/operator";
 import { defineConsoleForm } from "../../define-console-form";
 import { versionPath } from "../version-path";
 

@@ -1,20 +1,6 @@
-import { enableAccount } from "@/lib/admin/accounts/disable-account";
-import { AccountChange, AccountParams, WithReason } from "@/lib/admin/accounts/schema";
-import { operatorOf } from "@/lib/admin/operator";
-import { endpoint } from "@/lib/http/endpoint";
+import { accountOperations } from "@/lib/admin/accounts/operations";
 import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/accounts/[accountId]/enable", {
-  POST: endpoint({
-    summary: "Enable an account",
-    auth: { role: "admin", stepUp: true, scope: "accounts:write" },
-    idempotency: "replay",
-    params: AccountParams,
-    body: WithReason,
-    isBodyOptional: true,
-    errors: ["not_found"],
-    responses: { 200: AccountChange },
-    handle: ({ ctx, principal, params, body, caller }) =>
-      enableAccount(ctx, operatorOf(principal, caller), params.accountId, body),
-  }),
+  POST: accountOperations.enableAccount,
 });

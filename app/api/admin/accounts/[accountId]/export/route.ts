@@ -1,7 +1,7 @@
-import { exportOne, headExport } from "@/app/api/admin/accounts/endpoints";
+import { accountOperations } from "@/lib/admin/accounts/operations";
 import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/accounts/[accountId]/export", {
-  GET: exportOne,
-  HEAD: headExport,
+  GET: accountOperations.exportAccountAsOperator,
+  HEAD: accountOperations.headExportAccountAsOperator,
 });

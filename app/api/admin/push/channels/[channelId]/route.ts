@@ -1,7 +1,7 @@
+import { pushOperations } from "@/lib/admin/push/operations";
 import { defineRoute } from "@/lib/http/route";
-import { deleteOne, getOne } from "./endpoints";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/push/channels/[channelId]", {
-  GET: getOne,
-  DELETE: deleteOne,
+  GET: pushOperations.showPushChannel,
+  DELETE: pushOperations.deletePushChannel,
 });

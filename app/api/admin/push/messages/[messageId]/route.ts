@@ -1,7 +1,7 @@
+import { pushOperations } from "@/lib/admin/push/operations";
 import { defineRoute } from "@/lib/http/route";
-import { cancelOne, getOne } from "./endpoints";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/push/messages/[messageId]", {
-  GET: getOne,
-  DELETE: cancelOne,
+  GET: pushOperations.showPushMessage,
+  DELETE: pushOperations.cancelPushMessage,
 });

@@ -1,10 +1,10 @@
-import { changeOne, getOne } from "@/app/api/admin/releases/rollouts/endpoints";
+import { rolloutOperations } from "@/lib/admin/releases/rollouts/operations";
 import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
   "/api/admin/releases/rollouts/[rolloutId]",
   {
-    GET: getOne,
-    PATCH: changeOne,
+    GET: rolloutOperations.getRollout,
+    PATCH: rolloutOperations.changeRollout,
   },
 );

@@ -1,10 +1,10 @@
 import { defineRoute } from "@/lib/http/route";
-import { deleteOne, registerOne } from "./endpoints";
+import { liveActivityOperations } from "@/lib/push/live-activities/operations";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
   "/api/push/devices/[deviceId]/live-activities/[activityId]",
   {
-    PUT: registerOne,
-    DELETE: deleteOne,
+    PUT: liveActivityOperations.registerLiveActivity,
+    DELETE: liveActivityOperations.removeLiveActivity,
   },
 );

@@ -1,0 +1,178 @@
+import { SIGNED_IN, TRANSPORT } from "../../auth/examples";
+import {
+  ASSERTION,
+  CREATION_OPTIONS,
+  PASSKEY,
+  REGISTRATION,
+  SIGN_IN_OPTIONS,
+  STEP_UP_OPTIONS,
+} from "../../auth/passkeys/examples";
+import { createAccountOptions, createRegistrationOptions, createSignInOptions } from "../../auth/passkeys/options";
+import { registerPasskey } from "../../auth/passkeys/register-passkey";
+import {
+  Passkey,
+  PasskeyCreationOptions,
+  PasskeyParams,
+  PasskeyRequestOptions,
+  Passkeys,
+  RegisterPasskey,
+  RenamePasskey,
+} from "../../auth/passkeys/schema";
+import { listPasskeys } from "../../auth/passkeys/stored-passkeys";
+import { readChallengeCookie } from "../../auth/second-factor/challenge-cookie";
+import { findChallenge } from "../../auth/second-factor/challenges";
+import { SecondFactorOptions } from "../../auth/second-factor/schema";
+import { chooseTransport, sessionResponse } from "../../auth/sessions/session-response";
+import { StepUpProof } from "../../auth/step-up";
+import { operation } from "../../operation";
+import { Auth, PasskeyLogin } from "../schema";
+import { removePasskey, renamePasskey } from "./passkeys";
+import { signInWithPasskey } from "./sign-in-with-passkey";
+
+export const passkeyOperations = {
+  listPasskeys: operation({
+    id: "listPasskeys",
+    summary: "List the account's passkeys",
+    description: "Lists passkeys, oldest first.",
+    session: true,
+    response: {
+      description: "The account's passkeys.",
+      schema: Passkeys,
+      examples: { "One passkey": { passkeys: [PASSKEY] }, "No passkeys": { passkeys: [] } },
+    },
+    run: async ({ ctx, principal }) => ({ passkeys: await listPasskeys(ctx.db, principal.account.id) }),
+  }),
+
+  addPasskey: operation({
+    id: "addPasskey",
+    summary: "Add a passkey",
+    description:
+      "Adds the passkey that the browser or the system has created from the options of `POST /api/auth/passkeys/options`. Attestation is neither required nor checked. The owner gets an email.",
+    session: true,
+    body: RegisterPasskey,
+    errors: ["passkey_invalid", "passkey_registered", "passkey_limit_reached"],
+    examples: { "A passkey with a name": { passkey: REGISTRATION, name: "Ann's iPhone" } },
+    response: {
+      status: 201,
+      description: "The passkey was added.",
+      schema: Passkey,
+      examples: { "The passkey": PASSKEY },
+    },
+    run: ({ ctx, principal, body, caller }) => registerPasskey(ctx, principal, body, caller),
+  }),
+
+  renamePasskey: operation({
+    id: "renamePasskey",
+    summary: "Rename a passkey",
+    description: "Renames a passkey of the caller. The passkey of another account returns 404, as an unknown one does.",
+    session: true,
+    params: PasskeyParams,
+    body: RenamePasskey,
+    errors: ["not_found"],
+    examples: { "A name": { name: "Ann's iPhone" } },
+    response: { description: "The passkey was renamed.", schema: Passkey, examples: { "The passkey": PASSKEY } },
+    run: ({ ctx, principal, params, body }) => renamePasskey(ctx.db, principal.account.id, params.passkeyId, body.name),
+  }),
+
+  removePasskey: operation({
+    id: "removePasskey",
+    summary: "Remove a passkey",
+    description:
+      "Removes a passkey of the caller, and signs out the account's other sessions. Requires a recent sign-in. The account's only way to sign in cannot be removed. The owner gets an email. Afterwards, `PublicKeyCredential.signalUnknownCredential` removes the passkey from the device.",
+    session: true,
+    params: PasskeyParams,
+    errors: ["not_found", "last_sign_in_method", "reauthentication_required"],
+    response: { description: "The passkey was removed.", schema: null },
+    run: ({ ctx, principal, params, caller }) => removePasskey(ctx, principal, { ...params, proof: {} }, caller),
+  }),
+
+  createPasskeyOptions: operation({
+    id: "createPasskeyOptions",
+    summary: "Start to add a passkey",
+    description:
+      "Returns the options for `navigator.credentials.create` (Web Authentication Level 3, `PublicKeyCredentialCreationOptionsJSON`). Requires a recent sign-in, or a proof in the body.",
+    session: true,
+    body: StepUpProof,
+    isBodyOptional: true,
+    limit: "passkeyOptionsByAccount",
+    errors: ["reauthentication_required", "passkey_invalid", "rate_limited", "overloaded"],
+    examples: { "After a recent sign-in": {}, "With the password": { password: "correct horse battery staple" } },
+    response: {
+      description: "The options.",
+      schema: PasskeyCreationOptions,
+      examples: { "The options": CREATION_OPTIONS },
+    },
+    run: ({ ctx, principal, body, caller }) => createRegistrationOptions(ctx, principal, body, caller),
+  }),
+
+  createPasskeySecondFactorOptions: operation({
+    id: "createPasskeySecondFactorOptions",
+    summary: "Start to complete a login with a passkey",
+    description:
+      "Returns the options for an assertion by one of the account's passkeys, to complete a sign-in that responded `second_factor_required`. The challenge of the sign-in stays open. An account without a passkey returns 404.",
+    body: SecondFactorOptions,
+    limit: "passkeyOptionsByIp",
+    errors: ["invalid_challenge", "not_found"],
+    examples: {
+      "An app": { challenge: "0dXJpc3RzIG9mIHRoZSB3b3JsZCwgdW5pdGUgbm93IQ" },
+      "A browser, which has the challenge in a cookie": {},
+    },
+    response: {
+      description: "The options.",
+      schema: PasskeyRequestOptions,
+      examples: { "The options": { ...STEP_UP_OPTIONS, userVerification: "preferred" } },
+    },
+    run: async ({ ctx, request, body, caller }) => {
+      const token = body.challenge ?? readChallengeCookie(ctx.config, request.headers);
+      return createAccountOptions(ctx, "second-factor", (await findChallenge(ctx, token, caller)).id);
+    },
+  }),
+
+  signInWithPasskey: operation({
+    id: "signInWithPasskey",
+    summary: "Sign in with a passkey",
+    description: `Signs in with an assertion over the options of \`POST /api/auth/passkeys/sign-in/options\`. The passkey names its account. It counts as two factors. ${TRANSPORT}`,
+    body: PasskeyLogin,
+    limit: "passkeyByIp",
+    errors: ["passkey_invalid", "invalid_credentials", "account_disabled", "email_not_verified", "origin_not_allowed"],
+    examples: {
+      "A native app": { passkey: ASSERTION, transport: "token", deviceName: "Ann's iPhone" },
+      "A web app": { passkey: ASSERTION },
+    },
+    response: { description: "Signed in.", schema: Auth, headers: ["Set-Cookie"], examples: SIGNED_IN },
+    run: async ({ ctx, request, body, caller }) => {
+      const transport = chooseTransport(request, body.transport, ctx);
+      return sessionResponse(200, await signInWithPasskey(ctx, body, transport, caller), request, ctx);
+    },
+  }),
+
+  createPasskeySignInOptions: operation({
+    id: "createPasskeySignInOptions",
+    summary: "Start a sign-in with a passkey",
+    description:
+      "Returns the options for `navigator.credentials.get` (Web Authentication Level 3, `PublicKeyCredentialRequestOptionsJSON`), with or without conditional mediation. Any passkey of this service can respond.",
+    limit: "passkeyOptionsByIp",
+    response: {
+      description: "The options.",
+      schema: PasskeyRequestOptions,
+      examples: { "The options": SIGN_IN_OPTIONS },
+    },
+    run: ({ ctx }) => createSignInOptions(ctx),
+  }),
+
+  createPasskeyStepUpOptions: operation({
+    id: "createPasskeyStepUpOptions",
+    summary: "Start a step-up by a passkey",
+    description:
+      "Returns the options for an assertion by one of the caller's passkeys, as the proof of a recent authentication. An account without a passkey returns 404.",
+    session: true,
+    limit: "passkeyOptionsByAccount",
+    errors: ["not_found"],
+    response: {
+      description: "The options.",
+      schema: PasskeyRequestOptions,
+      examples: { "The options": STEP_UP_OPTIONS },
+    },
+    run: ({ ctx, principal }) => createAccountOptions(ctx, "step-up", principal.account.id),
+  }),
+};

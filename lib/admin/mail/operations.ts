@@ -1,0 +1,76 @@
+import { operation } from "../../operation";
+import { removeEmail, retryEmails } from "./change-emails";
+import { listEmails } from "./list-emails";
+import { EmailParams, EmailRetry, EmailRetryResult, EmailsQuery, QueuedEmails } from "./schema";
+
+/** 1,000 ids. */
+const MAX_BODY_BYTES = 64 * 1024;
+
+export const mailOperations = {
+  listQueuedEmails: operation({
+    id: "listQueuedEmails",
+    summary: "List the queued emails",
+    description:
+      "Lists the emails that are not sent yet, without their texts, which contain links that sign people in. An email leaves the queue when the mail server accepts it, rejects it for good, or when it expires.",
+    role: "support",
+    scope: "mail:read",
+    query: EmailsQuery,
+    response: {
+      description: "A page of emails.",
+      schema: QueuedEmails,
+      examples: {
+        "A mail server that does not respond": {
+          messages: [
+            {
+              id: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b14",
+              kind: "email_verification",
+              to: "ann@example.com",
+              locale: "en",
+              state: "retrying",
+              attempts: 3,
+              lastError: "ESOCKET CONN",
+              createdAt: "2026-11-20T09:00:00.000Z",
+              nextAttemptAt: "2026-11-20T09:01:20.000Z",
+              expiresAt: "2026-11-21T09:00:00.000Z",
+            },
+          ],
+          nextCursor: null,
+        },
+      },
+    },
+    run: ({ ctx, query }) => listEmails(ctx, query),
+  }),
+
+  removeQueuedEmail: operation({
+    id: "removeQueuedEmail",
+    summary: "Remove an email from the queue",
+    description: "Removes an email from the queue. It is not sent, unless a process is sending it just now.",
+    role: "admin",
+    stepUp: true,
+    scope: "mail:write",
+    idempotency: "replay",
+    params: EmailParams,
+    errors: ["not_found"],
+    response: { description: "The email is removed.", schema: null },
+    run: ({ ctx, operator, params }) => removeEmail(ctx, operator, params.emailId),
+  }),
+
+  retryQueuedEmails: operation({
+    id: "retryQueuedEmails",
+    summary: "Send queued emails at once",
+    description: "Sends emails that wait for another attempt at once: those with the given ids, or all.",
+    role: "admin",
+    stepUp: true,
+    scope: "mail:write",
+    idempotency: "replay",
+    body: EmailRetry,
+    maxBodyBytes: MAX_BODY_BYTES,
+    examples: { All: {}, "One email": { ids: ["019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b14"] } },
+    response: {
+      description: "How many are due now.",
+      schema: EmailRetryResult,
+      examples: { "Two emails": { retried: 2 } },
+    },
+    run: ({ ctx, operator, body }) => retryEmails(ctx, operator, body),
+  }),
+};

@@ -1,0 +1,449 @@
+import { withReadDb } from "../../context";
+import { RouteResponse } from "../../http-message";
+import { operation } from "../../operation";
+import { announceVersion } from "./announce";
+import { withWarnings } from "./announcement-warnings";
+import { cancelMessage } from "./cancel";
+import { createChannel, deleteChannel, listChannels, sendBroadcast, showChannel } from "./channels/channels";
+import { Broadcast, Channel, ChannelApp, ChannelParams, Channels, NewBroadcast, NewChannel } from "./channels/schema";
+import { listDeliveries } from "./deliveries/list-deliveries";
+import { estimateAnnouncement, estimateAudience } from "./estimate";
+import { ANNOUNCEMENT, ANNOUNCEMENT_DETAILS, CHANNEL, NOT_PUBLISHED } from "./examples";
+import { listMessages, showMessage } from "./messages/list-messages";
+import { NewMessage } from "./messages/new-message";
+import { endPause, listPauses } from "./pauses";
+import { retryDeliveries } from "./retry";
+import {
+  AudienceEstimateInput,
+  Deliveries,
+  DeliveriesQuery,
+  EndedPause,
+  EstimateQuery,
+  EstimateWithWarnings,
+  MessageParams,
+  MessagesQuery,
+  PauseParams,
+  PushMessageDetails,
+  PushMessages,
+  PushPauses,
+  Retry,
+  RetryResult,
+  SentMessage,
+  Statistics,
+  StatisticsQuery,
+} from "./schema";
+import { sendMessage } from "./send";
+import { readStatistics } from "./statistics";
+
+const { id, channelId, environment, bundleId } = CHANNEL;
+
+/** What every request to APNs may fail with. */
+const APNS_ERRORS = ["apns_rejected", "apns_unavailable", "push_not_configured", "validation_failed"] as const;
+
+/** A text in many languages. */
+const MESSAGES_MAX_BODY_BYTES = 128 * 1024;
+
+/** 1,000 ids. */
+const RETRIES_MAX_BODY_BYTES = 64 * 1024;
+
+export const pushOperations = {
+  listPushChannels: operation({
+    id: "listPushChannels",
+    summary: "List the broadcast channels of an app",
+    description:
+      "Retrieves the channels of an app in an environment from APNs: at most 10,000. The service stores none of them.",
+    role: "support",
+    scope: "push:read",
+    query: ChannelApp,
+    errors: APNS_ERRORS,
+    response: {
+      description: "The channels.",
+      schema: Channels,
+      examples: { "One channel": { environment, bundleId, channels: [{ id, channelId }] } },
+    },
+    run: ({ ctx, query }) => listChannels(ctx, query),
+  }),
+
+  createPushChannel: operation({
+    id: "createPushChannel",
+    summary: "Create a broadcast channel",
+    description:
+      "Creates a channel at APNs, which Live Activities can subscribe to from iOS 18 on. The app's identifier needs the broadcast capability in Apple's developer account. The policy of a channel cannot be changed. Delete it when the event is over.",
+    role: "admin",
+    stepUp: true,
+    scope: "push:send",
+    idempotency: "replay",
+    body: NewChannel,
+    errors: APNS_ERRORS,
+    examples: { "For a match": { messageStoragePolicy: "most_recent" } },
+    response: { status: 201, description: "The channel.", schema: Channel, examples: { "For a match": CHANNEL } },
+    run: ({ ctx, operator, body }) => createChannel(ctx, operator, body),
+  }),
+
+  showPushChannel: operation({
+    id: "showPushChannel",
+    summary: "Show a broadcast channel",
+    description: "Retrieves a channel from APNs.",
+    role: "support",
+    scope: "push:read",
+    params: ChannelParams,
+    query: ChannelApp,
+    errors: ["not_found", ...APNS_ERRORS],
+    response: { description: "The channel.", schema: Channel, examples: { "For a match": CHANNEL } },
+    run: ({ ctx, params, query }) => showChannel(ctx, params.channelId, query),
+  }),
+
+  deletePushChannel: operation({
+    id: "deletePushChannel",
+    summary: "Delete a broadcast channel",
+    description:
+      "Deletes a channel at APNs. The Live Activities that subscribe to it get no more updates; end them first.",
+    role: "admin",
+    stepUp: true,
+    scope: "push:send",
+    params: ChannelParams,
+    query: ChannelApp,
+    errors: ["not_found", ...APNS_ERRORS],
+    response: { description: "The channel was deleted.", schema: null },
+    run: async ({ ctx, operator, params, query }) => {
+      await deleteChannel(ctx, operator, params.channelId, query);
+      return new RouteResponse(204, null);
+    },
+  }),
+
+  broadcastToPushChannel: operation({
+    id: "broadcastToPushChannel",
+    summary: "Send to the Live Activities of a channel",
+    description:
+      "Sends one notification to APNs, which updates or ends all Live Activities that subscribe to the channel. It is not queued: a success means that APNs has accepted it. A payload over 5,120 bytes is refused. After 503 `apns_unavailable`, send the newest state again.",
+    role: "admin",
+    stepUp: true,
+    scope: "push:send",
+    idempotency: "replay",
+    params: ChannelParams,
+    body: NewBroadcast,
+    errors: ["not_found", ...APNS_ERRORS],
+    examples: {
+      "A goal": { event: "update", contentState: { home: 1, away: 0 }, priority: 10, ttlSeconds: 3600 },
+      "The end": { event: "end", contentState: { home: 2, away: 1 }, dismissalDate: "2026-11-20T21:00:00Z" },
+    },
+    response: {
+      description: "APNs has accepted it.",
+      schema: Broadcast,
+      examples: { "A goal": { channelId: CHANNEL.channelId, sentAt: "2026-11-20T19:12:00.000Z" } },
+    },
+    run: ({ ctx, operator, params, body }) => sendBroadcast(ctx, operator, params.channelId, body),
+  }),
+
+  listPushDeliveries: operation({
+    id: "listPushDeliveries",
+    summary: "List deliveries of notifications to devices",
+    description:
+      "Lists deliveries: those being sent and those that wait, in their order, then those that have ended, newest first. Those of an account are listed newest first, those of an announcement by device. A `reason` without a `state` is that of failed and canceled deliveries. Deliveries that have ended are kept for 30 days.",
+    role: "support",
+    scope: "push:read",
+    query: DeliveriesQuery,
+    errors: ["not_found"],
+    response: {
+      description: "A page of deliveries.",
+      schema: Deliveries,
+      examples: {
+        "A failed delivery": {
+          deliveries: [
+            {
+              id: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b13",
+              messageId: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11",
+              deviceId: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b12",
+              eventKey: "version:2.1.0",
+              kind: "app.new_version",
+              title: "2.1.0",
+              state: "failed",
+              attempts: 1,
+              apnsStatus: 410,
+              reason: "Unregistered",
+              createdAt: "2026-11-20T09:00:00.000Z",
+              expiresAt: "2026-11-27T09:00:00.000Z",
+              nextAttemptAt: null,
+              endedAt: "2026-11-20T09:00:01.000Z",
+            },
+          ],
+          nextCursor: null,
+        },
+      },
+    },
+    run: ({ ctx, query }) => listDeliveries(ctx, query),
+  }),
+
+  estimateAnnouncement: operation({
+    id: "estimateAnnouncement",
+    summary: "Estimate an announcement",
+    description:
+      "Estimates how many devices an announcement would be for, and how long it would take. Counts up to 100,000 devices; a larger number comes from the database's statistics. With `version`, `warnings` says if it is not published.",
+    role: "support",
+    scope: "push:read",
+    query: EstimateQuery,
+    errors: ["validation_failed"],
+    response: {
+      description: "The estimate.",
+      schema: EstimateWithWarnings,
+      examples: {
+        "A million devices": {
+          devices: 1000000,
+          isExact: false,
+          perSecond: 1000,
+          seconds: 1000,
+          warnings: [NOT_PUBLISHED],
+        },
+      },
+    },
+    run: async ({ ctx, query }) => withWarnings(ctx, query, await estimateAnnouncement(ctx, query)),
+  }),
+
+  estimateAudience: operation({
+    id: "estimateAudience",
+    summary: "Estimate an audience",
+    description:
+      "Estimates how many devices a message to an audience would be for, and how long it would take. With more than 100,000 active devices, `devices` is extrapolated from 100,000 of them. With `version`, `warnings` says if it is not published.",
+    role: "support",
+    scope: "push:read",
+    body: AudienceEstimateInput,
+    examples: {
+      "Outdated iPhones": {
+        audience: { platform: "ios", appVersion: { below: "2.0.0" }, lastSeen: { from: "2026-10-24T00:00:00Z" } },
+        perSecond: 1000,
+      },
+    },
+    response: {
+      description: "The estimate.",
+      schema: EstimateWithWarnings,
+      examples: { "Some of many": { devices: 1200, isExact: true, perSecond: 1000, seconds: 2, warnings: [] } },
+    },
+    run: async ({ ctx, body }) => withWarnings(ctx, body, await estimateAudience(ctx, body)),
+  }),
+
+  listPushMessages: operation({
+    id: "listPushMessages",
+    summary: "List the newest notifications",
+    description:
+      "Lists messages, newest first, each with the numbers of its deliveries that wait, were sent, failed and were canceled. Only what operators wrote is shown: `title` is null for other kinds.",
+    role: "support",
+    scope: "push:read",
+    query: MessagesQuery,
+    errors: ["not_found"],
+    response: {
+      description: "A page of messages.",
+      schema: PushMessages,
+      examples: { "An announcement": { messages: [ANNOUNCEMENT], nextCursor: null } },
+    },
+    run: ({ ctx, query }) => listMessages(ctx, query),
+  }),
+
+  sendPushMessage: operation({
+    id: "sendPushMessage",
+    summary: "Send a notification, or announce a version",
+    description:
+      "Sends a notification to an account's devices, to one device or to an audience, at once or at `sendAt`, or announces a version. A `background` message wakes the app, which shows nothing. A `live_activity.start`, `.update` or `.end` goes to the devices that have registered a token for it; a newer update replaces those of the same activity that still wait. Recipients can turn off `custom` and `app.new_version`; during their quiet hours, notifications are held. Workers queue announcements, messages to an audience and scheduled messages in the background, at `perSecond` devices a second, and continue after a restart; `GET` shows the progress. Whether a device belongs to the audience is determined when its turn comes. A payload over 4,096 bytes in any language is refused. Each device is notified of a version once, so announcing it again reaches the devices that were not notified, such as after a cancellation. `warnings` says if the version is not published, and how many devices are notified of it; an estimate says so before. Send an `Idempotency-Key`, so that a repeated request sends nothing more.",
+    role: "admin",
+    stepUp: true,
+    scope: "push:send",
+    idempotency: "replay",
+    body: NewMessage,
+    maxBodyBytes: MESSAGES_MAX_BODY_BYTES,
+    errors: [
+      ...(["not_found", "no_active_device", "no_live_activity", "notifications_turned_off"] as const),
+      "announcement_in_progress",
+    ],
+    examples: {
+      "To an account": {
+        kind: "custom",
+        to: { account: "ann@example.com" },
+        title: "Your export is ready",
+        body: "Open the app to download it.",
+        link: "exports",
+      },
+      "To a test device": {
+        kind: "custom",
+        to: { deviceId: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b12" },
+        title: "A test",
+        body: "Does it arrive?",
+      },
+      "To an audience, at a time, in two languages": {
+        kind: "custom",
+        to: { audience: { platform: "ios", locale: "de", appVersion: { below: "2.0.0" }, entitlement: "pro" } },
+        title: "Export is faster now",
+        body: "Update to try it.",
+        translations: {
+          de: { title: "Exportieren geht schneller", body: "Aktualisieren Sie die App, um es zu testen." },
+        },
+        sendAt: "2026-11-21T09:00:00Z",
+        interruptionLevel: "passive",
+      },
+      "In the background": {
+        kind: "background",
+        to: { account: "ann@example.com" },
+        data: { sync: "notes" },
+        collapseId: "sync",
+      },
+      "Start a Live Activity": {
+        kind: "live_activity.start",
+        to: { account: "ann@example.com" },
+        attributesType: "DeliveryAttributes",
+        attributes: { order: "4711" },
+        contentState: { step: "packed", arrivesAt: 1794999600 },
+        alert: { title: "Your order", body: "It has been packed." },
+        inputPushToken: true,
+      },
+      "Update a Live Activity": {
+        kind: "live_activity.update",
+        to: { account: "ann@example.com" },
+        activityId: "order-4711",
+        contentState: { step: "on the way", arrivesAt: 1794998400 },
+        staleDate: "2026-11-20T10:00:00Z",
+        priority: 5,
+      },
+      "End a Live Activity": {
+        kind: "live_activity.end",
+        to: { account: "ann@example.com" },
+        activityId: "order-4711",
+        contentState: { step: "delivered", arrivesAt: 1794998400 },
+        dismissalDate: "2026-11-20T11:00:00Z",
+      },
+      "A version": { kind: "app.new_version", version: "2.1.0", perSecond: 1000 },
+      "A version, to devices with an older one": {
+        kind: "app.new_version",
+        version: "2.1.0",
+        to: { audience: { appVersion: { below: "2.1.0" } } },
+      },
+    },
+    response: {
+      status: 201,
+      description: "The message is stored.",
+      schema: SentMessage,
+      examples: {
+        "An announcement": { ...ANNOUNCEMENT_DETAILS, warnings: [] },
+        "An announcement of a version that is not published": { ...ANNOUNCEMENT_DETAILS, warnings: [NOT_PUBLISHED] },
+      },
+    },
+    run: async ({ ctx, operator, body }) => {
+      if (body.kind === "app.new_version") return announceVersion(ctx, operator, body);
+      return { ...(await sendMessage(ctx, operator, body)), warnings: [] };
+    },
+  }),
+
+  showPushMessage: operation({
+    id: "showPushMessage",
+    summary: "Show a notification and its outcome",
+    description: "Shows a message, with its text if an operator wrote it, and its deliveries by state and reason.",
+    role: "support",
+    scope: "push:read",
+    params: MessageParams,
+    errors: ["not_found"],
+    response: {
+      description: "The message.",
+      schema: PushMessageDetails,
+      examples: { "An announcement": ANNOUNCEMENT_DETAILS },
+    },
+    run: ({ ctx, params }) => showMessage(ctx, params.messageId),
+  }),
+
+  cancelPushMessage: operation({
+    id: "cancelPushMessage",
+    summary: "Cancel the unsent deliveries of a notification",
+    description:
+      "Cancels the deliveries that no worker has begun to send. Deliveries of an announcement that are queued already end unsent when they become due: within a minute, or at their next retry. The message stays in the list. Repeating the request changes nothing.",
+    role: "admin",
+    stepUp: true,
+    scope: "push:send",
+    idempotency: "replay",
+    params: MessageParams,
+    errors: ["not_found"],
+    response: {
+      description: "The message.",
+      schema: PushMessageDetails,
+      examples: {
+        "An announcement": { ...ANNOUNCEMENT_DETAILS, status: "canceled", canceledAt: "2026-11-20T09:05:00.000Z" },
+      },
+    },
+    run: ({ ctx, operator, params }) => cancelMessage(ctx, operator, params.messageId),
+  }),
+
+  listPushPauses: operation({
+    id: "listPushPauses",
+    summary: "List the APNs environments that are paused",
+    description:
+      "Lists the APNs environments to which nothing is sent for now, such as after APNs has refused the key of the service. Deliveries wait.",
+    role: "support",
+    scope: "push:read",
+    response: {
+      description: "The pauses.",
+      schema: PushPauses,
+      examples: {
+        "A wrong key": {
+          pauses: [
+            { environment: "production", until: "2026-11-20T09:05:00.000Z", reason: "403 InvalidProviderToken" },
+          ],
+        },
+      },
+    },
+    run: ({ ctx }) => listPauses(ctx),
+  }),
+
+  endPushPause: operation({
+    id: "endPushPause",
+    summary: "End the pause of an APNs environment",
+    description: "Ends a pause, and makes the deliveries that waited for it due.",
+    role: "admin",
+    stepUp: true,
+    scope: "push:send",
+    idempotency: "replay",
+    params: PauseParams,
+    errors: ["not_found"],
+    response: { description: "The pause has ended.", schema: EndedPause, examples: { "Two waited": { resumed: 2 } } },
+    run: ({ ctx, operator, params }) => endPause(ctx, operator, params),
+  }),
+
+  retryPushDeliveries: operation({
+    id: "retryPushDeliveries",
+    summary: "Send failed notifications again",
+    description:
+      "Ends the pauses of APNs environments, and requeues failed deliveries that have not expired: those with the given ids, or all, up to 100,000 a request. Devices that APNs reported as invalid stay invalid.",
+    role: "admin",
+    stepUp: true,
+    scope: "push:send",
+    idempotency: "replay",
+    body: Retry,
+    maxBodyBytes: RETRIES_MAX_BODY_BYTES,
+    examples: { All: {}, "One delivery": { ids: ["019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b13"] } },
+    response: {
+      description: "How many are queued again.",
+      schema: RetryResult,
+      examples: { "Two deliveries": { resumed: 0, retried: 2, isComplete: true } },
+    },
+    run: ({ ctx, operator, body }) => retryDeliveries(ctx, operator, body),
+  }),
+
+  readPushStatistics: operation({
+    id: "readPushStatistics",
+    summary: "Count notifications by outcome",
+    description:
+      "Counts the deliveries that have ended in the last 24 hours by hour, or in 30 days by day, in UTC, and by state and reason; and those that are due and not sent yet. Deliveries that an older version sends during an upgrade are not counted.",
+    role: "support",
+    scope: "push:read",
+    query: StatisticsQuery,
+    response: {
+      description: "The counts.",
+      schema: Statistics,
+      examples: {
+        "The last hour": {
+          buckets: [{ at: "2026-11-20T09:00:00.000Z", sent: 243800, failed: 1200, cancelled: 0 }],
+          outcomes: [
+            { state: "sent", reason: null, count: 243800 },
+            { state: "failed", reason: "Unregistered", count: 1200 },
+          ],
+          queue: { due: 12, oldestDueAt: "2026-11-20T09:12:00.000Z" },
+        },
+      },
+    },
+    run: ({ ctx, query }) => readStatistics(withReadDb(ctx), query),
+  }),
+};

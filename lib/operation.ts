@@ -1,0 +1,226 @@
+import type { z } from "zod";
+import type { Operator } from "./audit/operator-events";
+import type { Context } from "./context";
+import type { AccountRole } from "./db/generated/client";
+import type { AppError, ErrorCode } from "./errors";
+import type { BodyFormat, RequestHead, RouteRequest, RouteResponse } from "./http-message";
+import type { AnyPrincipal, Caller, LocalOperatorPrincipal, OperatorName, Principal, Scope } from "./principal";
+import type { LimitName } from "./rate-limits";
+
+/**
+ * A request in progress. `bytes` is its body as it was received, empty until it is read; `format` is how it is read.
+ */
+export type RequestScope = {
+  ctx: Context;
+  id: string;
+  request: RouteRequest;
+  /** The socket's IP, where the HTTP server knows it. */
+  socketIp: string | undefined;
+  /** Who runs the command that dispatches the request in its own process. Never set for a request from a socket. */
+  operator?: OperatorName | undefined;
+  startedMs: number;
+  bytes: Uint8Array;
+  format: BodyFormat;
+  principal: AnyPrincipal | null;
+  params: unknown;
+};
+
+/** The roles that operators have. */
+type OperatorRole = Exclude<AccountRole, "user">;
+
+/**
+ * The principal that a declaration admits: an account's session or, for operators, this machine's operator or an API key.
+ * null if it admits anybody.
+ */
+type PrincipalOf<Role, Scoped, Session> = Scoped extends Scope
+  ? AnyPrincipal
+  : Role extends OperatorRole
+    ? Principal | LocalOperatorPrincipal
+    : Session extends true
+      ? Principal
+      : null;
+
+/** What `run` receives. */
+export type Input<
+  Params = unknown,
+  Query = unknown,
+  Body = unknown,
+  Role = undefined,
+  Scoped = undefined,
+  Session = undefined,
+> = {
+  ctx: Context;
+  request: RequestHead;
+  params: Params;
+  query: Query;
+  body: Body;
+  /** The body as it was received. */
+  bytes: Uint8Array;
+  /** A body with the format "stream". It may take any time, and `run` limits its size. */
+  stream: AsyncIterable<Uint8Array>;
+  /** The signed-in account and its session, the API key or this machine's operator; null if anybody is admitted. */
+  principal: PrincipalOf<Role, Scoped, Session>;
+  /** Who changes something as an operator. @throws Error unless operators alone are admitted */
+  operator: Operator;
+  caller: Caller;
+  /** The client's IP address, its IPv6 network (/64) or "unknown". */
+  ip: string;
+  log: Context["log"];
+};
+
+/** Bodies for the documentation, by media type. `examples` are by summary. */
+export type Content = Record<string, { schema?: z.ZodType | object; examples?: Record<string, unknown> }>;
+
+/** A successful response. */
+export type OperationResponse = {
+  /** Default: 200, and 204 without a schema. */
+  status?: number;
+  description?: string;
+  /** Of the body; null for an empty or binary one. */
+  schema: z.ZodType | null;
+  /** Besides those of every response. */
+  headers?: readonly string[];
+  /** Examples of the body, by summary. */
+  examples?: Record<string, unknown>;
+  /** The bodies for the documentation, if `schema` is null or only one of several. */
+  content?: Content;
+};
+
+/** What the documentation says beyond the fields that the pipeline reads. */
+type Documentation = {
+  /** Markdown. */
+  description: string;
+  deprecated?: true;
+  /** The security schemes, unless they follow from who is admitted. */
+  security?: Record<string, never[]>[];
+  /** The request headers that are read, by their names in the documentation. */
+  headers?: readonly string[];
+  /** Examples of the declared body, by summary. */
+  examples?: Record<string, unknown>;
+  /** The body, if `run` reads it itself. */
+  requestBody?: { required?: boolean; content: Content };
+};
+
+/** Who is admitted, how the input is read, what is returned, and what runs: all that the pipeline needs to know. */
+type Declaration<Params, Query, Body, Role, Scoped, Session> = {
+  summary: string;
+  /** Requires a session, by bearer token or cookie. Without this, a role and a scope, anybody is admitted. */
+  session?: Session;
+  /** The account's role, at least. */
+  role?: Role;
+  /** The API keys that are admitted, too: those with this scope. */
+  scope?: Scoped;
+  /** The session's assurance level, at least. */
+  aal?: 1 | 2;
+  maxAgeSeconds?: number;
+  /** Whether the session must have been authenticated recently, at its account's level. */
+  stepUp?: true;
+  /** Error codes beyond those that follow from the other fields, for the documentation. */
+  errors?: readonly ErrorCode[];
+  /**
+   * What a repeated Idempotency-Key gets: "replay" the first response, "refuse" an error, because the response has a
+   * secret, which is not stored.
+   */
+  idempotency?: "replay" | "refuse";
+  /** false: works while the database is unavailable. */
+  database?: false;
+  params?: z.ZodType<Params>;
+  query?: z.ZodObject & z.ZodType<Query>;
+  /** The accepted formats of the body. Default: "json" with a `body` schema, otherwise "none". */
+  bodyFormat?: BodyFormat | readonly BodyFormat[];
+  body?: z.ZodType<Body>;
+  isBodyOptional?: true;
+  /** Default: `DEFAULT_MAX_BODY_BYTES`. */
+  maxBodyBytes?: number;
+  /** A GET that counts or records something. With a session cookie it must come from our own pages. */
+  hasSideEffect?: true;
+  /** Whether the request must come from our own pages, with or without a session. */
+  isOwnOriginRequired?: (request: RequestHead, ctx: Context) => boolean;
+  /** Counted per account if a session is required, otherwise per client network. */
+  limit?: LimitName;
+  /**
+   * "json" (default): `run` returns a value, or a `RouteResponse` around one, for the schema of its status.
+   * "raw": it returns a finished `RouteResponse`, and `response` only describes it.
+   */
+  writes?: "json" | "raw";
+  /** The response to success. */
+  response?: OperationResponse;
+  /** Further ones, by status. */
+  otherResponses?: Record<number, OperationResponse>;
+  run: (input: Input<Params, Query, Body, Role, Scoped, Session>) => Promise<unknown> | unknown;
+  /** Writes the response to an error, or returns the error for a problem document (default). */
+  writeError?: (error: AppError, scope: RequestScope) => Written | Promise<Written>;
+};
+type Written = RouteResponse | AppError;
+
+/** A declaration of any types, which `declare` has checked against each other. */
+export type AnyDeclaration = Omit<
+  // biome-ignore lint/suspicious/noExplicitAny: the input is made from the schemas that typed it.
+  Declaration<any, any, any, AccountRole, Scope, true>,
+  "run" | "query" | "params" | "body"
+> & {
+  params?: z.ZodType;
+  query?: z.ZodObject;
+  body?: z.ZodType;
+  // biome-ignore lint/suspicious/noExplicitAny: the input is made from the schemas that typed it.
+  run: (input: Input<any, any, any, any, any, any>) => unknown;
+};
+
+/** An operation of the API: a declaration with its documentation. */
+export type Operation = AnyDeclaration &
+  Documentation & {
+    /** Its name in the documentation, in clients and in commands. */
+    id: string;
+    /** What the documentation lists in its place, by method and path: next-auth's actions, the paths of a catch-all. */
+    describedAs?: Record<string, DescribedOperation>;
+  };
+
+/** An operation that only the documentation knows. */
+export type DescribedOperation = Omit<Operation, "run" | "describedAs">;
+
+/** An operation with the types that its schemas and its rule give to the input of `run`. */
+export type Declared<P, Q, B, R, S, A> = Declaration<P, Q, B, R, S, A> &
+  Documentation &
+  Pick<Operation, "id" | "describedAs">;
+
+/** Checks the types of an operation against each other. Does nothing at run time. */
+export function operation<
+  P = unknown,
+  Q = unknown,
+  B = unknown,
+  R extends AccountRole | undefined = undefined,
+  S extends Scope | undefined = undefined,
+  A extends true | undefined = undefined,
+>(given: Declared<P, Q, B, R, S, A>): Operation {
+  return given as unknown as Operation;
+}
+
+/** The same for what is not part of the API: forms, pages' files. */
+export function declare<
+  P = unknown,
+  Q = unknown,
+  B = unknown,
+  R extends AccountRole | undefined = undefined,
+  S extends Scope | undefined = undefined,
+  A extends true | undefined = undefined,
+>(given: Declaration<P, Q, B, R, S, A>): AnyDeclaration {
+  return given as unknown as AnyDeclaration;
+}
+
+/** Whether a session, an API key or this machine's operator is required. */
+export function isRestricted({ session, role, scope }: Pick<AnyDeclaration, "session" | "role" | "scope">): boolean {
+  return session !== undefined || role !== undefined || scope !== undefined;
+}
+
+/** The status of a response. */
+export function statusOf({ status, schema }: OperationResponse): number {
+  return status ?? (schema === null ? 204 : 200);
+}
+
+/** Every successful response, by status. */
+export function responsesOf({
+  response,
+  otherResponses,
+}: Pick<AnyDeclaration, "response" | "otherResponses">): Record<number, OperationResponse> {
+  return { ...(response ? { [statusOf(response)]: response } : {}), ...otherResponses };
+}

@@ -1,0 +1,174 @@
+import { z } from "zod";
+import { contentResponse } from "../../http/content/content-response";
+import { type Content, type DescribedOperation, operation } from "../../operation";
+import { DOWNLOAD_ERRORS } from "../download";
+import { UpdateParams, UpdateQuery } from "../http-schema";
+import { ReportParams, reportUpdate, UpdateReport } from "../rollouts/receive-update-report";
+import { APP_INSTALLER, APPCAST, LATEST_JSON, TauriStaticFile, WINGET_YAML } from "./examples";
+import { resolveUpdate } from "./resolve-update";
+
+const SHA512 = "z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==";
+
+const LATEST_YML = `version: "1.2.0"
+files:
+  - url: "1.2.0/windows-x64/Acme%20Setup%201.2.0.exe"
+    sha512: "${SHA512}"
+    size: 73400320
+path: "1.2.0/windows-x64/Acme%20Setup%201.2.0.exe"
+sha512: "${SHA512}"
+releaseDate: "2026-11-03T09:00:00.000Z"
+`;
+
+const SHA1 = "DA39A3EE5E6B4B0D3255BFEF95601890AFD80709";
+const RELEASES = `${SHA1} Acme-1.2.0-full.nupkg 73400320\n`;
+
+/** Velopack, VelopackAssetFeed. */
+const VelopackFeed = z
+  .object({
+    Assets: z.array(
+      z.object({
+        PackageId: z.string(),
+        Version: z.string(),
+        Type: z.enum(["Full", "Delta"]),
+        FileName: z.string(),
+        SHA1: z.string(),
+        SHA256: z.string(),
+        Size: z.int(),
+        NotesMarkdown: z.string(),
+      }),
+    ),
+  })
+  .meta({ id: "VelopackFeed", description: "The response to `releases.win.json` and its variants." });
+const VELOPACK = {
+  Assets: [
+    {
+      PackageId: "com.acme.app",
+      Version: "1.2.0",
+      Type: "Full",
+      FileName: "com.acme.app-1.2.0-full.nupkg",
+      SHA1,
+      SHA256: "E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855",
+      Size: 73_400_320,
+      NotesMarkdown: "",
+    },
+  ],
+};
+
+const FILE_HEADERS = ["ETag", "Last-Modified", "Accept-Ranges", "Content-Disposition", "Repr-Digest"];
+
+/** What every path of updaters has. */
+const FILE = {
+  summary: "Get an updater's feed, or a file of a release",
+  database: false,
+  query: UpdateQuery,
+  errors: DOWNLOAD_ERRORS,
+  headers: ["Range", "IfRange", "IfMatch", "IfUnmodifiedSince", "IfNoneMatch", "IfModifiedSince", "StagingId"],
+  otherResponses: {
+    204: { description: "The feed has no update for the installed version.", schema: null },
+    206: {
+      description: "The requested range.",
+      schema: null,
+      headers: [...FILE_HEADERS, "Content-Range"],
+      content: { "*/*": {} },
+    },
+    302: { description: "The file is at the URL in `Location`.", schema: null, headers: ["Location"] },
+    304: {
+      description: "The cached copy is current.",
+      schema: null,
+      headers: ["ETag", "Last-Modified", "Accept-Ranges"],
+    },
+  },
+} as const;
+
+/** The responses of a path, with the examples of its feeds. */
+function fileAt(id: string, params: z.ZodObject, description: string, feeds: Content = {}): DescribedOperation {
+  const response = { status: 200, description: "The feed or the file.", schema: null, headers: FILE_HEADERS };
+  return { ...FILE, id, params, description, response: { ...response, content: { ...feeds, "*/*": {} } } };
+}
+
+const Params = z.object({
+  product: z.string().describe("One of the catalog's products."),
+  channel: z.string().describe("`stable`, `beta` or another channel of the catalog."),
+  file: z.string().describe("The name of a feed or of a file."),
+});
+const version = z.string().describe("The version of a release.");
+
+const describedAs: Record<string, DescribedOperation> = {
+  "GET /api/updates/{product}/{channel}/{file}": fileAt(
+    "getUpdate",
+    Params,
+    "Returns what an unmodified updater requests below its base URL `/api/updates/{product}/{channel}`. electron-updater's generic provider: `latest.yml`, `latest-mac.yml`, `latest-linux.yml`, `latest-linux-arm64.yml`, or the name of another channel in place of `latest`, with the files of all architectures; `latest-arm64.yml` has one architecture. Squirrel.Windows: `RELEASES`. Velopack: `releases.win.json`, `releases.linux-arm64.json`, `releases.osx-beta.json`. Sparkle and WinSparkle: `appcast.xml`. Tauri: `latest.json`. Windows' App Installer: `{product}.appinstaller`. winget: `winget.yaml`, or its parts `winget.version.yaml`, `winget.installer.yaml` and `winget.locale.en-US.yaml`. Any other name is that of a release's file.",
+    {
+      "application/yaml": {
+        schema: { type: "string" },
+        examples: { "latest.yml": LATEST_YML, "winget.yaml": WINGET_YAML },
+      },
+      "text/plain": { schema: { type: "string" }, examples: { RELEASES } },
+      "application/json": {
+        schema: z.union([VelopackFeed, TauriStaticFile]),
+        examples: { "releases.win.json": VELOPACK, "latest.json": LATEST_JSON },
+      },
+      "application/rss+xml": { schema: { type: "string" }, examples: { "appcast.xml": APPCAST } },
+      "application/appinstaller": {
+        schema: { type: "string" },
+        examples: { "core.appinstaller": APP_INSTALLER },
+      },
+    },
+  ),
+  "GET /api/updates/{product}/{channel}/{version}/{file}": fileAt(
+    "getFileOfVersion",
+    Params.extend({ version }),
+    "Returns a file of one version. update-electron-app, whose repository is `{product}/{channel}`, requests `darwin-{arch}/{version}` here, with the response that `/api/version` has for `format=squirrel`.",
+  ),
+  "GET /api/updates/{product}/{channel}/{version}/{target}/{file}": fileAt(
+    "getFileOfRelease",
+    Params.extend({
+      version,
+      target: z.string().describe("The platform and architecture of the release: `windows-x64`."),
+    }),
+    "Returns a file of one release. The URL is permanent: the response can be cached. Feeds name files by this path. Tauri requests `{{target}}/{{arch}}/{{current_version}}` here, with the response that `/api/version` has for `format=tauri`; update-electron-app requests `win32-{arch}/{version}/RELEASES` and its packages, and `win32-{arch}/msix/{version}`.",
+  ),
+};
+
+export const updateOperations = {
+  getUpdate: operation({
+    ...FILE,
+    id: "getUpdate",
+    description: "See each path.",
+    writes: "raw",
+    params: UpdateParams,
+    response: { status: 200, description: "The feed or the file.", schema: null },
+    describedAs,
+    run: async ({ ctx, request, params, query, caller, log }) => {
+      const [stagingId, userAgent] = [request.headers.get("x-user-staging-id"), request.headers.get("user-agent")];
+      const recordDownload = request.method === "HEAD" ? () => {} : ctx.adoption.recordDownload;
+      const client = { stagingId, userAgent, network: () => caller.ip };
+      return contentResponse(await resolveUpdate({ ...ctx, log, recordDownload }, params, query, client), request);
+    },
+  }),
+
+  reportUpdate: operation({
+    id: "reportUpdate",
+    summary: "Report how an update went",
+    description:
+      "Clients may report whether an update was installed, failed or was rolled back. A scheduled rollout halts when too many of the reports are failures. Reports need no account and are not linked to a client; the limits apply to each process.",
+    database: false,
+    params: ReportParams,
+    body: UpdateReport,
+    limit: "updateReportByIp",
+    errors: ["release_not_found", "catalog_unavailable"],
+    examples: {
+      Installed: { version: "1.2.0", from: "1.1.0", outcome: "installed", platform: "windows", architecture: "x64" },
+      Failed: {
+        version: "1.2.0",
+        from: "1.1.0",
+        outcome: "failed",
+        code: "ERR_SIGNATURE",
+        platform: "macos",
+        architecture: "arm64",
+      },
+    },
+    response: { description: "The report is counted.", schema: null },
+    run: ({ ctx, params, body }) => reportUpdate(ctx, params.product, body),
+  }),
+};

@@ -1,0 +1,176 @@
+import { parseJson } from "../http/input/body";
+import { serializedResponse } from "../http-message";
+import { PageQuery } from "../lists/pages";
+import { operation } from "../operation";
+import { PURCHASE_ID, REVENUECAT, STANDARD } from "./examples";
+import { foldPurchase } from "./fold/fold-purchase";
+import { revenueCat } from "./providers/revenuecat";
+import type { Purchase } from "./purchase-state";
+import { receiveWebhook } from "./receive-webhook";
+import { DeliveryReceipt, Purchases, StatusQuery, SubscriptionStatus, WebhookQuery } from "./schema";
+import { accountStatus } from "./status/account-status";
+import { requestStatus, serializeStatus } from "./status/await-change";
+import { listPurchases } from "./status/list-purchases";
+import { issueEntitlementToken } from "./token/entitlement-token";
+import { EntitlementToken, TokenQuery } from "./token/schema";
+
+/** Returns the response on the day after these events, each of its own purchase. */
+function statusAfter(...deliveries: { event: { event_timestamp_ms: number } }[]): unknown {
+  const at = new Date("2026-11-21T08:00:00Z");
+  const rules = { staleLeewaySeconds: 3600, isSandboxEntitled: false, managementUrls: new Map() };
+  const purchases = deliveries.map((delivery): Purchase => {
+    const { store, environment, facts } = revenueCat.read(delivery, at);
+    const state = foldPurchase([{ id: "1", type: "INITIAL_PURCHASE", ...facts }]);
+    const key = { id: PURCHASE_ID, provider: revenueCat.name };
+    return { ...state, ...key, store: store ?? "UNKNOWN", environment: environment ?? "UNKNOWN" };
+  });
+  return JSON.parse(JSON.stringify(accountStatus(purchases, at, rules)));
+}
+
+export const subscriptionOperations = {
+  receiveBillingEvent: operation({
+    id: "receiveBillingEvent",
+    summary: "Receive a billing provider's webhook",
+    description:
+      "Receives webhooks from RevenueCat, Stripe, Paddle Billing, the App Store, or any sender that follows Standard Webhooks: from several at once, which are recognized by their signatures. That of the App Store is in the body. A delivery is authenticated by its signature, by its Authorization header, or by both, as configured. Deliveries may be repeated, late and out of order. The provider must retry a delivery unless the response is 200.",
+    security: [
+      { revenueCatSignature: [] },
+      { webhookAuthorization: [] },
+      { revenueCatSignature: [], webhookAuthorization: [] },
+      { standardWebhooksSignature: [] },
+      { standardWebhooksSignature: [], webhookAuthorization: [] },
+      { stripeSignature: [] },
+      { paddleSignature: [] },
+      {},
+    ],
+    headers: ["WebhookId", "WebhookTimestamp"],
+    bodyFormat: "raw",
+    maxBodyBytes: 256 * 1024,
+    query: WebhookQuery,
+    errors: ["malformed_json", "validation_failed", "webhook_unauthorized", "webhook_not_configured", "rate_limited"],
+    requestBody: {
+      required: true,
+      content: {
+        "application/json": {
+          schema: {
+            anyOf: [
+              { $ref: "#/components/schemas/RevenueCatDelivery" },
+              { $ref: "#/components/schemas/StandardWebhook" },
+              { $ref: "#/components/schemas/StripeEvent" },
+              { $ref: "#/components/schemas/PaddleEvent" },
+              { $ref: "#/components/schemas/AppStoreNotification" },
+            ],
+          },
+          examples: { RevenueCat: REVENUECAT, "Standard Webhooks": STANDARD },
+        },
+      },
+    },
+    response: {
+      description: "The event was stored, or does not need to be.",
+      schema: DeliveryReceipt,
+      examples: {
+        Processed: { status: "processed", eventId: REVENUECAT.event.id },
+        Duplicate: { status: "duplicate", eventId: REVENUECAT.event.id },
+        Ignored: { status: "ignored", eventId: REVENUECAT.event.id },
+      },
+    },
+    run: ({ ctx, bytes, ip, query, request: { headers } }) =>
+      receiveWebhook(ctx, { ...query, raw: bytes, headers, network: ip, json: () => parseJson(bytes) }),
+  }),
+
+  listPurchases: operation({
+    id: "listPurchases",
+    summary: "List the caller's purchases",
+    description:
+      "Lists all purchases of the account, newest first: subscriptions, and one-time purchases with or without entitlements, which have no `periodType`. A purchase and its renewals are one entry. One that gives no entitlement, such as coins, has the status `none`, or `revoked` after a refund.",
+    session: true,
+    query: PageQuery,
+    response: {
+      description: "A page of purchases.",
+      schema: Purchases,
+      examples: {
+        Coins: {
+          purchases: [
+            {
+              purchaseId: PURCHASE_ID,
+              originalTransactionId: "2000000123456790",
+              status: "none",
+              isActive: false,
+              willRenew: false,
+              isLifetime: false,
+              isFamilyShare: false,
+              stale: false,
+              entitlements: [],
+              productId: "com.example.coins.100",
+              pendingProductId: null,
+              changesTo: null,
+              store: "APP_STORE",
+              periodType: null,
+              environment: "PRODUCTION",
+              startedAt: "2026-11-20T09:00:00.000Z",
+              currentPeriodStartsAt: "2026-11-20T09:00:00.000Z",
+              currentPeriodEndsAt: null,
+              accessEndsAt: null,
+              gracePeriodEndsAt: null,
+              canceledAt: null,
+              cancelReason: null,
+              expirationReason: null,
+              billingIssueDetectedAt: null,
+              refundedAt: null,
+              resumesAt: null,
+              managementUrl: "https://apps.apple.com/account/subscriptions",
+            },
+          ],
+          nextCursor: null,
+        },
+      },
+    },
+    run: ({ ctx, principal, query }) => listPurchases(ctx, principal.account.id, query),
+  }),
+
+  getSubscriptionStatus: operation({
+    id: "getSubscriptionStatus",
+    summary: "Get the caller's subscription status",
+    description:
+      "Check `isActive` if there is one tier, and `entitlements[].isActive` if there are several. The other fields are for display. The top-level fields describe the best subscription. `entitlements` is the union of all subscriptions, each with the state of the purchase that gives it. One-time purchases without entitlements, such as coins, are only in `/api/subscription/purchases`.\n\nAfter a purchase, `fresh=1` asks the provider before its event has arrived. With `since` and `wait`, the response comes once the status differs; five requests of an account may wait at a time.",
+    session: true,
+    query: StatusQuery,
+    errors: ["rate_limited", "overloaded"],
+    writes: "raw",
+    response: {
+      description: "The status at the time `checkedAt`. The `ETag` stays the same until another field changes.",
+      schema: SubscriptionStatus,
+      headers: ["ETag"],
+      examples: {
+        "A monthly subscription": statusAfter(REVENUECAT),
+        "No subscription": statusAfter(),
+      },
+    },
+    run: async ({ ctx, principal, query, request }) => {
+      const { json, opaqueTag } = serializeStatus(await requestStatus(ctx, principal, query, request));
+      return serializedResponse(200, json, { ETag: `W/"${opaqueTag}"` });
+    },
+  }),
+
+  getEntitlementToken: operation({
+    id: "getEntitlementToken",
+    summary: "Get the caller's entitlements as a signed token",
+    description:
+      "Returns a JWT that an app checks offline. Its header has `typ` `entitlements+jwt`. Its claims are `iss`, `sub` (the account), `aud`, `iat`, `exp`, with `jkt` also `cnf.jkt`, and `entitlements`: the active ones, each with `id`, `productId` and `expiresAt` in seconds since 1970, or null if it does not expire. One that will renew has `BILLING_TOKEN_GRACE_SECONDS` more.",
+    session: true,
+    query: TokenQuery,
+    limit: "entitlementTokenByAccount",
+    response: {
+      description: "The token, and when it expires.",
+      schema: EntitlementToken,
+      examples: {
+        "A token": {
+          token:
+            "eyJhbGciOiJFZERTQSIsInR5cCI6ImVudGl0bGVtZW50cytqd3QifQ.eyJhdWQiOiJjb20uZXhhbXBsZS5jb3JlIn0.c2lnbmF0dXJl",
+          expiresAt: "2026-11-28T08:00:00.000Z",
+        },
+      },
+    },
+    run: ({ ctx, principal, query }) => issueEntitlementToken(ctx, principal, query),
+  }),
+};
