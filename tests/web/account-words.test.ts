@@ -22,6 +22,7 @@ test.each([
   ["👍🏽 Ann", "👍🏽"],
   ["👩‍🔬", "👩‍🔬"],
   ["émile", "É"],
+  ["\u202Eenna", "E"],
   ["", ""],
 ])("the avatar of %s is %s", (name, initial) => {
   expect(initialOf(name)).toBe(initial);

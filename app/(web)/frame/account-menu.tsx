@@ -39,9 +39,9 @@ export function AccountMenu({ visitor, isForEverybody = false }: Props) {
   );
 }
 
-/** The first character as people read it: an emoji can be several code points (UAX #29). */
+/** The first character as people read it: an emoji can be several code points (UAX #29). Bidi controls are not seen. */
 export function initialOf(name: string): string {
-  const [first] = new Intl.Segmenter().segment(name);
+  const [first] = new Intl.Segmenter().segment(name.replace(/^[\p{Bidi_Control}\s]+/u, ""));
   return (first?.segment ?? "").toUpperCase();
 }
 
@@ -71,7 +71,7 @@ function Menu({ label, children }: { label: string; children: React.ReactNode })
         <span className="initial" aria-hidden="true">
           {initialOf(label)}
         </span>
-        <span className="menu-name">{label}</span>
+        <bdi className="menu-name">{label}</bdi>
       </summary>
       <div className="menu-panel">{children}</div>
     </details>
