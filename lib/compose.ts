@@ -1,3 +1,4 @@
+import path from "node:path";
 import { accountEmails, EMAIL_TTL_SECONDS } from "./accounts/emails/account-emails";
 import { announceDisabledEndpoint } from "./accounts/emails/operator-emails";
 import { allowedNetworks, createMailer, createPushTransport, createWebPush } from "./adapters/create-adapters";
@@ -12,6 +13,8 @@ import { isOneOfSeveral } from "./cluster/leader";
 import { type Config, publishBaseUrl } from "./config";
 import type { Context } from "./context";
 import { databaseNow } from "./db/clock";
+import { EmbeddedUnavailableError, hasSpace, isNoSpace, openingFailure } from "./db/embedded/opening/failure";
+import { openLater } from "./db/embedded/opening/open-later";
 import { type Database, openDatabase } from "./db/open";
 import type { Reads } from "./db/server/replica";
 import { withTransactionCheck } from "./db/transaction";
@@ -63,7 +66,7 @@ export type Overrides = Partial<Pick<Context, "catalog" | "database" | "now" | "
 /** The composition root: opens all parts of the service. @throws DataDirInUseError */
 export async function composeContext(given: Config, overrides: Overrides = {}): Promise<Context> {
   const log = overrides.log ?? createLog(given.LOG_LEVEL);
-  const config = await withSecrets(given);
+  const config = await readConfig(given);
   publishBaseUrl(config.baseUrl);
   const { now = () => new Date(), dbNow = databaseNow } = overrides;
   const database = overrides.database ?? (await open(config, log));
@@ -114,6 +117,15 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
       log.flush();
     },
   };
+}
+
+/** The configuration with its secrets, which a first start writes. */
+async function readConfig(given: Config): Promise<Context["config"]> {
+  try {
+    return await withSecrets(given);
+  } catch (error) {
+    throw isNoSpace(error) ? openingFailure(path.join(given.DATA_DIR, "db"), error) : error;
+  }
 }
 
 /**
@@ -201,8 +213,30 @@ function openWebhooks({ config, db, dbNow, emails, log, now }: WebhookDeps) {
   });
 }
 
-function open(config: Config, log: Context["log"]): Promise<Database> {
-  return openDatabase(config, {
+/** Opens the database. What needs none is served without an embedded database that cannot be opened. */
+async function open(config: Config, log: Context["log"]): Promise<Database> {
+  const openOnce = () => openDatabase(config, hooksOf(config, log));
+  try {
+    return await openOnce();
+  } catch (error) {
+    if (!(error instanceof EmbeddedUnavailableError)) throw error;
+    const log503 = (cause: Error) =>
+      log.error(
+        { err: cause.cause },
+        `${cause.message} Until then updates and downloads are served, and all else is 503.`,
+      );
+    log503(error);
+    return openLater(error, {
+      open: openOnce,
+      hasSpace: () => hasSpace(config.DATA_DIR),
+      onOpen: () => log.info("the disk has free space again: the embedded database is open"),
+      onFailure: (cause) => log503(cause as Error),
+    });
+  }
+}
+
+function hooksOf({ DATA_DIR: folder }: Config, log: Context["log"]): Parameters<typeof openDatabase>[1] {
+  return {
     onConnectionError: (error) => log.warn({ err: error }, "a database connection was lost"),
     onFatal: (error) => {
       log.fatal({ err: error }, "the embedded database has failed: stopping, the next start recovers it");
@@ -210,8 +244,8 @@ function open(config: Config, log: Context["log"]): Promise<Database> {
       process.exit(1);
     },
     onStorage: (isFull, freeBytes) => {
-      if (isFull) log.error({ freeBytes }, "the disk is almost full: writes are refused until space is free");
-      else log.info({ freeBytes }, "the disk has free space again: writes are accepted");
+      if (isFull) log.error({ folder, freeBytes }, "the disk is almost full: writes are refused until space is free");
+      else log.info({ folder, freeBytes }, "the disk has free space again: writes are accepted");
     },
-  });
+  };
 }

@@ -1,8 +1,11 @@
+import path from "node:path";
 import type { SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapter-utils";
 import type { Config } from "../config";
-import { isDatabaseUnavailable } from "../errors/database-errors";
+import { isDatabaseUnavailable, isDataCorrupted } from "../errors/database-errors";
 import type { CopySnapshot } from "./copy/session";
+import { appliedMigrations } from "./copy/tables";
 import type { Embedded, EmbeddedHooks } from "./embedded/open";
+import { damaged } from "./embedded/opening/failure";
 import { PrismaClient } from "./generated/client";
 import { migrationNames } from "./migrations";
 import { checkEmbeddedWrites, checkServerWrites, type WriteFailure } from "./readiness";
@@ -43,27 +46,60 @@ type Hooks = Partial<EmbeddedHooks> & {
  * Opens PostgreSQL if `DATABASE_URL` is set; otherwise opens the embedded database and applies its pending migrations.
  * Each is loaded only if it is used: PGlite and pg are large.
  * Succeeds while PostgreSQL is down: queries fail until it is up.
- * @throws DataDirInUseError if another process uses the embedded database; DataMovedError if its data has moved
+ * @throws DataDirInUseError if another process uses the embedded database; DataMovedError if its data has moved;
+ * EmbeddedUnavailableError if its disk is full or its files are damaged
  */
 export async function openDatabase(config: Config, hooks: Hooks, limits: Limits = SERVICE_LIMITS): Promise<Database> {
   if (!config.DATABASE_URL) {
-    const { openEmbedded } = await import("./embedded/open");
-    const embedded = await openEmbedded(config.DATA_DIR, config.DATABASE_SYNC === "on", { ...hooks, isMigrated: true });
-    const database = databaseOf(embedded.adapter, { ...embedded, embedded }, false, limits);
-    const missing = await database.missingMigrations();
-    if (missing.includes(UNFINISHED_MOVE)) {
-      await database.close();
-      throw new Error(`The move into ${config.DATA_DIR} was interrupted. Repeat it, or remove its folder db.`);
-    }
-    // Most starts have no pending migrations, and the engine that applies them is large.
-    if (missing.length > 0) await embedded.migrate();
-    return database;
+    return openEmbeddedDatabase(config, hooks, limits);
   }
   const { postgresAdapter } = await import("./server/adapter");
   // Behind PgBouncer every connection has the service's time limits, which are too short for commands.
   const url = (limits === COMMAND_LIMITS && config.DATABASE_MIGRATE_URL) || config.DATABASE_URL;
   const adapter = postgresAdapter(url, config.DATABASE_POOL_SIZE, hooks.onConnectionError, limits);
   return databaseOf(adapter, serverParts(config.DATABASE_MIGRATE_URL ?? config.DATABASE_URL), false, limits);
+}
+
+async function openEmbeddedDatabase(config: Config, hooks: Hooks, limits: Limits): Promise<Database> {
+  const { openEmbedded } = await import("./embedded/open");
+  const { DATA_DIR } = config;
+  let isOpen = false;
+  const { onFatal } = hooks;
+  const failing = onFatal && {
+    onFatal: (error: Error): never => {
+      if (isOpen) onFatal(error);
+      throw error;
+    },
+  };
+  const options = { ...hooks, ...failing, isMigrated: true };
+  const embedded = await openEmbedded(DATA_DIR, config.DATABASE_SYNC === "on", options);
+  const database = databaseOf(embedded.adapter, { ...embedded, embedded }, false, limits);
+  try {
+    const missing = await database.missingMigrations().catch((error: unknown) => {
+      throw damaged(path.join(DATA_DIR, "db"), (error as Error).message, error);
+    });
+    if (missing.includes(UNFINISHED_MOVE))
+      throw new Error(`The move into ${DATA_DIR} was interrupted. Repeat it, or remove its folder db.`);
+    // Most starts have no pending migrations, and the engine that applies them is large.
+    if (missing.length > 0) await migrate(embedded, missing, DATA_DIR);
+    isOpen = true;
+    return database;
+  } catch (error) {
+    await database.close().catch(() => {}); // its lock is released
+    throw error;
+  }
+}
+
+/** @throws Error for a database from before the first migration, which has others */
+async function migrate(embedded: Embedded, missing: readonly string[], dataDir: string): Promise<void> {
+  const [first = ""] = await migrationNames();
+  const others = missing.includes(first) ? await appliedMigrations(embedded.copySession) : [];
+  if (others.length > 0)
+    throw new Error(
+      `The database in ${path.join(dataDir, "db")} is of a version before 1.0.0, which this version cannot upgrade. Set DATA_DIR ` +
+        "to another folder, or move this one away: the next start creates a new one.",
+    );
+  await embedded.migrate();
 }
 
 /** The parts of a database that its adapter lacks. */
@@ -118,7 +154,10 @@ type Query = (sql: string) => Promise<unknown[][]>;
 function queryOf(adapter: SqlMigrationAwareDriverAdapterFactory): Query {
   let connection: ReturnType<typeof adapter.connect> | undefined;
   return async (sql) => {
-    connection ??= adapter.connect();
+    connection ??= adapter.connect().catch((error: unknown) => {
+      connection = undefined; // the next query tries again
+      throw error;
+    });
     const { rows } = await (await connection).queryRaw({ sql, args: [], argTypes: [] });
     return rows;
   };
@@ -136,7 +175,7 @@ async function missingMigrations(query: Query): Promise<string[]> {
     const isMoving = rows[0]?.[1] === true;
     return isMoving ? [...missing, UNFINISHED_MOVE] : missing;
   } catch (error) {
-    if (isDatabaseUnavailable(error)) throw error;
+    if (isDatabaseUnavailable(error) || isDataCorrupted(error)) throw error;
     return expected; // the table does not exist: no migration was applied
   }
 }

@@ -68,6 +68,13 @@ export function isStorageFull(error: unknown): boolean {
   return causes(error).some(({ code, originalCode }) => code === "53100" || originalCode === "53100");
 }
 
+/** Whether the database has found its own files damaged (SQLSTATE XX001, data_corrupted, and XX002, index_corrupted). */
+export function isDataCorrupted(error: unknown): boolean {
+  return causes(error).some(({ code, originalCode }) =>
+    [code, originalCode].some((one) => one === "XX001" || one === "XX002"),
+  );
+}
+
 /** Whether a transaction lost a conflict with another one, and can be retried at once. */
 export function isTransactionConflict(error: unknown): boolean {
   return causes(error).some(

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type BackupState, readBackupState } from "../backup/schedule";
 import type { Context } from "../context";
+import { isStorageFull } from "../errors/database-errors";
 
 type Deps = Pick<Context, "catalog" | "config" | "database" | "db" | "isDraining" | "now">;
 type CheckResult = Awaited<ReturnType<Context["database"]["checkWrites"]>>;
@@ -82,8 +83,8 @@ async function readFindings(deps: Deps): Promise<Findings> {
     const fault = (await database.migrated()) ? await database.checkWrites() : "database";
     const hasBackup = fault === null && config.BACKUP_SCHEDULE !== undefined;
     return { fault, backup: hasBackup ? await readBackupState(deps) : null };
-  } catch {
-    return FAULT;
+  } catch (error) {
+    return isStorageFull(error) ? { fault: "storage", backup: null } : FAULT;
   }
 }
 

@@ -1,7 +1,7 @@
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { PGlite } from "@electric-sql/pglite";
-import { DriverAdapterError, type SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapter-utils";
+import type { SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapter-utils";
 import { makeFolder, moveDurably, syncTree } from "../../files/durable";
 import { FileLockedError, lockFile } from "../../files/lock";
 import type { CopySession, CopySnapshot } from "../copy/session";
@@ -11,10 +11,11 @@ import { embeddedCopySession, snapshotOf } from "./copy-session";
 import { EmbeddedFS } from "./embedded-fs";
 import { migrateEmbedded } from "./migrate";
 import { assertNotMoved, markMoved, unmarkMoved } from "./moved-folder";
+import { FolderError, openingFailure } from "./opening/failure";
 import { compilePglite } from "./pglite-code";
 import { templateFile, unpackDatabase } from "./template";
 import { WalFlush } from "./wal-flush";
-import { watchFreeSpace } from "./watch-free-space";
+import { STORAGE_FULL, watchFreeSpace } from "./watch-free-space";
 import { createWriteGate } from "./write-gate";
 
 /**
@@ -66,7 +67,8 @@ export type Embedded = {
 /**
  * Opens PGlite in `dataDir/db` and locks `dataDir/db.lock`: PGlite does not lock its folder, and two processes would
  * corrupt it. If `isSynced`, a statement's changes are on disk before it resolves.
- * @throws DataDirInUseError if another process uses the folder; DataMovedError if its data has moved
+ * @throws DataDirInUseError if another process uses the folder; DataMovedError if its data has moved;
+ * EmbeddedUnavailableError if the disk is full or the files are damaged
  */
 export async function openEmbedded(dataDir: string, isSynced: boolean, given: EmbeddedOptions): Promise<Embedded> {
   const { isMigrated = false, ...hooks } = { onFatal: endProcess, onStorage: () => {}, ...given };
@@ -79,7 +81,7 @@ export async function openEmbedded(dataDir: string, isSynced: boolean, given: Em
     return await open(dataDir, isSynced, hooks, unlock);
   } catch (error) {
     await unlock();
-    throw new Error(`The embedded database in ${folder} cannot be opened: ${(error as Error).message ?? error}`);
+    throw openingFailure(folder, error);
   }
 }
 
@@ -105,13 +107,25 @@ async function createOnce(folder: string, isMigrated: boolean): Promise<void> {
   const temporary = `${folder}.new`;
   await rm(temporary, { recursive: true, force: true });
   await makeFolder(temporary, 0o700); // PGlite creates its files readable by every user
-  const template = isMigrated ? await readFile(await templateFile()).catch(() => null) : null;
-  if (template) await unpackDatabase(template, temporary);
-  else await (await PGlite.create({ dataDir: temporary, pgliteWasmModule: await compilePglite() })).close();
-  await syncAndMark(temporary);
+  try {
+    await fill(temporary, isMigrated);
+    await syncAndMark(temporary);
+  } catch (error) {
+    await rm(temporary, { recursive: true, force: true }); // on a full disk, the rest of the service needs the space
+    throw error;
+  }
   await moveDurably(temporary, folder).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === "ENOTEMPTY" ? new Error("it is not empty and contains no database; move it away") : error;
+    throw error.code === "ENOTEMPTY"
+      ? new FolderError("it is not empty and contains no database; move it away")
+      : error;
   });
+}
+
+/** Writes a new database into an empty folder. */
+async function fill(folder: string, isMigrated: boolean): Promise<void> {
+  const template = isMigrated ? await readFile(await templateFile()).catch(() => null) : null;
+  if (template) await unpackDatabase(template, folder);
+  else await (await PGlite.create({ dataDir: folder, pgliteWasmModule: await compilePglite() })).close();
 }
 
 /** A file in the database's folder. While it is there, no run without sync has left files that are not on disk. */
@@ -167,9 +181,12 @@ async function open(
   };
   const close = async () => {
     isClosing = true;
-    await pglite.close();
-    wal.close();
-    await unlock();
+    try {
+      await pglite.close();
+      wal.close();
+    } finally {
+      await unlock();
+    }
   };
   return {
     adapter: await embeddedAdapter(client, statementHooks),
@@ -199,7 +216,9 @@ async function start(fs: EmbeddedFS, isSynced: boolean, onFatal: (error: Error) 
   };
   const startParams = [...(isSynced ? SYNCED : PGlite.defaultStartParams), ...SETTINGS];
   const pgliteWasmModule = await compilePglite();
-  const pglite = await PGlite.create({ fs, startParams, onStderr, pgliteWasmModule });
+  const pglite = await PGlite.create({ fs, startParams, onStderr, pgliteWasmModule }).catch((error: Error) => {
+    throw new Error(fatalMessage.trim() || "PostgreSQL ended during its start", { cause: error });
+  });
   const run = pglite.Module._PostgresMainLoopOnce;
   pglite.Module._PostgresMainLoopOnce = () => {
     try {
@@ -218,14 +237,3 @@ const isReadOnlyError = (error: unknown): boolean => {
   const { code, cause } = error as { code?: unknown; cause?: { originalCode?: unknown } };
   return (cause?.originalCode ?? code) === "25006"; // the adapter has a copy of the error class
 };
-
-/** PostgreSQL's error for a full disk: SQLSTATE 53100, disk_full. */
-const STORAGE_FULL = new DriverAdapterError({
-  kind: "postgres",
-  code: "53100",
-  severity: "ERROR",
-  message: "there is too little free space on the disk",
-  detail: undefined,
-  column: undefined,
-  hint: undefined,
-});

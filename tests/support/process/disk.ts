@@ -30,9 +30,17 @@ export type Disk = {
   remount: () => Promise<void>;
   /** Leaves so many bytes of free space. */
   leaveFree: (bytes: number) => Promise<void>;
-  /** Gives back what `leaveFree` took. */
+  /** Leaves no byte of free space. */
+  fill: () => Promise<void>;
+  /** Gives back what `leaveFree` and `fill` took. */
   freeAll: () => Promise<void>;
 };
+
+const fail = () => Promise.reject(new Error("The disk is not full"));
+
+async function requireFull({ stderr }: { stderr?: string }): Promise<void> {
+  if (!stderr?.includes("No space left")) throw new Error(stderr);
+}
 
 /** An ext4 file system of its own for one test, in a file. */
 export async function newDisk(megabytes: number): Promise<Disk> {
@@ -62,6 +70,7 @@ export async function newDisk(megabytes: number): Promise<Disk> {
       const { stdout } = await run("df", ["--output=avail", "--block-size=1", folder]);
       await run("fallocate", ["--length", String(Number(stdout.split("\n")[1]) - bytes), filler]);
     },
+    fill: () => run("dd", ["if=/dev/zero", `of=${filler}`, "bs=1024"]).then(fail, requireFull),
     freeAll: () => rm(filler),
   };
 }
