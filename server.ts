@@ -3,8 +3,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { responders } from "./app/routes.generated";
 import { createFirstOperatorLink } from "./lib/accounts/first-operator/links";
-import { startProcessTasks, startSharedTasks } from "./lib/background";
-import { isOneOfSeveral, onBecomeLeader } from "./lib/cluster/leader";
+import { startBackground } from "./lib/background";
 import { composeContext } from "./lib/compose";
 import { type Config, loadConfig } from "./lib/config";
 import { type Context, setContext } from "./lib/context";
@@ -44,19 +43,10 @@ async function main(): Promise<void> {
   });
   if (config.PORT === 0) unpublish = await publishAccess(context, (server.address() as AddressInfo).port);
   stopOnSignals(() => stop(context, server, drain, () => unpublish()));
-  if (isOneOfSeveral()) process.on("SIGHUP", () => {}); // for the supervisor
-  startProcessTasks(context);
+  startBackground(context);
   const { baseUrl: url, HOST: host, PORT: port } = config;
   if (!process.stdout.isTTY) context.log.info({ url, host, port, pid: process.pid }, "listening");
-  onBecomeLeader(async (isFirst) => {
-    startSharedTasks(context);
-    if (isFirst) await printStartupMessage(context);
-  });
-}
-
-/** Prints what an operator needs next, once for all processes. */
-async function printStartupMessage(context: Context): Promise<void> {
-  if (process.stdout.isTTY) process.stdout.write(`${startupMessage(context)}\n`);
+  else process.stdout.write(`${startupMessage(context)}\n`);
   await printFirstOperatorLink(context);
 }
 

@@ -36,18 +36,15 @@ const MAX_OUTBOX_FILE_AGE_MS = 7 * 24 * 60 * 60 * 1000;
 
 type Every = (ms: number, run: () => void) => void;
 
-/** Starts all periodic tasks. They end when the process begins to stop. */
+/** Warns of what may be wrong, and starts all periodic tasks. They end when the process begins to stop. */
 export function startBackground(ctx: Context): void {
+  warnAtStart(ctx);
   startProcessTasks(ctx);
   startSharedTasks(ctx);
 }
 
-/**
- * Starts what each process does for itself: warning of what may be wrong, storing what it has counted, and reading what
- * others have changed.
- */
-export function startProcessTasks(ctx: Context): void {
-  warnAtStart(ctx);
+/** Starts what each process does for itself: storing what it has counted, and reading what others have changed. */
+function startProcessTasks(ctx: Context): void {
   const every = everyUntilStop(ctx);
   every(
     ADOPTION_INTERVAL_MS,
@@ -68,13 +65,11 @@ export function startProcessTasks(ctx: Context): void {
 }
 
 /**
- * Starts what one process may do for all: sending email, webhooks and notifications, revoking Apple's tokens, retrying
- * billing events, reconciling with the billing provider, backups, and removing expired data. Several processes may do it
+ * Starts what one process may do for all: sending email and webhooks, revoking Apple's tokens, retrying billing events, reconciling with the billing provider, backups, and removing expired data. Several processes may do it
  * at the same time.
  */
-export function startSharedTasks(ctx: Context): void {
+function startSharedTasks(ctx: Context): void {
   const every = everyUntilStop(ctx);
-  ctx.startPushWorker();
   every(EMAIL_INTERVAL_MS, ctx.emails.wake);
   every(REVOCATION_INTERVAL_MS, ctx.appleRevocations.wake);
   every(BILLING_INTERVAL_MS, ctx.reconciler.wake);

@@ -9,7 +9,6 @@ import { createAppleRevocations } from "./auth/apple/revocations";
 import { authentication } from "./auth/authenticate-request";
 import { createOperatorKey } from "./auth/operator/operator-key";
 import { createHasher, hasherPoolSize } from "./auth/passwords/hasher";
-import { isOneOfSeveral } from "./cluster/leader";
 import { type Config, publishBaseUrl } from "./config";
 import type { Context } from "./context";
 import { databaseNow } from "./db/clock";
@@ -27,7 +26,7 @@ import { decryptSecret } from "./keys/stored-secrets";
 import { vapidKeys } from "./keys/vapid";
 import { createEmailQueue } from "./mail/queue";
 import { removeDevices } from "./push/devices";
-import { type PushWorker, startWorker } from "./push/worker/worker";
+import { startWorker } from "./push/worker/worker";
 import { createRateLimits } from "./rate-limits";
 import { type Adoption, createAdoption } from "./releases/adoption/adoption";
 import { openCatalog } from "./releases/catalog/catalog";
@@ -82,7 +81,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const billing = createBillingApi(config);
   const appleRevocations = createAppleRevocations(base);
   const reconciler = createReconciler({ ...base, billing, count: telemetry.count, webhooks });
-  const hasher = createHasher(hasherPoolSize(config.BCRYPT_COST, config.WEB_CONCURRENCY));
+  const hasher = createHasher(hasherPoolSize(config.BCRYPT_COST));
   const push = overrides.push === undefined ? await createPushTransport(config, log) : overrides.push;
   const webPush = createWebPush(config, () => vapidKeys({ config, db }));
   const worker = openPushWorker({ ...base, count: telemetry.count, push, webPush });
@@ -97,7 +96,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     mailer,
     push,
     webPush,
-    ...worker.parts,
+    wakePush: () => worker?.wake(),
     removeDevices,
     billing,
     appleRevocations,
@@ -110,7 +109,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     count: telemetry.count,
     isDraining: false,
     close: async () => {
-      await Promise.all([worker.stop(), reads.close()]);
+      await Promise.all([worker?.stop(), reads.close()]);
       push?.close();
       const parts = [telemetry, releases, webhooks, emails, appleRevocations, reconciler, mailer, hasher, database];
       for (const part of parts) await part.close();
@@ -150,15 +149,8 @@ async function openReads(config: Config, primary: Context["db"], log: Context["l
   return openReplica({ url, poolSize, primary, log });
 }
 
-/** The push worker of a process that serves requests. One of several processes starts it when it becomes the leader. */
-function openPushWorker(deps: Parameters<typeof startWorker>[0]) {
-  let running: PushWorker | undefined;
-  const start = () => {
-    if (deps.config.PUSH_WORKER === "inline") running ??= startWorker(deps);
-  };
-  if (!isOneOfSeveral()) start();
-  return { parts: { startPushWorker: start, wakePush: () => running?.wake() }, stop: async () => running?.stop() };
-}
+const openPushWorker = (deps: Parameters<typeof startWorker>[0]) =>
+  deps.config.PUSH_WORKER === "inline" ? startWorker(deps) : null;
 
 /** Opens what `npm run worker` needs to send notifications. @throws Error if the settings do not allow it */
 export async function composeWorker(given: Config): Promise<Pick<Context, "log" | "close">> {

@@ -7,7 +7,6 @@ import { postgresUrl, replicaUrl } from "./config/database";
 import { Network } from "./config/networks";
 import { oauthClients } from "./config/oauth-clients";
 import { androidApps, appleApps, domain, relyingPartyErrors } from "./config/passkeys";
-import { processCount, processErrors, processesOf } from "./config/processes";
 import {
   appleSecret,
   baseUrl,
@@ -17,6 +16,7 @@ import {
   list,
   origins,
   port,
+  REMOVED_SETTINGS,
   secretRing,
   signingKey,
   text,
@@ -28,7 +28,6 @@ import { fieldMessage } from "./errors/field-message";
 export const Environment = z.object({
   PORT: port.default(3000),
   HOST: text.default("0.0.0.0"),
-  WEB_CONCURRENCY: processCount.default(1),
   DATA_DIR: text.default("./data"),
   LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
   METRICS_PORT: port.min(1).optional(),
@@ -144,9 +143,8 @@ const STORAGE_VARIABLES = [
 
 /** The whole configuration, read once at the start and frozen. `mode` is "server" if `DATABASE_URL` is set. */
 export type Config = Readonly<
-  Omit<Environment, "NEXTAUTH_URL" | "NEXTAUTH_SECRET" | "MAIL_FROM" | "WEB_CONCURRENCY"> & {
+  Omit<Environment, "NEXTAUTH_URL" | "NEXTAUTH_SECRET" | "MAIL_FROM"> & {
     mode: "embedded" | "server";
-    WEB_CONCURRENCY: number;
     MAIL_FROM: string;
     /** The base URL of every link, without a trailing slash. */
     baseUrl: string;
@@ -155,6 +153,8 @@ export type Config = Readonly<
     /** The file of Node's own NODE_EXTRA_CA_CERTS. */
     extraCaFile: string | undefined;
     build: Build;
+    /** The settings that are set and no longer exist, with what replaces them. */
+    removed: readonly { setting: string; instead: string }[];
   }
 >;
 
@@ -173,7 +173,6 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   const errors = parsed.success
     ? [
         serverModeErrors,
-        processErrors,
         storageErrors,
         backupErrors,
         providerErrors,
@@ -190,12 +189,12 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   return Object.freeze({
     ...rest,
     mode: rest.DATABASE_URL ? ("server" as const) : ("embedded" as const),
-    WEB_CONCURRENCY: processesOf(rest),
     baseUrl: NEXTAUTH_URL ?? `http://localhost:${rest.PORT}`,
     MAIL_FROM: rest.MAIL_FROM ?? `"${rest.BRAND_NAME.replaceAll(/["\\]/g, "")}" <no-reply@localhost>`,
     secrets: NEXTAUTH_SECRET && Object.freeze(NEXTAUTH_SECRET),
     extraCaFile: given.NODE_EXTRA_CA_CERTS,
     build: readBuild(),
+    removed: REMOVED_SETTINGS.filter(({ setting }) => given[setting] !== undefined),
   });
 }
 

@@ -51,8 +51,6 @@ export interface Context {
   push: PushTransport | null;
   /** Sends to the push services of browsers. */
   webPush: WebPushTransport;
-  /** Starts this process's worker, unless it is running, or PUSH_WORKER is off. */
-  startPushWorker: () => void;
   /** Makes this process's worker read the outbox at once. Does nothing if it has no worker. */
   wakePush: () => void;
   /** Removes the devices of ended sessions, or of an account, in the transaction that ends them. */

@@ -14,7 +14,6 @@ const BUNDLES = ".next/bin";
 const ENTRY_POINTS = [
   "server.ts",
   "worker.ts",
-  "lib/cluster/supervisor.ts",
   "lib/db/embedded/pglite-code.ts",
   "scripts/db-migrate.ts",
   "scripts/homeport/homeport.ts",

@@ -20,7 +20,7 @@ export const ASSUMPTIONS = {
   differentialShare: { value: 0.9, text: "share of updates that are differential" },
   peak: { value: 3, text: "load in the busiest hour, as a multiple of the average" },
   utilization: { value: 0.5, text: "share of a core that is planned to be used in the busiest hour" },
-  coresAnInstance: { value: 1, text: "cores that an instance uses; `WEB_CONCURRENCY` starts one for each core" },
+  coresAnInstance: { value: 1, text: "cores that an instance uses" },
   databaseCores: { value: 64, text: "cores of the largest PostgreSQL server that is planned with" },
   securityEventsAMonth: { value: 3, text: "audit events for each account a month" },
   years: { value: 3, text: "years of billing and audit events that are kept" },

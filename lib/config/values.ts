@@ -5,6 +5,11 @@ import { z } from "zod";
 const MIN_SECRET_LENGTH = 32;
 const SECRET_TOO_SHORT = "each secret must be at least 32 characters long; a comma separates two secrets";
 
+/** Settings that earlier builds had, and what replaces them. */
+export const REMOVED_SETTINGS = [
+  { setting: "WEB_CONCURRENCY", instead: "run one instance for each core: docs/deploy.md#use-all-cores" },
+];
+
 export const text = z.string().trim().min(1);
 export const port = z.coerce.number().int().min(0).max(65_535);
 export const flag = z.enum(["true", "false"]).transform((value) => value === "true");

@@ -17,6 +17,7 @@ const LOCAL_SUBJECT = /^(?:mailto:[^@]*@|https:\/\/)(?:[^/:]*\.)?(?:localhost|lo
 
 /** Settings that are valid but rarely intended. */
 function warnOfSettings({ config, log, mailer }: Deps): void {
+  for (const removed of config.removed) log.warn(removed, `${removed.setting} no longer exists and has no effect`);
   if (mailer.mode === "off") log.warn("SMTP_URL is not set: no email will be sent");
   if (config.RATE_LIMITS === "off") log.warn("RATE_LIMITS=off: no rate limits; for load tests only");
   const subject = vapidSubject(config);

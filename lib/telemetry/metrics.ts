@@ -1,7 +1,6 @@
 import type { Registry } from "prom-client";
 import type { Context, Counts, RequestRecord } from "../context";
 import { type Address, serveMetrics } from "./export/metrics-server";
-import { replyToSupervisor } from "./export/process-metrics";
 import { createAccountGauges } from "./gauges/accounts";
 import { createBackupGauges } from "./gauges/backup";
 import { createBillingGauges } from "./gauges/billing";
@@ -23,10 +22,10 @@ const BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0
 const RECONCILE_OUTCOMES: Counts["billing_reconcile"]["outcome"][] = ["corrected", "unchanged", "limited", "failed"];
 
 /**
- * Collects metrics, and serves them to Prometheus on a separate server. `address` null: the supervisor requests them.
+ * Collects metrics, and serves them to Prometheus on a separate server.
  * @throws Error if the server cannot listen
  */
-export async function openMetrics(deps: Deps, address: Address | null): Promise<Metrics> {
+export async function openMetrics(deps: Deps, address: Address): Promise<Metrics> {
   const prom = await import("prom-client"); // loaded only if metrics are on
   const registry = new prom.Registry();
   prom.collectDefaultMetrics({ register: registry });
@@ -44,25 +43,21 @@ export async function openMetrics(deps: Deps, address: Address | null): Promise<
   if (deps.replicaLagMs) createReplicaGauge(prom, registry, deps.replicaLagMs);
   const read = async () => {
     await Promise.all(gauges.map((update) => update()));
-    return registry;
+    return registry.metrics();
   };
-  const readText = async () => (await read()).metrics();
-  const close = address ? await serveMetrics(readText, registry.contentType, deps.log, address) : null;
-  if (!close) replyToSupervisor(read);
+  const close = await serveMetrics(read, registry.contentType, deps.log, address);
   return {
     observe: ({ method, route, status, ms }) => duration.observe({ method, route, status }, ms / 1000),
     count: (name, labels) => counters[name](labels),
-    close: async () => close?.(),
+    close,
   };
 }
 
-/** Every process measures the lag of its own reads: the supervisor shows the largest one. */
 function createReplicaGauge(prom: typeof import("prom-client"), registry: Registry, lagMs: () => number | null): void {
   new prom.Gauge({
     name: "homeport_replica_lag_seconds",
     help: "How far the replica of DATABASE_READ_URL is behind. -1: it is not used, because it is down or lags too much.",
     registers: [registry],
-    aggregator: "max",
     collect() {
       const lag = lagMs();
       this.set(lag === null ? -1 : lag / 1000);

@@ -1,4 +1,3 @@
-import cluster from "node:cluster";
 import type { Context } from "../context";
 import { openMetrics } from "./metrics";
 
@@ -15,7 +14,7 @@ export async function openTelemetry(
 ): Promise<Telemetry> {
   const { config, log } = deps;
   const { METRICS_PORT: port, METRICS_HOST: host, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } = config;
-  const metrics = port === undefined ? null : await openMetrics(deps, cluster.isWorker ? null : { port, host });
+  const metrics = port === undefined ? null : await openMetrics(deps, { port, host });
   const traces = endpoint === undefined ? null : await (await import("./traces")).openTraces(deps, endpoint);
   return {
     observe: (record, request) => {

@@ -61,14 +61,11 @@ test("the pages to manage subscriptions are https URLs by store", () => {
   expect(() => load("missing.json")).toThrow("must be a JSON object, or the path of a file");
 });
 
-test("several processes need PostgreSQL", () => {
-  expect(() => loadConfig({ WEB_CONCURRENCY: "2" })).toThrow("- WEB_CONCURRENCY: several processes need PostgreSQL");
-  for (const bad of ["0", "65", "many"]) {
-    expect(() => loadConfig({ WEB_CONCURRENCY: bad })).toThrow(
-      "- WEB_CONCURRENCY: must be auto or a number from 1 to 64",
-    );
-  }
-  expect(loadConfig({ WEB_CONCURRENCY: "auto" }).WEB_CONCURRENCY).toBe(1);
+test("a setting that no longer exists is reported with what replaces it", () => {
+  expect(loadConfig({ WEB_CONCURRENCY: "auto" }).removed).toEqual([
+    { setting: "WEB_CONCURRENCY", instead: expect.stringContaining("docs/deploy.md#use-all-cores") },
+  ]);
+  expect(loadConfig({ WEB_CONCURRENCY: " " }).removed).toEqual([]);
 });
 
 const [first, second] = [

@@ -53,7 +53,6 @@ const ROOMS: Record<string, string[]> = {
     "app/routes.generated",
     "lib/accounts/first-operator/links",
     "lib/background",
-    "lib/cluster/leader",
     "lib/compose",
     "lib/context",
     "lib/files/operator-file",
@@ -131,13 +130,11 @@ const ROOMS: Record<string, string[]> = {
   ],
   "lib/backup": ["lib/adapters", "lib/context", "lib/db", "lib/files", "lib/embedded-secrets"],
   "lib/brand": [],
-  "lib/cluster": ["lib/startup/signals", "lib/telemetry"],
   // Creates what the Context type names.
   "lib/compose": [
     "lib/accounts/emails",
     "lib/adapters",
     "lib/auth",
-    "lib/cluster/leader",
     "lib/context",
     "lib/db",
     "lib/http/client-ip",

@@ -19,11 +19,11 @@ const MAX_QUEUED_AT_COST_12 = 30;
 const MAX_WAIT_MS = 20_000;
 
 /**
- * The size of a pool for one of `processes` on this machine. The queue holds about 10 seconds of work: 30 tasks a thread at cost 12, and half
- * as many for each step of cost above. On a slower machine tasks are rejected after 20 seconds.
+ * The size of a pool on this machine. The queue holds about 10 seconds of work: 30 tasks a thread at cost 12, and half as
+ * many for each step of cost above. On a slower machine tasks are rejected after 20 seconds.
  */
-export function hasherPoolSize(cost: number, processes = 1) {
-  const threads = Math.max(1, Math.min(MAX_THREADS, Math.ceil(availableParallelism() / processes)));
+export function hasherPoolSize(cost: number) {
+  const threads = Math.min(MAX_THREADS, availableParallelism());
   const maxQueued = Math.ceil(threads * MAX_QUEUED_AT_COST_12 * 2 ** (12 - cost));
   return { threads, maxQueued, maxWaitMs: MAX_WAIT_MS };
 }

@@ -16,10 +16,7 @@ export function createDatabaseGauges<Name extends string>(
   read: () => Promise<Record<Name, number> | undefined>,
 ): () => Promise<void> {
   const names = Object.keys(help) as Name[];
-  // Every process of WEB_CONCURRENCY reads the same values: the sum over them would be wrong.
-  const gauges = names.map(
-    (name) => new prom.Gauge({ name, help: help[name], registers: [registry], aggregator: "first" }),
-  );
+  const gauges = names.map((name) => new prom.Gauge({ name, help: help[name], registers: [registry] }));
   let reading: Promise<Record<Name, number> | undefined> | undefined;
   return async () => {
     // One query at a time: during a slow query, the next scrape waits for it instead of starting another.

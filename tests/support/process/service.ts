@@ -111,14 +111,6 @@ export async function startForTest(env?: Record<string, string>, script?: Script
   return service;
 }
 
-/** Starts the service for one test, after which it is killed, without waiting until it responds. */
-export function beginForTest(env: Record<string, string>): Pick<Service, "pid" | "output" | "end"> {
-  const { child, output } = spawnService({ HOST: "127.0.0.1", ...env });
-  const end = enderOf(child);
-  onTestFinished(async () => void (await end("SIGKILL")));
-  return { pid: child.pid, output, end };
-}
-
 /** Starts the service where it is expected to refuse. Resolves to how it ended and what it said. */
 export async function startAndFail(
   env: Record<string, string>,
