@@ -15,7 +15,6 @@ import { databaseNow } from "./db/clock";
 import { EmbeddedUnavailableError, hasSpace, isNoSpace, openingFailure } from "./db/embedded/opening/failure";
 import { openLater } from "./db/embedded/opening/open-later";
 import { type Database, openDatabase } from "./db/open";
-import type { Reads } from "./db/server/replica";
 import { withTransactionCheck } from "./db/transaction";
 import { withSecrets } from "./embedded-secrets";
 import { withProxyWarning } from "./http/client-ip";
@@ -70,8 +69,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const { now = () => new Date(), dbNow = databaseNow } = overrides;
   const database = overrides.database ?? (await open(config, log));
   const db = await openClient({ config, database, log }, overrides);
-  const reads = await openReads(config, db, log);
-  const telemetry = await openTelemetry({ config, database, db, log, dbNow, now, replicaLagMs: reads.lagMs });
+  const telemetry = await openTelemetry({ config, database, db, log, dbNow, now });
   const mailer = overrides.mailer ?? createMailer(config, log);
   const emails = createEmailQueue({ db, dbNow, log, mailer }, EMAIL_TTL_SECONDS, accountEmails({ config, db, now }));
   const base = { config, db, dbNow, emails, entitledAccounts: createEntitledAccounts({ config, now }), log, now };
@@ -84,11 +82,11 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const hasher = createHasher(hasherPoolSize(config.BCRYPT_COST));
   const push = overrides.push === undefined ? await createPushTransport(config, log) : overrides.push;
   const webPush = createWebPush(config, () => vapidKeys({ config, db }));
-  const worker = openPushWorker({ ...base, count: telemetry.count, push, webPush });
+  const isSender = config.PUSH_WORKER === "inline";
+  const worker = isSender ? startWorker({ ...base, count: telemetry.count, push, webPush }) : null;
   return {
     ...base,
     database,
-    readDb: reads.client,
     limits: createRateLimits({ config, db, dbNow, log, now, pseudonymOf: (text) => pseudonym({ config, db }, text) }),
     authentication,
     hasher,
@@ -109,7 +107,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     count: telemetry.count,
     isDraining: false,
     close: async () => {
-      await Promise.all([worker?.stop(), reads.close()]);
+      await worker?.stop();
       push?.close();
       const parts = [telemetry, releases, webhooks, emails, appleRevocations, reconciler, mailer, hasher, database];
       for (const part of parts) await part.close();
@@ -140,17 +138,6 @@ async function openClient(
   if (config.mode === "embedded") await loadDataKeys({ config, db }).catch(() => {}); // `warnAtStart` reads them again
   return db;
 }
-
-/** The replica of DATABASE_READ_URL, which is loaded only if it is used, or the primary in its place. */
-async function openReads(config: Config, primary: Context["db"], log: Context["log"]): Promise<Reads> {
-  const { DATABASE_READ_URL: url, DATABASE_POOL_SIZE: poolSize } = config;
-  if (url === undefined) return { client: () => primary, lagMs: null, close: async () => {} };
-  const { openReplica } = await import("./db/server/replica");
-  return openReplica({ url, poolSize, primary, log });
-}
-
-const openPushWorker = (deps: Parameters<typeof startWorker>[0]) =>
-  deps.config.PUSH_WORKER === "inline" ? startWorker(deps) : null;
 
 /** Opens what `npm run worker` needs to send notifications. @throws Error if the settings do not allow it */
 export async function composeWorker(given: Config): Promise<Pick<Context, "log" | "close">> {

@@ -3,7 +3,7 @@ import { backupErrors, backupVariables } from "./config/backups";
 import { appStoreApps, managementUrls, productEntitlements, signingKeyErrors, stripeSecrets } from "./config/billing";
 import { brandErrors, brandName, color, logo, productNames, support, webPage } from "./config/brand";
 import { type Build, readBuild } from "./config/build";
-import { postgresUrl, replicaUrl } from "./config/database";
+import { postgresUrl } from "./config/database";
 import { Network } from "./config/networks";
 import { oauthClients } from "./config/oauth-clients";
 import { androidApps, appleApps, domain, relyingPartyErrors } from "./config/passkeys";
@@ -37,7 +37,6 @@ export const Environment = z.object({
   DATABASE_SYNC: z.enum(["on", "off"]).default("on"),
   DATABASE_URL: postgresUrl.optional(),
   DATABASE_MIGRATE_URL: postgresUrl.optional(),
-  DATABASE_READ_URL: replicaUrl.optional(),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(1000).default(10),
   ...backupVariables,
   NEXTAUTH_URL: baseUrl.optional(),
@@ -205,8 +204,7 @@ export function publishBaseUrl(baseUrl: string): void {
 
 function serverModeErrors(env: Environment): string[] {
   if (!env.DATABASE_URL) {
-    const others = (["DATABASE_MIGRATE_URL", "DATABASE_READ_URL"] as const).filter((name) => env[name]);
-    return others.flatMap((name) => missing(env, ["DATABASE_URL"], name));
+    return env.DATABASE_MIGRATE_URL ? missing(env, ["DATABASE_URL"], "DATABASE_MIGRATE_URL") : [];
   }
   return [
     ...missing(env, ["NEXTAUTH_URL", "NEXTAUTH_SECRET"], "DATABASE_URL"),

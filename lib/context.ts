@@ -14,13 +14,13 @@ import type { Config } from "./config";
 import type { Prisma, PrismaClient } from "./db/generated/client";
 import type { Database } from "./db/open";
 import type { Consumer } from "./db/queue/consumer";
-import type { ReadClient, Tx } from "./db/transaction";
+import type { Tx } from "./db/transaction";
 import type { EmailData } from "./mail/emails";
 import type { EmailQueue } from "./mail/queue";
 import type { AccessRule, AnyPrincipal, Caller, OperatorName, Principal } from "./principal";
 import type { RateLimits } from "./rate-limits";
 
-export type { EndpointNotAllowed, PushResponse, ReadClient, Tx, WebPushKeys };
+export type { EndpointNotAllowed, PushResponse, Tx, WebPushKeys };
 
 /**
  * The parts of the service. Functions take the part they need: `Pick<Context, "db" | "now">`. An interface, because
@@ -31,11 +31,6 @@ export interface Context {
   /** Readiness, migrations and closing. */
   database: Database;
   db: PrismaClient;
-  /**
-   * The database for reads that may be a few seconds old: the replica of DATABASE_READ_URL while it keeps up, else
-   * `db`.
-   */
-  readDb: () => ReadClient;
   /** This process's clock. */
   now: () => Date;
   /** The database's clock, as SQL, for times that several processes compare. */
@@ -148,9 +143,6 @@ export type Counts = {
 /** A global: the server's bundle has this module, and Next's build of the pages has it again. */
 const SLOT = Symbol.for("homeport.context");
 const holder = globalThis as { [SLOT]?: Context };
-
-/** The context for functions that only read, and whose data may be a few seconds old. */
-export const withReadDb = (ctx: Context): Omit<Context, "db"> & { db: ReadClient } => ({ ...ctx, db: ctx.readDb() });
 
 /** The process's context. @throws Error before `composeContext` has run. */
 export function currentContext(): Context {

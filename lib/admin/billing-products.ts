@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Context, ReadClient } from "../context";
+import type { Context } from "../context";
 import { sql } from "../db/sql";
 import { MAX_COUNTED } from "../lists/counts";
 
@@ -33,7 +33,7 @@ export type BillingProduct = z.infer<typeof BillingProduct>;
 export const BillingProducts = z.object({ products: z.array(BillingProduct) });
 export type BillingProducts = z.infer<typeof BillingProducts>;
 
-type Deps = { config: Pick<Context["config"], "BILLING_PRODUCTS">; db: ReadClient };
+type Deps = { config: Pick<Context["config"], "BILLING_PRODUCTS">; db: Context["db"] };
 type Row = Omit<BillingProduct, "configuredEntitlementIds">;
 
 /** The condition of the index Purchase_without_entitlement_idx. */

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { Email } from "../auth/email";
-import type { ReadClient } from "../context";
+import type { Tx } from "../context";
 import { isUuid } from "../db/ids";
 import { AppError } from "../errors";
 
-type Deps = { db: Pick<ReadClient, "account"> };
+type Deps = { db: Pick<Tx, "account"> };
 
 /** An account in a request: its id or email. */
 export const AccountName = z.string().trim().min(1).max(320).describe("An account's id or email.");

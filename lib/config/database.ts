@@ -19,14 +19,6 @@ export const postgresUrl = z
       ctx.addIssue("target_session_attrs must be read-write");
   });
 
-/** `DATABASE_READ_URL`: the URL of one standby. A proxy in front of several replicas counts as one. */
-export const replicaUrl = z
-  .string()
-  .trim()
-  .refine((url) => hostUrls(url).length === 1 && isPostgresUrl(url, false), {
-    message: "must be postgres://USER:PASSWORD@HOST:PORT/DATABASE, with one host",
-  });
-
 /** Returns a URL for each host that a PostgreSQL URL names. */
 export function hostUrls(url: string): string[] {
   const [, start = "", hosts = "", end = ""] = PARTS.exec(url) ?? [];

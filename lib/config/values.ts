@@ -7,6 +7,7 @@ const SECRET_TOO_SHORT = "each secret must be at least 32 characters long; a com
 
 /** Settings that earlier builds had, and what replaces them. */
 export const REMOVED_SETTINGS = [
+  { setting: "DATABASE_READ_URL", instead: "DATABASE_URL serves all reads" },
   { setting: "WEB_CONCURRENCY", instead: "run one instance for each core: docs/deploy.md#use-all-cores" },
 ];
 

@@ -1,4 +1,4 @@
-import type { Context, ReadClient } from "../context";
+import type { Context } from "../context";
 import { DAY_MS, METRICS, type Metric, startOf } from "./hourly-metrics";
 import { lastCountedAt } from "./update-statistics";
 
@@ -14,7 +14,7 @@ export type MetricDays = {
 };
 
 /** Reads the statistics of the last days, today included, and when they were counted. */
-export async function readDays({ db, now }: Pick<Context, "now"> & { db: ReadClient }, count: number) {
+export async function readDays({ db, now }: Pick<Context, "db" | "now">, count: number) {
   const at = now().getTime();
   const today = startOf(now(), DAY_MS).getTime();
   const starts = Array.from({ length: count }, (_, i) => today - (count - 1 - i) * DAY_MS);

@@ -1,4 +1,4 @@
-import type { Context, ReadClient } from "../context";
+import type { Context } from "../context";
 import type { Prisma } from "../db/generated/client";
 import { firstIdAt } from "../db/ids";
 import { identifier, join, sql } from "../db/sql";
@@ -52,7 +52,7 @@ export async function updateStatistics(deps: Deps, { minAgeMs = 0 } = {}): Promi
 }
 
 /** When the statistics were last counted; null: never. */
-export async function lastCountedAt({ db }: { db: ReadClient }): Promise<Date | null> {
+export async function lastCountedAt({ db }: Pick<Context, "db">): Promise<Date | null> {
   const row = await db.hourlyStatistic.findUnique({ where: { metric_hour: { metric: LAST_RUN, hour: EPOCH } } });
   return row && new Date(Number(row.value));
 }

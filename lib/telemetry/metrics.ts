@@ -7,9 +7,7 @@ import { createBillingGauges } from "./gauges/billing";
 import { createMailGauges } from "./gauges/mail";
 import { createPushGauges } from "./gauges/push";
 
-type Deps = Pick<Context, "database" | "db" | "dbNow" | "log" | "now"> & {
-  replicaLagMs?: (() => number | null) | null;
-};
+type Deps = Pick<Context, "database" | "db" | "dbNow" | "log" | "now">;
 type Metrics = {
   observe: (record: RequestRecord) => void;
   count: Context["count"];
@@ -40,7 +38,6 @@ export async function openMetrics(deps: Deps, address: Address): Promise<Metrics
   const gauges = [createAccountGauges, createBackupGauges, createBillingGauges, createMailGauges, createPushGauges].map(
     (create) => create(prom, registry, deps),
   );
-  if (deps.replicaLagMs) createReplicaGauge(prom, registry, deps.replicaLagMs);
   const read = async () => {
     await Promise.all(gauges.map((update) => update()));
     return registry.metrics();
@@ -51,18 +48,6 @@ export async function openMetrics(deps: Deps, address: Address): Promise<Metrics
     count: (name, labels) => counters[name](labels),
     close,
   };
-}
-
-function createReplicaGauge(prom: typeof import("prom-client"), registry: Registry, lagMs: () => number | null): void {
-  new prom.Gauge({
-    name: "homeport_replica_lag_seconds",
-    help: "How far the replica of DATABASE_READ_URL is behind. -1: it is not used, because it is down or lags too much.",
-    registers: [registry],
-    collect() {
-      const lag = lagMs();
-      this.set(lag === null ? -1 : lag / 1000);
-    },
-  });
 }
 
 type Counters = { [Name in keyof Counts]: (labels: Counts[Name]) => void };

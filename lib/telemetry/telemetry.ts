@@ -8,9 +8,7 @@ type Telemetry = Pick<Context, "observe" | "count" | "close">;
  * @throws Error if the metrics server cannot listen
  */
 export async function openTelemetry(
-  deps: Pick<Context, "config" | "database" | "db" | "dbNow" | "log" | "now"> & {
-    replicaLagMs?: (() => number | null) | null;
-  },
+  deps: Pick<Context, "config" | "database" | "db" | "dbNow" | "log" | "now">,
 ): Promise<Telemetry> {
   const { config, log } = deps;
   const { METRICS_PORT: port, METRICS_HOST: host, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } = config;

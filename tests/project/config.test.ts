@@ -62,7 +62,8 @@ test("the pages to manage subscriptions are https URLs by store", () => {
 });
 
 test("a setting that no longer exists is reported with what replaces it", () => {
-  expect(loadConfig({ WEB_CONCURRENCY: "auto" }).removed).toEqual([
+  expect(loadConfig({ WEB_CONCURRENCY: "auto", DATABASE_READ_URL: "postgres://db2/homeport" }).removed).toEqual([
+    { setting: "DATABASE_READ_URL", instead: expect.stringContaining("DATABASE_URL") },
     { setting: "WEB_CONCURRENCY", instead: expect.stringContaining("docs/deploy.md#use-all-cores") },
   ]);
   expect(loadConfig({ WEB_CONCURRENCY: " " }).removed).toEqual([]);

@@ -2,7 +2,6 @@ import { listBillingProducts } from "@/lib/admin/billing-products";
 import { readNewestVersions } from "@/lib/admin/overview/read-newest-versions";
 import { readOverviewDays } from "@/lib/admin/overview/read-overview-days";
 import { readQueues } from "@/lib/admin/overview/read-queues";
-import { withReadDb } from "@/lib/context";
 import { checkHealth } from "@/lib/http/health";
 import { Notice } from "../../(web)/components/notice";
 import { PageHead } from "../components/headings";
@@ -20,9 +19,9 @@ export default consolePage({}, async ({ ctx, operator }) => {
   const [health, queues, days, versions, { products }] = await Promise.all([
     checkHealth(ctx, { probe: "ready" }),
     readQueues(ctx),
-    readOverviewDays(withReadDb(ctx)),
-    readNewestVersions(withReadDb(ctx)),
-    listBillingProducts(withReadDb(ctx), { withoutEntitlement: "true" }),
+    readOverviewDays(ctx),
+    readNewestVersions(ctx),
+    listBillingProducts(ctx, { withoutEntitlement: "true" }),
   ]);
   return (
     <>

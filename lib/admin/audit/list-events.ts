@@ -1,14 +1,13 @@
 import { auditPseudonyms } from "../../audit/audit-pseudonym";
 import { migrateSecurityEventsOf } from "../../audit/migrate-security-events";
-import type { Context, ReadClient } from "../../context";
+import type { Context } from "../../context";
 import type { Prisma } from "../../db/generated/client";
 import { isUuid } from "../../db/ids";
 import { join, sql, uuidArray } from "../../db/sql";
 import { readPage } from "../../lists/pages";
 import type { AuditEntry, AuditFilter, AuditPage, AuditQuery } from "./schema";
 
-type Deps = Pick<Context, "config" | "db" | "readDb">;
-type ReadDeps = Pick<Context, "config"> & { db: ReadClient };
+type Deps = Pick<Context, "config" | "db">;
 type Position = { at: Date; id: string };
 
 /** The types that most rows have. The partial index of the others excludes them by name. */
@@ -16,20 +15,18 @@ const COMMON_TYPES: readonly string[] = ["signed_in", "signed_out", "registered"
 
 /** A page of the audit trail, newest first. @throws AppError invalid_query */
 export async function listAuditEvents(deps: Deps, { limit, cursor, ...filter }: AuditQuery): Promise<AuditPage> {
-  // A replica may not have yet what is migrated now.
-  const read: ReadDeps = filter.account === undefined ? { ...deps, db: deps.readDb() } : deps;
   if (filter.account !== undefined) await migrateSecurityEventsOf(deps, filter.account);
   const page = { ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) };
   const { entries, nextCursor } = await readPage("audit", page, async ({ after, take }) => {
-    const last = after === null ? null : await findPosition(read, after);
-    return after !== null && last === null ? [] : readEvents(read, filter, last, take);
+    const last = after === null ? null : await findPosition(deps, after);
+    return after !== null && last === null ? [] : readEvents(deps, filter, last, take);
   });
   return { events: [...entries], nextCursor };
 }
 
 /** The events of a filter that follow one, newest first. */
 export async function readEvents(
-  { config, db }: ReadDeps,
+  { config, db }: Deps,
   filter: AuditFilter,
   after: Position | null,
   take: number,
@@ -47,7 +44,7 @@ export async function readEvents(
     ORDER BY event."at" DESC, event."id" DESC`;
 }
 
-async function findPosition({ db }: Pick<ReadDeps, "db">, id: string): Promise<Position | null> {
+async function findPosition({ db }: Pick<Deps, "db">, id: string): Promise<Position | null> {
   return isUuid(id) ? db.auditEvent.findUnique({ where: { id }, select: { at: true, id: true } }) : null;
 }
 

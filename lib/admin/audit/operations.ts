@@ -1,4 +1,3 @@
-import { withReadDb } from "../../context";
 import { RouteResponse } from "../../http-message";
 import { operation } from "../../operation";
 import { auditCsv } from "./csv";
@@ -52,7 +51,7 @@ export const auditOperations = {
       content: { "text/csv": { schema: { type: "string" } } },
     },
     run: ({ ctx, query }) =>
-      new RouteResponse(200, auditCsv(withReadDb(ctx), query), {
+      new RouteResponse(200, auditCsv(ctx, query), {
         "Content-Type": "text/csv; charset=utf-8; header=present",
         "Content-Disposition": `attachment; filename="audit-${ctx.now().toISOString().slice(0, 10)}.csv"`,
       }),

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Context, ReadClient } from "../../context";
+import type { Context } from "../../context";
 import { idOr, MAX_ID } from "../../db/ids";
 import { sql } from "../../db/sql";
 import { PageQuery, readPage } from "../../lists/pages";
@@ -28,10 +28,7 @@ const MAX_SEARCHED = 10_000;
  * at most, so a page may have fewer entries than `limit` although others follow.
  * @throws AppError invalid_query, not_found if no account has the email
  */
-export async function listActiveSubscriptions(
-  { db, now }: Pick<Context, "now"> & { db: ReadClient },
-  query: SubscriptionsQuery,
-) {
+export async function listActiveSubscriptions({ db, now }: Pick<Context, "db" | "now">, query: SubscriptionsQuery) {
   const account = await toAccountId({ db }, query.account);
   const isOwned = account === undefined ? sql`true` : sql`"accountId" = ${account}::uuid`;
   const { entries, nextCursor } = await readPage("active-subscriptions", query, async ({ after, take }) => {

@@ -1,8 +1,8 @@
 import { compareBuild } from "semver";
-import type { Context, ReadClient } from "../../context";
+import type { Context } from "../../context";
 import { formatVersion, type Release } from "../../releases/schema";
 
-type Deps = Pick<Context, "catalog" | "now"> & { db: ReadClient };
+type Deps = Pick<Context, "catalog" | "db" | "now">;
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const MAX_PRODUCTS = 20;

@@ -1,4 +1,3 @@
-import { withReadDb } from "../../context";
 import { RouteResponse } from "../../http-message";
 import { operation } from "../../operation";
 import { announceVersion } from "./announce";
@@ -444,6 +443,6 @@ export const pushOperations = {
         },
       },
     },
-    run: ({ ctx, query }) => readStatistics(withReadDb(ctx), query),
+    run: ({ ctx, query }) => readStatistics(ctx, query),
   }),
 };

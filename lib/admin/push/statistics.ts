@@ -1,9 +1,9 @@
-import type { Context, ReadClient } from "../../context";
+import type { Context } from "../../context";
 import { MAX_COUNTED } from "../../lists/counts";
 import { QueuePriority } from "../../push/notifications";
 import type { Statistics, StatisticsQuery } from "./schema";
 
-type Deps = Pick<Context, "dbNow"> & { db: ReadClient };
+type Deps = Pick<Context, "db" | "dbNow">;
 
 const HOUR_MS = 60 * 60 * 1000;
 const PERIODS = {

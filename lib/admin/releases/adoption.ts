@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Context, ReadClient } from "../../context";
+import type { Context } from "../../context";
 import { createSketch, estimateCount, mergeSketch, unpackSketch } from "../../releases/adoption/hyperloglog";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -42,7 +42,7 @@ export const AdoptionReport = z.object({
 export type AdoptionReport = z.infer<typeof AdoptionReport>;
 type VersionAdoption = AdoptionReport["versions"][number];
 
-type Deps = Pick<Context, "now"> & { db: ReadClient };
+type Deps = Pick<Context, "db" | "now">;
 
 /** Reads who ran which version, newest day first, the version with the most clients first. */
 export async function readAdoption({ db, now }: Deps, { product, days }: AdoptionQuery): Promise<AdoptionReport> {

@@ -1,5 +1,4 @@
 import { ownerOf } from "../../audit/operator";
-import { withReadDb } from "../../context";
 import { ifMatch, withSeenState, withState } from "../../http/content/if-match";
 import { operation } from "../../operation";
 import { AdoptionQuery, AdoptionReport, readAdoption } from "./adoption";
@@ -237,7 +236,7 @@ export const releaseOperations = {
         },
       },
     },
-    run: ({ ctx, query }) => readAdoption(withReadDb(ctx), query),
+    run: ({ ctx, query }) => readAdoption(ctx, query),
   }),
 
   previewReleases: operation({

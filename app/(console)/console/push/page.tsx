@@ -2,7 +2,7 @@ import { listMessages } from "@/lib/admin/push/messages/list-messages";
 import { countPaused, listPauses } from "@/lib/admin/push/pauses";
 import { MessagesQuery, type Statistics, StatisticsQuery } from "@/lib/admin/push/schema";
 import { readStatistics } from "@/lib/admin/push/statistics";
-import { type Context, withReadDb } from "@/lib/context";
+import type { Context } from "@/lib/context";
 import { BarChart } from "../../charts/chart";
 import { formatCount } from "../../components/format-numbers";
 import { PageHead, Section } from "../../components/headings";
@@ -32,7 +32,7 @@ export default consolePage(
   },
   async ({ ctx, query: { period = "day", by, ...page } }) => {
     const [statistics, { messages, nextCursor }, pauses] = await Promise.all([
-      readStatistics(withReadDb(ctx), { period }),
+      readStatistics(ctx, { period }),
       listMessages(ctx, { by, ...page }),
       pausesWithCounts(ctx),
     ]);

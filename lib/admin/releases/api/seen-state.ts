@@ -1,5 +1,4 @@
 import type { Tx } from "../../../context";
-import type { ReadClient } from "../../../db/transaction";
 import { type Precondition, stateOf } from "../../../precondition";
 import type { Release } from "../../../releases/schema";
 import { listReleases, type ReleaseDocument } from "../list";
@@ -16,7 +15,7 @@ export type ReleasePrecondition = Precondition & {
  * are offered now, and the schedules that are not completed.
  */
 export async function readCatalogState(
-  db: Pick<ReadClient, "rolloutSchedule">,
+  db: Pick<Tx, "rolloutSchedule">,
   releases: readonly Release[],
   ids: readonly string[],
 ): Promise<string> {

@@ -4,7 +4,6 @@ import {
   listBillingProducts,
   needsEntitlement,
 } from "@/lib/admin/billing-products";
-import { withReadDb } from "@/lib/context";
 import { Badge } from "../../../components/badge";
 import { formatBounded } from "../../../components/format-numbers";
 import { PageHead, Section } from "../../../components/headings";
@@ -36,10 +35,9 @@ const COLUMNS: Column<BillingProduct>[] = [
 ];
 
 export default consolePage({ query: BillingProductsQuery }, async ({ ctx, query }) => {
-  const deps = withReadDb(ctx);
   const isFiltered = query.withoutEntitlement === "true";
-  const without = await listBillingProducts(deps, { withoutEntitlement: "true" });
-  const { products } = isFiltered ? without : await listBillingProducts(deps, {});
+  const without = await listBillingProducts(ctx, { withoutEntitlement: "true" });
+  const { products } = isFiltered ? without : await listBillingProducts(ctx, {});
   const href = "/console/billing/products";
   return (
     <>

@@ -3,7 +3,6 @@ import {
   listActiveSubscriptions,
   SubscriptionsQuery,
 } from "@/lib/admin/billing/list-subscriptions";
-import { withReadDb } from "@/lib/context";
 import { AccountLink } from "../../../components/account-link";
 import { PageHead, Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
@@ -32,7 +31,7 @@ const COLUMNS: Column<ListedSubscription>[] = [
 ];
 
 export default consolePage({ query: SubscriptionsQuery }, async ({ ctx, query }) => {
-  const found = await listActiveSubscriptions(withReadDb(ctx), query).catch(noSuchAccount);
+  const found = await listActiveSubscriptions(ctx, query).catch(noSuchAccount);
   const { subscriptions, nextCursor } = found ?? { subscriptions: [], nextCursor: null };
   return (
     <>
