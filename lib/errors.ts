@@ -89,7 +89,6 @@ export const ERRORS = {
   invalid_user_code: [422, "The code is unknown, used or expired"],
   identity_without_email: [422, "The provider did not return an email address"],
   passkey_invalid: [422, "The passkey could not be verified"],
-  apns_rejected: [422, "APNs has rejected the request"],
   evidence_invalid: [422, "The evidence is invalid"],
   release_invalid: [422, "The release is not valid"],
   rollout_invalid: [422, "The rollout is not possible"],
@@ -106,7 +105,6 @@ export const ERRORS = {
   artifact_unavailable: [503, "The release's file is unavailable"],
   webhook_not_configured: [503, "The webhook is not configured"],
   provider_unavailable: [503, "The sign-in provider does not respond"],
-  apns_unavailable: [503, "APNs does not respond"],
   push_not_configured: [503, "Push is not configured"],
   disk_full: [507, "There is no space for the file"],
 } as const satisfies Record<string, readonly [status: number, title: string]>;

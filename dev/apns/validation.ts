@@ -2,14 +2,9 @@ import type { IncomingHttpHeaders } from "node:http2";
 import { firstRejection, type Rejection, reject } from "./rejection";
 
 const MAX_PAYLOAD_BYTES = 4096;
-/** Of a broadcast. */
-const MAX_BROADCAST_BYTES = 5120;
 const MAX_COLLAPSE_ID_BYTES = 64;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const LIVE_ACTIVITY_SUFFIX = ".push-type.liveactivity";
-
-/** A channel, as the request that created it describes it. */
-export type Channel = { bundleId: string; "message-storage-policy": 0 | 1; "push-type": "LiveActivity" };
 
 const one = (headers: IncomingHttpHeaders, name: string) => {
   const value = headers[name];
@@ -46,53 +41,6 @@ export function validateNotification(
   return rejection ?? (body.length > MAX_PAYLOAD_BYTES ? reject(413, "PayloadTooLarge") : null);
 }
 
-/**
- * Returns why APNs would reject a broadcast (Apple, "Sending broadcast push notification requests to APNs"), or null. APNs
- * validates the channel first.
- */
-export function validateBroadcast(
-  headers: IncomingHttpHeaders,
-  body: Buffer,
-  channel: Channel | undefined,
-): Rejection | null {
-  const [type, expiration] = [one(headers, "apns-push-type"), one(headers, "apns-expiration")];
-  const aps = parse(body)?.aps;
-  const rejection =
-    validateChannelId(headers, channel) ??
-    firstRejection([
-      ["BadExpirationDate", !/^\d+$/.test(expiration)],
-      ["BadExpirationDate", channel?.["message-storage-policy"] === 0 && expiration !== "0"],
-      ["BadMessageId", !isRequestId(headers)],
-      ["BadPriority", !isPriority(headers, ["1", "5", "10"])],
-      ["InvalidPushType", type !== "" && type !== "liveactivity"],
-      ["MissingPushType", type === ""],
-      ["PayloadEmpty", typeof aps !== "object" || aps === null],
-    ]);
-  return rejection ?? (body.length > MAX_BROADCAST_BYTES ? reject(413, "PayloadTooLarge") : null);
-}
-
-/** Returns why APNs would reject a request to create a channel (Apple, "Sending channel management requests to APNs"), or null. */
-export function validateNewChannel(headers: IncomingHttpHeaders, body: Buffer, isFull: boolean): Rejection | null {
-  const given = parse(body);
-  return firstRejection([
-    ["BadMessageId", !isRequestId(headers)],
-    ["CannotCreateChannelConfig", isFull],
-    ["CannotCreateChannelConfig", given !== null && ![0, 1].includes(given["message-storage-policy"] as number)],
-    ["InvalidPushType", given !== null && given["push-type"] !== "LiveActivity"],
-    ["PayloadEmpty", given === null],
-  ]);
-}
-
-/** Returns why APNs would reject the channel that a request names, or null. */
-export function validateChannelId(headers: IncomingHttpHeaders, channel: Channel | undefined): Rejection | null {
-  const id = one(headers, "apns-channel-id");
-  return firstRejection([
-    ["BadChannelId", id !== "" && !/^[A-Za-z\d+/]+={0,2}$/.test(id)],
-    ["ChannelNotRegistered", id !== "" && channel === undefined],
-    ["MissingChannelId", id === ""],
-  ]);
-}
-
 export function parse(body: Buffer): Record<string, unknown> | null {
   try {
     return JSON.parse(body.toString());
@@ -103,10 +51,4 @@ export function parse(body: Buffer): Record<string, unknown> | null {
 
 function isPriority(headers: IncomingHttpHeaders, allowed: readonly string[]): boolean {
   return allowed.includes(one(headers, "apns-priority"));
-}
-
-/** `apns-request-id` is optional. */
-function isRequestId(headers: IncomingHttpHeaders): boolean {
-  const id = one(headers, "apns-request-id");
-  return id === "" || UUID.test(id);
 }

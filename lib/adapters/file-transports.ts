@@ -36,7 +36,6 @@ export function createFilePushTransport(folder: string, log: Logger): PushTransp
       log.info({ file, id: notification.id }, "notification written to a file");
       return { status: 200, reason: null };
     },
-    channels: null,
     close: () => {},
   };
 }

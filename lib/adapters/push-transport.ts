@@ -27,41 +27,7 @@ export type PushTransport = {
   mode: "apns" | "files";
   /** @throws Error if there was no response; a time-out has the name TimeoutError */
   send: (notification: Notification) => Promise<PushResponse>;
-  /** null: there are none without APNs. */
-  channels: BroadcastChannels | null;
   close: () => void;
-};
-
-/** An app in an environment of APNs. Each has channels of its own. */
-export type PushApp = { environment: Notification["environment"]; bundleId: string };
-
-/** A notification for all Live Activities that subscribe to a channel. */
-type ChannelBroadcast = PushApp & {
-  channelId: string;
-  priority: number;
-  /** null: APNs does not store it. */
-  expiresAt: Date | null;
-  /** The payload as JSON: an object with `aps`. */
-  body: string;
-};
-
-/** APNs's response to a request about channels. `reason` is null, and the others are complete, if it is a success. */
-export type ChannelResponse = PushResponse & {
-  /** The channel that was created. */
-  channelId?: string | undefined;
-  /** The ids of all channels of an app. */
-  channelIds?: readonly string[] | undefined;
-  /** Whether a channel stores its most recent message. */
-  isStored?: boolean | undefined;
-};
-
-/** Broadcast channels. Each function throws an Error if there was no response. */
-export type BroadcastChannels = {
-  create: (app: PushApp, isStored: boolean) => Promise<ChannelResponse>;
-  list: (app: PushApp) => Promise<ChannelResponse>;
-  read: (app: PushApp, channelId: string) => Promise<ChannelResponse>;
-  remove: (app: PushApp, channelId: string) => Promise<ChannelResponse>;
-  broadcast: (broadcast: ChannelBroadcast) => Promise<ChannelResponse>;
 };
 
 /** A message for one browser (RFC 8030): an encrypted payload, and how the push service stores it. */

@@ -57,8 +57,6 @@ export const EVENT_LABELS = {
   push_announced: "Version announced",
   push_canceled: "Notification canceled",
   push_retried: "Failed notifications sent again",
-  push_channel_created: "Broadcast channel created",
-  push_channel_deleted: "Broadcast channel deleted",
   push_pause_ended: "Pause of notifications ended",
   email_retried: "Queued email sent again",
   email_removed: "Queued email removed",

@@ -32,9 +32,7 @@ function printPush(outbox: string, { id, token, payload, headers }: Push): void 
     const value = headers[`apns-${name}`];
     return value === undefined ? [] : [`${name} ${value}`];
   });
-  console.log(
-    `\n${new Date().toISOString()}  ${id}\n  to ${token || `channel ${headers["apns-channel-id"]}`}\n  ${values.join(", ")}`,
-  );
+  console.log(`\n${new Date().toISOString()}  ${id}\n  to ${token}\n  ${values.join(", ")}`);
   console.log(`  ${JSON.stringify(payload)}`);
   const file = path.join(outbox, `${Date.now()}-${id}.push.json`);
   writeFileSync(file, `${JSON.stringify({ id, token, bundleId: headers["apns-topic"], payload }, null, 2)}\n`, {

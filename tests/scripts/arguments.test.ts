@@ -78,8 +78,6 @@ test.each([
   ["push retry --id 1", "--id: Must be a UUID"],
   ["push retry --all", "unknown option '--all'"],
   ["push pauses --end everywhere", "--end: "],
-  ["push channels --create forever", "--create"],
-  [`push channels --create none --delete ${UNKNOWN_ID}`, "x"],
   ["webhooks create http://127.0.0.1/hooks", "--type: Must have at least one type"],
   ["webhooks show CRM", "ENDPOINT: Must be the id of an endpoint"],
   [`webhooks retry ${UNKNOWN_ID} 1`, "EVENT: Must be the id of an event"],

@@ -23,9 +23,8 @@ export function createClient(environment: Notification["environment"], options: 
   const provider = new Provider({
     token: { key, keyId, teamId },
     production: environment === "production",
-    ...(host === undefined ? {} : { address: host, manageChannelsAddress: host }),
+    ...(host === undefined ? {} : { address: host }),
     ...(port === undefined ? {} : { port }),
-    ...(host === undefined || port === undefined ? {} : { manageChannelsPort: port }),
     ...(ca === undefined ? {} : { ca: [ca] }),
   });
   const { client } = provider as unknown as { client: ApnsClient };
@@ -36,13 +35,10 @@ export function createClient(environment: Notification["environment"], options: 
 
 /** node-apn's client, which its types do not declare. */
 export type ApnsClient = {
-  config: { address: string; manageChannelsAddress: string; token: ProviderToken };
+  config: { address: string; token: ProviderToken };
   session?: ClientHttp2Session;
   isDestroyed: boolean;
   connect: () => Promise<void>;
-  /** The connection for channel management, which has its own hosts. */
-  manageChannelsSession?: ClientHttp2Session;
-  manageChannelsConnect: () => Promise<void>;
   closeAndDestroySession: (session?: ClientHttp2Session) => Promise<void>;
   shutdown: () => Promise<void>;
 };
@@ -61,15 +57,6 @@ export async function openSession(client: ApnsClient): Promise<ClientHttp2Sessio
   if (!client.session || client.session.closed || client.session.destroyed) await client.connect();
   if (!client.session) throw new Error("no connection");
   return client.session;
-}
-
-/** Returns the connection for channel management, as above. */
-export async function openManagementSession(client: ApnsClient): Promise<ClientHttp2Session> {
-  if (client.isDestroyed) throw new Error("the transport is closed");
-  const { manageChannelsSession: current } = client;
-  if (!current || current.closed || current.destroyed) await client.manageChannelsConnect();
-  if (!client.manageChannelsSession) throw new Error("no connection");
-  return client.manageChannelsSession;
 }
 
 /** Renews the provider token before it expires. */

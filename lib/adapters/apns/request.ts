@@ -18,42 +18,6 @@ export function sendRequest(
   body: string,
   timeoutMs: number,
 ): Promise<PushResponse> {
-  return request<PushResponse>(session, headers, body, timeoutMs, (stream, response, resolve) => {
-    const { ":status": status = 0 } = response;
-    if (status === 200) {
-      resolve({ status, reason: null });
-      stream.resume();
-    } else readObject(stream, (object) => resolve(toResponse(response, object)));
-  });
-}
-
-/** A response with its headers and its body, which is an object in JSON, or empty. */
-export type ApnsFullResponse = PushResponse & { headers: IncomingHttpHeaders; body: Record<string, unknown> };
-
-/** The same, with the headers and the body of the response. @throws as above */
-export function sendForBody(
-  session: ClientHttp2Session,
-  headers: OutgoingHttpHeaders,
-  body: string,
-  timeoutMs: number,
-): Promise<ApnsFullResponse> {
-  return request<ApnsFullResponse>(session, headers, body, timeoutMs, (stream, response, resolve) =>
-    readObject(stream, (object) =>
-      resolve({ ...toResponse(response, object), headers: response, body: { ...object } }),
-    ),
-  );
-}
-
-type ResponseHeaders = IncomingHttpHeaders & { ":status"?: number };
-
-/** Sends one request. `read` resolves it once the headers of the response are there. */
-function request<Result>(
-  session: ClientHttp2Session,
-  headers: OutgoingHttpHeaders,
-  body: string,
-  timeoutMs: number,
-  read: (stream: ClientHttp2Stream, response: ResponseHeaders, resolve: (result: Result) => void) => void,
-): Promise<Result> {
   return new Promise((resolve, reject) => {
     const stream = session.request(headers);
     let hasResponse = false;
@@ -63,14 +27,18 @@ function request<Result>(
     }, timeoutMs);
     stream.once("response", (response) => {
       hasResponse = true;
-      read(stream, response, resolve);
+      const { ":status": status = 0 } = response;
+      if (status === 200) {
+        resolve({ status, reason: null });
+        stream.resume();
+      } else readObject(stream, (object) => resolve(toResponse(response, object)));
     });
     stream.once("error", reject);
     stream.once("close", () => {
       clearTimeout(timer);
       if (!hasResponse || !stream.readableEnded) reject(new Error("the connection was closed")); // has no effect after a 200
     });
-    stream.end(body === "" ? undefined : body); // Node.js has ended a GET already
+    stream.end(body);
   });
 }
 
@@ -83,7 +51,10 @@ function readObject(stream: ClientHttp2Stream, done: (object: ReturnType<typeof 
   stream.once("end", () => done(parseObject(text)));
 }
 
-function toResponse(headers: ResponseHeaders, { reason, timestamp }: ReturnType<typeof parseObject>): PushResponse {
+function toResponse(
+  headers: IncomingHttpHeaders & { ":status"?: number },
+  { reason, timestamp }: ReturnType<typeof parseObject>,
+): PushResponse {
   const isReason = typeof reason === "string" && /^\w{1,64}$/.test(reason);
   const isTimestamp = typeof timestamp === "number" && Number.isSafeInteger(timestamp); // milliseconds since 1970
   const retryAfterSeconds = parseRetryAfter(headers["retry-after"]);

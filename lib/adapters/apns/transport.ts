@@ -1,7 +1,6 @@
 import type { OutgoingHttpHeaders } from "node:http2";
 import type { Logger } from "pino";
 import type { Notification, PushResponse, PushTransport } from "../push-transport";
-import { createChannels } from "./channels";
 import { type ApnsClient, type ApnsOptions, authorizationOf, closeSession, createClient, openSession } from "./client";
 import { isProviderTokenExpired, sendRequest } from "./request";
 
@@ -16,7 +15,6 @@ export function createApnsTransport(options: ApnsOptions, log: Logger): PushTran
   return {
     mode: "apns",
     send: (notification) => connections[notification.environment].send(notification),
-    channels: createChannels((environment) => connections[environment].client(), options.timeoutMs ?? TIMEOUT_MS),
     close: () => {
       for (const { close } of Object.values(connections)) close();
     },
@@ -24,7 +22,6 @@ export function createApnsTransport(options: ApnsOptions, log: Logger): PushTran
 }
 
 type Connection = {
-  client: () => ApnsClient;
   send: (notification: Notification) => Promise<PushResponse>;
   close: () => void;
 };
@@ -70,7 +67,6 @@ function openConnection(environment: Notification["environment"], options: ApnsO
     if (opened) closeSession(opened);
   };
   return {
-    client,
     send: async (notification) => {
       try {
         const response = await request(notification);

@@ -36,12 +36,3 @@ export const NOT_PUBLISHED = {
   detail:
     "2.1.0 is not published: no release that is offered now has this version. Announcing it notifies about 1,000,000 devices. Apps that update from Homeport would find no update.",
 };
-
-/** A channel for Live Activities. */
-export const CHANNEL = {
-  id: "dHN0LXNyY2gtY2hubA",
-  channelId: "dHN0LXNyY2gtY2hubA==",
-  environment: "production",
-  bundleId: "com.example.homeport",
-  messageStoragePolicy: "most_recent",
-};

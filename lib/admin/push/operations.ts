@@ -1,13 +1,10 @@
-import { RouteResponse } from "../../http-message";
 import { operation } from "../../operation";
 import { announceVersion } from "./announce";
 import { withWarnings } from "./announcement-warnings";
 import { cancelMessage } from "./cancel";
-import { createChannel, deleteChannel, listChannels, sendBroadcast, showChannel } from "./channels/channels";
-import { Broadcast, Channel, ChannelApp, ChannelParams, Channels, NewBroadcast, NewChannel } from "./channels/schema";
 import { listDeliveries } from "./deliveries/list-deliveries";
 import { estimateAnnouncement, estimateAudience } from "./estimate";
-import { ANNOUNCEMENT, ANNOUNCEMENT_DETAILS, CHANNEL, NOT_PUBLISHED } from "./examples";
+import { ANNOUNCEMENT, ANNOUNCEMENT_DETAILS, NOT_PUBLISHED } from "./examples";
 import { listMessages, showMessage } from "./messages/list-messages";
 import { NewMessage } from "./messages/new-message";
 import { endPause, listPauses } from "./pauses";
@@ -34,11 +31,6 @@ import {
 import { sendMessage } from "./send";
 import { readStatistics } from "./statistics";
 
-const { id, channelId, environment, bundleId } = CHANNEL;
-
-/** What every request to APNs may fail with. */
-const APNS_ERRORS = ["apns_rejected", "apns_unavailable", "push_not_configured", "validation_failed"] as const;
-
 /** A text in many languages. */
 const MESSAGES_MAX_BODY_BYTES = 128 * 1024;
 
@@ -46,94 +38,6 @@ const MESSAGES_MAX_BODY_BYTES = 128 * 1024;
 const RETRIES_MAX_BODY_BYTES = 64 * 1024;
 
 export const pushOperations = {
-  listPushChannels: operation({
-    id: "listPushChannels",
-    summary: "List the broadcast channels of an app",
-    description:
-      "Retrieves the channels of an app in an environment from APNs: at most 10,000. The service stores none of them.",
-    role: "support",
-    scope: "push:read",
-    query: ChannelApp,
-    errors: APNS_ERRORS,
-    response: {
-      description: "The channels.",
-      schema: Channels,
-      examples: { "One channel": { environment, bundleId, channels: [{ id, channelId }] } },
-    },
-    run: ({ ctx, query }) => listChannels(ctx, query),
-  }),
-
-  createPushChannel: operation({
-    id: "createPushChannel",
-    summary: "Create a broadcast channel",
-    description:
-      "Creates a channel at APNs, which Live Activities can subscribe to from iOS 18 on. The app's identifier needs the broadcast capability in Apple's developer account. The policy of a channel cannot be changed. Delete it when the event is over.",
-    role: "admin",
-    stepUp: true,
-    scope: "push:send",
-    idempotency: "replay",
-    body: NewChannel,
-    errors: APNS_ERRORS,
-    examples: { "For a match": { messageStoragePolicy: "most_recent" } },
-    response: { status: 201, description: "The channel.", schema: Channel, examples: { "For a match": CHANNEL } },
-    run: ({ ctx, operator, body }) => createChannel(ctx, operator, body),
-  }),
-
-  showPushChannel: operation({
-    id: "showPushChannel",
-    summary: "Show a broadcast channel",
-    description: "Retrieves a channel from APNs.",
-    role: "support",
-    scope: "push:read",
-    params: ChannelParams,
-    query: ChannelApp,
-    errors: ["not_found", ...APNS_ERRORS],
-    response: { description: "The channel.", schema: Channel, examples: { "For a match": CHANNEL } },
-    run: ({ ctx, params, query }) => showChannel(ctx, params.channelId, query),
-  }),
-
-  deletePushChannel: operation({
-    id: "deletePushChannel",
-    summary: "Delete a broadcast channel",
-    description:
-      "Deletes a channel at APNs. The Live Activities that subscribe to it get no more updates; end them first.",
-    role: "admin",
-    stepUp: true,
-    scope: "push:send",
-    params: ChannelParams,
-    query: ChannelApp,
-    errors: ["not_found", ...APNS_ERRORS],
-    response: { description: "The channel was deleted.", schema: null },
-    run: async ({ ctx, operator, params, query }) => {
-      await deleteChannel(ctx, operator, params.channelId, query);
-      return new RouteResponse(204, null);
-    },
-  }),
-
-  broadcastToPushChannel: operation({
-    id: "broadcastToPushChannel",
-    summary: "Send to the Live Activities of a channel",
-    description:
-      "Sends one notification to APNs, which updates or ends all Live Activities that subscribe to the channel. It is not queued: a success means that APNs has accepted it. A payload over 5,120 bytes is refused. After 503 `apns_unavailable`, send the newest state again.",
-    role: "admin",
-    stepUp: true,
-    scope: "push:send",
-    idempotency: "replay",
-    params: ChannelParams,
-    body: NewBroadcast,
-    errors: ["not_found", ...APNS_ERRORS],
-    examples: {
-      "A goal": { event: "update", contentState: { home: 1, away: 0 }, priority: 10, ttlSeconds: 3600 },
-      "The end": { event: "end", contentState: { home: 2, away: 1 }, dismissalDate: "2026-11-20T21:00:00Z" },
-    },
-    response: {
-      description: "APNs has accepted it.",
-      schema: Broadcast,
-      examples: { "A goal": { channelId: CHANNEL.channelId, sentAt: "2026-11-20T19:12:00.000Z" } },
-    },
-    run: ({ ctx, operator, params, body }) => sendBroadcast(ctx, operator, params.channelId, body),
-  }),
-
   listPushDeliveries: operation({
     id: "listPushDeliveries",
     summary: "List deliveries of notifications to devices",

@@ -2,7 +2,7 @@
 type Alert = { title: string; body: string; sound?: string | undefined };
 
 /** What a Live Activity shows from a time on. `contentState` is whole: nothing of the state before it remains. */
-export type LiveActivityContent = {
+type LiveActivityContent = {
   contentState?: Record<string, unknown> | undefined;
   staleDate?: Date | undefined;
   dismissalDate?: Date | undefined;
@@ -14,7 +14,6 @@ type Start = {
   attributesType: string;
   attributes: Record<string, unknown>;
   inputPushToken?: boolean | undefined;
-  inputPushChannel?: string | undefined;
 };
 
 /** A notification for Live Activities. `at` is its time: ActivityKit ignores one that is older than what is shown. */
@@ -56,7 +55,7 @@ export function composeLiveActivity(message: LiveActivityMessage) {
  * Returns `aps` of a notification for Live Activities. Undefined fields are left out of the JSON. Apple's times are in
  * seconds since 1970.
  */
-export function apsOfContent(event: LiveActivityTarget["event"], at: Date, content: LiveActivityContent): object {
+function apsOfContent(event: LiveActivityTarget["event"], at: Date, content: LiveActivityContent): object {
   const { contentState, staleDate, dismissalDate, relevanceScore, alert } = content;
   return {
     timestamp: toUnixSeconds(at),
@@ -69,12 +68,11 @@ export function apsOfContent(event: LiveActivityTarget["event"], at: Date, conte
   };
 }
 
-function apsOfStart({ attributesType, attributes, inputPushToken, inputPushChannel }: Start): object {
+function apsOfStart({ attributesType, attributes, inputPushToken }: Start): object {
   return {
     "attributes-type": attributesType,
     attributes,
     "input-push-token": inputPushToken ? 1 : undefined,
-    "input-push-channel": inputPushChannel,
   };
 }
 

@@ -18,7 +18,6 @@ import { parsePositiveInteger, parseWith, repeatable } from "../options";
 import { confirm, isInteractive } from "../output/confirm";
 import type { Json } from "../transport/admin-api";
 import { type AudienceOptions, audienceOf, withAudience } from "./push-audience";
-import { defineChannels } from "./push-channels";
 
 const PUSH = "/api/admin/push";
 const DEFAULT_LIMIT = "20";
@@ -73,7 +72,6 @@ export const definePush: DefineCommandGroup = (push) => {
     .description("list the APNs environments that are paused")
     .option("--end <environment>", "end the pause of production or sandbox")
     .run(pauses);
-  defineChannels(push);
 };
 
 /** Adds the options that say when a message is sent, and the question before it. */

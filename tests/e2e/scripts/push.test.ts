@@ -65,27 +65,6 @@ test(
 );
 
 test(
-  "an operator creates, lists and deletes broadcast channels",
-  async () => {
-    const channels = (...args: string[]) => runCommand("push", ["channels", ...args], { DATA_DIR: service.dataDir });
-
-    expect(await channels()).toMatchObject({ code: 0, stdout: "", stderr: "No channels found.\n" });
-    const created = await channels("--create", "most_recent", "--environment", "sandbox", "--json");
-    const { id, channelId } = JSON.parse(created.stdout) as { id: string; channelId: string };
-    expect(await channels("--environment", "sandbox", "--json")).toMatchObject({
-      code: 0,
-      stdout: `${JSON.stringify([{ id, channelId }], null, 2)}\n`,
-    });
-    expect(await channels("--delete", id, "--environment", "sandbox")).toMatchObject({
-      code: 0,
-      stdout: `${id} is deleted.\n`,
-    });
-    expect(await channels("--delete", id, "--environment", "sandbox")).toMatchObject({ code: 1 });
-  },
-  PATIENCE_MS,
-);
-
-test(
   "an operator lists, retries and removes emails",
   async () => {
     const mail = (...args: string[]) => runCommand("mail", args, { DATA_DIR: service.dataDir });

@@ -6,7 +6,6 @@ import { startApns } from "@/tests/support/push/apns";
 import { BUNDLE_ID, newToken } from "@/tests/support/push/push";
 
 const TOPIC = `${BUNDLE_ID}.push-type.liveactivity`;
-const NO_HEADERS = {};
 
 /** A fake APNs, and a client that sends it any request. */
 async function startClient() {
@@ -63,49 +62,10 @@ describe("the fake APNs", () => {
 
   test("knows its paths and methods", async () => {
     const send = await startClient();
-    const channels = `/1/apps/${BUNDLE_ID}`;
     expect(await send("/3/devices/ab", headers, aps())).toMatchObject({ status: 404, reason: "BadPath" });
     expect(await send("/3/device/", headers, aps())).toMatchObject({ status: 400, reason: "MissingDeviceToken" });
     expect(await send("/3/device/ab", headers, aps())).toMatchObject({ status: 400, reason: "BadDeviceToken" });
     const notAllowed = { status: 405, reason: "MethodNotAllowed" };
     expect(await send("/3/device/ab", headers, "", "GET")).toMatchObject(notAllowed);
-    expect(await send(`${channels}/channels`, {}, "", "PUT")).toMatchObject(notAllowed);
-    expect(await send(`${channels}/all-channels`, {}, "", "DELETE")).toMatchObject(notAllowed);
-  });
-
-  const CHANNEL = { "message-storage-policy": 0, "push-type": "LiveActivity" };
-  test.each<[number, string | null, object | string, OutgoingHttpHeaders]>([
-    [201, null, CHANNEL, NO_HEADERS],
-    [403, "MissingProviderToken", CHANNEL, { authorization: "" }],
-    [400, "BadMessageId", CHANNEL, { "apns-request-id": "1" }],
-    [400, "CannotCreateChannelConfig", { ...CHANNEL, "message-storage-policy": 2 }, NO_HEADERS],
-    [400, "InvalidPushType", { ...CHANNEL, "push-type": "liveactivity" }, NO_HEADERS],
-    [400, "PayloadEmpty", "", NO_HEADERS],
-  ])("responds to a new channel with %d %s", async (status, reason, body, changed) => {
-    const send = await startClient();
-    const response = await send(`/1/apps/${BUNDLE_ID}/channels`, changed, body);
-    expect(response).toMatchObject({ status, reason });
-    expect(typeof response.headers["apns-channel-id"]).toBe(status === 201 ? "string" : "undefined");
-  });
-
-  const broadcast = { "apns-push-type": "liveactivity", "apns-priority": 10, "apns-expiration": 0 };
-  test.each<[number, string | null, OutgoingHttpHeaders, object | string]>([
-    [200, null, {}, aps()],
-    [200, null, {}, aps(5_000)],
-    [400, "BadChannelId", { "apns-channel-id": "no base64", "apns-expiration": "soon" }, aps()],
-    [400, "ChannelNotRegistered", { "apns-channel-id": "AAAA", "apns-expiration": "soon" }, aps()],
-    [400, "MissingChannelId", { "apns-channel-id": "", "apns-expiration": "soon" }, aps()],
-    [400, "BadExpirationDate", { "apns-expiration": 1_900_000_000 }, aps()],
-    [400, "BadPriority", { "apns-priority": "" }, aps()],
-    [400, "InvalidPushType", { "apns-push-type": "alert" }, aps()],
-    [400, "MissingPushType", { "apns-push-type": "" }, ""],
-    [400, "PayloadEmpty", {}, ""],
-    [413, "PayloadTooLarge", {}, aps(5_120)],
-  ])("responds to a broadcast with %d %s", async (status, reason, changed, body) => {
-    const send = await startClient();
-    const created = await send(`/1/apps/${BUNDLE_ID}/channels`, {}, CHANNEL);
-    const channel = { "apns-channel-id": String(created.headers["apns-channel-id"]) };
-    const path = `/4/broadcasts/apps/${BUNDLE_ID}`;
-    expect(await send(path, { ...broadcast, ...channel, ...changed }, body)).toMatchObject({ status, reason });
   });
 });

@@ -286,8 +286,6 @@ describe("a message for a Live Activity", () => {
   test.each<["start" | "update" | "end", object, string]>([
     ["start", start, "/alert"],
     ["start", { ...start, alert, attributesType: "no type" }, "/attributesType"],
-    ["start", { ...start, alert, inputPushToken: true, inputPushChannel: "AAAA" }, "/inputPushChannel"],
-    ["start", { ...start, alert, inputPushChannel: "not base64!" }, "/inputPushChannel"],
     ["update", { to: { account: "x" }, activityId: "a" }, "/contentState"],
     ["update", { to: { account: "x" }, activityId: "a", contentState: [] }, "/contentState"],
     ["update", { to: { account: "x" }, activityId: "a", contentState: { "a\0": 1 } }, "/contentState"],

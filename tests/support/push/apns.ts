@@ -18,10 +18,7 @@ export type Apns = Awaited<ReturnType<typeof startApns>>;
  * Starts a fake APNs server for a test, or until the end that `onEnd` names. It accepts every valid push, unless
  * `replyWith` queues other replies for a token or for any token ("*"); each reply is used once.
  */
-export async function startApns(
-  onEnd: (close: () => Promise<void>) => void = onTestFinished,
-  changed: { maxChannels?: number } = {},
-) {
+export async function startApns(onEnd: (close: () => Promise<void>) => void = onTestFinished) {
   certificate ??= newCertificate();
   const { privateKey, publicKey } = newSigningKey();
   const received: Push[] = [];
@@ -33,7 +30,6 @@ export async function startApns(
     teamId: TEAM_ID,
     bundleIds: [BUNDLE_ID],
     tls: certificate,
-    ...changed,
     reply: (push) => {
       received.push(push);
       return replies.get(push.token)?.shift() ?? replies.get("*")?.shift() ?? OK;

@@ -123,7 +123,6 @@ export function recordingPush(respond: Push["send"] = async () => ({ status: 200
       sent.push({ ...others, payload: JSON.parse(body) });
       return respond(notification);
     },
-    channels: null,
     close: () => {},
   };
   return { push, sent };

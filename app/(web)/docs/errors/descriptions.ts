@@ -127,8 +127,6 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   validation_failed: "`errors` points to each invalid field (JSON Pointer, RFC 6901) and describes the problem.",
   passkey_invalid:
     "`reason` names the check that the passkey failed. Ask for new options and let the user try again; a challenge works once, within five minutes. `credential_unknown`: the passkey was removed from the account. `counter_replayed`: the passkey may have been copied; it is in the account's audit trail.",
-  apns_rejected:
-    '`reason` is the one that APNs gave. See Apple, "Handling error responses from Apple Push Notification service".',
   evidence_invalid: "`reason` names the check that the device's evidence failed. Do not send the same evidence again.",
   release_invalid: "`detail` names the fields or files of the release that are not valid. Nothing was published.",
   rollout_invalid: "`detail` says what is wrong with the steps, the times or the limits. Nothing was changed.",
@@ -153,7 +151,5 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   provider_unavailable:
     "Apple's or Google's keys could not be loaded, so the ID token was not verified. Send the same token again after `Retry-After` seconds.",
   disk_full: "The bytes of an upload that have arrived are kept. Free space on the catalog's disk, then continue.",
-  apns_unavailable:
-    "Nothing was sent, or APNs's response was lost. Send the request again, after `Retry-After` if the response has this header.",
   push_not_configured: "This service has no connection to APNs. Continue without push notifications.",
 };

@@ -15,7 +15,7 @@ const Alert = z.strictObject({
 });
 
 /** What a Live Activity shows. */
-export const Content = {
+const Content = {
   contentState: JsonObject.describe("The whole state, as the app's `ContentState` decodes it from JSON."),
   staleDate: Time.optional().describe("When the state counts as out of date."),
   relevanceScore: z.number().min(0).optional().describe("Which of the app's Live Activities is shown first."),
@@ -25,33 +25,20 @@ export const Content = {
     .optional()
     .describe("`apns-priority`: 10 by default. iOS limits how many of priority 10 it accepts an hour."),
 };
-export const DismissalDate = Time.optional().describe(
+const DismissalDate = Time.optional().describe(
   "When it disappears from the Lock Screen. In the past: at once. By default, up to four hours later.",
 );
-/** Apple's ids of channels are in Base64; their length is not documented. */
-const ChannelId = z
-  .string()
-  .max(512)
-  .regex(/^[A-Za-z\d+/]+={0,2}$/, "Must be Base64")
-  .describe("The id of a broadcast channel, as APNs has assigned it.");
-
 /** Starts a Live Activity on devices that have registered a token for its type. */
-export const StartLiveActivity = z
-  .strictObject({
-    kind: z.literal("live_activity.start"),
-    to: To,
-    attributesType: AttributesType,
-    attributes: JsonObject.describe("The part that does not change, as the app's `ActivityAttributes` decodes it."),
-    ...Content,
-    alert: Alert.describe("Says that the Live Activity has begun."),
-    inputPushToken: z.boolean().optional().describe("Asks ActivityKit for a token that updates it (iOS 18)."),
-    inputPushChannel: ChannelId.optional().describe("The channel that updates it (iOS 18)."),
-    ...Sending,
-  })
-  .refine(({ inputPushToken, inputPushChannel }) => !(inputPushToken && inputPushChannel !== undefined), {
-    path: ["inputPushChannel"],
-    message: "Must not be together with inputPushToken",
-  });
+export const StartLiveActivity = z.strictObject({
+  kind: z.literal("live_activity.start"),
+  to: To,
+  attributesType: AttributesType,
+  attributes: JsonObject.describe("The part that does not change, as the app's `ActivityAttributes` decodes it."),
+  ...Content,
+  alert: Alert.describe("Says that the Live Activity has begun."),
+  inputPushToken: z.boolean().optional().describe("Asks ActivityKit for a token that updates it (iOS 18)."),
+  ...Sending,
+});
 
 /** Replaces what a Live Activity shows. */
 export const UpdateLiveActivity = z.strictObject({
