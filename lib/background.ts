@@ -1,6 +1,5 @@
 import path from "node:path";
 import { removeOldFiles } from "./adapters/file-transports";
-import { migrateSecurityEvents } from "./audit/migrate-security-events";
 import { removeOldAuditEvents } from "./audit/retention";
 import { removeExpiredRows } from "./auth/remove-expired-rows";
 import { watchRollouts } from "./background/watch-rollouts";
@@ -114,11 +113,6 @@ function removeOldData(ctx: Context, every: Every): void {
       ]),
     ),
   );
-  const migrateEvents = oneAtATime(ctx, "moving security events to the audit trail failed", () =>
-    migrateSecurityEvents(ctx),
-  );
-  every(RETENTION_INTERVAL_MS, migrateEvents);
-  migrateEvents();
   removeOutboxFiles(ctx, every);
 }
 

@@ -1,5 +1,4 @@
 import { auditPseudonym, pseudonymizeEvents } from "../audit/audit-pseudonym";
-import { migrateSecurityEventsOf } from "../audit/migrate-security-events";
 import { type EventExtra, networkOf, recordSecurityEvent } from "../audit/security-events";
 import { queueRevocations } from "../auth/apple/refresh-token";
 import { requireAnotherAdmin } from "../auth/last-admin";
@@ -70,7 +69,6 @@ export async function removeAccount(
   accountId: string,
   { caller, shouldEmail, operator }: Removal,
 ): Promise<boolean> {
-  await migrateSecurityEventsOf({ config, db }, accountId);
   return withRetry(() =>
     db.$transaction(async (tx) => {
       await requireAnotherAdmin(tx, accountId);

@@ -1,4 +1,3 @@
-import { migrateSecurityEventsOf } from "../audit/migrate-security-events";
 import { recordSecurityEvent } from "../audit/security-events";
 import { readFactors } from "../auth/second-factor/factors";
 import { requireStepUp } from "../auth/step-up";
@@ -28,7 +27,6 @@ export async function exportAccount(ctx: Deps, principal: Principal, caller: Cal
 
 /** All data of an account from one snapshot. @throws if the account does not exist */
 export async function readExport(ctx: Pick<Deps, "config" | "db">, accountId: string, exportedAt: Date) {
-  await migrateSecurityEventsOf(ctx, accountId);
   const data = await ctx.db.$transaction((tx) => collect(tx, accountId), { isolationLevel: "RepeatableRead" });
   return { schema: "account-export" as const, schemaVersion: 1 as const, exportedAt, ...data };
 }

@@ -1,6 +1,5 @@
 import type { Context } from "../context";
 import { auditPseudonyms } from "./audit-pseudonym";
-import { migrateSecurityEventsOf } from "./migrate-security-events";
 
 type Deps = Pick<Context, "config" | "db">;
 
@@ -9,7 +8,6 @@ export type EventPosition = { at: Date; id: string };
 
 /** An account's newest events, also after the account was deleted; those before `before`, if it is given. */
 export async function listSecurityEvents(ctx: Deps, accountId: string, limit: number, before?: EventPosition) {
-  await migrateSecurityEventsOf(ctx, accountId);
   return ctx.db.auditEvent.findMany({
     where: {
       accountId: { in: [accountId, ...auditPseudonyms(ctx.config, accountId)] },

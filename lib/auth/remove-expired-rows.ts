@@ -39,8 +39,6 @@ export async function removeExpiredRows({ config, db, dbNow, now, webhooks }: De
     deleteBatch("IdempotentRequest", "id", sql`"expiresAt" < ${dbNow()}`, "expiresAt"),
     deleteBatch("UsedIdToken", "hash", expired, "expiresAt"),
     deleteBatch("RateLimitCounter", "key", sql`"expiresAt" < ${dbNow()}`, "expiresAt"),
-    // Of version 1.0.0, which still counts there during an upgrade.
-    deleteBatch("RateLimit", "key", sql`"expire" < ${at.getTime()}::bigint`, "expire"),
   ];
   let removed = 0;
   for (const statement of statements) removed += await removeInBatches(() => db.$executeRaw(statement));

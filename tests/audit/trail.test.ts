@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { deleteAccount } from "@/lib/admin/accounts/delete-account";
 import { setRole } from "@/lib/admin/accounts/set-role";
-import { migrateSecurityEvents } from "@/lib/audit/migrate-security-events";
 import { listSecurityEvents } from "@/lib/audit/trail";
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { eventsOf, newAccount } from "@/tests/support/accounts";
@@ -74,45 +73,25 @@ describe("of a deleted account", () => {
   });
 });
 
-describe("events that the previous build writes during an upgrade", () => {
-  test("are moved to the trail once, by however many processes", async () => {
-    const [ann, bob] = [await newAccount(), await newAccount()];
-    await writeAsBefore(ann.id, "signed_out");
-    await writeAsBefore(bob.id, "signed_out", "operator");
-    await Promise.all([migrateSecurityEvents(ctx()), migrateSecurityEvents(ctx())]);
-    expect(await ctx().db.securityEvent.count()).toBe(0);
-    expect(await listSecurityEvents(ctx(), ann.id, 1)).toMatchObject([
-      { type: "signed_out", actor: "account", network: "192.0.2.0/24", userAgent: "Homeport/1.0 (old)" },
-    ]);
-    expect(await listSecurityEvents(ctx(), bob.id, 1)).toMatchObject([{ actor: "operator", userAgent: null }]);
-    expect(await eventsOf(ann.id)).toEqual(["registered", "signed_out"]);
-  });
-
-  test("are in the account's next export, before they are moved in the background", async () => {
+describe("events that an instance of version 1.0 writes during an upgrade", () => {
+  test("are in the trail and in the account's export at once", async () => {
     const { id, token } = await newAccount();
     await writeAsBefore(id, "signed_out");
+    await writeAsBefore(id, "signed_out", "operator");
+    expect(await ctx().db.securityEvent.count()).toBe(0);
+    const events = await listSecurityEvents(ctx(), id, 2);
+    expect(events.map(({ actor, userAgent }) => [actor, userAgent])).toContainEqual(["account", "Homeport/1.0 (old)"]);
+    expect(events.map(({ actor, userAgent }) => [actor, userAgent])).toContainEqual(["operator", null]);
     const { securityEvents } = await exportOf(token);
-    expect(securityEvents.map(({ type }: { type: string }) => type)).toEqual(["registered", "signed_out", "exported"]);
+    const types = securityEvents.map(({ type }: { type: string }) => type);
+    expect(types).toEqual(["registered", "signed_out", "signed_out", "exported"]);
   });
 
-  test("of accounts that it deletes are moved under the pseudonym, and so are those that this build had recorded", async () => {
+  test("of an account that it deletes leave nothing under the account's id", async () => {
     const { id } = await newAccount();
     await ctx().db.account.delete({ where: { id } });
     await writeAsBefore(id, "account_deleted");
-    await migrateSecurityEvents(ctx());
-    expect(await ctx().db.auditEvent.count({ where: { accountId: id } })).toBe(0);
-    expect(await listSecurityEvents(ctx(), id, 10)).toMatchObject([
-      { type: "account_deleted", network: null, userAgent: null },
-      { type: "registered", network: null, userAgent: null },
-    ]);
-  });
-
-  test("are moved in any number", async () => {
-    const { id } = await newAccount();
-    const event = { accountId: id, type: "sign_in_failed", at: ctx().now() } as const;
-    await ctx().db.securityEvent.createMany({ data: Array.from({ length: 2_300 }, () => event) });
-    expect(await migrateSecurityEvents(ctx())).toBe(2_300);
-    expect(await ctx().db.auditEvent.count({ where: { accountId: id } })).toBe(2_301);
+    expect(await eventsOf(id)).toEqual([]);
   });
 
   test("are deleted with their account by this build", async () => {
@@ -120,7 +99,7 @@ describe("events that the previous build writes during an upgrade", () => {
     await writeAsBefore(id, "signed_out");
     const deleted = await post("/api/auth/account/delete", { confirm: "DELETE", password }, { token });
     expect(deleted.status).toBe(200);
-    expect(await ctx().db.securityEvent.count({ where: { accountId: id } })).toBe(0);
+    expect(await ctx().db.auditEvent.count({ where: { accountId: id } })).toBe(0);
     expect(await eventsOf(id)).toEqual(["registered", "signed_out", "account_deleted"]);
   });
 });

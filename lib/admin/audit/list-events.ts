@@ -1,5 +1,4 @@
 import { auditPseudonyms } from "../../audit/audit-pseudonym";
-import { migrateSecurityEventsOf } from "../../audit/migrate-security-events";
 import type { Context } from "../../context";
 import type { Prisma } from "../../db/generated/client";
 import { isUuid } from "../../db/ids";
@@ -15,7 +14,6 @@ const COMMON_TYPES: readonly string[] = ["signed_in", "signed_out", "registered"
 
 /** A page of the audit trail, newest first. @throws AppError invalid_query */
 export async function listAuditEvents(deps: Deps, { limit, cursor, ...filter }: AuditQuery): Promise<AuditPage> {
-  if (filter.account !== undefined) await migrateSecurityEventsOf(deps, filter.account);
   const page = { ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) };
   const { entries, nextCursor } = await readPage("audit", page, async ({ after, take }) => {
     const last = after === null ? null : await findPosition(deps, after);

@@ -37,7 +37,6 @@ export async function insertDeliveries(tx: Tx, deliveries: readonly NewDelivery[
     WITH message AS (${upsertMessages(messages)}),
     added AS (
       ${insertQueued(deliveries, idOf)} JOIN message ON message."id" = delivery."messageId"
-      WHERE ${isNotInOldOutbox}
       ON CONFLICT DO NOTHING RETURNING 1
     )
     SELECT (SELECT count(*)::int FROM added) AS "added", coalesce((
@@ -60,7 +59,7 @@ export function insertRepeated(
 ): Promise<number> {
   return tx.$executeRaw`
     ${insertQueued(deliveries, messageIdOf)} JOIN "PushMessage" AS message ON message."id" = delivery."messageId"
-    WHERE ${isNotInOldOutbox} AND NOT EXISTS (
+    WHERE NOT EXISTS (
       SELECT 1 FROM "PushReceipt" AS receipt
       WHERE receipt."messageId" = delivery."messageId" AND receipt."deviceId" = delivery."deviceId"
     )
@@ -112,8 +111,3 @@ function insertQueued(deliveries: readonly Queueable[], messageIdOf: ReadonlyMap
 export function queuePriorityOf(kind: Prisma.Sql): Prisma.Sql {
   return sql`coalesce((${JSON.stringify(QUEUE_PRIORITIES)}::jsonb ->> ${kind})::smallint, ${QueuePriority.normal}::smallint)`;
 }
-
-/** The outbox of version 1.0, until `migrateDeliveries` has moved its rows. */
-const isNotInOldOutbox = sql`NOT EXISTS (
-  SELECT 1 FROM "PushDelivery" AS old
-  WHERE old."deviceId" = delivery."deviceId" AND old."eventKey" = delivery."eventKey")`;

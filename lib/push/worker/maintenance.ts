@@ -2,7 +2,6 @@ import type { Context } from "../../context";
 import { firstIdAt } from "../../db/ids";
 import { leaseExpired } from "../../db/queue/lease-expiry";
 import { isLockedBy, sql } from "../../db/sql";
-import { migrateDeliveries } from "../outbox/migrate-deliveries";
 import { OTHER_MESSAGES } from "../outbox/outcome-counts";
 import { insertReceipts } from "../outbox/receipts";
 import { MAX_ATTEMPTS } from "../retry-delays";
@@ -14,9 +13,8 @@ const RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
 const MAX_ROWS_PER_STATEMENT = 1_000;
 const MAX_STATEMENTS = 10;
 
-/** Migrates the rows of version 1.0, requeues deliveries whose lease has expired, and deletes old rows. */
+/** Requeues deliveries whose lease has expired, and deletes old rows. */
 export async function maintainOutbox(deps: Deps): Promise<void> {
-  await migrateDeliveries(deps);
   const requeued = await releaseExpiredLeases(deps);
   if (requeued > 0) deps.log.warn({ rows: requeued }, "requeued deliveries with expired leases");
   const [clock] = await deps.db.$queryRaw<{ now: Date }[]>`SELECT ${deps.dbNow()} AS "now"`;

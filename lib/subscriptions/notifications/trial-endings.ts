@@ -36,7 +36,7 @@ export async function cancelTrialEndings(tx: Tx, dbNow: Context["dbNow"], change
   await cancelEvents(
     tx,
     dbNow(),
-    outdated.flatMap(({ before }) => [eventKeyOf(before), formerEventKeyOf(before)]),
+    outdated.map(({ before }) => eventKeyOf(before)),
   );
   const ids = outdated.map(({ before }) => before.id);
   // Another end is announced, too. The same one is not announced twice: its key is known.
@@ -48,9 +48,6 @@ export async function cancelTrialEndings(tx: Tx, dbNow: Context["dbNow"], change
 /** A purchase may have several trials, and a trial another end. */
 const eventKeyOf = ({ id, currentPeriodEndsAt: end }: Pick<StoredPurchase, "id" | "currentPeriodEndsAt">) =>
   `trial-ending:${id}:${end?.getTime()}`;
-
-/** The key that a release before 1.1 gave. */
-const formerEventKeyOf = ({ id }: Pick<StoredPurchase, "id">) => `trial-ending:${id}`;
 
 function isRenewingTrial({ periodType, unsubscribedAt, endedAt, pausedAt, billingIssueDetectedAt }: StoredPurchase) {
   return periodType === "TRIAL" && !unsubscribedAt && !endedAt && !pausedAt && !billingIssueDetectedAt;
