@@ -29,7 +29,7 @@ export type Row = {
 
 export type Amount = { figure: Figure; unit: string };
 
-export type Latency = { p50Ms: Spread; p99Ms: Spread };
+export type Latency = { p50Ms: Figure; p99Ms: Figure };
 
 /** Latencies by the number of rows. `rows` says of what, for example "events". */
 export type Curve = { name: string; title: string; rows: string; points: ({ size: number } & Latency)[] };

@@ -1,4 +1,4 @@
-import type { Curve, Latency, Spread } from "../lib/table";
+import { type Curve, type Latency, medianOf } from "../lib/table";
 import { digits } from "./markdown";
 
 const WIDTH = 440;
@@ -19,14 +19,14 @@ const STYLE = `
     .p50Ms { color: #4493f8 } .p99Ms { color: #f0883e }
   }
   text { font: 11px system-ui, sans-serif } .title { font-size: 13px; font-weight: 600 }
-  .line { fill: none; stroke: currentColor; stroke-width: 2 } .spread { stroke: currentColor; stroke-width: 1 }
+  .line { fill: none; stroke: currentColor; stroke-width: 2 }
   .mark { fill: currentColor }`;
 
 type Scale = (value: number) => number;
 
-/** Draws latencies by number of rows, both on logarithmic scales, as SVG. Vertical lines are the spread over the rounds. */
+/** Draws latencies by number of rows, both on logarithmic scales, as SVG. */
 export function chart({ title, rows, points }: Curve): string {
-  const all = points.flatMap(({ p50Ms, p99Ms }) => [p50Ms.min, p50Ms.max, p99Ms.min, p99Ms.max]);
+  const all = points.flatMap(({ p50Ms, p99Ms }) => [medianOf(p50Ms), medianOf(p99Ms)]);
   const ticks = ticksOf(Math.min(...all), Math.max(...all));
   const x = logScale(
     points.map(({ size }) => size),
@@ -35,7 +35,7 @@ export function chart({ title, rows, points }: Curve): string {
   );
   const y = logScale(ticks, PLOT.bottom, PLOT.top);
   const summary = SERIES.map(
-    ({ key, name }) => `${name} ${points.map((point) => digits(point[key].median)).join(", ")}`,
+    ({ key, name }) => `${name} ${points.map((point) => digits(medianOf(point[key]))).join(", ")}`,
   );
   const parts = [
     `<title>${title}: milliseconds by number of ${rows}. ${summary.join("; ")}</title>`,
@@ -47,7 +47,7 @@ export function chart({ title, rows, points }: Curve): string {
     ...points.map(({ size }) => text(x(size), PLOT.bottom + 18, size.toLocaleString("en-US"), "quiet", "middle")),
     text((PLOT.left + PLOT.right) / 2, HEIGHT - 14, rows, "quiet", "middle"),
     ...SERIES.map(({ key, name, isAbove }) => {
-      const shown = points.map((point): [number, Spread] => [point.size, point[key]]);
+      const shown = points.map((point): [number, number] => [point.size, medianOf(point[key])]);
       return series(shown, x, y, key, name, isAbove);
     }),
   ];
@@ -55,17 +55,15 @@ export function chart({ title, rows, points }: Curve): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img">\n${parts.join("\n")}\n</svg>\n`;
 }
 
-function series(points: [number, Spread][], x: Scale, y: Scale, key: string, name: string, isAbove: boolean): string {
-  const line = points.map(([size, { median }]) => `${round(x(size))},${round(y(median))}`).join(" ");
-  const marks = points.map(([size, { median, min, max }]) => {
-    const [at, center] = [round(x(size)), round(y(median))];
-    const spread = `<line class="spread" x1="${at}" x2="${at}" y1="${round(y(min))}" y2="${round(y(max))}"/>`;
-    const labelY = isAbove ? y(max) - 6 : y(min) + 14;
+function series(points: [number, number][], x: Scale, y: Scale, key: string, name: string, isAbove: boolean): string {
+  const line = points.map(([size, ms]) => `${round(x(size))},${round(y(ms))}`).join(" ");
+  const marks = points.map(([size, ms]) => {
+    const [at, center] = [round(x(size)), round(y(ms))];
     const mark = `<circle class="mark" cx="${at}" cy="${center}" r="3"/>`;
-    return `${spread}${mark}${text(at, labelY, digits(median), "mark", "middle")}`;
+    return `${mark}${text(at, center + (isAbove ? -8 : 16), digits(ms), "mark", "middle")}`;
   });
-  const [, last] = points.at(-1) ?? [0, { median: 1 }];
-  const label = text(PLOT.right + 4, y(last.median) + (isAbove ? 0 : 9), name, "mark");
+  const [, last] = points.at(-1) ?? [0, 1];
+  const label = text(PLOT.right + 4, y(last) + (isAbove ? 0 : 9), name, "mark");
   return `<g class="${key}"><polyline class="line" points="${line}"/>${marks.join("")}${label}</g>`;
 }
 

@@ -7,7 +7,7 @@ import { GROUPS, WORKLOAD_NAMES } from "./groups";
 import { headlines } from "./headlines";
 import { markdown } from "./markdown";
 
-/** The figures in the docs, by workload; each with the run that it is from. */
+/** The medians in the docs, by workload; each section with the run that it is from. */
 export type Published = Record<string, Section & { about: About }>;
 
 export const PUBLISHED_FILE = "bench/published.json";
@@ -21,9 +21,9 @@ export function readPublished(): Published {
 export function publish(sections: Record<string, Section>, about: About): string[] {
   const published = readPublished();
   for (const [name, { title, rows, notes, curves }] of Object.entries(sections)) {
-    published[name] = { title, rows: rounded(rows), notes, curves: rounded(curves), about };
+    published[name] = { title, rows: mediansOf(rows), notes, curves: mediansOf(curves), about };
   }
-  writeFileSync(PUBLISHED_FILE, `${JSON.stringify(published, null, 1)}\n`);
+  writeFileSync(PUBLISHED_FILE, toText(published));
   for (const file of DOCUMENTS) writeFileSync(file, withTables(readFileSync(file, "utf8"), published));
   const images = charts(published);
   for (const [file, svg] of Object.entries(images)) writeFileSync(file, svg);
@@ -90,11 +90,21 @@ function describe(published: Published): string {
   return lines.join("\n");
 }
 
-/** The same with four significant digits, and without the figures that do not apply. */
-function rounded<T>(value: T): T {
+/** The same with the median of each spread, to four significant digits, and without the figures that do not apply. */
+function mediansOf<T>(value: T): T {
   if (value === undefined) return value;
-  const text = JSON.stringify(value, (_, part) =>
-    typeof part === "number" ? Number(part.toPrecision(4)) : (part ?? undefined),
-  );
+  const text = JSON.stringify(value, (_, part) => {
+    const figure = part?.median ?? part;
+    return typeof figure === "number" ? Number(figure.toPrecision(4)) : (figure ?? undefined);
+  });
   return JSON.parse(text) as T;
+}
+
+/** JSON with a line for each row of a table. */
+function toText(published: Published): string {
+  const sections = Object.entries(published).map(([name, { rows, ...section }]) => {
+    const lines = rows.map((row) => `  ${JSON.stringify(row)}`).join(",\n");
+    return ` ${JSON.stringify(name)}: ${JSON.stringify(section).slice(0, -1)},"rows":[\n${lines}\n ]}`;
+  });
+  return `{\n${sections.join(",\n")}\n}\n`;
 }
