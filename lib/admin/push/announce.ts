@@ -11,7 +11,7 @@ import type { Announcement } from "./messages/new-message";
 import type { SentMessage } from "./schema";
 import { requireSendAtInRange } from "./send";
 
-type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "entitledAccounts" | "now" | "wakePush">;
+type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "entitledAccounts" | "now" | "rollouts" | "wakePush">;
 
 /**
  * Announces a version to every device, to those of one app, or to an audience. Workers queue and send the notifications, `perSecond` of
@@ -47,7 +47,7 @@ export async function announceVersion(
     return id;
   });
   wakePush();
-  const { warnings } = withWarnings(deps, announcement, estimate);
+  const { warnings } = await withWarnings(deps, announcement, estimate);
   return { ...(await showMessage(deps, id)), warnings };
 }
 

@@ -2,15 +2,15 @@ import { parse } from "semver";
 import type { Context } from "../../context";
 import type { Estimate, EstimateWithWarnings } from "./schema";
 
-type Deps = Pick<Context, "catalog">;
+type Deps = Pick<Context, "catalog" | "rollouts">;
 
 /** Adds to an estimate what is likely to be a mistake in the announcement of a version. */
-export function withWarnings(
+export async function withWarnings(
   deps: Deps,
   { version }: { version?: string | undefined },
   estimate: Estimate,
-): EstimateWithWarnings {
-  if (version === undefined || isOffered(deps, version)) return { ...estimate, warnings: [] };
+): Promise<EstimateWithWarnings> {
+  if (version === undefined || (await isOffered(deps, version))) return { ...estimate, warnings: [] };
   const { devices, isExact } = estimate;
   const count = `${isExact ? "" : "about "}${devices.toLocaleString("en")} ${devices === 1 ? "device" : "devices"}`;
   const detail =
@@ -20,7 +20,9 @@ export function withWarnings(
 }
 
 /** Whether a release of the version is served, to some clients at least. Without a catalog, nothing is known of versions. */
-export function isOffered({ catalog }: Deps, version: string): boolean {
+export async function isOffered({ catalog, rollouts }: Deps, version: string): Promise<boolean> {
+  // The process of a command reads them when they are needed.
+  if (catalog.current() === null) await Promise.all([catalog.refresh(), rollouts.refresh()]);
   const snapshot = catalog.current();
   if (snapshot === null) return true;
   const announced = parse(withThreeNumbers(version));

@@ -1,3 +1,5 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { runCommand } from "@/tests/support/process/command";
 import { operatorKeyOf, preparedDataDir, type Service, startService } from "@/tests/support/process/service";
@@ -105,6 +107,11 @@ async function emailAfter(attempts: number): Promise<{ id: string }> {
 }
 
 test("npm run push works on the embedded database while the service is stopped", async () => {
-  const announced = await runCommand("push", ["announce", "--version", "2.1.0"], { DATA_DIR: await preparedDataDir() });
-  expect(announced).toMatchObject({ code: 0, output: "Queued for 0 devices. The last one is due in 0 s.\n" });
+  const DATA_DIR = await preparedDataDir();
+  const catalog = path.join(DATA_DIR, "releases", "catalog.json");
+  await mkdir(path.dirname(catalog), { recursive: true });
+  await writeFile(catalog, JSON.stringify({ schemaVersion: 1, releases: [] }));
+  const announced = await runCommand("push", ["announce", "--version", "2.1.0"], { DATA_DIR });
+  expect(announced).toMatchObject({ code: 0, stdout: "Queued for 0 devices. The last one is due in 0 s.\n" });
+  expect(announced.stderr).toMatch(/^2\.1\.0 is not published: /);
 });

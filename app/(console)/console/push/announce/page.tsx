@@ -20,7 +20,9 @@ export default consolePage(OPTIONS, async ({ ctx, query: { version, done, ...fie
   const { perSecond = DEFAULT_PER_SECOND } = fields;
   const audience = toAudience(fields);
   const estimate =
-    version === undefined ? null : withWarnings(ctx, { version }, await estimateAudience(ctx, { audience, perSecond }));
+    version === undefined
+      ? null
+      : await withWarnings(ctx, { version }, await estimateAudience(ctx, { audience, perSecond }));
   const isWarned = estimate && estimate.warnings.length > 0 ? "on" : "";
   return (
     <>

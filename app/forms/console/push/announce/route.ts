@@ -10,7 +10,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleFor
   body: AnnounceForm,
   handle: async ({ ctx, body }, operator) => {
     const { version, isWarned, perSecond = DEFAULT_PER_SECOND } = body;
-    if (!isWarned && !isOffered(ctx, version)) return { done: "stale" }; // a new preview
+    if (!isWarned && !(await isOffered(ctx, version))) return { done: "stale" }; // a new preview
     const { bundleId, ...choices } = toAudience(body);
     const isEveryone = Object.values(choices).every((choice) => choice === undefined);
     const to = isEveryone ? { bundleId } : { audience: { bundleId, ...choices } };
