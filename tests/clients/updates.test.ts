@@ -4,6 +4,11 @@ import { thisComputer } from "@/clients/js/src/node";
 import { newAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
 import { newClient } from "@/tests/support/clients/client";
+import { examplesOf } from "@/tests/support/guide";
+
+const AsyncFunction = (async () => {}).constructor as new (
+  ...args: string[]
+) => (...values: unknown[]) => Promise<void>;
 
 test("an app learns of the release that it should update to, and of none when it is up to date", async () => {
   const { client } = newClient();
@@ -21,6 +26,15 @@ test("an app learns of the release that it should update to, and of none when it
     status: expect.any(Number),
     code: expect.stringMatching(/^(invalid_query|release_not_found)$/),
   });
+});
+
+test("the guide's example gets the sample release that it names", async () => {
+  const { client } = newClient();
+  const example = examplesOf("clients").get("sample-update.js") ?? "";
+  const printed: unknown[] = [];
+  const run = new AsyncFunction("homeport", "checkForUpdate", "console", example);
+  await run(client, checkForUpdate, { log: (value: unknown) => printed.push(value) });
+  expect(printed).toEqual([/\/\/ (\S+)$/m.exec(example)?.[1]]);
 });
 
 test("the platform and the architecture of this computer are ones that the service knows", async () => {

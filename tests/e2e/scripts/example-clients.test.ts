@@ -1,4 +1,5 @@
-import { readdir, readFile } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
@@ -70,6 +71,24 @@ test("the tour succeeds on the embedded database and prints what docs/tour.md sh
   const [, shown = ""] = /```text\n([\s\S]*?)```/.exec(await readFile("docs/tour.md", "utf8")) ?? [];
   expect(linesOf(text)).toEqual(linesOf(shown));
 });
+
+test.each([
+  ["Windows", "windows", "x64", "setup.exe"],
+  ["Linux", "linux", "arm64", "editor.AppImage"],
+])(
+  "the tour takes what the catalog has once a release for %s has replaced the samples",
+  async (_, platform, arch, name) => {
+    const service = await startForTest();
+    const file = path.join(await newDataDir(), name);
+    await writeFile(file, randomBytes(100_000));
+    const release = ["--product", "editor", "--platform", platform, "--arch", arch, "--version", "0.9.0"];
+    const added = await runCommand("homeport", ["release", "add", file, ...release], { DATA_DIR: service.dataDir });
+    expect([added.code, added.stderr]).toEqual([0, ""]);
+    const [code, text] = await tour(service);
+    expect([code, text]).toEqual([0, expect.stringContaining("All responses are as expected.")]);
+    expect(text).toContain(`${name} 0.9.0: resumed, SHA-256 matches`);
+  },
+);
 
 test.each([
   ["another DATA_DIR", {}],
