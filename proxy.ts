@@ -1,9 +1,9 @@
-import { requestId } from "@/lib/http-message";
 import { randomBytes } from "node:crypto";
 import { type NextRequest, NextResponse } from "next/server";
 import { currentContext } from "@/lib/context";
 import { PAGE_URL_HEADER, pageHeaders } from "@/lib/http/pages/page-headers";
 import { unavailablePage } from "@/lib/http/pages/unavailable-page";
+import { requestId } from "@/lib/http-message";
 
 export const config = { matcher: "/((?!api(?:/|$)|forms/|brand/|\\.well-known/|_next/static/|icon\\.svg$).*)" };
 

@@ -1,10 +1,17 @@
 import type { z } from "zod";
-import type { Operator } from "./audit/operator-events";
 import type { Context } from "./context";
 import type { AccountRole } from "./db/generated/client";
 import type { AppError, ErrorCode } from "./errors";
 import type { BodyFormat, RequestHead, RouteRequest, RouteResponse } from "./http-message";
-import type { AnyPrincipal, Caller, LocalOperatorPrincipal, OperatorName, Principal, Scope } from "./principal";
+import type {
+  AnyPrincipal,
+  Caller,
+  LocalOperatorPrincipal,
+  Operator,
+  OperatorName,
+  Principal,
+  Scope,
+} from "./principal";
 import type { LimitName } from "./rate-limits";
 
 /**

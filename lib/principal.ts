@@ -65,3 +65,20 @@ export type Caller = {
   isNewDevice?: true;
   locale?: Locale | null;
 };
+
+/**
+ * Who acted: a person signed in to the account, an operator with another account by its id, an operator at the command
+ * line, with the name of their user, an API key by its id, or the service itself.
+ */
+export type Actor = "account" | "operator" | "service" | `account:${string}` | `operator:${string}` | `key:${string}`;
+
+/** Where an action comes from, as the audit trail has it. */
+export type EventSource = Pick<Caller, "ip" | "userAgent">;
+
+/** Who acts as an operator: a signed-in account with a role, an API key, or a user at the command line. */
+export type Operator = {
+  actor: Actor;
+  /** The account that acts; null if none does. */
+  accountId: string | null;
+  source: EventSource;
+};

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { Email } from "../auth/email";
 import { PasskeyAssertion } from "../auth/passkeys/schema";
 import { Factors } from "../auth/second-factor/schema";
 import { StepUpProof } from "../auth/step-up";
+import { Email } from "../email";
 import { LOCALES, toLocale } from "../locale";
 import { Preferences } from "../push/preferences/schema";
 

@@ -1,15 +1,8 @@
 import type { Tx } from "../context";
 import { newId } from "../db/ids";
+import type { Actor, EventSource, Operator } from "../principal";
 import type { AuditEventType } from "./event-types";
-import { type Actor, type EventExtra, type EventSource, networkOf, recordSecurityEvent } from "./security-events";
-
-/** Who acts as an operator: a signed-in account with a role, an API key, or a user at the command line. */
-export type Operator = {
-  actor: Actor;
-  /** The account that acts; null if none does. */
-  accountId: string | null;
-  source: EventSource;
-};
+import { type EventExtra, networkOf, recordSecurityEvent } from "./security-events";
 
 /** The source of what is done at the command line. */
 export const COMMAND_LINE: EventSource = { ip: "unknown", userAgent: null };

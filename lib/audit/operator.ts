@@ -1,6 +1,6 @@
 import { AppError } from "../errors";
-import type { AnyPrincipal, Caller } from "../principal";
-import { COMMAND_LINE, type Operator } from "./operator-events";
+import type { AnyPrincipal, Caller, Operator } from "../principal";
+import { COMMAND_LINE } from "./operator-events";
 
 /** Who owns what a caller creates. Nobody else may change it. */
 export function ownerOf(principal: AnyPrincipal): string {

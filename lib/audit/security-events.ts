@@ -3,16 +3,8 @@ import type { Tx } from "../context";
 import type { Prisma } from "../db/generated/client";
 import { newId } from "../db/ids";
 import { sql } from "../db/sql";
-import type { Caller } from "../principal";
+import type { Actor, EventSource } from "../principal";
 import type { AuditEventType } from "./event-types";
-
-export type EventSource = Pick<Caller, "ip" | "userAgent">;
-
-/**
- * Who acted: a person signed in to the account, an operator with another account by its id, an operator at the command
- * line, with the name of their user, an API key by its id, or the service itself.
- */
-export type Actor = "account" | "operator" | "service" | `account:${string}` | `operator:${string}` | `key:${string}`;
 
 /**
  * `target` is what was acted on, if not the account. `details` never contain a secret, and are deleted with the

@@ -1,8 +1,8 @@
 import { queueRolloutHalted } from "../accounts/emails/operator-emails";
-import { writeCompletedRollouts } from "../admin/releases/rollouts/write-completed-rollouts";
 import { COMMAND_LINE, recordOperatorEvent } from "../audit/operator-events";
 import type { Context } from "../context";
 import { advanceRollouts } from "../releases/rollouts/advance-rollouts";
+import { writeCompletedRollouts } from "../releases/rollouts/write-completed-rollouts";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "emails" | "log" | "now" | "rollouts">;
 

@@ -1,11 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { operatorOf } from "../audit/operator";
-import type { Operator } from "../audit/operator-events";
 import type { Context } from "../context";
 import type { RequestHead, RouteRequest } from "../http-message";
 import { preferredLocale } from "../locale";
 import type { Input, RequestScope } from "../operation";
-import type { AnyPrincipal, Caller } from "../principal";
+import type { AnyPrincipal, Caller, Operator } from "../principal";
 import { clientNetwork } from "./client-ip";
 import { deviceCookieName, parseCookies } from "./cookies/cookies";
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import { searchAccounts } from "@/lib/admin/accounts/search-accounts";
+import { searchAccounts } from "@/lib/accounts/admin/search-accounts";
 import { newId } from "@/lib/db/ids";
 import { accountWithId, newAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";

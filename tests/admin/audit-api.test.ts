@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import { readEvents } from "@/lib/admin/audit/list-events";
-import type { AuditEntry, AuditFilter, AuditPage } from "@/lib/admin/audit/schema";
+import { readEvents } from "@/lib/audit/list-events";
 import { COMMAND_LINE, recordOperatorEvent } from "@/lib/audit/operator-events";
-import type { Actor } from "@/lib/audit/security-events";
+import type { AuditEntry, AuditFilter, AuditPage } from "@/lib/audit/schema";
+import type { Actor } from "@/lib/principal";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";

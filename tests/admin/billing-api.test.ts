@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { AssignedPurchases, ReplayedBatch } from "@/lib/admin/billing/changes-schema";
-import type { BillingEventDetails, BillingEvents, PurchaseTimeline } from "@/lib/admin/billing/schema";
 import type { Scope } from "@/lib/principal";
+import type { AssignedPurchases, ReplayedBatch } from "@/lib/subscriptions/admin/changes-schema";
+import type { BillingEventDetails, BillingEvents, PurchaseTimeline } from "@/lib/subscriptions/admin/schema";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";

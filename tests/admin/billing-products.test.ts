@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import type { BillingProducts } from "@/lib/admin/billing-products";
+import type { BillingProducts } from "@/lib/subscriptions/admin/billing-products";
 import { newAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
 import { accountWithRole } from "@/tests/support/auth/api-keys";

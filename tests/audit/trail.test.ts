@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { deleteAccount } from "@/lib/admin/accounts/delete-account";
-import { setRole } from "@/lib/admin/accounts/set-role";
+import { deleteAccount } from "@/lib/accounts/admin/delete-account";
+import { setRole } from "@/lib/accounts/admin/set-role";
 import { listSecurityEvents } from "@/lib/audit/trail";
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { eventsOf, newAccount } from "@/tests/support/accounts";

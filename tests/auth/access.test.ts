@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { setRole } from "@/lib/admin/accounts/set-role";
+import { setRole } from "@/lib/accounts/admin/set-role";
 import type { AccountRole } from "@/lib/db/generated/client";
 import { defineRoute } from "@/lib/http/route";
 import { operation } from "@/lib/operation";

@@ -1,8 +1,8 @@
 import { EncryptJWT, SignJWT } from "jose";
 import { encode } from "next-auth/jwt";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { deleteAccount } from "@/lib/admin/accounts/delete-account";
-import { revokeAccountSessions } from "@/lib/admin/accounts/revoke-sessions";
+import { deleteAccount } from "@/lib/accounts/admin/delete-account";
+import { revokeAccountSessions } from "@/lib/accounts/admin/revoke-sessions";
 import { revokeSession } from "@/lib/auth/sessions/sessions";
 import { signOut } from "@/lib/auth/sessions/sign-out";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";

@@ -1,11 +1,11 @@
 import prom from "prom-client";
 import { beforeAll, describe, expect, test } from "vitest";
-import { countPendingEvents, listBillingEvents } from "@/lib/admin/billing/list-events";
-import { readPurchaseTimeline } from "@/lib/admin/billing/purchase-timeline";
-import { BillingEventsQuery } from "@/lib/admin/billing/schema";
-import { showBillingEvent } from "@/lib/admin/billing/show-event";
 import { anonymizeBilling } from "@/lib/subscriptions/account-data/anonymize-billing";
 import { exportBilling } from "@/lib/subscriptions/account-data/export-billing";
+import { countPendingEvents, listBillingEvents } from "@/lib/subscriptions/admin/list-events";
+import { readPurchaseTimeline } from "@/lib/subscriptions/admin/purchase-timeline";
+import { BillingEventsQuery } from "@/lib/subscriptions/admin/schema";
+import { showBillingEvent } from "@/lib/subscriptions/admin/show-event";
 import { retryEvents } from "@/lib/subscriptions/inbox/retry-events";
 import { notifyTrialEndings } from "@/lib/subscriptions/notifications/trial-endings";
 import { findAppUserIds } from "@/lib/subscriptions/reconcile/app-user-ids";

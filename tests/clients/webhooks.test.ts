@@ -1,6 +1,6 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { verifyWebhook, type WebhookEvent } from "@/clients/js/src/index";
-import { rotateSecret } from "@/lib/admin/webhooks/endpoints";
+import { rotateSecret } from "@/lib/webhooks/endpoints";
 import type { NewWebhookEvent } from "@/lib/webhooks/events";
 import { newWebhookSecret, signWebhook } from "@/lib/webhooks/signature";
 import { newAccount } from "@/tests/support/accounts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { listActiveSubscriptions } from "@/lib/admin/billing/list-subscriptions";
-import type { BillingEventDetails, BillingEvents, PurchaseTimeline } from "@/lib/admin/billing/schema";
+import { listActiveSubscriptions } from "@/lib/subscriptions/admin/list-subscriptions";
+import type { BillingEventDetails, BillingEvents, PurchaseTimeline } from "@/lib/subscriptions/admin/schema";
 import { newAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
 import { accountWithRole } from "@/tests/support/auth/api-keys";

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
-import { type ActionName, ReleaseAction, toProposedChange } from "@/lib/admin/releases/actions/release-action";
-import { NOTES_FIELDS, stateOfFields } from "@/lib/admin/releases/api/seen-state";
-import { previewChange } from "@/lib/admin/releases/preview/preview-change";
-import { countClients, readAdoptionCurve } from "@/lib/admin/releases/versions/adoption-curve";
-import { listVersions, readVersion } from "@/lib/admin/releases/versions/list-versions";
 import { isAppError } from "@/lib/errors";
 import { createAdoption } from "@/lib/releases/adoption/adoption";
+import { type ActionName, ReleaseAction, toProposedChange } from "@/lib/releases/publishing/actions/release-action";
+import { NOTES_FIELDS, stateOfFields } from "@/lib/releases/publishing/api/seen-state";
+import { previewChange } from "@/lib/releases/publishing/preview/preview-change";
+import { countClients, readAdoptionCurve } from "@/lib/releases/publishing/versions/adoption-curve";
+import { listVersions, readVersion } from "@/lib/releases/publishing/versions/list-versions";
 import { listUploads } from "@/lib/releases/uploads/uploads";
 import { publishVersion } from "@/tests/support/admin/releases";
 import { createUpload, sendPart, uploadFile } from "@/tests/support/admin/uploads";

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "vitest";
-import { countDeliveries } from "@/lib/admin/webhooks/count-deliveries";
-import { endpointState, listEndpoints } from "@/lib/admin/webhooks/endpoints";
-import { webhookSecretKind } from "@/lib/admin/webhooks/form";
 import { readShownSecret } from "@/lib/http/pages/shown-secret-cookie";
+import { countDeliveries } from "@/lib/webhooks/count-deliveries";
+import { endpointState, listEndpoints } from "@/lib/webhooks/endpoints";
+import { webhookSecretKind } from "@/lib/webhooks/form";
 import { newAccount } from "@/tests/support/accounts";
 import { attempted, deliveriesOf, newReceiver, removeEndpoints } from "@/tests/support/admin/webhooks";
 import { operatorWithRole } from "@/tests/support/console/operators";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { seedDatabase } from "@/dev/seed/seed";
-import { readStatistics } from "@/lib/admin/push/statistics";
 import { Prisma } from "@/lib/db/generated/client";
+import { readStatistics } from "@/lib/push/admin/statistics";
 import { readDays } from "@/lib/statistics/read-days";
 import { updateStatistics } from "@/lib/statistics/update-statistics";
 import { replay } from "@/tests/support/billing/operator-actions";

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
-import { listDeliveries } from "@/lib/admin/push/deliveries/list-deliveries";
-import { listPauses } from "@/lib/admin/push/pauses";
-import { retryDeliveries } from "@/lib/admin/push/retry";
-import { sendMessage } from "@/lib/admin/push/send";
 import type { Context } from "@/lib/context";
+import { listDeliveries } from "@/lib/push/admin/deliveries/list-deliveries";
+import { listPauses } from "@/lib/push/admin/pauses";
+import { retryDeliveries } from "@/lib/push/admin/retry";
+import { sendMessage } from "@/lib/push/admin/send";
 import { createSender, type SenderDeps } from "@/lib/push/worker/sender";
 import { newAccount } from "@/tests/support/accounts";
 import { OPERATOR } from "@/tests/support/auth/api-keys";

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { beforeEach, describe, expect, test } from "vitest";
-import { findDelivery } from "@/lib/admin/webhooks/deliveries";
-import { changeEndpoint, findEndpoint, rotateSecret } from "@/lib/admin/webhooks/endpoints";
-import { replayDeliveries, retryDelivery, sendTestEvent } from "@/lib/admin/webhooks/replay";
+import { findDelivery } from "@/lib/webhooks/deliveries";
 import { claimDelivery } from "@/lib/webhooks/delivery/claim-delivery";
+import { changeEndpoint, findEndpoint, rotateSecret } from "@/lib/webhooks/endpoints";
+import { replayDeliveries, retryDelivery, sendTestEvent } from "@/lib/webhooks/replay";
 import { newAccount } from "@/tests/support/accounts";
 import { attempted, deliveriesOf, newReceiver, OPERATOR, removeEndpoints } from "@/tests/support/admin/webhooks";
 import { clock, ctx } from "@/tests/support/context";

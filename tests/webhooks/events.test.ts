@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
-import { sendTestEvent } from "@/lib/admin/webhooks/replay";
 import type { Tx } from "@/lib/db/transaction";
 import { recordStatusChanges } from "@/lib/subscriptions/notifications/status-changes";
+import { sendTestEvent } from "@/lib/webhooks/replay";
 import { newAccount } from "@/tests/support/accounts";
 import { newReceiver, OPERATOR, removeEndpoints } from "@/tests/support/admin/webhooks";
 import { billingEvent, DAY_MS, deliverOk } from "@/tests/support/billing/billing";

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { changeEndpoint, createEndpoint, findEndpoint, rotateSecret } from "@/lib/admin/webhooks/endpoints";
-import { sendTestEvent } from "@/lib/admin/webhooks/replay";
+import { changeEndpoint, createEndpoint, findEndpoint, rotateSecret } from "@/lib/webhooks/endpoints";
+import { sendTestEvent } from "@/lib/webhooks/replay";
 import { attempted, deliveriesOf, newReceiver, OPERATOR, removeEndpoints } from "@/tests/support/admin/webhooks";
 import { clock, ctx } from "@/tests/support/context";
 

@@ -1,8 +1,8 @@
-import { listBillingProducts } from "@/lib/admin/billing-products";
-import { readNewestVersions } from "@/lib/admin/overview/read-newest-versions";
-import { readOverviewDays } from "@/lib/admin/overview/read-overview-days";
-import { readQueues } from "@/lib/admin/overview/read-queues";
 import { checkHealth } from "@/lib/http/health";
+import { readNewestVersions } from "@/lib/overview/read-newest-versions";
+import { readOverviewDays } from "@/lib/overview/read-overview-days";
+import { readQueues } from "@/lib/overview/read-queues";
+import { listBillingProducts } from "@/lib/subscriptions/admin/billing-products";
 import { Notice } from "../../(web)/components/notice";
 import { PageHead } from "../components/headings";
 import { Ago } from "../components/time";

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { operatorOf } from "@/lib/audit/operator";
-import type { Operator } from "@/lib/audit/operator-events";
 import { AppError } from "@/lib/errors";
 import { defineForm } from "@/lib/http/pages/form";
 import type { ErrorPlacement } from "@/lib/http/pages/form-errors";
 import { ownPath } from "@/lib/http/pages/redirect-paths";
 import type { Input } from "@/lib/operation";
+import type { Operator } from "@/lib/principal";
 
 /** Only the path and the query of the URLs matter. */
 const BASE_URL = "http://console";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { listBillingEvents } from "../../../lib/admin/billing/list-events";
 import { PrismaClient } from "../../../lib/db/generated/client";
 import { postgresAdapter } from "../../../lib/db/server/adapter";
 import { COMMAND_LIMITS } from "../../../lib/db/time-limits";
+import { listBillingEvents } from "../../../lib/subscriptions/admin/list-events";
 import { addBillingHistory, EVENTS_PER_PURCHASE, renewalOf, tokenOf } from "../../fixtures/growth/billing-history";
 import type { Bench } from "../../lib/bench";
 import { homeport } from "../../lib/candidates";

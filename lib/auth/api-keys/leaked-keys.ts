@@ -1,7 +1,7 @@
 import { recordOperatorEvent } from "../../audit/operator-events";
-import type { EventSource } from "../../audit/security-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import type { EventSource } from "../../principal";
 import { findKeys, hashKey, KEY_PREFIX } from "./key-text";
 
 /** Whether the path or the query of a URL contains an API key. */

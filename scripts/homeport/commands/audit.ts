@@ -1,5 +1,5 @@
-import { type AuditEntry, AuditFilter } from "../../../lib/admin/audit/schema";
 import { EVENT_LABELS } from "../../../lib/audit/event-types";
+import { type AuditEntry, AuditFilter } from "../../../lib/audit/schema";
 import { isUuid } from "../../../lib/db/ids";
 import { UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup } from "../command";

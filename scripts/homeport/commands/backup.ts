@@ -1,5 +1,5 @@
-import type { Backup } from "../../../lib/admin/backups/schema";
 import type { Loaded } from "../../../lib/backup/load-backup";
+import type { Backup } from "../../../lib/backup/schema";
 import { UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup, HomeportCommand } from "../command";
 import { formatBytes } from "../output/format-bytes";

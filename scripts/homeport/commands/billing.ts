@@ -1,12 +1,12 @@
+import { isUuid } from "../../../lib/db/ids";
 import type {
   AssignedPurchases,
   PrunedBatch,
   ReconciledCustomers,
   ReplayedBatch,
   ReplayedEvent,
-} from "../../../lib/admin/billing/changes-schema";
-import type { BillingEventSummary, PurchaseTimeline } from "../../../lib/admin/billing/schema";
-import { isUuid } from "../../../lib/db/ids";
+} from "../../../lib/subscriptions/admin/changes-schema";
+import type { BillingEventSummary, PurchaseTimeline } from "../../../lib/subscriptions/admin/schema";
 import { CodedError, UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup } from "../command";
 import { parseLimit } from "../options";

@@ -1,5 +1,5 @@
 import { Scope } from "@/lib/principal";
-import { type ApiKey, type CreatedKey, NewKey } from "../../../lib/admin/keys/schema";
+import { type ApiKey, type CreatedKey, NewKey } from "../../../lib/auth/api-keys/schema";
 import { isUuid } from "../../../lib/db/ids";
 import { UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup } from "../command";

@@ -1,4 +1,4 @@
-import { EmailRetry, EmailsQuery, type QueuedEmail } from "../../../lib/admin/mail/schema";
+import { EmailRetry, EmailsQuery, type QueuedEmail } from "../../../lib/accounts/emails/schema";
 import { isUuid } from "../../../lib/db/ids";
 import { UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup } from "../command";

@@ -1,4 +1,5 @@
-import { Announcement, CustomMessage } from "../../../lib/admin/push/messages/new-message";
+import { isUuid } from "../../../lib/db/ids";
+import { Announcement, CustomMessage } from "../../../lib/push/admin/messages/new-message";
 import {
   type AudienceEstimateInput,
   DeliveriesQuery,
@@ -10,8 +11,7 @@ import {
   type PushPause,
   Retry,
   type RetryResult,
-} from "../../../lib/admin/push/schema";
-import { isUuid } from "../../../lib/db/ids";
+} from "../../../lib/push/admin/schema";
 import { CodedError, UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup, HomeportCommand } from "../command";
 import { parsePositiveInteger, parseWith, repeatable } from "../options";

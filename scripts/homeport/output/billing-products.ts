@@ -1,4 +1,4 @@
-import type { BillingProduct } from "../../../lib/admin/billing-products";
+import type { BillingProduct } from "../../../lib/subscriptions/admin/billing-products";
 import type { CommandContext } from "../command";
 
 /** `homeport billing products`. */

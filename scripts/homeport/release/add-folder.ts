@@ -24,7 +24,7 @@ export const addFolder: ReleaseCommand<typeof FOLDER_OPTIONS> = async (
 ) => {
   if (values.product === undefined) throw new UsageError("add-folder requires --product.");
   // The other commands start without the packages that read archives and YAML.
-  const { draftFolder } = await import("../../../lib/admin/releases/folder/draft-folder");
+  const { draftFolder } = await import("../../../lib/releases/publishing/folder/draft-folder");
   const { tool, drafts, notes } = await draftFolder(resolveFromCaller(folder), {
     product: values.product,
     channel: values.channel,

@@ -1,4 +1,4 @@
-import type { ReleaseDraft } from "../../../lib/admin/releases/publish/draft";
+import type { ReleaseDraft } from "../../../lib/releases/publishing/publish/draft";
 import { confirm, isInteractive } from "../output/confirm";
 import type { Output } from "../output/output";
 import type { ReleaseCommand } from "./define-release-command";

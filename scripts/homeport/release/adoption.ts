@@ -1,5 +1,5 @@
-import { AdoptionQuery, type AdoptionReport } from "../../../lib/admin/releases/adoption";
-import { alignColumns } from "../../../lib/admin/releases/columns";
+import { AdoptionQuery, type AdoptionReport } from "../../../lib/releases/publishing/adoption";
+import { alignColumns } from "../../../lib/releases/publishing/text-columns";
 import { UsageError } from "../../command-line";
 import type { ReleaseCommand } from "./define-release-command";
 

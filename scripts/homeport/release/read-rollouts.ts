@@ -1,4 +1,4 @@
-import type { RolloutState } from "../../../lib/admin/releases/rollouts/list-rollouts";
+import type { RolloutState } from "../../../lib/releases/rollouts/list-rollouts";
 import type { AdminApi } from "../transport/admin-api";
 
 export const ROLLOUTS = "/api/admin/releases/rollouts";

@@ -1,6 +1,6 @@
-import { renderTable } from "../../../lib/admin/releases/list";
-import { describeRollout } from "../../../lib/admin/releases/rollouts/list-rollouts";
-import type { VerifyResult } from "../../../lib/admin/releases/verify";
+import { renderTable } from "../../../lib/releases/publishing/list";
+import type { VerifyResult } from "../../../lib/releases/publishing/verify";
+import { describeRollout } from "../../../lib/releases/rollouts/list-rollouts";
 import type { ReleaseCommand } from "./define-release-command";
 import { FILTER_OPTIONS, toFilter } from "./options";
 import { readRollouts } from "./read-rollouts";

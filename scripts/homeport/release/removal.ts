@@ -1,5 +1,5 @@
-import type { PrunedCatalog } from "../../../lib/admin/releases/schemas/maintenance";
-import type { RemovalResult } from "../../../lib/admin/releases/schemas/releases";
+import type { PrunedCatalog } from "../../../lib/releases/publishing/schemas/maintenance";
+import type { RemovalResult } from "../../../lib/releases/publishing/schemas/releases";
 import { CodedError, UsageError } from "../../command-line";
 import { parseDurationMs } from "../options";
 import { confirm, isInteractive } from "../output/confirm";

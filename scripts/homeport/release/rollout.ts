@@ -1,7 +1,7 @@
-import { selectReleases } from "../../../lib/admin/releases/filter-releases";
-import type { ReleaseDocument } from "../../../lib/admin/releases/list";
-import type { RolloutState } from "../../../lib/admin/releases/rollouts/list-rollouts";
-import type { ReleasesFilter } from "../../../lib/admin/releases/schemas/maintenance";
+import { selectReleases } from "../../../lib/releases/publishing/filter-releases";
+import type { ReleaseDocument } from "../../../lib/releases/publishing/list";
+import type { ReleasesFilter } from "../../../lib/releases/publishing/schemas/maintenance";
+import type { RolloutState } from "../../../lib/releases/rollouts/list-rollouts";
 import { UsageError } from "../../command-line";
 import { parseDurationMs } from "../options";
 import type { AdminApi } from "../transport/admin-api";

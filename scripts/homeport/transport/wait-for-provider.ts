@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { ReconciledCustomers } from "../../../lib/admin/billing/changes-schema";
+import type { ReconciledCustomers } from "../../../lib/subscriptions/admin/changes-schema";
 import { CodedError } from "../../command-line";
 import type { CommandContext } from "../command";
 import { printable } from "../output/output";

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { listEmails } from "@/lib/admin/mail/list-emails";
-import { listDeliveries } from "@/lib/admin/push/deliveries/list-deliveries";
-import { listMessages, showMessage } from "@/lib/admin/push/messages/list-messages";
-import { readStatistics } from "@/lib/admin/push/statistics";
+import { listEmails } from "@/lib/accounts/emails/list-emails";
 import { NIL_ID } from "@/lib/db/ids";
+import { listDeliveries } from "@/lib/push/admin/deliveries/list-deliveries";
+import { listMessages, showMessage } from "@/lib/push/admin/messages/list-messages";
+import { readStatistics } from "@/lib/push/admin/statistics";
 import { cancelMessage } from "@/lib/push/outbox/cancel";
 import { clock, ctx } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";

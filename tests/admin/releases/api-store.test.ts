@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { serializeBlockMap } from "@/lib/admin/releases/block-maps/block-map";
-import { makeBlockMap } from "@/lib/admin/releases/block-maps/hash-blocks";
+import { serializeBlockMap } from "@/lib/releases/publishing/block-maps/block-map";
+import { makeBlockMap } from "@/lib/releases/publishing/block-maps/hash-blocks";
 import { apiStore } from "@/scripts/homeport/release/store/api/api-store";
 import { clientOf, type HttpRequest } from "@/scripts/homeport/transport/http-client";
 import { uploadFile } from "@/tests/support/admin/uploads";

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import type { CreatedKey } from "@/lib/admin/keys/schema";
-import { writeCompletedRollouts } from "@/lib/admin/releases/rollouts/write-completed-rollouts";
+import type { CreatedKey } from "@/lib/auth/api-keys/schema";
+import { writeCompletedRollouts } from "@/lib/releases/rollouts/write-completed-rollouts";
 import {
   callReleases,
   changeRelease,

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
-import type { CreatedKey } from "@/lib/admin/keys/schema";
-import { type ClientGroup, compareOffers } from "@/lib/admin/releases/preview/compare-offers";
-import type { Offer, PreviewRow } from "@/lib/admin/releases/preview/schema";
+import type { CreatedKey } from "@/lib/auth/api-keys/schema";
 import { createAdoption } from "@/lib/releases/adoption/adoption";
+import { type ClientGroup, compareOffers } from "@/lib/releases/publishing/preview/compare-offers";
+import type { Offer, PreviewRow } from "@/lib/releases/publishing/preview/schema";
 import { newAccount } from "@/tests/support/accounts";
 import { callReleases, publishVersion } from "@/tests/support/admin/releases";
 import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
-import type { CreatedKey } from "@/lib/admin/keys/schema";
-import { previewChange } from "@/lib/admin/releases/preview/preview-change";
+import type { CreatedKey } from "@/lib/auth/api-keys/schema";
+import { previewChange } from "@/lib/releases/publishing/preview/preview-change";
 import { callReleases, publishVersion } from "@/tests/support/admin/releases";
 import { offered, pass } from "@/tests/support/admin/rollouts";
 import { call } from "@/tests/support/api";

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { beforeEach, describe, expect, test } from "vitest";
-import type { CreatedKey } from "@/lib/admin/keys/schema";
+import type { CreatedKey } from "@/lib/auth/api-keys/schema";
 import { callReleases, publishVersion } from "@/tests/support/admin/releases";
 import { manifestFile, offered, pass } from "@/tests/support/admin/rollouts";
 import { newKey } from "@/tests/support/auth/api-keys";

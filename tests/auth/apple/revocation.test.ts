@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { deleteAccount as deleteAsOperator } from "@/lib/admin/accounts/delete-account";
-import { unlinkProvider } from "@/lib/admin/accounts/unlink-provider";
+import { deleteAccount as deleteAsOperator } from "@/lib/accounts/admin/delete-account";
+import { unlinkProvider } from "@/lib/accounts/admin/unlink-provider";
 import { createAppleRevocations } from "@/lib/auth/apple/revocations";
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { call, get } from "@/tests/support/api";

@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from "vitest";
-import { type Position, readBatch } from "@/lib/admin/billing/event-batches";
 import type { Tx } from "@/lib/context";
 import { anonymizeBilling } from "@/lib/subscriptions/account-data/anonymize-billing";
 import { exportBilling } from "@/lib/subscriptions/account-data/export-billing";
+import { type Position, readBatch } from "@/lib/subscriptions/admin/event-batches";
 import { newAccount } from "@/tests/support/accounts";
 import { deliverOk, initialPurchase } from "@/tests/support/billing/billing";
 import { ctx } from "@/tests/support/context";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { listBillingEvents } from "@/lib/admin/billing/list-events";
+import { listBillingEvents } from "@/lib/subscriptions/admin/list-events";
 import { newAccount } from "@/tests/support/accounts";
 import {
   billingEvent,

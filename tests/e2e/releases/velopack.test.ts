@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setVelopackLogger, UpdateManager } from "velopack";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { addReleases } from "@/lib/admin/releases/add";
+import { addReleases } from "@/lib/releases/publishing/add";
 import { newFolder } from "@/tests/support/guide";
 import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
 

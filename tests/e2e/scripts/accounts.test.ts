@@ -2,7 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDatabase } from "@/dev/postgres";
-import type { AccountDetails } from "@/lib/admin/accounts/schema";
+import type { AccountDetails } from "@/lib/accounts/admin/schema";
 import { Authenticator } from "@/tests/support/auth/authenticator";
 import { Jar } from "@/tests/support/auth/browser";
 import { IdentityProvider } from "@/tests/support/auth/identity-provider";

@@ -1,7 +1,7 @@
 import { createHash, randomUUID, verify } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { newAttestKey } from "@/dev/app-attest/app-attest";
-import { sendMessage } from "@/lib/admin/push/send";
+import { sendMessage } from "@/lib/push/admin/send";
 import { get, post } from "@/tests/support/api";
 import { OPERATOR } from "@/tests/support/auth/api-keys";
 import { ctx, withContext } from "@/tests/support/context";

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
-import { announceVersion } from "@/lib/admin/push/announce";
-import { cancelMessage } from "@/lib/admin/push/cancel";
-import { showMessage } from "@/lib/admin/push/messages/list-messages";
-import { retryDeliveries } from "@/lib/admin/push/retry";
 import type { Context } from "@/lib/context";
+import { announceVersion } from "@/lib/push/admin/announce";
+import { cancelMessage } from "@/lib/push/admin/cancel";
+import { showMessage } from "@/lib/push/admin/messages/list-messages";
+import { retryDeliveries } from "@/lib/push/admin/retry";
 import { queueBroadcast } from "@/lib/push/outbox/broadcasts";
 import { maintainOutbox } from "@/lib/push/worker/maintenance";
 import type { SenderDeps } from "@/lib/push/worker/sender";

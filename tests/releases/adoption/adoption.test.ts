@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
-import { setRole } from "@/lib/admin/accounts/set-role";
-import { readAdoption } from "@/lib/admin/releases/adoption";
+import { setRole } from "@/lib/accounts/admin/set-role";
 import { type Adoption, createAdoption } from "@/lib/releases/adoption/adoption";
+import { readAdoption } from "@/lib/releases/publishing/adoption";
 import { newAccount } from "@/tests/support/accounts";
 import { call, get } from "@/tests/support/api";
 import { OPERATOR } from "@/tests/support/auth/api-keys";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { addReleases } from "@/lib/admin/releases/add";
+import { addReleases } from "@/lib/releases/publishing/add";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import { signForTauri } from "@/lib/releases/sample/sample-signatures";
 import { canMount, newDisk } from "@/tests/support/process/disk";

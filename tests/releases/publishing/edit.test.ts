@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { promoteReleases } from "@/lib/admin/releases/promote";
-import { updateReleases } from "@/lib/admin/releases/update";
+import { promoteReleases } from "@/lib/releases/publishing/promote";
+import { updateReleases } from "@/lib/releases/publishing/update";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import {
   build,

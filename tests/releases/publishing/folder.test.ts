@@ -3,7 +3,7 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { draftFolder, type FolderOptions } from "@/lib/admin/releases/folder/draft-folder";
+import { draftFolder, type FolderOptions } from "@/lib/releases/publishing/folder/draft-folder";
 import { formatVersion, type Release } from "@/lib/releases/schema";
 import { zipOf } from "@/tests/support/releases/formats/zip";
 import { newFolder, publishAll, releasesOf, type TestFolder, verify } from "@/tests/support/releases/publishing";

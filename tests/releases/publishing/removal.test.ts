@@ -1,11 +1,11 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { promoteReleases } from "@/lib/admin/releases/promote";
-import { type PruneOptions, pruneReleases } from "@/lib/admin/releases/prune";
-import { planPrune } from "@/lib/admin/releases/prune-plan";
-import { removeReleases } from "@/lib/admin/releases/remove";
-import { updateReleases } from "@/lib/admin/releases/update";
+import { promoteReleases } from "@/lib/releases/publishing/promote";
+import { type PruneOptions, pruneReleases } from "@/lib/releases/publishing/prune";
+import { planPrune } from "@/lib/releases/publishing/prune-plan";
+import { removeReleases } from "@/lib/releases/publishing/remove";
+import { updateReleases } from "@/lib/releases/publishing/update";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import { Release } from "@/lib/releases/schema";
 import {

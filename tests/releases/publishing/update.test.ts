@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { listReleases, renderTable } from "@/lib/admin/releases/list";
-import { findNewerServedReleases, updateReleases } from "@/lib/admin/releases/update";
+import { listReleases, renderTable } from "@/lib/releases/publishing/list";
+import { findNewerServedReleases, updateReleases } from "@/lib/releases/publishing/update";
 import { build, newFolder, publish, releasesOf } from "@/tests/support/releases/publishing";
 
 describe("a published release", () => {

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
-import { setRole } from "@/lib/admin/accounts/set-role";
-import { haltRollouts, resumeRollouts } from "@/lib/admin/releases/rollouts/change-rollouts";
-import { type RolloutPlan, scheduleRollout } from "@/lib/admin/releases/rollouts/schedule-rollout";
+import { setRole } from "@/lib/accounts/admin/set-role";
 import { COMMAND_LINE } from "@/lib/audit/operator-events";
 import { watchRollouts } from "@/lib/background/watch-rollouts";
 import { Prisma } from "@/lib/db/generated/client";
 import { createAdoption } from "@/lib/releases/adoption/adoption";
+import { haltRollouts, resumeRollouts } from "@/lib/releases/rollouts/change-rollouts";
+import { type RolloutPlan, scheduleRollout } from "@/lib/releases/rollouts/schedule-rollout";
 import { createScheduledCatalog } from "@/lib/releases/rollouts/scheduled-catalog";
 import { createUpdateReports } from "@/lib/releases/rollouts/update-report-counts";
 import { newAccount } from "@/tests/support/accounts";

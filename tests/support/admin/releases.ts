@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import type { CreatedKey } from "@/lib/admin/keys/schema";
+import type { CreatedKey } from "@/lib/auth/api-keys/schema";
 import { type TestUpload, uploadFile } from "@/tests/support/admin/uploads";
 import { call, get, type Options } from "@/tests/support/api";
 import { ctx } from "@/tests/support/context";

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { CreatedKey } from "@/lib/admin/keys/schema";
+import type { CreatedKey } from "@/lib/auth/api-keys/schema";
 import { call } from "@/tests/support/api";
 
 const TUS = { "tus-resumable": "1.0.0" };

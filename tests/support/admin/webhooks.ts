@@ -1,8 +1,8 @@
 import { expect } from "vitest";
-import { listDeliveries } from "@/lib/admin/webhooks/deliveries";
-import { createEndpoint } from "@/lib/admin/webhooks/endpoints";
-import type { NewEndpoint } from "@/lib/admin/webhooks/schema";
 import { COMMAND_LINE } from "@/lib/audit/operator-events";
+import { listDeliveries } from "@/lib/webhooks/deliveries";
+import { createEndpoint } from "@/lib/webhooks/endpoints";
+import type { NewEndpoint } from "@/lib/webhooks/schema";
 import { ctx } from "../context";
 import { startReceiver } from "../network/webhook-receiver";
 

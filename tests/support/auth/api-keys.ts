@@ -1,8 +1,9 @@
-import { setRole } from "@/lib/admin/accounts/set-role";
-import { createKey, listKeys } from "@/lib/admin/keys/keys";
-import { type CreatedKey, NewKey } from "@/lib/admin/keys/schema";
-import { COMMAND_LINE, type Operator } from "@/lib/audit/operator-events";
+import { setRole } from "@/lib/accounts/admin/set-role";
+import { COMMAND_LINE } from "@/lib/audit/operator-events";
+import { createKey, listKeys } from "@/lib/auth/api-keys/keys";
+import { type CreatedKey, NewKey } from "@/lib/auth/api-keys/schema";
 import type { AccountRole } from "@/lib/db/generated/client";
+import type { Operator } from "@/lib/principal";
 import { newAccount, type TestAccount } from "../accounts";
 import { ctx } from "../context";
 

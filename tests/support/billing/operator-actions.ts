@@ -1,10 +1,15 @@
 import type { BillingApi } from "@/lib/adapters/billing-api";
-import { PruneBatch, type ReconciledCustomer, Reconciliation, ReplayBatch } from "@/lib/admin/billing/changes-schema";
-import { findEventIds } from "@/lib/admin/billing/find-events";
-import { prunePayloads } from "@/lib/admin/billing/prune-payloads";
-import { reconcileCustomers } from "@/lib/admin/billing/reconcile";
-import { replayBatch, replayEvent } from "@/lib/admin/billing/replay-events";
 import { COMMAND_LINE } from "@/lib/audit/operator-events";
+import {
+  PruneBatch,
+  type ReconciledCustomer,
+  Reconciliation,
+  ReplayBatch,
+} from "@/lib/subscriptions/admin/changes-schema";
+import { findEventIds } from "@/lib/subscriptions/admin/find-events";
+import { prunePayloads } from "@/lib/subscriptions/admin/prune-payloads";
+import { reconcileCustomers } from "@/lib/subscriptions/admin/reconcile";
+import { replayBatch, replayEvent } from "@/lib/subscriptions/admin/replay-events";
 import { ctx } from "@/tests/support/context";
 
 /** Somebody at the command line. */

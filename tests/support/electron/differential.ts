@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, onTestFinished } from "vitest";
-import { addReleases } from "@/lib/admin/releases/add";
+import { addReleases } from "@/lib/releases/publishing/add";
 import { startCountingProxy } from "@/tests/support/network/counting-proxy";
 import { newDataDir, preparedDataDir, type Service } from "@/tests/support/process/service";
 import { installedApp } from "@/tests/support/releases/electron";

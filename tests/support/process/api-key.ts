@@ -1,4 +1,4 @@
-import type { CreatedKey } from "@/lib/admin/keys/schema";
+import type { CreatedKey } from "@/lib/auth/api-keys/schema";
 import { operatorKeyOf, type Service } from "./service";
 
 /** Creates an API key of a service on its embedded database. */

@@ -3,10 +3,10 @@ import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/pro
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, onTestFinished } from "vitest";
-import { addReleases } from "@/lib/admin/releases/add";
-import { readManifest } from "@/lib/admin/releases/manifest/manifest-file";
-import type { DraftFile, ReleaseDraft } from "@/lib/admin/releases/publish/draft";
-import { type VerifyResult, verifyReleases } from "@/lib/admin/releases/verify";
+import { addReleases } from "@/lib/releases/publishing/add";
+import { readManifest } from "@/lib/releases/publishing/manifest/manifest-file";
+import type { DraftFile, ReleaseDraft } from "@/lib/releases/publishing/publish/draft";
+import { type VerifyResult, verifyReleases } from "@/lib/releases/publishing/verify";
 import type { Release } from "@/lib/releases/schema";
 
 /** The time of every publication. */

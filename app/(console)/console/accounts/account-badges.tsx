@@ -1,4 +1,4 @@
-import type { AccountSummary } from "@/lib/admin/accounts/schema";
+import type { AccountSummary } from "@/lib/accounts/admin/schema";
 import { Badge } from "../../components/badge";
 
 /** What distinguishes an account: its role, whether it is disabled, and whether its email is verified. */

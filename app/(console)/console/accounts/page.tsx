@@ -1,5 +1,5 @@
-import { type AccountSummary, AccountsQuery } from "@/lib/admin/accounts/schema";
-import { searchAccounts } from "@/lib/admin/accounts/search-accounts";
+import { type AccountSummary, AccountsQuery } from "@/lib/accounts/admin/schema";
+import { searchAccounts } from "@/lib/accounts/admin/search-accounts";
 import { Dash } from "../../components/dash";
 import { PageHead, Section } from "../../components/headings";
 import { EmptyState } from "../../components/states";

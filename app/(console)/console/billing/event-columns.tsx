@@ -1,4 +1,4 @@
-import type { BillingEventState, BillingEventSummary } from "@/lib/admin/billing/schema";
+import type { BillingEventState, BillingEventSummary } from "@/lib/subscriptions/admin/schema";
 import { IdentityEventType, PurchaseEventType } from "@/lib/subscriptions/events";
 import { AccountLink } from "../../components/account-link";
 import { Badge, type Tone } from "../../components/badge";

@@ -1,4 +1,4 @@
-import type { BillingEventState } from "@/lib/admin/billing/schema";
+import type { BillingEventState } from "@/lib/subscriptions/admin/schema";
 import { Action } from "../../actions/action";
 import { countBounded, formatCount } from "../../components/format-numbers";
 

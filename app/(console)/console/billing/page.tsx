@@ -1,9 +1,9 @@
-import { countPendingEvents, listBillingEvents } from "@/lib/admin/billing/list-events";
-import { countExpired } from "@/lib/admin/billing/prune-payloads";
-import { countPurchases } from "@/lib/admin/billing/reconcile";
-import { BillingEventsQuery } from "@/lib/admin/billing/schema";
-import { listBillingProducts } from "@/lib/admin/billing-products";
-import { AccountName } from "@/lib/admin/find-account";
+import { AccountName } from "@/lib/lists/find-account";
+import { listBillingProducts } from "@/lib/subscriptions/admin/billing-products";
+import { countPendingEvents, listBillingEvents } from "@/lib/subscriptions/admin/list-events";
+import { countExpired } from "@/lib/subscriptions/admin/prune-payloads";
+import { countPurchases } from "@/lib/subscriptions/admin/reconcile";
+import { BillingEventsQuery } from "@/lib/subscriptions/admin/schema";
 import { formatBounded } from "../../components/format-numbers";
 import { PageHead, Section } from "../../components/headings";
 import { EmptyState } from "../../components/states";

@@ -1,4 +1,4 @@
-import type { NewestVersion } from "@/lib/admin/overview/read-newest-versions";
+import type { NewestVersion } from "@/lib/overview/read-newest-versions";
 import { formatShare } from "../../components/format-numbers";
 import { Section } from "../../components/headings";
 import { EmptyState } from "../../components/states";

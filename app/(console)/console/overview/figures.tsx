@@ -1,4 +1,4 @@
-import type { OverviewDays } from "@/lib/admin/overview/read-overview-days";
+import type { OverviewDays } from "@/lib/overview/read-overview-days";
 import { formatCount, formatShare } from "../../components/format-numbers";
 
 type MetricName = keyof OverviewDays["metrics"];

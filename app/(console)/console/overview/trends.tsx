@@ -1,4 +1,4 @@
-import type { OverviewDays } from "@/lib/admin/overview/read-overview-days";
+import type { OverviewDays } from "@/lib/overview/read-overview-days";
 import { BarChart, LineChart } from "../../charts/chart";
 import { Section } from "../../components/headings";
 

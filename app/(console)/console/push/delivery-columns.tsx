@@ -1,4 +1,4 @@
-import type { Delivery } from "@/lib/admin/push/schema";
+import type { Delivery } from "@/lib/push/admin/schema";
 import { Action } from "../../actions/action";
 import { Ago } from "../../components/time";
 import type { Column } from "../../lists/table";

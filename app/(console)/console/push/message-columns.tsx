@@ -1,4 +1,4 @@
-import type { PushMessage } from "@/lib/admin/push/schema";
+import type { PushMessage } from "@/lib/push/admin/schema";
 import { formatCount } from "../../components/format-numbers";
 import { Ago } from "../../components/time";
 import type { Column } from "../../lists/table";

@@ -1,4 +1,4 @@
-import type { Statistics } from "@/lib/admin/push/schema";
+import type { Statistics } from "@/lib/push/admin/schema";
 import { Dash } from "../../components/dash";
 import { formatCount, formatShare } from "../../components/format-numbers";
 import { EmptyState } from "../../components/states";

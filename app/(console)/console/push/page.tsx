@@ -1,8 +1,8 @@
-import { listMessages } from "@/lib/admin/push/messages/list-messages";
-import { countPaused, listPauses } from "@/lib/admin/push/pauses";
-import { MessagesQuery, type Statistics, StatisticsQuery } from "@/lib/admin/push/schema";
-import { readStatistics } from "@/lib/admin/push/statistics";
 import type { Context } from "@/lib/context";
+import { listMessages } from "@/lib/push/admin/messages/list-messages";
+import { countPaused, listPauses } from "@/lib/push/admin/pauses";
+import { MessagesQuery, type Statistics, StatisticsQuery } from "@/lib/push/admin/schema";
+import { readStatistics } from "@/lib/push/admin/statistics";
 import { BarChart } from "../../charts/chart";
 import { formatCount } from "../../components/format-numbers";
 import { PageHead, Section } from "../../components/headings";

@@ -1,4 +1,4 @@
-import type { PushPause } from "@/lib/admin/push/schema";
+import type { PushPause } from "@/lib/push/admin/schema";
 import { Action } from "../../actions/action";
 import { countBounded } from "../../components/format-numbers";
 import { Section } from "../../components/headings";

@@ -1,4 +1,4 @@
-import type { Delivery, PushMessage } from "@/lib/admin/push/schema";
+import type { Delivery, PushMessage } from "@/lib/push/admin/schema";
 import { Badge, type Tone } from "../../components/badge";
 
 const MESSAGE_TONES: Record<PushMessage["status"], Tone> = {

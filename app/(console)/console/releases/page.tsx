@@ -1,6 +1,6 @@
-import { countClients, readAdoptionCurve } from "@/lib/admin/releases/versions/adoption-curve";
-import { type CatalogVersion, listVersions, VersionsQuery } from "@/lib/admin/releases/versions/list-versions";
 import { catalogFileOf } from "@/lib/releases/catalog/catalog";
+import { countClients, readAdoptionCurve } from "@/lib/releases/publishing/versions/adoption-curve";
+import { type CatalogVersion, listVersions, VersionsQuery } from "@/lib/releases/publishing/versions/list-versions";
 import { Badge } from "../../components/badge";
 import { formatCount } from "../../components/format-numbers";
 import { PageHead, Section } from "../../components/headings";

@@ -1,6 +1,6 @@
-import { describeConfiguration, findGenerated, type Setting } from "@/lib/admin/configuration/describe-configuration";
-import { findMissing, type MissingPart } from "@/lib/admin/configuration/find-missing";
-import { guidePath } from "@/lib/admin/configuration/read-guide";
+import { describeConfiguration, findGenerated, type Setting } from "@/lib/configuration/describe-configuration";
+import { findMissing, type MissingPart } from "@/lib/configuration/find-missing";
+import { guidePath } from "@/lib/configuration/read-guide";
 import { Badge } from "../../components/badge";
 import { Facts } from "../../components/facts";
 import { PageHead, Section } from "../../components/headings";

@@ -1,4 +1,4 @@
-import { backupOperations } from "@/lib/admin/backups/operations";
+import { backupOperations } from "@/lib/backup/operations";
 import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/backups", {

@@ -1,4 +1,4 @@
-import { Role } from "../../../../lib/admin/accounts/schema";
+import { Role } from "../../../../lib/accounts/admin/schema";
 import { PROVIDER_NAMES } from "../../../../lib/auth/oauth/providers";
 import type { DefineCommandGroup, HomeportCommand } from "../../command";
 import { deleteAccount, disable, enable, grant, resetFactors, revokeSessions, unlink } from "./changes";

@@ -4,7 +4,7 @@ import {
   type ProviderChange,
   Role,
   type RoleChange,
-} from "../../../../lib/admin/accounts/schema";
+} from "../../../../lib/accounts/admin/schema";
 import { PROVIDER_NAMES } from "../../../../lib/auth/oauth/providers";
 import { isUuid } from "../../../../lib/db/ids";
 import { CodedError, UsageError } from "../../../command-line";

@@ -1,4 +1,4 @@
-import type { AccountSummary } from "../../../../lib/admin/accounts/schema";
+import type { AccountSummary } from "../../../../lib/accounts/admin/schema";
 import { CodedError } from "../../../command-line";
 import type { AdminApi, Json } from "../../transport/admin-api";
 

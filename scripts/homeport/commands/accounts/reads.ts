@@ -4,8 +4,8 @@ import type {
   AccountEvents,
   AccountSummary,
   AccountsQuery,
-} from "../../../../lib/admin/accounts/schema";
-import { AccountsQuery as Query } from "../../../../lib/admin/accounts/schema";
+} from "../../../../lib/accounts/admin/schema";
+import { AccountsQuery as Query } from "../../../../lib/accounts/admin/schema";
 import { isUuid } from "../../../../lib/db/ids";
 import { CodedError } from "../../../command-line";
 import type { CommandContext } from "../../command";

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { DatabaseMove } from "../../../../lib/admin/database/schema";
+import type { DatabaseMove } from "../../../../lib/backup/move-database/schema";
 import { readMoved, unmarkMoved } from "../../../../lib/db/embedded/moved-folder";
 import { CodedError } from "../../../command-line";
 import type { AdminApi } from "../../transport/admin-api";

@@ -1,5 +1,5 @@
-import { DeliveriesQuery, type Delivery, type Endpoint, Replay } from "../../../../lib/admin/webhooks/schema";
 import { isUuid } from "../../../../lib/db/ids";
+import { DeliveriesQuery, type Delivery, type Endpoint, Replay } from "../../../../lib/webhooks/schema";
 import { UsageError } from "../../../command-line";
 import type { CommandContext } from "../../command";
 import { parseLimit, parseTime, parseWith } from "../../options";

@@ -1,10 +1,5 @@
-import {
-  ChangedEndpoint,
-  type Endpoint,
-  type EndpointWithSecret,
-  NewEndpoint,
-} from "../../../../lib/admin/webhooks/schema";
 import { isUuid } from "../../../../lib/db/ids";
+import { ChangedEndpoint, type Endpoint, type EndpointWithSecret, NewEndpoint } from "../../../../lib/webhooks/schema";
 import { CodedError, UsageError } from "../../../command-line";
 import type { CommandContext } from "../../command";
 import { parseWith } from "../../options";

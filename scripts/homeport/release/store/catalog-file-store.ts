@@ -1,13 +1,13 @@
-import { addReleases } from "../../../../lib/admin/releases/add";
-import { filterReleases } from "../../../../lib/admin/releases/filter-releases";
-import { listReleases } from "../../../../lib/admin/releases/list";
-import { readManifest } from "../../../../lib/admin/releases/manifest/manifest-file";
-import { promoteReleases } from "../../../../lib/admin/releases/promote";
-import { pruneReleases } from "../../../../lib/admin/releases/prune";
-import { removeReleases } from "../../../../lib/admin/releases/remove";
-import { findNewerServedReleases, updateReleases } from "../../../../lib/admin/releases/update";
-import { verifyReleases } from "../../../../lib/admin/releases/verify";
 import type { Context } from "../../../../lib/context";
+import { addReleases } from "../../../../lib/releases/publishing/add";
+import { filterReleases } from "../../../../lib/releases/publishing/filter-releases";
+import { listReleases } from "../../../../lib/releases/publishing/list";
+import { readManifest } from "../../../../lib/releases/publishing/manifest/manifest-file";
+import { promoteReleases } from "../../../../lib/releases/publishing/promote";
+import { pruneReleases } from "../../../../lib/releases/publishing/prune";
+import { removeReleases } from "../../../../lib/releases/publishing/remove";
+import { findNewerServedReleases, updateReleases } from "../../../../lib/releases/publishing/update";
+import { verifyReleases } from "../../../../lib/releases/publishing/verify";
 import { drawProgress } from "../../output/progress";
 import type { ReleaseStore } from "./release-store";
 

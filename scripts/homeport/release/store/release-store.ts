@@ -1,13 +1,13 @@
-import type { ReleaseDocument } from "../../../../lib/admin/releases/list";
-import type { PromotedRelease, PromotionOptions } from "../../../../lib/admin/releases/promote";
-import type { PruneOptions } from "../../../../lib/admin/releases/prune";
-import type { ReleaseDraft } from "../../../../lib/admin/releases/publish/draft";
-import type { AddedRelease } from "../../../../lib/admin/releases/publish/plan-addition";
-import type { RemoveOptions } from "../../../../lib/admin/releases/remove";
-import type { PrunedCatalog, ReleasesFilter } from "../../../../lib/admin/releases/schemas/maintenance";
-import type { ChangedRelease, RemovalResult } from "../../../../lib/admin/releases/schemas/releases";
-import type { UpdatedRelease } from "../../../../lib/admin/releases/update";
-import type { VerifyResult } from "../../../../lib/admin/releases/verify";
+import type { ReleaseDocument } from "../../../../lib/releases/publishing/list";
+import type { PromotedRelease, PromotionOptions } from "../../../../lib/releases/publishing/promote";
+import type { PruneOptions } from "../../../../lib/releases/publishing/prune";
+import type { ReleaseDraft } from "../../../../lib/releases/publishing/publish/draft";
+import type { AddedRelease } from "../../../../lib/releases/publishing/publish/plan-addition";
+import type { RemoveOptions } from "../../../../lib/releases/publishing/remove";
+import type { PrunedCatalog, ReleasesFilter } from "../../../../lib/releases/publishing/schemas/maintenance";
+import type { ChangedRelease, RemovalResult } from "../../../../lib/releases/publishing/schemas/releases";
+import type { UpdatedRelease } from "../../../../lib/releases/publishing/update";
+import type { VerifyResult } from "../../../../lib/releases/publishing/verify";
 
 /** `removedSamples` are ids. `notes` are for the operator. */
 export type AddOutcome = { releases: AddedRelease[]; removedSamples: string[]; notes: string[] };

@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { draftFolder, type FolderOptions } from "@/lib/admin/releases/folder/draft-folder";
+import { draftFolder, type FolderOptions } from "@/lib/releases/publishing/folder/draft-folder";
 import { zipOf } from "@/tests/support/releases/formats/zip";
 import { newFolder, publishAll } from "@/tests/support/releases/publishing";
 import { nupkg } from "@/tests/support/releases/tools/nupkg";

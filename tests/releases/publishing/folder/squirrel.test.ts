@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { draftFolder } from "@/lib/admin/releases/folder/draft-folder";
+import { draftFolder } from "@/lib/releases/publishing/folder/draft-folder";
 import { formatVersion } from "@/lib/releases/schema";
 import { get } from "@/tests/support/api";
 import { newFolder, publishAll, releasesOf, type TestFolder } from "@/tests/support/releases/publishing";

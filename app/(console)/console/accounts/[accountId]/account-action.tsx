@@ -1,5 +1,5 @@
 import type { ComponentProps } from "react";
-import type { AccountDetails } from "@/lib/admin/accounts/schema";
+import type { AccountDetails } from "@/lib/accounts/admin/schema";
 import { Action } from "../../../actions/action";
 
 type Props = Omit<ComponentProps<typeof Action>, "reason" | "role"> & {

@@ -1,4 +1,4 @@
-import type { AccountDetails } from "@/lib/admin/accounts/schema";
+import type { AccountDetails } from "@/lib/accounts/admin/schema";
 import { SelectField } from "../../../actions/select-field";
 import { AccountAction } from "./account-action";
 import { countOf, endsSessions } from "./impact";

@@ -1,4 +1,4 @@
-import type { AccountDetails } from "@/lib/admin/accounts/schema";
+import type { AccountDetails } from "@/lib/accounts/admin/schema";
 import { Badge, type Tone } from "../../../components/badge";
 import { Dash } from "../../../components/dash";
 import { Section } from "../../../components/headings";

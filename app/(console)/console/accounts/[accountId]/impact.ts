@@ -1,4 +1,4 @@
-import type { AccountDetails } from "@/lib/admin/accounts/schema";
+import type { AccountDetails } from "@/lib/accounts/admin/schema";
 import { formatCount } from "../../../components/format-numbers";
 
 const PLURALS: Record<string, string> = { identity: "identities" };

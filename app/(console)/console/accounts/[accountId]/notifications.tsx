@@ -1,6 +1,6 @@
-import { listDeliveries } from "@/lib/admin/push/deliveries/list-deliveries";
-import type { Delivery } from "@/lib/admin/push/schema";
 import type { Context } from "@/lib/context";
+import { listDeliveries } from "@/lib/push/admin/deliveries/list-deliveries";
+import type { Delivery } from "@/lib/push/admin/schema";
 import { Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
 import { Ago } from "../../../components/time";

@@ -1,6 +1,6 @@
-import { listAccountEvents } from "@/lib/admin/accounts/details/list-events";
-import { showAccount } from "@/lib/admin/accounts/details/show-account";
-import { AccountParams } from "@/lib/admin/accounts/schema";
+import { listAccountEvents } from "@/lib/accounts/admin/list-events";
+import { AccountParams } from "@/lib/accounts/admin/schema";
+import { showAccount } from "@/lib/accounts/admin/show-account";
 import { PageQuery } from "@/lib/lists/pages";
 import { PageHead } from "../../../components/headings";
 import { consolePage, parseId, titleOf } from "../../../frame/console-page";

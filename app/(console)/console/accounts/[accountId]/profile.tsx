@@ -1,4 +1,4 @@
-import type { AccountDetails } from "@/lib/admin/accounts/schema";
+import type { AccountDetails } from "@/lib/accounts/admin/schema";
 import { Badge } from "../../../components/badge";
 import { Facts } from "../../../components/facts";
 import { Section } from "../../../components/headings";

@@ -1,4 +1,4 @@
-import type { AccountPurchase } from "@/lib/admin/accounts/schema";
+import type { AccountPurchase } from "@/lib/accounts/admin/schema";
 import { Facts } from "../../../components/facts";
 import { Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";

@@ -1,4 +1,4 @@
-import type { AccountEvents } from "@/lib/admin/accounts/schema";
+import type { AccountEvents } from "@/lib/accounts/admin/schema";
 import { type AuditEventType, EVENT_LABELS } from "@/lib/audit/event-types";
 import { clientName } from "@/lib/auth/sessions/client-name";
 import { Dash } from "../../../components/dash";

@@ -1,4 +1,4 @@
-import type { AccountDetails } from "@/lib/admin/accounts/schema";
+import type { AccountDetails } from "@/lib/accounts/admin/schema";
 import { clientName } from "@/lib/auth/sessions/client-name";
 import { Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";

@@ -3,7 +3,7 @@ import {
   BillingProductsQuery,
   listBillingProducts,
   needsEntitlement,
-} from "@/lib/admin/billing-products";
+} from "@/lib/subscriptions/admin/billing-products";
 import { Badge } from "../../../components/badge";
 import { formatBounded } from "../../../components/format-numbers";
 import { PageHead, Section } from "../../../components/headings";

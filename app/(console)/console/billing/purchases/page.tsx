@@ -2,7 +2,7 @@ import {
   type ListedSubscription,
   listActiveSubscriptions,
   SubscriptionsQuery,
-} from "@/lib/admin/billing/list-subscriptions";
+} from "@/lib/subscriptions/admin/list-subscriptions";
 import { AccountLink } from "../../../components/account-link";
 import { PageHead, Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";

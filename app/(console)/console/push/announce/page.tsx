@@ -1,7 +1,7 @@
-import { withWarnings } from "@/lib/admin/push/announcement-warnings";
-import { estimateAudience } from "@/lib/admin/push/estimate";
-import { AnnouncementDraft, AudienceFields as Fields, toAudience } from "@/lib/admin/push/forms";
-import { DEFAULT_PER_SECOND } from "@/lib/admin/push/schema";
+import { withWarnings } from "@/lib/push/admin/announcement-warnings";
+import { estimateAudience } from "@/lib/push/admin/estimate";
+import { AnnouncementDraft, AudienceFields as Fields, toAudience } from "@/lib/push/admin/forms";
+import { DEFAULT_PER_SECOND } from "@/lib/push/admin/schema";
 import { Field } from "../../../../(web)/components/field";
 import { Notice } from "../../../../(web)/components/notice";
 import { Action } from "../../../actions/action";

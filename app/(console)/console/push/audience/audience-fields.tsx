@@ -1,5 +1,5 @@
-import type { AudienceFields as Values } from "@/lib/admin/push/forms";
-import { DEFAULT_PER_SECOND, MAX_PER_SECOND } from "@/lib/admin/push/schema";
+import type { AudienceFields as Values } from "@/lib/push/admin/forms";
+import { DEFAULT_PER_SECOND, MAX_PER_SECOND } from "@/lib/push/admin/schema";
 import { Field } from "../../../../(web)/components/field";
 import { SelectField } from "../../../actions/select-field";
 import { PLATFORMS } from "./audience-text";

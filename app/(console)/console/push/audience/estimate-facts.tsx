@@ -1,5 +1,5 @@
-import { AudienceFields, toAudience, toSendAt } from "@/lib/admin/push/forms";
-import type { Estimate } from "@/lib/admin/push/schema";
+import { AudienceFields, toAudience, toSendAt } from "@/lib/push/admin/forms";
+import type { Estimate } from "@/lib/push/admin/schema";
 import { Facts } from "../../../components/facts";
 import { formatCount } from "../../../components/format-numbers";
 import { ExactTime } from "../../../components/time";

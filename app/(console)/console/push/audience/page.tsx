@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { estimateAudience } from "@/lib/admin/push/estimate";
-import { AudienceDraft, AudienceFields as Fields, toAudience } from "@/lib/admin/push/forms";
-import { DEFAULT_PER_SECOND } from "@/lib/admin/push/schema";
+import { estimateAudience } from "@/lib/push/admin/estimate";
+import { AudienceDraft, AudienceFields as Fields, toAudience } from "@/lib/push/admin/forms";
+import { DEFAULT_PER_SECOND } from "@/lib/push/admin/schema";
 import { Action } from "../../../actions/action";
 import { PageHead, Section } from "../../../components/headings";
 import { consolePage } from "../../../frame/console-page";

@@ -1,5 +1,5 @@
-import { listDeliveries } from "@/lib/admin/push/deliveries/list-deliveries";
-import { DeliveriesQuery } from "@/lib/admin/push/schema";
+import { listDeliveries } from "@/lib/push/admin/deliveries/list-deliveries";
+import { DeliveriesQuery } from "@/lib/push/admin/schema";
 import { Action } from "../../../actions/action";
 import { PageHead, Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";

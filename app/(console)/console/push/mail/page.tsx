@@ -1,6 +1,6 @@
-import { countRetrying } from "@/lib/admin/mail/change-emails";
-import { listEmails } from "@/lib/admin/mail/list-emails";
-import { EmailsQuery, type QueuedEmail } from "@/lib/admin/mail/schema";
+import { countRetrying } from "@/lib/accounts/emails/change-emails";
+import { listEmails } from "@/lib/accounts/emails/list-emails";
+import { EmailsQuery, type QueuedEmail } from "@/lib/accounts/emails/schema";
 import { Action } from "../../../actions/action";
 import { Badge, type Tone } from "../../../components/badge";
 import { countBounded } from "../../../components/format-numbers";

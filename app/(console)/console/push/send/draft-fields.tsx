@@ -1,4 +1,4 @@
-import type { Draft } from "@/lib/admin/push/forms";
+import type { Draft } from "@/lib/push/admin/forms";
 import { Field } from "../../../../(web)/components/field";
 
 /** The form of the text. It is sent as the query of its own page, which shows the preview. */

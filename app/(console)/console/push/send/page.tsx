@@ -1,5 +1,5 @@
-import { Draft } from "@/lib/admin/push/forms";
-import { listActiveDevices } from "@/lib/admin/push/recipients";
+import { Draft } from "@/lib/push/admin/forms";
+import { listActiveDevices } from "@/lib/push/admin/recipients";
 import { PageHead, Section } from "../../../components/headings";
 import { consolePage } from "../../../frame/console-page";
 import { hasRole } from "../../../frame/operator";

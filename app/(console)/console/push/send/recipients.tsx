@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { ActiveDevice } from "@/lib/admin/push/recipients";
+import type { ActiveDevice } from "@/lib/push/admin/recipients";
 import { Action } from "../../../actions/action";
 import { formatCount } from "../../../components/format-numbers";
 import { EmptyState } from "../../../components/states";

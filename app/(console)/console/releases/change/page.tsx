@@ -1,7 +1,7 @@
 import type { Metadata } from "next";
 import { z } from "zod";
-import { ReleaseAction, toProposedChange } from "@/lib/admin/releases/actions/release-action";
-import { previewChange } from "@/lib/admin/releases/preview/preview-change";
+import { ReleaseAction, toProposedChange } from "@/lib/releases/publishing/actions/release-action";
+import { previewChange } from "@/lib/releases/publishing/preview/preview-change";
 import { Field } from "../../../../(web)/components/field";
 import { Form } from "../../../../(web)/components/form";
 import { Notice } from "../../../../(web)/components/notice";

@@ -1,4 +1,4 @@
-import type { Offer, PreviewRow, ReleasePreview } from "@/lib/admin/releases/preview/schema";
+import type { Offer, PreviewRow, ReleasePreview } from "@/lib/releases/publishing/preview/schema";
 import { formatCount, formatShare } from "../../../components/format-numbers";
 import { EmptyState } from "../../../components/states";
 import { type Column, Table } from "../../../lists/table";

@@ -1,4 +1,4 @@
-import type { AdoptionCurve } from "@/lib/admin/releases/versions/adoption-curve";
+import type { AdoptionCurve } from "@/lib/releases/publishing/versions/adoption-curve";
 import { LineChart } from "../../../charts/chart";
 import { EmptyState } from "../../../components/states";
 

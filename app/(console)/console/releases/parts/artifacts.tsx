@@ -1,4 +1,4 @@
-import type { CatalogVersion, ServedRelease } from "@/lib/admin/releases/versions/list-versions";
+import type { CatalogVersion, ServedRelease } from "@/lib/releases/publishing/versions/list-versions";
 import { releaseFiles } from "@/lib/releases/release-files";
 import { Form } from "../../../../(web)/components/form";
 import { Badge } from "../../../components/badge";

@@ -1,6 +1,6 @@
-import { NOTES_FIELDS, stateOfFields } from "@/lib/admin/releases/api/seen-state";
-import type { CatalogVersion } from "@/lib/admin/releases/versions/list-versions";
 import type { Flash } from "@/lib/http/pages/flash";
+import { NOTES_FIELDS, stateOfFields } from "@/lib/releases/publishing/api/seen-state";
+import type { CatalogVersion } from "@/lib/releases/publishing/versions/list-versions";
 import { Field } from "../../../../(web)/components/field";
 import { Form } from "../../../../(web)/components/form";
 import { ReleaseNotes } from "../../../../(web)/download/release-notes";

@@ -1,5 +1,5 @@
-import type { RolloutState } from "@/lib/admin/releases/rollouts/list-rollouts";
-import type { CatalogVersion } from "@/lib/admin/releases/versions/list-versions";
+import type { CatalogVersion } from "@/lib/releases/publishing/versions/list-versions";
+import type { RolloutState } from "@/lib/releases/rollouts/list-rollouts";
 import { Facts } from "../../../components/facts";
 import { ExactTime } from "../../../components/time";
 import { actionPath } from "./links";

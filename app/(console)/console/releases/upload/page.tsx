@@ -1,7 +1,7 @@
-import { listVersions } from "@/lib/admin/releases/versions/list-versions";
 import { ownerOf } from "@/lib/audit/operator";
 import { metadataValue } from "@/lib/http/content/tus";
 import { catalogFileOf } from "@/lib/releases/catalog/catalog";
+import { listVersions } from "@/lib/releases/publishing/versions/list-versions";
 import type { Upload } from "@/lib/releases/uploads/upload-store";
 import { listUploads } from "@/lib/releases/uploads/uploads";
 import { Notice } from "../../../../(web)/components/notice";

@@ -1,5 +1,5 @@
-import { FILE_KINDS } from "@/lib/admin/releases/api/publish-form";
 import type { Flash } from "@/lib/http/pages/flash";
+import { FILE_KINDS } from "@/lib/releases/publishing/api/publish-form";
 import { Platform } from "@/lib/releases/schema";
 import type { Upload } from "@/lib/releases/uploads/upload-store";
 import { Field } from "../../../../(web)/components/field";

@@ -1,5 +1,5 @@
-import type { AuditEntry } from "@/lib/admin/audit/schema";
 import { type AuditEventType, EVENT_LABELS } from "@/lib/audit/event-types";
+import type { AuditEntry } from "@/lib/audit/schema";
 import { clientName } from "@/lib/auth/sessions/client-name";
 import { Dash } from "../../../components/dash";
 import { EventDetails } from "../../../components/event-details";

@@ -1,8 +1,8 @@
-import { listAuditEvents } from "@/lib/admin/audit/list-events";
-import { nameActors } from "@/lib/admin/audit/name-actors";
-import { type AuditFilter, AuditQuery } from "@/lib/admin/audit/schema";
-import { AccountName, toAccountId } from "@/lib/admin/find-account";
 import { EVENT_LABELS } from "@/lib/audit/event-types";
+import { listAuditEvents } from "@/lib/audit/list-events";
+import { nameActors } from "@/lib/audit/name-actors";
+import { type AuditFilter, AuditQuery } from "@/lib/audit/schema";
+import { AccountName, toAccountId } from "@/lib/lists/find-account";
 import { PageHead, Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
 import { consolePage } from "../../../frame/console-page";

@@ -1,4 +1,4 @@
-import { KEY_LIFETIMES, scopeField } from "@/lib/admin/keys/form";
+import { KEY_LIFETIMES, scopeField } from "@/lib/auth/api-keys/form";
 import type { Flash } from "@/lib/http/pages/flash";
 import { Scope } from "@/lib/principal";
 import { Field } from "../../../../(web)/components/field";

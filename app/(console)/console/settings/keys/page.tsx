@@ -1,5 +1,5 @@
-import { isKeyActive, listKeys } from "@/lib/admin/keys/keys";
-import type { ApiKey } from "@/lib/admin/keys/schema";
+import { isKeyActive, listKeys } from "@/lib/auth/api-keys/keys";
+import type { ApiKey } from "@/lib/auth/api-keys/schema";
 import { PageQuery } from "@/lib/lists/pages";
 import { Action } from "../../../actions/action";
 import { ShownSecret } from "../../../actions/shown-secret";

@@ -1,4 +1,4 @@
-import type { ListedOperator } from "@/lib/admin/operators/list-operators";
+import type { ListedOperator } from "@/lib/accounts/operators/list-operators";
 import { Action } from "../../../actions/action";
 import { SelectField } from "../../../actions/select-field";
 import { OPERATOR_ROLES } from "./roles";

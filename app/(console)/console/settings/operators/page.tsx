@@ -1,4 +1,4 @@
-import { type ListedOperator, listOperators } from "@/lib/admin/operators/list-operators";
+import { type ListedOperator, listOperators } from "@/lib/accounts/operators/list-operators";
 import { PageQuery } from "@/lib/lists/pages";
 import { Badge } from "../../../components/badge";
 import { PageHead, Section } from "../../../components/headings";

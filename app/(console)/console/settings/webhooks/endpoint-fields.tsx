@@ -1,5 +1,5 @@
-import { EVENT_TYPES, typeField } from "@/lib/admin/webhooks/form";
-import type { Endpoint } from "@/lib/admin/webhooks/schema";
+import { EVENT_TYPES, typeField } from "@/lib/webhooks/form";
+import type { Endpoint } from "@/lib/webhooks/schema";
 import { Field } from "../../../../(web)/components/field";
 import { FieldError } from "../../../actions/field-error";
 

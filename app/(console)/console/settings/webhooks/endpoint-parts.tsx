@@ -1,4 +1,4 @@
-import type { Endpoint } from "@/lib/admin/webhooks/schema";
+import type { Endpoint } from "@/lib/webhooks/schema";
 
 /** Longer URLs are cut in lists. */
 const MAX_SHOWN = 90;

@@ -1,6 +1,6 @@
-import { checkedNames } from "@/lib/admin/checkboxes";
-import { typeField } from "@/lib/admin/webhooks/form";
+import { checkedNames } from "@/lib/http/pages/checkboxes";
 import type { Flash } from "@/lib/http/pages/flash";
+import { typeField } from "@/lib/webhooks/form";
 import { Form } from "../../../../(web)/components/form";
 import { ConfirmLink } from "../../../actions/confirm-link";
 import type { ConsoleOperator } from "../../../frame/operator";

@@ -1,5 +1,5 @@
-import { listEndpoints } from "@/lib/admin/webhooks/endpoints";
-import type { Endpoint } from "@/lib/admin/webhooks/schema";
+import { listEndpoints } from "@/lib/webhooks/endpoints";
+import type { Endpoint } from "@/lib/webhooks/schema";
 import { PageHead, Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
 import { Ago } from "../../../components/time";

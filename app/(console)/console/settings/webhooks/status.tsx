@@ -1,4 +1,4 @@
-import type { Delivery, Endpoint } from "@/lib/admin/webhooks/schema";
+import type { Delivery, Endpoint } from "@/lib/webhooks/schema";
 import { Badge, type Tone } from "../../../components/badge";
 import { Dash } from "../../../components/dash";
 

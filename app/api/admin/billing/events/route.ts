@@ -1,5 +1,5 @@
-import { billingOperations } from "@/lib/admin/billing/operations";
 import { defineRoute } from "@/lib/http/route";
+import { billingOperations } from "@/lib/subscriptions/admin/operations";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/billing/events", {
   GET: billingOperations.listBillingEvents,

@@ -1,4 +1,4 @@
-import { databaseOperations } from "@/lib/admin/database/operations";
+import { databaseOperations } from "@/lib/backup/move-database/operations";
 import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/database/move", {

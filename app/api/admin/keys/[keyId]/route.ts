@@ -1,4 +1,4 @@
-import { keyOperations } from "@/lib/admin/keys/operations";
+import { keyOperations } from "@/lib/auth/api-keys/operations";
 import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/keys/[keyId]", {

@@ -1,4 +1,4 @@
-import { mailOperations } from "@/lib/admin/mail/operations";
+import { mailOperations } from "@/lib/accounts/emails/operations";
 import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/mail/retries", {

@@ -1,5 +1,5 @@
-import { pushOperations } from "@/lib/admin/push/operations";
 import { defineRoute } from "@/lib/http/route";
+import { pushOperations } from "@/lib/push/admin/operations";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/push/messages", {
   GET: pushOperations.listPushMessages,

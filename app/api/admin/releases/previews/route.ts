@@ -1,5 +1,5 @@
-import { releaseOperations } from "@/lib/admin/releases/operations";
 import { defineRoute } from "@/lib/http/route";
+import { releaseOperations } from "@/lib/releases/publishing/operations";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/releases/previews", {
   POST: releaseOperations.previewReleases,

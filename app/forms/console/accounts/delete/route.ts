@@ -1,5 +1,5 @@
-import { deleteAccount } from "@/lib/admin/accounts/delete-account";
-import { AccountForm } from "@/lib/admin/accounts/form";
+import { deleteAccount } from "@/lib/accounts/admin/delete-account";
+import { AccountForm } from "@/lib/accounts/admin/form";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/accounts/delete", {

@@ -1,5 +1,5 @@
-import { disableAccount } from "@/lib/admin/accounts/disable-account";
-import { AccountForm } from "@/lib/admin/accounts/form";
+import { disableAccount } from "@/lib/accounts/admin/disable-account";
+import { AccountForm } from "@/lib/accounts/admin/form";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/accounts/disable", {

@@ -1,5 +1,5 @@
-import { SessionForm } from "@/lib/admin/accounts/form";
-import { revokeAccountSession } from "@/lib/admin/accounts/revoke-sessions";
+import { SessionForm } from "@/lib/accounts/admin/form";
+import { revokeAccountSession } from "@/lib/accounts/admin/revoke-sessions";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm(

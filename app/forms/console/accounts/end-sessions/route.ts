@@ -1,5 +1,5 @@
-import { AccountForm } from "@/lib/admin/accounts/form";
-import { revokeAccountSessions } from "@/lib/admin/accounts/revoke-sessions";
+import { AccountForm } from "@/lib/accounts/admin/form";
+import { revokeAccountSessions } from "@/lib/accounts/admin/revoke-sessions";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm(

@@ -1,4 +1,4 @@
-import { AccountForm } from "@/lib/admin/accounts/form";
+import { AccountForm } from "@/lib/accounts/admin/form";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/accounts/export", {

@@ -1,5 +1,5 @@
-import { AccountForm } from "@/lib/admin/accounts/form";
-import { resetFactors } from "@/lib/admin/accounts/reset-factors";
+import { AccountForm } from "@/lib/accounts/admin/form";
+import { resetFactors } from "@/lib/accounts/admin/reset-factors";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm(

@@ -1,5 +1,5 @@
-import { RoleForm } from "@/lib/admin/accounts/form";
-import { setRole } from "@/lib/admin/accounts/set-role";
+import { RoleForm } from "@/lib/accounts/admin/form";
+import { setRole } from "@/lib/accounts/admin/set-role";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/accounts/role", {

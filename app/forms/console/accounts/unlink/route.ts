@@ -1,5 +1,5 @@
-import { ProviderForm } from "@/lib/admin/accounts/form";
-import { unlinkProvider } from "@/lib/admin/accounts/unlink-provider";
+import { ProviderForm } from "@/lib/accounts/admin/form";
+import { unlinkProvider } from "@/lib/accounts/admin/unlink-provider";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/accounts/unlink", {

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { assignPurchases } from "@/lib/admin/billing/assign-purchases";
-import { Reason } from "@/lib/admin/reason";
+import { Reason } from "@/lib/audit/reason";
+import { assignPurchases } from "@/lib/subscriptions/admin/assign-purchases";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/billing/assign", {

@@ -1,5 +1,5 @@
-import { PruneBatch } from "@/lib/admin/billing/changes-schema";
-import { prunePayloads } from "@/lib/admin/billing/prune-payloads";
+import { PruneBatch } from "@/lib/subscriptions/admin/changes-schema";
+import { prunePayloads } from "@/lib/subscriptions/admin/prune-payloads";
 import { defineConsoleForm } from "../../define-console-form";
 import { batchPage } from "../batch-page";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { Reconciliation } from "@/lib/admin/billing/changes-schema";
-import { reconcileCustomers } from "@/lib/admin/billing/reconcile";
+import { Reconciliation } from "@/lib/subscriptions/admin/changes-schema";
+import { reconcileCustomers } from "@/lib/subscriptions/admin/reconcile";
 import { defineConsoleForm } from "../../define-console-form";
 import { batchPage } from "../batch-page";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { replayEvent } from "@/lib/admin/billing/replay-events";
-import { Reason } from "@/lib/admin/reason";
+import { Reason } from "@/lib/audit/reason";
+import { replayEvent } from "@/lib/subscriptions/admin/replay-events";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/billing/replay", {

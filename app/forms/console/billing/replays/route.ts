@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { ReplayBatch } from "@/lib/admin/billing/changes-schema";
-import { replayBatch } from "@/lib/admin/billing/replay-events";
+import { ReplayBatch } from "@/lib/subscriptions/admin/changes-schema";
+import { replayBatch } from "@/lib/subscriptions/admin/replay-events";
 import { defineConsoleForm } from "../../define-console-form";
 import { batchPage } from "../batch-page";
 

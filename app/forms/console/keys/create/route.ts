@@ -1,5 +1,5 @@
-import { NewKeyForm, scopeField, toNewKey } from "@/lib/admin/keys/form";
-import { createKey } from "@/lib/admin/keys/keys";
+import { NewKeyForm, scopeField, toNewKey } from "@/lib/auth/api-keys/form";
+import { createKey } from "@/lib/auth/api-keys/keys";
 import { setShownSecretCookie } from "@/lib/http/pages/shown-secret-cookie";
 import { Scope } from "@/lib/principal";
 import { defineConsoleForm } from "../../define-console-form";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { revokeKey } from "@/lib/admin/keys/keys";
+import { revokeKey } from "@/lib/auth/api-keys/keys";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/keys/revoke", {

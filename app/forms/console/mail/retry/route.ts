@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { retryEmails } from "@/lib/admin/mail/change-emails";
+import { retryEmails } from "@/lib/accounts/emails/change-emails";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/mail/retry", {

@@ -1,4 +1,4 @@
-import { grantRole, RoleGrant } from "@/lib/admin/operators/grant-role";
+import { grantRole, RoleGrant } from "@/lib/accounts/operators/grant-role";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/operators/role", {

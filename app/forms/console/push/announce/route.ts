@@ -1,7 +1,7 @@
-import { announceVersion } from "@/lib/admin/push/announce";
-import { isOffered } from "@/lib/admin/push/announcement-warnings";
-import { AnnounceForm, toAudience, toSendAt } from "@/lib/admin/push/forms";
-import { DEFAULT_PER_SECOND } from "@/lib/admin/push/schema";
+import { announceVersion } from "@/lib/push/admin/announce";
+import { isOffered } from "@/lib/push/admin/announcement-warnings";
+import { AnnounceForm, toAudience, toSendAt } from "@/lib/push/admin/forms";
+import { DEFAULT_PER_SECOND } from "@/lib/push/admin/schema";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/push/announce", {

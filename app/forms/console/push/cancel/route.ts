@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { cancelMessage } from "@/lib/admin/push/cancel";
+import { cancelMessage } from "@/lib/push/admin/cancel";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/push/cancel", {

@@ -1,5 +1,5 @@
-import { endPause } from "@/lib/admin/push/pauses";
-import { PauseParams } from "@/lib/admin/push/schema";
+import { endPause } from "@/lib/push/admin/pauses";
+import { PauseParams } from "@/lib/push/admin/schema";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/push/resume", {

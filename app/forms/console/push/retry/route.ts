@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { retryDeliveries } from "@/lib/admin/push/retry";
+import { retryDeliveries } from "@/lib/push/admin/retry";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/push/retry", {

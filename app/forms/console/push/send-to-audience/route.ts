@@ -1,5 +1,5 @@
-import { SendToAudienceForm, toAudience, toSendAt } from "@/lib/admin/push/forms";
-import { sendMessage } from "@/lib/admin/push/send";
+import { SendToAudienceForm, toAudience, toSendAt } from "@/lib/push/admin/forms";
+import { sendMessage } from "@/lib/push/admin/send";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm(

@@ -1,5 +1,5 @@
-import { SendForm } from "@/lib/admin/push/forms";
-import { sendMessage } from "@/lib/admin/push/send";
+import { SendForm } from "@/lib/push/admin/forms";
+import { sendMessage } from "@/lib/push/admin/send";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/push/send", {

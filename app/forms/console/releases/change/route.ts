@@ -1,5 +1,5 @@
-import { performAction } from "@/lib/admin/releases/actions/perform-action";
-import { PreviewedAction } from "@/lib/admin/releases/actions/release-action";
+import { performAction } from "@/lib/releases/publishing/actions/perform-action";
+import { PreviewedAction } from "@/lib/releases/publishing/actions/release-action";
 import { defineConsoleForm } from "../../define-console-form";
 import { versionPath } from "../version-path";
 

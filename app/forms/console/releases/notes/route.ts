@@ -1,4 +1,4 @@
-import { changeNotes, NotesForm } from "@/lib/admin/releases/actions/change-notes";
+import { changeNotes, NotesForm } from "@/lib/releases/publishing/actions/change-notes";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/releases/notes", {

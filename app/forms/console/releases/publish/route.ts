@@ -1,6 +1,6 @@
-import { PublishForm, toNewReleases } from "@/lib/admin/releases/api/publish-form";
-import { publishUploads } from "@/lib/admin/releases/api/publish-uploads";
 import { ownerOf } from "@/lib/audit/operator";
+import { PublishForm, toNewReleases } from "@/lib/releases/publishing/api/publish-form";
+import { publishUploads } from "@/lib/releases/publishing/api/publish-uploads";
 import { defineConsoleForm } from "../../define-console-form";
 import { versionPath } from "../version-path";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { verifyVersion } from "@/lib/admin/releases/api/verify-release";
+import { verifyVersion } from "@/lib/releases/publishing/api/verify-release";
 import { defineConsoleForm } from "../../define-console-form";
 
 const text = z.string().max(256);

@@ -1,6 +1,6 @@
-import { createEndpoint } from "@/lib/admin/webhooks/endpoints";
-import { EVENT_TYPES, NewEndpointForm, typeField, webhookSecretKind } from "@/lib/admin/webhooks/form";
 import { setShownSecretCookie } from "@/lib/http/pages/shown-secret-cookie";
+import { createEndpoint } from "@/lib/webhooks/endpoints";
+import { EVENT_TYPES, NewEndpointForm, typeField, webhookSecretKind } from "@/lib/webhooks/form";
 import { defineConsoleForm } from "../../define-console-form";
 import { endpointPage } from "../endpoint-page";
 

@@ -1,5 +1,5 @@
-import { deleteEndpoint } from "@/lib/admin/webhooks/endpoints";
-import { EndpointParams } from "@/lib/admin/webhooks/schema";
+import { deleteEndpoint } from "@/lib/webhooks/endpoints";
+import { EndpointParams } from "@/lib/webhooks/schema";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/webhooks/delete", {

@@ -1,6 +1,6 @@
-import { changeEndpoint } from "@/lib/admin/webhooks/endpoints";
-import { EditEndpointForm } from "@/lib/admin/webhooks/form";
 import { seen } from "@/lib/precondition";
+import { changeEndpoint } from "@/lib/webhooks/endpoints";
+import { EditEndpointForm } from "@/lib/webhooks/form";
 import { defineConsoleForm } from "../../define-console-form";
 
 const OVERWRITTEN = "Somebody else has changed this endpoint since you opened the page. Reload it to see their change.";

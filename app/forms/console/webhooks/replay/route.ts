@@ -1,5 +1,5 @@
-import { ReplayForm } from "@/lib/admin/webhooks/form";
-import { replayDeliveries } from "@/lib/admin/webhooks/replay";
+import { ReplayForm } from "@/lib/webhooks/form";
+import { replayDeliveries } from "@/lib/webhooks/replay";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/webhooks/replay", {

@@ -1,5 +1,5 @@
-import { retryDelivery } from "@/lib/admin/webhooks/replay";
-import { DeliveryParams } from "@/lib/admin/webhooks/schema";
+import { retryDelivery } from "@/lib/webhooks/replay";
+import { DeliveryParams } from "@/lib/webhooks/schema";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/webhooks/retry", {

@@ -1,7 +1,7 @@
-import { rotateSecret } from "@/lib/admin/webhooks/endpoints";
-import { webhookSecretKind } from "@/lib/admin/webhooks/form";
-import { EndpointParams } from "@/lib/admin/webhooks/schema";
 import { setShownSecretCookie } from "@/lib/http/pages/shown-secret-cookie";
+import { rotateSecret } from "@/lib/webhooks/endpoints";
+import { webhookSecretKind } from "@/lib/webhooks/form";
+import { EndpointParams } from "@/lib/webhooks/schema";
 import { defineConsoleForm } from "../../define-console-form";
 import { endpointPage } from "../endpoint-page";
 

@@ -1,5 +1,5 @@
-import { sendTestEvent } from "@/lib/admin/webhooks/replay";
-import { EndpointParams } from "@/lib/admin/webhooks/schema";
+import { sendTestEvent } from "@/lib/webhooks/replay";
+import { EndpointParams } from "@/lib/webhooks/schema";
 import { defineConsoleForm } from "../../define-console-form";
 import { endpointPage } from "../endpoint-page";
 

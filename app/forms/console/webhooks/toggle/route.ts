@@ -1,5 +1,5 @@
-import { changeEndpoint } from "@/lib/admin/webhooks/endpoints";
-import { ToggleForm } from "@/lib/admin/webhooks/form";
+import { changeEndpoint } from "@/lib/webhooks/endpoints";
+import { ToggleForm } from "@/lib/webhooks/form";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/webhooks/toggle", {

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { BLOCK_MAP_EXTENSION } from "../../../../../lib/admin/releases/block-maps/block-map";
-import type { ReleaseDocument } from "../../../../../lib/admin/releases/list";
-import { type HashedFile, hashDraft, type ReleaseDraft } from "../../../../../lib/admin/releases/publish/draft";
-import type { ReleasesFilter } from "../../../../../lib/admin/releases/schemas/maintenance";
+import { BLOCK_MAP_EXTENSION } from "../../../../../lib/releases/publishing/block-maps/block-map";
+import type { ReleaseDocument } from "../../../../../lib/releases/publishing/list";
+import { type HashedFile, hashDraft, type ReleaseDraft } from "../../../../../lib/releases/publishing/publish/draft";
+import type { ReleasesFilter } from "../../../../../lib/releases/publishing/schemas/maintenance";
 import { drawProgress } from "../../../output/progress";
 import type { HttpClient } from "../../../transport/http-client";
 import type { AddOutcome, ReleaseStore, UpdateOutcome } from "../release-store";

@@ -1,7 +1,7 @@
 import { parse } from "semver";
-import type { VerifiedRelease } from "../../../../../lib/admin/releases/api/verify-release";
-import type { ReleaseDocument } from "../../../../../lib/admin/releases/list";
-import { fetchBytes, findDifference, type VerifyResult } from "../../../../../lib/admin/releases/verify";
+import type { VerifiedRelease } from "../../../../../lib/releases/publishing/api/verify-release";
+import type { ReleaseDocument } from "../../../../../lib/releases/publishing/list";
+import { fetchBytes, findDifference, type VerifyResult } from "../../../../../lib/releases/publishing/verify";
 import { servedFiles } from "../../../../../lib/releases/release-files";
 import { ArtifactKind, type Release } from "../../../../../lib/releases/schema";
 import { storedFilePath } from "../../../../../lib/releases/updates/stored-files";

@@ -1,5 +1,5 @@
-import { type BillingEventDetails, BillingIdParams } from "@/lib/admin/billing/schema";
-import { showBillingEvent } from "@/lib/admin/billing/show-event";
+import { type BillingEventDetails, BillingIdParams } from "@/lib/subscriptions/admin/schema";
+import { showBillingEvent } from "@/lib/subscriptions/admin/show-event";
 import { LASTING_REASONS } from "@/lib/subscriptions/inbox/decide-event";
 import { Action } from "../../../../actions/action";
 import { AccountLink } from "../../../../components/account-link";

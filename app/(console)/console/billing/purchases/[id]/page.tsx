@@ -1,6 +1,6 @@
-import { readPurchaseTimeline } from "@/lib/admin/billing/purchase-timeline";
-import { BillingIdParams, type PurchaseTimeline } from "@/lib/admin/billing/schema";
 import { PageQuery } from "@/lib/lists/pages";
+import { readPurchaseTimeline } from "@/lib/subscriptions/admin/purchase-timeline";
+import { BillingIdParams, type PurchaseTimeline } from "@/lib/subscriptions/admin/schema";
 import { AccountLink } from "../../../../components/account-link";
 import { Facts } from "../../../../components/facts";
 import { PageHead, Section } from "../../../../components/headings";

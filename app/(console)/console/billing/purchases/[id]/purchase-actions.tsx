@@ -1,6 +1,6 @@
-import { countPurchasesOf } from "@/lib/admin/billing/assign-purchases";
-import type { BillingPurchase } from "@/lib/admin/billing/schema";
 import type { Context } from "@/lib/context";
+import { countPurchasesOf } from "@/lib/subscriptions/admin/assign-purchases";
+import type { BillingPurchase } from "@/lib/subscriptions/admin/schema";
 import { Field } from "../../../../../(web)/components/field";
 import { Action } from "../../../../actions/action";
 import { formatCount } from "../../../../components/format-numbers";

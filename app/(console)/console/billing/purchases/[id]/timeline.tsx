@@ -1,4 +1,4 @@
-import type { TimelineStep } from "@/lib/admin/billing/schema";
+import type { TimelineStep } from "@/lib/subscriptions/admin/schema";
 import { Facts } from "../../../../components/facts";
 import { FieldValue, fieldLabel } from "../../../../components/field-value";
 import { EmptyState } from "../../../../components/states";

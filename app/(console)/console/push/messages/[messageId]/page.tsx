@@ -1,7 +1,7 @@
-import { listDeliveries } from "@/lib/admin/push/deliveries/list-deliveries";
-import { showMessage } from "@/lib/admin/push/messages/list-messages";
-import { MessageParams, type PushMessageDetails } from "@/lib/admin/push/schema";
 import { PageQuery } from "@/lib/lists/pages";
+import { listDeliveries } from "@/lib/push/admin/deliveries/list-deliveries";
+import { showMessage } from "@/lib/push/admin/messages/list-messages";
+import { MessageParams, type PushMessageDetails } from "@/lib/push/admin/schema";
 import { Action } from "../../../../actions/action";
 import { Facts } from "../../../../components/facts";
 import { formatCount } from "../../../../components/format-numbers";

@@ -1,6 +1,6 @@
 import Markdown from "markdown-to-jsx/react";
 import { Children, type ReactNode } from "react";
-import { guideLink, readGuide } from "@/lib/admin/configuration/read-guide";
+import { guideLink, readGuide } from "@/lib/configuration/read-guide";
 import { AppError } from "@/lib/errors";
 import { consolePage, titleOf } from "../../../../frame/console-page";
 

@@ -1,4 +1,4 @@
-import type { Delivery, Endpoint } from "@/lib/admin/webhooks/schema";
+import type { Delivery, Endpoint } from "@/lib/webhooks/schema";
 import { Ago } from "../../../../components/time";
 import type { Column } from "../../../../lists/table";
 import { endpointHref } from "../endpoint-parts";

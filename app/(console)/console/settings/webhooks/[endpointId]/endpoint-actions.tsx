@@ -1,6 +1,6 @@
-import type { DeliveryCounts } from "@/lib/admin/webhooks/count-deliveries";
-import { endpointState } from "@/lib/admin/webhooks/endpoints";
-import type { Endpoint } from "@/lib/admin/webhooks/schema";
+import type { DeliveryCounts } from "@/lib/webhooks/count-deliveries";
+import { endpointState } from "@/lib/webhooks/endpoints";
+import type { Endpoint } from "@/lib/webhooks/schema";
 import { Action } from "../../../../actions/action";
 import { countBounded } from "../../../../components/format-numbers";
 import { EndpointFields } from "../endpoint-fields";

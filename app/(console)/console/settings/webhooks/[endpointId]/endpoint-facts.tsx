@@ -1,5 +1,5 @@
-import type { DeliveryCounts } from "@/lib/admin/webhooks/count-deliveries";
-import type { Endpoint } from "@/lib/admin/webhooks/schema";
+import type { DeliveryCounts } from "@/lib/webhooks/count-deliveries";
+import type { Endpoint } from "@/lib/webhooks/schema";
 import { Facts } from "../../../../components/facts";
 import { formatBounded } from "../../../../components/format-numbers";
 import { Ago, ExactTime } from "../../../../components/time";

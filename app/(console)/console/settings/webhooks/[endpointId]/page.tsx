@@ -1,8 +1,8 @@
-import { countDeliveries } from "@/lib/admin/webhooks/count-deliveries";
-import { listDeliveries } from "@/lib/admin/webhooks/deliveries";
-import { findEndpoint } from "@/lib/admin/webhooks/endpoints";
-import { webhookSecretKind } from "@/lib/admin/webhooks/form";
-import { DeliveriesQuery, EndpointParams } from "@/lib/admin/webhooks/schema";
+import { countDeliveries } from "@/lib/webhooks/count-deliveries";
+import { listDeliveries } from "@/lib/webhooks/deliveries";
+import { findEndpoint } from "@/lib/webhooks/endpoints";
+import { webhookSecretKind } from "@/lib/webhooks/form";
+import { DeliveriesQuery, EndpointParams } from "@/lib/webhooks/schema";
 import { ShownSecret } from "../../../../actions/shown-secret";
 import { PageHead, Section } from "../../../../components/headings";
 import { EmptyState } from "../../../../components/states";

@@ -1,5 +1,5 @@
-import type { DeliveryCounts } from "@/lib/admin/webhooks/count-deliveries";
-import type { Endpoint } from "@/lib/admin/webhooks/schema";
+import type { DeliveryCounts } from "@/lib/webhooks/count-deliveries";
+import type { Endpoint } from "@/lib/webhooks/schema";
 import { Field } from "../../../../../(web)/components/field";
 import { Action } from "../../../../actions/action";
 import { formatBounded } from "../../../../components/format-numbers";

@@ -1,4 +1,4 @@
-import type { Delivery, Endpoint } from "@/lib/admin/webhooks/schema";
+import type { Delivery, Endpoint } from "@/lib/webhooks/schema";
 import { Action } from "../../../../actions/action";
 
 type Props = { endpoint: Pick<Endpoint, "id" | "disabledAt">; delivery: Pick<Delivery, "eventId" | "type" | "state"> };

@@ -1,5 +1,5 @@
-import { rolloutOperations } from "@/lib/admin/releases/rollouts/operations";
 import { defineRoute } from "@/lib/http/route";
+import { rolloutOperations } from "@/lib/releases/rollouts/operations";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
   "/api/admin/releases/rollouts/[rolloutId]",

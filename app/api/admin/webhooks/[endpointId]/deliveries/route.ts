@@ -1,5 +1,5 @@
-import { webhookOperations } from "@/lib/admin/webhooks/operations";
 import { defineRoute } from "@/lib/http/route";
+import { webhookOperations } from "@/lib/webhooks/operations";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
   "/api/admin/webhooks/[endpointId]/deliveries",

@@ -1,6 +1,6 @@
-import { readAdoptionCurve } from "@/lib/admin/releases/versions/adoption-curve";
-import { readVersion } from "@/lib/admin/releases/versions/list-versions";
 import { catalogFileOf } from "@/lib/releases/catalog/catalog";
+import { readAdoptionCurve } from "@/lib/releases/publishing/versions/adoption-curve";
+import { readVersion } from "@/lib/releases/publishing/versions/list-versions";
 import { PageHead, Section } from "../../../../../components/headings";
 import { Ago } from "../../../../../components/time";
 import { consolePage, titleOf } from "../../../../../frame/console-page";

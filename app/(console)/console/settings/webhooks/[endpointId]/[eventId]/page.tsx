@@ -1,6 +1,6 @@
-import { findDelivery } from "@/lib/admin/webhooks/deliveries";
-import { findEndpoint } from "@/lib/admin/webhooks/endpoints";
-import { type DeliveryDetails, DeliveryParams } from "@/lib/admin/webhooks/schema";
+import { findDelivery } from "@/lib/webhooks/deliveries";
+import { findEndpoint } from "@/lib/webhooks/endpoints";
+import { type DeliveryDetails, DeliveryParams } from "@/lib/webhooks/schema";
 import { Facts } from "../../../../../components/facts";
 import { formatCount } from "../../../../../components/format-numbers";
 import { PageHead, Section } from "../../../../../components/headings";

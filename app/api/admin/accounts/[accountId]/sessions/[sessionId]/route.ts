@@ -1,4 +1,4 @@
-import { accountOperations } from "@/lib/admin/accounts/operations";
+import { accountOperations } from "@/lib/accounts/admin/operations";
 import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(

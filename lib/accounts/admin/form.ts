@@ -1,0 +1,10 @@
+import { z } from "zod";
+import { Reason } from "../../audit/reason";
+import { PROVIDER_NAMES } from "../../auth/oauth/providers";
+import { Role } from "./schema";
+
+/** The form of a change to an account. In the console, a reason is required. */
+export const AccountForm = z.object({ accountId: z.uuid(), reason: Reason });
+export const RoleForm = AccountForm.extend({ role: Role });
+export const SessionForm = AccountForm.extend({ sessionId: z.uuid() });
+export const ProviderForm = AccountForm.extend({ provider: z.enum(PROVIDER_NAMES) });

@@ -1,0 +1,377 @@
+import { jsonFile } from "../../http-message";
+import { PageQuery } from "../../lists/pages";
+import { operation } from "../../operation";
+import { PREFERENCES } from "../../push/examples";
+import { exportFileName } from "../export-account";
+import { AccountExport } from "../schema";
+import { deleteAccount } from "./delete-account";
+import { disableAccount, enableAccount } from "./disable-account";
+import { ACCOUNT, EVENT, REASON } from "./examples";
+import { exportAccount } from "./export-account";
+import { listAccountEvents } from "./list-events";
+import { resetFactors } from "./reset-factors";
+import { revokeAccountSession, revokeAccountSessions } from "./revoke-sessions";
+import {
+  AccountChange,
+  AccountDetails,
+  AccountEvents,
+  AccountParams,
+  Accounts,
+  AccountsQuery,
+  DeletedAccount,
+  NewRole,
+  ProviderChange,
+  RoleChange,
+  SessionParams,
+  UnlinkedProvider,
+  WithReason,
+} from "./schema";
+import { searchAccounts } from "./search-accounts";
+import { setRole } from "./set-role";
+import { showAccount } from "./show-account";
+import { unlinkProvider } from "./unlink-provider";
+
+const TIMES = {
+  createdAt: "2026-11-20T09:00:00.000Z",
+  lastSeenAt: "2026-11-22T08:00:00.000Z",
+};
+
+export const accountOperations = {
+  searchAccounts: operation({
+    id: "searchAccounts",
+    summary: "Search accounts",
+    description:
+      "Lists accounts, newest first. With `query`, lists the account with that id first, then those whose email, name or a later word of the name begins with it, in alphabetical order. A cursor is valid with the same filters only.",
+    role: "support",
+    scope: "accounts:read",
+    query: AccountsQuery,
+    response: {
+      description: "A page of accounts.",
+      schema: Accounts,
+      examples: { "One account": { accounts: [ACCOUNT], nextCursor: null } },
+    },
+    run: ({ ctx, query }) => searchAccounts(ctx, query),
+  }),
+
+  showAccount: operation({
+    id: "showAccount",
+    summary: "Show an account",
+    description:
+      "Shows an account with its live sessions, devices, purchases with their events, factors and newest security events. Nothing in it is secret.",
+    role: "support",
+    scope: "accounts:read",
+    params: AccountParams,
+    errors: ["not_found"],
+    response: {
+      description: "The account.",
+      schema: AccountDetails,
+      examples: {
+        "An account with one session": {
+          ...ACCOUNT,
+          image: null,
+          locale: "en",
+          updatedAt: "2026-11-20T09:05:00.000Z",
+          hasPassword: true,
+          identities: [],
+          sessions: [
+            {
+              id: "019aa5f1-2b3c-7d4e-8f50-6a7b8c9d0e1f",
+              transport: "cookie",
+              userAgent: "Mozilla/5.0",
+              deviceName: null,
+              ...TIMES,
+              authenticatedAt: "2026-11-20T09:00:00.000Z",
+              aal: 1,
+              amr: ["pwd"],
+              idleExpiresAt: "2026-11-29T08:00:00.000Z",
+              expiresAt: "2026-12-20T09:00:00.000Z",
+            },
+          ],
+          devices: [],
+          subscription: { status: "none", isActive: false, productId: null, store: null, accessEndsAt: null },
+          purchases: [],
+          factors: { totp: null, recoveryCodes: null, passkeys: [] },
+          securityEvents: [EVENT],
+        },
+      },
+    },
+    run: ({ ctx, params }) => showAccount(ctx, params.accountId),
+  }),
+
+  deleteAccountAsOperator: operation({
+    id: "deleteAccountAsOperator",
+    summary: "Delete an account",
+    description:
+      "Deletes an account with all its data, and sends an email to its owner. Its billing history stays without personal data. Only the owner can cancel the subscriptions of a store. The last admin cannot be deleted.",
+    role: "admin",
+    stepUp: true,
+    scope: "accounts:write",
+    idempotency: "replay",
+    params: AccountParams,
+    query: WithReason.strip(),
+    errors: ["not_found", "last_admin"],
+    response: {
+      description: "The account is deleted.",
+      schema: DeletedAccount,
+      examples: {
+        Deleted: {
+          status: "deleted",
+          id: ACCOUNT.id,
+          email: ACCOUNT.email,
+          subscriptions: [],
+          storeSubscriptionsCancelled: false,
+        },
+      },
+    },
+    run: ({ ctx, operator, params, query }) => deleteAccount(ctx, operator, params.accountId, query),
+  }),
+
+  disableAccount: operation({
+    id: "disableAccount",
+    summary: "Disable an account",
+    description:
+      "Ends the account's sessions, removes its devices, and blocks sign-ins. Its data and its subscriptions stay. The last admin cannot be disabled. Repeating the request changes nothing.",
+    role: "admin",
+    stepUp: true,
+    scope: "accounts:write",
+    idempotency: "replay",
+    params: AccountParams,
+    body: WithReason,
+    isBodyOptional: true,
+    errors: ["not_found", "last_admin"],
+    examples: { "With a reason": { reason: REASON } },
+    response: {
+      description: "The account is disabled.",
+      schema: AccountChange,
+      examples: {
+        Changed: {
+          account: { ...ACCOUNT, disabledAt: "2026-11-22T14:03:00.000Z" },
+          isChanged: true,
+          sessionsEnded: 3,
+          devicesRemoved: 2,
+        },
+      },
+    },
+    run: ({ ctx, operator, params, body }) => disableAccount(ctx, operator, params.accountId, body),
+  }),
+
+  enableAccount: operation({
+    id: "enableAccount",
+    summary: "Enable an account",
+    description: "Its owner can sign in again. Repeating the request changes nothing.",
+    role: "admin",
+    stepUp: true,
+    scope: "accounts:write",
+    idempotency: "replay",
+    params: AccountParams,
+    body: WithReason,
+    isBodyOptional: true,
+    errors: ["not_found"],
+    examples: { "With a reason": { reason: REASON } },
+    response: {
+      description: "The account is enabled.",
+      schema: AccountChange,
+      examples: { Changed: { account: ACCOUNT, isChanged: true, sessionsEnded: 0, devicesRemoved: 0 } },
+    },
+    run: ({ ctx, operator, params, body }) => enableAccount(ctx, operator, params.accountId, body),
+  }),
+
+  listAccountEvents: operation({
+    id: "listAccountEvents",
+    summary: "List the security events of an account",
+    description:
+      "Lists events, newest first: what its owner did, and what operators did to it. Works after the account was deleted, too, with its former id.",
+    role: "support",
+    scope: "accounts:read",
+    params: AccountParams,
+    query: PageQuery,
+    errors: ["not_found"],
+    response: {
+      description: "A page of events.",
+      schema: AccountEvents,
+      examples: { "One event": { events: [EVENT], nextCursor: null } },
+    },
+    run: ({ ctx, params, query }) => listAccountEvents(ctx, params.accountId, query),
+  }),
+
+  exportAccountAsOperator: operation({
+    id: "exportAccountAsOperator",
+    summary: "Export the data of an account",
+    description:
+      "Returns everything stored about the account as a file, as its owner gets it: without password hashes, tokens and complete device tokens. The export is recorded in the audit trail.",
+    role: "admin",
+    stepUp: true,
+    scope: "accounts:write",
+    hasSideEffect: true,
+    params: AccountParams,
+    query: WithReason.strip(),
+    errors: ["not_found"],
+    response: {
+      description: "The account's data.",
+      schema: AccountExport,
+      headers: ["Content-Disposition"],
+      examples: {
+        "A new account": {
+          schema: "account-export",
+          schemaVersion: 1,
+          exportedAt: "2026-11-22T14:03:00.000Z",
+          account: {
+            id: ACCOUNT.id,
+            email: ACCOUNT.email,
+            name: ACCOUNT.name,
+            image: null,
+            emailVerified: true,
+            createdAt: ACCOUNT.createdAt,
+            role: "user",
+            locale: "en",
+            updatedAt: ACCOUNT.createdAt,
+          },
+          identities: [],
+          emailChanges: [],
+          sessions: [],
+          factors: { totp: null, recoveryCodes: null, passkeys: [] },
+          devices: [],
+          notificationPreferences: PREFERENCES,
+          subscriptions: [],
+          billingEvents: [],
+          securityEvents: [],
+        },
+      },
+    },
+    run: async ({ ctx, operator, params, query }) => {
+      const data = await exportAccount(ctx, operator, params.accountId, query);
+      return jsonFile(exportFileName(data.exportedAt), data);
+    },
+  }),
+
+  headExportAccountAsOperator: operation({
+    id: "headExportAccountAsOperator",
+    summary: "Get the headers of the export without creating it",
+    description: "Returns the status and headers of GET without an export.",
+    role: "admin",
+    stepUp: true,
+    scope: "accounts:write",
+    params: AccountParams,
+    response: {
+      status: 200,
+      description: "The headers of the export.",
+      schema: null,
+      headers: ["Content-Disposition"],
+    },
+    run: ({ ctx }) => jsonFile(exportFileName(ctx.now()), null),
+  }),
+
+  setAccountRole: operation({
+    id: "setAccountRole",
+    summary: "Give an account a role",
+    description:
+      "Takes effect at once, also in live sessions. The role of the last admin cannot be changed. Repeating the request changes nothing.",
+    role: "admin",
+    stepUp: true,
+    scope: "accounts:write",
+    idempotency: "replay",
+    params: AccountParams,
+    body: NewRole,
+    errors: ["not_found", "last_admin"],
+    examples: { "With a reason": { role: "support", reason: REASON } },
+    response: {
+      description: "The account has the role.",
+      schema: RoleChange,
+      examples: {
+        Changed: {
+          account: { ...ACCOUNT, role: "support" },
+          previousRole: "user",
+          isChanged: true,
+          sessionsEnded: 0,
+          devicesRemoved: 0,
+        },
+      },
+    },
+    run: ({ ctx, operator, params, body }) => setRole(ctx, operator, params.accountId, body),
+  }),
+
+  resetAccountFactors: operation({
+    id: "resetAccountFactors",
+    summary: "Remove the second factors and passkeys of an account",
+    description:
+      "For an owner who has lost them: removes the authenticator app, the recovery codes and the passkeys, ends the sessions, and sends an email to the owner.",
+    role: "admin",
+    stepUp: true,
+    scope: "accounts:write",
+    idempotency: "replay",
+    params: AccountParams,
+    body: WithReason,
+    isBodyOptional: true,
+    errors: ["not_found", "no_second_factor"],
+    examples: { "With a reason": { reason: REASON } },
+    response: {
+      description: "The account has no second factor.",
+      schema: AccountChange,
+      examples: { Changed: { account: ACCOUNT, isChanged: true, sessionsEnded: 3, devicesRemoved: 2 } },
+    },
+    run: ({ ctx, operator, params, body }) => resetFactors(ctx, operator, params.accountId, body),
+  }),
+
+  endAccountSessions: operation({
+    id: "endAccountSessions",
+    summary: "End every session of an account",
+    description: "Signs the account out on all devices, and removes its devices. Its owner can sign in again.",
+    role: "support",
+    stepUp: true,
+    scope: "accounts:write",
+    idempotency: "replay",
+    params: AccountParams,
+    body: WithReason,
+    isBodyOptional: true,
+    errors: ["not_found"],
+    examples: { "With a reason": { reason: REASON } },
+    response: {
+      description: "The account has no live session.",
+      schema: AccountChange,
+      examples: { Changed: { account: ACCOUNT, isChanged: true, sessionsEnded: 3, devicesRemoved: 2 } },
+    },
+    run: ({ ctx, operator, params, body }) => revokeAccountSessions(ctx, operator, params.accountId, body),
+  }),
+
+  endAccountSession: operation({
+    id: "endAccountSession",
+    summary: "End a session of an account",
+    description: "Ends one session, and removes the devices that it registered.",
+    role: "support",
+    stepUp: true,
+    scope: "accounts:write",
+    idempotency: "replay",
+    params: SessionParams,
+    query: WithReason.strip(),
+    errors: ["not_found"],
+    response: {
+      description: "The session has ended.",
+      schema: AccountChange,
+      examples: { Ended: { account: ACCOUNT, isChanged: true, sessionsEnded: 1, devicesRemoved: 0 } },
+    },
+    run: ({ ctx, operator, params, query }) => revokeAccountSession(ctx, operator, params, query),
+  }),
+
+  unlinkAccountProvider: operation({
+    id: "unlinkAccountProvider",
+    summary: "Unlink a sign-in provider from an account",
+    description:
+      "Removes the account's identities of a provider, ends its sessions, which the provider may have created, and sends an email to the owner, who can sign in after a password reset.",
+    role: "admin",
+    stepUp: true,
+    scope: "accounts:write",
+    idempotency: "replay",
+    params: AccountParams,
+    body: UnlinkedProvider,
+    errors: ["not_found"],
+    examples: { "With a reason": { provider: "google", reason: REASON } },
+    response: {
+      description: "The provider is unlinked.",
+      schema: ProviderChange,
+      examples: {
+        Changed: { account: ACCOUNT, isChanged: true, identitiesRemoved: 1, sessionsEnded: 3, devicesRemoved: 2 },
+      },
+    },
+    run: ({ ctx, operator, params, body }) => unlinkProvider(ctx, operator, params.accountId, body),
+  }),
+};

@@ -1,0 +1,180 @@
+import { z } from "zod";
+import { Reason } from "../../audit/reason";
+import { PROVIDER_NAMES } from "../../auth/oauth/providers";
+import { Factors } from "../../auth/second-factor/schema";
+import { NextCursor, PageQuery } from "../../lists/pages";
+import { isStorableText } from "../../storable-text";
+import { Time as FromTime } from "../../storable-time";
+import { PurchaseStatus } from "../../subscriptions/schema";
+import { AccountDeleted } from "../schema";
+
+const MAX_QUERY_LENGTH = 254;
+const Time = z.date().nullable();
+
+export const Role = z.enum(["user", "support", "admin"]);
+const AccountState = z.enum(["active", "disabled", "unverified"]);
+
+/** Which accounts to list. */
+export const AccountsQuery = PageQuery.extend({
+  query: z
+    .string()
+    .max(MAX_QUERY_LENGTH)
+    .refine(isStorableText, "Must not contain NUL or lone surrogates")
+    .optional()
+    .meta({
+      description:
+        "The beginning of an email or a name, case-insensitive, or a complete account id or App User ID of the billing provider.",
+      examples: ["ann@example"],
+    }),
+  role: Role.optional().describe("Only accounts with this role."),
+  state: AccountState.optional().describe(
+    "Only accounts in this state. `active`: not disabled. `unverified`: with an email that is not verified.",
+  ),
+  createdFrom: FromTime.optional().describe("Only accounts that were created at this time or later."),
+  seenFrom: FromTime.optional().describe(
+    "Only accounts with a session that was used at this time or later, and has not expired. A request searches at most 10,000 accounts, so a page may be short or empty while `nextCursor` is not null.",
+  ),
+});
+export type AccountsQuery = z.infer<typeof AccountsQuery>;
+
+export const AccountParams = z.object({ accountId: z.uuid().toLowerCase() });
+export const SessionParams = AccountParams.extend({ sessionId: z.uuid().toLowerCase() });
+
+/** A change that takes nothing but a reason. */
+export const WithReason = z.strictObject({ reason: Reason.optional() });
+export type WithReason = z.infer<typeof WithReason>;
+export const NewRole = WithReason.extend({ role: Role });
+export type NewRole = z.infer<typeof NewRole>;
+export const UnlinkedProvider = WithReason.extend({ provider: z.enum(PROVIDER_NAMES) });
+export type UnlinkedProvider = z.infer<typeof UnlinkedProvider>;
+
+/** An account in a list. */
+export const AccountSummary = z.object({
+  id: z.uuid(),
+  email: z.string(),
+  emailVerifiedAt: Time,
+  name: z.string().nullable(),
+  role: Role,
+  disabledAt: Time.describe("null: its owner can sign in."),
+  createdAt: z.date(),
+});
+export type AccountSummary = z.infer<typeof AccountSummary>;
+
+export const Accounts = z.object({ accounts: z.array(AccountSummary), nextCursor: NextCursor });
+export type Accounts = z.infer<typeof Accounts>;
+
+/** An event of an account in the audit trail. */
+const AccountEvent = z.object({
+  id: z.uuid(),
+  type: z.string(),
+  at: z.date(),
+  actor: z
+    .string()
+    .describe(
+      "`account`, its owner; or an operator: `account:ID`, `key:ID`, `operator:NAME`, `operator`; or `service`.",
+    ),
+  target: z.string().nullable(),
+  network: z.string().nullable().describe("From which network: /24 for IPv4, /64 for IPv6."),
+  userAgent: z.string().nullable(),
+  details: z.unknown().describe("Further details that depend on the type, such as `from`, `to` and `reason`."),
+});
+
+export const AccountEvents = z.object({ events: z.array(AccountEvent), nextCursor: NextCursor });
+export type AccountEvents = z.infer<typeof AccountEvents>;
+
+const Session = z.object({
+  id: z.uuid(),
+  transport: z.enum(["cookie", "token"]),
+  userAgent: z.string().nullable(),
+  deviceName: z.string().nullable(),
+  createdAt: z.date(),
+  authenticatedAt: z.date(),
+  aal: z.int(),
+  amr: z.array(z.string()),
+  lastSeenAt: z.date(),
+  idleExpiresAt: z.date(),
+  expiresAt: z.date(),
+});
+
+const Device = z.object({
+  id: z.uuid(),
+  name: z.string().nullable(),
+  model: z.string().nullable(),
+  osVersion: z.string().nullable(),
+  appVersion: z.string().nullable(),
+  bundleId: z.string(),
+  environment: z.enum(["production", "sandbox", "web"]),
+  status: z.enum(["pending", "active", "invalid"]),
+  invalidReason: z.string().nullable(),
+  createdAt: z.date(),
+  lastSeenAt: z.date(),
+  lastDeliveredAt: Time,
+});
+
+const PurchaseEvent = z.object({
+  id: z.uuid(),
+  eventId: z.string().describe("The provider's id."),
+  type: z.string(),
+  state: z.enum(["received", "processed", "ignored", "failed"]),
+  reason: z.string().nullable(),
+  occurredAt: z.date(),
+  receivedAt: z.date(),
+});
+
+/** A purchase with its renewals, its status now, and the events that it results from. */
+export const AccountPurchase = PurchaseStatus.pick({
+  status: true,
+  isActive: true,
+  entitlements: true,
+  willRenew: true,
+  productId: true,
+  store: true,
+  environment: true,
+  startedAt: true,
+  currentPeriodEndsAt: true,
+  accessEndsAt: true,
+  managementUrl: true,
+}).extend({
+  id: z.uuid(),
+  originalTransactionId: z.string(),
+  appUserIds: z.array(z.string()),
+  endedAt: Time,
+  events: z.array(PurchaseEvent).describe("The newest 100, newest first."),
+});
+export type AccountPurchase = z.infer<typeof AccountPurchase>;
+
+/** An account with everything that support needs, and nothing secret. */
+export const AccountDetails = AccountSummary.extend({
+  image: z.string().nullable(),
+  locale: z.string().nullable(),
+  updatedAt: z.date(),
+  hasPassword: z.boolean(),
+  identities: z.array(z.object({ id: z.uuid(), provider: z.string(), subject: z.string(), createdAt: z.date() })),
+  sessions: z.array(Session).describe("The live ones, newest first."),
+  devices: z.array(Device).describe("Newest first."),
+  subscription: PurchaseStatus.pick({ status: true, isActive: true, productId: true, store: true, accessEndsAt: true }),
+  purchases: z.array(AccountPurchase),
+  factors: Factors,
+  securityEvents: z.array(AccountEvent).describe("The newest 50, newest first."),
+});
+export type AccountDetails = z.infer<typeof AccountDetails>;
+
+/** The account after a change, and what the change ended. */
+export const AccountChange = z.object({
+  account: AccountSummary,
+  isChanged: z.boolean().describe("false: the account already had this state."),
+  sessionsEnded: z.int().describe("Live sessions that the change ended."),
+  devicesRemoved: z.int().describe("Devices that no longer receive notifications."),
+});
+export type AccountChange = z.infer<typeof AccountChange>;
+
+export const DeletedAccount = AccountDeleted.extend({ id: z.uuid(), email: z.string() });
+export type DeletedAccount = z.infer<typeof DeletedAccount>;
+
+/** The account without the provider, and how many of its identities were removed. */
+export const ProviderChange = AccountChange.extend({ identitiesRemoved: z.int() });
+export type ProviderChange = z.infer<typeof ProviderChange>;
+
+/** The account with its role, and the one that it had before. */
+export const RoleChange = AccountChange.extend({ previousRole: Role });
+export type RoleChange = z.infer<typeof RoleChange>;

@@ -1,0 +1,70 @@
+import { recordOperatorEvent } from "../../audit/operator-events";
+import type { Context } from "../../context";
+import type { ApiKey as Row } from "../../db/generated/client";
+import { isUuid, newId } from "../../db/ids";
+import { AppError } from "../../errors";
+import { type PageQuery, readPage } from "../../lists/pages";
+import type { Operator } from "../../principal";
+import { displayedPrefix, generateApiKey, hashKey } from "./key-text";
+import type { ApiKey, ApiKeys, CreatedKey, NewKey } from "./schema";
+
+type Deps = Pick<Context, "db" | "now">;
+
+/** Creates an API key. Only this result has the key itself. @throws AppError validation_failed */
+export async function createKey(
+  { db, now }: Deps,
+  operator: Operator,
+  { name, scopes, networks, expiresAt = null }: NewKey,
+): Promise<CreatedKey> {
+  const at = now();
+  if (expiresAt !== null && expiresAt <= at) {
+    const errors = [{ pointer: "/expiresAt", code: "too_early", detail: "Must be in the future" }];
+    throw new AppError("validation_failed", { errors });
+  }
+  const key = generateApiKey();
+  const id = newId();
+  const [prefix, keyHash] = [displayedPrefix(key), hashKey(key)];
+  const data = { id, name, scopes, networks, expiresAt, createdAt: at, prefix, keyHash };
+  const row = await db.$transaction(async (tx) => {
+    const details = { name, scopes, networks, expiresAt: expiresAt?.toISOString() ?? null };
+    await recordOperatorEvent(tx, at, operator, { type: "key_created", target: `key:${id}`, details });
+    return tx.apiKey.create({ data });
+  });
+  return { ...describe(row, at), key };
+}
+
+/** A page of the API keys, newest first, those that no longer work included. @throws AppError invalid_query */
+export async function listKeys({ db, now }: Deps, page: PageQuery): Promise<ApiKeys> {
+  const { entries, nextCursor } = await readPage("keys", page, ({ after, take }) =>
+    db.apiKey.findMany({
+      where: after !== null && isUuid(after) ? { id: { lt: after } } : {},
+      orderBy: { id: "desc" },
+      take,
+    }),
+  );
+  const at = now();
+  return { keys: entries.map((row) => describe(row, at)), nextCursor };
+}
+
+/** Revokes an API key, at once. Does nothing to a revoked one. @throws AppError not_found */
+export async function revokeKey({ db, now }: Deps, operator: Operator, id: string): Promise<void> {
+  const at = now();
+  await db.$transaction(async (tx) => {
+    const { count } = await tx.apiKey.updateMany({ where: { id, revokedAt: null }, data: { revokedAt: at } });
+    const key = await tx.apiKey.findUnique({ where: { id }, select: { name: true } });
+    if (key === null) throw new AppError("not_found");
+    if (count === 0) return;
+    await recordOperatorEvent(tx, at, operator, { type: "key_revoked", target: `key:${id}`, details: key });
+  });
+}
+
+/** Whether requests with the key are accepted. */
+export async function isKeyActive({ db, now }: Deps, key: string): Promise<boolean> {
+  const row = await db.apiKey.findUnique({ where: { keyHash: hashKey(key) } });
+  return row !== null && describe(row, now()).status === "active";
+}
+
+function describe({ keyHash: _, ...row }: Row, at: Date): ApiKey {
+  const isExpired = row.expiresAt !== null && row.expiresAt <= at;
+  return { ...row, status: row.revokedAt !== null ? "revoked" : isExpired ? "expired" : "active" };
+}

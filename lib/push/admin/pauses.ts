@@ -1,0 +1,84 @@
+import { recordOperatorEvent } from "../../audit/operator-events";
+import type { Context } from "../../context";
+import { NIL_ID } from "../../db/ids";
+import { sql } from "../../db/sql";
+import { AppError } from "../../errors";
+import { countRows } from "../../lists/counts";
+import type { Operator } from "../../principal";
+import { PAUSED } from "../worker/outcomes";
+import type { PauseParams, PushPause } from "./schema";
+
+type Deps = Pick<Context, "db" | "dbNow">;
+type Environment = PauseParams["environment"];
+
+/** Bounds how long a statement locks its rows. */
+const MAX_ROWS_PER_STATEMENT = 10_000;
+
+/** Returns the pauses of APNs environments. */
+export async function listPauses({ db, dbNow }: Deps): Promise<{ pauses: PushPause[] }> {
+  const pauses = await db.$queryRaw<PushPause[]>`
+    SELECT "environment"::text, "until", "reason" FROM "PushPause" WHERE "until" > ${dbNow()} ORDER BY "environment"`;
+  return { pauses };
+}
+
+/** Counts the deliveries that wait for the end of a pause: `MAX_COUNTED` at most. */
+export function countPaused({ db, dbNow }: Deps, environment: Environment): Promise<number> {
+  return countRows(
+    db,
+    sql`SELECT 1 FROM "QueuedPush" AS queued JOIN "PushDevice" AS device ON device."id" = queued."deviceId"
+      WHERE ${isPaused(dbNow, environment)}`,
+  );
+}
+
+/** Whether a queued delivery to a device waits for the end of a pause. */
+const isPaused = (dbNow: Deps["dbNow"], environment: Environment | undefined) => sql`
+  "leaseUntil" IS NULL AND "reason" = ${PAUSED} AND "nextAttemptAt" > ${dbNow()}
+  AND ${environment ? sql`device."environment" = ${environment}::"PushEnvironment"` : sql`true`}`;
+
+/**
+ * Ends the pause of an APNs environment, and makes the deliveries due that waited for it. Returns how many.
+ * @throws AppError not_found if it is not paused
+ */
+export async function endPause(
+  deps: Deps & Pick<Context, "now" | "wakePush">,
+  operator: Operator,
+  { environment }: PauseParams,
+): Promise<{ resumed: number }> {
+  const { pauses } = await listPauses(deps);
+  const pause = pauses.find((one) => one.environment === environment);
+  if (!pause) throw new AppError("not_found");
+  const resumed = await endPauses(deps, environment);
+  const details = { environment, reason: pause.reason, until: pause.until.toISOString(), resumed };
+  const event = { type: "push_pause_ended", target: `push:${environment}`, details } as const;
+  await deps.db.$transaction((tx) => recordOperatorEvent(tx, deps.now(), operator, event));
+  deps.wakePush();
+  return { resumed };
+}
+
+/**
+ * Deletes the pauses, or that of one environment, in a statement of its own. It waits for the workers that are storing
+ * deliveries to wait for a pause, and later workers find none, so the statements after it see every row. Goes by key, so
+ * that each row is requeued once, even if APNs pauses again in the meantime. Returns the number of rows.
+ */
+export async function endPauses({ db, dbNow }: Deps, environment?: Environment): Promise<number> {
+  await db.pushPause.deleteMany({ where: environment ? { environment } : {} });
+  let resumed = 0;
+  let after: { deviceId: string; messageId: string } | null = { deviceId: NIL_ID, messageId: NIL_ID };
+  while (after !== null) {
+    const rows: { deviceId: string; messageId: string }[] = await db.$queryRaw`
+      WITH waiting AS MATERIALIZED (
+        SELECT queued."deviceId", "messageId" FROM "QueuedPush" AS queued
+        JOIN "PushDevice" AS device ON device."id" = queued."deviceId"
+        WHERE (queued."deviceId", "messageId") > (${after.deviceId}::uuid, ${after.messageId}::uuid)
+          AND ${isPaused(dbNow, environment)}
+        ORDER BY queued."deviceId", "messageId" LIMIT ${MAX_ROWS_PER_STATEMENT} FOR UPDATE OF queued
+      ), resumed AS (
+        UPDATE "QueuedPush" AS queued SET "nextAttemptAt" = ${dbNow()}
+        FROM waiting WHERE queued."deviceId" = waiting."deviceId" AND queued."messageId" = waiting."messageId"
+      )
+      SELECT * FROM waiting ORDER BY "deviceId", "messageId"`;
+    resumed += rows.length;
+    after = rows.at(-1) ?? null;
+  }
+  return resumed;
+}

@@ -1,0 +1,64 @@
+import { recordOperatorEvent } from "../../audit/operator-events";
+import type { Context, Tx } from "../../context";
+import { sql } from "../../db/sql";
+import type { Operator } from "../../principal";
+import { QueuePriority, SECRET_KINDS } from "../notifications";
+import { countOutcomes } from "../outbox/outcome-counts";
+import { queuePriorityOf } from "../outbox/rows";
+import { endPauses } from "./pauses";
+import type { Retry, RetryResult } from "./schema";
+
+type Deps = Pick<Context, "db" | "dbNow" | "now" | "wakePush">;
+
+/** Bounds how long a statement locks its rows. */
+const MAX_ROWS_PER_STATEMENT = 10_000;
+/** Bounds how long a request takes. */
+const MAX_STATEMENTS = 10;
+
+/**
+ * Ends all pauses and requeues the deliveries that waited for them, and the failed ones that have not expired, or only
+ * those with the given ids, up to 100,000. Devices that APNs reported as invalid stay invalid.
+ */
+export async function retryDeliveries(deps: Deps, operator: Operator, { ids }: Retry): Promise<RetryResult> {
+  const { db, now, wakePush } = deps;
+  const resumed = await endPauses(deps);
+  let retried = 0;
+  let rows = MAX_ROWS_PER_STATEMENT;
+  for (let i = 0; i < MAX_STATEMENTS && rows === MAX_ROWS_PER_STATEMENT; i++) {
+    rows = await db.$transaction(async (tx) => {
+      const moved = await retryFailed(tx, deps, ids);
+      const details = { deliveries: moved, resumed, isAll: ids === undefined };
+      const event = { type: "push_retried", target: "push:deliveries", details } as const;
+      if (moved > 0 || (i === 0 && resumed > 0)) await recordOperatorEvent(tx, now(), operator, event);
+      return moved;
+    });
+    retried += rows;
+  }
+  wakePush();
+  return { resumed, retried, isComplete: rows < MAX_ROWS_PER_STATEMENT };
+}
+
+/** Moves receipts back to the queue. The payloads of secret kinds were deleted, so those cannot be sent again. */
+async function retryFailed(tx: Tx, { dbNow }: Deps, ids: Retry["ids"]): Promise<number> {
+  const isChosen = ids === undefined ? sql`true` : sql`receipt."id" = ANY(${ids}::uuid[])`;
+  return tx.$executeRaw`
+    WITH failed AS MATERIALIZED (
+      SELECT receipt."messageId", receipt."deviceId", ${queuePriorityOf(sql`message."kind"`)} AS "priorityOfKind",
+        message."accountId" IS NULL AND message."deviceId" IS NULL AS "isBroadcast"
+      FROM "PushReceipt" AS receipt
+      JOIN "PushMessage" AS message ON message."id" = receipt."messageId"
+      JOIN "PushDevice" AS device ON device."id" = receipt."deviceId"
+      WHERE receipt."state" = 'failed' AND receipt."expiresAt" > ${dbNow()} AND ${isChosen}
+        AND message."kind" <> ALL(${SECRET_KINDS}) AND message."canceledAt" IS NULL
+      LIMIT ${MAX_ROWS_PER_STATEMENT} FOR UPDATE OF receipt SKIP LOCKED FOR KEY SHARE OF device SKIP LOCKED
+    ), "ended" AS (
+      DELETE FROM "PushReceipt" AS receipt USING failed
+      WHERE receipt."messageId" = failed."messageId" AND receipt."deviceId" = failed."deviceId"
+      RETURNING receipt.*, CASE WHEN failed."isBroadcast" THEN ${QueuePriority.announcement}::smallint
+        ELSE failed."priorityOfKind" END AS "queuePriority"
+    ), ${countOutcomes(sql`"endedAt"`, { count: -1 })}
+    INSERT INTO "QueuedPush" ("deviceId", "messageId", "id", "nextAttemptAt", "expiresAt", "queuePriority",
+      "apnsStatus", "reason")
+    SELECT "deviceId", "messageId", "id", ${dbNow()}, "expiresAt", "queuePriority", "apnsStatus", "reason"
+    FROM "ended"`;
+}

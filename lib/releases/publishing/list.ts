@@ -1,0 +1,65 @@
+import { compareBuild } from "semver";
+import { ArtifactKind, formatVersion, type Release } from "../schema";
+import { alignColumns } from "./text-columns";
+
+/** A release as JSON has it: the manifest's fields with all defaults. */
+export type ReleaseDocument = ReturnType<typeof toDocument>;
+
+/** Converts a release for JSON. Versions are text, times RFC 3339. */
+function toDocument({ artifacts, ...release }: Release) {
+  const { version, minimumSupportedVersion, requiresFrom, releasedAt } = release;
+  return {
+    ...release,
+    version: formatVersion(version),
+    minimumSupportedVersion: minimumSupportedVersion && formatVersion(minimumSupportedVersion),
+    requiresFrom: requiresFrom && formatVersion(requiresFrom),
+    releasedAt: releasedAt.toISOString(),
+    artifacts: {
+      ...artifacts,
+      deltas: artifacts.deltas.map((delta) => ({ ...delta, from: formatVersion(delta.from) })),
+    },
+  };
+}
+
+/** Lists releases by product, platform and architecture, newest first. */
+export function listReleases(releases: readonly Release[]): ReleaseDocument[] {
+  const targetOf = ({ product, platform, architecture }: Release) => `${product} ${platform} ${architecture}`;
+  return releases
+    .toSorted(
+      (a, b) =>
+        targetOf(a).localeCompare(targetOf(b)) || compareBuild(b.version, a.version) || a.id.localeCompare(b.id),
+    )
+    .map(toDocument);
+}
+
+/** Renders releases as a text table. */
+export function renderTable(releases: readonly ReleaseDocument[]): string {
+  const heading = ["PRODUCT", "PLATFORM", "ARCH", "VERSION", "CHANNEL", "STATE", "KINDS", "RELEASED", "ID"];
+  const rows = releases.map((release) => [
+    release.product,
+    release.platform,
+    release.architecture,
+    release.version,
+    release.channel,
+    stateOf(release),
+    kindsOf(release),
+    release.releasedAt.slice(0, 10),
+    release.id,
+  ]);
+  return alignColumns([heading, ...rows]);
+}
+
+function kindsOf({ artifacts }: ReleaseDocument): string {
+  const { others, deltas } = artifacts;
+  const kinds: string[] = ArtifactKind.options.filter((kind) => artifacts[kind]);
+  if (others.length > 0) kinds.push(others.length === 1 ? "1 other" : `${others.length} others`);
+  if (deltas.length > 0) kinds.push(deltas.length === 1 ? "1 delta" : `${deltas.length} deltas`);
+  return kinds.join("+");
+}
+
+function stateOf({ yanked, rollout, rollback, critical, sample }: ReleaseDocument): string {
+  if (yanked) return "yanked";
+  if (sample) return "sample";
+  const reach = rollout === 100 ? "everyone" : rollout === 0 ? "paused" : `${rollout}%`;
+  return [reach, rollback && "rollback", critical && "critical"].filter(Boolean).join(", ");
+}

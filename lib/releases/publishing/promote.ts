@@ -1,0 +1,92 @@
+import { isDeepStrictEqual } from "node:util";
+import { formatVersion, type Release } from "../schema";
+import { filterReleases, selectReleases } from "./filter-releases";
+import { assertOffered } from "./manifest/assert-offered";
+import { changeManifest, type EditableManifest, type ManifestEntry } from "./manifest/manifest-file";
+import { PublishingError } from "./manifest/publishing-error";
+import type { ChangeRecord } from "./manifest/recorded-write";
+import { identityOf, makeReleaseId, parseRelease } from "./manifest/release-entry";
+import { assertPublishable, type Confirmations } from "./publish/publish-checks";
+import type { Promotion, ReleasesFilter } from "./schemas/maintenance";
+import type { ManifestPlan } from "./update";
+
+/** The channels, and how the promoted releases start. `rollout` is 100 by default. */
+export type PromotionOptions = Omit<Promotion, "filter">;
+
+/** `from` is the id of the release that was promoted. "unchanged": it was promoted before. */
+export type PromotedRelease = { id: string; from: string; outcome: "added" | "unchanged" };
+
+type Deps = { manifestFile: string; now: () => Date; record?: ChangeRecord<PromotedRelease[]> };
+
+/**
+ * Offers the same builds on another channel, in one write: adds a release with the same version, files and notes for
+ * each selected release of the channel `from`. `now` is its release date.
+ * @throws PublishingError if a release is a prerelease, yanked or a sample, or the channel has the version with other
+ * files; and from `assertPublishable`
+ */
+export async function promoteReleases(
+  { manifestFile, now, record }: Deps,
+  filter: ReleasesFilter,
+  promotion: PromotionOptions,
+): Promise<PromotedRelease[]> {
+  const releasedAt = now().toISOString();
+  const change = (manifest: EditableManifest) => planPromotion(manifest, filter, promotion, releasedAt);
+  return changeManifest(manifestFile, change, record);
+}
+
+/** Adds the promoted releases to a manifest. Writes nothing. @throws PublishingError */
+export function planPromotion(
+  manifest: EditableManifest,
+  filter: ReleasesFilter,
+  promotion: PromotionOptions,
+  releasedAt: string,
+): ManifestPlan<PromotedRelease[]> {
+  const onChannel = filterReleases(manifest.releases, { channel: promotion.from });
+  const selected = selectReleases(onChannel, filter);
+  const result: PromotedRelease[] = [];
+  let { entries, releases } = manifest;
+  for (const source of selected) {
+    const planned = promote({ ...manifest, entries, releases }, source, promotion, releasedAt);
+    result.push({ id: planned.release.id, from: source.id, outcome: planned.entry ? "added" : "unchanged" });
+    if (!planned.entry) continue;
+    entries = [...entries, planned.entry];
+    releases = [...releases, planned.release];
+  }
+  return { entries, releases, result };
+}
+
+type Planned = { release: Release; entry: ManifestEntry | null };
+
+function promote(
+  { entries, releases }: EditableManifest,
+  source: Release,
+  { to, rollout = 100, confirmations = {} }: PromotionOptions,
+  releasedAt: string,
+): Planned {
+  assertPromotable(source, to, confirmations);
+  const identity = { ...identityOf(source), channel: to };
+  const existing = releases.find((other) => isDeepStrictEqual(identityOf(other), identity));
+  if (existing) {
+    if (isDeepStrictEqual(existing.artifacts, source.artifacts)) return { release: existing, entry: null };
+    const message = `${existing.id} is already published on ${to} with other files: publish a new version instead.`;
+    throw new PublishingError(message, "release_conflict");
+  }
+  const { rollback: _, ...fields } = entries[releases.indexOf(source)] ?? {};
+  const draft = { ...fields, id: "new", channel: to, releasedAt, rollout };
+  const release = parseRelease(draft);
+  assertPublishable(release, releases, { ...confirmations, isPrerelease: true });
+  const id = makeReleaseId(releases, release);
+  const promoted = { ...release, id };
+  assertOffered(promoted, [...releases, promoted]);
+  return { release: promoted, entry: { ...draft, id } };
+}
+
+function assertPromotable(source: Release, to: string, { isPrerelease }: Confirmations): void {
+  const version = formatVersion(source.version);
+  if (source.sample) throw new PublishingError(`${source.id} is a sample, which is not promoted.`);
+  if (source.yanked) throw new PublishingError(`${source.id} is yanked, so it is not promoted.`, "release_yanked");
+  if (to !== "stable" || source.version.prerelease.length === 0 || isPrerelease) return;
+  throw new PublishingError(
+    `${version} is a prerelease, and every client would compare with its version: publish the final version, or confirm with --prerelease.`,
+  );
+}

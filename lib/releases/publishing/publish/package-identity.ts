@@ -1,0 +1,81 @@
+import { z } from "zod";
+import { readZipEntry } from "../../../files/zip-entry";
+import { releaseFiles } from "../../release-files";
+import { formatVersion, normalizeArchitecture, PackageIdentity, type Release } from "../../schema";
+import { PublishingError } from "../manifest/publishing-error";
+import { parseXml, unescapeXml } from "./read-xml";
+
+const PACKAGE = { pattern: /\.(msix|appx)$/i, manifest: "AppxManifest.xml" };
+const BUNDLE = { pattern: /\.(msix|appx)bundle$/i, manifest: "AppxMetadata/AppxBundleManifest.xml" };
+const MAX_MANIFEST_BYTES = 1024 * 1024;
+
+/** The root element is named after the kind of the file. */
+const Manifest = z.union([
+  z.object({ Package: z.object({ Identity: z.unknown() }) }).transform(({ Package }) => Package.Identity),
+  z.object({ Bundle: z.object({ Identity: z.unknown() }) }).transform(({ Bundle }) => Bundle.Identity),
+]);
+const Attribute = z.string().transform(unescapeXml);
+const Identity = z.object({
+  "@Name": Attribute,
+  "@Publisher": Attribute,
+  "@Version": Attribute,
+  "@ProcessorArchitecture": Attribute.optional(),
+});
+
+/**
+ * Reads the identity of an MSIX package or bundle from its manifest. Returns undefined for other files, by the name.
+ * @throws PublishingError if the file is not what its name says
+ */
+export async function readPackageIdentity(file: string, fileName: string): Promise<PackageIdentity | undefined> {
+  const kind = [PACKAGE, BUNDLE].find(({ pattern }) => pattern.test(fileName));
+  if (!kind) return undefined;
+  const bytes = await readZipEntry(file, (name) => name === kind.manifest, MAX_MANIFEST_BYTES).catch((error: Error) => {
+    throw notPackage(fileName, error.message);
+  });
+  if (!bytes) throw notPackage(fileName, `It has no ${kind.manifest}`);
+  const invalid = notPackage(fileName, `The identity in ${kind.manifest} is not valid`);
+  const identity = Identity.safeParse(parseManifest(bytes)).data;
+  if (!identity) throw invalid;
+  const architecture = identity["@ProcessorArchitecture"]?.toLowerCase() ?? "neutral";
+  const parsed = PackageIdentity.safeParse({
+    name: identity["@Name"],
+    publisher: identity["@Publisher"],
+    version: identity["@Version"],
+    architecture: kind === BUNDLE ? null : architecture,
+  });
+  if (parsed.success) return parsed.data;
+  throw invalid;
+}
+
+function parseManifest(bytes: Uint8Array): unknown {
+  try {
+    return Manifest.parse(parseXml(bytes));
+  } catch {
+    return null; // not XML, or too deep
+  }
+}
+
+function notPackage(fileName: string, reason: string): PublishingError {
+  return new PublishingError(
+    `${fileName} is not an MSIX package that App Installer accepts: ${reason.replace(/\.$/, "")}.`,
+  );
+}
+
+/**
+ * Rejects a package of another version or architecture than its release. The fourth number of the package's version may
+ * be any, since SemVer has none.
+ * @throws PublishingError
+ */
+export function assertPackageFitsRelease(release: Release): void {
+  const { major, minor, patch } = release.version;
+  for (const { fileName, packageIdentity } of releaseFiles(release)) {
+    if (!packageIdentity) continue;
+    const { version, architecture } = packageIdentity;
+    if (version.split(".").slice(0, 3).map(Number).join(".") !== `${major}.${minor}.${patch}`) {
+      throw new PublishingError(`${fileName} has the version ${version}, not ${formatVersion(release.version)}.`);
+    }
+    if (architecture === null || architecture === "neutral") continue;
+    if (normalizeArchitecture(architecture) === release.architecture) continue;
+    throw new PublishingError(`${fileName} is for ${architecture}, not for ${release.architecture}.`);
+  }
+}

@@ -1,0 +1,110 @@
+import { isDeepStrictEqual } from "node:util";
+import { releaseFiles } from "../../release-files";
+import { ArtifactKind, type Release } from "../../schema";
+import { assertOffered } from "../manifest/assert-offered";
+import type { EditableManifest } from "../manifest/manifest-file";
+import { PublishingError } from "../manifest/publishing-error";
+import { identityOf, makeReleaseId, parseRelease } from "../manifest/release-entry";
+import { type ArtifactEntries, artifactEntries, mergeArtifacts, withoutUndefined } from "./artifact-entries";
+import type { HashedDraft } from "./draft";
+import { mergePublicKeys } from "./public-keys";
+import { assertPublishable } from "./publish-checks";
+
+/** "changed": the release existed. "unchanged": it existed with the same fields. */
+export type AddedRelease = { id: string; outcome: "added" | "changed" | "unchanged" };
+
+/** The manifest with drafts added. `added` are the releases in the order of the drafts. */
+export type Plan = EditableManifest & {
+  added: readonly (AddedRelease & { release: Release })[];
+  removedSamples: readonly Release[];
+};
+
+/**
+ * Plans how drafts enter a manifest: each as a new release, or in the existing one of the same product, platform,
+ * architecture, channel and version. The same bytes may be published again with other fields or another location.
+ * Removes the sample releases. Pure.
+ * @throws PublishingError if a release has other bytes or is yanked, for fields that the service would reject, and
+ * from `assertPublishable`, `assertOffered` and `mergePublicKeys`
+ */
+export function planAdditions(manifest: EditableManifest, drafts: readonly HashedDraft[], now: Date): Plan {
+  const start: Plan = { ...withoutSamples(manifest), publicKeys: manifest.publicKeys, added: [] };
+  const plan = drafts.reduce((before, draft) => planAddition(before, draft, now), start);
+  for (const { release, outcome } of plan.added) if (outcome !== "unchanged") assertOffered(release, plan.releases);
+  return plan;
+}
+
+function planAddition(plan: Plan, draft: HashedDraft, now: Date): Plan {
+  const { releases, entries } = plan;
+  const { publicKeys: keys = {}, confirmations = {} } = draft;
+  const fields = withoutUndefined(draft.release);
+  const artifacts = artifactEntries(draft);
+  const releasedAt = now.toISOString();
+  const release = parseRelease({ id: "new", releasedAt, ...fields, artifacts });
+  const at = releases.findIndex((other) => isDeepStrictEqual(identityOf(other), identityOf(release)));
+  const [before, entry] = [releases[at], entries[at]];
+  const buildVersion = release.buildVersion ?? before?.buildVersion ?? null;
+  const isPrerelease = before ? true : confirmations.isPrerelease;
+  assertPublishable({ ...release, buildVersion }, releases, { ...confirmations, isPrerelease });
+  const publicKeys = mergePublicKeys(plan, release.product, keys, confirmations);
+  const named = { ...fields, ...identityOf(release) };
+  if (!before || !entry) {
+    const id = fields.id ?? makeReleaseId(releases, release);
+    const next = { id, releasedAt, ...named, artifacts };
+    const added = { id, outcome: "added" as const, release: { ...release, id } };
+    return {
+      ...plan,
+      publicKeys,
+      entries: [...entries, next],
+      releases: [...releases, added.release],
+      added: [...plan.added, added],
+    };
+  }
+  const { id } = before;
+  if (fields.id !== undefined && fields.id !== id) throw new PublishingError(`This release already has the id ${id}.`);
+  assertSameBytes(before, release);
+  const next = { ...entry, ...named, artifacts: mergeArtifacts(entry.artifacts as ArtifactEntries, artifacts) };
+  const outcome = isDeepStrictEqual(next, entry) ? "unchanged" : "changed";
+  const merged = parseRelease(next);
+  return {
+    ...plan,
+    publicKeys,
+    entries: outcome === "unchanged" ? entries : entries.with(at, next),
+    releases: releases.with(at, merged),
+    added: [...plan.added, { id, outcome, release: merged }],
+  };
+}
+
+/** Returns the same arrays if there are no samples. */
+function withoutSamples({ entries, releases }: Pick<EditableManifest, "entries" | "releases">) {
+  const removedSamples = releases.filter(({ sample }) => sample);
+  if (removedSamples.length === 0) return { entries, releases, removedSamples };
+  return {
+    entries: entries.filter((_, i) => !releases[i]?.sample),
+    releases: releases.filter(({ sample }) => !sample),
+    removedSamples,
+  };
+}
+
+/** Clients and caches keep a published artifact for a year, so its bytes never change. */
+function assertSameBytes(before: Release, release: Release): void {
+  const name = `${before.id} (${before.channel})`;
+  if (before.yanked) throw new PublishingError(`${name} is yanked: publish a new version instead.`, "release_yanked");
+  const changed = changedFile(before, release);
+  if (changed === undefined) return;
+  throw new PublishingError(
+    `${name} already has ${changed} with other bytes: publish a new version instead.`,
+    "release_conflict",
+  );
+}
+
+/** Describes a file that both releases have, with other bytes: the same kind, or the same name. */
+function changedFile(before: Release, release: Release): string | undefined {
+  const kind = ArtifactKind.options.find((name) => {
+    const [own, added] = [before.artifacts[name]?.sha256, release.artifacts[name]?.sha256];
+    return own !== undefined && added !== undefined && own !== added;
+  });
+  if (kind) return `an ${kind}`;
+  const hashes = new Map(releaseFiles(before).map(({ fileName, sha256 }) => [fileName, sha256]));
+  const named = releaseFiles(release).find(({ fileName, sha256 }) => (hashes.get(fileName) ?? sha256) !== sha256);
+  return named?.fileName;
+}

@@ -1,0 +1,119 @@
+import { realpath } from "node:fs/promises";
+import path from "node:path";
+import { attachment } from "../../content-disposition";
+import type { Context } from "../../context";
+import { resolveArtifactPath } from "../artifact-files";
+import { type ServedFile, servedFiles } from "../release-files";
+import { ArtifactKind, type Release } from "../schema";
+import { type OnProgress, readChunks, withDigest } from "./publish/build-file";
+
+/** The outcome for one file; `kinds` is empty for others, deltas and block maps. `problem` is null if every byte is as published. */
+export type VerifyResult = { id: string; kinds: ArtifactKind[]; location: string; problem: string | null };
+
+/**
+ * `shouldVerifyRemote`: also verify artifacts in the storage, and at URLs unless `shouldSkipUrls`. `stallTimeoutMs`: how
+ * long a transfer may send nothing.
+ */
+export type VerifyOptions = {
+  shouldVerifyRemote: boolean;
+  shouldSkipUrls?: boolean;
+  storage: Context["storage"];
+  stallTimeoutMs?: number;
+};
+
+const STALL_TIMEOUT_MS = 30_000;
+
+/**
+ * Hashes the artifacts again and compares them with the catalog. Skips yanked releases, and without
+ * `shouldVerifyRemote` the artifacts that are not in the catalog's folder.
+ */
+export async function* verifyReleases(
+  manifestFile: string,
+  releases: readonly Release[],
+  options: VerifyOptions,
+  onProgress?: OnProgress,
+): AsyncGenerator<VerifyResult> {
+  const folder = path.dirname(manifestFile);
+  for (const release of releases.filter(({ yanked }) => !yanked)) {
+    const { id, artifacts } = release;
+    const verified = new Set<string>();
+    for (const artifact of servedFiles(release)) {
+      const location = locationOf(artifact);
+      if (verified.has(location) || !shouldVerify(artifact, options)) continue;
+      verified.add(location);
+      const kinds = ArtifactKind.options.filter((kind) => artifacts[kind] && locationOf(artifacts[kind]) === location);
+      yield {
+        id,
+        kinds,
+        location,
+        problem: await findDifference(() => openArtifact(artifact, folder, options), artifact, onProgress),
+      };
+    }
+  }
+}
+
+function shouldVerify(
+  { file, url }: ServedFile,
+  { shouldVerifyRemote, shouldSkipUrls = false }: VerifyOptions,
+): boolean {
+  return file !== undefined || (shouldVerifyRemote && !(url !== undefined && shouldSkipUrls));
+}
+
+/** Includes the hash, so that two kinds with the same file are read once. */
+function locationOf({ file, url, s3Key, sha256 }: ServedFile): string {
+  return `${file ?? url ?? `s3:${s3Key}`} ${sha256.slice(0, 12)}`;
+}
+
+/** Reads bytes and compares them with what the catalog says. Returns null if they are the same. */
+export async function findDifference(
+  open: () => Promise<AsyncIterable<Uint8Array>>,
+  artifact: Pick<ServedFile, "sizeBytes" | "sha256" | "sha512">,
+  onProgress?: OnProgress,
+): Promise<string | null> {
+  try {
+    const { bytes, digest } = withDigest(await open());
+    let doneBytes = 0;
+    for await (const chunk of bytes) {
+      doneBytes += chunk.byteLength;
+      if (doneBytes > artifact.sizeBytes) return "the file is longer than the catalog says";
+      onProgress?.("Hashing", doneBytes, artifact.sizeBytes);
+    }
+    const found = digest();
+    const different = (["sizeBytes", "sha256", "sha512"] as const).filter(
+      (name) => artifact[name] !== null && found[name] !== artifact[name],
+    );
+    return different.length > 0 ? `the file differs from the catalog in ${different.join(", ")}` : null;
+  } catch (error) {
+    const { message, cause } = error as Error;
+    return cause instanceof Error ? `${message}: ${cause.message}` : message;
+  }
+}
+
+async function openArtifact(artifact: ServedFile, folder: string, options: VerifyOptions) {
+  const { file, url, s3Key, fileName, contentType } = artifact;
+  const { storage, stallTimeoutMs } = options;
+  if (file !== undefined) return readChunks(await resolveArtifactPath(await realpath(folder), file), () => {});
+  if (url !== undefined) return fetchBytes(url, stallTimeoutMs);
+  if (!storage || s3Key === undefined) throw new Error("The RELEASE_S3_ variables are not set");
+  const object = { key: s3Key, contentType, contentDisposition: attachment(fileName) };
+  return fetchBytes(await storage.presignGet(object), stallTimeoutMs);
+}
+
+/** Downloads without a total time limit, as long as bytes keep arriving. */
+export async function* fetchBytes(url: string, stallTimeoutMs = STALL_TIMEOUT_MS): AsyncGenerator<Uint8Array> {
+  const aborting = new AbortController();
+  const onStall = () => aborting.abort(new Error(`no bytes arrived for ${stallTimeoutMs / 1000} s`));
+  const timer = setTimeout(onStall, stallTimeoutMs);
+  try {
+    const headers = { "accept-encoding": "identity" };
+    const response = await fetch(url, { signal: aborting.signal, headers, redirect: "follow" }); // as a client would
+    if (!response.ok) throw new Error(`the response status is ${response.status}`);
+    for await (const chunk of response.body ?? []) {
+      timer.refresh();
+      yield chunk;
+    }
+  } finally {
+    clearTimeout(timer);
+    aborting.abort();
+  }
+}

@@ -1,0 +1,153 @@
+import { recordOperatorEvent } from "../../audit/operator-events";
+import type { EventExtra } from "../../audit/security-events";
+import type { Context, Tx } from "../../context";
+import { readDatabaseTime } from "../../db/clock";
+import type { Prisma, RolloutSchedule } from "../../db/generated/client";
+import type { Operator } from "../../principal";
+import { HALTED_BY_YANK, runningFrom } from "./advance-rollouts";
+
+type Deps = Pick<Context, "db" | "dbNow"> & {
+  /** Runs in the transaction of the change, before it. */
+  precondition?: (tx: Tx) => Promise<void>;
+};
+
+/** How an operator changes a schedule, and what the audit trail keeps of it. */
+type Change = {
+  data: Prisma.RolloutScheduleUpdateInput;
+  event: { type: "rollout_halted" | "rollout_resumed" | "rollout_completed"; details: EventExtra["details"] };
+};
+
+/**
+ * Halts the rollouts of releases: no further clients are offered them, and those that have them keep them. A rollout that
+ * has not started does not start. Returns the ids of the schedules that this call halted.
+ */
+export function haltRollouts(
+  deps: Deps,
+  releaseIds: readonly string[],
+  reason: string,
+  operator: Operator,
+): Promise<string[]> {
+  const isHalted = { state: "halted", startsAt: null, isHaltedByYank: false };
+  return changeRollouts(deps, releaseIds, operator, { NOT: isHalted }, (now, { steps, step, settledAt }) => {
+    // The catalog of a settled rollout has its last percentage, which the schedule replaces from now on.
+    const again = settledAt === null ? {} : { catalogRollout: steps[step], settledAt: null };
+    const data = { ...isHalted, haltedAt: now, haltReason: reason, ...again };
+    return { data, event: { type: "rollout_halted", details: { reason } } };
+  });
+}
+
+/**
+ * Resumes the halted rollouts of releases at the step at which they were halted, which lasts its whole time again. What
+ * clients have reported until now no longer counts. Starts those that have not started. Returns the ids of the schedules
+ * that this call resumed.
+ */
+export function resumeRollouts(deps: Deps, releaseIds: readonly string[], operator: Operator): Promise<string[]> {
+  return changeRollouts(deps, releaseIds, operator, { state: "halted" }, async (now, schedule, tx) => ({
+    data: await runningFrom(tx, schedule, now),
+    event: { type: "rollout_resumed", details: { haltReason: schedule.haltReason } },
+  }));
+}
+
+/** Completes the rollouts of releases at their last step. Returns the ids of the schedules that this call completed. */
+export function completeRollouts(deps: Deps, releaseIds: readonly string[], operator: Operator): Promise<string[]> {
+  const isOpen = { NOT: { state: "completed" } };
+  return changeRollouts(deps, releaseIds, operator, isOpen, (_, { product, version, steps }) => {
+    const step = steps.length - 1;
+    const data = { state: "completed", step, startsAt: null, haltedAt: null, haltReason: null, isHaltedByYank: false };
+    return { data, event: { type: "rollout_completed", details: { product, version, rollout: steps[step] ?? 0 } } };
+  });
+}
+
+/** Changes and records the schedules of releases in a state, in one transaction. Returns their ids. */
+function changeRollouts(
+  { db, dbNow, precondition }: Deps,
+  releaseIds: readonly string[],
+  operator: Operator,
+  state: Prisma.RolloutScheduleWhereInput,
+  change: (now: Date, schedule: RolloutSchedule, tx: Tx) => Change | Promise<Change>,
+): Promise<string[]> {
+  return db.$transaction(async (tx) => {
+    const now = await readDatabaseTime({ db: tx, dbNow });
+    await precondition?.(tx);
+    return changeSchedules(tx, now, operator, await lockRollouts(tx, releaseIds, state), change);
+  });
+}
+
+async function changeSchedules(
+  tx: Tx,
+  now: Date,
+  operator: Operator,
+  schedules: readonly RolloutSchedule[],
+  change: (now: Date, schedule: RolloutSchedule, tx: Tx) => Change | Promise<Change>,
+): Promise<string[]> {
+  for (const schedule of schedules) {
+    const { id } = schedule;
+    const { data, event } = await change(now, schedule, tx);
+    await tx.rolloutSchedule.update({ where: { id }, data });
+    await recordOperatorEvent(tx, now, operator, { ...event, target: `rollout:${id}` });
+  }
+  return schedules.map(({ id }) => id);
+}
+
+/**
+ * Halts the rollouts of releases that are being yanked, also for their other platforms. Those that ran resume when a release
+ * is offered again; those that had not started do not start.
+ */
+export async function haltYankedRollouts(
+  tx: Tx,
+  now: Date,
+  releaseIds: readonly string[],
+  operator: Operator,
+): Promise<void> {
+  const isPending = { OR: [{ state: "running" }, { startsAt: { not: null } }] };
+  await changeSchedules(tx, now, operator, await lockRollouts(tx, releaseIds, isPending), (_, { startsAt }) => ({
+    data: { ...HALTED_BY_YANK, startsAt: null, haltedAt: now, isHaltedByYank: startsAt === null },
+    event: { type: "rollout_halted", details: { reason: HALTED_BY_YANK.haltReason } },
+  }));
+}
+
+/** Resumes what `haltYankedRollouts` has halted: the releases are offered to the share that they had. */
+export async function resumeYankedRollouts(
+  tx: Tx,
+  now: Date,
+  releaseIds: readonly string[],
+  operator: Operator,
+): Promise<void> {
+  const schedules = await lockRollouts(tx, releaseIds, { state: "halted", isHaltedByYank: true });
+  await changeSchedules(tx, now, operator, schedules, async (_, schedule) => ({
+    data: await runningFrom(tx, schedule, now),
+    event: { type: "rollout_resumed", details: { haltReason: schedule.haltReason } },
+  }));
+}
+
+/** The schedules of releases in a state, locked in the order of their ids until the transaction ends. */
+async function lockRollouts(
+  tx: Tx,
+  releaseIds: readonly string[],
+  state: Prisma.RolloutScheduleWhereInput,
+): Promise<RolloutSchedule[]> {
+  await tx.$queryRaw`
+    SELECT "id" FROM "RolloutSchedule" WHERE "releaseIds" && ${[...releaseIds]}::text[] ORDER BY "id" FOR UPDATE`;
+  const where = { releaseIds: { hasSome: [...releaseIds] }, ...state };
+  return tx.rolloutSchedule.findMany({ where, orderBy: { id: "asc" } });
+}
+
+/**
+ * Takes releases out of their schedules: from now on the catalog decides about them. A schedule goes on for its other
+ * releases, of which `releases` has the platforms, and ends without any. Returns how many schedules there were.
+ */
+export async function leaveRollouts(
+  tx: Tx,
+  releaseIds: readonly string[],
+  releases: readonly { id: string; platform: string }[],
+): Promise<number> {
+  const schedules = await lockRollouts(tx, releaseIds, {});
+  for (const { id, releaseIds: all } of schedules) {
+    const stay = releases.filter((release) => all.includes(release.id) && !releaseIds.includes(release.id));
+    const platforms = [...new Set(stay.map(({ platform }) => platform))].sort();
+    const data = { releaseIds: stay.map((release) => release.id), platforms };
+    if (stay.length > 0) await tx.rolloutSchedule.update({ where: { id }, data });
+    else await tx.rolloutSchedule.delete({ where: { id } });
+  }
+  return schedules.length;
+}

@@ -1,0 +1,152 @@
+import { ifMatch, withState } from "../../http/content/if-match";
+import { operation } from "../../operation";
+import { changeRollout, readSeenRollout, startRollout } from "../publishing/api/manage-rollouts";
+import { ChangedRollout, NewRollout, RolloutParams } from "../publishing/schemas/rollouts";
+import { listRollouts, RolloutList, RolloutState } from "./list-rollouts";
+
+const HALTED = {
+  id: "0198d2f4-3c2b-7d40-8a55-2e9c1f7b6d32",
+  product: "core",
+  version: "1.2.0",
+  releaseIds: ["core-windows-x64-1.2.0"],
+  state: "halted",
+  rollout: 0,
+  steps: [5, 20, 50, 100],
+  step: 1,
+  everySeconds: 86_400,
+  startsAt: null,
+  nextStepAt: null,
+  haltedAt: "2026-11-22T14:03:00.000Z",
+  haltReason: "12.5% of 80 reports say that 1.2.0 failed or was rolled back. The maximum is 5%.",
+  settledAt: null,
+  createdAt: "2026-11-21T09:00:00.000Z",
+};
+
+const SCHEDULED = {
+  ...HALTED,
+  state: "scheduled",
+  step: 0,
+  startsAt: "2026-11-24T09:00:00.000Z",
+  haltedAt: null,
+  haltReason: null,
+};
+
+const RUNNING = {
+  id: "0198d2f4-3c2b-7d40-8a55-2e9c1f7b6d32",
+  product: "core",
+  version: "1.2.0",
+  releaseIds: ["core-windows-x64-1.2.0"],
+  state: "running",
+  rollout: 20,
+  steps: [5, 20, 50, 100],
+  step: 1,
+  everySeconds: 86_400,
+  startsAt: null,
+  nextStepAt: "2026-11-23T09:00:00.000Z",
+  haltedAt: null,
+  haltReason: null,
+  settledAt: null,
+  createdAt: "2026-11-21T09:00:00.000Z",
+};
+
+export const rolloutOperations = {
+  listRollouts: operation({
+    id: "listRollouts",
+    summary: "List the schedules of rollouts",
+    description: "Lists the schedules of rollouts, newest first, with the reason why one was halted.",
+    role: "support",
+    scope: "releases:read",
+    response: {
+      description: "The schedules.",
+      schema: RolloutList,
+      examples: {
+        "A halted rollout": {
+          rollouts: [HALTED],
+        },
+      },
+    },
+    run: async ({ ctx }) => ({ rollouts: await listRollouts(ctx) }),
+  }),
+
+  scheduleRollout: operation({
+    id: "scheduleRollout",
+    summary: "Schedule a rollout",
+    description:
+      "Rolls out a version in steps that the service advances by itself, at once or from `startsAt` on. Writes the first percentage to the catalog, or 0 until the start; a catalog at a URL must have it already. Replaces the schedules of the same releases. Yanked releases are left out.",
+    role: "admin",
+    stepUp: true,
+    scope: "releases:write",
+    headers: ["IfMatchState"],
+    idempotency: "replay",
+    body: NewRollout,
+    errors: [
+      ...([
+        "release_not_found",
+        "release_invalid",
+        "release_yanked",
+        "rollout_invalid",
+        "precondition_failed",
+      ] as const),
+      ...(["catalog_not_editable", "catalog_invalid", "catalog_locked", "catalog_unavailable", "disk_full"] as const),
+    ],
+    examples: {
+      "A step a day": { filter: { product: "core", version: "1.2.0" }, steps: [5, 20, 50, 100], everySeconds: 86400 },
+      "From Tuesday on": {
+        filter: { product: "core", version: "1.2.0" },
+        steps: [5, 100],
+        everySeconds: 86400,
+        startsAt: "2026-11-24T09:00:00Z",
+      },
+    },
+    response: {
+      status: 201,
+      description: "The schedule applies. All instances follow within ten seconds.",
+      schema: RolloutState,
+      examples: { Scheduled: SCHEDULED },
+    },
+    run: ({ ctx, operator, body, request }) => startRollout(ctx, operator, body, ifMatch(request)),
+  }),
+
+  getRollout: operation({
+    id: "getRollout",
+    summary: "Get the schedule of a rollout",
+    description:
+      "Returns a schedule, with the reason why it was halted. `ETag` identifies the state of its product, for `If-Match` of a change.",
+    role: "support",
+    scope: "releases:read",
+    params: RolloutParams,
+    errors: ["rollout_not_found", "catalog_invalid", "catalog_unavailable"],
+    response: { description: "The schedule.", schema: RolloutState, headers: ["ETag"], examples: { Running: RUNNING } },
+    run: async ({ ctx, params }) => {
+      const { rollout, state } = await readSeenRollout(ctx, params.rolloutId);
+      return withState(rollout, state);
+    },
+  }),
+
+  changeRollout: operation({
+    id: "changeRollout",
+    summary: "Halt, resume or complete a rollout",
+    description:
+      "Halts a rollout: nobody else is offered the version, and clients that have it keep it. Resumes it at the same step, for that step's full duration; starts a scheduled one now; or completes it at its last step. Setting a percentage of a release takes it out of its schedule instead. A rollout whose releases are yanked stays halted. Requesting the current state changes nothing.",
+    role: "admin",
+    stepUp: true,
+    scope: "releases:write",
+    headers: ["IfMatchState"],
+    idempotency: "replay",
+    params: RolloutParams,
+    body: ChangedRollout,
+    errors: ["rollout_not_found", "rollout_conflict", "precondition_failed", "catalog_invalid", "catalog_unavailable"],
+    examples: {
+      Halt: { state: "halted", reason: "It crashes on start." },
+      Resume: { state: "running" },
+      Complete: { state: "completed" },
+    },
+    response: {
+      description: "The rollout has this state. All instances follow within ten seconds.",
+      schema: RolloutState,
+      examples: { Resumed: RUNNING },
+    },
+    run: ({ ctx, operator, params, body, request }) =>
+      changeRollout(ctx, operator, params.rolloutId, body, ifMatch(request)),
+  }),
+};

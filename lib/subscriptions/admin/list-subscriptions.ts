@@ -1,0 +1,53 @@
+import type { z } from "zod";
+import type { Context } from "../../context";
+import { idOr, MAX_ID } from "../../db/ids";
+import { sql } from "../../db/sql";
+import { AccountName, readEmails, toAccountId } from "../../lists/find-account";
+import { PageQuery, readPage } from "../../lists/pages";
+import { activeSubscriptionCondition } from "../../statistics/count-levels";
+
+/** An active subscription in a list. */
+export type ListedSubscription = {
+  id: string;
+  productId: string | null;
+  store: string;
+  accountId: string | null;
+  accountEmail: string | null;
+  startedAt: Date | null;
+  currentPeriodEndsAt: Date | null;
+};
+
+export const SubscriptionsQuery = PageQuery.extend({ account: AccountName.optional() });
+export type SubscriptionsQuery = z.infer<typeof SubscriptionsQuery>;
+
+/** The purchases that one request searches. */
+const MAX_SEARCHED = 10_000;
+
+/**
+ * A page of the subscriptions that are active now, newest first: those that the overview counts. Searches 10,000 purchases
+ * at most, so a page may have fewer entries than `limit` although others follow.
+ * @throws AppError invalid_query, not_found if no account has the email
+ */
+export async function listActiveSubscriptions({ db, now }: Pick<Context, "db" | "now">, query: SubscriptionsQuery) {
+  const account = await toAccountId({ db }, query.account);
+  const isOwned = account === undefined ? sql`true` : sql`"accountId" = ${account}::uuid`;
+  const { entries, nextCursor } = await readPage("active-subscriptions", query, async ({ after, take }) => {
+    const searched = sql`
+      SELECT * FROM "Purchase" WHERE "id" < ${idOr(MAX_ID, after)}::uuid AND ${isOwned} ORDER BY "id" DESC LIMIT ${MAX_SEARCHED}::integer`;
+    const found = await db.$queryRaw<Omit<ListedSubscription, "accountEmail">[]>`
+      SELECT one."id"::text, one."productId", one."store", one."accountId"::text, one."startedAt", one."currentPeriodEndsAt"
+      FROM (${searched}) AS one WHERE ${activeSubscriptionCondition(now())} ORDER BY one."id" DESC LIMIT ${take}::integer`;
+    if (found.length === take) return { entries: found };
+    const [end] = await db.$queryRaw<{ id: string }[]>`
+      SELECT one."id"::text FROM (${searched}) AS one ORDER BY one."id" DESC OFFSET ${MAX_SEARCHED - 1}::integer LIMIT 1`;
+    return { entries: found, searchedTo: end?.id ?? null };
+  });
+  const emails = await readEmails(
+    { db },
+    entries.map(({ accountId }) => accountId),
+  );
+  const subscriptions = entries.map(
+    (one): ListedSubscription => ({ ...one, accountEmail: emails.get(one.accountId ?? "") ?? null }),
+  );
+  return { subscriptions, nextCursor };
+}

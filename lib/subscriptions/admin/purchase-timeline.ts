@@ -1,0 +1,83 @@
+import type { Context, Tx } from "../../context";
+import { AppError } from "../../errors";
+import { readEmails } from "../../lists/find-account";
+import { type PageQuery, readPage } from "../../lists/pages";
+import { possibleAccountIds } from "../app-user-ids";
+import { type BillingRules, statusRules } from "../entitlement-rules";
+import { EMPTY_STATE } from "../fold/periods";
+import { StoredEvent } from "../fold/stored-event";
+import { changesOf, purchaseTimeline } from "../fold/timeline";
+import { findConnectedCustomers, transfersOf } from "../inbox/customers";
+import { purchaseStatus } from "../status/purchase-status";
+import type { PurchaseTimeline, TimelineStep } from "./schema";
+
+type Deps = Pick<Context, "db" | "now"> & { config: BillingRules };
+
+/**
+ * A purchase, and how its state and owner came about: its events as they are folded, newest first, with the state before
+ * and after each. Computed by this version's rules. @throws AppError not_found, invalid_query
+ */
+export async function readPurchaseTimeline(
+  { config, db, now }: Deps,
+  purchaseId: string,
+  page: PageQuery,
+): Promise<PurchaseTimeline> {
+  const history = await readHistory(db, purchaseId);
+  if (!history) throw new AppError("not_found");
+  const { purchase, steps, owners } = history;
+  const rules = statusRules(config, purchase.accountId ?? "");
+  const { provider, store, environment } = purchase;
+  const { entries, nextCursor } = await readPage(`purchase ${purchaseId}`, page, ({ after, take }) => {
+    const newestFirst = steps.toReversed().map((step) => ({ id: step.event.id, step }));
+    const start = after === null ? 0 : newestFirst.findIndex(({ id }) => id === after) + 1;
+    return newestFirst.slice(start, start + take);
+  });
+  const current = steps.at(-1)?.after ?? EMPTY_STATE;
+  return {
+    purchase,
+    status: purchaseStatus(purchase, now(), rules),
+    isCurrent: changesOf(purchase, current).length === 0,
+    owners: owners.toReversed(),
+    steps: entries.map(({ step }): TimelineStep => {
+      const { status } = purchaseStatus(
+        { ...step.after, id: purchaseId, provider, store, environment },
+        step.event.occurredAt,
+        rules,
+      );
+      return { ...step, status };
+    }),
+    nextCursor,
+  };
+}
+
+/** A purchase's events, folded; null if there is no such purchase. Leaves out events that cannot be read. */
+export async function readHistory(db: Tx, id: string) {
+  const purchase = await db.purchase.findUnique({ where: { id } });
+  if (!purchase) return null;
+  const rows = await db.billingEvent.findMany({ where: { purchaseId: id }, omit: { payload: true } });
+  const events = rows.flatMap((row) => StoredEvent.safeParse(row).data ?? []);
+  const appUserIds = [...new Set(events.flatMap((event) => event.appUserIds))];
+  const { aliases, transfers } = await findConnectedCustomers(db, purchase.provider, appUserIds);
+  const ownTransfers = transfersOf(purchase, transfers);
+  const { steps, owners } = purchaseTimeline({ events, transfers: ownTransfers, aliases });
+  const named = possibleAccountIds(owners.flatMap((owner) => owner.appUserIds));
+  const emails = await readEmails({ db }, [purchase.accountId, ...named]);
+  const types = new Map([...events, ...transfers].map(({ eventId, type }) => [eventId, type]));
+  const byEventId = new Map(rows.map((row) => [row.eventId, row]));
+  return {
+    purchase: { ...purchase, accountEmail: emails.get(purchase.accountId ?? "") ?? null },
+    steps: steps.flatMap(({ event, ...step }) => {
+      const row = byEventId.get(event.id);
+      return row ? [{ ...step, event: row, changes: changesOf(step.before, step.after) }] : [];
+    }),
+    owners: owners.map(({ event, appUserIds }) => {
+      const accountId = possibleAccountIds(appUserIds).find((one) => emails.has(one)) ?? null;
+      return {
+        event: { eventId: event.id, occurredAt: event.occurredAt, type: types.get(event.id) ?? "TRANSFER" },
+        appUserIds,
+        accountId,
+        accountEmail: emails.get(accountId ?? "") ?? null,
+      };
+    }),
+  };
+}

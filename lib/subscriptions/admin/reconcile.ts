@@ -1,0 +1,131 @@
+import { recordOperatorEvent } from "../../audit/operator-events";
+import type { Context } from "../../context";
+import { timeOfId } from "../../db/ids";
+import { sql } from "../../db/sql";
+import { AppError } from "../../errors";
+import { countRows } from "../../lists/counts";
+import type { Operator } from "../../principal";
+import type { BillingRules } from "../entitlement-rules";
+import { findAppUserId, findAppUserIds } from "../reconcile/app-user-ids";
+import { reconcileCustomer } from "../reconcile/reconcile-customer";
+import type { CustomerPosition, ReconciledCustomer, ReconciledCustomers, Reconciliation } from "./changes-schema";
+import { toCursor } from "./event-batches";
+
+type Deps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now" | "webhooks"> & { config: BillingRules };
+type ApiDeps = Deps & { billing: NonNullable<Context["billing"]> };
+
+/** The customers of one request. The provider may take five seconds for each. */
+const MAX_CUSTOMERS = 20;
+const MAX_REQUEST_MS = 10_000;
+
+/**
+ * Compares the purchases of an account, or the next ones of all customers, with the provider's API, and corrects those
+ * that differ. A failure does not stop the others. If the provider limits requests, the result says how long to wait.
+ * @throws AppError billing_api_not_configured
+ */
+export async function reconcileCustomers(
+  deps: Deps,
+  operator: Operator,
+  { accountId, cursor, reason }: Reconciliation,
+): Promise<ReconciledCustomers> {
+  const { billing } = deps;
+  if (!billing) {
+    const detail = "BILLING_API_KEY is not set: the provider's API needs it.";
+    throw new AppError("billing_api_not_configured", { detail });
+  }
+  const start = cursor ?? { after: null, appUserId: null };
+  const owners = accountId ? [await ownerOf(deps, accountId)] : await nextOwners(deps, start);
+  const result = await reconcileOwners({ ...deps, billing }, owners, start);
+  const corrected = result.customers.reduce((sum, one) => sum + one.corrected, 0);
+  const details = { customers: result.customers.length, corrected, isWhole: !accountId, reason: reason ?? null };
+  const event = { type: "billing_reconciled", target: "purchases", details } as const;
+  if (result.customers.length > 0)
+    await deps.db.$transaction((tx) => recordOperatorEvent(tx, deps.now(), operator, event));
+  const isEnd = result.position === null && (accountId !== undefined || owners.length < MAX_CUSTOMERS);
+  const position = result.position ?? { after: owners.at(-1)?.purchaseId ?? null, appUserId: null };
+  return {
+    customers: result.customers,
+    retry: result.retry,
+    progress: isEnd ? 1 : await progressAfter(deps, position),
+    nextCursor: isEnd ? null : toCursor(position),
+  };
+}
+
+/** Counts the purchases whose customers `reconcileCustomers` asks about: `MAX_COUNTED` at most. */
+export function countPurchases({ db }: Pick<Deps, "db">): Promise<number> {
+  return countRows(db, sql`SELECT 1 FROM "Purchase"`);
+}
+
+/** A customer with purchases: their first one, and their App User IDs as the provider wrote them, in order. */
+type Owner = { purchaseId: string | null; appUserIds: string[] };
+
+/** An account without purchases is looked up by its own id. */
+async function ownerOf({ db }: Deps, accountId: string): Promise<Owner> {
+  const purchases = await db.purchase.findMany({ where: { accountId }, select: { id: true } });
+  const ids = purchases.map(({ id }) => id);
+  const appUserIds = await findAppUserIds(db, ids);
+  return { purchaseId: null, appUserIds: appUserIds.length > 0 ? appUserIds : [await findAppUserId(db, accountId)] };
+}
+
+/** The customers after a position, in the order of their first purchases: each account once, and unlinked purchases. */
+async function nextOwners({ db }: Deps, { after }: CustomerPosition): Promise<Owner[]> {
+  const owners: Owner[] = [];
+  const purchases = await db.purchase.findMany({
+    where: after ? { id: { gt: after } } : {},
+    select: { id: true, accountId: true },
+    orderBy: { id: "asc" },
+    take: MAX_CUSTOMERS,
+  });
+  for (const { id, accountId } of purchases) {
+    const own = accountId
+      ? await db.purchase.findMany({ where: { accountId }, select: { id: true }, orderBy: { id: "asc" } })
+      : [{ id }];
+    const ids = own.map((purchase) => purchase.id);
+    owners.push({ purchaseId: id, appUserIds: ids[0] === id ? await findAppUserIds(db, ids) : [] });
+  }
+  return owners;
+}
+
+type Wait = NonNullable<ReconciledCustomers["retry"]>;
+
+/** Reconciles customers in their order. `position`: where the next request continues, if not after all of them. */
+async function reconcileOwners(deps: ApiDeps, owners: Owner[], start: CustomerPosition) {
+  const deadline = performance.now() + MAX_REQUEST_MS;
+  const customers: ReconciledCustomer[] = [];
+  let [after, last] = [start.after, start.appUserId];
+  for (const { purchaseId, appUserIds } of owners) {
+    for (const appUserId of appUserIds) {
+      if (last !== null && appUserIds.includes(last) && appUserIds.indexOf(appUserId) <= appUserIds.indexOf(last))
+        continue;
+      const position = { after, appUserId: last };
+      if (performance.now() > deadline) return { customers, retry: null, position };
+      const outcome = await reconcileOne(deps, appUserId);
+      if ("afterSeconds" in outcome) return { customers, retry: outcome, position };
+      customers.push(outcome);
+      last = appUserId;
+    }
+    [after, last] = [purchaseId, null];
+  }
+  return { customers, retry: null, position: null };
+}
+
+async function reconcileOne(deps: ApiDeps, appUserId: string): Promise<ReconciledCustomer | Wait> {
+  try {
+    const { known, corrected } = await reconcileCustomer(deps, appUserId);
+    return { appUserId, known, corrected, failure: null };
+  } catch (error) {
+    const { retryAfterSeconds } = error as { retryAfterSeconds?: number };
+    if (retryAfterSeconds !== undefined) return { appUserId, afterSeconds: retryAfterSeconds };
+    return { appUserId, known: 0, corrected: 0, failure: String(error) };
+  }
+}
+
+/** The share of the purchases before a position, by the times of their ids. */
+async function progressAfter({ db, now }: Deps, { after }: CustomerPosition): Promise<number> {
+  if (after === null) return 0;
+  const first = await db.purchase.findFirst({ select: { id: true }, orderBy: { id: "asc" } });
+  const last = await db.purchase.findFirst({ select: { id: true }, orderBy: { id: "desc" } });
+  const start = timeOfId(first?.id ?? after).getTime();
+  const whole = (last ? timeOfId(last.id) : now()).getTime() - start;
+  return whole <= 0 ? 0 : Math.min(Math.max((timeOfId(after).getTime() - start) / whole, 0), 1);
+}

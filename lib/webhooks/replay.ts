@@ -1,0 +1,110 @@
+import { recordOperatorEvent } from "../audit/operator-events";
+import type { Context } from "../context";
+import { NIL_ID } from "../db/ids";
+import { sql } from "../db/sql";
+import { AppError } from "../errors";
+import type { Operator } from "../principal";
+import { TEST_EVENT_TYPE } from "./events";
+import { insertEventFor } from "./outbox";
+import type { Replay } from "./schema";
+
+type Deps = Pick<Context, "db" | "dbNow" | "now" | "webhooks">;
+
+/** The most events that one statement queues. */
+const BATCH_SIZE = 1_000;
+
+/** Attempts a delivery now, from the start of the schedule. @throws AppError not_found, webhook_disabled */
+export async function retryDelivery(
+  deps: Deps,
+  operator: Operator,
+  { endpointId, eventId }: { endpointId: string; eventId: string },
+): Promise<void> {
+  const { db, dbNow, now } = deps;
+  await db.$transaction(async (tx) => {
+    await requireEnabled(tx, endpointId);
+    const queued = await tx.$executeRaw`
+      UPDATE "WebhookDelivery" SET "state" = 'pending', "attempts" = 0, "nextAttemptAt" = ${dbNow()}
+      WHERE "endpointId" = ${endpointId}::uuid AND "eventId" = ${eventId}::uuid`;
+    if (queued === 0) throw new AppError("not_found");
+    const event = { type: "webhook_replayed", target: `webhook:${endpointId}`, details: { eventId } } as const;
+    await recordOperatorEvent(tx, now(), operator, event);
+  });
+  deps.webhooks.wake();
+}
+
+/**
+ * Queues the events since a time for an endpoint again: those that failed, and those that happened while it was disabled or
+ * before it was created. With `all`, also those that were delivered. Returns how many.
+ * @throws AppError not_found, webhook_disabled
+ */
+export async function replayDeliveries(
+  deps: Deps,
+  operator: Operator,
+  endpointId: string,
+  { since, all }: Replay,
+): Promise<{ queued: number }> {
+  const { db, now } = deps;
+  const { eventTypes } = await requireEnabled(db, endpointId);
+  let queued = 0;
+  for (let after: Position = { at: since, id: NIL_ID }; ; ) {
+    const batch = await queueBatch(deps, endpointId, { eventTypes, all, after });
+    queued += batch.reduce((sum, { isQueued }) => sum + Number(isQueued), 0);
+    const last = batch.at(-1);
+    if (!last || batch.length < BATCH_SIZE) break;
+    after = last;
+  }
+  const details = { since: since.toISOString(), all, queued };
+  const event = { type: "webhook_replayed", target: `webhook:${endpointId}`, details } as const;
+  await db.$transaction((tx) => recordOperatorEvent(tx, now(), operator, event));
+  deps.webhooks.wake();
+  return { queued };
+}
+
+/** Sends an event of type `webhook.test` to an endpoint. Returns its id. @throws AppError not_found, webhook_disabled */
+export async function sendTestEvent(deps: Deps, operator: Operator, endpointId: string): Promise<{ eventId: string }> {
+  const { db, dbNow, now } = deps;
+  const eventId = await db.$transaction(async (tx) => {
+    await requireEnabled(tx, endpointId);
+    const event = { type: TEST_EVENT_TYPE, data: { endpointId }, accountId: null };
+    const eventId = await insertEventFor(tx, dbNow(), endpointId, event);
+    const audited = { type: "webhook_tested", target: `webhook:${endpointId}`, details: { eventId } } as const;
+    await recordOperatorEvent(tx, now(), operator, audited);
+    return eventId;
+  });
+  deps.webhooks.wake();
+  return { eventId };
+}
+
+type Position = { at: Date; id: string };
+type Batch = { eventTypes: readonly string[]; all: boolean; after: Position };
+
+/** Queues the next events by their time. Pending deliveries keep their schedule. */
+function queueBatch(
+  { db, dbNow }: Pick<Deps, "db" | "dbNow">,
+  endpointId: string,
+  { eventTypes, all, after }: Batch,
+): Promise<(Position & { isQueued: boolean })[]> {
+  const replayed = all ? sql`delivery."state" <> 'pending'` : sql`delivery."state" = 'failed'`;
+  return db.$queryRaw<(Position & { isQueued: boolean })[]>`
+    WITH event AS MATERIALIZED (
+      SELECT "id", "occurredAt", "type" FROM "WebhookEvent"
+      WHERE ("occurredAt", "id") > (${after.at}::timestamptz, ${after.id}::uuid)
+      ORDER BY "occurredAt", "id" LIMIT ${BATCH_SIZE}::integer
+    ), queued AS (
+      INSERT INTO "WebhookDelivery" AS delivery ("eventId", "endpointId", "nextAttemptAt")
+      SELECT "id", ${endpointId}::uuid, ${dbNow()} FROM event WHERE "type" = ANY(${eventTypes}::text[])
+      ON CONFLICT ("eventId", "endpointId") DO UPDATE
+        SET "state" = 'pending', "attempts" = 0, "nextAttemptAt" = EXCLUDED."nextAttemptAt"
+        WHERE ${replayed}
+      RETURNING "eventId"
+    )
+    SELECT event."id"::text, event."occurredAt" AS "at", event."id" IN (SELECT "eventId" FROM queued) AS "isQueued"
+    FROM event ORDER BY event."occurredAt", event."id"`;
+}
+
+async function requireEnabled(db: Pick<Deps["db"], "webhookEndpoint">, id: string) {
+  const endpoint = await db.webhookEndpoint.findUnique({ where: { id } });
+  if (!endpoint) throw new AppError("not_found");
+  if (endpoint.disabledAt !== null) throw new AppError("webhook_disabled");
+  return endpoint;
+}
