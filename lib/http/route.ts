@@ -37,7 +37,7 @@ export type RouteContext = {
   admitStream?: () => void;
   operator?: OperatorName;
 };
-type DirectHandler = (request: RouteRequest, context: RouteContext) => RouteResponse | Promise<RouteResponse>;
+type DirectHandler = (request: RouteRequest, context: RouteContext) => Promise<RouteResponse>;
 
 /**
  * An App Router route handler. The HTTP server calls `respond`, which makes no `Response`, and `respondToOther` for
@@ -92,21 +92,13 @@ export function forEveryMethod(declared: AnyDeclaration): Record<Method, AnyDecl
  * The pipeline of every request: to an API route, a form or next-auth. This file has its steps in their order:
  * id → method → body cap → session → origin → role, level → params, query, body → limit → service → response schema →
  * headers.
- * Returns no promise if there is nothing to wait for: a promise costs more than all that /api/version does.
  */
-function handleRequest(route: Route, request: RouteRequest, context: RouteContext) {
+async function handleRequest(route: Route, request: RouteRequest, context: RouteContext): Promise<RouteResponse> {
   const scope = openScope(request, context);
-  const finish = (response: RouteResponse) => addHeaders(route, scope, response);
-  const refuse = (error: unknown) => {
-    const visible = logError(route, scope, error);
-    const written = endpointError(route, scope, visible);
-    return written instanceof Promise ? written.then(finish) : finish(written);
-  };
   try {
-    const response = respond(route, scope, context);
-    return response instanceof Promise ? response.then(finish, refuse) : finish(response);
+    return addHeaders(route, scope, await respond(route, scope, context));
   } catch (error) {
-    return refuse(error);
+    return addHeaders(route, scope, await endpointError(route, scope, logError(route, scope, error)));
   }
 }
 
@@ -124,29 +116,21 @@ function openScope(request: RouteRequest, { socketIp, operator }: RouteContext =
   return { ctx, id, request, socketIp, operator, startedMs, ...unread };
 }
 
-function respond({ endpoint, method, allow }: Route, scope: RequestScope, context: RouteContext) {
+async function respond({ endpoint, method, allow }: Route, scope: RequestScope, context: RouteContext) {
   const { ctx, request } = scope;
   if (ctx.authentication.hasKeyInUrl(request.url)) {
     return ctx.authentication.revokeKeyInUrl(ctx, request.url, callerIn(scope));
   }
   if (!endpoint && method === "OPTIONS") return new RouteResponse(204, null, { Allow: allow });
   if (!endpoint) throw new AppError("method_not_allowed", { headers: { Allow: allow } });
+  const input = await readInput(endpoint, method, scope, context);
   const write = (result: unknown) => {
     const response = writeResult(endpoint, result);
     if (method !== "HEAD" && isStreamed(response.body)) context.admitStream?.();
     return response;
   };
-  const serve = (input: Input) => {
-    const result = endpoint.run(input);
-    return result instanceof Promise ? result.then(write) : write(result);
-  };
-  const { params, body, bodyFormat, limit, database } = endpoint;
-  const mustWait = isRestricted(endpoint) || params || body || bodyFormat || limit || database !== false;
-  if (!mustWait) return serve(inputOf(endpoint, scope));
-  const input = readInput(endpoint, method, scope, context);
-  return endpoint.idempotency
-    ? input.then((one) => withIdempotency(endpoint, scope, async () => serve(one)))
-    : input.then(serve);
+  if (endpoint.idempotency) return withIdempotency(endpoint, scope, async () => write(await endpoint.run(input)));
+  return write(await endpoint.run(input));
 }
 
 async function readInput(endpoint: AnyDeclaration, method: string, scope: RequestScope, context: RouteContext) {
@@ -168,8 +152,10 @@ async function readInput(endpoint: AnyDeclaration, method: string, scope: Reques
     await ctx.authentication.requireStepUp(ctx, scope.principal, input.caller);
   }
   // Limit
-  const { accountId = input.caller.ip, keyId = accountId, operator = keyId } = idsOf(scope);
-  if (endpoint.limit) await ctx.limits.consume(endpoint.limit, operator);
+  if (endpoint.limit) {
+    const { accountId = input.caller.ip, keyId = accountId, operator = keyId } = idsOf(scope);
+    await ctx.limits.consume(endpoint.limit, operator);
+  }
   return input;
 }
 
@@ -212,11 +198,9 @@ function logError({ path, method }: Route, scope: RequestScope, error: unknown):
 }
 
 /** The endpoint's own response to an error, or the problem document. */
-function endpointError({ endpoint }: Route, scope: RequestScope, error: AppError) {
-  const finish = (written: RouteResponse | AppError) =>
-    written instanceof RouteResponse ? written : problemOf(scope, written);
-  const written = endpoint?.writeError?.(error, scope) ?? error;
-  return written instanceof Promise ? written.then(finish) : finish(written);
+async function endpointError({ endpoint }: Route, scope: RequestScope, error: AppError): Promise<RouteResponse> {
+  const written = (await endpoint?.writeError?.(error, scope)) ?? error;
+  return written instanceof RouteResponse ? written : problemOf(scope, written);
 }
 
 function problemOf({ ctx, id }: RequestScope, error: AppError): RouteResponse {

@@ -17,23 +17,17 @@ export const LOADABLE_ANYWHERE = { "Cross-Origin-Resource-Policy": "cross-origin
  */
 export const CLEAR_SITE_DATA = { "Clear-Site-Data": '"cache", "storage"' };
 
-/** The headers of the process's configuration: every request adds them, so they are made once. */
-let made: { config: HeaderConfig; headers: Readonly<Record<string, string>> } | undefined;
-
 /**
  * The security headers of every response: a Content-Security-Policy, which pages replace with their own, nosniff,
  * Cross-Origin-Resource-Policy (WHATWG Fetch, 3.7), and HSTS on https (RFC 6797).
  */
 export function securityHeaders(config: HeaderConfig): Readonly<Record<string, string>> {
-  if (made?.config === config) return made.headers;
-  const headers = Object.freeze({
+  return {
     "Content-Security-Policy": `${DOCUMENT_POLICY}; sandbox`,
     "Cross-Origin-Resource-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     ...strictTransportSecurity(config),
-  });
-  made = { config, headers };
-  return headers;
+  };
 }
 
 function strictTransportSecurity({ baseUrl, HSTS_INCLUDE_SUBDOMAINS }: HeaderConfig): Record<string, string> {

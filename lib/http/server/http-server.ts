@@ -45,7 +45,7 @@ type Respond = (
   exchange: HttpExchange,
   target: RequestTarget,
   match: RouteMatch | null,
-) => RouteResponse | Promise<RouteResponse | null>;
+) => Promise<RouteResponse | null>;
 
 type Options = { socketTimeoutMs?: number; maxRenderMs?: number; minReadBytesPerSecond?: number };
 
@@ -60,7 +60,11 @@ export function createHttpServer(routes: RouteTable, loadNext: LoadNext, options
   const respond = createResponder(routes, load, maxRenderMs);
   const listener = (expectsContinue: boolean) => (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const request = new NodeRequest(incoming, expectsContinue ? () => outgoing.writeContinue() : undefined);
-    handleInOrder(incoming, outgoing, () => handle({ incoming, outgoing, request, expectsContinue }, routes, respond));
+    handleInOrder(
+      incoming,
+      outgoing,
+      () => void handle({ incoming, outgoing, request, expectsContinue }, routes, respond),
+    );
   };
   const server = createServer(SERVER_OPTIONS);
   server.maxHeadersCount = 0; // no limit: maxHeaderSize is one, and Node drops headers beyond the count
@@ -74,34 +78,23 @@ export function createHttpServer(routes: RouteTable, loadNext: LoadNext, options
   return server;
 }
 
-function handle(exchange: HttpExchange, routes: RouteTable, respond: Respond): void {
+async function handle(exchange: HttpExchange, routes: RouteTable, respond: Respond): Promise<void> {
   const { incoming, outgoing, request } = exchange;
   let path = UNMATCHED;
-  const refuse = (error: unknown) => {
-    if (outgoing.headersSent) return void outgoing.destroy();
-    for (const name of outgoing.getHeaderNames()) outgoing.removeHeader(name); // set by Next before it failed
-    if (isAppError(error) && error.code === "malformed_request") outgoing.shouldKeepAlive = false;
-    sendResponse(incoming, outgoing, respondWithError(path, request, error));
-  };
-  const send = (response: RouteResponse | null) => {
-    if (response === null) return;
-    if (currentContext().isDraining) outgoing.shouldKeepAlive = false;
-    try {
-      sendResponse(incoming, outgoing, response);
-    } catch (error) {
-      refuse(error); // Node rejects a header
-    }
-  };
   try {
     const target = parseTarget(incoming);
     request.url = target.pathname + target.search;
     const match = target.pathname === "*" ? ASTERISK_ROUTE : findRoute(routes, target.pathname);
     if (match) path = match.path;
-    const response = respond(exchange, target, match);
-    if (response instanceof Promise) response.then(send, refuse);
-    else send(response);
+    const response = await respond(exchange, target, match);
+    if (response === null) return;
+    if (currentContext().isDraining) outgoing.shouldKeepAlive = false;
+    sendResponse(incoming, outgoing, response); // throws if Node rejects a header
   } catch (error) {
-    refuse(error);
+    if (outgoing.headersSent) return void outgoing.destroy();
+    for (const name of outgoing.getHeaderNames()) outgoing.removeHeader(name); // set by Next before it failed
+    if (isAppError(error) && error.code === "malformed_request") outgoing.shouldKeepAlive = false;
+    sendResponse(incoming, outgoing, respondWithError(path, request, error));
   }
 }
 
