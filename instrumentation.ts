@@ -5,7 +5,7 @@ export async function register(): Promise<void> {
   if (hasContext()) return;
   const [{ composeContext }, { loadConfig }, { startBackground }] = await Promise.all([
     import("./lib/compose"),
-    import("./lib/config"),
+    import("./lib/platform/config"),
     import("./lib/background"),
   ]);
   const context = await composeContext(loadConfig(), { checksTransactions: process.env.NODE_ENV === "development" });

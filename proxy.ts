@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { type NextRequest, NextResponse } from "next/server";
 import { currentContext } from "@/lib/context";
-import { PAGE_URL_HEADER, pageHeaders } from "@/lib/http/pages/page-headers";
-import { unavailablePage } from "@/lib/http/pages/unavailable-page";
-import { requestId } from "@/lib/http-message";
+import { PAGE_URL_HEADER, pageHeaders } from "@/lib/platform/http/pages/page-headers";
+import { unavailablePage } from "@/lib/platform/http/pages/unavailable-page";
+import { requestId } from "@/lib/platform/http-message";
 
 export const config = { matcher: "/((?!api(?:/|$)|forms/|brand/|\\.well-known/|_next/static/|icon\\.svg$).*)" };
 
@@ -37,7 +37,7 @@ export async function proxy(request: NextRequest): Promise<NextResponse> {
 /** Checked before rendering: afterwards a page cannot respond with 503. */
 async function needsMissingDatabase(pathname: string): Promise<boolean> {
   if (!/^\/(account|console|first-operator)(\/|$)/.test(pathname)) return false;
-  const { checkHealth } = await import("@/lib/http/health"); // loaded with the first such page
+  const { checkHealth } = await import("@/lib/platform/http/health"); // loaded with the first such page
   const { checks } = await checkHealth(currentContext(), { probe: "ready" });
   return checks?.database === "error";
 }

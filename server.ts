@@ -5,17 +5,17 @@ import { responders } from "./app/routes.generated";
 import { createFirstOperatorLink } from "./lib/accounts/first-operator/links";
 import { startBackground } from "./lib/background";
 import { composeContext } from "./lib/compose";
-import { type Config, loadConfig } from "./lib/config";
 import { type Context, setContext } from "./lib/context";
-import { publishOperatorAccess } from "./lib/files/operator-file";
-import { createDrain, type Drain } from "./lib/http/server/drain";
-import { createHttpServer } from "./lib/http/server/http-server";
-import type { NextHandler } from "./lib/http/server/next-page";
-import { createRouteTable } from "./lib/http/server/routes";
-import { listStaticFiles } from "./lib/http/server/static-files";
-import { FIRST_OPERATOR, firstOperatorMessage, startupMessage } from "./lib/startup/message";
-import { stopOnSignals } from "./lib/startup/signals";
-import { logConsole } from "./lib/telemetry/log";
+import { type Config, loadConfig } from "./lib/platform/config";
+import { publishOperatorAccess } from "./lib/platform/files/operator-file";
+import { createDrain, type Drain } from "./lib/platform/http/server/drain";
+import { createHttpServer } from "./lib/platform/http/server/http-server";
+import type { NextHandler } from "./lib/platform/http/server/next-page";
+import { createRouteTable } from "./lib/platform/http/server/routes";
+import { listStaticFiles } from "./lib/platform/http/server/static-files";
+import { FIRST_OPERATOR, firstOperatorMessage, startupMessage } from "./lib/platform/startup/message";
+import { stopOnSignals } from "./lib/platform/startup/signals";
+import { logConsole } from "./lib/platform/telemetry/log";
 
 /** How long requests may take to finish after a signal to stop. */
 const DRAIN_MS = 25_000;

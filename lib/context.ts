@@ -1,24 +1,24 @@
 import type { Logger } from "pino";
-import type { BillingApi } from "./adapters/billing-api";
-import type { BreachLookup } from "./adapters/breach-lookup";
-import type { Mailer } from "./adapters/mail/mailer";
-import type { ObjectStorage } from "./adapters/object-storage";
+import type { BillingApi } from "./platform/adapters/billing-api";
+import type { BreachLookup } from "./platform/adapters/breach-lookup";
+import type { Mailer } from "./platform/adapters/mail/mailer";
+import type { ObjectStorage } from "./platform/adapters/object-storage";
 import type {
   EndpointNotAllowed,
   PushResponse,
   PushTransport,
   WebPushKeys,
   WebPushTransport,
-} from "./adapters/push-transport";
-import type { Config } from "./config";
-import type { Prisma, PrismaClient } from "./db/generated/client";
-import type { Database } from "./db/open";
-import type { Consumer } from "./db/queue/consumer";
-import type { Tx } from "./db/transaction";
-import type { EmailData } from "./mail/emails";
-import type { EmailQueue } from "./mail/queue";
+} from "./platform/adapters/push-transport";
+import type { Config } from "./platform/config";
+import type { Prisma, PrismaClient } from "./platform/db/generated/client";
+import type { Database } from "./platform/db/open";
+import type { Consumer } from "./platform/db/queue/consumer";
+import type { Tx } from "./platform/db/transaction";
+import type { EmailData } from "./platform/mail/emails";
+import type { EmailQueue } from "./platform/mail/queue";
+import type { RateLimits } from "./platform/rate-limits";
 import type { AccessRule, AnyPrincipal, Caller, OperatorName, Principal } from "./principal";
-import type { RateLimits } from "./rate-limits";
 
 export type { EndpointNotAllowed, PushResponse, Tx, WebPushKeys };
 
@@ -71,7 +71,7 @@ export interface Context {
   close: () => Promise<void>;
 }
 
-/** How the pipeline of lib/http knows who sends a request. */
+/** How the pipeline of lib/platform/http knows who sends a request. */
 type Authentication = {
   /** @throws AppError unauthenticated, origin_not_allowed, forbidden, reauthentication_required, rate_limited */
   authenticate: (ctx: Context, request: AuthenticatedRequest, rule: AccessRule) => Promise<AnyPrincipal>;

@@ -125,7 +125,7 @@ export type ErrorExtras = {
   cause?: unknown;
 };
 
-/** The error that services throw. lib/http turns it into a problem document. */
+/** The error that services throw. lib/platform/http turns it into a problem document. */
 export class AppError extends Error {
   override readonly name = "AppError";
   readonly code: ErrorCode;

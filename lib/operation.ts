@@ -1,8 +1,9 @@
 import type { z } from "zod";
 import type { Context } from "./context";
-import type { AccountRole } from "./db/generated/client";
 import type { AppError, ErrorCode } from "./errors";
-import type { BodyFormat, RequestHead, RouteRequest, RouteResponse } from "./http-message";
+import type { AccountRole } from "./platform/db/generated/client";
+import type { BodyFormat, RequestHead, RouteRequest, RouteResponse } from "./platform/http-message";
+import type { LimitName } from "./platform/rate-limits";
 import type {
   AnyPrincipal,
   Caller,
@@ -12,7 +13,6 @@ import type {
   Principal,
   Scope,
 } from "./principal";
-import type { LimitName } from "./rate-limits";
 
 /**
  * A request in progress. `bytes` is its body as it was received, empty until it is read; `format` is how it is read.

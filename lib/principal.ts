@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Account, AccountRole, Session } from "./db/generated/client";
-import type { Locale } from "./locale";
+import type { Account, AccountRole, Session } from "./platform/db/generated/client";
+import type { Locale } from "./platform/locale";
 
 /** The account and the session that a request acts as. `via` is how the request carried the session's token. */
 export type Principal = {

@@ -1,6 +1,6 @@
-import type { Config } from "../lib/config";
-import { type Database, openDatabase } from "../lib/db/open";
-import { COMMAND_LIMITS } from "../lib/db/time-limits";
+import type { Config } from "../lib/platform/config";
+import { type Database, openDatabase } from "../lib/platform/db/open";
+import { COMMAND_LIMITS } from "../lib/platform/db/time-limits";
 import { CodedError } from "./command-line";
 
 /** Opens the database for a command. @throws DataDirInUseError; CodedError if migrations are missing */

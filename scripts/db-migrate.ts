@@ -1,6 +1,6 @@
-import { type Config, loadConfig } from "../lib/config";
-import { openDatabase } from "../lib/db/open";
-import { migrateServer } from "../lib/db/server/migrate";
+import { type Config, loadConfig } from "../lib/platform/config";
+import { openDatabase } from "../lib/platform/db/open";
+import { migrateServer } from "../lib/platform/db/server/migrate";
 import { assertNoArguments, runCommandLine } from "./command-line";
 
 const HELP = `Usage: npm run db:migrate

@@ -4,7 +4,7 @@ import { generateTypes } from "../clients/js/scripts/generate.mjs";
 import { writeRouteTable } from "./build/route-table.mjs";
 
 const SCHEMA = "prisma/schema.prisma";
-const CLIENT = "lib/db/generated/client.ts";
+const CLIENT = "lib/platform/db/generated/client.ts";
 
 // Writes what is not in the repository: the table of routes, the API's types for clients/js, and Prisma's client if the
 // schema is newer.

@@ -1,7 +1,7 @@
 import { strict as assert } from "node:assert";
 import { createHash, createHmac, randomBytes, randomUUID } from "node:crypto";
-import { type Config, loadConfig } from "../lib/config";
-import { readSecrets } from "../lib/embedded-secrets";
+import { type Config, loadConfig } from "../lib/platform/config";
+import { readSecrets } from "../lib/platform/embedded-secrets";
 import { baseUrlFrom, runCommandLine } from "./command-line";
 import { createRequest, jsonBody, readSome, type TourResponse, UnexpectedStatusError } from "./tour/http-client";
 

@@ -1,7 +1,7 @@
 // node:http and one query through Homeport's Prisma client for the purchases of the account in the path.
 import { createServer } from "node:http";
-import { PrismaClient } from "../../lib/db/generated/client";
-import { postgresAdapter } from "../../lib/db/server/adapter";
+import { PrismaClient } from "../../lib/platform/db/generated/client";
+import { postgresAdapter } from "../../lib/platform/db/server/adapter";
 
 const { DATABASE_URL = "", PORT } = process.env;
 const POOL_SIZE = 10;

@@ -1,4 +1,4 @@
-import type { PrismaClient } from "../../lib/db/generated/client";
+import type { PrismaClient } from "../../lib/platform/db/generated/client";
 import { DayCounts } from "../../lib/releases/adoption/day-counts";
 import { storeCounts } from "../../lib/releases/adoption/stored-counts";
 import type { Random } from "./random";

@@ -1,4 +1,4 @@
-import type { PrismaClient } from "../../lib/db/generated/client";
+import type { PrismaClient } from "../../lib/platform/db/generated/client";
 import type { Random } from "./random";
 import { DAY_MS, HOUR_MS, type Rows } from "./rows";
 

@@ -1,4 +1,4 @@
-import { Prisma, type PrismaClient } from "../../lib/db/generated/client";
+import { Prisma, type PrismaClient } from "../../lib/platform/db/generated/client";
 
 export const HOUR_MS = 60 * 60 * 1000;
 export const DAY_MS = 24 * HOUR_MS;

@@ -1,4 +1,4 @@
-import type { PrismaClient } from "../../lib/db/generated/client";
+import type { PrismaClient } from "../../lib/platform/db/generated/client";
 import { addAccount } from "./account";
 import { addAdoption } from "./adoption";
 import { addAnnouncements, addReceipts, countReceipts } from "./announcements";

@@ -1,12 +1,12 @@
-import { auditPseudonym, pseudonymizeEvents } from "../audit/audit-pseudonym";
-import { type EventExtra, networkOf, recordSecurityEvent } from "../audit/security-events";
 import { queueRevocations } from "../auth/apple/refresh-token";
 import { requireAnotherAdmin } from "../auth/last-admin";
 import { consumeEmailLimit } from "../auth/limits/consume-email-limit";
 import { requireStepUp, type StepUpProof } from "../auth/step-up";
 import type { Context, Tx } from "../context";
-import { newId } from "../db/ids";
-import { withRetry } from "../db/with-retry";
+import { auditPseudonym, pseudonymizeEvents } from "../platform/audit/audit-pseudonym";
+import { type EventExtra, networkOf, recordSecurityEvent } from "../platform/audit/security-events";
+import { newId } from "../platform/db/ids";
+import { withRetry } from "../platform/db/with-retry";
 import type { Caller, Principal } from "../principal";
 import { removeAccountReceipts } from "../push/outbox/receipts";
 import { anonymizeBilling } from "../subscriptions/account-data/anonymize-billing";

@@ -1,8 +1,8 @@
-import { recordSecurityEvent } from "../audit/security-events";
 import { readFactors } from "../auth/second-factor/factors";
 import { requireStepUp } from "../auth/step-up";
 import type { Context, Tx } from "../context";
-import type { Prisma } from "../db/generated/client";
+import { recordSecurityEvent } from "../platform/audit/security-events";
+import type { Prisma } from "../platform/db/generated/client";
 import type { Caller, Principal } from "../principal";
 import { exportDevices } from "../push/export";
 import { readPreferences } from "../push/preferences/preferences";

@@ -10,8 +10,8 @@ import {
   signedOutResponse,
 } from "../auth/sessions/session-response";
 import { Reauthenticated, reauthenticate, StepUpProof } from "../auth/step-up";
-import { jsonFile, RouteResponse } from "../http-message";
 import { type Declared, operation } from "../operation";
+import { jsonFile, RouteResponse } from "../platform/http-message";
 import { PREFERENCES } from "../push/examples";
 import { deleteAccount } from "./delete-account";
 import { resendVerification } from "./email-verification/resend-verification";

@@ -1,6 +1,6 @@
 import { emailedToken, findEmailedToken, hashEmailedToken } from "../auth/emailed-token";
 import type { Context } from "../context";
-import { newId } from "../db/ids";
+import { newId } from "../platform/db/ids";
 
 type Deps = Pick<Context, "config" | "db" | "now">;
 

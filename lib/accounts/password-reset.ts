@@ -1,4 +1,3 @@
-import { recordSecurityEvent } from "../audit/security-events";
 import { hashEmailedToken } from "../auth/emailed-token";
 import { consumeEmailLimit, wakeAfterRandomDelay } from "../auth/limits/consume-email-limit";
 import { isRecognizedDevice, recognizeClient } from "../auth/limits/recognized-clients";
@@ -10,6 +9,7 @@ import { revokeAllSessions } from "../auth/sessions/sessions";
 import { revokeUnverifiedAccess } from "../auth/verification/email-verification";
 import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
+import { recordSecurityEvent } from "../platform/audit/security-events";
 import type { Caller } from "../principal";
 import { type LinkedIdentity, listIdentities } from "./identities";
 import type { ConfirmReset } from "./schema";

@@ -1,10 +1,10 @@
 import { setTimeout } from "node:timers/promises";
-import { recordSecurityEvent } from "../audit/security-events";
 import { consumeEmailLimit, wakeAfterRandomDelay } from "../auth/limits/consume-email-limit";
 import { isEmailReserved } from "../auth/reserved-emails";
 import { addPendingVerification, unverifiedExpiresAt } from "../auth/verification/email-verification";
 import type { Context } from "../context";
-import type { Locale } from "../locale";
+import { recordSecurityEvent } from "../platform/audit/security-events";
+import type { Locale } from "../platform/locale";
 import type { Caller } from "../principal";
 import { accountCreated } from "../webhooks/events";
 import type { Register } from "./schema";

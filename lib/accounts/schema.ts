@@ -2,8 +2,8 @@ import { z } from "zod";
 import { PasskeyAssertion } from "../auth/passkeys/schema";
 import { Factors } from "../auth/second-factor/schema";
 import { StepUpProof } from "../auth/step-up";
-import { Email } from "../email";
-import { LOCALES, toLocale } from "../locale";
+import { Email } from "../platform/email";
+import { LOCALES, toLocale } from "../platform/locale";
 import { Preferences } from "../push/preferences/schema";
 
 const Transport = z.enum(["cookie", "token"]);

@@ -1,9 +1,9 @@
-import { recordSecurityEvent } from "../audit/security-events";
 import { revokeGrants } from "../auth/oauth-server/granted-session";
 import { revokeSessionInTx } from "../auth/sessions/sessions";
 import { lockAccountForSignOut, signOut } from "../auth/sessions/sign-out";
 import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
+import { recordSecurityEvent } from "../platform/audit/security-events";
 import type { Caller } from "../principal";
 
 type Deps = Pick<Context, "db" | "now" | "removeDevices">;

@@ -1,5 +1,5 @@
-import type { AccountRole } from "../db/generated/client";
 import { AppError } from "../errors";
+import type { AccountRole } from "../platform/db/generated/client";
 import type { AccessRule, KeyPrincipal, Principal } from "../principal";
 import { hasScope } from "./api-keys/scopes";
 import { isFresh } from "./sessions/authentication";

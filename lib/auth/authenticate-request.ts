@@ -1,13 +1,13 @@
 import type { Context } from "../context";
-import { requireOwnOriginForCookie } from "../http/browser/origin";
-import { clientIp, clientNetwork } from "../http/client-ip";
+import { requireOwnOriginForCookie } from "../platform/http/browser/origin";
+import { clientIp, clientNetwork } from "../platform/http/client-ip";
 import type { AccessRule, AnyPrincipal } from "../principal";
 import { isForOperators, requireAccess, requireScope } from "./access";
 import { hasKeyInUrl, revokeKeyInUrl } from "./api-keys/leaked-keys";
 import { authenticate, authenticateOperator } from "./authenticate";
 import { requireStepUp } from "./step-up";
 
-/** What the pipeline of lib/http asks of this room. */
+/** What the pipeline of lib/platform/http asks of this room. */
 export const authentication: Context["authentication"] = {
   authenticate: authenticateRequest,
   requireStepUp: (ctx, principal, caller) => requireStepUp(ctx, principal, {}, caller),

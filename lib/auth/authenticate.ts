@@ -1,7 +1,7 @@
 import type { Context } from "../context";
 import { AppError } from "../errors";
-import { sessionCookie } from "../http/cookies/cookies";
-import type { ReadableHeaders } from "../http/readable-headers";
+import { sessionCookie } from "../platform/http/cookies/cookies";
+import type { ReadableHeaders } from "../platform/http/readable-headers";
 import type { AnyPrincipal, Principal } from "../principal";
 import { authenticateKey, type RequestSource } from "./api-keys/authenticate-key";
 import { hasKeyPrefix } from "./api-keys/key-text";

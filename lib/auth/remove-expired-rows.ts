@@ -1,7 +1,7 @@
-import { pseudonymizeEvents } from "../audit/audit-pseudonym";
 import type { Context } from "../context";
-import { deleteBatch, removeInBatches, selectBatch } from "../db/remove-in-batches";
-import { sql } from "../db/sql";
+import { pseudonymizeEvents } from "../platform/audit/audit-pseudonym";
+import { deleteBatch, removeInBatches, selectBatch } from "../platform/db/remove-in-batches";
+import { sql } from "../platform/db/sql";
 import { accountDeleted } from "../webhooks/events";
 import { queueRevocations } from "./apple/refresh-token";
 import { unverifiedExpiresAt } from "./verification/email-verification";

@@ -1,6 +1,6 @@
 import type { Tx } from "../context";
-import type { Prisma } from "../db/generated/client";
-import { sql } from "../db/sql";
+import type { Prisma } from "../platform/db/generated/client";
+import { sql } from "../platform/db/sql";
 
 /**
  * The SQL condition that an email belonged to another account until a change that can still be undone. Nobody else can use

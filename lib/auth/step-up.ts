@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { recordSecurityEvent } from "../audit/security-events";
 import type { Context, Tx } from "../context";
 import { AppError, isAppError } from "../errors";
+import { recordSecurityEvent } from "../platform/audit/security-events";
 import type { Caller, Principal } from "../principal";
 import { PasskeyAssertion } from "./passkeys/schema";
 import { verifyPasskeyAssertion } from "./passkeys/verify-assertion";

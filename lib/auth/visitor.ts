@@ -1,6 +1,6 @@
 import { type Context, currentContext } from "../context";
-import { toAppError } from "../http/problem";
-import type { ReadableHeaders } from "../http/readable-headers";
+import { toAppError } from "../platform/http/problem";
+import type { ReadableHeaders } from "../platform/http/readable-headers";
 import type { Principal } from "../principal";
 import { authenticate } from "./authenticate";
 

@@ -1,6 +1,6 @@
 import { queueRolloutHalted } from "../accounts/emails/operator-emails";
-import { COMMAND_LINE, recordOperatorEvent } from "../audit/operator-events";
 import type { Context } from "../context";
+import { COMMAND_LINE, recordOperatorEvent } from "../platform/audit/operator-events";
 import { advanceRollouts } from "../releases/rollouts/advance-rollouts";
 import { writeCompletedRollouts } from "../releases/rollouts/write-completed-rollouts";
 

@@ -1,4 +1,4 @@
-import { readDays } from "../statistics/read-days";
+import { readDays } from "../platform/statistics/read-days";
 
 /** Two weeks, so that the same day of last week is among them. */
 const DAYS = 14;

@@ -1,7 +1,7 @@
-import { recordSecurityEvent } from "../audit/security-events";
 import type { Context, Tx } from "../context";
-import type { Prisma, PushDevice, PushDeviceStatus } from "../db/generated/client";
 import { AppError } from "../errors";
+import { recordSecurityEvent } from "../platform/audit/security-events";
+import type { Prisma, PushDevice, PushDeviceStatus } from "../platform/db/generated/client";
 import type { Caller } from "../principal";
 import type { NewWebhookEvent } from "../webhooks/events";
 import { APPLE_APP_ATTESTATION_ROOT } from "./evidence/apple-root";

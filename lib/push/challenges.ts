@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Tx } from "../context";
-import type { Prisma } from "../db/generated/client";
-import { newId } from "../db/ids";
-import { seconds, sql } from "../db/sql";
+import type { Prisma } from "../platform/db/generated/client";
+import { newId } from "../platform/db/ids";
+import { seconds, sql } from "../platform/db/sql";
 import { cancelDeliveries, enqueueForDevices, NEW_PUSH_COLUMNS, newPush } from "./outbox/enqueue";
 import type { Challenge } from "./schema";
 

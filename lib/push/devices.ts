@@ -1,8 +1,8 @@
 import type { Context, Tx } from "../context";
-import { isUuid } from "../db/ids";
-import { deleteBatch, removeInBatches } from "../db/remove-in-batches";
-import { sql } from "../db/sql";
 import { AppError } from "../errors";
+import { isUuid } from "../platform/db/ids";
+import { deleteBatch, removeInBatches } from "../platform/db/remove-in-batches";
+import { sql } from "../platform/db/sql";
 import { findChallengeFailures } from "./challenges";
 import type { Owner } from "./owner";
 import { type Device, toDevice } from "./schema";

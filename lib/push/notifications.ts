@@ -1,5 +1,5 @@
-import type { PushDeviceStatus } from "../db/generated/client";
-import { toStorableText } from "../storable-text";
+import type { PushDeviceStatus } from "../platform/db/generated/client";
+import { toStorableText } from "../platform/storable-text";
 import type { LiveActivityMessage } from "./live-activities/message";
 import { type CustomOptions, customAps, toStorableFields, toText } from "./messages/custom";
 

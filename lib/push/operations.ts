@@ -1,5 +1,5 @@
-import { RouteResponse } from "../http-message";
 import { operation } from "../operation";
+import { RouteResponse } from "../platform/http-message";
 import { listDevices, removeDevice } from "./devices";
 import { ACTIVE, BROWSER, CHALLENGE, DEVICE, PREFERENCES, REGISTRATION, SUBSCRIPTION } from "./examples";
 import { readPreferences, replacePreferences } from "./preferences/preferences";

@@ -1,5 +1,5 @@
-import type { PushDevice, PushMessage, QueuedPush } from "../db/generated/client";
-import { NIL_ID } from "../db/ids";
+import type { PushDevice, PushMessage, QueuedPush } from "../platform/db/generated/client";
+import { NIL_ID } from "../platform/db/ids";
 import { composeLiveActivity, isLiveActivityMessage, type LiveActivityTarget } from "./live-activities/message";
 import type { LiveActivityRecipient } from "./live-activities/targets";
 import { toText } from "./messages/custom";

@@ -1,4 +1,4 @@
-import { backoffSeconds } from "../db/queue/backoff";
+import { backoffSeconds } from "../platform/db/queue/backoff";
 
 /** The delay before each attempt. `retryAfterSeconds` is the response's Retry-After. */
 export type RetryDelays = { delaysSeconds: readonly number[]; retryAfterSeconds?: number };

@@ -1,6 +1,6 @@
 import { ECDH } from "node:crypto";
 import { z } from "zod";
-import type { PushDevice } from "../db/generated/client";
+import type { PushDevice } from "../platform/db/generated/client";
 import { Evidence } from "./evidence/schema";
 
 const TOKEN_SUFFIX_LENGTH = 4;

@@ -1,7 +1,7 @@
 import { type BigIntStats, constants } from "node:fs";
 import { type FileHandle, open, realpath, stat } from "node:fs/promises";
 import path from "node:path";
-import type { BodyPart } from "../response-content";
+import type { BodyPart } from "../platform/response-content";
 import type { Artifact } from "./schema";
 
 const CHUNK_BYTES = 64 * 1024;

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
-import { attachment } from "../content-disposition";
 import { AppError, type ErrorCode } from "../errors";
-import type { BodyPart, Caching, DownloadContent } from "../response-content";
+import { attachment } from "../platform/content-disposition";
+import type { BodyPart, Caching, DownloadContent } from "../platform/response-content";
 import type { Adoption } from "./adoption/adoption";
 import { countDownload } from "./adoption/count-download";
 import { findArtifactFile, readFileParts } from "./artifact-files";

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { documentResponse } from "../http/content/document-response";
-import { downloadResponse } from "../http/content/download-response";
 import { operation } from "../operation";
+import { documentResponse } from "../platform/http/content/document-response";
+import { downloadResponse } from "../platform/http/content/download-response";
 import { resolveClientId } from "./client-id";
 import { DOWNLOAD_ERRORS, resolveDownload } from "./download";
 import { DownloadParams, DownloadQuery, ReleaseVersion, ServiceVersion, VersionQuery } from "./http-schema";

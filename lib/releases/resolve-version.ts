@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import type { Config } from "../config";
 import { AppError } from "../errors";
-import type { DocumentContent } from "../response-content";
+import type { Config } from "../platform/config";
+import type { DocumentContent } from "../platform/response-content";
 import type { Adoption } from "./adoption/adoption";
 import type { UpdateCheck } from "./adoption/day-counts";
 import { toUpdateCheck } from "./adoption/update-check";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isUuid } from "../db/ids";
+import { isUuid } from "../platform/db/ids";
 
 /** The maximum number of App User IDs of one event; in a transfer, of either customer. */
 const MAX_APP_USER_IDS_PER_EVENT = 100;

@@ -1,4 +1,4 @@
-import type { Config } from "../config";
+import type { Config } from "../platform/config";
 
 /** The part of the configuration that decides which purchases give access, and what else a status has. */
 export type BillingRules = Pick<

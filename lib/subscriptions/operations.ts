@@ -1,7 +1,7 @@
-import { parseJson } from "../http/input/body";
-import { serializedResponse } from "../http-message";
-import { PageQuery } from "../lists/pages";
 import { operation } from "../operation";
+import { parseJson } from "../platform/http/input/body";
+import { serializedResponse } from "../platform/http-message";
+import { PageQuery } from "../platform/lists/pages";
 import { PURCHASE_ID, REVENUECAT, STANDARD } from "./examples";
 import { foldPurchase } from "./fold/fold-purchase";
 import { revenueCat } from "./providers/revenuecat";

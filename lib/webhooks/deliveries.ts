@@ -1,9 +1,9 @@
 import type { Context } from "../context";
-import type { Prisma } from "../db/generated/client";
-import { isUuid } from "../db/ids";
-import { empty, sql } from "../db/sql";
 import { AppError } from "../errors";
-import { readPage } from "../lists/pages";
+import type { Prisma } from "../platform/db/generated/client";
+import { isUuid } from "../platform/db/ids";
+import { empty, sql } from "../platform/db/sql";
+import { readPage } from "../platform/lists/pages";
 import { findEndpoint } from "./endpoints";
 import type { Deliveries, DeliveriesQuery, Delivery, DeliveryDetails } from "./schema";
 

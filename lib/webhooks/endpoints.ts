@@ -1,10 +1,10 @@
-import { recordOperatorEvent } from "../audit/operator-events";
 import type { Context } from "../context";
-import type { WebhookEndpoint as Row } from "../db/generated/client";
-import { newId } from "../db/ids";
 import { AppError } from "../errors";
-import { encryptSecret } from "../keys/stored-secrets";
-import { type Precondition, stateOf } from "../precondition";
+import { recordOperatorEvent } from "../platform/audit/operator-events";
+import type { WebhookEndpoint as Row } from "../platform/db/generated/client";
+import { newId } from "../platform/db/ids";
+import { encryptSecret } from "../platform/keys/stored-secrets";
+import { type Precondition, stateOf } from "../platform/precondition";
 import type { Operator } from "../principal";
 import type { ChangedEndpoint, Endpoint, Endpoints, EndpointWithSecret, NewEndpoint } from "./schema";
 import { newWebhookSecret, webhookPurpose } from "./signature";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { checkedNames } from "../http/pages/checkboxes";
-import { parseUtc, UtcText } from "../storable-time";
+import { checkedNames } from "../platform/http/pages/checkboxes";
+import { parseUtc, UtcText } from "../platform/storable-time";
 import { WebhookEventType } from "./events";
 import { EndpointParams, NewEndpoint } from "./schema";
 

@@ -1,6 +1,6 @@
-import { ifMatch, withState } from "../http/content/if-match";
-import { RouteResponse } from "../http-message";
 import { operation } from "../operation";
+import { ifMatch, withState } from "../platform/http/content/if-match";
+import { RouteResponse } from "../platform/http-message";
 import { findDelivery, listDeliveries } from "./deliveries";
 import {
   changeEndpoint,

@@ -1,7 +1,7 @@
-import type { Prisma } from "../db/generated/client";
-import { newId } from "../db/ids";
-import { sql } from "../db/sql";
-import type { Tx } from "../db/transaction";
+import type { Prisma } from "../platform/db/generated/client";
+import { newId } from "../platform/db/ids";
+import { sql } from "../platform/db/sql";
+import type { Tx } from "../platform/db/transaction";
 import type { NewWebhookEvent, WebhookEventType } from "./events";
 
 /** What records events. */

@@ -1,8 +1,8 @@
-import { recordOperatorEvent } from "../audit/operator-events";
 import type { Context } from "../context";
-import { NIL_ID } from "../db/ids";
-import { sql } from "../db/sql";
 import { AppError } from "../errors";
+import { recordOperatorEvent } from "../platform/audit/operator-events";
+import { NIL_ID } from "../platform/db/ids";
+import { sql } from "../platform/db/sql";
 import type { Operator } from "../principal";
 import { TEST_EVENT_TYPE } from "./events";
 import { insertEventFor } from "./outbox";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { NextCursor, PageQuery } from "../lists/pages";
-import { Time } from "../storable-time";
+import { NextCursor, PageQuery } from "../platform/lists/pages";
+import { Time } from "../platform/storable-time";
 import { WebhookEventType } from "./events";
 
 const MAX_URL_LENGTH = 2_048;

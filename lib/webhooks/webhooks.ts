@@ -1,12 +1,12 @@
 import pLimit from "p-limit";
 import type { Logger } from "pino";
-import type { PrismaClient } from "../db/generated/client";
-import { createConsumer } from "../db/queue/consumer";
-import { deleteBatch, removeInBatches } from "../db/remove-in-batches";
-import { sql } from "../db/sql";
-import type { Tx } from "../db/transaction";
 import { AppError } from "../errors";
-import { findUrlFault } from "../outbound/addresses";
+import type { PrismaClient } from "../platform/db/generated/client";
+import { createConsumer } from "../platform/db/queue/consumer";
+import { deleteBatch, removeInBatches } from "../platform/db/remove-in-batches";
+import { sql } from "../platform/db/sql";
+import type { Tx } from "../platform/db/transaction";
+import { findUrlFault } from "../platform/outbound/addresses";
 import { claimDelivery } from "./delivery/claim-delivery";
 import { type DeliverDeps, deliver } from "./delivery/deliver";
 import type { WebhookEventType } from "./events";

@@ -5,7 +5,7 @@ import path from "node:path";
 
 /**
  * What the build is made from, without generated files and tools. package.json and the migrations are not part of it: they
- * are read at run time, and the copy of a migrated database has a hash of its own (lib/db/embedded/template.ts).
+ * are read at run time, and the copy of a migrated database has a hash of its own (lib/platform/db/embedded/template.ts).
  */
 export const SOURCES = [
   "app",
@@ -22,7 +22,7 @@ export const SOURCES = [
   "tsconfig.json",
 ];
 const EXCLUDED = /^lib\/db\/generated$|\.generated\.ts$|\/node_modules$/;
-/** Written last, so an interrupted build has none. lib/config/build.ts reads it. */
+/** Written last, so an interrupted build has none. lib/platform/config/build.ts reads it. */
 const FILE = ".next/build.json";
 const PIECE_BYTES = 64 * 1024;
 

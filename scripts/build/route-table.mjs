@@ -18,7 +18,7 @@ export function writeRouteTable() {
   const name = (entry) => (entry.module ? `route${routes.indexOf(entry)}` : `"${entry.kind}"`);
   const text = [
     "// Written by scripts/generate.mjs from the folders of app.",
-    'import type { Responder } from "@/lib/http/server/routes";',
+    'import type { Responder } from "@/lib/platform/http/server/routes";',
     ...routes.map((entry) => `import * as ${name(entry)} from "${entry.module}";`),
     "",
     "export const responders: ReadonlyMap<string, Responder> = new Map<string, Responder>([",

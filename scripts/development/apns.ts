@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { newCertificate, newSigningKey } from "../../dev/apns/credentials";
 import { type Push, startFakeApns } from "../../dev/apns/fake-server";
 import { createReplyScript, REPLY_HELP } from "../../dev/apns/reply-script";
-import { loadConfig } from "../../lib/config";
+import { loadConfig } from "../../lib/platform/config";
 import { runCommandLine, UsageError } from "../command-line";
 
 const KEY_ID = "FAKEAPNS01";

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { PGlite } from "@electric-sql/pglite";
-import { embeddedAdapter } from "../../lib/db/embedded/adapter";
-import { applyMigrations, diffToSchema } from "../../lib/db/migrations";
+import { embeddedAdapter } from "../../lib/platform/db/embedded/adapter";
+import { applyMigrations, diffToSchema } from "../../lib/platform/db/migrations";
 import { runCommandLine, UsageError } from "../command-line";
 
 const HELP = `Usage: npm run db:diff -- NAME

@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
-import { loadConfig } from "../../lib/config";
+import { loadConfig } from "../../lib/platform/config";
 import { buildClientData } from "../../lib/push/evidence/client-data";
 import { publicPointOf } from "../../lib/push/evidence/p256";
 import { baseUrlFrom, runCommandLine } from "../command-line";

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { seedDatabase } from "../../dev/seed/seed";
-import { loadConfig } from "../../lib/config";
+import { loadConfig } from "../../lib/platform/config";
 import { openCommandDatabase } from "../command-database";
 import { runCommandLine, UsageError } from "../command-line";
 

@@ -5,8 +5,8 @@ import {
   type ZodOpenApiPathItemObject,
   type ZodOpenApiPathsObject,
 } from "zod-openapi";
-import { METHODS, type RouteHandler } from "@/lib/http/route";
 import type { DescribedOperation, Operation } from "@/lib/operation";
+import { METHODS, type RouteHandler } from "@/lib/platform/http/route";
 import { ABOUT, SECURITY_SCHEMES, TAGS, type Tag } from "./about";
 import { HEADERS, PARAMETERS, parameter } from "./headers";
 import { describeOperation } from "./operation";

@@ -18,7 +18,7 @@ import {
   PasskeyRegistration,
   PasskeyRequestOptions,
 } from "@/lib/auth/passkeys/schema";
-import { Health } from "@/lib/http/health";
+import { Health } from "@/lib/platform/http/health";
 import { Evidence } from "@/lib/push/evidence/schema";
 import { Challenge, Device, RegisterBrowser, RegisterDevice } from "@/lib/push/schema";
 import { ReleaseVersion, ServiceVersion } from "@/lib/releases/http-schema";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { searchAccounts } from "@/lib/accounts/admin/search-accounts";
-import { newId } from "@/lib/db/ids";
+import { newId } from "@/lib/platform/db/ids";
 import { accountWithId, newAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import { readEvents } from "@/lib/audit/list-events";
-import { COMMAND_LINE, recordOperatorEvent } from "@/lib/audit/operator-events";
-import type { AuditEntry, AuditFilter, AuditPage } from "@/lib/audit/schema";
+import { readEvents } from "@/lib/platform/audit/list-events";
+import { COMMAND_LINE, recordOperatorEvent } from "@/lib/platform/audit/operator-events";
+import type { AuditEntry, AuditFilter, AuditPage } from "@/lib/platform/audit/schema";
 import type { Actor } from "@/lib/principal";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { responders } from "@/app/routes.generated";
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
-import type { Responder } from "@/lib/http/server/routes";
+import type { Responder } from "@/lib/platform/http/server/routes";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { accountWithRole, newKey, statusOf } from "@/tests/support/auth/api-keys";

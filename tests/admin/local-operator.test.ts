@@ -3,8 +3,8 @@ import { z } from "zod";
 import { parseOperatorName } from "@/lib/auth/operator/local-operator";
 import { createOperatorKey } from "@/lib/auth/operator/operator-key";
 import type { OperatorKey } from "@/lib/context";
-import { defineRoute } from "@/lib/http/route";
 import { declare } from "@/lib/operation";
+import { defineRoute } from "@/lib/platform/http/route";
 import { BASE_URL, ctx, withContext } from "@/tests/support/context";
 
 const Caller = z.object({ operator: z.string().nullable() });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { removeOldAuditEvents } from "@/lib/audit/retention";
+import { removeOldAuditEvents } from "@/lib/platform/audit/retention";
 import { newAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { clock, ctx } from "@/tests/support/context";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { deleteAccount } from "@/lib/accounts/admin/delete-account";
 import { setRole } from "@/lib/accounts/admin/set-role";
-import { listSecurityEvents } from "@/lib/audit/trail";
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
+import { listSecurityEvents } from "@/lib/platform/audit/trail";
 import { eventsOf, newAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import { OPERATOR } from "@/tests/support/auth/api-keys";

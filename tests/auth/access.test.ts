@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { setRole } from "@/lib/accounts/admin/set-role";
-import type { AccountRole } from "@/lib/db/generated/client";
-import { defineRoute } from "@/lib/http/route";
 import { operation } from "@/lib/operation";
+import type { AccountRole } from "@/lib/platform/db/generated/client";
+import { defineRoute } from "@/lib/platform/http/route";
 import type { AccessRule } from "@/lib/principal";
 import { describeApi, type RouteModules } from "@/scripts/openapi/document";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createBackup } from "@/lib/backup/create-backup";
-import { backupReader, openStore } from "@/lib/backup/open-store";
-import { verifyBackup } from "@/lib/backup/restore";
-import { runScheduledBackup } from "@/lib/backup/schedule";
-import { loadConfig } from "@/lib/config";
+import { createBackup } from "@/lib/platform/backup/create-backup";
+import { backupReader, openStore } from "@/lib/platform/backup/open-store";
+import { verifyBackup } from "@/lib/platform/backup/restore";
+import { runScheduledBackup } from "@/lib/platform/backup/schedule";
+import { loadConfig } from "@/lib/platform/config";
 import { clock, ctx } from "@/tests/support/context";
 import { hasObjectStorage, type Storage, startObjectStorage } from "@/tests/support/network/object-storage";
 

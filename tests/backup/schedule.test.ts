@@ -2,10 +2,10 @@ import { mkdtemp, readdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { createBackup } from "@/lib/backup/create-backup";
-import { backupName, expiredNames } from "@/lib/backup/names";
-import { readBackupState, runScheduledBackup } from "@/lib/backup/schedule";
-import { ConfigError, loadConfig } from "@/lib/config";
+import { createBackup } from "@/lib/platform/backup/create-backup";
+import { backupName, expiredNames } from "@/lib/platform/backup/names";
+import { readBackupState, runScheduledBackup } from "@/lib/platform/backup/schedule";
+import { ConfigError, loadConfig } from "@/lib/platform/config";
 import { clock, ctx } from "@/tests/support/context";
 
 const HOUR_MS = 3_600_000;

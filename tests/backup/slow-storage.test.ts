@@ -6,10 +6,10 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { createBackup } from "@/lib/backup/create-backup";
-import { loadConfig } from "@/lib/config";
-import { type Database, databaseOf } from "@/lib/db/open";
-import { checkHealth } from "@/lib/http/health";
+import { createBackup } from "@/lib/platform/backup/create-backup";
+import { loadConfig } from "@/lib/platform/config";
+import { type Database, databaseOf } from "@/lib/platform/db/open";
+import { checkHealth } from "@/lib/platform/http/health";
 import { ctx } from "@/tests/support/context";
 import { openMigratedEmbedded } from "@/tests/support/database";
 

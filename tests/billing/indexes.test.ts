@@ -1,5 +1,6 @@
 import prom from "prom-client";
 import { beforeAll, describe, expect, test } from "vitest";
+import { createBillingGauges } from "@/lib/platform/telemetry/gauges/billing";
 import { anonymizeBilling } from "@/lib/subscriptions/account-data/anonymize-billing";
 import { exportBilling } from "@/lib/subscriptions/account-data/export-billing";
 import { countPendingEvents, listBillingEvents } from "@/lib/subscriptions/admin/list-events";
@@ -13,7 +14,6 @@ import { scheduleRenewals } from "@/lib/subscriptions/reconcile/renewals";
 import { requestStatus, serializeStatus } from "@/lib/subscriptions/status/await-change";
 import { listPurchases } from "@/lib/subscriptions/status/list-purchases";
 import { readStatus } from "@/lib/subscriptions/status/read-status";
-import { createBillingGauges } from "@/lib/telemetry/gauges/billing";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import {
   anonymous,

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { brandStylesheet, brandStylesheetPath, productName, readLogo } from "@/lib/brand/brand";
-import { contrast, darkAccent, lightAccent } from "@/lib/brand/colors";
-import { loadConfig } from "@/lib/config";
-import { composeEmail } from "@/lib/mail/compose-email";
+import { brandStylesheet, brandStylesheetPath, productName, readLogo } from "@/lib/platform/brand/brand";
+import { contrast, darkAccent, lightAccent } from "@/lib/platform/brand/colors";
+import { loadConfig } from "@/lib/platform/config";
+import { composeEmail } from "@/lib/platform/mail/compose-email";
 import { call } from "@/tests/support/api";
 
 const hexColor = fc.stringMatching(/^#[0-9a-f]{6}$/);

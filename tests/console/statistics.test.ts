@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { searchAccounts } from "@/lib/accounts/admin/search-accounts";
-import { newId } from "@/lib/db/ids";
 import { readNewestVersions } from "@/lib/overview/read-newest-versions";
 import { readQueues } from "@/lib/overview/read-queues";
-import { countActiveSubscriptions } from "@/lib/statistics/count-levels";
-import { type MetricDays, readDays } from "@/lib/statistics/read-days";
-import { updateStatistics } from "@/lib/statistics/update-statistics";
+import { newId } from "@/lib/platform/db/ids";
+import { countActiveSubscriptions } from "@/lib/platform/statistics/count-levels";
+import { type MetricDays, readDays } from "@/lib/platform/statistics/read-days";
+import { updateStatistics } from "@/lib/platform/statistics/update-statistics";
 import { listActiveSubscriptions } from "@/lib/subscriptions/admin/list-subscriptions";
 import { newAccount } from "@/tests/support/accounts";
 import { billingEvent, deliverOk } from "@/tests/support/billing/billing";

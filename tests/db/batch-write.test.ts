@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { batchWrite } from "@/lib/db/batch-write";
+import { batchWrite } from "@/lib/platform/db/batch-write";
 
 /** A batched function whose batches end when they are released. Items below zero cannot be processed. */
 function batchedFunction() {

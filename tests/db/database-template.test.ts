@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, inject, test } from "vitest";
-import { openEmbedded } from "@/lib/db/embedded/open";
-import { packDatabase, unpackDatabase } from "@/lib/db/embedded/template";
-import { databaseOf } from "@/lib/db/open";
+import { openEmbedded } from "@/lib/platform/db/embedded/open";
+import { packDatabase, unpackDatabase } from "@/lib/platform/db/embedded/template";
+import { databaseOf } from "@/lib/platform/db/open";
 import { copyEmbeddedDatabase } from "@/tests/support/database";
 
 test("a database that was packed and unpacked has all migrations and accepts writes", async () => {

@@ -2,8 +2,8 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { embeddedAdapter, NO_HOOKS } from "@/lib/db/embedded/adapter";
-import { clientOf } from "@/lib/db/embedded/client";
+import { embeddedAdapter, NO_HOOKS } from "@/lib/platform/db/embedded/adapter";
+import { clientOf } from "@/lib/platform/db/embedded/client";
 import { ctx } from "@/tests/support/context";
 import { openMigratedEmbedded, openPGlite } from "@/tests/support/database";
 

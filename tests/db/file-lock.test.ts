@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { lockFile } from "@/lib/files/lock";
+import { lockFile } from "@/lib/platform/files/lock";
 
 const newFile = async () => path.join(await mkdtemp(path.join(tmpdir(), "homeport-lock-")), "db.lock");
 

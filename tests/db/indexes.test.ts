@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { removeOldAuditEvents } from "@/lib/audit/retention";
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
-import { createEmailQueue } from "@/lib/mail/queue";
+import { removeOldAuditEvents } from "@/lib/platform/audit/retention";
+import { createEmailQueue } from "@/lib/platform/mail/queue";
+import { createRateLimits } from "@/lib/platform/rate-limits";
 import { removeUnverifiedDevices } from "@/lib/push/devices";
 import { maintainOutbox } from "@/lib/push/worker/maintenance";
-import { createRateLimits } from "@/lib/rate-limits";
 import { newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { ctx, withContext } from "@/tests/support/context";

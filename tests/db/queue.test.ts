@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { Prisma } from "@/lib/db/generated/client";
-import { backoffSeconds } from "@/lib/db/queue/backoff";
-import { createConsumer } from "@/lib/db/queue/consumer";
-import { isLeaseExpired, leaseExpired } from "@/lib/db/queue/lease-expiry";
+import { Prisma } from "@/lib/platform/db/generated/client";
+import { backoffSeconds } from "@/lib/platform/db/queue/backoff";
+import { createConsumer } from "@/lib/platform/db/queue/consumer";
+import { isLeaseExpired, leaseExpired } from "@/lib/platform/db/queue/lease-expiry";
 import { ctx } from "@/tests/support/context";
 
 const MINUTE_MS = 60_000;

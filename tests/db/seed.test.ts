@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { seedDatabase } from "@/dev/seed/seed";
-import { Prisma } from "@/lib/db/generated/client";
+import { Prisma } from "@/lib/platform/db/generated/client";
+import { readDays } from "@/lib/platform/statistics/read-days";
+import { updateStatistics } from "@/lib/platform/statistics/update-statistics";
 import { readStatistics } from "@/lib/push/admin/statistics";
-import { readDays } from "@/lib/statistics/read-days";
-import { updateStatistics } from "@/lib/statistics/update-statistics";
 import { replay } from "@/tests/support/billing/operator-actions";
 import { ctx } from "@/tests/support/context";
 

@@ -1,9 +1,9 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Context } from "@/lib/context";
-import { type Database, databaseOf, openDatabase, serverParts } from "@/lib/db/open";
-import { postgresAdapter } from "@/lib/db/server/adapter";
-import { COMMAND_LIMITS, SERVICE_LIMITS } from "@/lib/db/time-limits";
+import { type Database, databaseOf, openDatabase, serverParts } from "@/lib/platform/db/open";
+import { postgresAdapter } from "@/lib/platform/db/server/adapter";
+import { COMMAND_LIMITS, SERVICE_LIMITS } from "@/lib/platform/db/time-limits";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import { ctx, withContext } from "@/tests/support/context";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { composeContext } from "@/lib/compose";
-import type { Tx } from "@/lib/db/transaction";
+import type { Tx } from "@/lib/platform/db/transaction";
 import { post } from "@/tests/support/api";
 import { ctx, withContext } from "@/tests/support/context";
 import { openTestDatabase } from "@/tests/support/database";

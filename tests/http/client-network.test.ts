@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { clientNetwork, withProxyWarning } from "@/lib/http/client-ip";
+import { clientNetwork, withProxyWarning } from "@/lib/platform/http/client-ip";
 import { get } from "@/tests/support/api";
 import { ctx, withContext } from "@/tests/support/context";
 

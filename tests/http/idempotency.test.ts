@@ -5,7 +5,7 @@ import path from "node:path";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { composeContext } from "@/lib/compose";
-import { type Config, loadConfig } from "@/lib/config";
+import { type Config, loadConfig } from "@/lib/platform/config";
 import { post } from "@/tests/support/api";
 import { accountWithRole } from "@/tests/support/auth/api-keys";
 import { clock, ctx, withContext } from "@/tests/support/context";

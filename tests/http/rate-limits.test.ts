@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isAppError } from "@/lib/errors";
-import { createRateLimits, type LimitName, type RateLimits } from "@/lib/rate-limits";
+import { createRateLimits, type LimitName, type RateLimits } from "@/lib/platform/rate-limits";
 import { post } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
 

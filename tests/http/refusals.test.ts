@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { logRefusal } from "@/lib/audit/refusals";
 import { AppError, ERRORS, type ErrorCode } from "@/lib/errors";
+import { logRefusal } from "@/lib/platform/audit/refusals";
 import { newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { Jar, signIn } from "@/tests/support/auth/browser";

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { changeTokenHashes } from "@/lib/accounts/email-change/tokens";
-import { newId } from "@/lib/db/ids";
-import type { Locale } from "@/lib/locale";
-import type { EmailData, EmailKind } from "@/lib/mail/emails";
+import { newId } from "@/lib/platform/db/ids";
+import type { Locale } from "@/lib/platform/locale";
+import type { EmailData, EmailKind } from "@/lib/platform/mail/emails";
 import { newAccount } from "@/tests/support/accounts";
 import { BASE_URL, ctx } from "@/tests/support/context";
 import { mailbox } from "@/tests/support/mailbox";

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
-import { createMailer } from "@/lib/adapters/create-adapters";
-import { loadConfig } from "@/lib/config";
+import { createMailer } from "@/lib/platform/adapters/create-adapters";
+import { loadConfig } from "@/lib/platform/config";
 
 const silent = pino({ level: "silent" });
 const PRODUCTION = {

@@ -8,9 +8,9 @@ const everything = ["app", "lib", "dev", "scripts"].flatMap(codeFiles);
 const service = files.filter((file) => !file.startsWith("scripts/"));
 const tests = sourceFiles("tests").filter((file) => !file.startsWith("tests/project/"));
 
-test("the environment is read in lib/config.ts alone", () => {
+test("the environment is read in lib/platform/config.ts alone", () => {
   const readers = service.filter((file) => /process\.env/.test(read(file)));
-  expect(readers).toEqual(["lib/config.ts", "proxy.ts", "instrumentation.ts"]);
+  expect(readers).toEqual(["lib/platform/config.ts", "proxy.ts", "instrumentation.ts"]);
 });
 
 test("a route of the API names its operations, and its folder has nothing else", () => {

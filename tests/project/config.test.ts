@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { ConfigError, Environment, loadConfig } from "@/lib/config";
-import { hostUrls } from "@/lib/config/database";
+import { ConfigError, Environment, loadConfig } from "@/lib/platform/config";
+import { hostUrls } from "@/lib/platform/config/database";
 
 test("nothing has to be set", () => {
   const config = loadConfig({});

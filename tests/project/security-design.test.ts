@@ -17,13 +17,13 @@ const CLIENTS = [
   "app/(web)/docs/samples/javascript.ts", // writes a call as text, and sends nothing
   "app/(web)/frame/account-menu.tsx", // the same
   "app/(web)/passkeys/", // the same
-  "lib/adapters/",
+  "lib/platform/adapters/",
   "lib/releases/publishing/verify.ts", // for an operator
   "lib/auth/apple/",
   "lib/auth/oauth/",
-  "lib/db/",
+  "lib/platform/db/",
   "lib/releases/catalog/url-source.ts",
-  "lib/outbound/post.ts", // to URLs of admins and of push subscriptions, whose addresses it checks
+  "lib/platform/outbound/post.ts", // to URLs of admins and of push subscriptions, whose addresses it checks
 ];
 
 // ASVS 1.3.6, 13.2.4, 13.2.5
@@ -54,8 +54,8 @@ test("no code is evaluated, no process is started, and XML is parsed without ent
 test("SQL is written as tagged templates, whose values are parameters, but for the names of tables and columns", () => {
   expect(filesWith(/\$(?:query|execute)RawUnsafe/)).toEqual([]);
   expect(filesWith(/Prisma\.raw\(/)).toEqual([
-    "lib/db/readiness.ts",
-    "lib/db/sql.ts",
+    "lib/platform/db/readiness.ts",
+    "lib/platform/db/sql.ts",
     "lib/subscriptions/inbox/refold.ts",
     "lib/subscriptions/inbox/store-events.ts",
   ]);
@@ -77,8 +77,8 @@ test("randomness that must not be guessed comes from node:crypto, and weak hashe
   // Both spread retries.
   expect(filesWith(/Math\.random\(/)).toEqual(["lib/push/worker/deliver.ts", "lib/webhooks/delivery/deliver.ts"]);
   expect(filesWith(/"(?:md5|md4|sha1|ripemd\w*)"/i)).toEqual([
-    "lib/adapters/have-i-been-pwned.ts",
     "lib/auth/second-factor/totp.ts", // in an HMAC, as RFC 6238 and the apps have it
+    "lib/platform/adapters/have-i-been-pwned.ts",
     "lib/releases/publishing/publish/package-facts.ts", // which Squirrel.Windows and Velopack verify
   ]);
   expect(filesWith(/"(?:aes-\d+-(?:ecb|cbc|ctr)|des\b|rc4|bf-)/i)).toEqual([]);

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { auditPseudonym } from "@/lib/audit/audit-pseudonym";
+import { auditPseudonym } from "@/lib/platform/audit/audit-pseudonym";
 import { post } from "./api";
 import { ctx } from "./context";
 

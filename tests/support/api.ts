@@ -1,4 +1,4 @@
-import { createRouteTable, findRoute, type Handlers } from "@/lib/http/server/routes";
+import { createRouteTable, findRoute, type Handlers } from "@/lib/platform/http/server/routes";
 import { BASE_URL } from "./context";
 import { assertDescribed } from "./contract";
 import { callsHandlers, sendToServer } from "./server";

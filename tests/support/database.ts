@@ -6,9 +6,9 @@ import { promisify } from "node:util";
 import { PGlite } from "@electric-sql/pglite";
 import { inject } from "vitest";
 import { createDatabase } from "@/dev/postgres";
-import { type Embedded, openEmbedded } from "@/lib/db/embedded/open";
-import { type Database, databaseOf, serverParts } from "@/lib/db/open";
-import { postgresAdapter } from "@/lib/db/server/adapter";
+import { type Embedded, openEmbedded } from "@/lib/platform/db/embedded/open";
+import { type Database, databaseOf, serverParts } from "@/lib/platform/db/open";
+import { postgresAdapter } from "@/lib/platform/db/server/adapter";
 
 /** The PostgreSQL server of this run; empty where the tests run without one. */
 export const postgresUrl = inject("postgresUrl") ?? "";

@@ -1,7 +1,7 @@
 import type { SqlQuery, SqlQueryable } from "@prisma/driver-adapter-utils";
-import type { PrismaClient } from "@/lib/db/generated/client";
-import { databaseOf, serverParts } from "@/lib/db/open";
-import { postgresAdapter } from "@/lib/db/server/adapter";
+import type { PrismaClient } from "@/lib/platform/db/generated/client";
+import { databaseOf, serverParts } from "@/lib/platform/db/open";
+import { postgresAdapter } from "@/lib/platform/db/server/adapter";
 
 /** A node of a plan (PostgreSQL, "EXPLAIN", FORMAT JSON), as far as it is read here. */
 type PlanNode = { "Node Type": string; "Relation Name"?: string; "Index Cond"?: string; Plans?: PlanNode[] };

@@ -5,9 +5,9 @@ import path from "node:path";
 import { Readable } from "node:stream";
 import next from "next";
 import { responders } from "@/app/routes.generated";
-import { createHttpServer } from "@/lib/http/server/http-server";
-import type { NextHandler } from "@/lib/http/server/next-page";
-import { createRouteTable } from "@/lib/http/server/routes";
+import { createHttpServer } from "@/lib/platform/http/server/http-server";
+import type { NextHandler } from "@/lib/platform/http/server/next-page";
+import { createRouteTable } from "@/lib/platform/http/server/routes";
 
 /**
  * The HTTP server that the tests call routes through: that of `npm start` or that of `next start`. Both run in the

@@ -1,7 +1,7 @@
 import { Writable } from "node:stream";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
-import { logConsole } from "@/lib/telemetry/log";
+import { logConsole } from "@/lib/platform/telemetry/log";
 
 // ASVS 16.4.1
 test("output of libraries and Node's warnings are log lines", async () => {

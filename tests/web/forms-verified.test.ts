@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { loadConfig } from "@/lib/config";
+import { loadConfig } from "@/lib/platform/config";
 import { newAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
 import { IdentityProvider } from "@/tests/support/auth/identity-provider";

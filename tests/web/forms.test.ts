@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { readFlash } from "@/lib/http/pages/flash";
+import { readFlash } from "@/lib/platform/http/pages/flash";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { authenticate } from "@/lib/auth/authenticate";
-import { readKeptForm } from "@/lib/http/pages/kept-form";
+import { readKeptForm } from "@/lib/platform/http/pages/kept-form";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { newKey, statusOf } from "@/tests/support/auth/api-keys";
 import { operatorWithRole } from "@/tests/support/console/operators";

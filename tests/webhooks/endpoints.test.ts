@@ -1,8 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { removeAccount } from "@/lib/accounts/delete-account";
-import { COMMAND_LINE } from "@/lib/audit/operator-events";
-import { isAllowedAddress, LOOPBACK_NETWORKS, resolveAddress } from "@/lib/outbound/addresses";
-import { postMessage } from "@/lib/outbound/post";
+import { COMMAND_LINE } from "@/lib/platform/audit/operator-events";
+import { isAllowedAddress, LOOPBACK_NETWORKS, resolveAddress } from "@/lib/platform/outbound/addresses";
+import { postMessage } from "@/lib/platform/outbound/post";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { attempted, deliveriesOf, newReceiver, removeEndpoints } from "@/tests/support/admin/webhooks";
 import { call, get, post } from "@/tests/support/api";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
-import type { Tx } from "@/lib/db/transaction";
+import type { Tx } from "@/lib/platform/db/transaction";
 import { recordStatusChanges } from "@/lib/subscriptions/notifications/status-changes";
 import { sendTestEvent } from "@/lib/webhooks/replay";
 import { newAccount } from "@/tests/support/accounts";

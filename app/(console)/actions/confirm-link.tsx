@@ -1,4 +1,4 @@
-import { confirmPath } from "@/lib/http/pages/redirect-paths";
+import { confirmPath } from "@/lib/platform/http/pages/redirect-paths";
 import type { ConsoleOperator } from "../frame/operator";
 
 type Props = {

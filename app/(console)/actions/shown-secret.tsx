@@ -1,6 +1,6 @@
 import { headers } from "next/headers";
 import { pageContext } from "@/lib/auth/visitor";
-import { readShownSecret } from "@/lib/http/pages/shown-secret-cookie";
+import { readShownSecret } from "@/lib/platform/http/pages/shown-secret-cookie";
 import { CopyButton } from "../../(web)/components/copy-button";
 import { Form } from "../../(web)/components/form";
 import { requireOperator } from "../frame/operator";

@@ -1,7 +1,7 @@
-import { checkHealth } from "@/lib/http/health";
 import { readNewestVersions } from "@/lib/overview/read-newest-versions";
 import { readOverviewDays } from "@/lib/overview/read-overview-days";
 import { readQueues } from "@/lib/overview/read-queues";
+import { checkHealth } from "@/lib/platform/http/health";
 import { listBillingProducts } from "@/lib/subscriptions/admin/billing-products";
 import { Notice } from "../../(web)/components/notice";
 import { PageHead } from "../components/headings";

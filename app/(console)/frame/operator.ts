@@ -6,8 +6,8 @@ import { isFresh } from "@/lib/auth/sessions/authentication";
 import { readStepUpMethods } from "@/lib/auth/step-up";
 import { findVisitor, pageContext } from "@/lib/auth/visitor";
 import { isAppError } from "@/lib/errors";
-import { PAGE_URL_HEADER } from "@/lib/http/pages/page-headers";
-import { confirmPath, signInPath } from "@/lib/http/pages/redirect-paths";
+import { PAGE_URL_HEADER } from "@/lib/platform/http/pages/page-headers";
+import { confirmPath, signInPath } from "@/lib/platform/http/pages/redirect-paths";
 import type { Principal } from "@/lib/principal";
 
 export type OperatorRole = Exclude<Principal["account"]["role"], "user">;

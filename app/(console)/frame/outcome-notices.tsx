@@ -1,4 +1,4 @@
-import type { Flash } from "@/lib/http/pages/flash";
+import type { Flash } from "@/lib/platform/http/pages/flash";
 import { Notice } from "../../(web)/components/notice";
 import { ResumeForm } from "../../(web)/confirm/resume-form";
 

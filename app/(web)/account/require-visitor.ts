@@ -3,7 +3,7 @@ import { redirect } from "next/navigation";
 import { type AccountProfile, readProfile } from "@/lib/accounts/profile";
 import { readStepUpMethods } from "@/lib/auth/step-up";
 import { findVisitor, pageContext } from "@/lib/auth/visitor";
-import { confirmPath, signInPath } from "@/lib/http/pages/redirect-paths";
+import { confirmPath, signInPath } from "@/lib/platform/http/pages/redirect-paths";
 import type { Principal } from "@/lib/principal";
 
 /** Returns the signed-in visitor. Redirects others to the sign-in page, which returns them to `page`. */

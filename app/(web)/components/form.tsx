@@ -1,7 +1,7 @@
 "use client";
 
 import { createContext, type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
-import type { Locale } from "@/lib/locale";
+import type { Locale } from "@/lib/platform/locale";
 import { translateError } from "../language/german-errors";
 import { useSite } from "../language/site-context";
 import { type FormErrors, sendForm } from "./send-form";

@@ -1,7 +1,7 @@
 import { headers } from "next/headers";
 import { pageContext } from "@/lib/auth/visitor";
-import { type Flash, readFlash } from "@/lib/http/pages/flash";
-import { readKeptForm } from "@/lib/http/pages/kept-form";
+import { type Flash, readFlash } from "@/lib/platform/http/pages/flash";
+import { readKeptForm } from "@/lib/platform/http/pages/kept-form";
 import { translateError } from "../language/german-errors";
 import { currentVisitor, pageLocale } from "../language/page-language";
 

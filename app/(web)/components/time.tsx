@@ -1,7 +1,7 @@
 "use client";
 
 import { useEffect, useState } from "react";
-import type { Locale } from "@/lib/locale";
+import type { Locale } from "@/lib/platform/locale";
 import { useSite } from "../language/site-context";
 
 // A browser may format dates by newer rules than the server: React need not report that.

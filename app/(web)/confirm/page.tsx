@@ -1,7 +1,7 @@
 import { redirect } from "next/navigation";
 import { readStepUpMethods } from "@/lib/auth/step-up";
 import { pageContext } from "@/lib/auth/visitor";
-import { confirmPath, ownPath } from "@/lib/http/pages/redirect-paths";
+import { confirmPath, ownPath } from "@/lib/platform/http/pages/redirect-paths";
 import { AccountStep } from "../account/account-step";
 import { requireVisitor } from "../account/require-visitor";
 import { Form } from "../components/form";

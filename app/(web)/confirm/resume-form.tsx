@@ -1,7 +1,7 @@
 "use client";
 
 import { useEffect, useRef } from "react";
-import type { Flash } from "@/lib/http/pages/flash";
+import type { Flash } from "@/lib/platform/http/pages/flash";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";
 import { COMMON } from "../language/common-texts";

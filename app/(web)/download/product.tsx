@@ -1,7 +1,7 @@
 import { Fragment } from "react";
 import { pageContext } from "@/lib/auth/visitor";
-import { productName } from "@/lib/brand/brand";
-import type { Locale } from "@/lib/locale";
+import { productName } from "@/lib/platform/brand/brand";
+import type { Locale } from "@/lib/platform/locale";
 import type { Installer, InstallerFile, InstallerGroup } from "@/lib/releases/installers";
 import { Day } from "../components/time";
 import { pageLocale } from "../language/page-language";

@@ -1,6 +1,6 @@
 import { RESET_TTL_MINUTES } from "@/lib/accounts/password-reset-token";
 import { pageContext } from "@/lib/auth/visitor";
-import { continuingTo, trustedUrl } from "@/lib/http/pages/redirect-paths";
+import { continuingTo, trustedUrl } from "@/lib/platform/http/pages/redirect-paths";
 import { Field } from "../components/field";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";

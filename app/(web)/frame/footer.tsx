@@ -1,5 +1,5 @@
-import type { Config } from "@/lib/config";
-import type { Locale } from "@/lib/locale";
+import type { Config } from "@/lib/platform/config";
+import type { Locale } from "@/lib/platform/locale";
 import { FRAME } from "./texts";
 
 type Props = {

@@ -1,5 +1,5 @@
-import type { Config } from "@/lib/config";
-import type { Locale } from "@/lib/locale";
+import type { Config } from "@/lib/platform/config";
+import type { Locale } from "@/lib/platform/locale";
 import type { Principal } from "@/lib/principal";
 import { AccountMenu } from "./account-menu";
 import { Logo } from "./logo";

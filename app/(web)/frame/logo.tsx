@@ -1,4 +1,4 @@
-import type { Config } from "@/lib/config";
+import type { Config } from "@/lib/platform/config";
 
 /** The company's logo, or Homeport's. The name beside it says what it is. */
 export function Logo({ config }: { config: Pick<Config, "BRAND_LOGO" | "BRAND_LOGO_DARK"> }) {

@@ -1,4 +1,4 @@
-import type { Locale } from "@/lib/locale";
+import type { Locale } from "@/lib/platform/locale";
 
 /** The errors that forms show, in German, by their English text without the full stop at the end. */
 const GERMAN: Record<string, string> = {

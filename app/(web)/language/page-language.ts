@@ -2,7 +2,7 @@ import type { Metadata } from "next";
 import { headers } from "next/headers";
 import { cache } from "react";
 import { findVisitor } from "@/lib/auth/visitor";
-import { LOCALES, type Locale, preferredLocale, toLocale } from "@/lib/locale";
+import { LOCALES, type Locale, preferredLocale, toLocale } from "@/lib/platform/locale";
 import type { Principal } from "@/lib/principal";
 import type { Texts } from "./texts";
 

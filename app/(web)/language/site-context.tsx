@@ -1,7 +1,7 @@
 "use client";
 
 import { createContext, type ReactNode, use } from "react";
-import { LOCALES, type Locale } from "@/lib/locale";
+import { LOCALES, type Locale } from "@/lib/platform/locale";
 import type { Texts } from "./texts";
 
 /** What components in the browser know: the page's language, where customers get help, and which account is signed in. */

@@ -1,4 +1,4 @@
-import type { Locale } from "@/lib/locale";
+import type { Locale } from "@/lib/platform/locale";
 
 /** The texts of a page, or of a part of it, in each language. */
 export type Texts<T> = Readonly<Record<Locale, T>>;

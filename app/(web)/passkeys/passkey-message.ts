@@ -1,5 +1,5 @@
 import { WebAuthnError } from "@simplewebauthn/browser";
-import type { Locale } from "@/lib/locale";
+import type { Locale } from "@/lib/platform/locale";
 import { translateError } from "../language/german-errors";
 import { defineTexts } from "../language/texts";
 import { RefusedRequest } from "./post-json";

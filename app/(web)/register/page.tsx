@@ -1,5 +1,5 @@
 import { pageContext } from "@/lib/auth/visitor";
-import { continuingTo, trustedUrl } from "@/lib/http/pages/redirect-paths";
+import { continuingTo, trustedUrl } from "@/lib/platform/http/pages/redirect-paths";
 import { Field } from "../components/field";
 import { Form } from "../components/form";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";

@@ -1,6 +1,6 @@
 import { PROVIDER_NAMES, providerTitle } from "@/lib/auth/oauth/providers";
 import { ERRORS, type ErrorCode } from "@/lib/errors";
-import type { Locale } from "@/lib/locale";
+import type { Locale } from "@/lib/platform/locale";
 import { translateError } from "../language/german-errors";
 import { defineTexts } from "../language/texts";
 

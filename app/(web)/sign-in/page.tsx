@@ -1,6 +1,6 @@
 import { listSignInProviders } from "@/lib/auth/next-auth/call-from-forms";
 import { pageContext } from "@/lib/auth/visitor";
-import { continuingTo, trustedUrl } from "@/lib/http/pages/redirect-paths";
+import { continuingTo, trustedUrl } from "@/lib/platform/http/pages/redirect-paths";
 import { findAuthorization } from "../authorize/find-authorization";
 import { Field } from "../components/field";
 import { Form } from "../components/form";

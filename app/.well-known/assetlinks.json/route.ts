@@ -1,5 +1,5 @@
 import { passkeyDomainOperations } from "@/lib/auth/passkeys/operations";
-import { defineRoute } from "@/lib/http/route";
+import { defineRoute } from "@/lib/platform/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/.well-known/assetlinks.json", {
   GET: passkeyDomainOperations.getDigitalAssetLinks,

@@ -1,6 +1,6 @@
 import { AppError } from "@/lib/errors";
-import { defineRoute, forEveryMethod } from "@/lib/http/route";
 import { declare } from "@/lib/operation";
+import { defineRoute, forEveryMethod } from "@/lib/platform/http/route";
 
 const nothing = declare({
   summary: "Anything else under /api",

@@ -1,5 +1,5 @@
-import { healthOperations } from "@/lib/http/health-operations";
-import { defineRoute } from "@/lib/http/route";
+import { healthOperations } from "@/lib/platform/http/health-operations";
+import { defineRoute } from "@/lib/platform/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/health", {
   GET: healthOperations.checkHealth,

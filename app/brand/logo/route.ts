@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { readLogo } from "@/lib/brand/brand";
-import { defineRoute } from "@/lib/http/route";
-import { RouteResponse } from "@/lib/http-message";
 import { declare } from "@/lib/operation";
+import { readLogo } from "@/lib/platform/brand/brand";
+import { defineRoute } from "@/lib/platform/http/route";
+import { RouteResponse } from "@/lib/platform/http-message";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/brand/logo", {
   GET: declare({

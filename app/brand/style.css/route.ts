@@ -1,7 +1,7 @@
-import { brandStylesheet } from "@/lib/brand/brand";
-import { defineRoute } from "@/lib/http/route";
-import { RouteResponse } from "@/lib/http-message";
 import { declare } from "@/lib/operation";
+import { brandStylesheet } from "@/lib/platform/brand/brand";
+import { defineRoute } from "@/lib/platform/http/route";
+import { RouteResponse } from "@/lib/platform/http-message";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/brand/style.css", {
   GET: declare({

@@ -7,7 +7,7 @@ import {
   buildErrorRedirectUrl,
   checkAuthorizationRequest,
 } from "@/lib/auth/oauth-server/authorization-request";
-import { defineForm } from "@/lib/http/pages/form";
+import { defineForm } from "@/lib/platform/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/authorize", {
   summary: "Allow an app to sign in, or refuse",

@@ -1,7 +1,7 @@
 import { PasskeyAssertionField } from "@/lib/auth/passkeys/schema";
 import { reauthenticate, StepUpProof } from "@/lib/auth/step-up";
-import { defineForm } from "@/lib/http/pages/form";
-import { confirmPath, NextPage, ownPath } from "@/lib/http/pages/redirect-paths";
+import { defineForm } from "@/lib/platform/http/pages/form";
+import { confirmPath, NextPage, ownPath } from "@/lib/platform/http/pages/redirect-paths";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/confirm", {
   summary: "Authenticate again",

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { operatorOf } from "@/lib/audit/operator";
 import { AppError } from "@/lib/errors";
-import { defineForm } from "@/lib/http/pages/form";
-import type { ErrorPlacement } from "@/lib/http/pages/form-errors";
-import { ownPath } from "@/lib/http/pages/redirect-paths";
 import type { Input } from "@/lib/operation";
+import { operatorOf } from "@/lib/platform/audit/operator";
+import { defineForm } from "@/lib/platform/http/pages/form";
+import type { ErrorPlacement } from "@/lib/platform/http/pages/form-errors";
+import { ownPath } from "@/lib/platform/http/pages/redirect-paths";
 import type { Operator } from "@/lib/principal";
 
 /** Only the path and the query of the URLs matter. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { decideDeviceRequest } from "@/lib/auth/oauth-server/device-codes";
-import { defineForm } from "@/lib/http/pages/form";
+import { defineForm } from "@/lib/platform/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/device", {
   summary: "Allow a device to sign in, or refuse",

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { confirmEmailChange } from "@/lib/accounts/email-change/confirm";
 import { EmailedToken } from "@/lib/accounts/schema";
-import { defineForm } from "@/lib/http/pages/form";
-import { clearLinkCookie } from "@/lib/http/pages/link-cookie";
+import { defineForm } from "@/lib/platform/http/pages/form";
+import { clearLinkCookie } from "@/lib/platform/http/pages/link-cookie";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/email-change", {
   summary: "Confirm a change of the email",

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { becomeFirstOperator } from "@/lib/accounts/first-operator/become-operator";
-import { defineForm } from "@/lib/http/pages/form";
-import { clearLinkCookie, readLinkCookie } from "@/lib/http/pages/link-cookie";
+import { defineForm } from "@/lib/platform/http/pages/form";
+import { clearLinkCookie, readLinkCookie } from "@/lib/platform/http/pages/link-cookie";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/first-operator", {
   summary: "Become the first operator",

@@ -1,8 +1,8 @@
 import { requestReset } from "@/lib/accounts/password-reset";
 import { RequestReset } from "@/lib/accounts/schema";
-import { defineForm } from "@/lib/http/pages/form";
-import { continuingTo, NextPage, trustedUrl } from "@/lib/http/pages/redirect-paths";
-import { setReturnCookie } from "@/lib/http/pages/return-cookie";
+import { defineForm } from "@/lib/platform/http/pages/form";
+import { continuingTo, NextPage, trustedUrl } from "@/lib/platform/http/pages/redirect-paths";
+import { setReturnCookie } from "@/lib/platform/http/pages/return-cookie";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/forgot", {
   summary: "Request a password reset link",

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { reportNotMe } from "@/lib/accounts/emails/not-me";
 import { EmailedToken } from "@/lib/accounts/schema";
-import { defineForm } from "@/lib/http/pages/form";
+import { defineForm } from "@/lib/platform/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/not-me", {
   summary: "Report an event that the owner did not cause",

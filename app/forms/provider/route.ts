@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { startProvider } from "@/lib/auth/next-auth/call-from-forms";
 import { cookiesOf } from "@/lib/auth/next-auth/run";
-import { defineForm } from "@/lib/http/pages/form";
-import { NextPage, trustedUrl } from "@/lib/http/pages/redirect-paths";
+import { defineForm } from "@/lib/platform/http/pages/form";
+import { NextPage, trustedUrl } from "@/lib/platform/http/pages/redirect-paths";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/provider", {
   summary: "Sign in with a provider, or add it to the account",

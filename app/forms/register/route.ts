@@ -1,10 +1,10 @@
 import { register } from "@/lib/accounts/register";
 import { Register } from "@/lib/accounts/schema";
 import { replaceSession } from "@/lib/auth/sessions/session-response";
-import { redirectWithEmail } from "@/lib/http/pages/flash";
-import { defineForm } from "@/lib/http/pages/form";
-import { NextPage, trustedUrl } from "@/lib/http/pages/redirect-paths";
-import { setReturnCookie } from "@/lib/http/pages/return-cookie";
+import { redirectWithEmail } from "@/lib/platform/http/pages/flash";
+import { defineForm } from "@/lib/platform/http/pages/form";
+import { NextPage, trustedUrl } from "@/lib/platform/http/pages/redirect-paths";
+import { setReturnCookie } from "@/lib/platform/http/pages/return-cookie";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/register", {
   summary: "Create an account",

@@ -1,9 +1,9 @@
 import { confirmReset } from "@/lib/accounts/password-reset";
 import { ConfirmReset, EmailedToken } from "@/lib/accounts/schema";
 import { setDeviceCookie } from "@/lib/auth/limits/recognized-clients";
-import { defineForm } from "@/lib/http/pages/form";
-import { continuingTo } from "@/lib/http/pages/redirect-paths";
-import { readReturnCookie } from "@/lib/http/pages/return-cookie";
+import { defineForm } from "@/lib/platform/http/pages/form";
+import { continuingTo } from "@/lib/platform/http/pages/redirect-paths";
+import { readReturnCookie } from "@/lib/platform/http/pages/return-cookie";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/reset", {
   summary: "Set a new password",

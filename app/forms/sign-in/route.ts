@@ -2,8 +2,8 @@ import { Login } from "@/lib/accounts/schema";
 import { signIn } from "@/lib/accounts/sign-in";
 import { secondFactorPage, setChallengeCookie } from "@/lib/auth/second-factor/challenge-cookie";
 import { replaceSession } from "@/lib/auth/sessions/session-response";
-import { defineForm } from "@/lib/http/pages/form";
-import { NextPage, trustedUrl } from "@/lib/http/pages/redirect-paths";
+import { defineForm } from "@/lib/platform/http/pages/form";
+import { NextPage, trustedUrl } from "@/lib/platform/http/pages/redirect-paths";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/sign-in", {
   summary: "Sign in",

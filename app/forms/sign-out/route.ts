@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { revokeOwnSession } from "@/lib/accounts/sessions";
-import { setSessionCookie } from "@/lib/http/cookies/cookies";
-import { defineForm } from "@/lib/http/pages/form";
+import { setSessionCookie } from "@/lib/platform/http/cookies/cookies";
+import { defineForm } from "@/lib/platform/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/sign-out", {
   summary: "Sign out",

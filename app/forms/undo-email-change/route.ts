@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { undoEmailChange } from "@/lib/accounts/email-change/undo";
 import { EmailedToken } from "@/lib/accounts/schema";
-import { defineForm } from "@/lib/http/pages/form";
+import { defineForm } from "@/lib/platform/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/undo-email-change", {
   summary: "Undo a change of the email",

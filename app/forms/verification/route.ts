@@ -1,7 +1,7 @@
 import { resendVerification } from "@/lib/accounts/email-verification/resend-verification";
 import { RequestReset } from "@/lib/accounts/schema";
-import { redirectWithEmail } from "@/lib/http/pages/flash";
-import { defineForm } from "@/lib/http/pages/form";
+import { redirectWithEmail } from "@/lib/platform/http/pages/flash";
+import { defineForm } from "@/lib/platform/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/verification", {
   summary: "Send the verification email again",

@@ -1,9 +1,9 @@
 import { ConfirmEmail } from "@/lib/accounts/schema";
 import { confirmEmail } from "@/lib/auth/next-auth/call-from-forms";
 import { cookiesOf, isSignedIn } from "@/lib/auth/next-auth/run";
-import { defineForm } from "@/lib/http/pages/form";
-import { continuingTo, ownPath } from "@/lib/http/pages/redirect-paths";
-import { readReturnCookie, setReturnCookie } from "@/lib/http/pages/return-cookie";
+import { defineForm } from "@/lib/platform/http/pages/form";
+import { continuingTo, ownPath } from "@/lib/platform/http/pages/redirect-paths";
+import { readReturnCookie, setReturnCookie } from "@/lib/platform/http/pages/return-cookie";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/verify", {
   summary: "Verify an email",

@@ -1,7 +1,7 @@
 import { seedDatabase } from "../../../dev/seed/seed";
-import { PrismaClient } from "../../../lib/db/generated/client";
-import { postgresAdapter } from "../../../lib/db/server/adapter";
-import { COMMAND_LIMITS } from "../../../lib/db/time-limits";
+import { PrismaClient } from "../../../lib/platform/db/generated/client";
+import { postgresAdapter } from "../../../lib/platform/db/server/adapter";
+import { COMMAND_LIMITS } from "../../../lib/platform/db/time-limits";
 import { addAccounts } from "../../fixtures/accounts";
 import type { Bench } from "../../lib/bench";
 import { isSmoke } from "../../lib/scale";

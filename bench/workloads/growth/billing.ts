@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { PrismaClient } from "../../../lib/db/generated/client";
-import { postgresAdapter } from "../../../lib/db/server/adapter";
-import { COMMAND_LIMITS } from "../../../lib/db/time-limits";
+import { PrismaClient } from "../../../lib/platform/db/generated/client";
+import { postgresAdapter } from "../../../lib/platform/db/server/adapter";
+import { COMMAND_LIMITS } from "../../../lib/platform/db/time-limits";
 import { listBillingEvents } from "../../../lib/subscriptions/admin/list-events";
 import { addBillingHistory, EVENTS_PER_PURCHASE, renewalOf, tokenOf } from "../../fixtures/growth/billing-history";
 import type { Bench } from "../../lib/bench";

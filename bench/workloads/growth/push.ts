@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { databaseNow } from "../../../lib/db/clock";
-import { PrismaClient } from "../../../lib/db/generated/client";
-import { postgresAdapter } from "../../../lib/db/server/adapter";
+import { databaseNow } from "../../../lib/platform/db/clock";
+import { PrismaClient } from "../../../lib/platform/db/generated/client";
+import { postgresAdapter } from "../../../lib/platform/db/server/adapter";
 import { claimDeliveries } from "../../../lib/push/worker/claim-deliveries";
 import { addPushQueue } from "../../fixtures/growth/push-queue";
 import type { Bench } from "../../lib/bench";

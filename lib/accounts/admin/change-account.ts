@@ -1,7 +1,7 @@
-import { recordAccountChange } from "../../audit/operator-events";
 import { revokeAllSessions } from "../../auth/sessions/sessions";
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
+import { recordAccountChange } from "../../platform/audit/operator-events";
 import type { Operator } from "../../principal";
 import { SUMMARY } from "./account-columns";
 import type { AccountChange, AccountSummary } from "./schema";

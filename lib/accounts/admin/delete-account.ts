@@ -1,6 +1,6 @@
-import { actorOn, withReason } from "../../audit/operator-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import { actorOn, withReason } from "../../platform/audit/operator-events";
 import type { Operator } from "../../principal";
 import { listStoreSubscriptions } from "../../subscriptions/account-data/store-subscriptions";
 import { removeAccount } from "../delete-account";

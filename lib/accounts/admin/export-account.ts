@@ -1,5 +1,5 @@
-import { recordAccountChange } from "../../audit/operator-events";
 import type { Context } from "../../context";
+import { recordAccountChange } from "../../platform/audit/operator-events";
 import type { Operator } from "../../principal";
 import { readExport } from "../export-account";
 import { lockAccount } from "./change-account";

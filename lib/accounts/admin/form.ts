@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { Reason } from "../../audit/reason";
 import { PROVIDER_NAMES } from "../../auth/oauth/providers";
+import { Reason } from "../../platform/audit/reason";
 import { Role } from "./schema";
 
 /** The form of a change to an account. In the console, a reason is required. */

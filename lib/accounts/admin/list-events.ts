@@ -1,9 +1,9 @@
-import { type EventPosition, listSecurityEvents } from "../../audit/trail";
 import type { Context } from "../../context";
-import { isUuid } from "../../db/ids";
 import { AppError } from "../../errors";
-import { type PageQuery, readPage } from "../../lists/pages";
-import { isStorableTime } from "../../storable-time";
+import { type EventPosition, listSecurityEvents } from "../../platform/audit/trail";
+import { isUuid } from "../../platform/db/ids";
+import { type PageQuery, readPage } from "../../platform/lists/pages";
+import { isStorableTime } from "../../platform/storable-time";
 import type { AccountEvents } from "./schema";
 
 /**

@@ -1,6 +1,6 @@
-import { jsonFile } from "../../http-message";
-import { PageQuery } from "../../lists/pages";
 import { operation } from "../../operation";
+import { jsonFile } from "../../platform/http-message";
+import { PageQuery } from "../../platform/lists/pages";
 import { PREFERENCES } from "../../push/examples";
 import { exportFileName } from "../export-account";
 import { AccountExport } from "../schema";

@@ -1,7 +1,7 @@
-import { recordAccountChange } from "../../audit/operator-events";
 import { revokeSessionInTx } from "../../auth/sessions/sessions";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import { recordAccountChange } from "../../platform/audit/operator-events";
 import type { Operator } from "../../principal";
 import { lockAccount, revokeAccountSessionsInTx } from "./change-account";
 import type { AccountChange, WithReason } from "./schema";

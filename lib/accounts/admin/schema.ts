@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { Reason } from "../../audit/reason";
 import { PROVIDER_NAMES } from "../../auth/oauth/providers";
 import { Factors } from "../../auth/second-factor/schema";
-import { NextCursor, PageQuery } from "../../lists/pages";
-import { isStorableText } from "../../storable-text";
-import { Time as FromTime } from "../../storable-time";
+import { Reason } from "../../platform/audit/reason";
+import { NextCursor, PageQuery } from "../../platform/lists/pages";
+import { isStorableText } from "../../platform/storable-text";
+import { Time as FromTime } from "../../platform/storable-time";
 import { PurchaseStatus } from "../../subscriptions/schema";
 import { AccountDeleted } from "../schema";
 

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import type { Context, Tx } from "../../context";
-import type { Prisma } from "../../db/generated/client";
-import { firstIdAt, isUuid } from "../../db/ids";
-import { empty, sql, uuidArray } from "../../db/sql";
-import { readPage } from "../../lists/pages";
-import { isStorableText } from "../../storable-text";
+import type { Prisma } from "../../platform/db/generated/client";
+import { firstIdAt, isUuid } from "../../platform/db/ids";
+import { empty, sql, uuidArray } from "../../platform/db/sql";
+import { readPage } from "../../platform/lists/pages";
+import { isStorableText } from "../../platform/storable-text";
 import { normalizeAppUserIds } from "../../subscriptions/app-user-ids";
 import type { AccountSummary, Accounts, AccountsQuery } from "./schema";
 

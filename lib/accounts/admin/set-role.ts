@@ -1,6 +1,6 @@
-import { recordAccountChange } from "../../audit/operator-events";
 import { requireAnotherAdmin } from "../../auth/last-admin";
 import type { Context } from "../../context";
+import { recordAccountChange } from "../../platform/audit/operator-events";
 import type { Operator } from "../../principal";
 import { lockAccount, NOTHING_ENDED } from "./change-account";
 import type { NewRole, RoleChange } from "./schema";

@@ -1,7 +1,7 @@
-import { listSecurityEvents } from "../../audit/trail";
 import { readFactors } from "../../auth/second-factor/factors";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import { listSecurityEvents } from "../../platform/audit/trail";
 import { readStatus } from "../../subscriptions/status/read-status";
 import { SUMMARY } from "./account-columns";
 import { listPurchases } from "./list-purchases";

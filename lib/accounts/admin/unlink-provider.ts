@@ -1,6 +1,6 @@
-import { recordAccountChange } from "../../audit/operator-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import { recordAccountChange } from "../../platform/audit/operator-events";
 import type { Operator } from "../../principal";
 import { lockAccount, revokeAccountSessionsInTx } from "./change-account";
 import type { ProviderChange, UnlinkedProvider } from "./schema";

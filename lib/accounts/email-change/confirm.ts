@@ -1,10 +1,10 @@
-import { recordSecurityEvent } from "../../audit/security-events";
 import { recognizeClient } from "../../auth/limits/recognized-clients";
 import { cancelEmailChanges, reservedEmailCondition } from "../../auth/reserved-emails";
 import type { Context, Tx } from "../../context";
-import type { EmailChange } from "../../db/generated/client";
 import { AppError } from "../../errors";
-import { isUniqueViolation } from "../../errors/database-errors";
+import { recordSecurityEvent } from "../../platform/audit/security-events";
+import type { EmailChange } from "../../platform/db/generated/client";
+import { isUniqueViolation } from "../../platform/errors/database-errors";
 import type { Caller, Principal } from "../../principal";
 import { toUser, type User } from "../schema";
 import { findUnconfirmedChange, lockEmail } from "./pending";

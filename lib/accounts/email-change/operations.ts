@@ -1,6 +1,6 @@
 import { CREDENTIALS, PENDING_EMAIL, USER } from "../../auth/examples";
-import { RouteResponse } from "../../http-message";
 import { operation } from "../../operation";
+import { RouteResponse } from "../../platform/http-message";
 import { confirmEmailChange } from "./confirm";
 import { cancelEmailChange, findPendingEmailChange } from "./pending";
 import { requestEmailChange } from "./request";

@@ -1,7 +1,7 @@
-import { recordSecurityEvent } from "../../audit/security-events";
 import { hashEmailedToken } from "../../auth/emailed-token";
 import { cancelEmailChanges } from "../../auth/reserved-emails";
 import type { Context, Tx } from "../../context";
+import { recordSecurityEvent } from "../../platform/audit/security-events";
 import type { Caller } from "../../principal";
 import type { PendingEmailChange } from "./schema";
 

@@ -1,11 +1,11 @@
-import { recordSecurityEvent } from "../../audit/security-events";
 import { consumeEmailLimit } from "../../auth/limits/consume-email-limit";
 import { cancelEmailChanges } from "../../auth/reserved-emails";
 import { requireStepUp } from "../../auth/step-up";
 import type { Context, Tx } from "../../context";
-import type { EmailChange } from "../../db/generated/client";
-import { newId } from "../../db/ids";
 import { AppError } from "../../errors";
+import { recordSecurityEvent } from "../../platform/audit/security-events";
+import type { EmailChange } from "../../platform/db/generated/client";
+import { newId } from "../../platform/db/ids";
 import type { Caller, Principal } from "../../principal";
 import { lockEmail, toPending } from "./pending";
 import type { PendingEmailChange, RequestEmailChange } from "./schema";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { StepUpProof } from "../../auth/step-up";
-import { Email } from "../../email";
+import { Email } from "../../platform/email";
 import { ConfirmReset, User } from "../schema";
 
 export const RequestEmailChange = StepUpProof.extend({ email: Email });

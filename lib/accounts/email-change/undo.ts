@@ -1,11 +1,11 @@
-import { recordSecurityEvent } from "../../audit/security-events";
 import { hashEmailedToken } from "../../auth/emailed-token";
 import { removeFactorsSince } from "../../auth/second-factor/factors";
 import { revokeAllSessions } from "../../auth/sessions/sessions";
 import type { Context, Tx } from "../../context";
-import type { EmailChange } from "../../db/generated/client";
 import { AppError } from "../../errors";
-import { isUniqueViolation } from "../../errors/database-errors";
+import { recordSecurityEvent } from "../../platform/audit/security-events";
+import type { EmailChange } from "../../platform/db/generated/client";
+import { isUniqueViolation } from "../../platform/errors/database-errors";
 import type { Caller } from "../../principal";
 import { type LinkedIdentity, listIdentities } from "../identities";
 import { lockEmail } from "./pending";

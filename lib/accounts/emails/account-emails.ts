@@ -1,9 +1,9 @@
 import { providerTitle } from "../../auth/oauth/providers";
 import { issueVerificationToken, VERIFICATION_TTL_HOURS } from "../../auth/verification/email-verification";
 import type { Context } from "../../context";
-import { composeEmail } from "../../mail/compose-email";
-import type { EmailData, EmailKind } from "../../mail/emails";
-import type { Compose } from "../../mail/queue";
+import { composeEmail } from "../../platform/mail/compose-email";
+import type { EmailData, EmailKind } from "../../platform/mail/emails";
+import type { Compose } from "../../platform/mail/queue";
 import { listIdentities } from "../identities";
 import { issueResetToken, RESET_TTL_MINUTES } from "../password-reset-token";
 import { type ComposeKind, emailChangeEmails } from "./email-change-emails";

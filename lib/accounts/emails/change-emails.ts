@@ -1,8 +1,8 @@
-import { recordOperatorEvent } from "../../audit/operator-events";
 import type { Context } from "../../context";
-import { sql, uuidArray } from "../../db/sql";
 import { AppError } from "../../errors";
-import { countRows } from "../../lists/counts";
+import { recordOperatorEvent } from "../../platform/audit/operator-events";
+import { sql, uuidArray } from "../../platform/db/sql";
+import { countRows } from "../../platform/lists/counts";
 import type { Operator } from "../../principal";
 import { STATE } from "./list-emails";
 import type { EmailRetry } from "./schema";

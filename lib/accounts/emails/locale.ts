@@ -1,5 +1,5 @@
 import type { Context } from "../../context";
-import type { Locale } from "../../locale";
+import type { Locale } from "../../platform/locale";
 
 /** Sets the language of an account's emails. Does nothing if the account has been deleted. */
 export async function setLocale({ db }: Pick<Context, "db">, accountId: string, locale: Locale): Promise<void> {

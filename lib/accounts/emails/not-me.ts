@@ -1,10 +1,10 @@
 import { timingSafeEqual } from "node:crypto";
-import { recordSecurityEvent } from "../../audit/security-events";
 import { emailedToken, findEmailedToken } from "../../auth/emailed-token";
 import { revokeAllSessions } from "../../auth/sessions/sessions";
 import type { Context } from "../../context";
-import { isUuid } from "../../db/ids";
 import { AppError } from "../../errors";
+import { recordSecurityEvent } from "../../platform/audit/security-events";
+import { isUuid } from "../../platform/db/ids";
 import type { Caller } from "../../principal";
 
 type Config = Pick<Context["config"], "secrets">;

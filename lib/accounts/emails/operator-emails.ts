@@ -1,6 +1,6 @@
-import { recordOperatorEvent } from "../../audit/operator-events";
 import type { Context, Tx } from "../../context";
-import type { EmailData } from "../../mail/emails";
+import { recordOperatorEvent } from "../../platform/audit/operator-events";
+import type { EmailData } from "../../platform/mail/emails";
 import type { DisabledEndpoint } from "../../webhooks/delivery/deliver";
 
 type Deps = Pick<Context, "config"> & { emails: Pick<Context["emails"], "enqueue"> };

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { Reason } from "../../audit/reason";
 import type { Context } from "../../context";
-import { Email } from "../../email";
 import { AppError } from "../../errors";
+import { Reason } from "../../platform/audit/reason";
+import { Email } from "../../platform/email";
 import type { Operator } from "../../principal";
 import { setRole } from "../admin/set-role";
 

@@ -1,9 +1,9 @@
-import { recordSecurityEvent } from "../../audit/security-events";
 import type { Passkey } from "../../auth/passkeys/schema";
 import { toPasskey } from "../../auth/passkeys/stored-passkeys";
 import { requireStepUp, type StepUpProof } from "../../auth/step-up";
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
+import { recordSecurityEvent } from "../../platform/audit/security-events";
 import type { Caller, Principal } from "../../principal";
 import { revokeOtherSessionsInTx } from "../sessions";
 import { lockSignInMethods } from "../sign-in-methods";

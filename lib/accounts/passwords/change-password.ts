@@ -1,4 +1,3 @@
-import { recordSecurityEvent } from "../../audit/security-events";
 import { recognizeClient } from "../../auth/limits/recognized-clients";
 import { hashPassword } from "../../auth/passwords/password-hash";
 import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../../auth/passwords/policy";
@@ -6,6 +5,7 @@ import { sessionToken } from "../../auth/sessions/sessions";
 import { requireStepUp } from "../../auth/step-up";
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
+import { recordSecurityEvent } from "../../platform/audit/security-events";
 import type { Caller, Principal } from "../../principal";
 import { revokeOtherSessionsInTx } from "../sessions";
 import type { ChangePassword } from "./schema";

@@ -1,6 +1,6 @@
-import { isInNetworks } from "../../config/networks";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import { isInNetworks } from "../../platform/config/networks";
 import type { KeyPrincipal } from "../../principal";
 import { hashKey, isApiKey } from "./key-text";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { Network } from "../../config/networks";
-import { fieldMessage } from "../../errors/field-message";
-import { checkedNames } from "../../http/pages/checkboxes";
+import { Network } from "../../platform/config/networks";
+import { fieldMessage } from "../../platform/errors/field-message";
+import { checkedNames } from "../../platform/http/pages/checkboxes";
 import { NewKey } from "./schema";
 
 const DAY_MS = 24 * 60 * 60 * 1000;

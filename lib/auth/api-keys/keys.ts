@@ -1,9 +1,9 @@
-import { recordOperatorEvent } from "../../audit/operator-events";
 import type { Context } from "../../context";
-import type { ApiKey as Row } from "../../db/generated/client";
-import { isUuid, newId } from "../../db/ids";
 import { AppError } from "../../errors";
-import { type PageQuery, readPage } from "../../lists/pages";
+import { recordOperatorEvent } from "../../platform/audit/operator-events";
+import type { ApiKey as Row } from "../../platform/db/generated/client";
+import { isUuid, newId } from "../../platform/db/ids";
+import { type PageQuery, readPage } from "../../platform/lists/pages";
 import type { Operator } from "../../principal";
 import { displayedPrefix, generateApiKey, hashKey } from "./key-text";
 import type { ApiKey, ApiKeys, CreatedKey, NewKey } from "./schema";

@@ -1,6 +1,6 @@
-import { recordOperatorEvent } from "../../audit/operator-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import type { EventSource } from "../../principal";
 import { findKeys, hashKey, KEY_PREFIX } from "./key-text";
 

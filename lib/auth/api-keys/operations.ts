@@ -1,5 +1,5 @@
-import { PageQuery } from "../../lists/pages";
 import { operation } from "../../operation";
+import { PageQuery } from "../../platform/lists/pages";
 import { createKey, listKeys, revokeKey } from "./keys";
 import { ApiKeys, CreatedKey, KeyParams, NewKey } from "./schema";
 

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { Network } from "../../config/networks";
-import { NextCursor } from "../../lists/pages";
+import { Network } from "../../platform/config/networks";
+import { NextCursor } from "../../platform/lists/pages";
+import { Time } from "../../platform/storable-time";
 import { Scope } from "../../principal";
-import { Time } from "../../storable-time";
 
 const MAX_NETWORKS = 50;
 

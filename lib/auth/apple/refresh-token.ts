@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Context } from "../../context";
-import type { Prisma } from "../../db/generated/client";
-import { seconds, sql } from "../../db/sql";
-import { decryptSecret, encryptSecret } from "../../keys/stored-secrets";
+import type { Prisma } from "../../platform/db/generated/client";
+import { seconds, sql } from "../../platform/db/sql";
+import { decryptSecret, encryptSecret } from "../../platform/keys/stored-secrets";
 
 type Deps = Pick<Context, "config" | "db">;
 

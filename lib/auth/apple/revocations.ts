@@ -1,7 +1,7 @@
 import type { Context } from "../../context";
-import { backoffSeconds } from "../../db/queue/backoff";
-import { type Consumer, createConsumer } from "../../db/queue/consumer";
-import { createLeaseQueue, type Lease, type LeaseQueue } from "../../db/queue/lease-queue";
+import { backoffSeconds } from "../../platform/db/queue/backoff";
+import { type Consumer, createConsumer } from "../../platform/db/queue/consumer";
+import { createLeaseQueue, type Lease, type LeaseQueue } from "../../platform/db/queue/lease-queue";
 import { readAppleToken } from "./refresh-token";
 import { revokeAppleToken } from "./revoke";
 

@@ -1,6 +1,6 @@
-import { networkOf } from "../../audit/security-events";
 import type { Context } from "../../context";
 import { isAppError } from "../../errors";
+import { networkOf } from "../../platform/audit/security-events";
 import type { Caller } from "../../principal";
 import { redeemAppleCode } from "../apple/redeem-code";
 import { storeAppleToken } from "../apple/refresh-token";

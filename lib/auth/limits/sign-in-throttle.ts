@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
-import type { Prisma } from "../../db/generated/client";
-import { join, sql } from "../../db/sql";
 import { rateLimited } from "../../errors";
+import type { Prisma } from "../../platform/db/generated/client";
+import { join, sql } from "../../platform/db/sql";
 import type { Caller } from "../../principal";
 import { clientKeys, recognizedClientCondition } from "./recognized-clients";
 

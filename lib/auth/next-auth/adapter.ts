@@ -1,6 +1,6 @@
 import type { Adapter, AdapterUser } from "next-auth/adapters";
 import type { Context } from "../../context";
-import type { Account } from "../../db/generated/client";
+import type { Account } from "../../platform/db/generated/client";
 import type { Caller } from "../../principal";
 import type { AttemptCounters } from "../limits/sign-in-throttle";
 import { issuerOf } from "../oauth/providers";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import type { ReadableHeaders } from "../../http/readable-headers";
-import { RouteResponse } from "../../http-message";
+import type { ReadableHeaders } from "../../platform/http/readable-headers";
+import { RouteResponse } from "../../platform/http-message";
 import type { Caller } from "../../principal";
 import { readCredentials } from "../authenticate";
 import { oauthProviders } from "../oauth/providers";

@@ -1,7 +1,7 @@
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import type { RequestHead } from "../../http-message";
 import type { Input } from "../../operation";
+import type { RequestHead } from "../../platform/http-message";
 import type { Caller } from "../../principal";
 import { type Credentials, readCredentials } from "../authenticate";
 

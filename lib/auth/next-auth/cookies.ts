@@ -1,5 +1,5 @@
 import type { NextAuthOptions } from "next-auth";
-import { type CookieConfig, isSecure, parseCookies, sessionCookieOptions } from "../../http/cookies/cookies";
+import { type CookieConfig, isSecure, parseCookies, sessionCookieOptions } from "../../platform/http/cookies/cookies";
 
 type NextAuthCookies = Omit<NonNullable<NextAuthOptions["cookies"]>, "sessionToken">;
 

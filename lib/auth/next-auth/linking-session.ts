@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
-import { linkingSessionCookieName, setCookie } from "../../http/cookies/cookies";
-import { readEncryptedCookie, setEncryptedCookie } from "../../http/cookies/encrypted-cookie";
+import { linkingSessionCookieName, setCookie } from "../../platform/http/cookies/cookies";
+import { readEncryptedCookie, setEncryptedCookie } from "../../platform/http/cookies/encrypted-cookie";
 
 type Config = Context["config"];
 

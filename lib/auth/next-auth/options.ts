@@ -1,12 +1,12 @@
 import type { NextAuthOptions, Session } from "next-auth";
 import type { JWT } from "next-auth/jwt";
 import { z } from "zod";
-import { logRefusal } from "../../audit/refusals";
-import { networkOf } from "../../audit/security-events";
 import type { Context } from "../../context";
-import { Email } from "../../email";
 import type { AppError } from "../../errors";
-import { sessionCookieName, sessionCookieOptions } from "../../http/cookies/cookies";
+import { logRefusal } from "../../platform/audit/refusals";
+import { networkOf } from "../../platform/audit/security-events";
+import { Email } from "../../platform/email";
+import { sessionCookieName, sessionCookieOptions } from "../../platform/http/cookies/cookies";
 import type { Caller } from "../../principal";
 import { oauthProviders } from "../oauth/providers";
 import { verifyPassword } from "../passwords/verify-password";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Context } from "../../context";
-import { pendingIdentityCookieName } from "../../http/cookies/cookies";
-import { readEncryptedCookie, setEncryptedCookie } from "../../http/cookies/encrypted-cookie";
+import { pendingIdentityCookieName } from "../../platform/http/cookies/cookies";
+import { readEncryptedCookie, setEncryptedCookie } from "../../platform/http/cookies/encrypted-cookie";
 import { VERIFICATION_TTL_HOURS } from "../verification/email-verification";
 
 type Config = Context["config"];

@@ -1,5 +1,5 @@
-import { CLEAR_SITE_DATA } from "../../http/browser/security-headers";
-import { jsonResponse, type RequestHead, RouteResponse } from "../../http-message";
+import { CLEAR_SITE_DATA } from "../../platform/http/browser/security-headers";
+import { jsonResponse, type RequestHead, RouteResponse } from "../../platform/http-message";
 import { findSession } from "../sessions/sessions";
 import { signOut } from "../sessions/sign-out";
 import { matchRegistration } from "../verification/match-registration";

@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
-import { parseCookies, sessionCookieName } from "../../http/cookies/cookies";
-import { RouteResponse } from "../../http-message";
+import { parseCookies, sessionCookieName } from "../../platform/http/cookies/cookies";
+import { RouteResponse } from "../../platform/http-message";
 import { setDeviceCookie } from "../limits/recognized-clients";
 import { setChallengeCookie } from "../second-factor/challenge-cookie";
 import { isProviderAction, type NextAuthCall } from "./call-from-request";

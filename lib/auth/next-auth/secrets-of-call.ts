@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Context } from "../../context";
-import { parseCookies } from "../../http/cookies/cookies";
-import { decryptToken } from "../../keys/encrypted-token";
+import { parseCookies } from "../../platform/http/cookies/cookies";
+import { decryptToken } from "../../platform/keys/encrypted-token";
 
 /** The secrets that next-auth uses in one call: for its CSRF token, and for the cookies of a sign-in at a provider. */
 export type CallSecrets = { csrf: string; checks: string };

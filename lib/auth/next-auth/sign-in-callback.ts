@@ -1,7 +1,7 @@
 import type { CallbacksOptions, Account as ProviderAccount } from "next-auth";
-import { logRefusal } from "../../audit/refusals";
 import type { Context } from "../../context";
 import type { ErrorCode } from "../../errors";
+import { logRefusal } from "../../platform/audit/refusals";
 import type { Caller } from "../../principal";
 import { storeAppleToken } from "../apple/refresh-token";
 import { linkOrCreateAccount } from "../oauth/link-or-create-account";

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { Config } from "../../config";
-import type { OAuthClient } from "../../config/oauth-clients";
 import { AppError } from "../../errors";
+import type { Config } from "../../platform/config";
+import type { OAuthClient } from "../../platform/config/oauth-clients";
 import { findClient, isRegistered } from "./clients";
 
 /** The parameters of an authorization request (RFC 6749, section 4.1.1; RFC 7636, section 4.3). */

@@ -1,6 +1,6 @@
-import type { Config } from "../../config";
-import type { OAuthClient } from "../../config/oauth-clients";
 import { AppError } from "../../errors";
+import type { Config } from "../../platform/config";
+import type { OAuthClient } from "../../platform/config/oauth-clients";
 
 const LOOPBACK = /^http:\/\/(127\.0\.0\.1|\[::1\])(?::([1-9]\d{0,4}))?((?:[/?].*)?)$/;
 const MAX_PORT = 65_535;

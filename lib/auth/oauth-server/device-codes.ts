@@ -1,7 +1,7 @@
-import { networkOf } from "../../audit/security-events";
 import type { Context } from "../../context";
-import type { DeviceCode } from "../../db/generated/client";
 import { AppError } from "../../errors";
+import { networkOf } from "../../platform/audit/security-events";
+import type { DeviceCode } from "../../platform/db/generated/client";
 import type { Caller, Principal } from "../../principal";
 import { requireStepUp } from "../step-up";
 import { findClient } from "./clients";

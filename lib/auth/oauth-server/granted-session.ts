@@ -1,6 +1,6 @@
-import type { OAuthClient } from "../../config/oauth-clients";
 import type { Context, Tx } from "../../context";
 import { AppError, type ErrorCode, isAppError } from "../../errors";
+import type { OAuthClient } from "../../platform/config/oauth-clients";
 import type { Caller, Principal } from "../../principal";
 import type { Authentication } from "../sessions/authentication";
 import { issueSession } from "../sessions/issue-session";

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Config } from "../../config";
+import type { Config } from "../../platform/config";
 import { AUTHORIZATION_CODE_GRANT, DEVICE_CODE_GRANT, type ServerMetadata, TOKEN_EXCHANGE_GRANT } from "./schema";
 
 /** Describes the authorization server to client libraries (RFC 8414, section 2). */

@@ -1,6 +1,6 @@
-import { writeOAuthError } from "../../http/oauth-error";
-import { RouteResponse } from "../../http-message";
 import { operation } from "../../operation";
+import { writeOAuthError } from "../../platform/http/oauth-error";
+import { RouteResponse } from "../../platform/http-message";
 import { OAUTH_ERROR_EXAMPLES, OAUTH_ERRORS } from "../examples";
 import { AuthorizationParameters, authorizationPage, checkAuthorizationRequest } from "./authorization-request";
 import { startDeviceAuthorization } from "./device-codes";

@@ -1,8 +1,8 @@
-import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context, Tx } from "../../context";
-import type { Account } from "../../db/generated/client";
 import { AppError } from "../../errors";
-import { isUniqueViolation } from "../../errors/database-errors";
+import { recordSecurityEvent } from "../../platform/audit/security-events";
+import type { Account } from "../../platform/db/generated/client";
+import { isUniqueViolation } from "../../platform/errors/database-errors";
 import type { Caller } from "../../principal";
 import { accountCreated } from "../../webhooks/events";
 import { requireEnabled } from "../require-enabled";

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import type { ReadableHeaders } from "../../http/readable-headers";
+import type { ReadableHeaders } from "../../platform/http/readable-headers";
 import type { LocalOperatorPrincipal, OperatorName } from "../../principal";
 
 /**

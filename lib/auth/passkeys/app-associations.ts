@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import type { Config } from "../../config";
 import { AppError } from "../../errors";
+import type { Config } from "../../platform/config";
 import type { AppleAppSiteAssociation, DigitalAssetLinks } from "./schema";
 
 /**

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Context } from "../../context";
-import { isStorableText } from "../../storable-text";
+import { isStorableText } from "../../platform/storable-text";
 import { passkeyInvalid } from "./errors";
 import { passkeyOrigins, relyingPartyId } from "./relying-party";
 

@@ -1,5 +1,5 @@
-import { RouteResponse } from "../../http-message";
 import { operation } from "../../operation";
+import { RouteResponse } from "../../platform/http-message";
 import { appleAppSiteAssociation, digitalAssetLinks } from "./app-associations";
 import { AppleAppSiteAssociation, DigitalAssetLinks } from "./schema";
 

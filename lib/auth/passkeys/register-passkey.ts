@@ -1,7 +1,7 @@
 import { createPublicKey } from "node:crypto";
-import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import { recordSecurityEvent } from "../../platform/audit/security-events";
 import type { Caller, Principal } from "../../principal";
 import { clientName } from "../sessions/client-name";
 import { consumePasskeyChallenge } from "./challenges";

@@ -1,5 +1,5 @@
 import type { Tx } from "../../context";
-import type { Passkey as PasskeyRow } from "../../db/generated/client";
+import type { Passkey as PasskeyRow } from "../../platform/db/generated/client";
 import type { Passkey } from "./schema";
 
 /** An account's passkeys, oldest first. */

@@ -1,7 +1,7 @@
-import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context } from "../../context";
-import type { Passkey } from "../../db/generated/client";
 import { isAppError } from "../../errors";
+import { recordSecurityEvent } from "../../platform/audit/security-events";
+import type { Passkey } from "../../platform/db/generated/client";
 import type { Caller } from "../../principal";
 import type { Amr } from "../sessions/authentication";
 import { consumePasskeyChallenge, type PasskeyPurpose } from "./challenges";

@@ -1,6 +1,6 @@
-import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import { recordSecurityEvent } from "../../platform/audit/security-events";
 import type { Caller } from "../../principal";
 import { beginReauthentication, clearAttempt, recordFailure, refundAttempt } from "../limits/sign-in-throttle";
 import { isPasswordCorrect } from "./password-hash";

@@ -1,7 +1,7 @@
-import { recordFailedSignIn } from "../../audit/security-events";
 import type { Context } from "../../context";
-import type { Account } from "../../db/generated/client";
 import { AppError, isAppError } from "../../errors";
+import { recordFailedSignIn } from "../../platform/audit/security-events";
+import type { Account } from "../../platform/db/generated/client";
 import type { Caller } from "../../principal";
 import {
   type AttemptCounters,

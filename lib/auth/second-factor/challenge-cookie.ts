@@ -4,8 +4,8 @@ import {
   parseCookies,
   setCookie,
   setShortCookie,
-} from "../../http/cookies/cookies";
-import type { ReadableHeaders } from "../../http/readable-headers";
+} from "../../platform/http/cookies/cookies";
+import type { ReadableHeaders } from "../../platform/http/readable-headers";
 import { CHALLENGE_TTL_SECONDS, type SecondFactorChallenge } from "./challenges";
 
 /** The path of the page that asks a browser for the second factor, and continues to `callbackUrl`. */

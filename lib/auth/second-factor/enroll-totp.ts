@@ -1,7 +1,7 @@
-import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
-import { decryptSecret, encryptSecret } from "../../keys/stored-secrets";
+import { recordSecurityEvent } from "../../platform/audit/security-events";
+import { decryptSecret, encryptSecret } from "../../platform/keys/stored-secrets";
 import type { Caller, Principal } from "../../principal";
 import { withSecondFactor } from "../sessions/authentication";
 import { requireStepUp, type StepUpProof } from "../step-up";

@@ -1,5 +1,5 @@
 import type { Tx } from "../../context";
-import { sql } from "../../db/sql";
+import { sql } from "../../platform/db/sql";
 import { listPasskeys } from "../passkeys/stored-passkeys";
 
 /** A way to complete a sign-in after the first factor. */

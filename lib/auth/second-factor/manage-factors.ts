@@ -1,6 +1,6 @@
-import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import { recordSecurityEvent } from "../../platform/audit/security-events";
 import type { Caller, Principal } from "../../principal";
 import { requireStepUp, type StepUpProof } from "../step-up";
 import { hasSecondFactor, removeFactors } from "./factors";

@@ -1,5 +1,5 @@
 import type { Context } from "../../context";
-import { decryptSecret } from "../../keys/stored-secrets";
+import { decryptSecret } from "../../platform/keys/stored-secrets";
 
 /** RFC 6238, with the parameters that every authenticator app knows: SHA-1, six digits, 30 seconds. */
 const PARAMETERS = { algorithm: "SHA1", digits: 6, period: 30 } as const;

@@ -1,8 +1,8 @@
-import { insertSecurityEvent } from "../../audit/security-events";
 import type { Context, Tx } from "../../context";
-import type { Prisma } from "../../db/generated/client";
-import { newId } from "../../db/ids";
-import { empty, sql } from "../../db/sql";
+import { insertSecurityEvent } from "../../platform/audit/security-events";
+import type { Prisma } from "../../platform/db/generated/client";
+import { newId } from "../../platform/db/ids";
+import { empty, sql } from "../../platform/db/sql";
 import type { Caller } from "../../principal";
 import { recognition } from "../limits/recognized-clients";
 import { type AttemptCounters, deleteCounters } from "../limits/sign-in-throttle";

@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
-import type { Prisma } from "../../db/generated/client";
-import { sql } from "../../db/sql";
 import { AppError } from "../../errors";
+import type { Prisma } from "../../platform/db/generated/client";
+import { sql } from "../../platform/db/sql";
 import type { Caller } from "../../principal";
 import { enqueue } from "../../push/outbox/enqueue";
 import type { AttemptCounters } from "../limits/sign-in-throttle";

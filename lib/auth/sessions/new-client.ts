@@ -1,6 +1,6 @@
-import { networkOf } from "../../audit/security-events";
 import type { Context } from "../../context";
-import type { Prisma } from "../../db/generated/client";
+import { networkOf } from "../../platform/audit/security-events";
+import type { Prisma } from "../../platform/db/generated/client";
 import type { Caller } from "../../principal";
 import { consumeEmailLimit } from "../limits/consume-email-limit";
 import { clientKeys, recognizedClientCondition } from "../limits/recognized-clients";

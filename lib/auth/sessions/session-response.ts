@@ -1,8 +1,8 @@
 import type { Context } from "../../context";
-import { requireOwnOrigin } from "../../http/browser/origin";
-import { CLEAR_SITE_DATA } from "../../http/browser/security-headers";
-import { setSessionCookie } from "../../http/cookies/cookies";
-import { type RequestHead, RouteResponse } from "../../http-message";
+import { requireOwnOrigin } from "../../platform/http/browser/origin";
+import { CLEAR_SITE_DATA } from "../../platform/http/browser/security-headers";
+import { setSessionCookie } from "../../platform/http/cookies/cookies";
+import { type RequestHead, RouteResponse } from "../../platform/http-message";
 import type { Caller, Principal } from "../../principal";
 import { readCredentials } from "../authenticate";
 import { setDeviceCookie } from "../limits/recognized-clients";

@@ -1,6 +1,6 @@
 import type { Context, Tx } from "../../context";
-import { batchLoad } from "../../db/batch-load";
-import type { Account, Session } from "../../db/generated/client";
+import { batchLoad } from "../../platform/db/batch-load";
+import type { Account, Session } from "../../platform/db/generated/client";
 import { LIFETIMES } from "./lifetimes";
 import { type Claims, decodeToken, encodeToken } from "./token";
 

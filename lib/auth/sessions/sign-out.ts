@@ -1,5 +1,5 @@
-import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context, Tx } from "../../context";
+import { recordSecurityEvent } from "../../platform/audit/security-events";
 import type { Caller } from "../../principal";
 import { revokeSessionInTx } from "./sessions";
 import type { Claims } from "./token";

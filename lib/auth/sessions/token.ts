@@ -1,6 +1,6 @@
-import { isUuid } from "../../db/ids";
-import { decryptToken, encryptToken } from "../../keys/encrypted-token";
-import type { Secrets } from "../../keys/key-ring";
+import { isUuid } from "../../platform/db/ids";
+import { decryptToken, encryptToken } from "../../platform/keys/encrypted-token";
+import type { Secrets } from "../../platform/keys/key-ring";
 
 /** The claims of a session token: account id, session id, and the account's epoch when the token was issued. */
 export type Claims = { sub: string; sid: string; epoch: number };

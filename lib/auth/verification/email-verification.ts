@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context, Tx } from "../../context";
-import type { Account } from "../../db/generated/client";
-import { newId } from "../../db/ids";
 import { AppError } from "../../errors";
+import { recordSecurityEvent } from "../../platform/audit/security-events";
+import type { Account } from "../../platform/db/generated/client";
+import { newId } from "../../platform/db/ids";
 import type { Caller } from "../../principal";
 import { emailedToken, findEmailedToken } from "../emailed-token";
 import { consumeEmailLimit } from "../limits/consume-email-limit";

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { recordOperatorEvent } from "../../audit/operator-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import type { Operator } from "../../principal";
 import type { Audience } from "../audience/audience";
 import { startBroadcast } from "../outbox/broadcasts";

@@ -1,6 +1,6 @@
-import { recordOperatorEvent } from "../../audit/operator-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import type { Operator } from "../../principal";
 import { cancelMessage as cancelDeliveries } from "../outbox/cancel";
 import { showMessage } from "./messages/list-messages";

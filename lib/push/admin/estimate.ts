@@ -1,8 +1,8 @@
 import type { Context } from "../../context";
-import type { Prisma } from "../../db/generated/client";
-import { NIL_ID } from "../../db/ids";
-import { sql } from "../../db/sql";
 import { AppError } from "../../errors";
+import type { Prisma } from "../../platform/db/generated/client";
+import { NIL_ID } from "../../platform/db/ids";
+import { sql } from "../../platform/db/sql";
 import { BATCH_SIZE, EVERY_DEVICE, type MessageTarget, readCandidates, selectAudience } from "../audience/recipients";
 import { type AudienceEstimateInput, DEFAULT_PER_SECOND, type Estimate, type EstimateQuery } from "./schema";
 

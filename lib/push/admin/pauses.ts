@@ -1,9 +1,9 @@
-import { recordOperatorEvent } from "../../audit/operator-events";
 import type { Context } from "../../context";
-import { NIL_ID } from "../../db/ids";
-import { sql } from "../../db/sql";
 import { AppError } from "../../errors";
-import { countRows } from "../../lists/counts";
+import { recordOperatorEvent } from "../../platform/audit/operator-events";
+import { NIL_ID } from "../../platform/db/ids";
+import { sql } from "../../platform/db/sql";
+import { countRows } from "../../platform/lists/counts";
 import type { Operator } from "../../principal";
 import { PAUSED } from "../worker/outcomes";
 import type { PauseParams, PushPause } from "./schema";

@@ -1,6 +1,6 @@
-import { recordOperatorEvent } from "../../audit/operator-events";
 import type { Context, Tx } from "../../context";
-import { sql } from "../../db/sql";
+import { recordOperatorEvent } from "../../platform/audit/operator-events";
+import { sql } from "../../platform/db/sql";
 import type { Operator } from "../../principal";
 import { QueuePriority, SECRET_KINDS } from "../notifications";
 import { countOutcomes } from "../outbox/outcome-counts";

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { recordOperatorEvent } from "../../audit/operator-events";
 import type { Context, Tx } from "../../context";
-import { readDatabaseTime } from "../../db/clock";
 import { AppError } from "../../errors";
-import { findAccountId } from "../../lists/find-account";
+import { recordOperatorEvent } from "../../platform/audit/operator-events";
+import { readDatabaseTime } from "../../platform/db/clock";
+import { findAccountId } from "../../platform/lists/find-account";
 import type { Operator } from "../../principal";
 import { EVERY_DEVICE, type MessageTarget, mayReachBrowsers } from "../audience/recipients";
 import { isLiveActivityMessage } from "../live-activities/message";

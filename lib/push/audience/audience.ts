@@ -1,6 +1,6 @@
 import { coerce, compare, parse } from "semver";
 import { z } from "zod";
-import type { PushDevice } from "../../db/generated/client";
+import type { PushDevice } from "../../platform/db/generated/client";
 import { toLanguageTag } from "../messages/translations";
 
 const Version = z

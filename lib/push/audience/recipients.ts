@@ -1,6 +1,6 @@
 import type { Context, Tx } from "../../context";
-import type { Prisma } from "../../db/generated/client";
-import { empty, sql } from "../../db/sql";
+import type { Prisma } from "../../platform/db/generated/client";
+import { empty, sql } from "../../platform/db/sql";
 import { type DevicePreferences, joinPreferences, PREFERENCE_COLUMNS } from "../preferences/time-to-notify";
 import { type Audience, type AudienceDevice, isInAudience } from "./audience";
 

@@ -1,6 +1,6 @@
 import { createHash, verify, X509Certificate } from "node:crypto";
-import type { PushChallenge, PushDevice } from "../../db/generated/client";
 import { AppError } from "../../errors";
+import type { PushChallenge, PushDevice } from "../../platform/db/generated/client";
 import { buildClientData } from "./client-data";
 import { evidenceInvalid } from "./errors";
 import { keyFromPoint, keyIdOf } from "./p256";

@@ -1,5 +1,5 @@
-import { RouteResponse } from "../../http-message";
 import { operation } from "../../operation";
+import { RouteResponse } from "../../platform/http-message";
 import { LIVE_ACTIVITY, LIVE_ACTIVITY_TOKEN, START_TOKEN } from "../examples";
 import { DeviceParams } from "../schema";
 import {

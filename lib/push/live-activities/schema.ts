@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { LiveActivity as LiveActivityRow, LiveActivityStartToken } from "../../db/generated/client";
+import type { LiveActivity as LiveActivityRow, LiveActivityStartToken } from "../../platform/db/generated/client";
 import { ApnsToken, tokenSuffix } from "../schema";
 
 /** A name of the app's own. It begins with a letter or digit, so that it is no dot segment of a path. */

@@ -1,5 +1,5 @@
 import type { Context, Tx } from "../../context";
-import { sql, uuidArray } from "../../db/sql";
+import { sql, uuidArray } from "../../platform/db/sql";
 import type { LiveActivityTarget } from "./message";
 
 /** Where a claimed delivery goes to instead of its device's token. */

@@ -1,6 +1,6 @@
 import type { Context, Tx } from "../../context";
-import { isUuid } from "../../db/ids";
 import { AppError } from "../../errors";
+import { isUuid } from "../../platform/db/ids";
 import {
   type LiveActivities,
   type LiveActivity,

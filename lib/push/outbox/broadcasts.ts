@@ -1,6 +1,6 @@
 import type { Context, Tx } from "../../context";
-import { NIL_ID, newId } from "../../db/ids";
-import { seconds, sql, uuidArray } from "../../db/sql";
+import { NIL_ID, newId } from "../../platform/db/ids";
+import { seconds, sql, uuidArray } from "../../platform/db/sql";
 import { BATCH_SIZE, type Candidate, type MessageTarget, readCandidates, selectAudience } from "../audience/recipients";
 import { CANCELED } from "../cancellation-reason";
 import type { LiveActivityTarget } from "../live-activities/message";

@@ -1,5 +1,5 @@
 import type { Tx } from "../../context";
-import { isLockedBy, sql } from "../../db/sql";
+import { isLockedBy, sql } from "../../platform/db/sql";
 import { CANCELED } from "../cancellation-reason";
 import type { Now } from "./enqueue";
 import { hasQueuedDeliveries } from "./outcome-counts";

@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
-import type { Prisma, PushDeviceStatus } from "../../db/generated/client";
-import { newId } from "../../db/ids";
-import { sql } from "../../db/sql";
+import type { Prisma, PushDeviceStatus } from "../../platform/db/generated/client";
+import { newId } from "../../platform/db/ids";
+import { sql } from "../../platform/db/sql";
 import { findLiveActivities } from "../live-activities/targets";
 import type { Message } from "../notifications";
 import { composeNotification } from "../payload";

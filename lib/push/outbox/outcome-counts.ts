@@ -1,6 +1,6 @@
-import type { Prisma } from "../../db/generated/client";
-import { NIL_ID, newId } from "../../db/ids";
-import { sql } from "../../db/sql";
+import type { Prisma } from "../../platform/db/generated/client";
+import { NIL_ID, newId } from "../../platform/db/ids";
+import { sql } from "../../platform/db/sql";
 import { QueuePriority } from "../notifications";
 
 /** The message id under which deliveries that belong to no announcement are counted. */

@@ -1,6 +1,6 @@
 import type { Tx } from "../../context";
-import type { Prisma } from "../../db/generated/client";
-import { empty, sql } from "../../db/sql";
+import type { Prisma } from "../../platform/db/generated/client";
+import { empty, sql } from "../../platform/db/sql";
 import { SECRET_KINDS } from "../notifications";
 import { countOutcomes } from "./outcome-counts";
 

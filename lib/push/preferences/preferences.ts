@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
-import type { PushPreference } from "../../db/generated/client";
-import { isLockedBy } from "../../db/sql";
 import { AppError } from "../../errors";
+import type { PushPreference } from "../../platform/db/generated/client";
+import { isLockedBy } from "../../platform/db/sql";
 import { OPTIONAL_KINDS } from "../notifications";
 import { insertReceipts } from "../outbox/receipts";
 import type { Preferences } from "./schema";

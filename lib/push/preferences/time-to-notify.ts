@@ -1,4 +1,4 @@
-import { sql } from "../../db/sql";
+import { sql } from "../../platform/db/sql";
 import { OPTIONAL_KINDS } from "../notifications";
 import { endOfQuietHours } from "./quiet-hours";
 

@@ -1,8 +1,8 @@
 import type { Context, Tx } from "../../context";
-import { batchLoad } from "../../db/batch-load";
-import { batchWrite } from "../../db/batch-write";
-import type { Prisma, PushDevice } from "../../db/generated/client";
-import { empty, sql } from "../../db/sql";
+import { batchLoad } from "../../platform/db/batch-load";
+import { batchWrite } from "../../platform/db/batch-write";
+import type { Prisma, PushDevice } from "../../platform/db/generated/client";
+import { empty, sql } from "../../platform/db/sql";
 import { type Device, toDevice } from "../schema";
 import { deviceKey, type OwnedRegistration, registrationRows } from "./registration-rows";
 

@@ -1,7 +1,7 @@
 import type { Context } from "../../context";
-import { batchWrite } from "../../db/batch-write";
-import { newId } from "../../db/ids";
-import { sql } from "../../db/sql";
+import { batchWrite } from "../../platform/db/batch-write";
+import { newId } from "../../platform/db/ids";
+import { sql } from "../../platform/db/sql";
 import { insertChallenges, NEW_CHALLENGE_COLUMNS, newChallenge, toChallenge } from "../challenges";
 import { type Challenge, type Device, toDevice } from "../schema";
 import { MAX_DEVICES } from "./plan";

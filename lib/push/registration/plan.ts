@@ -1,5 +1,5 @@
-import type { PushDevice } from "../../db/generated/client";
 import { AppError } from "../../errors";
+import type { PushDevice } from "../../platform/db/generated/client";
 import type { RegisterDevice } from "../schema";
 
 /** The devices of an account. As many again may wait to prove that they replace one of them. */

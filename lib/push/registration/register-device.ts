@@ -1,6 +1,6 @@
 import type { Context, Tx } from "../../context";
-import type { PushDevice } from "../../db/generated/client";
 import { AppError } from "../../errors";
+import type { PushDevice } from "../../platform/db/generated/client";
 import type { Caller } from "../../principal";
 import { activateDevice } from "../activation";
 import { cancelChallenges, createChallenge, findChallengeFailures } from "../challenges";

@@ -1,5 +1,5 @@
-import type { Prisma, PushDevice } from "../../db/generated/client";
-import { empty, sql } from "../../db/sql";
+import type { Prisma, PushDevice } from "../../platform/db/generated/client";
+import { empty, sql } from "../../platform/db/sql";
 import type { Owner } from "../owner";
 import type { Registration } from "./plan";
 

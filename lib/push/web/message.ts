@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { WebPushKeys } from "../../context";
-import { NIL_ID } from "../../db/ids";
-import { LOCALES, toLocale } from "../../locale";
+import { NIL_ID } from "../../platform/db/ids";
+import { LOCALES, toLocale } from "../../platform/locale";
 import { type composeNotification, MAX_PAYLOAD_BYTES, type Outgoing, prepareMessage } from "../payload";
 import { textOfKind } from "./texts";
 

@@ -1,7 +1,7 @@
-import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context, Tx, WebPushKeys } from "../../context";
-import type { Prisma, PushDevice } from "../../db/generated/client";
 import { AppError } from "../../errors";
+import { recordSecurityEvent } from "../../platform/audit/security-events";
+import type { Prisma, PushDevice } from "../../platform/db/generated/client";
 import type { Caller } from "../../principal";
 import { deviceVerified } from "../activation";
 import { evidenceInvalid } from "../evidence/errors";

@@ -1,4 +1,4 @@
-import { LOCALES, type Locale } from "../../locale";
+import { LOCALES, type Locale } from "../../platform/locale";
 
 type Text = { title: string; body: string };
 

@@ -1,6 +1,6 @@
 import type { Context, WebPushKeys } from "../../context";
-import type { Prisma, PushDeviceStatus, PushEnvironment } from "../../db/generated/client";
-import { isLockedBy, seconds, sql } from "../../db/sql";
+import type { Prisma, PushDeviceStatus, PushEnvironment } from "../../platform/db/generated/client";
+import { isLockedBy, seconds, sql } from "../../platform/db/sql";
 import { readLiveActivities } from "../live-activities/targets";
 import { QueuePriority } from "../notifications";
 import { type Outgoing, type PreparedMessage, prepareMessage } from "../payload";

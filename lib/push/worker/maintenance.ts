@@ -1,7 +1,7 @@
 import type { Context } from "../../context";
-import { firstIdAt } from "../../db/ids";
-import { leaseExpired } from "../../db/queue/lease-expiry";
-import { isLockedBy, sql } from "../../db/sql";
+import { firstIdAt } from "../../platform/db/ids";
+import { leaseExpired } from "../../platform/db/queue/lease-expiry";
+import { isLockedBy, sql } from "../../platform/db/sql";
 import { OTHER_MESSAGES } from "../outbox/outcome-counts";
 import { insertReceipts } from "../outbox/receipts";
 import { MAX_ATTEMPTS } from "../retry-delays";

@@ -1,7 +1,7 @@
 import type { Context } from "../../context";
-import type { Prisma } from "../../db/generated/client";
-import { newId } from "../../db/ids";
-import { empty, isLockedBy, seconds, sql, uuidArray } from "../../db/sql";
+import type { Prisma } from "../../platform/db/generated/client";
+import { newId } from "../../platform/db/ids";
+import { empty, isLockedBy, seconds, sql, uuidArray } from "../../platform/db/sql";
 import { removeTokens } from "../live-activities/targets";
 import { SECRET_KINDS } from "../notifications";
 import { insertReceipts } from "../outbox/receipts";

@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
-import type { PushEnvironment } from "../../db/generated/client";
-import { seconds as interval } from "../../db/sql";
+import type { PushEnvironment } from "../../platform/db/generated/client";
+import { seconds as interval } from "../../platform/db/sql";
 import { createCircuitBreaker } from "./circuit-breaker";
 import { type ClaimedPush, claimedAt, databaseTime } from "./claim-deliveries";
 

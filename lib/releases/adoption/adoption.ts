@@ -1,6 +1,6 @@
 import { hkdfSync } from "node:crypto";
 import type { Logger } from "pino";
-import type { PrismaClient } from "../../db/generated/client";
+import type { PrismaClient } from "../../platform/db/generated/client";
 import { type AdoptionKey, DayCounts, type UpdateCheck } from "./day-counts";
 import { storeCounts } from "./stored-counts";
 

@@ -1,4 +1,4 @@
-import type { BodyPart } from "../../response-content";
+import type { BodyPart } from "../../platform/response-content";
 
 /**
  * Passes on a body with parts of a file, and counts the download: started when the file's first byte is requested,

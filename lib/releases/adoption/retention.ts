@@ -1,5 +1,5 @@
-import type { PrismaClient } from "../../db/generated/client";
-import { REMOVAL_BATCH_SIZE, removeInBatches } from "../../db/remove-in-batches";
+import type { PrismaClient } from "../../platform/db/generated/client";
+import { REMOVAL_BATCH_SIZE, removeInBatches } from "../../platform/db/remove-in-batches";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const RETENTION_DAYS = 400;

@@ -1,5 +1,5 @@
-import type { PrismaClient } from "../../db/generated/client";
-import type { Tx } from "../../db/transaction";
+import type { PrismaClient } from "../../platform/db/generated/client";
+import type { Tx } from "../../platform/db/transaction";
 import { type AdoptionEntry, type AdoptionKey, keyText } from "./day-counts";
 import { mergeSketch, packSketch, type Sketch, unpackSketch } from "./hyperloglog";
 

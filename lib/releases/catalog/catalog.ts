@@ -1,7 +1,7 @@
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { Config } from "../../config";
+import type { Config } from "../../platform/config";
 import { writeSampleCatalog } from "../sample/sample-catalog";
 import { fileSource } from "./file-source";
 import { type Capabilities, loadSnapshot } from "./manifest";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
-import { makeFolder, writeDurably } from "../../files/durable";
+import { makeFolder, writeDurably } from "../../platform/files/durable";
 import { readManifestFile } from "./file-source";
 import { MAX_MANIFEST_BYTES, type ManifestSource, ManifestTooLargeError, type RawManifest } from "./manifest-source";
 

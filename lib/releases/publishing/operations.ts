@@ -1,6 +1,6 @@
-import { ownerOf } from "../../audit/operator";
-import { ifMatch, withSeenState, withState } from "../../http/content/if-match";
 import { operation } from "../../operation";
+import { ownerOf } from "../../platform/audit/operator";
+import { ifMatch, withSeenState, withState } from "../../platform/http/content/if-match";
 import { AdoptionQuery, AdoptionReport, readAdoption } from "./adoption";
 import {
   promoteInCatalog,

@@ -1,7 +1,7 @@
 import { realpath } from "node:fs/promises";
 import path from "node:path";
-import { attachment } from "../../content-disposition";
 import type { Context } from "../../context";
+import { attachment } from "../../platform/content-disposition";
 import { resolveArtifactPath } from "../artifact-files";
 import { type ServedFile, servedFiles } from "../release-files";
 import { ArtifactKind, type Release } from "../schema";

@@ -1,5 +1,5 @@
-import type { Prisma, PrismaClient, RolloutSchedule } from "../../db/generated/client";
-import type { Tx } from "../../db/transaction";
+import type { Prisma, PrismaClient, RolloutSchedule } from "../../platform/db/generated/client";
+import type { Tx } from "../../platform/db/transaction";
 import { decideNextStep, type NextStep } from "./decide-next-step";
 import { countReports, readRolloutFacts } from "./rollout-facts";
 import type { Rollouts } from "./scheduled-catalog";

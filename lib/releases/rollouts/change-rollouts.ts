@@ -1,8 +1,8 @@
-import { recordOperatorEvent } from "../../audit/operator-events";
-import type { EventExtra } from "../../audit/security-events";
 import type { Context, Tx } from "../../context";
-import { readDatabaseTime } from "../../db/clock";
-import type { Prisma, RolloutSchedule } from "../../db/generated/client";
+import { recordOperatorEvent } from "../../platform/audit/operator-events";
+import type { EventExtra } from "../../platform/audit/security-events";
+import { readDatabaseTime } from "../../platform/db/clock";
+import type { Prisma, RolloutSchedule } from "../../platform/db/generated/client";
 import type { Operator } from "../../principal";
 import { HALTED_BY_YANK, runningFrom } from "./advance-rollouts";
 

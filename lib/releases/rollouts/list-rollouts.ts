@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Context } from "../../context";
-import type { RolloutSchedule } from "../../db/generated/client";
+import type { RolloutSchedule } from "../../platform/db/generated/client";
 
 export const RolloutState = z.object({
   id: z.uuid(),

@@ -1,5 +1,5 @@
-import type { RolloutSchedule } from "../../db/generated/client";
-import type { Tx } from "../../db/transaction";
+import type { RolloutSchedule } from "../../platform/db/generated/client";
+import type { Tx } from "../../platform/db/transaction";
 import { estimateCount, unpackSketch } from "../adoption/hyperloglog";
 import type { RolloutFacts } from "./decide-next-step";
 

@@ -1,7 +1,7 @@
-import { recordOperatorEvent } from "../../audit/operator-events";
 import type { Context, Tx } from "../../context";
-import { readDatabaseTime } from "../../db/clock";
-import { newId } from "../../db/ids";
+import { recordOperatorEvent } from "../../platform/audit/operator-events";
+import { readDatabaseTime } from "../../platform/db/clock";
+import { newId } from "../../platform/db/ids";
 import type { Operator } from "../../principal";
 import { PublishingError } from "../publishing/manifest/publishing-error";
 import type { NewRollout } from "../publishing/schemas/rollouts";

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { PrismaClient } from "../../db/generated/client";
+import type { PrismaClient } from "../../platform/db/generated/client";
 import { indexReleases, type Snapshot } from "../catalog/snapshot";
 import type { Catalog } from "../catalog/watch";
 import type { Release } from "../schema";

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { PrismaClient } from "../../db/generated/client";
+import type { PrismaClient } from "../../platform/db/generated/client";
 
 /** The row that counts equal reports of a day. */
 type ReportKey = {

@@ -1,6 +1,6 @@
-import { COMMAND_LINE, recordOperatorEvent } from "../../audit/operator-events";
 import type { Context, Tx } from "../../context";
-import type { RolloutSchedule } from "../../db/generated/client";
+import { COMMAND_LINE, recordOperatorEvent } from "../../platform/audit/operator-events";
+import type { RolloutSchedule } from "../../platform/db/generated/client";
 import { catalogFileOf } from "../catalog/catalog";
 import { changeManifest, type EditableManifest, finishInterruptedChange } from "../publishing/manifest/manifest-file";
 import { COMPLETED_SCHEDULE_RETENTION_MS } from "./scheduled-catalog";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { lstat } from "node:fs/promises";
 import path from "node:path";
-import { makeFolder, writeDurably } from "../../files/durable";
+import { makeFolder, writeDurably } from "../../platform/files/durable";
 import { dosInstaller, macAppTarball, macAppZip } from "./sample-installers";
 import { SAMPLE_PUBLIC_KEY, signForSparkle, signForTauri } from "./sample-signatures";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { contentResponse } from "../../http/content/content-response";
 import { type Content, type DescribedOperation, operation } from "../../operation";
+import { contentResponse } from "../../platform/http/content/content-response";
 import { DOWNLOAD_ERRORS } from "../download";
 import { UpdateParams, UpdateQuery } from "../http-schema";
 import { ReportParams, reportUpdate, UpdateReport } from "../rollouts/receive-update-report";

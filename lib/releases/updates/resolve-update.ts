@@ -1,5 +1,5 @@
 import { AppError } from "../../errors";
-import type { DocumentContent, DownloadContent } from "../../response-content";
+import type { DocumentContent, DownloadContent } from "../../platform/response-content";
 import { resolveClientId } from "../client-id";
 import { artifactContent } from "../download";
 import type { UpdateParams, UpdateQuery } from "../http-schema";

@@ -1,5 +1,5 @@
 import type { SemVer } from "semver";
-import type { DocumentContent } from "../../response-content";
+import type { DocumentContent } from "../../platform/response-content";
 import { completeFiles } from "../release-files";
 import { type Artifact, normalizeArchitecture, type Release } from "../schema";
 import type { ReleaseSelector } from "../selection/release-selector";

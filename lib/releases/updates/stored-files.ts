@@ -1,5 +1,5 @@
 import { AppError } from "../../errors";
-import type { Caching } from "../../response-content";
+import type { Caching } from "../../platform/response-content";
 import type { Snapshot } from "../catalog/snapshot";
 import type { UpdateParams } from "../http-schema";
 import { type ServedFile, servedFiles } from "../release-files";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { SemVer } from "semver";
-import type { Config } from "../../config";
 import { AppError } from "../../errors";
-import type { DocumentContent } from "../../response-content";
+import type { Config } from "../../platform/config";
+import type { DocumentContent } from "../../platform/response-content";
 import type { Adoption } from "../adoption/adoption";
 import type { Snapshot } from "../catalog/snapshot";
 import type { Catalog } from "../catalog/watch";

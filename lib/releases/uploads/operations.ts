@@ -1,4 +1,5 @@
-import { ownerOf } from "../../audit/operator";
+import { operation } from "../../operation";
+import { ownerOf } from "../../platform/audit/operator";
 import {
   parseCreation,
   parsePatch,
@@ -7,9 +8,8 @@ import {
   tusError,
   tusVersion,
   uploadResponse,
-} from "../../http/content/tus";
-import { RouteResponse } from "../../http-message";
-import { operation } from "../../operation";
+} from "../../platform/http/content/tus";
+import { RouteResponse } from "../../platform/http-message";
 import { Upload, UploadParams } from "./schema";
 import { appendToUpload, createUpload, findUpload, removeUpload } from "./uploads";
 

@@ -1,11 +1,11 @@
 import { mkdir, open, readdir, readFile, realpath, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
-import type { Config } from "../../config";
-import { isUuid } from "../../db/ids";
 import { AppError } from "../../errors";
-import { makeFolder, writeDurably } from "../../files/durable";
-import { FileLockedError, lockFile } from "../../files/lock";
+import type { Config } from "../../platform/config";
+import { isUuid } from "../../platform/db/ids";
+import { makeFolder, writeDurably } from "../../platform/files/durable";
+import { FileLockedError, lockFile } from "../../platform/files/lock";
 import { catalogFileOf } from "../catalog/catalog";
 import { expiryOf } from "./retention";
 

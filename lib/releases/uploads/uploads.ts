@@ -1,6 +1,6 @@
 import { statfs } from "node:fs/promises";
-import { newId } from "../../db/ids";
 import { AppError, isAppError } from "../../errors";
+import { newId } from "../../platform/db/ids";
 import { catalogFileOf } from "../catalog/catalog";
 import { type AppendInput, appendBytes } from "./append";
 import { expiryOf } from "./retention";

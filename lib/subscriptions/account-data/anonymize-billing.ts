@@ -1,5 +1,5 @@
 import type { Context, Tx } from "../../context";
-import { sql } from "../../db/sql";
+import { sql } from "../../platform/db/sql";
 import { isPseudonym, possibleAccountIds, pseudonymOf } from "../app-user-ids";
 
 type Sql = ReturnType<Context["dbNow"]>;

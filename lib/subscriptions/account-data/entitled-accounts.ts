@@ -1,5 +1,5 @@
 import type { Context, Tx } from "../../context";
-import { uuidArray } from "../../db/sql";
+import { uuidArray } from "../../platform/db/sql";
 import { type BillingRules, statusRules } from "../entitlement-rules";
 import { StoredPurchase } from "../purchase-state";
 import { accountStatus } from "../status/account-status";

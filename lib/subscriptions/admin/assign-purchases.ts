@@ -1,8 +1,8 @@
-import { recordOperatorEvent } from "../../audit/operator-events";
 import type { Context, Tx } from "../../context";
-import { newId } from "../../db/ids";
-import { withRetry } from "../../db/with-retry";
 import { AppError } from "../../errors";
+import { recordOperatorEvent } from "../../platform/audit/operator-events";
+import { newId } from "../../platform/db/ids";
+import { withRetry } from "../../platform/db/with-retry";
 import type { Operator } from "../../principal";
 import { normalizeAppUserIds, possibleAccountIds } from "../app-user-ids";
 import type { BillingRules } from "../entitlement-rules";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { Reason } from "../../audit/reason";
-import { NextCursor } from "../../lists/pages";
+import { Reason } from "../../platform/audit/reason";
+import { NextCursor } from "../../platform/lists/pages";
 import { BatchCursor, EventCursor } from "./event-batches";
 import { BillingEventSummary } from "./schema";
 

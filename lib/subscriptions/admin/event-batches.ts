@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Tx } from "../../context";
-import type { BillingEventState } from "../../db/generated/client";
-import { NIL_ID } from "../../db/ids";
-import { Time } from "../../storable-time";
+import type { BillingEventState } from "../../platform/db/generated/client";
+import { NIL_ID } from "../../platform/db/ids";
+import { Time } from "../../platform/storable-time";
 
 /**
  * The position of a batch change: after the event `id`, received at `receivedAt`. The change began with the event received

@@ -1,7 +1,7 @@
 import type { Context } from "../../context";
-import type { Prisma } from "../../db/generated/client";
-import { isUuid } from "../../db/ids";
-import { sql } from "../../db/sql";
+import type { Prisma } from "../../platform/db/generated/client";
+import { isUuid } from "../../platform/db/ids";
+import { sql } from "../../platform/db/sql";
 import { PROVIDER_NAMES } from "../providers/find-provider";
 
 /**

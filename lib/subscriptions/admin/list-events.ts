@@ -1,10 +1,10 @@
 import type { Context } from "../../context";
-import type { Prisma } from "../../db/generated/client";
-import { isUuid } from "../../db/ids";
-import { empty, identifier, join, sql } from "../../db/sql";
-import { countRows } from "../../lists/counts";
-import { readEmails, toAccountId } from "../../lists/find-account";
-import { readPage } from "../../lists/pages";
+import type { Prisma } from "../../platform/db/generated/client";
+import { isUuid } from "../../platform/db/ids";
+import { empty, identifier, join, sql } from "../../platform/db/sql";
+import { countRows } from "../../platform/lists/counts";
+import { readEmails, toAccountId } from "../../platform/lists/find-account";
+import { readPage } from "../../platform/lists/pages";
 import { eventsOfAccount, eventsOfPurchase, eventsWithId } from "./find-events";
 import { BillingEventState, type BillingEventSummary, type BillingEvents, type BillingEventsQuery } from "./schema";
 

@@ -1,10 +1,10 @@
 import type { z } from "zod";
 import type { Context } from "../../context";
-import { idOr, MAX_ID } from "../../db/ids";
-import { sql } from "../../db/sql";
-import { AccountName, readEmails, toAccountId } from "../../lists/find-account";
-import { PageQuery, readPage } from "../../lists/pages";
-import { activeSubscriptionCondition } from "../../statistics/count-levels";
+import { idOr, MAX_ID } from "../../platform/db/ids";
+import { sql } from "../../platform/db/sql";
+import { AccountName, readEmails, toAccountId } from "../../platform/lists/find-account";
+import { PageQuery, readPage } from "../../platform/lists/pages";
+import { activeSubscriptionCondition } from "../../platform/statistics/count-levels";
 
 /** An active subscription in a list. */
 export type ListedSubscription = {

@@ -1,5 +1,5 @@
-import { PageQuery } from "../../lists/pages";
 import { operation } from "../../operation";
+import { PageQuery } from "../../platform/lists/pages";
 import { assignPurchases } from "./assign-purchases";
 import { BillingProducts, BillingProductsQuery, listBillingProducts } from "./billing-products";
 import {

@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
-import { readEmails } from "../../lists/find-account";
-import { type PageQuery, readPage } from "../../lists/pages";
+import { readEmails } from "../../platform/lists/find-account";
+import { type PageQuery, readPage } from "../../platform/lists/pages";
 import { possibleAccountIds } from "../app-user-ids";
 import { type BillingRules, statusRules } from "../entitlement-rules";
 import { EMPTY_STATE } from "../fold/periods";

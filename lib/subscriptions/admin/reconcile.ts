@@ -1,9 +1,9 @@
-import { recordOperatorEvent } from "../../audit/operator-events";
 import type { Context } from "../../context";
-import { timeOfId } from "../../db/ids";
-import { sql } from "../../db/sql";
 import { AppError } from "../../errors";
-import { countRows } from "../../lists/counts";
+import { recordOperatorEvent } from "../../platform/audit/operator-events";
+import { timeOfId } from "../../platform/db/ids";
+import { sql } from "../../platform/db/sql";
+import { countRows } from "../../platform/lists/counts";
 import type { Operator } from "../../principal";
 import type { BillingRules } from "../entitlement-rules";
 import { findAppUserId, findAppUserIds } from "../reconcile/app-user-ids";

@@ -1,7 +1,7 @@
-import { recordOperatorEvent } from "../../audit/operator-events";
 import type { Context, Tx } from "../../context";
-import { withRetry } from "../../db/with-retry";
 import { AppError } from "../../errors";
+import { recordOperatorEvent } from "../../platform/audit/operator-events";
+import { withRetry } from "../../platform/db/with-retry";
 import type { Operator } from "../../principal";
 import { possibleAccountIds } from "../app-user-ids";
 import type { BillingRules } from "../entitlement-rules";

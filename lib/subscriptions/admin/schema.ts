@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { isUuid } from "../../db/ids";
-import { AccountName } from "../../lists/find-account";
-import { NextCursor, PageQuery } from "../../lists/pages";
-import { Time } from "../../storable-time";
+import { isUuid } from "../../platform/db/ids";
+import { AccountName } from "../../platform/lists/find-account";
+import { NextCursor, PageQuery } from "../../platform/lists/pages";
+import { Time } from "../../platform/storable-time";
 import { EventFacts } from "../events";
 import { PurchaseState, StoredPurchase } from "../purchase-state";
 import { PurchaseStatus } from "../schema";

@@ -1,9 +1,9 @@
 import type { Tx } from "../../context";
-import { literals, sql } from "../../db/sql";
-import { withRetry } from "../../db/with-retry";
 import { isAppError } from "../../errors";
-import { isDatabaseUnavailable } from "../../errors/database-errors";
-import { toStorableText } from "../../storable-text";
+import { literals, sql } from "../../platform/db/sql";
+import { withRetry } from "../../platform/db/with-retry";
+import { isDatabaseUnavailable } from "../../platform/errors/database-errors";
+import { toStorableText } from "../../platform/storable-text";
 import { possibleAccountIds } from "../app-user-ids";
 import { IdentityEventType } from "../events";
 import { type Applied, type ApplyDeps, type ApplyOptions, applyInTransaction } from "./apply-in-transaction";

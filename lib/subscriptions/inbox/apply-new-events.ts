@@ -1,5 +1,5 @@
 import type { Tx } from "../../context";
-import { newId } from "../../db/ids";
+import { newId } from "../../platform/db/ids";
 import type { ProviderEvent } from "../events";
 import { announceChanges } from "../notifications/announce-changes";
 import { StoredPurchase } from "../purchase-state";

@@ -1,6 +1,6 @@
 import type { Context, Tx } from "../../context";
-import { identifier, literals, sql } from "../../db/sql";
 import { AppError } from "../../errors";
+import { identifier, literals, sql } from "../../platform/db/sql";
 import { type EventFacts, IdentityEventType } from "../events";
 
 /** The key of an event in the inbox. `eventId` is the provider's. */

@@ -1,5 +1,5 @@
 import type { Tx } from "../../context";
-import { newId } from "../../db/ids";
+import { newId } from "../../platform/db/ids";
 import { EMPTY_STATE } from "../fold/periods";
 import { StoredPurchase } from "../purchase-state";
 import type { ParsedEvent, PurchaseKey } from "./decide-event";

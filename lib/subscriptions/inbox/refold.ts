@@ -1,6 +1,6 @@
 import type { Tx } from "../../context";
-import { Prisma } from "../../db/generated/client";
-import { sql } from "../../db/sql";
+import { Prisma } from "../../platform/db/generated/client";
+import { sql } from "../../platform/db/sql";
 import { possibleAccountIds } from "../app-user-ids";
 import { foldPurchase } from "../fold/fold-purchase";
 import { isPurchaseEvent, StoredEvent, toOwnerEvent, toPurchaseEvent } from "../fold/stored-event";

@@ -1,6 +1,10 @@
-import { batchWrite } from "../../db/batch-write";
-import { withRetry } from "../../db/with-retry";
-import { isReferencedRowMissing, isTransactionConflict, isUniqueViolation } from "../../errors/database-errors";
+import { batchWrite } from "../../platform/db/batch-write";
+import { withRetry } from "../../platform/db/with-retry";
+import {
+  isReferencedRowMissing,
+  isTransactionConflict,
+  isUniqueViolation,
+} from "../../platform/errors/database-errors";
 import { applyEvent, finishEvents } from "./apply-event";
 import type { Applied, ApplyDeps } from "./apply-in-transaction";
 import { applyNewEvents } from "./apply-new-events";

@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
-import { Prisma } from "../../db/generated/client";
-import { newId } from "../../db/ids";
-import { seconds, sql } from "../../db/sql";
+import { Prisma } from "../../platform/db/generated/client";
+import { newId } from "../../platform/db/ids";
+import { seconds, sql } from "../../platform/db/sql";
 import { possibleAccountIds, pseudonymOf } from "../app-user-ids";
 import type { ProviderEvent } from "../events";
 

@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
-import { literals, sql } from "../../db/sql";
-import { withRetry } from "../../db/with-retry";
-import { isDatabaseUnavailable } from "../../errors/database-errors";
+import { literals, sql } from "../../platform/db/sql";
+import { withRetry } from "../../platform/db/with-retry";
+import { isDatabaseUnavailable } from "../../platform/errors/database-errors";
 import type { WebhookRecorder } from "../../webhooks/outbox";
 import type { BillingRules } from "../entitlement-rules";
 import { IdentityEventType } from "../events";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../errors";
-import { fieldMessage } from "../../errors/field-message";
+import { fieldMessage } from "../../platform/errors/field-message";
 
 const MAX_TEXT_LENGTH = 255;
 const MAX_ENTITLEMENTS = 100;

@@ -1,5 +1,5 @@
-import type { Config } from "../../config";
 import { AppError } from "../../errors";
+import type { Config } from "../../platform/config";
 import { appStore } from "./app-store/app-store";
 import { paddle } from "./paddle/paddle";
 import type { Delivery, Provider } from "./provider";

@@ -1,5 +1,5 @@
-import type { Config } from "../../config";
 import type { Context } from "../../context";
+import type { Config } from "../../platform/config";
 import type { ProviderEvent } from "../events";
 
 /** A webhook delivery. `raw` is the body as received, since signatures cover its bytes. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Config } from "../../config";
+import type { Config } from "../../platform/config";
 import { isAnonymous, normalizeAppUserIds } from "../app-user-ids";
 import type { EventFacts, ProviderEvent } from "../events";
 import {

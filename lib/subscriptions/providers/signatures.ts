@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import type { Config } from "../../config";
 import { AppError } from "../../errors";
+import type { Config } from "../../platform/config";
 import type { Delivery } from "./provider";
 
 /** How old a delivery may be, and how far ahead: it limits the replay of a recorded one. */

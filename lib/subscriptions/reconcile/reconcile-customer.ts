@@ -1,5 +1,5 @@
 import type { Context } from "../../context";
-import { newId } from "../../db/ids";
+import { newId } from "../../platform/db/ids";
 import type { WebhookRecorder } from "../../webhooks/outbox";
 import { possibleAccountIds } from "../app-user-ids";
 import { type BillingRules, statusRules } from "../entitlement-rules";

@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
-import { type Consumer, createConsumer } from "../../db/queue/consumer";
-import { empty, sql } from "../../db/sql";
+import { type Consumer, createConsumer } from "../../platform/db/queue/consumer";
+import { empty, sql } from "../../platform/db/sql";
 import { revenueCat } from "../providers/revenuecat";
 import { reconcileCustomer } from "./reconcile-customer";
 import { scheduleReconcile } from "./schedule";

@@ -1,5 +1,5 @@
 import type { Context, Tx } from "../../context";
-import { sql } from "../../db/sql";
+import { sql } from "../../platform/db/sql";
 import type { ParsedEvent } from "../inbox/decide-event";
 import type { Refolded } from "../inbox/refold";
 import { revenueCat } from "../providers/revenuecat";

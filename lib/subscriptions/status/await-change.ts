@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Context, Tx } from "../../context";
-import { batchLoad } from "../../db/batch-load";
 import { AppError, rateLimited } from "../../errors";
+import { batchLoad } from "../../platform/db/batch-load";
 import { type StatusQuery, SubscriptionStatus } from "../schema";
 import { refreshPurchases } from "./fresh-status";
 import { readSubscriptionStatus } from "./read-status";

@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
-import { idOr, MAX_ID } from "../../db/ids";
-import { type PageQuery, readPage } from "../../lists/pages";
+import { idOr, MAX_ID } from "../../platform/db/ids";
+import { type PageQuery, readPage } from "../../platform/lists/pages";
 import { type BillingRules, statusRules } from "../entitlement-rules";
 import { endReplacedPurchases } from "../replacement";
 import type { Purchases } from "../schema";

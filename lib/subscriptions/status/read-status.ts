@@ -1,5 +1,5 @@
 import type { Context, Tx } from "../../context";
-import { batchLoad } from "../../db/batch-load";
+import { batchLoad } from "../../platform/db/batch-load";
 import { type BillingRules, statusRules } from "../entitlement-rules";
 import { StoredPurchase } from "../purchase-state";
 import { scheduleAfterSignIn, scheduleOverdue } from "../reconcile/schedule";

@@ -1,6 +1,6 @@
 import { SignJWT } from "jose";
 import type { Context } from "../../context";
-import { currentSigningKey } from "../../keys/signing-keys";
+import { currentSigningKey } from "../../platform/keys/signing-keys";
 import type { Entitlement } from "../schema";
 import { readSubscriptionStatus } from "../status/read-status";
 import type { EntitlementToken, TokenQuery } from "./schema";

@@ -1,5 +1,5 @@
-import type { Prisma, PrismaClient } from "../../db/generated/client";
-import { isLockedBy, seconds, sql, uuidArray } from "../../db/sql";
+import type { Prisma, PrismaClient } from "../../platform/db/generated/client";
+import { isLockedBy, seconds, sql, uuidArray } from "../../platform/db/sql";
 
 /** Longer than an attempt takes. If a process is killed, its deliveries are due again after this time. */
 const LEASE_SECONDS = 20;

@@ -1,9 +1,9 @@
 import type { Logger } from "pino";
-import type { Prisma, PrismaClient } from "../../db/generated/client";
-import { seconds } from "../../db/sql";
-import type { Tx } from "../../db/transaction";
-import type { AllowedNetworks } from "../../outbound/addresses";
-import { type PostResult, postMessage } from "../../outbound/post";
+import type { Prisma, PrismaClient } from "../../platform/db/generated/client";
+import { seconds } from "../../platform/db/sql";
+import type { Tx } from "../../platform/db/transaction";
+import type { AllowedNetworks } from "../../platform/outbound/addresses";
+import { type PostResult, postMessage } from "../../platform/outbound/post";
 import { signWebhook } from "../signature";
 import { type ClaimedDelivery, claimCondition } from "./claim-delivery";
 import { type AttemptOutcome, outcomeOf } from "./outcome";

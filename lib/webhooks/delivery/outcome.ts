@@ -1,4 +1,4 @@
-import type { PostResult } from "../../outbound/post";
+import type { PostResult } from "../../platform/outbound/post";
 import { retryDelaySeconds } from "./retry-delays";
 
 /** An endpoint that has failed for this long, without a success, is disabled: five days. */

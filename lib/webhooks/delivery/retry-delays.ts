@@ -1,5 +1,5 @@
-import { backoffSeconds } from "../../db/queue/backoff";
-import type { PostResult } from "../../outbound/post";
+import { backoffSeconds } from "../../platform/db/queue/backoff";
+import type { PostResult } from "../../platform/outbound/post";
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;

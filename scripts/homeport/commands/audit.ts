@@ -1,6 +1,6 @@
-import { EVENT_LABELS } from "../../../lib/audit/event-types";
-import { type AuditEntry, AuditFilter } from "../../../lib/audit/schema";
-import { isUuid } from "../../../lib/db/ids";
+import { EVENT_LABELS } from "../../../lib/platform/audit/event-types";
+import { type AuditEntry, AuditFilter } from "../../../lib/platform/audit/schema";
+import { isUuid } from "../../../lib/platform/db/ids";
 import { UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup } from "../command";
 import { oneOf, parseLimit, parseWith } from "../options";

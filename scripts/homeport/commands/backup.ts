@@ -1,5 +1,5 @@
-import type { Loaded } from "../../../lib/backup/load-backup";
-import type { Backup } from "../../../lib/backup/schema";
+import type { Loaded } from "../../../lib/platform/backup/load-backup";
+import type { Backup } from "../../../lib/platform/backup/schema";
 import { UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup, HomeportCommand } from "../command";
 import { formatBytes } from "../output/format-bytes";
@@ -47,14 +47,14 @@ async function create({ api, output }: CommandContext, { to }: { to?: string }):
 }
 
 async function verify({ output }: CommandContext, file: string, options: IdentityOption): Promise<void> {
-  const { verifyBackup } = await import("../../../lib/backup/restore");
+  const { verifyBackup } = await import("../../../lib/platform/backup/restore");
   const { loaded } = await fileOf(file, options);
   const result = await verifyBackup(loaded);
   report(output, result, "The backup is complete: every row was restored and compared.");
 }
 
 async function restoreFile({ output }: CommandContext, file: string, options: IdentityOption): Promise<void> {
-  const { restoreEmbedded, restoreServer } = await import("../../../lib/backup/restore");
+  const { restoreEmbedded, restoreServer } = await import("../../../lib/platform/backup/restore");
   const { loaded, config } = await fileOf(file, options);
   const { DATABASE_URL, DATABASE_MIGRATE_URL, DATA_DIR } = config;
   const url = DATABASE_URL && (DATABASE_MIGRATE_URL ?? DATABASE_URL);
@@ -69,8 +69,8 @@ async function restoreFile({ output }: CommandContext, file: string, options: Id
 }
 
 async function fileOf(file: string, { identity }: IdentityOption) {
-  const { loadConfig } = await import("../../../lib/config");
-  const { backupReader } = await import("../../../lib/backup/open-store");
+  const { loadConfig } = await import("../../../lib/platform/config");
+  const { backupReader } = await import("../../../lib/platform/backup/open-store");
   const config = loadConfig();
   const identityFile = identity === undefined ? config.BACKUP_IDENTITY_FILE : resolveFromCaller(identity);
   return { config, loaded: { read: backupReader(config, locationOf(file)), identityFile } };

@@ -1,4 +1,4 @@
-import { isUuid } from "../../../lib/db/ids";
+import { isUuid } from "../../../lib/platform/db/ids";
 import type {
   AssignedPurchases,
   PrunedBatch,

@@ -1,6 +1,6 @@
 import { Scope } from "@/lib/principal";
 import { type ApiKey, type CreatedKey, NewKey } from "../../../lib/auth/api-keys/schema";
-import { isUuid } from "../../../lib/db/ids";
+import { isUuid } from "../../../lib/platform/db/ids";
 import { UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup } from "../command";
 import { parseTime, parseWith, repeatable } from "../options";

@@ -1,5 +1,5 @@
 import { EmailRetry, EmailsQuery, type QueuedEmail } from "../../../lib/accounts/emails/schema";
-import { isUuid } from "../../../lib/db/ids";
+import { isUuid } from "../../../lib/platform/db/ids";
 import { UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup } from "../command";
 import { parseLimit, parseWith } from "../options";

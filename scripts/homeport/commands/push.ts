@@ -1,4 +1,4 @@
-import { isUuid } from "../../../lib/db/ids";
+import { isUuid } from "../../../lib/platform/db/ids";
 import { Announcement, CustomMessage } from "../../../lib/push/admin/messages/new-message";
 import {
   type AudienceEstimateInput,

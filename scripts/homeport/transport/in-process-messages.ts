@@ -1,5 +1,5 @@
 import { buffer } from "node:stream/consumers";
-import { isStreamed, type RouteRequest, type RouteResponse } from "../../../lib/http-message";
+import { isStreamed, type RouteRequest, type RouteResponse } from "../../../lib/platform/http-message";
 import type { ApiResponse, HttpRequest } from "./http-client";
 
 /** A request as route handlers read it, without the classes of `fetch`, which take long to load. */

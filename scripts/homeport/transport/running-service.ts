@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { type OperatorAccess, readOperatorAccess } from "../../../lib/files/operator-file";
+import { type OperatorAccess, readOperatorAccess } from "../../../lib/platform/files/operator-file";
 import { type ApiResponse, clientOf, type HttpClient, type HttpRequest } from "./http-client";
 import { encodedOperatorName } from "./operator-name";
 import { sendOnThisMachine } from "./plain-http";

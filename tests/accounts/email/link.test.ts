@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { findMaskedEmail } from "@/lib/accounts/email-change/pending";
-import { readLinkCookie } from "@/lib/http/pages/link-cookie";
+import { readLinkCookie } from "@/lib/platform/http/pages/link-cookie";
 import { ctx } from "@/tests/support/context";
 import { emailOf, newVerified, requestChange, tokenTo } from "@/tests/support/email-change";
 import { cookiesOf, flashOf, submit } from "@/tests/support/web/forms";

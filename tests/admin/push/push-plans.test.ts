@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { listEmails } from "@/lib/accounts/emails/list-emails";
-import { NIL_ID } from "@/lib/db/ids";
+import { NIL_ID } from "@/lib/platform/db/ids";
 import { listDeliveries } from "@/lib/push/admin/deliveries/list-deliveries";
 import { listMessages, showMessage } from "@/lib/push/admin/messages/list-messages";
 import { readStatistics } from "@/lib/push/admin/statistics";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { appleClientSecret } from "@/lib/auth/oauth/apple-client-secret";
-import { loadConfig } from "@/lib/config";
+import { loadConfig } from "@/lib/platform/config";
 import { call, get } from "@/tests/support/api";
 import { csrfToken, Jar, postForm, postFromApple, SESSION_COOKIE, signInWith } from "@/tests/support/auth/browser";
 import { applePerson, googlePerson, newEmail, setUpProviders } from "@/tests/support/auth/providers";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { createRateLimits } from "@/lib/rate-limits";
+import { createRateLimits } from "@/lib/platform/rate-limits";
 import { newAccount } from "@/tests/support/accounts";
 import { DAY_MS, statusOf } from "@/tests/support/billing/billing";
 import { apple, type Json, newAppleChain, sendApple } from "@/tests/support/billing/providers";

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { freePort } from "@/dev/free-port";
+import { openMetrics } from "@/lib/platform/telemetry/metrics";
 import { reconcileNext } from "@/lib/subscriptions/reconcile/reconciler";
 import { removeReconcileJobs } from "@/lib/subscriptions/reconcile/schedule";
-import { openMetrics } from "@/lib/telemetry/metrics";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { DAY_MS, deliverOk, statusOf } from "@/tests/support/billing/billing";

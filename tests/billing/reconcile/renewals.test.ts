@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from "vitest";
 import { freePort } from "@/dev/free-port";
+import { openMetrics } from "@/lib/platform/telemetry/metrics";
 import { reconcileNext } from "@/lib/subscriptions/reconcile/reconciler";
 import { scheduleRenewals } from "@/lib/subscriptions/reconcile/renewals";
-import { openMetrics } from "@/lib/telemetry/metrics";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { DAY_MS, deliverOk } from "@/tests/support/billing/billing";
 import { bought, iso, send, subscriber } from "@/tests/support/billing/revenuecat";

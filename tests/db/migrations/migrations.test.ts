@@ -2,10 +2,10 @@ import type { PGlite } from "@electric-sql/pglite";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDatabase } from "@/dev/postgres";
-import { embeddedAdapter } from "@/lib/db/embedded/adapter";
-import { migrateEmbedded } from "@/lib/db/embedded/migrate";
-import { applyMigrations, diffToSchema, migrationNames } from "@/lib/db/migrations";
-import { migrationAdapter } from "@/lib/db/server/adapter";
+import { embeddedAdapter } from "@/lib/platform/db/embedded/adapter";
+import { migrateEmbedded } from "@/lib/platform/db/embedded/migrate";
+import { applyMigrations, diffToSchema, migrationNames } from "@/lib/platform/db/migrations";
+import { migrationAdapter } from "@/lib/platform/db/server/adapter";
 import { openPGlite, postgresUrl } from "@/tests/support/database";
 
 /** An embedded database without a table. Emptying a copy is faster than creating one. */

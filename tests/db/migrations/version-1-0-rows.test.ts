@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { embeddedAdapter } from "@/lib/db/embedded/adapter";
-import { applyMigrations, migrationNames } from "@/lib/db/migrations";
+import { embeddedAdapter } from "@/lib/platform/db/embedded/adapter";
+import { applyMigrations, migrationNames } from "@/lib/platform/db/migrations";
 import { openPGlite } from "@/tests/support/database";
 
 type PGlite = Awaited<ReturnType<typeof openPGlite>>;

@@ -1,8 +1,8 @@
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startCluster } from "@/dev/postgres";
-import { applyMigrations } from "@/lib/db/migrations";
-import { migrationAdapter } from "@/lib/db/server/adapter";
+import { applyMigrations } from "@/lib/platform/db/migrations";
+import { migrationAdapter } from "@/lib/platform/db/server/adapter";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import { billingEvent, deliverTo } from "@/tests/support/billing/billing";
 import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";

@@ -1,8 +1,8 @@
 import { Client } from "pg";
 import { expect, test } from "vitest";
-import { Prisma } from "@/lib/db/generated/client";
-import { databaseOf, serverParts } from "@/lib/db/open";
-import { postgresAdapter } from "@/lib/db/server/adapter";
+import { Prisma } from "@/lib/platform/db/generated/client";
+import { databaseOf, serverParts } from "@/lib/platform/db/open";
+import { postgresAdapter } from "@/lib/platform/db/server/adapter";
 import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
 
 const TIMEOUTS = { lockMs: 100, statementMs: 8_000, queryMs: 10_000, idleInTransactionMs: 15_000 };

@@ -1,8 +1,8 @@
 import { Client } from "pg";
 import { beforeEach, describe, expect, test } from "vitest";
 import { createDatabase } from "@/dev/postgres";
-import { migrationNames } from "@/lib/db/migrations";
-import { migrateServer } from "@/lib/db/server/migrate";
+import { migrationNames } from "@/lib/platform/db/migrations";
+import { migrateServer } from "@/lib/platform/db/server/migrate";
 import { postgresUrl } from "@/tests/support/database";
 import { startCommand } from "@/tests/support/process/command";
 

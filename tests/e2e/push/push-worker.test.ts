@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { Client } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startCluster } from "@/dev/postgres";
-import { applyMigrations } from "@/lib/db/migrations";
-import { migrationAdapter } from "@/lib/db/server/adapter";
+import { applyMigrations } from "@/lib/platform/db/migrations";
+import { migrationAdapter } from "@/lib/platform/db/server/adapter";
 import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
 import {
   newDataDir,

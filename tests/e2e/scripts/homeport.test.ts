@@ -1,7 +1,7 @@
 import { stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readOperatorAccess } from "@/lib/files/operator-file";
+import { readOperatorAccess } from "@/lib/platform/files/operator-file";
 import { runCommand } from "@/tests/support/process/command";
 import { type Service, startForTest, startService } from "@/tests/support/process/service";
 import { withStoppedDatabase } from "@/tests/support/process/stopped-database";

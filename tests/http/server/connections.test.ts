@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { defineRoute } from "@/lib/http/route";
-import type { NextHandler } from "@/lib/http/server/next-page";
-import { RouteResponse } from "@/lib/http-message";
 import { declare } from "@/lib/operation";
+import { defineRoute } from "@/lib/platform/http/route";
+import type { NextHandler } from "@/lib/platform/http/server/next-page";
+import { RouteResponse } from "@/lib/platform/http-message";
 import { httpRequest, openTestServer, parseResponse, testRoute } from "@/tests/support/network/http-server";
 
 describe("a client that reads nothing", () => {

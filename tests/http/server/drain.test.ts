@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { currentContext } from "@/lib/context";
-import { createDrain } from "@/lib/http/server/drain";
+import { createDrain } from "@/lib/platform/http/server/drain";
 import { withContext } from "@/tests/support/context";
 import { httpRequest, openTestServer, parseResponse, testRoute } from "@/tests/support/network/http-server";
 

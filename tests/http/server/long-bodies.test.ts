@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { defineRoute } from "@/lib/http/route";
 import { declare } from "@/lib/operation";
+import { defineRoute } from "@/lib/platform/http/route";
 import { openTestServer } from "@/tests/support/network/http-server";
 
 const Size = z.object({ bytes: z.number() });

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
-import type { NextHandler } from "@/lib/http/server/next-page";
+import type { NextHandler } from "@/lib/platform/http/server/next-page";
 import { newKey } from "@/tests/support/auth/api-keys";
 import { ctx } from "@/tests/support/context";
 import {

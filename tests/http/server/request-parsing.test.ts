@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { ERRORS } from "@/lib/errors";
-import { defineRoute } from "@/lib/http/route";
-import { RouteResponse } from "@/lib/http-message";
 import { declare } from "@/lib/operation";
+import { defineRoute } from "@/lib/platform/http/route";
+import { RouteResponse } from "@/lib/platform/http-message";
 import {
   echo,
   expectProblem,

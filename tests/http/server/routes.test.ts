@@ -1,8 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { responders } from "@/app/routes.generated";
-import type { NextHandler } from "@/lib/http/server/next-page";
-import { createRouteTable, findRoute } from "@/lib/http/server/routes";
+import type { NextHandler } from "@/lib/platform/http/server/next-page";
+import { createRouteTable, findRoute } from "@/lib/platform/http/server/routes";
 import { expectProblem, hello, httpRequest, openTestServer, parseResponse } from "@/tests/support/network/http-server";
 
 describe("a path that matches no route", () => {
@@ -47,7 +47,7 @@ describe("the route table", () => {
       "/package.json",
       "/package-lock.json",
       "/server.ts",
-      "/lib/config.ts",
+      "/lib/platform/config.ts",
       "/data/db.lock",
       "/prisma/schema.prisma",
       "/.next/build.json",

@@ -2,10 +2,10 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { defineRoute } from "@/lib/http/route";
-import { MAX_STREAMS_PER_IP } from "@/lib/http/server/concurrent-streams";
-import { RouteResponse } from "@/lib/http-message";
 import { declare } from "@/lib/operation";
+import { defineRoute } from "@/lib/platform/http/route";
+import { MAX_STREAMS_PER_IP } from "@/lib/platform/http/server/concurrent-streams";
+import { RouteResponse } from "@/lib/platform/http-message";
 import { withContext } from "@/tests/support/context";
 import {
   expectProblem,

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { beforeEach, describe, expect, test } from "vitest";
-import { createWebPush } from "@/lib/adapters/create-adapters";
 import { revokeSession } from "@/lib/auth/sessions/sessions";
-import { loadConfig } from "@/lib/config";
+import { createWebPush } from "@/lib/platform/adapters/create-adapters";
+import { loadConfig } from "@/lib/platform/config";
 import { enqueue } from "@/lib/push/outbox/enqueue";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";

@@ -14,8 +14,8 @@ import { startBrowser } from "@/tests/support/push/browser";
 /** Sends a message to each endpoint, and prints the statuses, or why there was none. */
 const SENDER = `
   import webPush from "web-push";
-  import { createWebPush } from "./lib/adapters/create-adapters.ts";
-  import { loadConfig } from "./lib/config.ts";
+  import { createWebPush } from "./lib/platform/adapters/create-adapters.ts";
+  import { loadConfig } from "./lib/platform/config.ts";
   const { keys, endpoints } = JSON.parse(process.env.MESSAGES);
   const vapidKeys = webPush.generateVAPIDKeys();
   const { send } = createWebPush(loadConfig(), async () => vapidKeys);

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Context } from "@/lib/context";
-import { Prisma } from "@/lib/db/generated/client";
+import { Prisma } from "@/lib/platform/db/generated/client";
 import { claimDeliveries } from "@/lib/push/worker/claim-deliveries";
 import { maintainOutbox } from "@/lib/push/worker/maintenance";
 import { createSender, type SenderDeps } from "@/lib/push/worker/sender";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { COMMAND_LINE } from "@/lib/audit/operator-events";
+import { COMMAND_LINE } from "@/lib/platform/audit/operator-events";
 import { listDeliveries } from "@/lib/webhooks/deliveries";
 import { createEndpoint } from "@/lib/webhooks/endpoints";
 import type { NewEndpoint } from "@/lib/webhooks/schema";

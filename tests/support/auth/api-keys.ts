@@ -1,8 +1,8 @@
 import { setRole } from "@/lib/accounts/admin/set-role";
-import { COMMAND_LINE } from "@/lib/audit/operator-events";
 import { createKey, listKeys } from "@/lib/auth/api-keys/keys";
 import { type CreatedKey, NewKey } from "@/lib/auth/api-keys/schema";
-import type { AccountRole } from "@/lib/db/generated/client";
+import { COMMAND_LINE } from "@/lib/platform/audit/operator-events";
+import type { AccountRole } from "@/lib/platform/db/generated/client";
 import type { Operator } from "@/lib/principal";
 import { newAccount, type TestAccount } from "../accounts";
 import { ctx } from "../context";

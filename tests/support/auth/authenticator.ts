@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { Secret } from "otpauth";
 import { replaceRecoveryCodes } from "@/lib/auth/second-factor/recovery-codes";
 import { newTotpSecret, totpPurpose } from "@/lib/auth/second-factor/totp";
-import { encryptSecret } from "@/lib/keys/stored-secrets";
+import { encryptSecret } from "@/lib/platform/keys/stored-secrets";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { clock, ctx } from "@/tests/support/context";

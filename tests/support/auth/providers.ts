@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeEach } from "vitest";
-import { loadConfig } from "@/lib/config";
+import { loadConfig } from "@/lib/platform/config";
 import { IdentityProvider, type Person } from "@/tests/support/auth/identity-provider";
 import { BASE_URL, ctx, withContext } from "@/tests/support/context";
 

@@ -1,8 +1,8 @@
-import { clearDataKeyCache } from "@/lib/keys/data-keys";
-import { type Secrets, secretId } from "@/lib/keys/key-ring";
-import { pseudonym } from "@/lib/keys/pseudonym";
-import { rewrapDataKeys } from "@/lib/keys/rewrap";
-import { createRateLimits } from "@/lib/rate-limits";
+import { clearDataKeyCache } from "@/lib/platform/keys/data-keys";
+import { type Secrets, secretId } from "@/lib/platform/keys/key-ring";
+import { pseudonym } from "@/lib/platform/keys/pseudonym";
+import { rewrapDataKeys } from "@/lib/platform/keys/rewrap";
+import { createRateLimits } from "@/lib/platform/rate-limits";
 import { ctx, SECRET, withContext } from "@/tests/support/context";
 
 /** The secret that replaces `SECRET`. */

@@ -1,5 +1,5 @@
-import type { BillingApi } from "@/lib/adapters/billing-api";
-import { COMMAND_LINE } from "@/lib/audit/operator-events";
+import type { BillingApi } from "@/lib/platform/adapters/billing-api";
+import { COMMAND_LINE } from "@/lib/platform/audit/operator-events";
 import {
   PruneBatch,
   type ReconciledCustomer,

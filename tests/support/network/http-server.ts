@@ -4,12 +4,12 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { promisify } from "node:util";
 import { expect, onTestFinished } from "vitest";
 import type { RequestRecord } from "@/lib/context";
-import { defineRoute } from "@/lib/http/route";
-import { createHttpServer } from "@/lib/http/server/http-server";
-import type { NextHandler } from "@/lib/http/server/next-page";
-import { createRouteTable, type Responder } from "@/lib/http/server/routes";
-import { type ResponseBody, RouteResponse } from "@/lib/http-message";
 import { declare } from "@/lib/operation";
+import { defineRoute } from "@/lib/platform/http/route";
+import { createHttpServer } from "@/lib/platform/http/server/http-server";
+import type { NextHandler } from "@/lib/platform/http/server/next-page";
+import { createRouteTable, type Responder } from "@/lib/platform/http/server/routes";
+import { type ResponseBody, RouteResponse } from "@/lib/platform/http-message";
 import { withContext } from "@/tests/support/context";
 
 export type TestServer = {

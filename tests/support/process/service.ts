@@ -6,7 +6,7 @@ import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { freePort } from "@/dev/free-port";
-import { readOperatorAccess } from "@/lib/files/operator-file";
+import { readOperatorAccess } from "@/lib/platform/files/operator-file";
 import { WEBHOOK_SECRET } from "@/tests/support/context";
 import { copyEmbeddedDatabase, createMigratedDatabase, postgresUrl } from "@/tests/support/database";
 import { NODE_FLAGS } from "./command";

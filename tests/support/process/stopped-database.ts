@@ -1,6 +1,6 @@
-import { loadConfig } from "@/lib/config";
-import type { PrismaClient } from "@/lib/db/generated/client";
-import { openDatabase } from "@/lib/db/open";
+import { loadConfig } from "@/lib/platform/config";
+import type { PrismaClient } from "@/lib/platform/db/generated/client";
+import { openDatabase } from "@/lib/platform/db/open";
 import { BASE_URL, SECRET } from "@/tests/support/context";
 
 /** Runs `run` on the database of a service that does not run, whose variables are `env`. */

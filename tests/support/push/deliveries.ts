@@ -1,5 +1,5 @@
-import type { PushDeliveryState } from "@/lib/db/generated/client";
-import { newId, timeOfId } from "@/lib/db/ids";
+import type { PushDeliveryState } from "@/lib/platform/db/generated/client";
+import { newId, timeOfId } from "@/lib/platform/db/ids";
 import { ctx } from "@/tests/support/context";
 
 /** A delivery with its message, queued or ended. `payload` is the message's. */

@@ -2,7 +2,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { TestProject } from "vitest/node";
-import { openEmbedded } from "@/lib/db/embedded/open";
+import { openEmbedded } from "@/lib/platform/db/embedded/open";
 
 declare module "vitest" {
   interface ProvidedContext {

@@ -1,7 +1,7 @@
 import type { TestProject } from "vitest/node";
 import { closeConnections, createDatabase, isPostgresInstalled, startCluster } from "@/dev/postgres";
-import { applyMigrations } from "@/lib/db/migrations";
-import { migrationAdapter } from "@/lib/db/server/adapter";
+import { applyMigrations } from "@/lib/platform/db/migrations";
+import { migrationAdapter } from "@/lib/platform/db/server/adapter";
 import { requirement } from "@/tests/support/requirements";
 
 declare module "vitest" {

@@ -1,4 +1,4 @@
-import { type Flash, readFlash } from "@/lib/http/pages/flash";
+import { type Flash, readFlash } from "@/lib/platform/http/pages/flash";
 import { call } from "@/tests/support/api";
 import { BASE_URL } from "@/tests/support/context";
 

@@ -1,5 +1,5 @@
-import type { Health as HealthChecks } from "@/lib/http/health";
 import type { Queues } from "@/lib/overview/read-queues";
+import type { Health as HealthChecks } from "@/lib/platform/http/health";
 import { Badge, type Tone } from "../../components/badge";
 import { countBounded, formatBounded, formatDuration } from "../../components/format-numbers";
 import { Section } from "../../components/headings";

@@ -1,6 +1,10 @@
-import { describeConfiguration, findGenerated, type Setting } from "@/lib/configuration/describe-configuration";
-import { findMissing, type MissingPart } from "@/lib/configuration/find-missing";
-import { guidePath } from "@/lib/configuration/read-guide";
+import {
+  describeConfiguration,
+  findGenerated,
+  type Setting,
+} from "@/lib/platform/configuration/describe-configuration";
+import { findMissing, type MissingPart } from "@/lib/platform/configuration/find-missing";
+import { guidePath } from "@/lib/platform/configuration/read-guide";
 import { Badge } from "../../components/badge";
 import { Facts } from "../../components/facts";
 import { PageHead, Section } from "../../components/headings";

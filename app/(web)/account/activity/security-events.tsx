@@ -1,5 +1,5 @@
-import { listSecurityEvents } from "@/lib/audit/trail";
 import { clientName, UNKNOWN_CLIENT } from "@/lib/auth/sessions/client-name";
+import { listSecurityEvents } from "@/lib/platform/audit/trail";
 import { TimeText } from "../../components/time";
 import { pageLocale } from "../../language/page-language";
 import type { AccountTexts } from "../texts/account";

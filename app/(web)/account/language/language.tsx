@@ -1,4 +1,4 @@
-import { LOCALE_NAMES, LOCALES } from "@/lib/locale";
+import { LOCALE_NAMES, LOCALES } from "@/lib/platform/locale";
 import { Form } from "../../components/form";
 import { pageLocale } from "../../language/page-language";
 import type { AccountTexts } from "../texts/account";

@@ -1,5 +1,5 @@
 import type { Context } from "@/lib/context";
-import type { Flash } from "@/lib/http/pages/flash";
+import type { Flash } from "@/lib/platform/http/pages/flash";
 import { readPreferences } from "@/lib/push/preferences/preferences";
 import { kindField } from "@/lib/push/preferences/schema";
 import { Field } from "../../components/field";

@@ -1,4 +1,4 @@
-import type { Locale } from "@/lib/locale";
+import type { Locale } from "@/lib/platform/locale";
 import type { PurchaseStatus } from "@/lib/subscriptions/schema";
 import { accessOf } from "@/lib/subscriptions/status/purchase-status";
 import { SUBSCRIPTION } from "./texts";

@@ -1,5 +1,5 @@
-import { type AuditEventType, EVENT_LABELS } from "@/lib/audit/event-types";
-import type { Locale } from "@/lib/locale";
+import { type AuditEventType, EVENT_LABELS } from "@/lib/platform/audit/event-types";
+import type { Locale } from "@/lib/platform/locale";
 
 /** The events of an account in German. Those of operators are in English. */
 const GERMAN: Partial<Record<AuditEventType, string>> = {

@@ -3,7 +3,7 @@ import { redirect } from "next/navigation";
 import { readChallengeCookie, secondFactorPage } from "@/lib/auth/second-factor/challenge-cookie";
 import { listChallengeFactors } from "@/lib/auth/second-factor/challenges";
 import { pageContext } from "@/lib/auth/visitor";
-import { trustedUrl } from "@/lib/http/pages/redirect-paths";
+import { trustedUrl } from "@/lib/platform/http/pages/redirect-paths";
 import { Field } from "../../components/field";
 import { Form } from "../../components/form";
 import { flashOf, type PageProps, queryOf } from "../../components/page-props";

@@ -1,5 +1,5 @@
-import { backupOperations } from "@/lib/backup/operations";
-import { defineRoute } from "@/lib/http/route";
+import { backupOperations } from "@/lib/platform/backup/operations";
+import { defineRoute } from "@/lib/platform/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/backups", {
   POST: backupOperations.createBackup,

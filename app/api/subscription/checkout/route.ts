@@ -1,5 +1,5 @@
-import { retiredEndpoint } from "@/lib/http/retired-endpoint";
-import { defineRoute } from "@/lib/http/route";
+import { retiredEndpoint } from "@/lib/platform/http/retired-endpoint";
+import { defineRoute } from "@/lib/platform/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
   "/api/subscription/checkout",

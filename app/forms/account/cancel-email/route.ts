@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { cancelEmailChange } from "@/lib/accounts/email-change/pending";
-import { defineForm } from "@/lib/http/pages/form";
+import { defineForm } from "@/lib/platform/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/cancel-email", {
   summary: "Cancel the pending change of the email",

@@ -1,7 +1,7 @@
 import { deleteAccount } from "@/lib/accounts/delete-account";
 import { DeleteAccount } from "@/lib/accounts/schema";
-import { setSessionCookie } from "@/lib/http/cookies/cookies";
-import { defineForm } from "@/lib/http/pages/form";
+import { setSessionCookie } from "@/lib/platform/http/cookies/cookies";
+import { defineForm } from "@/lib/platform/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/delete", {
   summary: "Delete the account",

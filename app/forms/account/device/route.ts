@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineForm } from "@/lib/http/pages/form";
+import { defineForm } from "@/lib/platform/http/pages/form";
 import { removeDevice } from "@/lib/push/devices";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/device", {

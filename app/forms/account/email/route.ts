@@ -1,6 +1,6 @@
 import { requestEmailChange } from "@/lib/accounts/email-change/request";
 import { RequestEmailChange } from "@/lib/accounts/email-change/schema";
-import { defineForm } from "@/lib/http/pages/form";
+import { defineForm } from "@/lib/platform/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/email", {
   summary: "Request a change of the email",

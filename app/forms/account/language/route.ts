@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { setLocale } from "@/lib/accounts/emails/locale";
-import { defineForm } from "@/lib/http/pages/form";
-import { LOCALES } from "@/lib/locale";
+import { defineForm } from "@/lib/platform/http/pages/form";
+import { LOCALES } from "@/lib/platform/locale";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/language", {
   summary: "Set the language of emails",

@@ -1,6 +1,6 @@
 import { setName } from "@/lib/accounts/profile";
 import { SetName } from "@/lib/accounts/schema";
-import { defineForm } from "@/lib/http/pages/form";
+import { defineForm } from "@/lib/platform/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/name", {
   summary: "Set or remove the account's name",

@@ -1,4 +1,4 @@
-import { defineForm } from "@/lib/http/pages/form";
+import { defineForm } from "@/lib/platform/http/pages/form";
 import { replacePreferences } from "@/lib/push/preferences/preferences";
 import { PreferencesForm } from "@/lib/push/preferences/schema";
 

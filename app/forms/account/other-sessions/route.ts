@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { revokeOtherSessions } from "@/lib/accounts/sessions";
 import { requireStepUp } from "@/lib/auth/step-up";
-import { defineForm } from "@/lib/http/pages/form";
+import { defineForm } from "@/lib/platform/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/other-sessions", {
   summary: "Sign out all other sessions",

@@ -1,7 +1,7 @@
 import { changePassword } from "@/lib/accounts/passwords/change-password";
 import { ChangePasswordForm } from "@/lib/accounts/passwords/schema";
 import { renewedSessionCookies } from "@/lib/auth/sessions/session-response";
-import { defineForm } from "@/lib/http/pages/form";
+import { defineForm } from "@/lib/platform/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/password", {
   summary: "Change the password",

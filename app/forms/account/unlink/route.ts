@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { unlinkIdentity } from "@/lib/accounts/identities";
 import { StepUpProof } from "@/lib/auth/step-up";
-import { defineForm } from "@/lib/http/pages/form";
+import { defineForm } from "@/lib/platform/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/unlink", {
   summary: "Remove a sign-in provider from the account",

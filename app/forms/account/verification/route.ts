@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { resendVerification } from "@/lib/accounts/email-verification/resend-verification";
-import { defineForm } from "@/lib/http/pages/form";
+import { defineForm } from "@/lib/platform/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/verification", {
   summary: "Send a verification email to the account's own email",

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { verifyOwnEmail } from "@/lib/accounts/email-verification/verify-own-email";
 import { EmailedToken } from "@/lib/accounts/schema";
-import { defineForm } from "@/lib/http/pages/form";
+import { defineForm } from "@/lib/platform/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/verify", {
   summary: "Verify the email of the account that is signed in",

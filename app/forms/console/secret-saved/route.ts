@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { clearShownSecretCookie } from "@/lib/http/pages/shown-secret-cookie";
+import { clearShownSecretCookie } from "@/lib/platform/http/pages/shown-secret-cookie";
 import { defineConsoleForm } from "../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/secret-saved", {

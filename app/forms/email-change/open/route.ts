@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { requireEmailChange } from "@/lib/accounts/email-change/confirm";
 import { EmailedToken } from "@/lib/accounts/schema";
-import { defineForm } from "@/lib/http/pages/form";
-import { setLinkCookie } from "@/lib/http/pages/link-cookie";
+import { defineForm } from "@/lib/platform/http/pages/form";
+import { setLinkCookie } from "@/lib/platform/http/pages/link-cookie";
 
 /** As long as its owner may take to sign in. */
 const TTL_SECONDS = 60 * 60;

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { LINK_TTL_SECONDS, requireFirstOperatorLink } from "@/lib/accounts/first-operator/links";
 import { EmailedToken } from "@/lib/accounts/schema";
-import { defineForm } from "@/lib/http/pages/form";
-import { setLinkCookie } from "@/lib/http/pages/link-cookie";
+import { defineForm } from "@/lib/platform/http/pages/form";
+import { setLinkCookie } from "@/lib/platform/http/pages/link-cookie";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/first-operator/open", {
   summary: "Open the link for the first operator",

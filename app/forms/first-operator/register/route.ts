@@ -1,8 +1,8 @@
 import { registerFirstOperator } from "@/lib/accounts/first-operator/become-operator";
 import { Register } from "@/lib/accounts/schema";
 import { replaceSession } from "@/lib/auth/sessions/session-response";
-import { defineForm } from "@/lib/http/pages/form";
-import { clearLinkCookie, readLinkCookie } from "@/lib/http/pages/link-cookie";
+import { defineForm } from "@/lib/platform/http/pages/form";
+import { clearLinkCookie, readLinkCookie } from "@/lib/platform/http/pages/link-cookie";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/first-operator/register", {
   summary: "Create the account of the first operator",

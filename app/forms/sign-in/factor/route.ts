@@ -3,8 +3,8 @@ import { clearChallengeCookie, readChallengeCookie } from "@/lib/auth/second-fac
 import { findChallenge } from "@/lib/auth/second-factor/challenges";
 import { TypedFactor, toProof } from "@/lib/auth/second-factor/schema";
 import { replaceSession } from "@/lib/auth/sessions/session-response";
-import { defineForm } from "@/lib/http/pages/form";
-import { NextPage, trustedUrl } from "@/lib/http/pages/redirect-paths";
+import { defineForm } from "@/lib/platform/http/pages/form";
+import { NextPage, trustedUrl } from "@/lib/platform/http/pages/redirect-paths";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/sign-in/factor", {
   summary: "Complete a sign-in with a second factor",

@@ -1,5 +1,5 @@
-import type { Prisma } from "../../../db/generated/client";
-import { literals, sql } from "../../../db/sql";
+import type { Prisma } from "../../../platform/db/generated/client";
+import { literals, sql } from "../../../platform/db/sql";
 import type { DeliveriesQuery } from "../schema";
 
 type Filter = Pick<DeliveriesQuery, "state" | "reason" | "endedFrom">;

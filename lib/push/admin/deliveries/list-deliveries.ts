@@ -1,9 +1,9 @@
 import type { Context } from "../../../context";
-import type { Prisma } from "../../../db/generated/client";
-import { idOr, MAX_ID, NIL_ID, timeOfId } from "../../../db/ids";
-import { sql } from "../../../db/sql";
-import { findAccountId } from "../../../lists/find-account";
-import { readPage } from "../../../lists/pages";
+import type { Prisma } from "../../../platform/db/generated/client";
+import { idOr, MAX_ID, NIL_ID, timeOfId } from "../../../platform/db/ids";
+import { sql } from "../../../platform/db/sql";
+import { findAccountId } from "../../../platform/lists/find-account";
+import { readPage } from "../../../platform/lists/pages";
 import type { Deliveries, DeliveriesQuery, Delivery } from "../schema";
 import { type DeliveryRow, selectEnded, selectQueued, withMessages } from "./columns";
 import { endedWhere, isInQueue, isInReceipts, queuedWhere } from "./conditions";

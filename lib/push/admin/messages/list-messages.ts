@@ -1,10 +1,10 @@
 import type { Context } from "../../../context";
-import type { Prisma } from "../../../db/generated/client";
-import { idOr, MAX_ID, timeOfId } from "../../../db/ids";
-import { literals, sql } from "../../../db/sql";
 import { AppError } from "../../../errors";
-import { findAccountId } from "../../../lists/find-account";
-import { readPage } from "../../../lists/pages";
+import type { Prisma } from "../../../platform/db/generated/client";
+import { idOr, MAX_ID, timeOfId } from "../../../platform/db/ids";
+import { literals, sql } from "../../../platform/db/sql";
+import { findAccountId } from "../../../platform/lists/find-account";
+import { readPage } from "../../../platform/lists/pages";
 import { OPERATOR_KINDS, SECRET_KINDS } from "../../notifications";
 import { hasQueuedDeliveries } from "../../outbox/outcome-counts";
 import type { MessagesQuery, PushMessage, PushMessageDetails, PushMessages } from "../schema";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { isStorableJson } from "../../../storable-text";
-import { Time } from "../../../storable-time";
+import { isStorableJson } from "../../../platform/storable-text";
+import { Time } from "../../../platform/storable-time";
 import { ActivityId, AttributesType } from "../../live-activities/schema";
 import { Name, Sending, To } from "./sending";
 

@@ -1,5 +1,5 @@
 import type { Context } from "../../../context";
-import { uuidArray } from "../../../db/sql";
+import { uuidArray } from "../../../platform/db/sql";
 import type { PushMessageDetails } from "../schema";
 import type { MessageRow } from "./message-row";
 

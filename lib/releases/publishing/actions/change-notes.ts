@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { seen } from "../../../precondition";
+import { seen } from "../../../platform/precondition";
 import type { Operator } from "../../../principal";
 import { changeReleases } from "../api/manage-releases";
 import { NOTES_FIELDS } from "../api/seen-state";

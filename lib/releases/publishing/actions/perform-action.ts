@@ -1,6 +1,6 @@
 import type { Context } from "../../../context";
 import { isAppError } from "../../../errors";
-import { seen } from "../../../precondition";
+import { seen } from "../../../platform/precondition";
 import type { Operator } from "../../../principal";
 import { promoteInCatalog, rollBackCatalog } from "../api/maintain-catalog";
 import { changeReleases } from "../api/manage-releases";

@@ -1,5 +1,5 @@
-import { recordOperatorEvent } from "../../../audit/operator-events";
 import type { Context } from "../../../context";
+import { recordOperatorEvent } from "../../../platform/audit/operator-events";
 import type { Operator } from "../../../principal";
 import { haltYankedRollouts, leaveRollouts } from "../../rollouts/change-rollouts";
 import { rollBackReleases } from "../../rollouts/roll-back";

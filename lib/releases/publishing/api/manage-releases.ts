@@ -1,8 +1,8 @@
 import { stat } from "node:fs/promises";
-import { recordOperatorEvent } from "../../../audit/operator-events";
 import type { Context } from "../../../context";
 import { AppError } from "../../../errors";
-import { readPage } from "../../../lists/pages";
+import { recordOperatorEvent } from "../../../platform/audit/operator-events";
+import { readPage } from "../../../platform/lists/pages";
 import type { Operator } from "../../../principal";
 import { catalogFileOf } from "../../catalog/catalog";
 import { haltYankedRollouts, leaveRollouts, resumeYankedRollouts } from "../../rollouts/change-rollouts";

@@ -1,6 +1,6 @@
 import type { Context, Tx } from "../../../context";
-import { isUuid } from "../../../db/ids";
 import { AppError } from "../../../errors";
+import { isUuid } from "../../../platform/db/ids";
 import type { Operator } from "../../../principal";
 import { catalogFileOf } from "../../catalog/catalog";
 import { completeRollouts, haltRollouts, resumeRollouts } from "../../rollouts/change-rollouts";

@@ -1,5 +1,5 @@
-import { recordOperatorEvent } from "../../../audit/operator-events";
 import type { Context, Tx } from "../../../context";
+import { recordOperatorEvent } from "../../../platform/audit/operator-events";
 import type { Operator } from "../../../principal";
 import { releasePublished } from "../../../webhooks/events";
 

@@ -1,5 +1,5 @@
 import type { Tx } from "../../../context";
-import { type Precondition, stateOf } from "../../../precondition";
+import { type Precondition, stateOf } from "../../../platform/precondition";
 import { type RolloutState, toRolloutState } from "../../rollouts/list-rollouts";
 import type { Release } from "../../schema";
 import { listReleases, type ReleaseDocument } from "../list";

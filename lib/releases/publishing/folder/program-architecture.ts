@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 import path from "node:path";
-import { readZipHeads } from "../../../files/zip-heads";
+import { readZipHeads } from "../../../platform/files/zip-heads";
 import { normalizeArchitecture } from "../../schema";
 import { PublishingError } from "../manifest/publishing-error";
 import type { FoundRelease } from "./found-releases";

@@ -1,8 +1,8 @@
 import { readFile, realpath } from "node:fs/promises";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { makeFolder, writeDurably } from "../../../files/durable";
-import { FileLockedError, lockFile } from "../../../files/lock";
+import { makeFolder, writeDurably } from "../../../platform/files/durable";
+import { FileLockedError, lockFile } from "../../../platform/files/lock";
 import { validateManifest } from "../../catalog/manifest";
 import { MAX_MANIFEST_BYTES } from "../../catalog/manifest-source";
 import type { Release } from "../../schema";

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { readdir, readFile, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Context, Tx } from "../../../context";
-import { readDatabaseTime } from "../../../db/clock";
-import { newId } from "../../../db/ids";
-import { moveDurably, writeDurably } from "../../../files/durable";
+import { readDatabaseTime } from "../../../platform/db/clock";
+import { newId } from "../../../platform/db/ids";
+import { moveDurably, writeDurably } from "../../../platform/files/durable";
 import type { Release } from "../../schema";
 
 type Deps = Pick<Context, "db" | "dbNow">;

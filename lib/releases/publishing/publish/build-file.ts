@@ -2,7 +2,7 @@ import { createHash, type Hash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { link, readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
-import { makeFolder, moveDurably, writeChunks } from "../../../files/durable";
+import { makeFolder, moveDurably, writeChunks } from "../../../platform/files/durable";
 import { PublishingError } from "../manifest/publishing-error";
 
 /** A file's size and hashes as the catalog has them: `sha256` in hexadecimal, `sha512` in base64. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { readZipEntry } from "../../../files/zip-entry";
+import { readZipEntry } from "../../../platform/files/zip-entry";
 import { releaseFiles } from "../../release-files";
 import { formatVersion, normalizeArchitecture, PackageIdentity, type Release } from "../../schema";
 import { PublishingError } from "../manifest/publishing-error";

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import path from "node:path";
 import { Readable } from "node:stream";
 import type { Context } from "../../../context";
-import { makeFolder, writeDurably } from "../../../files/durable";
+import { makeFolder, writeDurably } from "../../../platform/files/durable";
 import { PublishingError } from "../manifest/publishing-error";
 import { copyToFolder, digestFile, linkToFolder, type OnProgress, readChunks } from "./build-file";
 import type { ArtifactEntry, HashedFile } from "./draft";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Time } from "../../../storable-time";
+import { Time } from "../../../platform/storable-time";
 import { ChangedRelease, ChangeResult } from "./releases";
 
 export const ReleasesFilter = z

@@ -1,4 +1,4 @@
-import type { DocumentContent } from "../../../response-content";
+import type { DocumentContent } from "../../../platform/response-content";
 import {
   comparesKernelVersion,
   electron,

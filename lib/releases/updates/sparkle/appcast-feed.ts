@@ -1,4 +1,4 @@
-import type { DocumentContent } from "../../../response-content";
+import type { DocumentContent } from "../../../platform/response-content";
 import { findBuildVersion } from "../../catalog/build-version";
 import { type AppcastItem, renderAppcast } from "../../formats/appcast";
 import { sparkle } from "../../formats/sparkle";

@@ -1,5 +1,5 @@
 import { compareBuild } from "semver";
-import type { DocumentContent } from "../../../response-content";
+import type { DocumentContent } from "../../../platform/response-content";
 import { releaseFields, tauri } from "../../formats/tauri";
 import type { Artifact, Platform, Release } from "../../schema";
 import { selectUpdate, type UpdaterRules } from "../select-update";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Config } from "../../../config";
 import { AppError, isAppError } from "../../../errors";
+import type { Config } from "../../../platform/config";
 import type { ProviderEvent } from "../../events";
 import { buildProviderEvent, orderOf } from "../build-event";
 import { requireFields, toPastDate } from "../fields";

@@ -1,5 +1,5 @@
 import { Environment, SignedDataVerifier, VerificationException } from "@apple/app-store-server-library";
-import type { AppStoreApp } from "../../../config/billing";
+import type { AppStoreApp } from "../../../platform/config/billing";
 
 /** What Apple signed: the notification, and what it contains in signed form. */
 export type SignedNotification = { notification: unknown; transaction: unknown; renewalInfo: unknown };

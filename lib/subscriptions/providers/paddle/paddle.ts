@@ -1,5 +1,5 @@
-import type { Config } from "../../../config";
 import { AppError } from "../../../errors";
+import type { Config } from "../../../platform/config";
 import type { EventFacts, ProviderEvent } from "../../events";
 import { buildProviderEvent, orderOf } from "../build-event";
 import { requireFields, toDate, toPastDate } from "../fields";

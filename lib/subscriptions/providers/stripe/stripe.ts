@@ -1,5 +1,5 @@
-import type { Config } from "../../../config";
 import { AppError } from "../../../errors";
+import type { Config } from "../../../platform/config";
 import type { ProviderEvent } from "../../events";
 import { buildAliasEvent, buildProviderEvent, orderOf } from "../build-event";
 import { requireFields, toPastDate } from "../fields";

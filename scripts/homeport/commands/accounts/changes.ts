@@ -6,7 +6,7 @@ import {
   type RoleChange,
 } from "../../../../lib/accounts/admin/schema";
 import { PROVIDER_NAMES } from "../../../../lib/auth/oauth/providers";
-import { isUuid } from "../../../../lib/db/ids";
+import { isUuid } from "../../../../lib/platform/db/ids";
 import { CodedError, UsageError } from "../../../command-line";
 import type { CommandContext } from "../../command";
 import { confirm, isInteractive } from "../../output/confirm";

@@ -6,7 +6,7 @@ import type {
   AccountsQuery,
 } from "../../../../lib/accounts/admin/schema";
 import { AccountsQuery as Query } from "../../../../lib/accounts/admin/schema";
-import { isUuid } from "../../../../lib/db/ids";
+import { isUuid } from "../../../../lib/platform/db/ids";
 import { CodedError } from "../../../command-line";
 import type { CommandContext } from "../../command";
 import { parseLimit, parseWith } from "../../options";

@@ -1,8 +1,8 @@
 import { LIFETIMES } from "../../../../lib/auth/sessions/lifetimes";
-import { type Config, loadConfig } from "../../../../lib/config";
 import type { Context } from "../../../../lib/context";
-import { removePreviousSecrets, replaceSecret } from "../../../../lib/embedded-secrets";
-import { type Rewrapped, rewrapDataKeys } from "../../../../lib/keys/rewrap";
+import { type Config, loadConfig } from "../../../../lib/platform/config";
+import { removePreviousSecrets, replaceSecret } from "../../../../lib/platform/embedded-secrets";
+import { type Rewrapped, rewrapDataKeys } from "../../../../lib/platform/keys/rewrap";
 import { openCommandDatabase } from "../../../command-database";
 import { UsageError } from "../../../command-line";
 import type { Output } from "../../output/output";

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { DatabaseMove } from "../../../../lib/backup/move-database/schema";
-import { readMoved, unmarkMoved } from "../../../../lib/db/embedded/moved-folder";
+import type { DatabaseMove } from "../../../../lib/platform/backup/move-database/schema";
+import { readMoved, unmarkMoved } from "../../../../lib/platform/db/embedded/moved-folder";
 import { CodedError } from "../../../command-line";
 import type { AdminApi } from "../../transport/admin-api";
 import type { Databases, Moved, OnProgress } from "./next-steps";
@@ -34,8 +34,8 @@ export async function cancelEmbeddedMove(api: AdminApi, dataDir: string): Promis
 /** A move may have been killed after it marked the folder, before the new database could be used. It is then continued. */
 async function resumeMoved(dataDir: string, to: string): Promise<void> {
   if (!(await readMoved(dataDir))) return;
-  const { openServerTarget } = await import("../../../../lib/db/move/server");
-  const { findMove } = await import("../../../../lib/db/move/target");
+  const { openServerTarget } = await import("../../../../lib/platform/db/move/server");
+  const { findMove } = await import("../../../../lib/platform/db/move/target");
   const { session, close } = await openServerTarget(to);
   const isUnfinished = await findMove(session).finally(close);
   if (isUnfinished) await unmarkMoved(dataDir);

@@ -1,15 +1,15 @@
-import { loadConfig } from "../../../../lib/config";
-import type { Source } from "../../../../lib/db/move/move";
-import type { MoveTarget } from "../../../../lib/db/move/target";
+import { loadConfig } from "../../../../lib/platform/config";
+import type { Source } from "../../../../lib/platform/db/move/move";
+import type { MoveTarget } from "../../../../lib/platform/db/move/target";
 import type { Databases, Moved, OnProgress } from "./next-steps";
 
-/** What a command does with a move needs most of lib/db: it is loaded by the commands that move. */
+/** What a command does with a move needs most of lib/platform/db: it is loaded by the commands that move. */
 const loadMove = async () => ({
-  ...(await import("../../../../lib/db/move/move")),
-  ...(await import("../../../../lib/db/move/capture")),
-  ...(await import("../../../../lib/db/move/server")),
-  ...(await import("../../../../lib/db/move/embedded")),
-  ...(await import("../../../../lib/db/move/target")),
+  ...(await import("../../../../lib/platform/db/move/move")),
+  ...(await import("../../../../lib/platform/db/move/capture")),
+  ...(await import("../../../../lib/platform/db/move/server")),
+  ...(await import("../../../../lib/platform/db/move/embedded")),
+  ...(await import("../../../../lib/platform/db/move/target")),
 });
 
 /** Moves a PostgreSQL database, from this process. @throws MoveError, Error */

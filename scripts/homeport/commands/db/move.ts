@@ -1,6 +1,6 @@
 import { text } from "node:stream/consumers";
 import { z } from "zod";
-import { postgresUrl } from "../../../../lib/config/database";
+import { postgresUrl } from "../../../../lib/platform/config/database";
 import { CodedError, UsageError } from "../../../command-line";
 import type { CommandContext } from "../../command";
 import { parseWith } from "../../options";

@@ -1,8 +1,8 @@
 import { mkdir, rm } from "node:fs/promises";
 import path from "node:path";
-import { loadConfig } from "../../../../lib/config";
-import { readSecrets } from "../../../../lib/embedded-secrets";
-import { writeDurably } from "../../../../lib/files/durable";
+import { loadConfig } from "../../../../lib/platform/config";
+import { readSecrets } from "../../../../lib/platform/embedded-secrets";
+import { writeDurably } from "../../../../lib/platform/files/durable";
 
 /** URLs of PostgreSQL databases; null is the embedded database in `dataDir`. */
 export type Databases = { from: string | null; to: string | null; dataDir: string };

@@ -1,4 +1,4 @@
-import { isUuid } from "../../../../lib/db/ids";
+import { isUuid } from "../../../../lib/platform/db/ids";
 import { DeliveriesQuery, type Delivery, type Endpoint, Replay } from "../../../../lib/webhooks/schema";
 import { UsageError } from "../../../command-line";
 import type { CommandContext } from "../../command";

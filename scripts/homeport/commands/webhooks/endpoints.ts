@@ -1,4 +1,4 @@
-import { isUuid } from "../../../../lib/db/ids";
+import { isUuid } from "../../../../lib/platform/db/ids";
 import { ChangedEndpoint, type Endpoint, type EndpointWithSecret, NewEndpoint } from "../../../../lib/webhooks/schema";
 import { CodedError, UsageError } from "../../../command-line";
 import type { CommandContext } from "../../command";

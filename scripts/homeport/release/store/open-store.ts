@@ -13,8 +13,8 @@ export async function openStore(api: AdminApi, catalog: string | undefined): Pro
   if (catalog === undefined) return openApiStore(api);
   if (process.env.HOMEPORT_URL) throw new UsageError("--catalog and HOMEPORT_URL are mutually exclusive.");
   const [{ createObjectStorage }, { loadConfig }, { catalogFileStore }] = await Promise.all([
-    import("../../../../lib/adapters/s3"),
-    import("../../../../lib/config"),
+    import("../../../../lib/platform/adapters/s3"),
+    import("../../../../lib/platform/config"),
     import("./catalog-file-store"),
   ]);
   const storage = createObjectStorage(loadConfig(), () => new Date());

@@ -1,6 +1,6 @@
 import type { AccountEvents } from "@/lib/accounts/admin/schema";
-import { type AuditEventType, EVENT_LABELS } from "@/lib/audit/event-types";
 import { clientName } from "@/lib/auth/sessions/client-name";
+import { type AuditEventType, EVENT_LABELS } from "@/lib/platform/audit/event-types";
 import { Dash } from "../../../components/dash";
 import { EventDetails } from "../../../components/event-details";
 import { Section } from "../../../components/headings";

@@ -1,4 +1,4 @@
-import type { Flash } from "@/lib/http/pages/flash";
+import type { Flash } from "@/lib/platform/http/pages/flash";
 import { NOTES_FIELDS, stateOfFields } from "@/lib/releases/publishing/api/seen-state";
 import type { CatalogVersion } from "@/lib/releases/publishing/versions/list-versions";
 import { Field } from "../../../../(web)/components/field";

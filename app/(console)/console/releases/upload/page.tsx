@@ -1,5 +1,5 @@
-import { ownerOf } from "@/lib/audit/operator";
-import { metadataValue } from "@/lib/http/content/tus";
+import { ownerOf } from "@/lib/platform/audit/operator";
+import { metadataValue } from "@/lib/platform/http/content/tus";
 import { catalogFileOf } from "@/lib/releases/catalog/catalog";
 import { listVersions } from "@/lib/releases/publishing/versions/list-versions";
 import type { Upload } from "@/lib/releases/uploads/upload-store";

@@ -1,4 +1,4 @@
-import type { Flash } from "@/lib/http/pages/flash";
+import type { Flash } from "@/lib/platform/http/pages/flash";
 import { FILE_KINDS } from "@/lib/releases/publishing/api/publish-form";
 import { Platform } from "@/lib/releases/schema";
 import type { Upload } from "@/lib/releases/uploads/upload-store";

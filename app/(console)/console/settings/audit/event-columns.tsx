@@ -1,6 +1,6 @@
-import { type AuditEventType, EVENT_LABELS } from "@/lib/audit/event-types";
-import type { AuditEntry } from "@/lib/audit/schema";
 import { clientName } from "@/lib/auth/sessions/client-name";
+import { type AuditEventType, EVENT_LABELS } from "@/lib/platform/audit/event-types";
+import type { AuditEntry } from "@/lib/platform/audit/schema";
 import { Dash } from "../../../components/dash";
 import { EventDetails } from "../../../components/event-details";
 import { ExactTime } from "../../../components/time";

@@ -1,8 +1,8 @@
-import { EVENT_LABELS } from "@/lib/audit/event-types";
-import { listAuditEvents } from "@/lib/audit/list-events";
-import { nameActors } from "@/lib/audit/name-actors";
-import { type AuditFilter, AuditQuery } from "@/lib/audit/schema";
-import { AccountName, toAccountId } from "@/lib/lists/find-account";
+import { EVENT_LABELS } from "@/lib/platform/audit/event-types";
+import { listAuditEvents } from "@/lib/platform/audit/list-events";
+import { nameActors } from "@/lib/platform/audit/name-actors";
+import { type AuditFilter, AuditQuery } from "@/lib/platform/audit/schema";
+import { AccountName, toAccountId } from "@/lib/platform/lists/find-account";
 import { PageHead, Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
 import { consolePage } from "../../../frame/console-page";

@@ -1,5 +1,5 @@
 import { KEY_LIFETIMES, scopeField } from "@/lib/auth/api-keys/form";
-import type { Flash } from "@/lib/http/pages/flash";
+import type { Flash } from "@/lib/platform/http/pages/flash";
 import { Scope } from "@/lib/principal";
 import { Field } from "../../../../(web)/components/field";
 import { Form } from "../../../../(web)/components/form";

@@ -1,6 +1,6 @@
 import { isKeyActive, listKeys } from "@/lib/auth/api-keys/keys";
 import type { ApiKey } from "@/lib/auth/api-keys/schema";
-import { PageQuery } from "@/lib/lists/pages";
+import { PageQuery } from "@/lib/platform/lists/pages";
 import { Action } from "../../../actions/action";
 import { ShownSecret } from "../../../actions/shown-secret";
 import { Badge, type Tone } from "../../../components/badge";

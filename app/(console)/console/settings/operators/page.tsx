@@ -1,5 +1,5 @@
 import { type ListedOperator, listOperators } from "@/lib/accounts/operators/list-operators";
-import { PageQuery } from "@/lib/lists/pages";
+import { PageQuery } from "@/lib/platform/lists/pages";
 import { Badge } from "../../../components/badge";
 import { PageHead, Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";

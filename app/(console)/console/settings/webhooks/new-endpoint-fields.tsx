@@ -1,5 +1,5 @@
-import { checkedNames } from "@/lib/http/pages/checkboxes";
-import type { Flash } from "@/lib/http/pages/flash";
+import { checkedNames } from "@/lib/platform/http/pages/checkboxes";
+import type { Flash } from "@/lib/platform/http/pages/flash";
 import { typeField } from "@/lib/webhooks/form";
 import { Form } from "../../../../(web)/components/form";
 import { ConfirmLink } from "../../../actions/confirm-link";

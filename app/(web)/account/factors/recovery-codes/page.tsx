@@ -1,6 +1,6 @@
 import { headers } from "next/headers";
 import { pageContext } from "@/lib/auth/visitor";
-import { readShownCodes } from "@/lib/http/pages/recovery-codes-cookie";
+import { readShownCodes } from "@/lib/platform/http/pages/recovery-codes-cookie";
 import { Form } from "../../../components/form";
 import { flashOf, type PageProps, queryOf } from "../../../components/page-props";
 import { textsOf, titleOf } from "../../../language/page-language";

@@ -1,5 +1,5 @@
-import { databaseOperations } from "@/lib/backup/move-database/operations";
-import { defineRoute } from "@/lib/http/route";
+import { databaseOperations } from "@/lib/platform/backup/move-database/operations";
+import { defineRoute } from "@/lib/platform/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/database/move", {
   GET: databaseOperations.getDatabaseMove,

@@ -1,5 +1,5 @@
 import { factorOperations } from "@/lib/accounts/factors/operations";
-import { defineRoute } from "@/lib/http/route";
+import { defineRoute } from "@/lib/platform/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/factors/recovery-codes", {
   POST: factorOperations.renewRecoveryCodes,

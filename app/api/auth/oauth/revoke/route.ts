@@ -1,5 +1,5 @@
 import { oauthOperations } from "@/lib/auth/oauth-server/operations";
-import { defineRoute } from "@/lib/http/route";
+import { defineRoute } from "@/lib/platform/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/oauth/revoke", {
   POST: oauthOperations.revokeToken,

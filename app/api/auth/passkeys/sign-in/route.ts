@@ -1,5 +1,5 @@
 import { passkeyOperations } from "@/lib/accounts/passkeys/operations";
-import { defineRoute } from "@/lib/http/route";
+import { defineRoute } from "@/lib/platform/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/passkeys/sign-in", {
   POST: passkeyOperations.signInWithPasskey,

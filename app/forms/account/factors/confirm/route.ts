@@ -1,7 +1,7 @@
 import { confirmTotp } from "@/lib/auth/second-factor/enroll-totp";
 import { ConfirmTotp } from "@/lib/auth/second-factor/schema";
-import { defineForm } from "@/lib/http/pages/form";
-import { setShownCodesCookie } from "@/lib/http/pages/recovery-codes-cookie";
+import { defineForm } from "@/lib/platform/http/pages/form";
+import { setShownCodesCookie } from "@/lib/platform/http/pages/recovery-codes-cookie";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/factors/confirm", {
   summary: "Confirm an authenticator app by its first code",

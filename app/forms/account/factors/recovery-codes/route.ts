@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { renewRecoveryCodes } from "@/lib/auth/second-factor/manage-factors";
-import { defineForm } from "@/lib/http/pages/form";
-import { setShownCodesCookie } from "@/lib/http/pages/recovery-codes-cookie";
+import { defineForm } from "@/lib/platform/http/pages/form";
+import { setShownCodesCookie } from "@/lib/platform/http/pages/recovery-codes-cookie";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/factors/recovery-codes", {
   summary: "Replace the recovery codes",

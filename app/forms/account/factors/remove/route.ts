@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { removeTotp } from "@/lib/auth/second-factor/manage-factors";
-import { defineForm } from "@/lib/http/pages/form";
-import { clearShownCodesCookie } from "@/lib/http/pages/recovery-codes-cookie";
+import { defineForm } from "@/lib/platform/http/pages/form";
+import { clearShownCodesCookie } from "@/lib/platform/http/pages/recovery-codes-cookie";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/factors/remove", {
   summary: "Remove the authenticator app",

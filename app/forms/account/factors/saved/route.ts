@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { defineForm } from "@/lib/http/pages/form";
-import { clearShownCodesCookie } from "@/lib/http/pages/recovery-codes-cookie";
+import { defineForm } from "@/lib/platform/http/pages/form";
+import { clearShownCodesCookie } from "@/lib/platform/http/pages/recovery-codes-cookie";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/factors/saved", {
   summary: "Stop showing the new recovery codes",

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { startTotp } from "@/lib/auth/second-factor/enroll-totp";
-import { defineForm } from "@/lib/http/pages/form";
+import { defineForm } from "@/lib/platform/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/factors/totp", {
   summary: "Start to add an authenticator app",

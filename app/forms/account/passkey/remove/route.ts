@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { removePasskey } from "@/lib/accounts/passkeys/passkeys";
-import { defineForm } from "@/lib/http/pages/form";
+import { defineForm } from "@/lib/platform/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/passkey/remove", {
   summary: "Remove a passkey",

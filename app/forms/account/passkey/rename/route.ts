@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { renamePasskey } from "@/lib/accounts/passkeys/passkeys";
 import { RenamePasskey } from "@/lib/auth/passkeys/schema";
-import { defineForm } from "@/lib/http/pages/form";
+import { defineForm } from "@/lib/platform/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/passkey/rename", {
   summary: "Rename a passkey",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Reason } from "@/lib/audit/reason";
+import { Reason } from "@/lib/platform/audit/reason";
 import { assignPurchases } from "@/lib/subscriptions/admin/assign-purchases";
 import { defineConsoleForm } from "../../define-console-form";
 

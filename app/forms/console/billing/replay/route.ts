@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Reason } from "@/lib/audit/reason";
+import { Reason } from "@/lib/platform/audit/reason";
 import { replayEvent } from "@/lib/subscriptions/admin/replay-events";
 import { defineConsoleForm } from "../../define-console-form";
 

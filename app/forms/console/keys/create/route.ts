@@ -1,6 +1,6 @@
 import { NewKeyForm, scopeField, toNewKey } from "@/lib/auth/api-keys/form";
 import { createKey } from "@/lib/auth/api-keys/keys";
-import { setShownSecretCookie } from "@/lib/http/pages/shown-secret-cookie";
+import { setShownSecretCookie } from "@/lib/platform/http/pages/shown-secret-cookie";
 import { Scope } from "@/lib/principal";
 import { defineConsoleForm } from "../../define-console-form";
 

@@ -1,4 +1,4 @@
-import { ownerOf } from "@/lib/audit/operator";
+import { ownerOf } from "@/lib/platform/audit/operator";
 import { PublishForm, toNewReleases } from "@/lib/releases/publishing/api/publish-form";
 import { publishUploads } from "@/lib/releases/publishing/api/publish-uploads";
 import { defineConsoleForm } from "../../define-console-form";

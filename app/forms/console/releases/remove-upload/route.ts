@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ownerOf } from "@/lib/audit/operator";
+import { ownerOf } from "@/lib/platform/audit/operator";
 import { removeUpload } from "@/lib/releases/uploads/uploads";
 import { defineConsoleForm } from "../../define-console-form";
 

@@ -1,4 +1,4 @@
-import { setShownSecretCookie } from "@/lib/http/pages/shown-secret-cookie";
+import { setShownSecretCookie } from "@/lib/platform/http/pages/shown-secret-cookie";
 import { createEndpoint } from "@/lib/webhooks/endpoints";
 import { EVENT_TYPES, NewEndpointForm, typeField, webhookSecretKind } from "@/lib/webhooks/form";
 import { defineConsoleForm } from "../../define-console-form";

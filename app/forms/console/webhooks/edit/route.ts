@@ -1,4 +1,4 @@
-import { seen } from "@/lib/precondition";
+import { seen } from "@/lib/platform/precondition";
 import { changeEndpoint } from "@/lib/webhooks/endpoints";
 import { EditEndpointForm } from "@/lib/webhooks/form";
 import { defineConsoleForm } from "../../define-console-form";

@@ -1,4 +1,4 @@
-import { setShownSecretCookie } from "@/lib/http/pages/shown-secret-cookie";
+import { setShownSecretCookie } from "@/lib/platform/http/pages/shown-secret-cookie";
 import { rotateSecret } from "@/lib/webhooks/endpoints";
 import { webhookSecretKind } from "@/lib/webhooks/form";
 import { EndpointParams } from "@/lib/webhooks/schema";

@@ -1,6 +1,6 @@
 import { mkdir, readFile, rm } from "node:fs/promises";
 import path from "node:path";
-import { writeDurably } from "../../../../../lib/files/durable";
+import { writeDurably } from "../../../../../lib/platform/files/durable";
 
 /** Keeps the ids of unfinished uploads between runs. */
 export type UploadIdStore = {

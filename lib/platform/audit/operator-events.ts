@@ -1,0 +1,50 @@
+import type { Tx } from "../../context";
+import type { Actor, EventSource, Operator } from "../../principal";
+import { newId } from "../db/ids";
+import type { AuditEventType } from "./event-types";
+import { type EventExtra, networkOf, recordSecurityEvent } from "./security-events";
+
+/** The source of what is done at the command line. */
+export const COMMAND_LINE: EventSource = { ip: "unknown", userAgent: null };
+
+/** What an operator did: to `target`, such as `key:ID`. */
+type OperatorEvent = { type: AuditEventType; target: string; details?: EventExtra["details"] };
+
+/** Records what an operator does to something other than an account. */
+export async function recordOperatorEvent(
+  tx: Tx,
+  at: Date,
+  { actor, accountId, source }: Operator,
+  { type, target, details }: OperatorEvent,
+): Promise<void> {
+  const extra = { actor, target, ...(details ? { details } : {}) };
+  if (accountId !== null) return recordSecurityEvent(tx, at, accountId, type, source, extra);
+  const { ip, userAgent } = source;
+  await tx.auditEvent.create({ data: { id: newId(), type, at, ...extra, network: networkOf(ip), userAgent } });
+}
+
+/** What an operator did to an account, and why, in the operator's own words. */
+type AccountChangeEvent = { type: AuditEventType; reason?: string; details?: EventExtra["details"] };
+
+/** Records what an operator does to an account, in that account's trail. */
+export function recordAccountChange(
+  tx: Tx,
+  at: Date,
+  operator: Operator,
+  accountId: string,
+  { type, reason, details }: AccountChangeEvent,
+): Promise<void> {
+  const extra = { actor: actorOn(operator, accountId), ...withReason(details, reason) };
+  return recordSecurityEvent(tx, at, accountId, type, operator.source, extra);
+}
+
+/** How an event of an account names the operator: by their own account, unless it is this one. */
+export function actorOn({ actor, accountId }: Operator, subjectId: string): Actor {
+  return accountId === null || accountId === subjectId ? actor : `account:${accountId}`;
+}
+
+/** The details of an event with the operator's reason; none at all if both are absent. */
+export function withReason(details: EventExtra["details"], reason: string | undefined): Pick<EventExtra, "details"> {
+  if (reason === undefined) return details === undefined ? {} : { details };
+  return { details: { ...details, reason } };
+}

@@ -1,0 +1,149 @@
+import { createReadStream } from "node:fs";
+import { rm } from "node:fs/promises";
+import path from "node:path";
+import type { Context } from "../../context";
+import { AppError, isAppError } from "../../errors";
+import type { CopySnapshot } from "../db/copy/session";
+import { appliedMigrations } from "../db/copy/tables";
+import { newId } from "../db/ids";
+import { readSecretsText } from "../embedded-secrets";
+import { writeChunks } from "../files/durable";
+import type { BackupStore } from "./backup-store";
+import { encode } from "./encoding";
+import { PARTIAL, removeOldPartials } from "./folder-store";
+import { writeBackup } from "./format";
+import { backupName } from "./names";
+import { openStore } from "./open-store";
+
+type Deps = Pick<Context, "config" | "database" | "db" | "log" | "now">;
+
+/** How long records are kept. They are deleted only after a successful backup, so the last success stays known. */
+const RECORD_RETENTION_MS = 100 * 24 * 60 * 60 * 1000;
+
+/** How long writes to the embedded database may wait for a backup. */
+const MAX_PAUSE_MS = 10_000;
+const PAUSED_TOO_LONG =
+  "Copying the embedded database made writes wait for more than ten seconds. Move to PostgreSQL, or back up a snapshot of the disk.";
+
+export type CreatedBackup = { file: string; sizeBytes: number; isEncrypted: boolean; createdAt: Date; seconds: number };
+
+/** The databases that this process is backing up. */
+const running = new WeakSet<Deps["database"]>();
+
+/** Whether this process is backing up the database. */
+export const isBackingUp = ({ database }: Pick<Deps, "database">): boolean => running.has(database);
+
+/**
+ * Backs up the database and its secrets to a folder or an S3 bucket, and records the outcome. `id` is a record that exists.
+ * Writes to the embedded database wait while it is read, for `maxPauseMs` at most.
+ * @throws AppError backup_in_progress, backup_not_configured, backup_failed, disk_full
+ */
+export async function createBackup(
+  deps: Deps,
+  to: string,
+  id?: string,
+  maxPauseMs = MAX_PAUSE_MS,
+): Promise<CreatedBackup> {
+  const { database, db, log, now } = deps;
+  if (isBackingUp(deps)) throw new AppError("backup_in_progress");
+  running.add(database);
+  const startedAt = now();
+  const record = id ?? newId(startedAt);
+  try {
+    if (id === undefined) await db.backup.create({ data: { id: record, startedAt } });
+    const created = await write(deps, to, startedAt, maxPauseMs);
+    const { file, sizeBytes } = created;
+    await db.backup.update({ where: { id: record }, data: { endedAt: now(), file, sizeBytes } });
+    await db.backup.deleteMany({ where: { startedAt: { lt: new Date(now().getTime() - RECORD_RETENTION_MS) } } });
+    log.info({ to, ...created }, "backed up");
+    return created;
+  } catch (error) {
+    const failure = toAppError(error);
+    log.error({ err: error, to }, "the backup failed");
+    const data = { endedAt: now(), error: failure.extras.detail ?? failure.message };
+    await db.backup.update({ where: { id: record }, data }).catch(() => {}); // the database may have failed
+    throw failure;
+  } finally {
+    running.delete(database);
+  }
+}
+
+async function write(
+  { config, database, now }: Deps,
+  to: string,
+  createdAt: Date,
+  maxPauseMs: number,
+): Promise<CreatedBackup> {
+  const store = openStore(config, to);
+  const file = backupName(createdAt);
+  const snapshot = await database.openSnapshot();
+  try {
+    const secrets = config.mode === "embedded" ? await readSecretsText(config.DATA_DIR) : null;
+    const migrations = await appliedMigrations(snapshot);
+    const header = { version: config.build.version, createdAt: createdAt.toISOString(), migrations, secrets };
+    const rows = writeBackup(snapshot, header);
+    const plain = config.mode === "embedded" ? within(maxPauseMs, rows, snapshot) : closing(rows, snapshot);
+    const chunks = encode(plain, config.BACKUP_RECIPIENT);
+    const isSpooled = config.mode === "embedded" && store.isRemote; // a slow storage would make writes wait
+    const sizeBytes = await (isSpooled ? spool(config.DATA_DIR, store, file, chunks) : store.write(file, chunks));
+    const seconds = (now().getTime() - createdAt.getTime()) / 1000;
+    return { file, sizeBytes, isEncrypted: config.BACKUP_RECIPIENT !== undefined, createdAt, seconds };
+  } finally {
+    await snapshot.close();
+  }
+}
+
+/** Writes the chunks to a file in the data folder, and stores that file. */
+async function spool(
+  folder: string,
+  store: BackupStore,
+  name: string,
+  chunks: AsyncIterable<Uint8Array>,
+): Promise<number> {
+  await removeOldPartials(folder);
+  const file = path.join(folder, `${name}${PARTIAL}`);
+  try {
+    await writeChunks(file, chunks, 0o600);
+    return await store.write(name, createReadStream(file));
+  } finally {
+    await rm(file, { force: true });
+  }
+}
+
+/**
+ * Closes the snapshot after the last row, or after `maxPauseMs`, even if nobody reads on.
+ * @throws AppError backup_failed after that time
+ */
+async function* within(
+  maxPauseMs: number,
+  chunks: AsyncIterable<Buffer>,
+  snapshot: CopySnapshot,
+): AsyncIterable<Buffer> {
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+    void snapshot.close();
+  };
+  const timer = setTimeout(end, maxPauseMs);
+  try {
+    for await (const chunk of closing(chunks, snapshot)) {
+      if (isOver) throw new AppError("backup_failed", { detail: PAUSED_TOO_LONG });
+      yield chunk;
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Closes the snapshot after the last row, so that writes continue while the file is completed. */
+async function* closing(chunks: AsyncIterable<Buffer>, snapshot: CopySnapshot): AsyncIterable<Buffer> {
+  yield* chunks;
+  await snapshot.close();
+}
+
+function toAppError(error: unknown): AppError {
+  if (isAppError(error)) return error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === "ENOSPC" || code === "EDQUOT") return new AppError("disk_full", { cause: error });
+  return new AppError("backup_failed", { detail: message, cause: error });
+}

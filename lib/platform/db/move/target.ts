@@ -1,0 +1,113 @@
+import type { CopySession, Table } from "../copy/session";
+import { appliedMigrations, listTables, tablesWithRows } from "../copy/tables";
+import { migrationNames } from "../migrations";
+import { DEFINITIONS, removeDefinitions } from "./definitions";
+
+/** The database that tables are copied into. */
+export type MoveTarget = {
+  /** Its URL without the password, or its folder. */
+  name: string;
+  session: CopySession;
+  /** Applies the migrations of this build. */
+  migrate: () => Promise<unknown>;
+  close: () => Promise<void>;
+};
+
+/** What a target contains: nothing, the tables of this build without rows, or an unfinished move. */
+export type TargetState = "empty" | "migrated" | "unfinished";
+
+/** The target's record of an unfinished move: no service uses the database while it exists (lib/platform/db/open.ts). */
+const RECORD = `
+  CREATE SCHEMA homeport_move;
+  CREATE TABLE homeport_move.move (id uuid, "isComplete" boolean NOT NULL);
+  INSERT INTO homeport_move.move VALUES (NULL, false);
+  CREATE TABLE homeport_move.copied ("table" text PRIMARY KEY, rows bigint NOT NULL);
+  CREATE TABLE homeport_move.changed (key jsonb NOT NULL);
+`;
+
+const OTHER_TABLES = `
+  SELECT relname AS name FROM pg_class
+  WHERE relkind IN ('r', 'p', 'v', 'm') AND relnamespace = current_schema()::regnamespace ORDER BY 1`;
+
+/** The database cannot be moved from the source, or to the target. The message says why. */
+export class MoveError extends Error {
+  override readonly name = "MoveError";
+  readonly code = "move_refused";
+}
+
+/** @throws MoveError for a target with rows, with other tables, or with the schema of another version */
+export async function inspectTarget({ name, session }: Pick<MoveTarget, "name" | "session">): Promise<TargetState> {
+  if (await findMove(session)) return "unfinished";
+  const applied = await appliedMigrations(session);
+  if (applied.length === 0) {
+    const tables = (await session.query<{ name: string }>(OTHER_TABLES)).map((table) => table.name);
+    if (tables.length === 0) return "empty";
+    throw new MoveError(`${name} is not empty: it contains ${sample(tables)}. Create a new database.`);
+  }
+  await requireThisVersion(name, applied);
+  const filled = await tablesWithRows(session, await listTables(session));
+  if (filled.length === 0) return "migrated";
+  throw new MoveError(`${name} is not empty: there are rows in ${sample(filled)}. Create a new database.`);
+}
+
+/** @throws MoveError if the migrations of a database are not those of this build */
+export async function requireThisVersion(name: string, applied: readonly string[]): Promise<void> {
+  const own = await migrationNames();
+  const unknown = applied.filter((migration) => !own.includes(migration));
+  const missing = own.filter((migration) => !applied.includes(migration));
+  if (unknown.length === 0 && missing.length === 0) return;
+  const why = unknown.length > 0 ? `a newer one (${unknown.at(-1)})` : `an older one (without ${missing[0]})`;
+  throw new MoveError(`${name} has the schema of another version, ${why}. Use the same version for both databases.`);
+}
+
+/**
+ * Prepares the target for the move with the given id: creates the tables, or continues an unfinished move. What a move of
+ * another id has copied is removed: the source no longer has the changes since. Returns the tables that are copied.
+ */
+export async function prepareTarget(target: MoveTarget, id: string): Promise<Set<string>> {
+  const { session } = target;
+  const state = await inspectTarget(target);
+  if (state === "empty") await target.migrate();
+  if (state !== "unfinished") {
+    await session.exec(RECORD + DEFINITIONS);
+    await removeDefinitions(session, { isAll: true });
+  }
+  const move = await findMove(session);
+  if (move?.id !== id) await restartMove(session, id);
+  const rows = await session.query<{ table: string }>(`SELECT "table" FROM homeport_move.copied`);
+  return new Set(rows.map(({ table }) => table));
+}
+
+/** Returns the unfinished move into a database; null if there is none. */
+export async function findMove({
+  query,
+}: Pick<CopySession, "query">): Promise<{ id: string | null; isComplete: boolean } | null> {
+  const found = await query<{ name: string | null }>("SELECT to_regclass('homeport_move.move')::text AS name");
+  if (found[0]?.name === null) return null;
+  const moves = await query<{ id: string | null; isComplete: boolean }>(
+    `SELECT id::text, "isComplete" FROM homeport_move.move`,
+  );
+  return moves[0] ?? { id: null, isComplete: false };
+}
+
+/** Empties the tables: those of an unfinished move contain only what it has copied. */
+async function restartMove(session: CopySession, id: string): Promise<void> {
+  await removeDefinitions(session, { isAll: true });
+  const tables = await listTables(session);
+  const names = tables.map(({ name }: Table) => `"${name}"`).join(", ");
+  await session.exec(
+    `TRUNCATE ${names}; TRUNCATE homeport_move.copied; UPDATE homeport_move.move SET id = '${id}', "isComplete" = false`,
+  );
+}
+
+/** Removes the record of the move: from now on a service may use the database. */
+export async function finishTarget({ exec }: CopySession): Promise<void> {
+  await exec("DROP SCHEMA homeport_move CASCADE");
+}
+
+const MAX_NAMES = 3;
+
+function sample(names: readonly string[]): string {
+  const more = names.length - MAX_NAMES;
+  return names.slice(0, MAX_NAMES).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}

@@ -1,0 +1,89 @@
+import { AppError } from "../../../errors";
+import { attachment } from "../../content-disposition";
+import { type RequestHead, type ResponseHeaders, RouteResponse } from "../../http-message";
+import type { BodyPart, Caching, DownloadContent } from "../../response-content";
+import { LOADABLE_ANYWHERE } from "../browser/security-headers";
+import { DOWNLOAD_CACHE_CONTROL } from "./cache-control";
+import { assertPreconditions, isNotModified, matchesIfRange, type Validators } from "./conditional";
+import { multipartRanges } from "./multipart-ranges";
+import { parseRanges } from "./ranges";
+
+type FileContent = Exclude<DownloadContent, { kind: "redirect" }>;
+type SelectedBody = {
+  status: number;
+  contentType: string;
+  sizeBytes: number;
+  /** Only for a single range: each part of a multipart body has its own. */
+  contentRange?: string;
+  parts: readonly BodyPart[];
+};
+
+/**
+ * Responds with a file, parts of it, or a redirect: conditional requests and ranges (RFC 9110, sections 13 and 14), the
+ * file name (RFC 6266) and the digest of the whole file (RFC 9530).
+ * @throws AppError precondition_failed, range_not_satisfiable
+ */
+export async function downloadResponse(content: DownloadContent, request: RequestHead): Promise<RouteResponse> {
+  if (content.kind === "redirect") return redirect(content.url, content.caching);
+  // A URL that is signed for GET refuses HEAD, so HEAD gets what the redirect's target would respond.
+  if (content.kind === "object" && request.method !== "HEAD") return redirect(await content.presign(), content.caching);
+  return fileResponse(content, request);
+}
+
+function redirect(url: string, caching: Caching): RouteResponse {
+  return new RouteResponse(302, null, {
+    Location: url,
+    "Cache-Control": DOWNLOAD_CACHE_CONTROL[caching],
+    ...LOADABLE_ANYWHERE,
+  });
+}
+
+function fileResponse(content: FileContent, request: RequestHead): RouteResponse {
+  const { sha256, sha512, caching } = content;
+  const modifiedAt = content.kind === "file" ? content.modifiedAt : null;
+  const validators = { etag: `"sha256-${sha256}"`, modifiedAt };
+  const headers: ResponseHeaders = { ETag: validators.etag, ...LOADABLE_ANYWHERE };
+  if (modifiedAt) headers["Last-Modified"] = modifiedAt.toUTCString();
+  headers["Accept-Ranges"] = "bytes";
+  headers["Cache-Control"] = DOWNLOAD_CACHE_CONTROL[caching];
+  assertPreconditions(request.headers, validators);
+  if (isNotModified(request.headers, validators)) return new RouteResponse(304, null, headers);
+  const { status, contentType, sizeBytes, contentRange, parts } = selectBody(content, request, validators);
+  headers["Content-Type"] = contentType;
+  headers["Content-Length"] = String(sizeBytes);
+  headers["Content-Disposition"] = attachment(content.fileName);
+  headers["Repr-Digest"] =
+    sha512 === null ? `sha-256=:${Buffer.from(sha256, "hex").toString("base64")}:` : `sha-512=:${sha512}:`;
+  if (contentRange) headers["Content-Range"] = contentRange;
+  return new RouteResponse(status, content.kind === "file" ? content.read(parts) : null, headers);
+}
+
+/**
+ * The whole file, a range of it, or several as multipart/byteranges. Parts that would add up to more than the file are
+ * not worth it: the response is the whole file, so that no request for ranges costs more than one without
+ * (RFC 9110, section 17.15). @throws AppError range_not_satisfiable
+ */
+function selectBody(content: FileContent, request: RequestHead, validators: Validators): SelectedBody {
+  const { contentType, sizeBytes } = content;
+  const whole = { status: 200, contentType, sizeBytes, parts: [{ first: 0, last: sizeBytes - 1 }] };
+  const ranges = requestedRanges(request, validators, sizeBytes);
+  const [range] = ranges ?? [];
+  if (!ranges || !range) return whole;
+  if (ranges.length > 1) {
+    const multipart = multipartRanges(ranges, content);
+    return multipart.sizeBytes < sizeBytes ? { status: 206, ...multipart } : whole;
+  }
+  const { first, last } = range;
+  const contentRange = `bytes ${first}-${last}/${sizeBytes}`;
+  return { status: 206, contentType, sizeBytes: last - first + 1, contentRange, parts: [range] };
+}
+
+/** HEAD has no ranges (RFC 9110, section 14.2). @throws AppError range_not_satisfiable */
+function requestedRanges({ method, headers }: RequestHead, validators: Validators, sizeBytes: number) {
+  const [header, ifRange] = [headers.get("range"), headers.get("if-range")];
+  if (method === "HEAD" || header === null) return null;
+  if (ifRange !== null && !matchesIfRange(ifRange, validators)) return null;
+  const ranges = parseRanges(header, sizeBytes);
+  if (ranges !== "unsatisfiable") return ranges;
+  throw new AppError("range_not_satisfiable", { headers: { "Content-Range": `bytes */${sizeBytes}` } });
+}

@@ -1,0 +1,158 @@
+import { z } from "zod";
+import { AppError, type ErrorCode } from "../../../errors";
+import { declare, type Input, type RequestScope } from "../../../operation";
+import type { AccountRole } from "../../db/generated/client";
+import { jsonResponse, type RequestHead, type ResponseHeaders, RouteResponse } from "../../http-message";
+import { CLEAR_SITE_DATA, REFRESH_POLICY } from "../browser/security-headers";
+import { parseForm } from "../input/body";
+import { defineRoute } from "../route";
+import { setFlash } from "./flash";
+import { type ErrorPlacement, toFormError } from "./form-errors";
+import { forgetSentForm, keepForm } from "./kept-form";
+import { confirmPath, signInPath } from "./redirect-paths";
+
+/** The next page, and the Set-Cookie headers to send with it. `isSignedOut`: the browser forgets what it has stored. */
+type Redirect = { to: string; cookies?: string[]; isSignedOut?: true };
+
+type Form<Fields, Role extends AccountRole | undefined, Session extends true | undefined> = {
+  summary: string;
+  /** The page that contains the form and shows its errors, or how its URL follows from the form's fields. */
+  page: string | ((fields: Record<string, string>) => string);
+  /** As of an operation. Without a session, the sign-in page comes first. */
+  session?: Session;
+  role?: Role;
+  stepUp?: true;
+  body: z.ZodType<Fields>;
+  maxBodyBytes?: number;
+  /** Fields whose values are filled in again after an error. None is a secret. */
+  keptFields?: readonly string[];
+  /** No field is a secret: once its author has signed in again or confirmed that it is them, the form can be sent as it was. */
+  canResume?: true;
+  errorPlacement?: ErrorPlacement;
+  /** Without a recent authentication, a page asks for one, and then returns to `page`. */
+  requiresReauthentication?: true;
+  handle: (input: Input<unknown, unknown, Fields, Role, undefined, Session>) => Promise<Redirect>;
+};
+
+const NOT_SENT = "This was not sent, because you had to sign in again. Check it, and send it now.";
+/** The page stays open, so that nothing that was entered is lost. */
+const TOO_LONG = "Sign in again in another tab, and then send this here.";
+
+const Location = z.object({ location: z.string() });
+/** Errors of the request rather than of what a person entered. They are problem documents. */
+const REQUEST_ERRORS: ReadonlySet<ErrorCode> = new Set([
+  "malformed_json",
+  "origin_not_allowed",
+  "method_not_allowed",
+  "payload_too_large",
+  "unsupported_media_type",
+]);
+
+/**
+ * The route of a form on a page. A browser without JavaScript gets a redirect (303): to the next page, or back to the
+ * form with the errors. The page's script sends `Accept: application/json` and gets `{ location }` or a problem
+ * document. Accepts requests from our own pages only.
+ */
+export function defineForm<
+  Fields,
+  Role extends AccountRole | undefined = undefined,
+  Session extends true | undefined = undefined,
+>(path: string, form: Form<Fields, Role, Session>) {
+  const { summary, session, role, stepUp, body, maxBodyBytes } = form;
+  const post = declare<unknown, unknown, Fields, Role, undefined, Session>({
+    summary,
+    session,
+    role,
+    stepUp,
+    bodyFormat: "form",
+    body,
+    maxBodyBytes,
+    isOwnOriginRequired: () => true,
+    writes: "raw",
+    response: { status: 303, schema: null },
+    otherResponses: { 200: { schema: Location } },
+    run: async (input) => {
+      const { cookies = [], ...next } = await form.handle(input);
+      const forgotten = await forgetSentForm(input.ctx, path, input.request.headers.get("cookie"));
+      return redirect({ ...next, cookies: [...cookies, ...forgotten] }, input.request);
+    },
+    writeError: (error, scope) => writeError(path, form, error, scope),
+  });
+  return defineRoute(path, { POST: post });
+}
+
+type ErrorForm = Omit<Form<unknown, undefined, undefined>, "session" | "role" | "body" | "handle">;
+
+/** A redirect, or the error for a problem document. */
+async function writeError(path: string, form: ErrorForm, error: AppError, scope: RequestScope) {
+  if (REQUEST_ERRORS.has(error.code)) return error;
+  const { ctx, request, bytes } = scope;
+  const { page, keptFields = [], errorPlacement, requiresReauthentication } = form;
+  const fields = parseForm(bytes);
+  const pageUrl = typeof page === "string" ? page : page(fields);
+  const isUnconfirmed = error.code === "reauthentication_required" && requiresReauthentication;
+  if (error.code === "unauthenticated" || isUnconfirmed)
+    return interrupt(path, form, { error, fields, pageUrl }, scope);
+  const shown = toFormError(error, errorPlacement);
+  if (isScript(request) || shown.code === "internal_error") return shown;
+  const flash = { form: path, message: shown.message, fields: messagesOf(shown), values: pick(fields, keptFields) };
+  const { id, cookie } = setFlash(ctx.config, flash);
+  return redirect({ to: withFlash(pageUrl, id), cookies: [cookie] }, request);
+}
+
+type Submission = { error: AppError; fields: Record<string, string>; pageUrl: string };
+
+/** Redirects to where the author of a form signs in again or confirms that it is them, and then back to it. */
+async function interrupt(
+  form: string,
+  { summary, keptFields = [], canResume }: ErrorForm,
+  { error, fields, pageUrl }: Submission,
+  { ctx, request }: RequestScope,
+) {
+  const { signedInAs, isResumed, ...entered } = fields;
+  const isUnconfirmed = error.code === "reauthentication_required";
+  const gate = isUnconfirmed ? confirmPath : signInPath;
+  const values = canResume ? entered : pick(fields, keptFields);
+  if (signedInAs === undefined || (!canResume && Object.keys(values).length === 0)) {
+    return redirect({ to: gate(pageUrl) }, request);
+  }
+  const how = isUnconfirmed && isResumed === undefined ? ("now" as const) : ("ask" as const);
+  const resume = canResume ? { resume: how, summary } : {};
+  const kept = await keepForm(ctx, signedInAs, { form, message: NOT_SENT, fields: {}, values, ...resume });
+  if (kept === null && isScript(request)) return new AppError(error.code, { detail: TOO_LONG });
+  return redirect(
+    { to: gate(kept ? withFlash(pageUrl, kept.id) : pageUrl), cookies: kept ? [kept.cookie] : [] },
+    request,
+  );
+}
+
+function pick(fields: Record<string, string>, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name)));
+}
+
+function withFlash(pageUrl: string, id: string): string {
+  return `${pageUrl}${pageUrl.includes("?") ? "&" : "?"}formErrors=${id}`;
+}
+
+function isScript({ headers }: RequestHead): boolean {
+  return headers.get("accept") === "application/json";
+}
+
+function redirect({ to, cookies = [], isSignedOut }: Redirect, request: RequestHead): RouteResponse {
+  const headers: ResponseHeaders = {
+    ...(cookies.length > 0 ? { "Set-Cookie": cookies } : {}),
+    ...(isSignedOut ? CLEAR_SITE_DATA : {}),
+  };
+  if (isScript(request)) return jsonResponse(200, { location: to }, headers);
+  if (to.startsWith("/")) return new RouteResponse(303, null, { ...headers, Location: to, "Content-Length": "0" });
+  // `form-action` in the page's policy applies to redirects too. A page that refreshes itself is no longer a form.
+  const body = "One moment.";
+  const entity = { "Content-Type": "text/plain; charset=utf-8", "Content-Length": String(body.length) };
+  return new RouteResponse(200, body, { ...headers, ...entity, ...REFRESH_POLICY, Refresh: `0;url=${to}` });
+}
+
+/** The first message of each field. */
+function messagesOf({ extras }: AppError): Record<string, string> {
+  const pairs = (extras.errors ?? []).map(({ pointer, detail }) => [pointer.slice(1), detail] as const);
+  return Object.fromEntries(pairs.toReversed());
+}

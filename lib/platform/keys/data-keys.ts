@@ -1,0 +1,104 @@
+import { createECDH, randomBytes } from "node:crypto";
+import type { Context } from "../../context";
+import { sql } from "../db/sql";
+import { open, seal } from "./aead";
+import { deriveKey, findSecret, type Secrets, secretId } from "./key-ring";
+
+type Deps = Pick<Context, "config" | "db">;
+
+/**
+ * `encryption` encrypts stored secrets. `pseudonyms` keys the HMAC of emails, networks and typed codes: it never changes,
+ * so that a rotation neither lifts a limit nor forgets a recognized client. `vapid` is a private key of P-256.
+ */
+const PURPOSES = ["encryption", "pseudonyms", "vapid"] as const;
+type Purpose = (typeof PURPOSES)[number];
+type Row = { id: string; purpose: string; wrappedBy: string; wrapped: string };
+type DataKey = { id: string; purpose: string; key: Buffer };
+/** The data keys that the ring can unwrap, oldest first, and the ids of the secrets that it lacks for the others. */
+type DataKeys = { keys: DataKey[]; missingSecretIds: string[] };
+
+const WRAPPING = "Homeport data key";
+
+/** Encrypts a data key with the first secret ("envelope encryption"; NIST SP 800-57 Part 1, 5.3.5). */
+export function wrapKey(secrets: Secrets, id: string, key: Uint8Array): Pick<Row, "wrappedBy" | "wrapped"> {
+  const [secret] = secrets;
+  return { wrappedBy: secretId(secret), wrapped: seal(deriveKey(secret, WRAPPING), id, key) };
+}
+
+/** Decrypts a data key; null if the ring lacks the secret that wraps it. @throws Error if the row was changed */
+export function unwrapKey(secrets: Secrets, { id, wrappedBy, wrapped }: Omit<Row, "purpose">): Buffer | null {
+  const secret = findSecret(secrets, wrappedBy);
+  return secret === undefined ? null : open(deriveKey(secret, WRAPPING), id, wrapped);
+}
+
+/** What a process has read, by database and ring. A data key never changes, so it is read once. */
+const loaded = new WeakMap<Deps["db"], Map<string, Promise<DataKeys>>>();
+
+/**
+ * The data keys; at least one for each purpose can be unwrapped. The first call reads them, and creates those that are
+ * missing. `composeContext` makes it before the service listens, because a query inside a transaction would block PGlite.
+ */
+export function loadDataKeys({ config, db }: Deps): Promise<DataKeys> {
+  const byRing = loaded.get(db) ?? new Map<string, Promise<DataKeys>>();
+  loaded.set(db, byRing);
+  const ring = config.secrets.map(secretId).join();
+  const found = byRing.get(ring) ?? readOrCreate({ config, db });
+  byRing.set(ring, found);
+  found.catch(() => byRing.delete(ring)); // the database was not available
+  return found;
+}
+
+/** Clears the cache, after another process has created a key. */
+export function clearDataKeyCache({ config, db }: Deps): void {
+  loaded.get(db)?.delete(config.secrets.map(secretId).join());
+}
+
+/** The oldest key of a purpose: every process uses the same one. */
+export async function dataKey(deps: Deps, purpose: Purpose): Promise<DataKey> {
+  const { keys } = await loadDataKeys(deps);
+  return keys.find((key) => key.purpose === purpose) as DataKey;
+}
+
+async function readOrCreate(deps: Deps): Promise<DataKeys> {
+  const found = await read(deps);
+  const missing = PURPOSES.filter((name) => !found.keys.some(({ purpose }) => purpose === name));
+  if (missing.length === 0) return found;
+  for (const purpose of missing) await create(deps, purpose);
+  return read(deps);
+}
+
+async function read({ config, db }: Deps): Promise<DataKeys> {
+  const rows = await db.dataKey.findMany({ orderBy: [{ createdAt: "asc" }, { id: "asc" }] });
+  const missing = new Set<string>();
+  const keys = rows.flatMap((row) => {
+    const key = unwrapKey(config.secrets, row);
+    if (!key) missing.add(row.wrappedBy);
+    return key ? [{ id: row.id, purpose: row.purpose, key }] : [];
+  });
+  return { keys, missingSecretIds: [...missing] };
+}
+
+/**
+ * Creates a data key. The id names the secret, so that of concurrent processes one creates it. The key of pseudonyms is
+ * the oldest secret itself: version 1.0 used that, and its hashes stay valid.
+ */
+async function create({ config, db }: Deps, purpose: Purpose): Promise<void> {
+  const oldest = config.secrets.at(-1) as string;
+  const id = `${purpose}:${secretId(purpose === "pseudonyms" ? oldest : config.secrets[0])}`;
+  const { wrappedBy, wrapped } = wrapKey(config.secrets, id, newKey(purpose, oldest));
+  await db.$executeRaw(sql`
+    INSERT INTO "DataKey" ("id", "purpose", "wrappedBy", "wrapped") VALUES (${id}, ${purpose}, ${wrappedBy}, ${wrapped})
+    ON CONFLICT ("id") DO NOTHING`);
+}
+
+function newKey(purpose: Purpose, oldestSecret: string): Buffer {
+  if (purpose === "pseudonyms") return Buffer.from(oldestSecret);
+  return purpose === "vapid" ? newPrivateKey() : randomBytes(32);
+}
+
+function newPrivateKey(): Buffer {
+  const curve = createECDH("prime256v1");
+  curve.generateKeys();
+  const key = curve.getPrivateKey();
+  return Buffer.concat([Buffer.alloc(32 - key.length), key]); // without its leading zeros
+}
