@@ -171,10 +171,21 @@ describe("the lifetime of a session", () => {
     expect((await rowOf(account)).lastSeenAt).toEqual(opened.lastSeenAt);
     clock.advance(2_000);
     await Promise.all([isValid(account.token), isValid(account.token)]);
+    await expect.poll(async () => (await rowOf(account)).lastSeenAt).not.toEqual(opened.lastSeenAt);
     const seen = await rowOf(account);
     expect(seen.lastSeenAt.getTime()).toBeGreaterThan(opened.lastSeenAt.getTime());
     expect(seen.idleExpiresAt.getTime() - seen.lastSeenAt.getTime()).toBe(30 * DAY_MS);
     expect(seen.expiresAt).toEqual(opened.expiresAt);
+  });
+
+  test("reads while the database refuses writes, on a full disk or after a move", async () => {
+    const account = await newAccount();
+    await ctx().db.$executeRaw`CREATE FUNCTION refuse_write() RETURNS trigger LANGUAGE plpgsql AS
+      'BEGIN RAISE EXCEPTION USING ERRCODE = ''read_only_sql_transaction''; END'`;
+    await ctx().db.$executeRaw`CREATE TRIGGER refuse_write BEFORE UPDATE ON "Session" EXECUTE FUNCTION refuse_write()`;
+    onTestFinished(async () => void (await ctx().db.$executeRaw`DROP FUNCTION refuse_write CASCADE`));
+    clock.advance(2 * MINUTE_MS);
+    expect(await isValid(account.token)).toBe(true);
   });
 
   // ASVS 7.2.1, 7.2.2, 7.2.3

@@ -21,9 +21,8 @@ export function sessionToken({ config }: Pick<Context, "config">, claims: Claims
 }
 
 /**
- * The live session of a token, with its account; null if it was revoked, has expired or has an old
- * epoch, or if the account is disabled. Concurrent
- * calls share one query. The role is that of the session: `user` if it has no rights of an operator. A second statement updates `lastSeenAt`, at most once a minute.
+ * The live session of a token, with its account; null if it was revoked, has expired or has an old epoch, or if the account
+ * is disabled. Concurrent calls share one query. The role is that of the session: `user` if it has no rights of an operator.
  */
 export async function findSession({ config, db, now }: Pick<Context, "config" | "db" | "now">, token: string) {
   const at = now();
@@ -39,7 +38,7 @@ export async function findSession({ config, db, now }: Pick<Context, "config" | 
     row.account.sessionEpoch === claims.epoch;
   if (!isLive) return null;
   const { id, transport, authenticatedAt, aal, amr, expiresAt, account } = row;
-  if (at.getTime() - row.lastSeenAt.getTime() > LAST_SEEN_INTERVAL_MS) await updateLastSeen(db, at, id, transport);
+  if (at.getTime() - row.lastSeenAt.getTime() > LAST_SEEN_INTERVAL_MS) updateLastSeen(db, at, id, transport);
   return { session: { id, transport, authenticatedAt, aal, amr, expiresAt }, account, claims };
 }
 
@@ -66,11 +65,17 @@ const readSession = batchLoad(async (db, ids) => {
   );
 });
 
-async function updateLastSeen(db: Tx, at: Date, id: string, transport: Transport): Promise<void> {
-  await db.session.updateMany({
-    where: { id, lastSeenAt: { lt: new Date(at.getTime() - LAST_SEEN_INTERVAL_MS) } },
-    data: { lastSeenAt: at, idleExpiresAt: new Date(at.getTime() + LIFETIMES[transport].idleMs) },
-  });
+/**
+ * At most once a minute, in the background: a database that refuses writes, or makes them wait, still serves reads. The next
+ * request tries again.
+ */
+function updateLastSeen(db: Tx, at: Date, id: string, transport: Transport): void {
+  db.session
+    .updateMany({
+      where: { id, lastSeenAt: { lt: new Date(at.getTime() - LAST_SEEN_INTERVAL_MS) } },
+      data: { lastSeenAt: at, idleExpiresAt: new Date(at.getTime() + LIFETIMES[transport].idleMs) },
+    })
+    .catch(() => {});
 }
 
 /** Revokes a session and removes the devices that it registered. Does nothing to a revoked session. */
