@@ -57,11 +57,9 @@ test("expired windows of rate limits are removed, in any number, and open ones a
   await db.$executeRaw`
     INSERT INTO "RateLimitCounter" ("key", "uses", "expiresAt")
     SELECT ${prefix} || i, 1, ${ctx().dbNow()} + interval '1 hour' * i FROM generate_series(1, 2500) AS i`;
-  await db.rateLimit.create({ data: { key: prefix, points: 1, expire: ctx().now().getTime() } });
   clock.advance(2_499.5 * HOUR_MS);
   await removeExpiredRows(ctx());
   expect(await db.rateLimitCounter.count({ where: { key: { startsWith: prefix } } })).toBe(1);
-  expect(await db.rateLimit.count({ where: { key: prefix } })).toBe(0);
 });
 
 test("an account from the time when verification was not required has 30 days once it is, if nobody uses it", async () => {
