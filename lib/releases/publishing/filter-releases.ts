@@ -62,7 +62,7 @@ function normalizeVersion(version: string): string {
 
 function notFound(description: string): never {
   throw new PublishingError(
-    `There is no release ${description}: list them with \`npm run release -- list\`.`,
+    `There is no release ${description}: list them with \`homeport release list\`.`,
     "release_not_found",
   );
 }

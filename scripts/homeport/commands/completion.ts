@@ -2,9 +2,9 @@ import type { DefineCommandGroup } from "../command";
 import { bashScript, zshScript } from "../completion/bash-script";
 
 const HELP_AFTER = `
-For bash:  npx homeport completion bash > ~/.local/share/bash-completion/completions/homeport
-For zsh:   npx homeport completion zsh > ~/.homeport-completion.zsh, and in ~/.zshrc: source ~/.homeport-completion.zsh
-They complete the word homeport: make it an alias of "npx homeport", or install the command by npm link.`;
+For bash:  homeport completion bash > ~/.local/share/bash-completion/completions/homeport
+For zsh:   homeport completion zsh > ~/.homeport-completion.zsh, and in ~/.zshrc: source ~/.homeport-completion.zsh
+They complete the word homeport. Put it on the PATH: ln -s "$PWD/scripts/bin/homeport.mjs" ~/.local/bin/homeport`;
 
 /** `homeport completion`. It needs the commands of all groups, which it reads from its parent. */
 export const defineCompletion: DefineCommandGroup = (completion) => {

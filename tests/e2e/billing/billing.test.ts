@@ -23,20 +23,20 @@ type Said = { code: number; stdout: string; stderr: string };
 /** The variables of the service. The commands find it by its folder. */
 const variables = () => ({ DATA_DIR: dataDir, BILLING_PAYLOAD_RETENTION_DAYS: "90", ...revenueCat.config });
 
-/** Runs a shell command with them. It runs the npm command without npm. */
+/** Runs a shell command with them. */
 function shell(command: string): Promise<Said> {
   const { PATH, HOME } = process.env;
   const options = { env: { NODE_ENV: "production" as const, PATH, HOME, ...variables() } };
-  const script = command.replace("npm run billing --", `node ${COMMANDS.get("billing")?.join(" ")}`);
+  const script = `homeport() { node ${COMMANDS.get("homeport")?.join(" ")} "$@"; }\n${command}`;
   return run("bash", ["-c", script], options).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
     ({ code, stdout, stderr }: Said) => ({ code, stdout, stderr }),
   );
 }
 
-/** Runs `npm run billing`. */
+/** Runs `homeport billing`. */
 const billing = (args: string, env: Record<string, string> = {}) =>
-  runCommand("billing", args.split(" ").filter(Boolean), { ...variables(), ...env });
+  runCommand("homeport", ["billing", ...args.split(" ").filter(Boolean)], { ...variables(), ...env });
 
 async function post(
   service: Service,
@@ -103,7 +103,7 @@ test("every command of the guide runs, and says what it found or did", { timeout
     // What failed for want of a transaction fails again, and the commands say so.
     expect([command, code]).toEqual([command, /replay --(failed|all)/.test(command) ? 1 : 0]);
     expect([command, stderr.includes("    at ")]).toEqual([command, false]);
-    said.set(command.replace("npm run billing -- ", ""), { code, stdout, stderr });
+    said.set(command.replace("homeport billing ", ""), { code, stdout, stderr });
   }
   const stdoutOf = (command: string) => said.get(command)?.stdout ?? "";
 

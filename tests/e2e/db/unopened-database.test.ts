@@ -87,7 +87,7 @@ test.each<[string, (db: string) => Promise<unknown>]>([
   const service = await startForTest({ DATA_DIR: dataDir });
   await requireUpdatesOnly(service, "unavailable", { database: "error", storage: "ok", catalog: "ok" });
   await expect.poll(service.output, POLL).toContain(`The embedded database in ${db} is damaged and cannot be opened (`);
-  expect(service.output()).toContain("`npx homeport restore FILE`");
+  expect(service.output()).toContain("`homeport restore FILE`");
   expect(await service.end("SIGTERM")).toBe(0);
 
   await rename(db, `${db}-damaged`);

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, stat, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -44,7 +44,12 @@ describe("the folder that npm run package writes", () => {
     expect(registered.status).toBe(201);
     const program = path.join(first, "scripts/bin/homeport.mjs");
     const env = { ...process.env, DATA_DIR: service.dataDir };
-    expect((await run(program, ["accounts", "list"], { env })).stdout).toContain("ann@example.com");
+    expect((await run("npx", ["homeport", "accounts", "list"], { cwd: first, env })).stdout).toContain(
+      "ann@example.com",
+    );
+    const bin = path.join(await newDataDir(), "homeport");
+    await symlink(program, bin);
+    expect((await run(bin, ["accounts", "list"], { env })).stdout).toContain("ann@example.com");
     const homeport = (...args: string[]) => run(process.execPath, [...NODE_FLAGS, program, ...args], { env });
     const backups = await newDataDir();
     await homeport("backup", "--to", backups);

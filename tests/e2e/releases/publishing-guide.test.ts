@@ -13,10 +13,10 @@ const POLL = { timeout: 30_000, interval: 100 };
 const KEY = newSigningKey();
 const SETUP = "Ops_1.4.0_x64-setup.exe";
 
-/** npm itself, with the path of the package. */
-const BY_NPM = `command npm --prefix "${path.resolve(".")}" "$@"`;
-/** What npm runs for `npm run release -- …`. */
-const BY_NODE = `(shift 3; export INIT_CWD="$PWD"; cd "${path.resolve(".")}"; ${process.execPath} ${COMMANDS.get("release")?.join(" ")} "$@")`;
+/** The program itself. */
+const PROGRAM = `"${path.resolve("scripts/bin/homeport.mjs")}" "$@"`;
+/** What it runs, with the flags of the tests. */
+const BY_NODE = `(export INIT_CWD="$PWD"; cd "${path.resolve(".")}"; ${process.execPath} ${COMMANDS.get("homeport")?.join(" ")} "$@")`;
 
 /** The commands of the guide's part on publishing, by the heading above them. */
 async function commands(): Promise<Map<string, string>> {
@@ -70,10 +70,10 @@ test("the guide's commands publish, stage, pause, withdraw, roll back and verify
   const env = { DATA_DIR: path.join(folder, "data"), ...storage?.env };
   const service = await startForTest({ ...env, ...(await anyDatabase()) });
   /** From where the files are, as the guide has it. */
-  const run = async (heading: string, npm = BY_NODE) => {
+  const run = async (heading: string, homeport = BY_NODE) => {
     const text = parts.get(heading) ?? "";
-    expect(text).toContain("npm run release");
-    const script = `set -eu\nnpm() { ${npm}; }\n${text}`;
+    expect(text).toContain("homeport release");
+    const script = `set -eu\nhomeport() { ${homeport}; }\n${text}`;
     const PATH = `${path.join(folder, "bin")}:${process.env.PATH}`;
     const { stdout, stderr } = await promisify(execFile)("bash", ["-c", script], {
       cwd: folder,
@@ -89,7 +89,7 @@ test("the guide's commands publish, stage, pause, withdraw, roll back and verify
   expect(await run("Differential downloads")).toContain("Changed core-macos-universal-1.4.0");
   expect(await run("Staged rollouts")).toContain("core-windows-x64-1.5.0: paused");
   await expect.poll(() => offered(service, "1.4.0"), POLL).toBe("1.5.0");
-  const [withdrawing, undoing] = (parts.get("Withdraw and roll back") ?? "").split(/(?=npm run release -- add)/);
+  const [withdrawing, undoing] = (parts.get("Withdraw and roll back") ?? "").split(/(?=homeport release add)/);
   parts
     .set("withdraw", withdrawing ?? "")
     .set("undo", undoing ?? "")
@@ -106,7 +106,7 @@ test("the guide's commands publish, stage, pause, withdraw, roll back and verify
     await run("Object storage");
     await expect.poll(() => offered(service, "1.5.1"), POLL).toBe("1.6.0");
   } else parts.delete("Object storage");
-  await run("Use a CDN", BY_NPM);
+  await run("Use a CDN", PROGRAM);
   await run("Serve the catalog from a URL");
   expect(JSON.parse(await readFile(path.join(folder, "site/catalog.json"), "utf8")).releases).toHaveLength(1);
   expect([...parts.keys()]).toEqual([]);

@@ -10,17 +10,19 @@ const CORE = ["--product", "core", "--platform", "windows", "--arch", "x64"];
 const SLOW = { timeout: 180_000 };
 const ID = "core-windows-x64-2.3.0";
 
-/** Runs `npm run release -- … --json`. The whole standard output is one JSON document. */
+/** Runs `homeport release … --json`. The whole standard output is one JSON document. */
 async function newRelease() {
   const testFolder = await newFolder();
   const run = async (...args: string[]) => {
-    const { code, stdout } = await runCommand("release", [...args, "--json"], { DATA_DIR: testFolder.folder });
+    const { code, stdout } = await runCommand("homeport", ["release", ...args, "--json"], {
+      DATA_DIR: testFolder.folder,
+    });
     return { code, json: JSON.parse(stdout) };
   };
   return { testFolder, file: await build(testFolder, "setup.exe"), run };
 }
 
-test("commands of npm run release print one JSON document each", SLOW, async () => {
+test("commands of homeport release print one JSON document each", SLOW, async () => {
   const { file, run } = await newRelease();
   const updated = (outcome: string) => ({ code: 0, json: { releases: [{ id: ID, outcome }], newerServed: [] } });
   expect(await run("list")).toEqual({ code: 0, json: [] });
@@ -48,7 +50,7 @@ test("commands of npm run release print one JSON document each", SLOW, async () 
   });
 });
 
-test("npm run release -- add-folder publishes the output of electron-builder", SLOW, async () => {
+test("homeport release add-folder publishes the output of electron-builder", SLOW, async () => {
   const { testFolder, run } = await newRelease();
   const electron = toolOutput(path.join(testFolder.folder, "dist"));
   await writeElectronUpdate(electron, "latest.yml", "2.0.0", ["Example Setup 2.0.0.exe"], { releaseNotes: "Faster" });
@@ -60,7 +62,7 @@ test("npm run release -- add-folder publishes the output of electron-builder", S
   });
 });
 
-test("errors of npm run release are JSON with a stable code", SLOW, async () => {
+test("errors of homeport release are JSON with a stable code", SLOW, async () => {
   const { testFolder, file, run } = await newRelease();
   const code = async (...args: string[]) => {
     const { code: exitCode, json } = await run(...args);

@@ -30,7 +30,7 @@ async function newRemote(scope = "releases:write") {
     XDG_CACHE_HOME: path.join(folder, "cache"),
   };
   const run = async (...args: string[]) => {
-    const { code, stdout } = await runCommand("release", [...args, "--json"], env);
+    const { code, stdout } = await runCommand("homeport", ["release", ...args, "--json"], env);
     return { code, json: JSON.parse(stdout) };
   };
   return { folder, env, run };
@@ -89,7 +89,7 @@ test("an upload that is killed continues where it was", SLOW, async () => {
   const file = path.join(folder, "setup.exe");
   await writeFile(file, bytes);
   const args = ["add", file, ...CORE, "--version", "3.0.0"];
-  const killed = startCommand("release", args, { ...env, HOMEPORT_URL: url });
+  const killed = startCommand("homeport", ["release", ...args], { ...env, HOMEPORT_URL: url });
   counter.onPart = () => {
     if (counter.partBytes >= 2 * PART_BYTES) killed.child.kill("SIGKILL");
   };
@@ -97,7 +97,7 @@ test("an upload that is killed continues where it was", SLOW, async () => {
   expect((await service.fetch("/api/download/windows?version=3.0.0")).status).toBe(404);
   counter.onPart = () => {};
   counter.partBytes = 0;
-  const again = await startCommand("release", args, { ...env, HOMEPORT_URL: url }).ended;
+  const again = await startCommand("homeport", ["release", ...args], { ...env, HOMEPORT_URL: url }).ended;
   expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("Published core-windows-x64-3.0.0") });
   expect(counter.partBytes).toBeLessThanOrEqual(1000);
   const download = Buffer.from(await (await service.fetch("/api/download/windows?version=3.0.0")).arrayBuffer());

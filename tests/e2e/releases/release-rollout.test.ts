@@ -12,7 +12,7 @@ const ID = "core-windows-x64-2.3.0";
 async function withRelease(DATA_DIR: string) {
   const file = path.join(DATA_DIR, "setup.exe");
   await writeFile(file, "a build");
-  const run = (...args: string[]) => runCommand("release", args, { DATA_DIR, SUDO_USER: "ann" });
+  const run = (...args: string[]) => runCommand("homeport", ["release", ...args], { DATA_DIR, SUDO_USER: "ann" });
   const target = ["--product", "core", "--platform", "windows", "--arch", "x64"];
   expect(await run("add", file, ...target, "--version", "2.3.0", "--rollout", "0")).toMatchObject({ code: 0 });
   return run;

@@ -14,8 +14,8 @@ const SLOW = { timeout: 180_000 };
 const CORE = ["--product", "core", "--platform", "windows", "--arch", "x64"];
 const QUERY = "/api/version?platform=windows&product=core&architecture=x64";
 
-/** Runs `npm run release`. */
-const runRelease = (args: string[], env: Record<string, string>) => runCommand("release", args, env);
+/** Runs `homeport release`. */
+const runRelease = (args: string[], env: Record<string, string>) => runCommand("homeport", ["release", ...args], env);
 
 /** A data folder with a build in it, which the commands publish without the service. */
 async function newBuild(bytes = randomBytes(200_000)) {
@@ -25,7 +25,7 @@ async function newBuild(bytes = randomBytes(200_000)) {
   return { DATA_DIR, file, manifest: path.join(DATA_DIR, "releases", "catalog.json") };
 }
 
-describe("npm run release", () => {
+describe("homeport release", () => {
   test("prints its help, and exits with 0, 1 or 2", async () => {
     const help = await runRelease(["--help"], {});
     expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining("add <file>"), stderr: "" });
@@ -90,7 +90,7 @@ describe("npm run release", () => {
     await truncate(large, 256 * 1024 ** 2);
     const isCopying = async () => (await readdir(path.dirname(manifest))).some((name) => name.endsWith(".part"));
     const args = ["add", large, ...CORE, "--version", "1.1.0"];
-    const { child, ended } = startCommand("release", args, { DATA_DIR });
+    const { child, ended } = startCommand("homeport", ["release", ...args], { DATA_DIR });
     await expect.poll(isCopying, { ...POLL, timeout: 60_000 }).toBe(true);
     child.kill("SIGKILL");
     expect((await ended).code).toBeNull();
@@ -124,7 +124,7 @@ describe("npm run release", () => {
 });
 
 // Debian's python3-swift; .ci/run installs it.
-describe.runIf(hasObjectStorage)("npm run release with an object storage", () => {
+describe.runIf(hasObjectStorage)("homeport release with an object storage", () => {
   test("uploads the file that the service then redirects to, and verifies it there", SLOW, async () => {
     const bytes = randomBytes(1_000_000);
     const { DATA_DIR, file } = await newBuild(bytes);

@@ -17,9 +17,9 @@ const JSON_BODY = { "content-type": "application/json" };
 /** Each start of a process may take long on a busy machine, and there are many here. */
 const PATIENCE_MS = 300_000;
 
-/** Runs `npm run accounts`. */
+/** Runs `homeport accounts`. */
 async function accounts(env: Record<string, string>, ...args: string[]) {
-  const { code, output } = await runCommand("accounts", args, env);
+  const { code, output } = await runCommand("homeport", ["accounts", ...args], env);
   return { code, output };
 }
 

@@ -24,13 +24,13 @@ test(
     const service = await startForTest();
     const env = { DATA_DIR: service.dataDir, SUDO_USER: "ann" };
     const keys = async (...args: string[]) => {
-      const { code, stdout, stderr } = await runCommand("keys", args, env);
+      const { code, stdout, stderr } = await runCommand("homeport", ["keys", ...args], env);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       return JSON.parse(stdout);
     };
     const running = await keys(...CREATE);
     expect(await keys("list", "--json")).toMatchObject([{ id: running.id }]);
-    const { stdout, stderr } = await runCommand("keys", ["list"], { DATA_DIR: other.dataDir });
+    const { stdout, stderr } = await runCommand("homeport", ["keys", "list"], { DATA_DIR: other.dataDir });
     expect({ stdout, stderr }).toEqual({ stdout: "", stderr: "No keys found.\n" });
 
     await service.end("SIGKILL");

@@ -9,7 +9,7 @@ test(
   "an operator creates a key at the command line, a program reads the audit trail with it, and revoking it ends that",
   async () => {
     const service = await startForTest();
-    const keys = (...args: string[]) => runCommand("keys", args, { DATA_DIR: service.dataDir });
+    const keys = (...args: string[]) => runCommand("homeport", ["keys", ...args], { DATA_DIR: service.dataDir });
 
     const scopes = ["--scope", "releases:write", "--scope", "audit:read"];
     const created = await keys("create", "CI", ...scopes, "--expires", "90d", "--network", "127.0.0.1", "--json");
@@ -37,7 +37,8 @@ test(
 /** Reads the trail of a service with one event by `homeport audit`: over its URL, and through its folder. */
 async function expectAuditTrail(service: Service, key: string, id: string): Promise<void> {
   const remote = { HOMEPORT_URL: service.url, HOMEPORT_API_KEY: key };
-  const audit = (env: Record<string, string>, ...args: string[]) => runCommand("audit", ["list", ...args], env);
+  const audit = (env: Record<string, string>, ...args: string[]) =>
+    runCommand("homeport", ["audit", "list", ...args], env);
   for (const env of [remote, { DATA_DIR: service.dataDir }]) {
     const line = new RegExp(`^2\\d{3}-.*Z\\tkey_created\\toperator:[^\\t]+\\t-\\tkey:${id}\\t-\\t{"name":"CI",.*\\n$`);
     expect(await audit(env)).toMatchObject({ code: 0, stderr: "", stdout: expect.stringMatching(line) });

@@ -25,7 +25,7 @@ afterAll(async () => {
 test(
   "an operator sends, announces, lists, cancels and retries notifications",
   async () => {
-    const push = (...args: string[]) => runCommand("push", args, { DATA_DIR: service.dataDir });
+    const push = (...args: string[]) => runCommand("homeport", ["push", ...args], { DATA_DIR: service.dataDir });
 
     const nobody = await push("send", "--account", "nobody@example.com", "--title", "A", "--body", "B");
     expect(nobody).toMatchObject({ code: 1, stderr: expect.stringContaining("Account not found: nobody@example.com") });
@@ -69,7 +69,7 @@ test(
 test(
   "an operator lists, retries and removes emails",
   async () => {
-    const mail = (...args: string[]) => runCommand("mail", args, { DATA_DIR: service.dataDir });
+    const mail = (...args: string[]) => runCommand("homeport", ["mail", ...args], { DATA_DIR: service.dataDir });
     expect(await mail("list")).toMatchObject({ code: 0, stdout: "", stderr: "No emails are waiting.\n" });
     await queueEmail();
     const { id } = await emailAfter(1);
@@ -106,12 +106,12 @@ async function emailAfter(attempts: number): Promise<{ id: string }> {
   return vi.waitFor(find, { timeout: 60_000, interval: 50 });
 }
 
-test("npm run push works on the embedded database while the service is stopped", async () => {
+test("homeport push works on the embedded database while the service is stopped", async () => {
   const DATA_DIR = await preparedDataDir();
   const catalog = path.join(DATA_DIR, "releases", "catalog.json");
   await mkdir(path.dirname(catalog), { recursive: true });
   await writeFile(catalog, JSON.stringify({ schemaVersion: 1, releases: [] }));
-  const announced = await runCommand("push", ["announce", "--version", "2.1.0"], { DATA_DIR });
+  const announced = await runCommand("homeport", ["push", "announce", "--version", "2.1.0"], { DATA_DIR });
   expect(announced).toMatchObject({ code: 0, stdout: "Queued for 0 devices. The last one is due in 0 s.\n" });
   expect(announced.stderr).toMatch(/^2\.1\.0 is not published: /);
 });

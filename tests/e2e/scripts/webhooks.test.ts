@@ -25,7 +25,8 @@ test(
   "an operator creates, watches, retries, replays, changes and deletes webhooks while the service runs",
   async () => {
     const [service, receiver] = await Promise.all([startForTest(), startReceiver()]);
-    const webhooks = (...args: string[]) => runCommand("webhooks", args, { DATA_DIR: service.dataDir });
+    const webhooks = (...args: string[]) =>
+      runCommand("homeport", ["webhooks", ...args], { DATA_DIR: service.dataDir });
     const jsonOf = async (...args: string[]) => JSON.parse((await webhooks(...args, "--json")).stdout);
     const typesReceived = (secret: string) => receiver.received.map((one) => verifyWebhook(secret, one).type);
 

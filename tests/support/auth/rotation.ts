@@ -16,7 +16,7 @@ export function withSecrets<T>(secrets: Secrets, run: () => Promise<T>): Promise
   return withContext({ config, limits: createRateLimits({ ...ctx(), config, pseudonymOf }) }, run);
 }
 
-/** Runs `npm run accounts -- rotate-keys` with this list in NEXTAUTH_SECRET. */
+/** Runs `homeport accounts rotate-keys` with this list in NEXTAUTH_SECRET. */
 export const rotateKeys = (secrets: Secrets) => withSecrets(secrets, () => rewrapDataKeys(ctx()));
 
 /** Undoes the rotations of a test, for the tests that follow in the same database. */

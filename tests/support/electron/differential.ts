@@ -6,7 +6,7 @@ import { startCountingProxy } from "@/tests/support/network/counting-proxy";
 import { newDataDir, preparedDataDir, type Service } from "@/tests/support/process/service";
 import { installedApp } from "@/tests/support/releases/electron";
 
-/** A data folder in which versions 1.0.0 and 1.1.0 of a program are published as `npm run release -- add` does. */
+/** A data folder in which versions 1.0.0 and 1.1.0 of a program are published as `homeport release add` does. */
 export async function dataDirWithVersions(before: Buffer, after: Buffer): Promise<string> {
   const folder = await newDataDir();
   const DATA_DIR = await preparedDataDir();

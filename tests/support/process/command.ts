@@ -15,33 +15,30 @@ export const NODE_FLAGS = ["--liftoff-only", "--min-semi-space-size=16"];
 const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
 
 /** Node's arguments for a script of package.json: its bundle, which the build before the tests has made, or its source by tsx. */
-function argumentsOf(runner: string, script: string, args: string[]): string[] {
-  return [...NODE_FLAGS, ...(runner === "tsx" ? ["--import", "tsx", script] : [`.next/bin/${script}.mjs`]), ...args];
+function argumentsOf(runner: string, script: string): string[] {
+  return [...NODE_FLAGS, ...(runner === "tsx" ? ["--import", "tsx", script] : [`.next/bin/${script}.mjs`])];
 }
 
-/** Node's arguments for every npm command that parses arguments. */
-export const COMMANDS: ReadonlyMap<string, string[]> = new Map(
-  Object.entries(scripts).flatMap(([name, line]) => {
-    const [, runner, command = ""] = /^(node scripts\/run\.mjs|tsx) ([\w/. -]+)$/.exec(line) ?? [];
-    const [script = "", ...args] = command.split(" ");
-    return runner ? [[name, argumentsOf(runner, script, args)]] : [];
+/** Node's arguments for `homeport`, and for every npm command that parses arguments. */
+export const COMMANDS: ReadonlyMap<string, string[]> = new Map([
+  ["homeport", argumentsOf("node", "homeport")],
+  ...Object.entries(scripts).flatMap(([name, line]): [string, string[]][] => {
+    const [, runner, script = ""] = /^(node scripts\/run\.mjs|tsx) (\S+)$/.exec(line) ?? [];
+    return runner ? [[name, argumentsOf(runner, script)]] : [];
   }),
-);
-
-/** Node's arguments for `npx homeport`. */
-const HOMEPORT = argumentsOf("node", "homeport", []);
+]);
 
 /**
- * Starts what `npm run NAME -- ARGS` or `npx homeport ARGS` runs, without npm and without the environment of the tests. It is killed after
- * the test. @throws Error if package.json has no such command
+ * Starts what `homeport ARGS` or `npm run NAME -- ARGS` runs, without npm and without the environment of the tests. It is
+ * killed after the test. @throws Error if there is no such command
  */
 export function startCommand(
   name: string,
   args: string[],
   env: Record<string, string> = {},
 ): { child: ChildProcess; output: () => string; ended: Promise<Ended> } {
-  const command = name === "homeport" ? HOMEPORT : COMMANDS.get(name);
-  if (!command) throw new Error(`There is no command npm run ${name}`);
+  const command = COMMANDS.get(name);
+  if (!command) throw new Error(`There is no command ${name}`);
   const child = spawn(process.execPath, [...command, ...args], {
     env: { PATH: process.env.PATH ?? "", NODE_ENV: "production", ...env },
     stdio: "pipe",
@@ -58,9 +55,6 @@ export function startCommand(
   return { child, output: () => text.output, ended };
 }
 
-/** How a command calls itself in its usage: those of `homeport` are the same as `homeport NAME`. */
-export const usageOf = (name: string) => `${scripts[name]?.includes("homeport") ? "homeport" : "npm run"} ${name}`;
-
-/** Runs what `npm run NAME -- ARGS` runs, and resolves to how it ended. */
+/** Runs what `startCommand` starts, and resolves to how it ended. */
 export const runCommand = (name: string, args: string[], env?: Record<string, string>): Promise<Ended> =>
   startCommand(name, args, env).ended;

@@ -43,6 +43,6 @@ export async function assertNotMoved(dataDir: string): Promise<void> {
   if (!moved) return;
   throw new DataMovedError(
     `The data of ${dataDir} has moved to ${moved.to} (${moved.at}). Set DATABASE_URL to that database. To use this folder ` +
-      "again, without what was written there since, run `npx homeport db move --cancel`.",
+      "again, without what was written there since, run `homeport db move --cancel`.",
   );
 }

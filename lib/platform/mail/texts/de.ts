@@ -148,7 +148,7 @@ export const de: EmailTexts = {
       body: [
         `Der Dienst hat die Einführung von ${product} ${version} angehalten. Niemand sonst bekommt diese Version angeboten; wer sie hat, behält sie.`,
         { facts: [["Grund", reason]] },
-        "Setzen Sie die Einführung mit dem Befehl npm run release fort, oder beenden Sie sie. Bisherige Meldungen der Clients zählen dann nicht mehr.",
+        "Setzen Sie die Einführung mit dem Befehl homeport release fort, oder beenden Sie sie. Bisherige Meldungen der Clients zählen dann nicht mehr.",
       ],
     }),
     webhook_disabled: (_, { url, reason }) => ({

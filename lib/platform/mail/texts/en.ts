@@ -147,7 +147,7 @@ export const en: EmailTexts = {
       body: [
         `The service halted the rollout of ${product} ${version}. Nobody else is offered this version; those who have it keep it.`,
         { facts: [["Reason", reason]] },
-        "Resume or end the rollout with the command npm run release. Client reports received so far are then no longer counted.",
+        "Resume or end the rollout with the command homeport release. Client reports received so far are then no longer counted.",
       ],
     }),
     webhook_disabled: (_, { url, reason }) => ({

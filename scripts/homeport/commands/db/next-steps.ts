@@ -28,7 +28,7 @@ export async function nextSteps({ from, to, dataDir }: Databases, moved: Moved, 
   const lines = [
     `${rows} rows in ${tables} tables moved from ${moved.from} to ${moved.to}.${resumed}`,
     `Writes waited for ${(pausedMs / 1000).toFixed(1)} s. ${inEnv} the service: until then it only reads.`,
-    `${moved.from} is unchanged, and refuses writes. To use it again, run \`npx homeport db move --cancel\` there.`,
+    `${moved.from} is unchanged, and refuses writes. To use it again, run \`homeport db move --cancel\` there.`,
   ];
   return { document: { ...moved, envFile: settings?.file ?? null, variables: settings?.names ?? [] }, lines };
 }

@@ -40,7 +40,7 @@ export function damaged(folder: string, reason: string, cause: unknown): Embedde
   return new EmbeddedUnavailableError(
     false,
     `The embedded database in ${folder} is damaged and cannot be opened (${reason}). Move the folder away, run ` +
-      "`npx homeport restore FILE` with the latest backup, and start the service again.",
+      "`homeport restore FILE` with the latest backup, and start the service again.",
     { cause },
   );
 }

@@ -1,8 +1,0 @@
-#!/usr/bin/env node
-import path from "node:path";
-
-// homeport-release COMMAND ARGUMENTS…: `homeport release`, from any folder.
-process.env.INIT_CWD = process.cwd();
-process.chdir(path.resolve(import.meta.dirname, "../.."));
-process.argv.splice(2, 0, "homeport", "release");
-await import("../run.mjs");
