@@ -1,14 +1,17 @@
 import path from "node:path";
+import { queueRolloutHalted } from "./accounts/emails/operator-emails";
 import { removeExpiredRows } from "./auth/remove-expired-rows";
-import { watchRollouts } from "./background/watch-rollouts";
 import type { Context } from "./context";
 import { removeOldFiles } from "./platform/adapters/file-transports";
+import { COMMAND_LINE, recordOperatorEvent } from "./platform/audit/operator-events";
 import { removeOldAuditEvents } from "./platform/audit/retention";
 import { runScheduledBackup } from "./platform/backup/schedule";
 import { warnAtStart } from "./platform/startup/warnings";
 import { updateStatistics } from "./platform/statistics/update-statistics";
 import { removeUnverifiedDevices } from "./push/devices";
 import { removeOldCounts } from "./releases/adoption/retention";
+import { advanceRollouts } from "./releases/rollouts/advance-rollouts";
+import { writeCompletedRollouts } from "./releases/rollouts/write-completed-rollouts";
 import { removeExpiredUploads } from "./releases/uploads/uploads";
 import { retryEvents } from "./subscriptions/inbox/retry-events";
 import { notifyTrialEndings } from "./subscriptions/notifications/trial-endings";
@@ -149,4 +152,32 @@ function oneAtATime({ log }: Pick<Context, "log">, failure: string, run: () => P
         isRunning = false;
       });
   };
+}
+
+type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "emails" | "log" | "now" | "rollouts">;
+
+/**
+ * Advances the rollouts that are due and halts those that go wrong, with an event in the audit trail and emails. Writes the
+ * completed ones to the catalog.
+ */
+export async function watchRollouts(deps: Deps): Promise<void> {
+  const { config, db, dbNow, emails, log, rollouts } = deps;
+  const operator = { actor: "service", accountId: null, source: COMMAND_LINE } as const;
+  const changes = await advanceRollouts({
+    db,
+    dbNow,
+    rollouts,
+    onChange: async (tx, at, { type, schedule, rollout, reason }) => {
+      const { id, product, version } = schedule;
+      const details = { product, version, rollout, reason };
+      await recordOperatorEvent(tx, at, operator, { type, target: `rollout:${id}`, details });
+      if (reason !== null) await queueRolloutHalted({ config, emails }, tx, { product, version, reason });
+    },
+  });
+  for (const { type, schedule, rollout, reason } of changes) {
+    const { product, version } = schedule;
+    log[reason === null ? "info" : "error"]({ product, version, rollout, reason }, type.replace("_", " "));
+  }
+  if (changes.some(({ reason }) => reason !== null)) emails.wake();
+  await writeCompletedRollouts(deps);
 }

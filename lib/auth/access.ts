@@ -1,7 +1,6 @@
 import { AppError } from "../errors";
 import type { AccountRole } from "../platform/db/generated/client";
-import type { AccessRule, KeyPrincipal, Principal } from "../principal";
-import { hasScope } from "./api-keys/scopes";
+import type { AccessRule, KeyPrincipal, Principal, Scope } from "../principal";
 import { isFresh } from "./sessions/authentication";
 
 const RANKS: Record<AccountRole, number> = { user: 0, support: 1, admin: 2 };
@@ -34,4 +33,11 @@ export function requireScope({ key }: KeyPrincipal, { scope }: AccessRule): void
 /** Whether a rule is for operators, whose programs have API keys. */
 export function isForOperators({ role, scope }: AccessRule): boolean {
   return role !== undefined || scope !== undefined;
+}
+
+/** Whether a key's scopes include a scope. A later build may have stored scopes that this one does not know. */
+function hasScope(scopes: readonly string[], required: Scope): boolean {
+  const [resource, verb] = required.split(":");
+  const includesRead = scopes.includes(`${resource}:write`) || scopes.includes(`${resource}:send`);
+  return scopes.includes(required) || (verb === "read" && includesRead);
 }

@@ -3,17 +3,48 @@ import { AppError, type ErrorCode } from "../errors";
 import { attachment } from "../platform/content-disposition";
 import type { BodyPart, Caching, DownloadContent } from "../platform/response-content";
 import type { Adoption } from "./adoption/adoption";
-import { countDownload } from "./adoption/count-download";
 import { findArtifactFile, readFileParts } from "./artifact-files";
 import type { Snapshot } from "./catalog/snapshot";
 import type { Catalog } from "./catalog/watch";
 import type { DownloadQuery } from "./http-schema";
 import { verifyIntegrity } from "./integrity";
-import type { ServedFile } from "./release-files";
+import { completeFiles, releaseFiles, type ServedFile } from "./release-files";
 import { formatVersion, type Platform, type Release } from "./schema";
-import { downloadSelectors, isSingleFile } from "./selection/download-selectors";
+import { parseFileType, selectByFileType } from "./selection/file-types";
 import { parsePlatform, parseReleaseSelector, type ReleaseSelector } from "./selection/release-selector";
-import { type ArtifactSelector, findVersion, selectRelease } from "./selection/select-release";
+import { type ArtifactSelector, findVersion, SELECTORS_BY_KIND, selectRelease } from "./selection/select-release";
+
+/** Picks the installer, else another file, else the update: `format` chooses among them. */
+const selectForPeople: ArtifactSelector = ({ artifacts: { installer, others, update } }) =>
+  installer ?? others[0] ?? update;
+
+const selectForUpdaters: ArtifactSelector = (release) => completeFiles(release)[0];
+
+/**
+ * The files that a download may be, best first: the next one is for products without the one before. Without `format`
+ * and `kind`, people on Linux get an AppImage, which runs on every distribution, else the installer.
+ * @throws AppError invalid_query
+ */
+function downloadSelectors(
+  platform: Platform,
+  { kind, format, file }: Pick<DownloadQuery, "kind" | "format" | "file">,
+): readonly ArtifactSelector[] {
+  if (file !== undefined) return [(release) => releaseFiles(release).find(({ fileName }) => fileName === file)];
+  if (format !== undefined) {
+    return [selectByFileType(kind === "update" ? selectForUpdaters : selectForPeople, parseFileType(format))];
+  }
+  if (kind !== undefined) return [SELECTORS_BY_KIND[kind]];
+  const installer = SELECTORS_BY_KIND.installer;
+  return platform === "linux" ? [selectByFileType(selectForPeople, "appimage"), installer] : [installer];
+}
+
+/** Whether a download of one version is the same file for good, even if files are added to its release. */
+function isSingleFile(
+  platform: Platform,
+  { kind, format, file }: Pick<DownloadQuery, "kind" | "format" | "file">,
+): boolean {
+  return file !== undefined || (format === undefined && (kind !== undefined || platform !== "linux"));
+}
 
 type Storage = {
   presignGet: (object: { key: string; contentDisposition: string; contentType: string }) => Promise<string>;
@@ -149,4 +180,20 @@ async function findIntactFile({ log }: ContentDeps, { snapshot, release, artifac
     log.error({ err: error, release: release.id, file: relativePath }, "release file unavailable");
     throw new AppError("artifact_unavailable", { cause: error });
   }
+}
+
+/**
+ * Passes on a body with parts of a file, and counts the download: started when the file's first byte is requested,
+ * finished when its last byte was sent. A download in several requests therefore counts once.
+ */
+async function* countDownload(
+  body: AsyncIterable<Uint8Array>,
+  parts: readonly BodyPart[],
+  sizeBytes: number,
+  record: (event: "started" | "finished") => void,
+): AsyncGenerator<Uint8Array> {
+  const has = (at: number) => parts.some((part) => "first" in part && part.first <= at && at <= part.last);
+  if (has(0)) record("started");
+  yield* body;
+  if (has(sizeBytes - 1)) record("finished");
 }

@@ -1,18 +1,69 @@
+import type { Context } from "../context";
+import { AppError } from "../errors";
 import { operation } from "../operation";
+import { idOr, MAX_ID } from "../platform/db/ids";
 import { parseJson } from "../platform/http/input/body";
 import { serializedResponse } from "../platform/http-message";
-import { PageQuery } from "../platform/lists/pages";
-import { PURCHASE_ID, REVENUECAT, STANDARD } from "./examples";
+import { PageQuery, readPage } from "../platform/lists/pages";
+import { type BillingRules, statusRules } from "./entitlement-rules";
+import { IdentityEventType, PurchaseEventType } from "./events";
 import { foldPurchase } from "./fold/fold-purchase";
+import { storeAndApply } from "./inbox/store-and-apply";
+import { providerOf } from "./providers/find-provider";
+import type { Delivery } from "./providers/provider";
 import { revenueCat } from "./providers/revenuecat";
 import type { Purchase } from "./purchase-state";
-import { receiveWebhook } from "./receive-webhook";
+import { endReplacedPurchases } from "./replacement";
+import { sanitizeJson } from "./sanitize";
 import { DeliveryReceipt, Purchases, StatusQuery, SubscriptionStatus, WebhookQuery } from "./schema";
 import { accountStatus } from "./status/account-status";
 import { requestStatus, serializeStatus } from "./status/await-change";
-import { listPurchases } from "./status/list-purchases";
+import { purchaseStatus } from "./status/purchase-status";
+import { readEntitlingPurchases } from "./status/read-status";
 import { issueEntitlementToken } from "./token/entitlement-token";
 import { EntitlementToken, TokenQuery } from "./token/schema";
+
+/** RevenueCat, "Webhooks", Event Types and Fields. */
+const REVENUECAT = {
+  api_version: "1.0",
+  event: {
+    id: "12345678-1234-1234-1234-123456789012",
+    type: "INITIAL_PURCHASE",
+    app_user_id: "0198d2f4-3c1e-7c1a-9b7e-5d2f8a6b4c10",
+    original_app_user_id: "0198d2f4-3c1e-7c1a-9b7e-5d2f8a6b4c10",
+    aliases: ["0198d2f4-3c1e-7c1a-9b7e-5d2f8a6b4c10"],
+    event_timestamp_ms: 1795165200000,
+    purchased_at_ms: 1795165200000,
+    expiration_at_ms: 1797757200000,
+    environment: "PRODUCTION",
+    store: "APP_STORE",
+    product_id: "com.example.core.monthly",
+    entitlement_ids: ["pro"],
+    period_type: "NORMAL",
+    transaction_id: "2000000123456789",
+    original_transaction_id: "2000000123456789",
+  },
+};
+
+/** The id of the purchase that RevenueCat's event is about. */
+const PURCHASE_ID = "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b21";
+
+/** standardwebhooks.com, "Payload structure". */
+const STANDARD = {
+  type: "subscription.initial_purchase",
+  timestamp: "2026-11-20T09:00:00Z",
+  data: {
+    customerId: "0198d2f4-3c1e-7c1a-9b7e-5d2f8a6b4c10",
+    environment: "PRODUCTION",
+    store: "STRIPE",
+    transactionId: "sub_1Q2W3E4R5T",
+    purchasedAt: "2026-11-20T09:00:00Z",
+    expiresAt: "2026-12-20T09:00:00Z",
+    productId: "com.example.core.monthly",
+    entitlementIds: ["pro"],
+    periodType: "NORMAL",
+  },
+};
 
 /** Returns the response on the day after these events, each of its own purchase. */
 function statusAfter(...deliveries: { event: { event_timestamp_ms: number } }[]): unknown {
@@ -174,3 +225,67 @@ export const subscriptionOperations = {
     run: ({ ctx, principal, query }) => issueEntitlementToken(ctx, principal, query),
   }),
 };
+
+type Deps = Pick<
+  Context,
+  "billing" | "config" | "count" | "db" | "dbNow" | "limits" | "log" | "now" | "reconciler" | "webhooks"
+>;
+
+/**
+ * Receives a webhook delivery: authenticates it, stores its event and applies it. Returns once the event is durable, or
+ * once it is known to fail again. A temporary error is thrown, so that the provider retries the delivery.
+ * @throws AppError webhook_not_configured, webhook_unauthorized, malformed_json; validation_failed, also for an event that is
+ *   stored as failed because a time of it is none
+ */
+async function receiveWebhook(deps: Deps, received: Omit<Delivery, "limits">): Promise<DeliveryReceipt> {
+  const receivedAt = deps.now();
+  const delivery = { ...received, limits: deps.limits };
+  const provider = providerOf(deps.config, delivery);
+  const body = sanitizeJson(await provider.authenticate(deps.config, delivery, receivedAt));
+  const key = { provider: provider.name, eventId: provider.eventId(body, delivery) };
+  const payload = provider.toPayload(body);
+  const event = provider.read(payload, receivedAt, deps.config.BILLING_PRODUCTS);
+  const { status, toReconcile } = await storeAndApply(deps, { ...key, event, payload, receivedAt });
+  if (toReconcile.length > 0) deps.reconciler.wake();
+  deps.count("billing_event", { type: metricType(event.type), state: status });
+  const { invalidField: pointer } = event.facts;
+  if (pointer !== null && status === "failed") {
+    const detail = "Must be a time as the provider documents it, or null";
+    throw new AppError("validation_failed", { errors: [{ pointer, code: "invalid_type", detail }] });
+  }
+  return { status, eventId: key.eventId };
+}
+
+/** A label with few values: a sender may use any type. */
+function metricType(type: string): string {
+  return PurchaseEventType.safeParse(type).data ?? IdentityEventType.safeParse(type).data ?? "other";
+}
+
+/**
+ * A page of an account's purchases, newest first: subscriptions, and one-time purchases with or without entitlements. Links
+ * purchases that name the account and were stored before it existed. @throws AppError invalid_query
+ */
+export async function listPurchases(
+  { config, db, now }: Pick<Context, "db" | "now"> & { config: BillingRules },
+  accountId: string,
+  page: PageQuery,
+): Promise<Purchases> {
+  const { purchases: entitling } = await readEntitlingPurchases(db, accountId);
+  const ended = new Map(endReplacedPurchases(entitling).map((purchase) => [purchase.id, purchase]));
+  const { entries, nextCursor } = await readPage("purchases", page, ({ after, take }) =>
+    db.purchase.findMany({
+      where: { accountId, id: { lt: idOr(MAX_ID, after) } },
+      orderBy: { id: "desc" },
+      take,
+    }),
+  );
+  const [at, rules] = [now(), statusRules(config, accountId)];
+  return {
+    purchases: entries.map((purchase) => ({
+      ...purchaseStatus(ended.get(purchase.id) ?? purchase, at, rules),
+      purchaseId: purchase.id,
+      originalTransactionId: purchase.originalTransactionId,
+    })),
+    nextCursor,
+  };
+}

@@ -9,10 +9,10 @@ import { BillingEventsQuery } from "@/lib/subscriptions/admin/schema";
 import { showBillingEvent } from "@/lib/subscriptions/admin/show-event";
 import { retryEvents } from "@/lib/subscriptions/inbox/retry-events";
 import { notifyTrialEndings } from "@/lib/subscriptions/notifications/trial-endings";
+import { listPurchases } from "@/lib/subscriptions/operations";
 import { findAppUserIds } from "@/lib/subscriptions/reconcile/app-user-ids";
 import { scheduleRenewals } from "@/lib/subscriptions/reconcile/renewals";
 import { requestStatus, serializeStatus } from "@/lib/subscriptions/status/await-change";
-import { listPurchases } from "@/lib/subscriptions/status/list-purchases";
 import { readStatus } from "@/lib/subscriptions/status/read-status";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { searchAccounts } from "@/lib/accounts/admin/search-accounts";
 import { readNewestVersions } from "@/lib/overview/read-newest-versions";
+import { type MetricDays, readDays } from "@/lib/overview/read-overview-days";
 import { readQueues } from "@/lib/overview/read-queues";
 import { newId } from "@/lib/platform/db/ids";
 import { countActiveSubscriptions } from "@/lib/platform/statistics/count-levels";
-import { type MetricDays, readDays } from "@/lib/platform/statistics/read-days";
 import { updateStatistics } from "@/lib/platform/statistics/update-statistics";
 import { listActiveSubscriptions } from "@/lib/subscriptions/admin/list-subscriptions";
 import { newAccount } from "@/tests/support/accounts";

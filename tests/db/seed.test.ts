@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { seedDatabase } from "@/dev/seed/seed";
+import { readDays } from "@/lib/overview/read-overview-days";
 import { Prisma } from "@/lib/platform/db/generated/client";
-import { readDays } from "@/lib/platform/statistics/read-days";
 import { updateStatistics } from "@/lib/platform/statistics/update-statistics";
 import { readStatistics } from "@/lib/push/admin/statistics";
 import { replay } from "@/tests/support/billing/operator-actions";

@@ -1,13 +1,15 @@
+import type { Context } from "../../context";
 import { operation } from "../../operation";
+import { recordAccountChange } from "../../platform/audit/operator-events";
 import { jsonFile } from "../../platform/http-message";
 import { PageQuery } from "../../platform/lists/pages";
+import type { Operator } from "../../principal";
 import { PREFERENCES } from "../../push/examples";
-import { exportFileName } from "../export-account";
+import { exportFileName, readExport } from "../export-account";
 import { AccountExport } from "../schema";
+import { lockAccount } from "./change-account";
 import { deleteAccount } from "./delete-account";
 import { disableAccount, enableAccount } from "./disable-account";
-import { ACCOUNT, EVENT, REASON } from "./examples";
-import { exportAccount } from "./export-account";
 import { listAccountEvents } from "./list-events";
 import { resetFactors } from "./reset-factors";
 import { revokeAccountSession, revokeAccountSessions } from "./revoke-sessions";
@@ -30,6 +32,30 @@ import { searchAccounts } from "./search-accounts";
 import { setRole } from "./set-role";
 import { showAccount } from "./show-account";
 import { unlinkProvider } from "./unlink-provider";
+
+/** An account as operators see it. */
+const ACCOUNT = {
+  id: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11",
+  email: "ann@example.com",
+  emailVerifiedAt: "2026-11-20T09:05:00.000Z",
+  name: "Ann Example",
+  role: "user",
+  disabledAt: null,
+  createdAt: "2026-11-20T09:00:00.000Z",
+};
+
+const REASON = "Asked for by email, ticket 4711";
+
+const EVENT = {
+  id: "019aa5f4-1b2c-7d3e-8f40-5a6b7c8d9e0f",
+  type: "role_changed",
+  at: "2026-11-22T14:03:00.000Z",
+  actor: "account:019aa5f0-0a1b-7c2d-8e3f-405162738495",
+  target: null,
+  network: "203.0.113.0/24",
+  userAgent: "Mozilla/5.0",
+  details: { from: "user", to: "support", reason: REASON },
+};
 
 const TIMES = {
   createdAt: "2026-11-20T09:00:00.000Z",
@@ -375,3 +401,18 @@ export const accountOperations = {
     run: ({ ctx, operator, params, body }) => unlinkProvider(ctx, operator, params.accountId, body),
   }),
 };
+
+/** Exports all data of an account for its owner, as the owner can. @throws AppError not_found */
+async function exportAccount(
+  ctx: Pick<Context, "config" | "db" | "now">,
+  operator: Operator,
+  id: string,
+  { reason }: WithReason = {},
+) {
+  const exportedAt = ctx.now();
+  await ctx.db.$transaction(async (tx) => {
+    await lockAccount(tx, id);
+    await recordAccountChange(tx, exportedAt, operator, id, { type: "exported", reason });
+  });
+  return readExport(ctx, id, exportedAt);
+}

@@ -19,15 +19,22 @@ import {
   RenamePasskey,
 } from "../../auth/passkeys/schema";
 import { listPasskeys } from "../../auth/passkeys/stored-passkeys";
+import { verifyPasskeyAssertion } from "../../auth/passkeys/verify-assertion";
+import { requireEnabled } from "../../auth/require-enabled";
 import { readChallengeCookie } from "../../auth/second-factor/challenge-cookie";
 import { findChallenge } from "../../auth/second-factor/challenges";
 import { SecondFactorOptions } from "../../auth/second-factor/schema";
+import { issueSession } from "../../auth/sessions/issue-session";
 import { chooseTransport, sessionResponse } from "../../auth/sessions/session-response";
+import type { Transport } from "../../auth/sessions/sessions";
 import { StepUpProof } from "../../auth/step-up";
+import { requireVerifiedEmail } from "../../auth/verification/email-verification";
+import type { Context } from "../../context";
+import { AppError } from "../../errors";
 import { operation } from "../../operation";
-import { Auth, PasskeyLogin } from "../schema";
+import type { Caller } from "../../principal";
+import { Auth, PasskeyLogin, toUser } from "../schema";
 import { removePasskey, renamePasskey } from "./passkeys";
-import { signInWithPasskey } from "./sign-in-with-passkey";
 
 export const passkeyOperations = {
   listPasskeys: operation({
@@ -176,3 +183,28 @@ export const passkeyOperations = {
     run: ({ ctx, principal }) => createAccountOptions(ctx, "step-up", principal.account.id),
   }),
 };
+
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "emails" | "now" | "removeDevices">;
+
+/**
+ * Signs in with a passkey, which says whose account it is. The passkey verifies its user, so it is two factors: the
+ * sign-in needs no other. The route has counted the attempt, which is returned after a success.
+ * @throws AppError passkey_invalid, account_disabled, email_not_verified; invalid_credentials if the account was deleted, or
+ *   its password reset, since
+ */
+async function signInWithPasskey(
+  ctx: Deps,
+  { passkey, deviceName }: Pick<PasskeyLogin, "passkey" | "deviceName">,
+  transport: Transport,
+  caller: Caller,
+) {
+  const { accountId, amr } = await verifyPasskeyAssertion(ctx, passkey, { purpose: "sign-in" }, caller);
+  await ctx.limits.refund("passkeyByIp", caller.ip);
+  const account = await ctx.db.account.findUnique({ where: { id: accountId } });
+  if (!account) throw new AppError("invalid_credentials");
+  requireEnabled(account);
+  await requireVerifiedEmail(ctx, account, caller);
+  const options = { transport, deviceName: deviceName ?? null, authentication: { aal: 2, amr } } as const;
+  const { session, token } = await issueSession(ctx, account, options, caller);
+  return { user: toUser(account), session, token, deviceId: caller.deviceId };
+}

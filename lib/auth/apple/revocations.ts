@@ -2,8 +2,8 @@ import type { Context } from "../../context";
 import { backoffSeconds } from "../../platform/db/queue/backoff";
 import { type Consumer, createConsumer } from "../../platform/db/queue/consumer";
 import { createLeaseQueue, type Lease, type LeaseQueue } from "../../platform/db/queue/lease-queue";
-import { readAppleToken } from "./refresh-token";
-import { revokeAppleToken } from "./revoke";
+import { type AppleToken, readAppleToken } from "./refresh-token";
+import { type AppleDeps, postToApple } from "./request";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "log" | "now">;
 /** `id` was the identity's. */
@@ -51,4 +51,14 @@ async function revoke(deps: Deps, queue: LeaseQueue<Row>, row: Row & Lease): Pro
     log.error({ err: error, attempts }, "Apple has not revoked the token of a deleted account: it is discarded");
   }
   await queue.complete(row);
+}
+
+/**
+ * Ends the authorization that a refresh token stands for (Sign in with Apple REST API, "Revoke tokens"; RFC 7009). Can be
+ * repeated. @throws Error if Apple does not respond with success
+ */
+async function revokeAppleToken(deps: AppleDeps, { clientId, refreshToken }: AppleToken): Promise<void> {
+  const parameters = { token: refreshToken, token_type_hint: "refresh_token" };
+  const response = await postToApple(deps, `${deps.config.AUTH_APPLE_ISSUER}/auth/revoke`, clientId, parameters);
+  await response.body?.cancel();
 }

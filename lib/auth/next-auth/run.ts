@@ -1,10 +1,10 @@
+import type { NextAuthOptions } from "next-auth";
 import type { Context } from "../../context";
 import { parseCookies, sessionCookieName } from "../../platform/http/cookies/cookies";
 import { RouteResponse } from "../../platform/http-message";
 import { setDeviceCookie } from "../limits/recognized-clients";
 import { setChallengeCookie } from "../second-factor/challenge-cookie";
 import { isProviderAction, type NextAuthCall } from "./call-from-request";
-import { loadNextAuthHandler } from "./handler";
 import { nextAuthOptions } from "./options";
 import { secretsOfCall } from "./secrets-of-call";
 
@@ -127,4 +127,16 @@ function withSafeCallback<T extends Record<string, unknown>>(given: T): T {
     URL.canParse(value, value.startsWith("/") ? "http://localhost" : undefined);
   const kept = Object.entries(given).filter(([name, value]) => !CALLBACK_URL.test(name) || isSafe(value));
   return Object.fromEntries(kept) as T;
+}
+
+type Handler = (request: object, response: object) => Promise<void>;
+
+/**
+ * Loads next-auth's Pages Router handler, which takes a plain request and response. The App Router handler works only
+ * inside a request that Next serves. Loaded at the first use, because few starts need it at once.
+ */
+async function loadNextAuthHandler(): Promise<(options: NextAuthOptions) => Handler> {
+  const { default: module } = await import("next-auth");
+  // The package is CommonJS, so Node nests its default export in `default`.
+  return ((module as { default?: unknown }).default ?? module) as (options: NextAuthOptions) => Handler;
 }

@@ -5,9 +5,24 @@ import { decryptSecret, encryptSecret } from "../../platform/keys/stored-secrets
 import type { Caller, Principal } from "../../principal";
 import { withSecondFactor } from "../sessions/authentication";
 import { requireStepUp, type StepUpProof } from "../step-up";
-import { qrCodeSvg } from "./qr-code";
 import { replaceRecoveryCodes } from "./recovery-codes";
 import { newTotpSecret, timeStepOf, totpPurpose, totpUri } from "./totp";
+
+/** The modules around a code that have to stay empty (ISO/IEC 18004, 6.3.8). */
+const QUIET_ZONE = 4;
+
+/** Encodes a text as a QR code: an SVG document, black on white whatever the page's colors are. */
+async function qrCodeSvg(text: string): Promise<string> {
+  // Loaded at the first use, because few starts need it at once.
+  const { default: encodeQR } = await import("qr");
+  const rows = encodeQR(text, "raw", { ecc: "medium", border: QUIET_ZONE });
+  const squares = rows.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])));
+  const size = rows.length;
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges">`,
+    `<path fill="#fff" d="M0 0h${size}v${size}H0z"/><path fill="#000" d="${squares.join("")}"/></svg>`,
+  ].join("");
+}
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "hasher" | "limits" | "now" | "removeDevices">;
 

@@ -1,9 +1,10 @@
 import path from "node:path";
 import { AppError } from "../../errors";
+import { createS3Files } from "../adapters/s3-files";
+import type { Bucket } from "../adapters/s3-url";
 import type { Config } from "../config";
 import type { BackupStore } from "./backup-store";
 import { createFolderStore } from "./folder-store";
-import { createS3Store } from "./s3-store";
 
 /**
  * Opens `s3://BUCKET/PREFIX`, or a folder.
@@ -28,4 +29,17 @@ export function backupReader(config: Config, file: string): () => AsyncIterable<
   const { dir, base } = path.parse(file);
   const store = openStore(config, dir);
   return () => store.read(base);
+}
+
+/** Backups in a bucket, below a prefix. */
+function createS3Store(bucket: Bucket, prefix: string): BackupStore {
+  const files = createS3Files(bucket);
+  const folder = prefix === "" || prefix.endsWith("/") ? prefix : `${prefix}/`;
+  return {
+    isRemote: true,
+    write: (name, chunks) => files.write(`${folder}${name}`, chunks),
+    read: (name) => files.read(`${folder}${name}`),
+    list: async () => (await files.list(folder)).map((key) => key.slice(folder.length)),
+    remove: (name) => files.remove(`${folder}${name}`),
+  };
 }

@@ -3,9 +3,38 @@ import type { Config } from "../config";
 import { LOCALES, type Locale } from "../locale";
 import type { Email } from "./emails";
 import { renderHtml } from "./render-html";
-import { renderText } from "./render-text";
-import { EMAIL_TEXTS } from "./texts/email-texts";
-import type { EmailInput } from "./texts/text-types";
+import { de } from "./texts/de";
+import { en } from "./texts/en";
+import type { Block, EmailInput, EmailTexts } from "./texts/text-types";
+
+/** The texts of all emails, by language. */
+const EMAIL_TEXTS: Record<Locale, EmailTexts> = { en, de };
+
+/** RFC 5322, section 2.1.1, recommends 78 characters. */
+const MAX_LINE_LENGTH = 76;
+
+/** A message's plain text. Links stand on lines of their own. */
+function renderText({ blocks, footers }: { blocks: readonly Block[]; footers: readonly string[] }): string {
+  return `${[...blocks.map(toText), footers.join("\n")].join("\n\n")}\n`;
+}
+
+function toText(block: Block): string {
+  if (typeof block === "string") return wrap(block);
+  if ("link" in block) return block.link;
+  if ("list" in block) return block.list.map((entry) => `- ${entry}`).join("\n");
+  return block.facts.map(([name, value]) => `${name}: ${value}`).join("\n");
+}
+
+/** Breaks a paragraph between words. */
+function wrap(paragraph: string): string {
+  const lines = [""];
+  for (const word of paragraph.split(" ")) {
+    const line = lines.at(-1) ?? "";
+    if (line !== "" && line.length + 1 + word.length > MAX_LINE_LENGTH) lines.push(word);
+    else lines[lines.length - 1] = line === "" ? word : `${line} ${word}`;
+  }
+  return lines.join("\n");
+}
 
 type Recipient = { to: string; locale: Locale | null; config: Pick<Config, "baseUrl"> & BrandConfig };
 

@@ -1,11 +1,75 @@
+import { createServer } from "node:http";
 import type { Registry } from "prom-client";
 import type { Context, Counts, RequestRecord } from "../../context";
-import { type Address, serveMetrics } from "./export/metrics-server";
 import { createAccountGauges } from "./gauges/accounts";
-import { createBackupGauges } from "./gauges/backup";
 import { createBillingGauges } from "./gauges/billing";
+import { createDatabaseGauges } from "./gauges/database-gauges";
 import { createMailGauges } from "./gauges/mail";
 import { createPushGauges } from "./gauges/push";
+
+const GAUGES = {
+  homeport_backup_last_success_timestamp_seconds: "When the last successful backup ended. No value: there is none.",
+};
+
+/** Creates the gauges of backups, and returns the function that updates those from the database. */
+function createBackupGauges(
+  prom: typeof import("prom-client"),
+  registry: Registry,
+  { database, db }: Pick<Context, "database" | "db">,
+): () => Promise<void> {
+  new prom.Gauge({
+    name: "homeport_database_writes_paused",
+    help: "1 while writes wait, because the embedded database is being copied.",
+    registers: [registry],
+    collect() {
+      this.set(database.embedded?.isPaused() ? 1 : 0);
+    },
+  });
+  return createDatabaseGauges(prom, registry, GAUGES, async () => {
+    const { _max: last } = await db.backup.aggregate({ where: { error: null }, _max: { endedAt: true } });
+    return last.endedAt ? { homeport_backup_last_success_timestamp_seconds: last.endedAt.getTime() / 1000 } : undefined;
+  });
+}
+
+type Address = { port: number; host: string };
+
+/** Limits how long a slow client can hold a connection. */
+const SERVER_LIMITS = { headersTimeout: 5_000, requestTimeout: 5_000 };
+
+/**
+ * Serves metrics in Prometheus's text format at `GET /metrics`. Returns what ends the server.
+ * @throws Error if the server cannot listen
+ */
+async function serveMetrics(
+  read: () => Promise<string>,
+  contentType: string,
+  log: Context["log"],
+  { port, host }: Address,
+): Promise<() => Promise<void>> {
+  const server = createServer(SERVER_LIMITS, async ({ method, url }, response) => {
+    response.setHeader("X-Content-Type-Options", "nosniff");
+    if ((method !== "GET" && method !== "HEAD") || url !== "/metrics") return void response.writeHead(404).end();
+    try {
+      const text = await read();
+      response.writeHead(200, { "Content-Type": contentType }).end(text);
+    } catch (error) {
+      log.error({ err: error }, "could not collect metrics");
+      response.writeHead(500).end();
+    }
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      const inUse = `Port ${port} is in use. Set METRICS_PORT to another port.`;
+      reject(new Error(error.code === "EADDRINUSE" ? inUse : `METRICS_HOST, METRICS_PORT: ${error.message}`));
+    });
+    server.listen(port, host, resolve);
+  });
+  log.info({ port, host }, "serving metrics at /metrics");
+  return () => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(() => resolve()));
+  };
+}
 
 type Deps = Pick<Context, "database" | "db" | "dbNow" | "log" | "now">;
 type Metrics = {

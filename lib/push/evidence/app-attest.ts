@@ -1,10 +1,76 @@
 import { createHash, verify, type X509Certificate } from "node:crypto";
+import { type DecodeOptions, decode, Tokenizer } from "cborg";
 import { z } from "zod";
-import { readAttestedData, readAuthenticatorData } from "./authenticator-data";
-import { decodeCbor } from "./cbor";
 import { nonceOf, verifyChain } from "./certificates";
 import { type EvidenceReason, evidenceInvalid } from "./errors";
 import { keyFromPoint, keyIdOf, publicPointOf } from "./p256";
+
+/** An attestation has 13 data items, an assertion 5. */
+const MAX_ITEMS = 32;
+
+const STRICT: DecodeOptions = {
+  strict: true,
+  allowIndefinite: false,
+  allowUndefined: false,
+  allowInfinity: false,
+  allowNaN: false,
+  allowBigInt: false,
+  rejectDuplicateMapKeys: true,
+};
+
+/** Rejects input with many items, which would exhaust the stack or take long to decode. */
+class BoundedTokenizer extends Tokenizer {
+  #items = 0;
+
+  override next() {
+    this.#items += 1;
+    if (this.#items > MAX_ITEMS) throw new RangeError("too many items");
+    return super.next();
+  }
+}
+
+/**
+ * Decodes one CBOR item (RFC 8949) and validates it by a schema. Ignores fields that the schema does not have.
+ * @throws AppError evidence_invalid: malformed
+ */
+function decodeCbor<T>(schema: z.ZodType<T>, bytes: Uint8Array): T {
+  try {
+    return schema.parse(decode(bytes, { ...STRICT, tokenizer: new BoundedTokenizer(bytes, STRICT) }));
+  } catch {
+    throw evidenceInvalid("malformed");
+  }
+}
+
+/** Offsets of WebAuthn's authenticator data (Web Authentication, section 6.1). */
+const COUNTER_AT = 33;
+const AAGUID_AT = 37;
+const CREDENTIAL_ID_LENGTH_AT = 53;
+const CREDENTIAL_ID_AT = 55;
+
+type AuthenticatorData = { rpIdHash: Uint8Array; counter: number };
+type AttestedData = AuthenticatorData & { aaguid: Uint8Array; credentialId: Uint8Array };
+
+/** Reads an assertion's authenticator data; extensions may follow. @throws AppError evidence_invalid: malformed */
+function readAuthenticatorData(bytes: Uint8Array): AuthenticatorData {
+  if (bytes.length < AAGUID_AT) throw evidenceInvalid("malformed");
+  return { rpIdHash: bytes.subarray(0, 32), counter: viewOf(bytes).getUint32(COUNTER_AT) };
+}
+
+/** Reads an attestation's authenticator data, with the attested credential. @throws AppError evidence_invalid: malformed */
+function readAttestedData(bytes: Uint8Array): AttestedData {
+  if (bytes.length < CREDENTIAL_ID_AT) throw evidenceInvalid("malformed");
+  const end = CREDENTIAL_ID_AT + viewOf(bytes).getUint16(CREDENTIAL_ID_LENGTH_AT);
+  if (bytes.length < end) throw evidenceInvalid("malformed");
+  return {
+    ...readAuthenticatorData(bytes),
+    aaguid: bytes.subarray(AAGUID_AT, CREDENTIAL_ID_LENGTH_AT),
+    credentialId: bytes.subarray(CREDENTIAL_ID_AT, end),
+  };
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
 
 const Bytes = z.instanceof(Uint8Array);
 const Attestation = z.object({

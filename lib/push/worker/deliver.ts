@@ -1,14 +1,42 @@
-import type { Context } from "../../context";
+import type { Context, EndpointNotAllowed, PushResponse } from "../../context";
 import { cancellationReason } from "../cancellation-reason";
 import { toNotification } from "../payload";
-import type { PushResult, ResultAction } from "../push-result";
-import { nextAttempt } from "../retry-delays";
+import {
+  nextAttempt,
+  type RetryDelays,
+  SERVER_ERROR_DELAYS_SECONDS,
+  TOO_MANY_REQUESTS_DELAYS_SECONDS,
+  UNREACHABLE_DELAYS_SECONDS,
+} from "../retry-delays";
 import { toWebPushMessage } from "../web/message";
-import { classifyWebPushResult } from "../web/result";
-import { CIRCUIT_BREAKER_PAUSE_SECONDS, classifyApnsResult } from "./apns-result";
 import { type ClaimedPush, claimAgeMs, claimedAt, databaseTime } from "./claim-deliveries";
 import { PAUSED, type PushOutcome } from "./outcomes";
 import type { PauseState } from "./pause-state";
+
+const MINUTE = 60;
+
+/** APNs rejects the provider token: an operator has to correct the configuration. */
+const PROVIDER_TOKEN_PAUSE_SECONDS = 5 * MINUTE;
+/** A provider token may be renewed every 20 minutes (Apple, "Establishing a token-based connection to APNs"). */
+const TOKEN_UPDATES_PAUSE_SECONDS = 20 * MINUTE;
+const CIRCUIT_BREAKER_PAUSE_SECONDS = 15 * MINUTE;
+
+/** Returns what a result means for its delivery (Apple, "Handling notification responses from APNs", tables 4 to 6). */
+export function classifyApnsResult(result: PushResult): ResultAction {
+  const { status, reason } = result;
+  if (status === null) return { action: "retry", delaysSeconds: UNREACHABLE_DELAYS_SECONDS };
+  const { retryAfterSeconds } = result;
+  if (status === 200) return { action: "sent" };
+  if (status === 410) return { action: "fail", device: "unregistered" };
+  if (status === 400 && (reason === "BadDeviceToken" || reason === "DeviceTokenNotForTopic"))
+    return { action: "fail", device: "rejected" };
+  if (status === 403) return { action: "pause", seconds: PROVIDER_TOKEN_PAUSE_SECONDS };
+  if (status === 429 && reason === "TooManyProviderTokenUpdates")
+    return { action: "pause", seconds: TOKEN_UPDATES_PAUSE_SECONDS };
+  if (status === 429) return { action: "retry", delaysSeconds: TOO_MANY_REQUESTS_DELAYS_SECONDS, retryAfterSeconds };
+  if (status >= 400 && status < 500) return { action: "fail", device: "unaffected" };
+  return { action: "retry", delaysSeconds: SERVER_ERROR_DELAYS_SECONDS, retryAfterSeconds };
+}
 
 type Deps = Pick<Context, "log" | "now" | "push" | "webPush"> & {
   pauses: PauseState;
@@ -94,3 +122,33 @@ function requeueUntried(row: ClaimedPush): PushOutcome {
 function requeueAfterPause(row: ClaimedPush): PushOutcome {
   return { row, state: "queued", nextAttemptAt: null, isAttempted: false, apnsStatus: null, reason: PAUSED };
 }
+
+/**
+ * Returns what a push service's response means for its delivery (RFC 8030, sections 5 to 8). Nothing pauses: a response
+ * says nothing about other push services, and a client that made up an endpoint may get any.
+ */
+function classifyWebPushResult(result: PushResult): ResultAction {
+  const { status } = result;
+  if (status === null && result.reason === "EndpointNotAllowed") return { action: "fail", device: "unaffected" };
+  if (status === null) return { action: "retry", delaysSeconds: UNREACHABLE_DELAYS_SECONDS };
+  const { retryAfterSeconds } = result;
+  if (status >= 200 && status < 300) return { action: "sent" };
+  if (status === 404 || status === 410) return { action: "fail", device: "unregistered" };
+  if (status === 429) return { action: "retry", delaysSeconds: TOO_MANY_REQUESTS_DELAYS_SECONDS, retryAfterSeconds };
+  if (status >= 500) return { action: "retry", delaysSeconds: SERVER_ERROR_DELAYS_SECONDS, retryAfterSeconds };
+  return { action: "fail", device: "unaffected" };
+}
+
+/** The response to a notification, or why there was none. */
+type PushResult = PushResponse | EndpointNotAllowed | { status: null; reason: "timeout" | "unreachable" };
+
+/**
+ * What to do with a delivery. `fail` also says what the result means for the device: `unregistered` invalidates it
+ * unless the app has registered since; `rejected` does so too, unless the circuit breaker opens. `pause` stops all
+ * deliveries to the environment.
+ */
+type ResultAction =
+  | { action: "sent" }
+  | { action: "fail"; device: "unaffected" | "unregistered" | "rejected" }
+  | ({ action: "retry" } & RetryDelays)
+  | { action: "pause"; seconds: number };

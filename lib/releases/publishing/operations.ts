@@ -12,7 +12,6 @@ import {
 import { changeRelease, changeReleases, listCatalog, readRelease } from "./api/manage-releases";
 import { publishUploads } from "./api/publish-uploads";
 import { Verification, VerifiedRelease, verifyRelease } from "./api/verify-release";
-import { RELEASE } from "./examples";
 import { previewChange } from "./preview/preview-change";
 import { ProposedChange, ReleasePreview } from "./preview/schema";
 import {
@@ -37,6 +36,27 @@ import {
   RemovalQuery,
   RemovalResult,
 } from "./schemas/releases";
+
+/** A release as the catalog has it. */
+const RELEASE = {
+  id: "core-windows-x64-2.3.0",
+  product: "core",
+  platform: "windows",
+  architecture: "x64",
+  channel: "stable",
+  version: "2.3.0",
+  releasedAt: "2026-11-20T09:00:00.000Z",
+  rollout: 20,
+  critical: false,
+  rollback: false,
+  yanked: false,
+  sample: false,
+  artifacts: {
+    installer: { fileName: "Acme-2.3.0-x64.exe", sizeBytes: 104857600 },
+    others: [],
+    deltas: [],
+  },
+};
 
 const CATALOG_ERRORS = ["catalog_not_editable", "catalog_invalid"] as const;
 

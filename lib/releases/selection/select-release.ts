@@ -1,11 +1,32 @@
 import { compareBuild, type SemVer } from "semver";
+import { productVersions } from "../catalog/product-versions";
 import { channelReleases, type Snapshot, versionReleases } from "../catalog/snapshot";
 import type { Artifact, ArtifactKind, Release } from "../schema";
 import { compareSystemVersions } from "../system-version";
 import type { ReleaseSelector } from "./release-selector";
 import { isInRollout } from "./rollout-bucket";
 import { ANY_SYSTEM, type SystemFilter } from "./system-filter";
-import { type UpgradePath, upgradePath } from "./upgrade-path";
+
+/** Which releases a client may update to. Paths with the same `key` permit the same releases of a catalog. */
+type UpgradePath = { key: string; permits: (release: Release) => boolean };
+
+const ANY: UpgradePath = { key: "", permits: () => true };
+
+/** Permits the releases whose `requiresFrom` the installed version meets. An unknown version meets all of them. */
+function upgradePath(
+  { versionsByProduct }: Snapshot,
+  selector: ReleaseSelector,
+  current: SemVer | undefined,
+): UpgradePath {
+  const { required } = productVersions(versionsByProduct, selector);
+  const newest = required.at(-1);
+  if (!newest || !current || current.compare(newest) >= 0) return ANY;
+  const met = required.findLast((version) => current.compare(version) >= 0);
+  return {
+    key: `from ${met}`,
+    permits: ({ requiresFrom }) => requiresFrom === null || (met !== undefined && requiresFrom.compare(met) <= 0),
+  };
+}
 
 /** Picks the artifact of a release that a client can use; undefined if there is none. Caches are keyed by selector. */
 export type ArtifactSelector = (release: Release) => Artifact | undefined;

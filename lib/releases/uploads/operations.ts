@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { operation } from "../../operation";
 import { ownerOf } from "../../platform/audit/operator";
 import {
@@ -10,8 +11,18 @@ import {
   uploadResponse,
 } from "../../platform/http/content/tus";
 import { RouteResponse } from "../../platform/http-message";
-import { Upload, UploadParams } from "./schema";
 import { appendToUpload, createUpload, findUpload, removeUpload } from "./uploads";
+
+const UploadParams = z.object({ uploadId: z.string() });
+
+/** A file that is being uploaded. */
+const Upload = z.object({
+  id: z.uuid(),
+  fileName: z.string().nullable().describe("`filename` of `Upload-Metadata`."),
+  sizeBytes: z.int(),
+  offsetBytes: z.int().describe("How much has arrived."),
+  expiresAt: z.date().describe("When it is deleted, unless more arrives."),
+});
 
 const UPLOAD = {
   id: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11",

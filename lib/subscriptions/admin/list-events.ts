@@ -5,7 +5,7 @@ import { empty, identifier, join, sql } from "../../platform/db/sql";
 import { countRows } from "../../platform/lists/counts";
 import { readEmails, toAccountId } from "../../platform/lists/find-account";
 import { readPage } from "../../platform/lists/pages";
-import { eventsOfAccount, eventsOfPurchase, eventsWithId } from "./find-events";
+import { PROVIDER_NAMES } from "../providers/find-provider";
 import { BillingEventState, type BillingEventSummary, type BillingEvents, type BillingEventsQuery } from "./schema";
 
 type Deps = Pick<Context, "db">;
@@ -138,4 +138,37 @@ export async function countPendingEvents({ db }: Deps): Promise<{ failed: number
   const count = (state: BillingEventState) =>
     countRows(db, sql`SELECT 1 FROM "BillingEvent" WHERE state = ${state}::"BillingEventState"`);
   return { failed: await count("failed"), received: await count("received") };
+}
+
+/**
+ * Selects the ids of the events with an id, the provider's or ours. Names the providers, so that PostgreSQL can use the
+ * unique index on provider and event id.
+ */
+function eventsWithId(id: string): Prisma.Sql {
+  const own = isUuid(id) ? sql`UNION SELECT id FROM "BillingEvent" WHERE id = ${id}::uuid` : sql``;
+  return sql`SELECT id FROM "BillingEvent" WHERE provider = ANY(${PROVIDER_NAMES}::text[]) AND "eventId" = ${id} ${own}`;
+}
+
+/** Selects the ids of the events of an account: linked to it, of its purchases, or naming it. */
+function eventsOfAccount(accountId: string): Prisma.Sql {
+  return sql`
+    SELECT id FROM "BillingEvent" WHERE "accountId" = ${accountId}::uuid
+    UNION SELECT event.id FROM "Purchase" AS purchase JOIN "BillingEvent" AS event ON event."purchaseId" = purchase.id
+      WHERE purchase."accountId" = ${accountId}::uuid
+    UNION SELECT id FROM "BillingEvent" WHERE "appUserIds" @> ARRAY[${accountId}]`;
+}
+
+/** Selects the ids of the events of a purchase, by its id or original transaction, and of those that name a transaction. */
+function eventsOfPurchase(id: string): Prisma.Sql {
+  const own = isUuid(id) ? sql`UNION SELECT id FROM "BillingEvent" WHERE "purchaseId" = ${id}::uuid` : sql``;
+  return sql`
+    SELECT id FROM "BillingEvent" WHERE "transactionId" = ${id} ${own}
+    UNION SELECT event.id FROM "Purchase" AS purchase JOIN "BillingEvent" AS event ON event."purchaseId" = purchase.id
+      WHERE purchase."originalTransactionId" = ${id}`;
+}
+
+/** Finds the events with an id, the provider's or ours: one for each provider at most. Returns our ids. */
+export async function findEventIds({ db }: Pick<Context, "db">, id: string): Promise<string[]> {
+  const rows = await db.$queryRaw<{ id: string }[]>(eventsWithId(id));
+  return rows.map((row) => row.id);
 }

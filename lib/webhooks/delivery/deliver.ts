@@ -1,12 +1,71 @@
 import type { Logger } from "pino";
 import type { Prisma, PrismaClient } from "../../platform/db/generated/client";
+import { backoffSeconds } from "../../platform/db/queue/backoff";
 import { seconds } from "../../platform/db/sql";
 import type { Tx } from "../../platform/db/transaction";
 import type { AllowedNetworks } from "../../platform/outbound/addresses";
 import { type PostResult, postMessage } from "../../platform/outbound/post";
 import { signWebhook } from "../signature";
 import { type ClaimedDelivery, claimCondition } from "./claim-delivery";
-import { type AttemptOutcome, outcomeOf } from "./outcome";
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+/** The delays after the first attempt and each further one (Standard Webhooks 1.0.0, "Sending reliability"). */
+const RETRY_DELAYS_SECONDS = [
+  5,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+  20 * HOUR,
+  24 * HOUR,
+] as const;
+const MAX_RETRY_AFTER_SECONDS = 24 * HOUR;
+/** The statuses whose Retry-After counts. */
+const BUSY_STATUSES: ReadonlySet<number> = new Set([429, 503]);
+
+/**
+ * Returns the seconds until the next attempt after one that failed; null if it was the last. `random` is from 0 to 1; less
+ * than 1 makes the delay up to a tenth shorter.
+ */
+function retryDelaySeconds(
+  { status, retryAfterSeconds }: Pick<PostResult, "status" | "retryAfterSeconds">,
+  { attempts, random }: { attempts: number; random: number },
+): number | null {
+  if (attempts > RETRY_DELAYS_SECONDS.length) return null;
+  const scheduled = backoffSeconds(RETRY_DELAYS_SECONDS, attempts, 0.8 + 0.2 * random);
+  const asked = status !== null && BUSY_STATUSES.has(status) ? (retryAfterSeconds ?? 0) : 0;
+  return Math.ceil(Math.max(scheduled, Math.min(asked, MAX_RETRY_AFTER_SECONDS)));
+}
+
+/** An endpoint that has failed for this long, without a success, is disabled: five days. */
+const MAX_FAILING_MS = 5 * 24 * 60 * 60 * 1000;
+/** "The endpoint is gone": the receiver asks for no more (Standard Webhooks 1.0.0). */
+const GONE = 410;
+
+type AttemptOutcome = {
+  state: "delivered" | "pending" | "failed";
+  /** Until the next attempt; null without one. */
+  delaySeconds: number | null;
+  /** Why the endpoint is disabled; null if it is not. */
+  disable: "gone" | "failing" | null;
+};
+
+/** Decides what follows from an attempt. `random`, from 0 to 1, spreads the next attempts. */
+function outcomeOf(
+  result: Pick<PostResult, "status" | "retryAfterSeconds">,
+  { attempts, failingSince, now, random }: { attempts: number; failingSince: Date | null; now: Date; random: number },
+): AttemptOutcome {
+  const { status } = result;
+  if (status !== null && status >= 200 && status < 300)
+    return { state: "delivered", delaySeconds: null, disable: null };
+  if (status === GONE) return { state: "failed", delaySeconds: null, disable: "gone" };
+  const isFailing = failingSince !== null && now.getTime() - failingSince.getTime() >= MAX_FAILING_MS;
+  const delaySeconds = retryDelaySeconds(result, { attempts, random });
+  return { state: delaySeconds === null ? "failed" : "pending", delaySeconds, disable: isFailing ? "failing" : null };
+}
 
 /** An endpoint that is disabled because it does not take its deliveries. */
 export type DisabledEndpoint = { id: string; url: string; reason: "gone" | "failing" };

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { declare } from "@/lib/operation";
 import { defineRoute } from "@/lib/platform/http/route";
-import { MAX_STREAMS_PER_IP } from "@/lib/platform/http/server/concurrent-streams";
+import { MAX_STREAMS_PER_IP } from "@/lib/platform/http/server/http-server";
 import { RouteResponse } from "@/lib/platform/http-message";
 import { withContext } from "@/tests/support/context";
 import {

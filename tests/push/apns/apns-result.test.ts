@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { nextAttempt } from "@/lib/push/retry-delays";
-import { classifyApnsResult } from "@/lib/push/worker/apns-result";
 import { createCircuitBreaker } from "@/lib/push/worker/circuit-breaker";
+import { classifyApnsResult } from "@/lib/push/worker/deliver";
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;

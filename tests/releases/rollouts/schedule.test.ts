@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { setRole } from "@/lib/accounts/admin/set-role";
-import { watchRollouts } from "@/lib/background/watch-rollouts";
+import { watchRollouts } from "@/lib/background";
 import { COMMAND_LINE } from "@/lib/platform/audit/operator-events";
 import { Prisma } from "@/lib/platform/db/generated/client";
 import { createAdoption } from "@/lib/releases/adoption/adoption";

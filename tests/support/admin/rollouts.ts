@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { watchRollouts } from "@/lib/background/watch-rollouts";
+import { watchRollouts } from "@/lib/background";
 import { clock, ctx } from "@/tests/support/context";
 import { getVersion, WINDOWS } from "@/tests/support/releases/versions";
 

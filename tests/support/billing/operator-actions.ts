@@ -6,7 +6,7 @@ import {
   Reconciliation,
   ReplayBatch,
 } from "@/lib/subscriptions/admin/changes-schema";
-import { findEventIds } from "@/lib/subscriptions/admin/find-events";
+import { findEventIds } from "@/lib/subscriptions/admin/list-events";
 import { prunePayloads } from "@/lib/subscriptions/admin/prune-payloads";
 import { reconcileCustomers } from "@/lib/subscriptions/admin/reconcile";
 import { replayBatch, replayEvent } from "@/lib/subscriptions/admin/replay-events";

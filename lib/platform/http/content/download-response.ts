@@ -1,11 +1,11 @@
+import { randomUUID } from "node:crypto";
 import { AppError } from "../../../errors";
 import { attachment } from "../../content-disposition";
 import { type RequestHead, type ResponseHeaders, RouteResponse } from "../../http-message";
-import type { BodyPart, Caching, DownloadContent } from "../../response-content";
+import type { BodyPart, ByteRange, Caching, DownloadContent } from "../../response-content";
 import { LOADABLE_ANYWHERE } from "../browser/security-headers";
 import { DOWNLOAD_CACHE_CONTROL } from "./cache-control";
 import { assertPreconditions, isNotModified, matchesIfRange, type Validators } from "./conditional";
-import { multipartRanges } from "./multipart-ranges";
 import { parseRanges } from "./ranges";
 
 type FileContent = Exclude<DownloadContent, { kind: "redirect" }>;
@@ -86,4 +86,27 @@ function requestedRanges({ method, headers }: RequestHead, validators: Validator
   const ranges = parseRanges(header, sizeBytes);
   if (ranges !== "unsatisfiable") return ranges;
   throw new AppError("range_not_satisfiable", { headers: { "Content-Range": `bytes */${sizeBytes}` } });
+}
+
+/** A response body that is put together from parts: its media type, length and parts. */
+type ComposedBody = { contentType: string; sizeBytes: number; parts: readonly BodyPart[] };
+
+/** Several ranges of a file as multipart/byteranges (RFC 9110, sections 14.6 and 15.3.7.2). */
+function multipartRanges(ranges: readonly ByteRange[], file: { contentType: string; sizeBytes: number }): ComposedBody {
+  const boundary = randomUUID(); // the author of a file cannot know it
+  const headerOf = ({ first, last }: ByteRange, i: number) =>
+    [
+      `${i === 0 ? "" : "\r\n"}--${boundary}`,
+      `Content-Type: ${file.contentType}`,
+      `Content-Range: bytes ${first}-${last}/${file.sizeBytes}`,
+      "\r\n",
+    ].join("\r\n");
+  const parts: BodyPart[] = ranges.flatMap((range, i) => [Buffer.from(headerOf(range, i)), range]);
+  parts.push(Buffer.from(`\r\n--${boundary}--\r\n`));
+  const sizeBytes = parts.reduce((sum, part) => sum + lengthOf(part), 0);
+  return { contentType: `multipart/byteranges; boundary=${boundary}`, sizeBytes, parts };
+}
+
+function lengthOf(part: BodyPart): number {
+  return part instanceof Uint8Array ? part.byteLength : part.last - part.first + 1;
 }

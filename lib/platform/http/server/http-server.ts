@@ -1,18 +1,94 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { currentContext } from "../../../context";
 import { AppError, isAppError } from "../../../errors";
 import { type RouteResponse, requestId } from "../../http-message";
 import { securityHeaders } from "../browser/security-headers";
+import { clientNetwork } from "../client-ip";
 import { defineRoute, respondWithError } from "../route";
-import { admitStream } from "./concurrent-streams";
 import { handleInOrder, refuseConnect, refuseMalformed } from "./connections";
 import { type LoadNext, withTimeout } from "./next-page";
 import { NodeRequest } from "./node-request";
 import { createPageResponder, UNMATCHED } from "./pages";
 import { findRoute, type RouteMatch, type RouteTable } from "./routes";
 import { sendResponse } from "./send";
-import { closeSlowReaders, MIN_READ_BYTES_PER_SECOND } from "./slow-readers";
 import { parseTarget, type RequestTarget } from "./target";
+
+/** What a client must read of a response that waits for it, unless a proxy is between them. */
+const MIN_READ_BYTES_PER_SECOND = 1024;
+const SWEEP_INTERVAL_MS = 1_000;
+
+/** How much of a connection's responses the system had taken at a time. */
+type Progress = { sentBytes: number; atMs: number };
+/** The parts of Node's socket that count what the system has taken. Its own timeout uses them, too. */
+type Counters = { _handle?: { bytesWritten: number; writeQueueSize: number } | null };
+
+/**
+ * Closes connections whose clients read nothing for `timeoutMs` although a response waits for them, or less than
+ * `minBytesPerSecond` in that time. Node's own timeout takes twice as long, because it first notices that the last write
+ * has progressed. A trusted proxy reads as fast as its client, which it limits itself: only reading nothing counts.
+ */
+function closeSlowReaders(server: Server, timeoutMs: number, minBytesPerSecond: number): void {
+  const waiting = new Map<Socket, Progress | undefined>();
+  server.on("connection", (socket) => {
+    waiting.set(socket, undefined);
+    socket.once("close", () => waiting.delete(socket));
+  });
+  const sweep = () => {
+    const isDirect = currentContext().config.TRUSTED_PROXY_HOPS === 0;
+    const minBytes = isDirect ? (minBytesPerSecond * timeoutMs) / 1000 : 1;
+    const nowMs = performance.now();
+    for (const [socket, since] of waiting) {
+      const progress = { sentBytes: sentBytesOf(socket), atMs: nowMs };
+      if (socket.writableLength === 0) waiting.set(socket, undefined);
+      else if (!since || progress.sentBytes - since.sentBytes >= minBytes) waiting.set(socket, progress);
+      else if (nowMs - since.atMs >= timeoutMs) socket.destroy();
+    }
+  };
+  const timer = setInterval(sweep, SWEEP_INTERVAL_MS).unref();
+  server.once("close", () => clearInterval(timer));
+}
+
+function sentBytesOf(socket: Socket): number {
+  const { _handle: handle } = socket as Counters;
+  return handle ? handle.bytesWritten - handle.writeQueueSize : 0;
+}
+
+/** How many responses a process streams to one IP, or to one IPv6 network (/64), at a time. */
+export const MAX_STREAMS_PER_IP = 100;
+const RETRY_AFTER_SECONDS = 10;
+
+/** How many responses are being streamed to each client network. */
+const streams = new Map<string, number>();
+
+/**
+ * Counts a response as a stream to its client until it is closed. Behind a trusted proxy nothing is counted, because every
+ * socket has the proxy's IP. @throws AppError rate_limited, if too many run
+ */
+function admitStream(outgoing: ServerResponse, socketIp: string | undefined): void {
+  const { RATE_LIMITS, TRUSTED_PROXY_HOPS } = currentContext().config;
+  if (socketIp === undefined || TRUSTED_PROXY_HOPS > 0 || RATE_LIMITS === "off" || outgoing.closed) return;
+  const network = clientNetwork(new Headers(), socketIp, 0);
+  const count = streams.get(network) ?? 0;
+  if (count >= MAX_STREAMS_PER_IP) throw tooManyStreams();
+  streams.set(network, count + 1);
+  outgoing.once("close", () => {
+    const rest = (streams.get(network) ?? 1) - 1;
+    if (rest > 0) streams.set(network, rest);
+    else streams.delete(network);
+  });
+}
+
+function tooManyStreams(): AppError {
+  return new AppError("rate_limited", {
+    detail: `At most ${MAX_STREAMS_PER_IP} downloads to one IP run at a time.`,
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    headers: {
+      "RateLimit-Policy": `"streamsByIp";q=${MAX_STREAMS_PER_IP};qu="concurrent-requests"`,
+      RateLimit: '"streamsByIp";r=0',
+    },
+  });
+}
 
 /** An inactive connection is closed after this time, also one whose client stops reading a response. */
 const SOCKET_TIMEOUT_MS = 120_000;

@@ -2,14 +2,13 @@ import type { Context } from "../../../context";
 import { AppError } from "../../../errors";
 import type { Prisma } from "../../../platform/db/generated/client";
 import { idOr, MAX_ID, timeOfId } from "../../../platform/db/ids";
-import { literals, sql } from "../../../platform/db/sql";
+import { literals, sql, uuidArray } from "../../../platform/db/sql";
 import { findAccountId } from "../../../platform/lists/find-account";
 import { readPage } from "../../../platform/lists/pages";
+import type { Audience } from "../../audience/audience";
 import { OPERATOR_KINDS, SECRET_KINDS } from "../../notifications";
 import { hasQueuedDeliveries } from "../../outbox/outcome-counts";
 import type { MessagesQuery, PushMessage, PushMessageDetails, PushMessages } from "../schema";
-import { countDeliveries, type DeliveryCounts } from "./message-counts";
-import type { MessageRow } from "./message-row";
 
 type Deps = Pick<Context, "db" | "dbNow">;
 
@@ -91,3 +90,67 @@ function textOf({ kind, payload }: MessageRow) {
     link: payload.data?.link ?? null,
   };
 }
+
+type DeliveryCounts = PushMessageDetails["outcomes"];
+type Row = DeliveryCounts[number] & { messageId: string };
+
+/**
+ * Counts the deliveries of messages by state and reason. Those of an announcement were counted when they ended; a message
+ * to an account has few, which are counted now.
+ */
+async function countDeliveries(
+  { db }: Pick<Context, "db">,
+  messages: readonly MessageRow[],
+): Promise<Map<string, DeliveryCounts>> {
+  const broadcasts = messages.filter(({ accountId, deviceId }) => accountId === null && deviceId === null);
+  const direct = uuidArray(messages.filter((message) => !broadcasts.includes(message)).map(({ id }) => id));
+  const rows = await db.$queryRaw<Row[]>`
+    SELECT "messageId"::text, "state"::text, nullif("reason", '') AS "reason", sum("count")::int AS "count"
+    FROM "PushOutcomeCount" WHERE "messageId" = ANY(${uuidArray(broadcasts.map(({ id }) => id))})
+    GROUP BY 1, 2, 3 HAVING sum("count") > 0
+    UNION ALL
+    SELECT "messageId"::text, "state"::text, coalesce("reason", nullif("apnsStatus", 200)::text), count(*)::int
+    FROM "PushReceipt" WHERE "messageId" = ANY(${direct}) GROUP BY 1, 2, 3
+    UNION ALL
+    SELECT message."id"::text, CASE WHEN "leaseUntil" IS NULL THEN 'queued' ELSE 'sending' END, queued."reason",
+      count(*)::int
+    FROM "PushMessage" AS message
+    JOIN "PushDevice" AS device ON device."accountId" = message."accountId" OR device."id" = message."deviceId"
+    CROSS JOIN LATERAL (
+      SELECT "leaseUntil", "reason" FROM "QueuedPush" WHERE "deviceId" = device."id" AND "messageId" = message."id" LIMIT 1
+    ) AS queued
+    WHERE message."id" = ANY(${direct}) GROUP BY 1, 2, 3
+    ORDER BY 1, 4 DESC, 2, 3`;
+  const counts = new Map<string, Row[]>();
+  for (const row of rows) counts.set(row.messageId, [...(counts.get(row.messageId) ?? []), row]);
+  for (const { id, queued, isWaiting } of broadcasts) {
+    const known = counts.get(id) ?? [];
+    // What was queued for a device that was deleted since is counted nowhere: while others wait, it counts as waiting.
+    const waiting = isWaiting ? (queued ?? 0) - known.reduce((sum, { count }) => sum + count, 0) : 0;
+    if (waiting > 0) counts.set(id, [{ messageId: id, state: "queued", reason: null, count: waiting }, ...known]);
+  }
+  return counts;
+}
+
+/** A message with its broadcast, if it is one. */
+type MessageRow = {
+  id: string;
+  kind: string;
+  accountId: string | null;
+  deviceId: string | null;
+  payload: { aps?: { alert?: Record<string, string> }; data?: Record<string, string> };
+  expiresAt: Date;
+  /** Whether deliveries of a broadcast are in the queue. false once the last one has expired. */
+  isWaiting: boolean;
+  canceledAt: Date | null;
+  /** null: no broadcast. */
+  queued: number | null;
+  estimatedDevices: number | null;
+  perSecond: number | null;
+  bundleId: string | null;
+  audience: Audience | null;
+  startsAt: Date | null;
+  isScheduled: boolean | null;
+  nextDueAt: Date | null;
+  endedAt: Date | null;
+};

@@ -1,11 +1,93 @@
+import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import path from "node:path";
+import { createGunzip } from "node:zlib";
 import { readZipHeads } from "../../../platform/files/zip-heads";
 import { normalizeArchitecture } from "../../schema";
 import { PublishingError } from "../manifest/publishing-error";
 import type { FoundRelease } from "./found-releases";
-import { architectureOfProgram, MAX_HEADER_BYTES } from "./program-headers";
-import { readTarEntries } from "./tar-entries";
+
+const BLOCK_BYTES = 512;
+/** The largest part of an archive that is unpacked to find a program in it. */
+const MAX_UNPACKED_BYTES = 1024 ** 3;
+
+/**
+ * Yields the names of the files in a .tar.gz with at most the first `headBytes` of each (POSIX ustar).
+ * @throws Error if it is not one
+ */
+async function* readTarEntries(file: string, headBytes: number, range: { start?: number; end?: number } = {}) {
+  const chunks = createReadStream(file, range).pipe(createGunzip());
+  let pending = Buffer.alloc(0);
+  let skip = 0;
+  let unpacked = 0;
+  for await (const chunk of chunks as AsyncIterable<Buffer>) {
+    unpacked += chunk.length;
+    if (unpacked > MAX_UNPACKED_BYTES) return;
+    const skipped = Math.min(skip, chunk.length);
+    skip -= skipped;
+    if (skipped < chunk.length) pending = Buffer.concat([pending, chunk.subarray(skipped)]);
+    while (pending.length >= BLOCK_BYTES) {
+      const sizeBytes = Number.parseInt(text(pending, 124, 12).trim() || "0", 8);
+      if (!Number.isSafeInteger(sizeBytes) || sizeBytes < 0) return;
+      const wanted = BLOCK_BYTES + Math.min(sizeBytes, headBytes);
+      if (pending.length < wanted) break;
+      const [name, prefix] = [text(pending, 0, 100), text(pending, 345, 155)];
+      yield { name: prefix ? `${prefix}/${name}` : name, head: Buffer.from(pending.subarray(BLOCK_BYTES, wanted)) };
+      const whole = BLOCK_BYTES + Math.ceil(sizeBytes / BLOCK_BYTES) * BLOCK_BYTES;
+      skip = Math.max(0, whole - pending.length);
+      pending = pending.subarray(whole);
+    }
+  }
+}
+
+function text(block: Buffer, start: number, length: number): string {
+  return block.toString("utf8", start, start + length).split("\0", 1)[0] ?? "";
+}
+
+/** How many bytes of a program `architectureOfProgram` needs. */
+const MAX_HEADER_BYTES = 8192;
+
+const ELF = new Map([
+  [0x03, "ia32"],
+  [0x28, "armv7l"],
+  [0x3e, "x64"],
+  [0xb7, "arm64"],
+]);
+const PE = new Map([
+  [0x8664, "x64"],
+  [0xaa64, "arm64"],
+]);
+const MACH_O = new Map([
+  [0x01000007, "x64"],
+  [0x0100000c, "arm64"],
+]);
+
+/**
+ * The architecture that the header of an ELF, PE or Mach-O program names. Undefined if there is none, and for PE's i386:
+ * installers for every architecture and programs of .NET have it.
+ */
+function architectureOfProgram(bytes: Buffer): string | undefined {
+  if (bytes.length < 64) return undefined;
+  const magic = bytes.readUInt32BE(0);
+  if (magic === 0x7f454c46) return ELF.get(bytes.readUInt16LE(18));
+  if (magic === 0xcffaedfe) return MACH_O.get(bytes.readUInt32LE(4));
+  if (magic === 0xcafebabe || magic === 0xcafebabf) return architectureOfFat(bytes, magic === 0xcafebabe ? 20 : 32);
+  return bytes.toString("latin1", 0, 2) === "MZ" ? architectureOfPe(bytes) : undefined;
+}
+
+function architectureOfPe(bytes: Buffer): string | undefined {
+  const offset = bytes.readUInt32LE(0x3c);
+  if (offset + 6 > bytes.length || bytes.toString("latin1", offset, offset + 4) !== "PE\0\0") return undefined;
+  return PE.get(bytes.readUInt16LE(offset + 4));
+}
+
+/** A universal program has one entry for each architecture (mach-o/fat.h). */
+function architectureOfFat(bytes: Buffer, entryBytes: number): string | undefined {
+  const count = Math.min(bytes.readUInt32BE(4), Math.floor((bytes.length - 12) / entryBytes), 32);
+  const types = Array.from({ length: count }, (_, index) => MACH_O.get(bytes.readUInt32BE(8 + index * entryBytes)));
+  const own = [...new Set(types.filter((type) => type !== undefined))];
+  return own.length > 1 ? "universal" : own[0];
+}
 
 const MAC_PROGRAM = /^(?:\.\/)?[^/]+\.app\/Contents\/MacOS\/[^/]+$/;
 /** The app in a NuGet package, without the programs that Squirrel.Windows and Velopack add. */

@@ -1,4 +1,5 @@
 import type { DocumentContent } from "../../../platform/response-content";
+import { versionReleases } from "../../catalog/snapshot";
 import {
   comparesKernelVersion,
   electron,
@@ -9,12 +10,13 @@ import {
 import { scalar } from "../../formats/yaml";
 import { completeFiles } from "../../release-files";
 import { type Artifact, formatVersion, normalizeArchitecture, type Platform, type Release } from "../../schema";
+import { isInRollout } from "../../selection/rollout-bucket";
+import type { SystemFilter } from "../../selection/system-filter";
 import { compareSystemVersions } from "../../system-version";
 import { recordCheck } from "../record-check";
 import { type SelectedUpdate, selectUpdate, type UpdaterRules } from "../select-update";
 import { storedFilePath } from "../stored-files";
 import { toDocument, type UpdateFeed, type UpdateRequest } from "../update-feed";
-import { siblingReleases } from "./sibling-releases";
 
 /** The extensions that electron-updater looks for on each platform; on Linux the one of the installed package. */
 const EXTENSIONS: Readonly<Record<Platform, readonly RegExp[]>> = {
@@ -150,4 +152,30 @@ function highestKernelVersion(releases: readonly Release[]): string | null {
     minimumSystemVersion ? (kernelVersion(platform, minimumSystemVersion) ?? []) : [],
   );
   return minimums.sort(compareSystemVersions).at(-1) ?? null;
+}
+
+/**
+ * The releases of the same version for other architectures, in their order. A sibling with a lower rollout than
+ * `release` is left out for clients that only the latter includes.
+ */
+function siblingReleases(
+  { snapshot, product, clientId }: UpdateRequest,
+  release: Release,
+  target: { architectures: readonly string[]; channel: string; system: SystemFilter },
+): { siblings: Release[]; isClientSpecific: boolean } {
+  const siblings: Release[] = [];
+  let isClientSpecific = false;
+  for (const architecture of target.architectures) {
+    if (architecture === release.architecture) continue;
+    const builds = versionReleases(snapshot, { platform: release.platform, product, architecture }, release.version);
+    const sibling =
+      builds.find(({ channel }) => channel === target.channel) ?? builds.find(({ channel }) => channel === "stable");
+    if (!sibling || sibling.rollout === 0 || !target.system.supports(sibling)) continue;
+    const isLower = sibling.rollout < release.rollout;
+    isClientSpecific ||= isLower;
+    // The rollout bucket is that of `release`, so that it is the same for all architectures.
+    const isIncluded = clientId !== undefined && isInRollout({ ...release, rollout: sibling.rollout }, clientId);
+    if (!isLower || isIncluded) siblings.push(sibling);
+  }
+  return { siblings, isClientSpecific };
 }
