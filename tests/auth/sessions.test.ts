@@ -29,6 +29,15 @@ const PROTECTED: [method: string, path: string, json?: unknown][] = [
 const rowOf = ({ sessionId }: TestAccount) => ctx().db.session.findUniqueOrThrow({ where: { id: sessionId } });
 const isValid = async (token: string) => (await get("/api/push/devices", { token })).status === 200;
 
+/** Resolves when the use of one of the account's sessions is stored, which happens in the background. */
+const untilUseIsStored = ({ id: accountId }: TestAccount) =>
+  expect
+    .poll(() => {
+      const lastSeenAt = { gte: new Date(clock.now().getTime() - MINUTE_MS) };
+      return ctx().db.session.count({ where: { accountId, lastSeenAt } });
+    })
+    .toBeGreaterThan(0);
+
 async function cookieOf({ email, password }: TestAccount): Promise<string> {
   const response = await post("/api/auth/login", { email, password }, { headers: OWN });
   return (response.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
@@ -133,6 +142,7 @@ describe("the lifetime of a session", () => {
       clock.reset();
       clock.advance(day * DAY_MS);
       expect(await isValid(used.token)).toBe(true);
+      await untilUseIsStored(used);
     }
     expect(await isValid(idle.token)).toBe(false);
     clock.advance(3 * DAY_MS);
@@ -148,6 +158,7 @@ describe("the lifetime of a session", () => {
       clock.reset();
       clock.advance(day * DAY_MS);
       expect(await status(used)).toBe(200);
+      await untilUseIsStored(account);
     }
     expect(await status(idle)).toBe(401);
     clock.advance(DAY_MS);

@@ -3,19 +3,20 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { composeContext } from "@/lib/compose";
-import type { Tx } from "@/lib/platform/db/transaction";
+import { type Tx, withTransactionCheck } from "@/lib/platform/db/transaction";
 import { post } from "@/tests/support/api";
 import { ctx, withContext } from "@/tests/support/context";
 import { openTestDatabase } from "@/tests/support/database";
 
+/** The client that checks its transactions, on PostgreSQL too. */
+const checkedClient = () => withTransactionCheck(ctx().database.client);
+
 /** How a query outside of a transaction ends in it. */
-const outcomeOf = (query: () => Promise<unknown>) =>
-  ctx()
-    .db.$transaction(() => query())
-    .catch((error: Error) => error as Error & { cause: Error });
+const outcomeOf = (db: ReturnType<typeof checkedClient>, query: () => Promise<unknown>) =>
+  db.$transaction(() => query()).catch((error: Error) => error as Error & { cause: Error });
 
 test("a query outside of its own code's transaction fails at once, with the stacks of both", async () => {
-  const { db } = ctx();
+  const db = checkedClient();
   const queries: Record<string, () => Promise<unknown>> = {
     model: () => db.account.count(),
     raw: () => db.$queryRaw`SELECT 1`,
@@ -24,7 +25,7 @@ test("a query outside of its own code's transaction fails at once, with the stac
     batch: () => db.$transaction([db.account.count()]),
   };
   for (const [name, query] of Object.entries(queries)) {
-    const error = (await outcomeOf(query)) as Error & { cause: Error };
+    const error = (await outcomeOf(db, query)) as Error & { cause: Error };
     expect(error.message, name).toContain("outside of the transaction");
     expect(error.stack, name).toContain(`${name} (`);
     expect(error.cause.stack, name).toContain("outcomeOf");
@@ -32,7 +33,7 @@ test("a query outside of its own code's transaction fails at once, with the stac
 });
 
 test("the transaction's own queries, those of others, and those after its end are sent", async () => {
-  const { db } = ctx();
+  const db = checkedClient();
   const count = (client: Tx) => client.account.count();
   let resume = () => {};
   const resumed = new Promise<void>((resolve) => {

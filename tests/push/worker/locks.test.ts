@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Context } from "@/lib/context";
 import { cancelMessage } from "@/lib/push/outbox/cancel";
@@ -15,10 +14,6 @@ async function claimOne(): Promise<ClaimedPush> {
   return deliveries[0] as ClaimedPush;
 }
 
-/** Records outside of the transaction that a test has open, as another worker would. */
-const recordApart = (outside: ReturnType<typeof AsyncLocalStorage.snapshot>, row: ClaimedPush) =>
-  outside(() => recordOutcomes(ctx(), [{ row, ...SENT }]));
-
 const SENT = { apnsStatus: 200, reason: null, state: "sent" } as const;
 
 // An outcome skips what is locked: what a worker is sending has to stay free until it records that.
@@ -26,12 +21,11 @@ describe.runIf(postgresUrl)("on PostgreSQL a delivery that is sent is recorded",
   test("while an outcome of a claim that no longer holds is being recorded", async () => {
     const { rows } = await queueFor(1);
     const row = await claimOne();
-    const outside = AsyncLocalStorage.snapshot();
     const expired = { ...row, leaseUntil: new Date(row.leaseUntil.getTime() - 1_000) };
     await ctx().db.$transaction(async (tx) => {
       const db = tx as Context["db"];
       await recordOutcomes({ ...ctx(), db }, [{ row: expired, apnsStatus: 400, reason: "BadPath", state: "failed" }]);
-      await recordApart(outside, row);
+      await recordOutcomes(ctx(), [{ row, ...SENT }]);
     });
     expect(await rows()).toMatchObject([{ state: "sent" }]);
   });
@@ -39,10 +33,9 @@ describe.runIf(postgresUrl)("on PostgreSQL a delivery that is sent is recorded",
   test("while its message is being canceled", async () => {
     const { rows } = await queueFor(1);
     const row = await claimOne();
-    const outside = AsyncLocalStorage.snapshot();
     await ctx().db.$transaction(async (tx) => {
       expect(await cancelMessage(tx, ctx().dbNow(), row.messageId)).toBe(true);
-      await recordApart(outside, row);
+      await recordOutcomes(ctx(), [{ row, ...SENT }]);
     });
     expect(await rows()).toMatchObject([{ state: "sent" }]);
   });
