@@ -32,7 +32,7 @@ import { removeDevices } from "./push/devices";
 import { startWorker } from "./push/worker/worker";
 import { type Adoption, createAdoption } from "./releases/adoption/adoption";
 import { openCatalog } from "./releases/catalog/catalog";
-import type { Catalog } from "./releases/catalog/watch";
+import type { Catalog } from "./releases/catalog/catalog";
 import { createScheduledCatalog, type Rollouts } from "./releases/rollouts/scheduled-catalog";
 import { createUpdateReports, type UpdateReports } from "./releases/rollouts/update-report-counts";
 import { createEntitledAccounts } from "./subscriptions/account-data/entitled-accounts";

@@ -5,7 +5,7 @@ import type { BodyPart, Caching, DownloadContent } from "../platform/response-co
 import type { Adoption } from "./adoption/adoption";
 import { findArtifactFile, readFileParts } from "./artifact-files";
 import type { Snapshot } from "./catalog/snapshot";
-import type { Catalog } from "./catalog/watch";
+import type { Catalog } from "./catalog/catalog";
 import type { DownloadQuery } from "./http-schema";
 import { verifyIntegrity } from "./integrity";
 import { completeFiles, releaseFiles, type ServedFile } from "./release-files";

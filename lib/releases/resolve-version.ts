@@ -7,7 +7,7 @@ import type { UpdateCheck } from "./adoption/day-counts";
 import { toUpdateCheck } from "./adoption/update-check";
 import { findBuildVersion } from "./catalog/build-version";
 import type { Snapshot } from "./catalog/snapshot";
-import type { Catalog } from "./catalog/watch";
+import type { Catalog } from "./catalog/catalog";
 import { findFormat } from "./formats/formats";
 import type { VersionFormat } from "./formats/version-format";
 import { ServiceVersion, type VersionQuery } from "./http-schema";

@@ -1,4 +1,4 @@
-import { removeFactors } from "../../auth/second-factor/factors";
+import { removeTotpAndRecoveryCodes } from "../../auth/second-factor/factors";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { recordAccountChange } from "../../platform/audit/operator-events";
@@ -21,7 +21,7 @@ export async function resetFactors(
 ): Promise<AccountChange> {
   const change = await deps.db.$transaction(async (tx) => {
     const account = await lockAccount(tx, id);
-    const hadTotp = await removeFactors(tx, id);
+    const hadTotp = await removeTotpAndRecoveryCodes(tx, id);
     const { count: passkeys } = await tx.passkey.deleteMany({ where: { accountId: id } });
     if (!hadTotp && passkeys === 0) {
       throw new AppError("no_second_factor", { detail: "The account has no second factor and no passkey." });

@@ -1,5 +1,5 @@
 import { hashEmailedToken } from "../../auth/emailed-token";
-import { removeFactorsSince } from "../../auth/second-factor/factors";
+import { removeTotpAndRecoveryCodesSince } from "../../auth/second-factor/factors";
 import { revokeAllSessions } from "../../auth/sessions/sessions";
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
@@ -57,7 +57,7 @@ async function restore(
   const isNew = { accountId, createdAt: { gte: createdAt } };
   await tx.identity.deleteMany({ where: isNew });
   await tx.passkey.deleteMany({ where: isNew });
-  await removeFactorsSince(tx, accountId, createdAt);
+  await removeTotpAndRecoveryCodesSince(tx, accountId, createdAt);
   await tx.account.update({
     where: { id: accountId },
     data: { email: oldEmail, emailVerifiedAt: now, passwordHash: null },

@@ -7,7 +7,7 @@ import type { Caller } from "../../principal";
 import { accountCreated } from "../../webhooks/events";
 import { requireEnabled } from "../require-enabled";
 import { isEmailReserved } from "../reserved-emails";
-import { removeFactors } from "../second-factor/factors";
+import { removeTotpAndRecoveryCodes } from "../second-factor/factors";
 import { readStepUpMethods } from "../step-up";
 import { revokeUnverifiedAccess, unverifiedExpiresAt } from "../verification/email-verification";
 import { planLink } from "./link-plan";
@@ -69,7 +69,7 @@ async function linkOrCreateInTx(
   }
   if (plan.action === "take_over") {
     await revokeUnverifiedAccess(ctx, tx, now, accountId);
-    await removeFactors(tx, accountId);
+    await removeTotpAndRecoveryCodes(tx, accountId);
   }
   if (emailVerified && email !== null) {
     await tx.account.updateMany({

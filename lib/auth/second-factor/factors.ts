@@ -41,8 +41,8 @@ export async function readFactors({ db }: { db: Tx }, accountId: string) {
   };
 }
 
-/** Removes every second factor of an account. Returns whether it had one: a confirmed authenticator app. */
-export async function removeFactors(tx: Tx, accountId: string): Promise<boolean> {
+/** Removes the authenticator apps and the recovery codes of an account, but no passkey. Returns whether an app was confirmed. */
+export async function removeTotpAndRecoveryCodes(tx: Tx, accountId: string): Promise<boolean> {
   const { count } = await tx.totpFactor.deleteMany({ where: { accountId, ...isConfirmed } });
   await tx.totpFactor.deleteMany({ where: { accountId } });
   await tx.recoveryCode.deleteMany({ where: { accountId } });
@@ -53,7 +53,7 @@ export async function removeFactors(tx: Tx, accountId: string): Promise<boolean>
  * Removes the authenticator apps that were confirmed since a time or not at all, and the recovery codes that were made
  * since, or all where no app is left.
  */
-export async function removeFactorsSince(tx: Tx, accountId: string, since: Date): Promise<void> {
+export async function removeTotpAndRecoveryCodesSince(tx: Tx, accountId: string, since: Date): Promise<void> {
   await tx.totpFactor.deleteMany({
     where: { accountId, OR: [{ confirmedAt: null }, { confirmedAt: { gte: since } }] },
   });

@@ -3,7 +3,7 @@ import { AppError } from "../../errors";
 import { recordSecurityEvent } from "../../platform/audit/security-events";
 import type { Caller, Principal } from "../../principal";
 import { requireStepUp, type StepUpProof } from "../step-up";
-import { hasSecondFactor, removeFactors } from "./factors";
+import { hasSecondFactor, removeTotpAndRecoveryCodes } from "./factors";
 import { replaceRecoveryCodes } from "./recovery-codes";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "hasher" | "limits" | "now" | "removeDevices">;
@@ -16,7 +16,7 @@ export async function removeTotp(ctx: Deps, principal: Principal, proof: StepUpP
   const { id, email } = principal.account;
   await requireStepUp(ctx, principal, proof, caller);
   await ctx.db.$transaction(async (tx) => {
-    if (!(await removeFactors(tx, id))) throw new AppError("not_found");
+    if (!(await removeTotpAndRecoveryCodes(tx, id))) throw new AppError("not_found");
     await recordSecurityEvent(tx, ctx.now(), id, "totp_removed", caller);
     await ctx.emails.enqueue(tx, "factor_removed", email, { factor: "totp" });
   });

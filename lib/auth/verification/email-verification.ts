@@ -8,7 +8,7 @@ import type { Caller } from "../../principal";
 import { emailedToken, findEmailedToken } from "../emailed-token";
 import { consumeEmailLimit } from "../limits/consume-email-limit";
 import { cancelEmailChanges } from "../reserved-emails";
-import { removeFactors } from "../second-factor/factors";
+import { removeTotpAndRecoveryCodes } from "../second-factor/factors";
 import { revokeAllSessions } from "../sessions/sessions";
 
 type Deps = Pick<Context, "config" | "db" | "limits" | "emails" | "now">;
@@ -156,7 +156,7 @@ export async function revokeUnverifiedAccess(
   await revokeAllSessions(ctx, tx, now, accountId);
   await tx.identity.deleteMany({ where: { accountId, id: { not: keepIdentityId } } });
   await tx.passkey.deleteMany({ where: { accountId } });
-  await removeFactors(tx, accountId);
+  await removeTotpAndRecoveryCodes(tx, accountId);
   await cancelEmailChanges(tx, now, accountId);
   await tx.passwordResetToken.deleteMany({ where: { accountId } });
   await tx.verificationToken.deleteMany({ where: { accountId } });

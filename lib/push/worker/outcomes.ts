@@ -40,7 +40,7 @@ const AFTER_PAUSE_SECONDS = 30;
  * that a worker cannot be part of a deadlock.
  */
 export async function recordOutcomes(deps: Deps, given: readonly PushOutcome[]): Promise<void> {
-  const outcomes = await requeueMoved(deps, given);
+  const outcomes = await requeueReplacedTokens(deps, given);
   const sent = outcomes.filter((outcome) => outcome.state === "sent");
   const unsent = outcomes.filter((outcome) => outcome.state === "failed" || outcome.state === "cancelled");
   const requeued = outcomes.filter((outcome) => outcome.state === "queued");
@@ -64,7 +64,7 @@ export async function recordOutcomes(deps: Deps, given: readonly PushOutcome[]):
 }
 
 /** Requeues what was rejected for a token that its device no longer has: the next attempt goes to the new one. */
-async function requeueMoved({ db }: Deps, outcomes: readonly PushOutcome[]): Promise<readonly PushOutcome[]> {
+async function requeueReplacedTokens({ db }: Deps, outcomes: readonly PushOutcome[]): Promise<readonly PushOutcome[]> {
   const isRejected = (outcome: PushOutcome) =>
     outcome.state === "failed" && outcome.invalidSince !== undefined && outcome.row.liveActivity === null;
   const ids = outcomes.filter(isRejected).map(({ row }) => row.deviceId);

@@ -1,7 +1,7 @@
 import { downloadUrl } from "../download-url";
 import { formatVersion, type Platform, type Release } from "../schema";
 import { type FormatInput, selectByFileName, type VersionFormat } from "./version-format";
-import { scalar } from "./yaml";
+import { yamlString } from "./yaml";
 
 /**
  * electron-updater: the fields of latest.yml (electron-builder, UpdateInfo). The client compares versions itself, so the
@@ -27,13 +27,13 @@ function render({ release, artifact, baseUrl, installedVersionToReport }: Format
   if (installedVersionToReport) return renderInstalledVersion(formatVersion(installedVersionToReport));
   const minimum = release.minimumSystemVersion && kernelVersion(release.platform, release.minimumSystemVersion);
   return [
-    `version: ${scalar(formatVersion(release.version))}`,
+    `version: ${yamlString(formatVersion(release.version))}`,
     "files:",
-    `  - url: ${scalar(downloadUrl(baseUrl, release, artifact))}`,
-    `    sha512: ${scalar(artifact.sha512)}`,
+    `  - url: ${yamlString(downloadUrl(baseUrl, release, artifact))}`,
+    `    sha512: ${yamlString(artifact.sha512)}`,
     `    size: ${artifact.sizeBytes}`,
-    `path: ${scalar(artifact.fileName)}`,
-    `sha512: ${scalar(artifact.sha512)}`,
+    `path: ${yamlString(artifact.fileName)}`,
+    `sha512: ${yamlString(artifact.sha512)}`,
     ...releaseFields(release, minimum),
     "",
   ].join("\n");
@@ -41,15 +41,15 @@ function render({ release, artifact, baseUrl, installedVersionToReport }: Format
 
 /** The file for a client with allowDowngrade, which installs any other version: it is sent the version it has. */
 export function renderInstalledVersion(version: string): string {
-  return `version: ${scalar(version)}\nfiles: []\n`;
+  return `version: ${yamlString(version)}\nfiles: []\n`;
 }
 
 /** The fields of a release, which follow those of its files. `minimumSystemVersion` is as `kernelVersion` returns it. */
 export function releaseFields({ notes, releasedAt }: Release, minimumSystemVersion: string | null): string[] {
   return [
-    `releaseDate: ${scalar(releasedAt.toISOString())}`,
-    ...(notes === "" ? [] : [`releaseNotes: ${scalar(notes)}`]),
-    ...(minimumSystemVersion ? [`minimumSystemVersion: ${scalar(minimumSystemVersion)}`] : []),
+    `releaseDate: ${yamlString(releasedAt.toISOString())}`,
+    ...(notes === "" ? [] : [`releaseNotes: ${yamlString(notes)}`]),
+    ...(minimumSystemVersion ? [`minimumSystemVersion: ${yamlString(minimumSystemVersion)}`] : []),
   ];
 }
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../../errors";
 import { isPublished } from "../catalog/snapshot";
-import type { Catalog } from "../catalog/watch";
+import type { Catalog } from "../catalog/catalog";
 import { InstalledVersion } from "../http-schema";
 import { formatVersion, normalizeArchitecture } from "../schema";
 import { parsePlatform } from "../selection/release-selector";

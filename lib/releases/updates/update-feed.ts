@@ -5,7 +5,7 @@ import type { Config } from "../../platform/config";
 import type { DocumentContent } from "../../platform/response-content";
 import type { Adoption } from "../adoption/adoption";
 import type { Snapshot } from "../catalog/snapshot";
-import type { Catalog } from "../catalog/watch";
+import type { Catalog } from "../catalog/catalog";
 import type { UpdateQuery } from "../http-schema";
 import { type InstalledVersion, NOT_A_VERSION, parseInstalledVersion } from "../selection/installed-version";
 

@@ -6,7 +6,7 @@ import { type Context, setContext } from "../../../lib/context";
 import { loadConfig } from "../../../lib/platform/config";
 import { createRouteTable, findRoute } from "../../../lib/platform/http/server/routes";
 import { openCatalog } from "../../../lib/releases/catalog/catalog";
-import type { Catalog } from "../../../lib/releases/catalog/watch";
+import type { Catalog } from "../../../lib/releases/catalog/catalog";
 import { openCommandDatabase } from "../../command-database";
 import { type ApiResponse, clientOf, type HttpClient, type HttpRequest } from "./http-client";
 import { toApiResponse, toRouteRequest } from "./in-process-messages";

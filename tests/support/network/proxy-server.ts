@@ -12,20 +12,20 @@ type Ports = { https: number; http: number };
 
 /**
  * Starts nginx or Caddy with the settings that lie in a machine's /etc, for localhost on other ports and with a
- * certificate of its own. `here` puts in the machine's folders and the instances' ports. Resolves to what ends it.
+ * certificate of its own. `localize` puts in the machine's folders and the instances' ports. Resolves to what ends it.
  */
 export async function startProxyServer(
   kind: "nginx" | "caddy",
   root: string,
   ports: Ports,
-  here: (text: string) => string,
+  localize: (text: string) => string,
 ): Promise<() => Promise<void>> {
   const folder = path.join(root, kind);
   await mkdir(folder);
   const { key, cert } = selfSigned();
   await writeFile(path.join(folder, "key.pem"), key);
   await writeFile(path.join(folder, "cert.pem"), cert);
-  const args = await { nginx: nginxArguments, caddy: caddyArguments }[kind](root, folder, ports, here);
+  const args = await { nginx: nginxArguments, caddy: caddyArguments }[kind](root, folder, ports, localize);
   const child = spawn(kind, args, { env: { ...process.env, HOME: folder }, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += chunk));
@@ -39,11 +39,11 @@ export async function startProxyServer(
   };
 }
 
-type Arguments = (root: string, folder: string, ports: Ports, here: (text: string) => string) => Promise<string[]>;
+type Arguments = (root: string, folder: string, ports: Ports, localize: (text: string) => string) => Promise<string[]>;
 
-const nginxArguments: Arguments = async (root, folder, { https, http }, here) => {
+const nginxArguments: Arguments = async (root, folder, { https, http }, localize) => {
   const given = await readFile(path.join(root, "etc/nginx/conf.d/homeport.conf"), "utf8");
-  const site = here(given.replace(/^ *listen \[::\].*\n/gm, ""))
+  const site = localize(given.replace(/^ *listen \[::\].*\n/gm, ""))
     .replace("listen 80;", `listen 127.0.0.1:${http};`)
     .replace("listen 443 ", `listen 127.0.0.1:${https} `)
     .replaceAll("api.example.com;", "localhost;")
@@ -59,9 +59,9 @@ const nginxArguments: Arguments = async (root, folder, { https, http }, here) =>
   return ["-p", folder, "-c", path.join(folder, "nginx.conf"), "-e", "stderr"];
 };
 
-const caddyArguments: Arguments = async (root, folder, { https, http }, here) => {
+const caddyArguments: Arguments = async (root, folder, { https, http }, localize) => {
   const given = await readFile(path.join(root, "etc/caddy/Caddyfile"), "utf8");
-  const site = here(given)
+  const site = localize(given)
     .replace("http://api.example.com {", `http://localhost:${http} {\n\tbind 127.0.0.1`)
     .replace("api.example.com {", `localhost:${https} {\n\tbind 127.0.0.1\n\ttls ${folder}/cert.pem ${folder}/key.pem`);
   const options = `{\n\tadmin off\n\thttp_port ${http}\n\thttps_port ${https}\n}\n`;

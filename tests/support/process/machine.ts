@@ -85,7 +85,7 @@ export class Machine {
   /** Runs the shell commands below a heading of the guide, or the n-th block of them. Resolves to what they print. */
   async run(heading: string, n?: number): Promise<string> {
     const blocks = blocksOf(heading, "sh");
-    const script = this.#here(blocks.slice(n, n === undefined ? undefined : n + 1).join(""));
+    const script = this.#localize(blocks.slice(n, n === undefined ? undefined : n + 1).join(""));
     if (script === "") throw new Error(`The guide has no commands below ${heading}`);
     const { port } = this.#control.address() as AddressInfo;
     const env = { PATH: process.env.PATH, HOME: this.#root, CONTROL: `http://127.0.0.1:${port}`, ...this.#env };
@@ -98,7 +98,7 @@ export class Machine {
 
   /** Adds the settings below a heading of the guide to /etc/homeport/env, with `instead` for some of their values. */
   async configure(heading: string, instead: Record<string, string> = {}): Promise<void> {
-    const settings = this.#here(blocksOf(heading, "ini").join("")).trim().split("\n");
+    const settings = this.#localize(blocksOf(heading, "ini").join("")).trim().split("\n");
     const kept = settings.filter((line) => !(line.slice(0, line.indexOf("=")) in instead));
     const others = Object.entries(instead).map(([name, value]) => `${name}=${value}`);
     const file = this.path("etc/homeport/env");
@@ -108,11 +108,11 @@ export class Machine {
 
   /** Starts the proxy whose settings the guide's commands have put in their place, on the machine's own ports. */
   startProxy(kind: "nginx" | "caddy"): Promise<() => Promise<void>> {
-    return startProxyServer(kind, this.#root, this.ports, (text) => this.#here(text));
+    return startProxyServer(kind, this.#root, this.ports, (text) => this.#localize(text));
   }
 
   /** What the processes that ran as a unit have printed. */
-  output = (unit: string) => this.#processes.get(this.#here(unit))?.output() ?? "";
+  output = (unit: string) => this.#processes.get(this.#localize(unit))?.output() ?? "";
 
   async remove(): Promise<void> {
     for (const unit of this.#processes.keys()) await this.#end(unit, "SIGKILL");
@@ -122,7 +122,7 @@ export class Machine {
   }
 
   /** In one pass: a port of this machine may contain a name of the guide's. */
-  #here(text: string): string {
+  #localize(text: string): string {
     const names = new RegExp([...this.#names.keys()].join("|"), "g");
     return text.replace(names, (name) => this.#names.get(name) ?? name);
   }
@@ -158,7 +158,7 @@ export class Machine {
   async #startUnit(unit: string): Promise<void> {
     const [name = "", instance = ""] = unit.split(/(?<=@)/);
     const text = readFileSync(this.path(`etc/systemd/system/${name}.service`), "utf8");
-    const settings = this.#here(text).replaceAll("%i", instance);
+    const settings = this.#localize(text).replaceAll("%i", instance);
     const of = (key: string) => new RegExp(`^${key}=(.*)$`, "m").exec(settings)?.[1] ?? "";
     const variables = of("Environment")
       .split(" ")

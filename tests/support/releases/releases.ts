@@ -5,7 +5,7 @@ import path from "node:path";
 import { pino } from "pino";
 import { openCatalog } from "@/lib/releases/catalog/catalog";
 import { indexReleases, type Snapshot } from "@/lib/releases/catalog/snapshot";
-import type { Catalog } from "@/lib/releases/catalog/watch";
+import type { Catalog } from "@/lib/releases/catalog/catalog";
 import { Release } from "@/lib/releases/schema";
 import { ctx, withContext } from "@/tests/support/context";
 

@@ -7,7 +7,7 @@ import {
   releaseFields,
   renderInstalledVersion,
 } from "../../formats/electron";
-import { scalar } from "../../formats/yaml";
+import { yamlString } from "../../formats/yaml";
 import { completeFiles } from "../../release-files";
 import { type Artifact, formatVersion, normalizeArchitecture, type Platform, type Release } from "../../schema";
 import { isInRollout } from "../../selection/rollout-bucket";
@@ -131,16 +131,16 @@ function render(release: Release, files: readonly File[], base: string): string 
   if (!first) return "";
   const minimum = highestKernelVersion(files.map((file) => file.release));
   return [
-    `version: ${scalar(formatVersion(release.version))}`,
+    `version: ${yamlString(formatVersion(release.version))}`,
     "files:",
     ...entries.flatMap(({ url, sha512, sizeBytes, embeddedBlockMapBytes }) => [
-      `  - url: ${scalar(url)}`,
-      `    sha512: ${scalar(sha512)}`,
+      `  - url: ${yamlString(url)}`,
+      `    sha512: ${yamlString(sha512)}`,
       `    size: ${sizeBytes}`,
       ...(embeddedBlockMapBytes ? [`    blockMapSize: ${embeddedBlockMapBytes}`] : []),
     ]),
-    `path: ${scalar(first.url)}`, // path and sha512 are for electron-updater 2
-    `sha512: ${scalar(first.sha512)}`,
+    `path: ${yamlString(first.url)}`, // path and sha512 are for electron-updater 2
+    `sha512: ${yamlString(first.sha512)}`,
     ...releaseFields(release, minimum),
     "",
   ].join("\n");

@@ -1,4 +1,4 @@
-import { scalar } from "../../formats/yaml";
+import { yamlString } from "../../formats/yaml";
 import type { UpdateQuery } from "../../http-schema";
 import { completeFiles } from "../../release-files";
 import { type Artifact, formatVersion, type Release } from "../../schema";
@@ -133,9 +133,9 @@ function installer(release: Release, { installerType }: WingetPackage, urlOf: Ur
 
 function toYaml(manifest: Manifest): string[] {
   return Object.entries(manifest).flatMap(([name, value]) => {
-    if (typeof value === "string") return [`${name}: ${scalar(value)}`];
+    if (typeof value === "string") return [`${name}: ${yamlString(value)}`];
     const items = value.flatMap((item) =>
-      Object.entries(item).map(([key, text], i) => `${i === 0 ? "- " : "  "}${key}: ${scalar(text)}`),
+      Object.entries(item).map(([key, text], i) => `${i === 0 ? "- " : "  "}${key}: ${yamlString(text)}`),
     );
     return [`${name}:`, ...items];
   });
