@@ -1,4 +1,4 @@
-import { revokeGrants } from "../auth/oauth-server/granted-session";
+import { revokeGrants } from "../auth/authorization-server/granted-session";
 import { revokeSessionInTx } from "../auth/sessions/sessions";
 import { lockAccountForSignOut, signOut } from "../auth/sessions/sign-out";
 import type { Context, Tx } from "../context";

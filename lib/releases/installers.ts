@@ -1,6 +1,6 @@
 import { compareBuild } from "semver";
-import type { Snapshot } from "./catalog/snapshot";
 import type { Catalog } from "./catalog/catalog";
+import type { Snapshot } from "./catalog/snapshot";
 import { downloadUrl } from "./download-url";
 import { type Artifact, formatVersion, type Platform, type Release } from "./schema";
 import { type FileType, fileTypeOf } from "./selection/file-types";

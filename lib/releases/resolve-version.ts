@@ -6,8 +6,8 @@ import type { Adoption } from "./adoption/adoption";
 import type { UpdateCheck } from "./adoption/day-counts";
 import { toUpdateCheck } from "./adoption/update-check";
 import { findBuildVersion } from "./catalog/build-version";
-import type { Snapshot } from "./catalog/snapshot";
 import type { Catalog } from "./catalog/catalog";
+import type { Snapshot } from "./catalog/snapshot";
 import { findFormat } from "./formats/formats";
 import type { VersionFormat } from "./formats/version-format";
 import { ServiceVersion, type VersionQuery } from "./http-schema";
@@ -16,7 +16,7 @@ import { assertSupportedQuery, readInstalledBuild, readInstalledVersion } from "
 import { compareWithInstalled } from "./selection/compare-versions";
 import { parseBundleType, selectByBundleType } from "./selection/file-types";
 import type { InstalledVersion } from "./selection/installed-version";
-import { isReleaseQuery, parseReleaseSelector, type ReleaseSelector } from "./selection/release-selector";
+import { isReleaseQuery, parseReleaseSelector, type ReleaseSelector } from "./selection/parse-query";
 import {
   type ArtifactSelector,
   findReleasesForOlderSystems,

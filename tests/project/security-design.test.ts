@@ -20,7 +20,7 @@ const CLIENTS = [
   "lib/platform/adapters/",
   "lib/releases/publishing/verify.ts", // for an operator
   "lib/auth/apple/",
-  "lib/auth/oauth/",
+  "lib/auth/sign-in-providers/",
   "lib/platform/db/",
   "lib/releases/catalog/url-source.ts",
   "lib/platform/outbound/post.ts", // to URLs of admins and of push subscriptions, whose addresses it checks

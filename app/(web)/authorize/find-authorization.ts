@@ -3,7 +3,7 @@ import {
   type AuthorizationRequest,
   authorizationPage,
   checkAuthorizationRequest,
-} from "@/lib/auth/oauth-server/authorization-request";
+} from "@/lib/auth/authorization-server/authorization-request";
 import { pageContext } from "@/lib/auth/visitor";
 import { isAppError } from "@/lib/errors";
 

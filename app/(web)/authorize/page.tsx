@@ -1,4 +1,4 @@
-import { AuthorizationParameters, authorizationPage } from "@/lib/auth/oauth-server/authorization-request";
+import { AuthorizationParameters, authorizationPage } from "@/lib/auth/authorization-server/authorization-request";
 import { requireVisitor } from "../account/require-visitor";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";

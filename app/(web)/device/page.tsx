@@ -1,4 +1,4 @@
-import { type DeviceRequest, findDeviceRequest } from "@/lib/auth/oauth-server/device-codes";
+import { type DeviceRequest, findDeviceRequest } from "@/lib/auth/authorization-server/device-codes";
 import { clientName } from "@/lib/auth/sessions/client-name";
 import { pageContext } from "@/lib/auth/visitor";
 import { isAppError } from "@/lib/errors";

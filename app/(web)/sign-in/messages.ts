@@ -1,4 +1,4 @@
-import { PROVIDER_NAMES, providerTitle } from "@/lib/auth/oauth/providers";
+import { PROVIDER_NAMES, providerTitle } from "@/lib/auth/sign-in-providers/providers";
 import { ERRORS, type ErrorCode } from "@/lib/errors";
 import type { Locale } from "@/lib/platform/locale";
 import { translateError } from "../language/german-errors";

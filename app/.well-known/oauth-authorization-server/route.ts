@@ -1,4 +1,4 @@
-import { oauthOperations } from "@/lib/auth/oauth-server/operations";
+import { oauthOperations } from "@/lib/auth/authorization-server/operations";
 import { defineRoute } from "@/lib/platform/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/.well-known/oauth-authorization-server", {

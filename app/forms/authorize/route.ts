@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { issueCode } from "@/lib/auth/oauth-server/authorization-codes";
+import { issueCode } from "@/lib/auth/authorization-server/authorization-codes";
 import {
   AuthorizationParameters,
   authorizationPage,
   buildCodeRedirectUrl,
   buildErrorRedirectUrl,
   checkAuthorizationRequest,
-} from "@/lib/auth/oauth-server/authorization-request";
+} from "@/lib/auth/authorization-server/authorization-request";
 import { defineForm } from "@/lib/platform/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/authorize", {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { decideDeviceRequest } from "@/lib/auth/oauth-server/device-codes";
+import { decideDeviceRequest } from "@/lib/auth/authorization-server/device-codes";
 import { defineForm } from "@/lib/platform/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/device", {

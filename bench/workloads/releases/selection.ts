@@ -1,7 +1,7 @@
 import { parse } from "semver";
 import { indexReleases } from "../../../lib/releases/catalog/snapshot";
 import { Release } from "../../../lib/releases/schema";
-import { parseReleaseSelector } from "../../../lib/releases/selection/release-selector";
+import { parseReleaseSelector } from "../../../lib/releases/selection/parse-query";
 import { selectPrimaryArtifact, selectRelease } from "../../../lib/releases/selection/select-release";
 import { describeReleases, RELEASES } from "../../fixtures/catalog";
 import { atMost, median, type Row, type Section } from "../../lib/table";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { PROVIDER_NAMES } from "../../auth/oauth/providers";
+import { PROVIDER_NAMES } from "../../auth/sign-in-providers/providers";
 import { Reason } from "../../platform/audit/reason";
 import { Role } from "./schema";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { PROVIDER_NAMES } from "../../auth/oauth/providers";
 import { Factors } from "../../auth/second-factor/schema";
+import { PROVIDER_NAMES } from "../../auth/sign-in-providers/providers";
 import { Reason } from "../../platform/audit/reason";
 import { NextCursor, PageQuery } from "../../platform/lists/pages";
 import { isStorableText } from "../../platform/storable-text";

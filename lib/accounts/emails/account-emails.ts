@@ -1,4 +1,4 @@
-import { providerTitle } from "../../auth/oauth/providers";
+import { providerTitle } from "../../auth/sign-in-providers/providers";
 import { issueVerificationToken, VERIFICATION_TTL_HOURS } from "../../auth/verification/email-verification";
 import type { Context } from "../../context";
 import { composeEmail } from "../../platform/mail/compose-email";

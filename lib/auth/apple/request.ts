@@ -1,5 +1,5 @@
 import type { Context } from "../../context";
-import { appleClientSecret } from "../oauth/apple-client-secret";
+import { appleClientSecret } from "../sign-in-providers/apple-client-secret";
 
 export type AppleDeps = Pick<Context, "config" | "now">;
 

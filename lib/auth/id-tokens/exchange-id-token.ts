@@ -6,12 +6,12 @@ import { networkOf } from "../../platform/audit/security-events";
 import type { Caller } from "../../principal";
 import { storeAppleToken } from "../apple/refresh-token";
 import { type AppleDeps, postToApple } from "../apple/request";
-import { linkOrCreateAccount } from "../oauth/link-or-create-account";
-import { type ProviderIdentity, parseDisplayName } from "../oauth/profile";
-import { fetchProviderMetadata } from "../oauth/provider-metadata";
-import { findClient } from "../oauth-server/clients";
+import { findClient } from "../authorization-server/clients";
 import { completeSignIn, secondFactorRequired } from "../second-factor/complete-sign-in";
 import { BY_PROVIDER } from "../sessions/authentication";
+import { linkOrCreateAccount } from "../sign-in-providers/link-or-create-account";
+import { type ProviderIdentity, parseDisplayName } from "../sign-in-providers/profile";
+import { fetchProviderMetadata } from "../sign-in-providers/provider-metadata";
 import { requireVerifiedEmail } from "../verification/email-verification";
 import { invalid, type VerifiedIdToken, verifyIdToken } from "./verify-id-token";
 

@@ -1,7 +1,7 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import { fetchProviderKeys } from "../oauth/provider-metadata";
+import { fetchProviderKeys } from "../sign-in-providers/provider-metadata";
 
 type Deps = Pick<Context, "log" | "now">;
 type Keys = ReturnType<typeof createLocalJWKSet>;

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from "jose";
 import type { Context } from "../../context";
 import { AppError, isAppError } from "../../errors";
-import { type ProviderIdentity, parseProfile } from "../oauth/profile";
-import { issuerOf } from "../oauth/providers";
+import { type ProviderIdentity, parseProfile } from "../sign-in-providers/profile";
+import { issuerOf } from "../sign-in-providers/providers";
 import { providerKeys } from "./provider-keys";
 
 type Config = Context["config"];

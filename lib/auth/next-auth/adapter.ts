@@ -3,7 +3,7 @@ import type { Context } from "../../context";
 import type { Account } from "../../platform/db/generated/client";
 import type { Caller } from "../../principal";
 import type { AttemptCounters } from "../limits/sign-in-throttle";
-import { issuerOf } from "../oauth/providers";
+import { issuerOf } from "../sign-in-providers/providers";
 import { confirmVerification, type MatchedRegistration } from "../verification/email-verification";
 import { type OnFailure, orNull } from "./catch-refusal";
 

@@ -5,7 +5,7 @@ import type { ReadableHeaders } from "../../platform/http/readable-headers";
 import { RouteResponse } from "../../platform/http-message";
 import type { Caller } from "../../principal";
 import { readCredentials } from "../authenticate";
-import { oauthProviders } from "../oauth/providers";
+import { oauthProviders } from "../sign-in-providers/providers";
 import type { NextAuthCall } from "./call-from-request";
 import { respondNextAuth } from "./respond";
 import { cookiesOf, type NextAuthDeps } from "./run";

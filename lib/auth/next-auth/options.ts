@@ -14,13 +14,13 @@ import {
   sessionCookieOptions,
 } from "../../platform/http/cookies/cookies";
 import type { Caller } from "../../principal";
-import { oauthProviders } from "../oauth/providers";
 import { verifyPassword } from "../passwords/verify-password";
 import { issueSession } from "../sessions/issue-session";
 import { LIFETIMES } from "../sessions/lifetimes";
 import { findSession, revokeSession } from "../sessions/sessions";
 import { signOut } from "../sessions/sign-out";
 import { type Claims, encodeToken } from "../sessions/token";
+import { oauthProviders } from "../sign-in-providers/providers";
 import { type AdapterAccount, createAdapter } from "./adapter";
 import { catchRefusal, type OnFailure, orNull } from "./catch-refusal";
 import type { CallSecrets } from "./secrets-of-call";

@@ -4,9 +4,6 @@ import type { ErrorCode } from "../../errors";
 import { logRefusal } from "../../platform/audit/refusals";
 import type { Caller } from "../../principal";
 import { storeAppleToken } from "../apple/refresh-token";
-import { linkOrCreateAccount } from "../oauth/link-or-create-account";
-import { parseProfile } from "../oauth/profile";
-import { issuerOf } from "../oauth/providers";
 import { secondFactorPage } from "../second-factor/challenge-cookie";
 import type { SecondFactorChallenge } from "../second-factor/challenges";
 import { challengeSignIn } from "../second-factor/complete-sign-in";
@@ -19,6 +16,9 @@ import {
   MAX_AUTHENTICATION_AGE_SECONDS,
 } from "../sessions/authentication";
 import type { findSession } from "../sessions/sessions";
+import { linkOrCreateAccount } from "../sign-in-providers/link-or-create-account";
+import { parseProfile } from "../sign-in-providers/profile";
+import { issuerOf } from "../sign-in-providers/providers";
 import { type MatchedRegistration, requireVerifiedEmail } from "../verification/email-verification";
 import type { AdapterAccount } from "./adapter";
 import { catchRefusal, type OnFailure } from "./catch-refusal";

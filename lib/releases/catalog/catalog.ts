@@ -5,7 +5,7 @@ import type { Config } from "../../platform/config";
 import { writeSampleCatalog } from "../sample/sample-catalog";
 import { fileSource } from "./file-source";
 import { type Capabilities, loadSnapshot } from "./manifest";
-import type { ManifestSource } from "./manifest-source";
+import type { ManifestSource, RawManifest } from "./manifest-source";
 import type { Snapshot } from "./snapshot";
 import { urlSource } from "./url-source";
 

@@ -1,6 +1,6 @@
 import { parse as parseVersion } from "semver";
 import { formatVersion, normalizeArchitecture, type Release } from "../schema";
-import { parsePlatform } from "../selection/release-selector";
+import { parsePlatform } from "../selection/parse-query";
 import { PublishingError } from "./manifest/publishing-error";
 import type { ReleasesFilter } from "./schemas/maintenance";
 

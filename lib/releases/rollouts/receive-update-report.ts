@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { AppError } from "../../errors";
-import { isPublished } from "../catalog/snapshot";
 import type { Catalog } from "../catalog/catalog";
+import { isPublished } from "../catalog/snapshot";
 import { InstalledVersion } from "../http-schema";
 import { formatVersion, normalizeArchitecture } from "../schema";
-import { parsePlatform } from "../selection/release-selector";
+import { parsePlatform } from "../selection/parse-query";
 import type { UpdateReports } from "./update-report-counts";
 
 export const ReportParams = z.object({ product: z.string().max(64) });

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { PrismaClient } from "../../platform/db/generated/client";
-import { indexReleases, type Snapshot } from "../catalog/snapshot";
 import type { Catalog } from "../catalog/catalog";
+import { indexReleases, type Snapshot } from "../catalog/snapshot";
 import type { Release } from "../schema";
 
 /** A schedule as the selection needs it. `rollout`: the percentage of its current step, or 0 while it is halted. */

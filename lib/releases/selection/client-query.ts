@@ -3,7 +3,7 @@ import type { Snapshot } from "../catalog/snapshot";
 import type { VersionQuery } from "../http-schema";
 import type { Platform } from "../schema";
 import { type InstalledVersion, installedByBuild, NOT_A_VERSION, parseInstalledVersion } from "./installed-version";
-import type { ReleaseSelector } from "./release-selector";
+import type { ReleaseSelector } from "./parse-query";
 
 /** What an updater requires of a query. */
 type Requirements = {

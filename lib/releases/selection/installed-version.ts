@@ -2,7 +2,7 @@ import { parse, type SemVer } from "semver";
 import { productVersions } from "../catalog/product-versions";
 import type { Snapshot } from "../catalog/snapshot";
 import { compareSystemVersions } from "../system-version";
-import type { ReleaseSelector } from "./release-selector";
+import type { ReleaseSelector } from "./parse-query";
 
 /** What a client says about itself. `numbers` are four numbers as Windows has them, compared with a `buildVersion`. */
 export type InstalledVersion = { version: SemVer; numbers: string | null };

@@ -3,7 +3,7 @@ import { productVersions } from "../catalog/product-versions";
 import { channelReleases, type Snapshot, versionReleases } from "../catalog/snapshot";
 import type { Artifact, ArtifactKind, Release } from "../schema";
 import { compareSystemVersions } from "../system-version";
-import type { ReleaseSelector } from "./release-selector";
+import type { ReleaseSelector } from "./parse-query";
 import { isInRollout } from "./rollout-bucket";
 import { ANY_SYSTEM, type SystemFilter } from "./system-filter";
 

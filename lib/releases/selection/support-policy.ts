@@ -2,7 +2,7 @@ import type { SemVer } from "semver";
 import { type Snapshot, withdrawnVersions } from "../catalog/snapshot";
 import type { Release } from "../schema";
 import { compareWithInstalled } from "./compare-versions";
-import type { ReleaseSelector } from "./release-selector";
+import type { ReleaseSelector } from "./parse-query";
 import { candidateLists, suitableArchitectures } from "./select-release";
 
 /** Which older versions are still supported, according to all releases up to a certain one. */

@@ -3,7 +3,7 @@ import type { Snapshot } from "../catalog/snapshot";
 import { minimumSystemVersionOf } from "../catalog/snapshot";
 import type { Release } from "../schema";
 import { compareSystemVersions } from "../system-version";
-import type { ReleaseSelector } from "./release-selector";
+import type { ReleaseSelector } from "./parse-query";
 
 /** Which releases run on the client's system. Filters with the same `key` accept the same releases of a catalog. */
 export type SystemFilter = { key: string; supports: (release: Release) => boolean };

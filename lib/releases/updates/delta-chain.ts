@@ -1,7 +1,7 @@
 import type { SemVer } from "semver";
 import type { Snapshot } from "../catalog/snapshot";
 import type { Delta, Release } from "../schema";
-import type { ReleaseSelector } from "../selection/release-selector";
+import type { ReleaseSelector } from "../selection/parse-query";
 import { candidateLists } from "../selection/select-release";
 
 /** Velopack downloads the whole package instead of more (UpdateOptions.MaximumDeltasBeforeFallback). */

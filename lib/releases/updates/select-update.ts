@@ -1,6 +1,6 @@
 import { compareBuild } from "semver";
 import type { Release } from "../schema";
-import type { ReleaseSelector } from "../selection/release-selector";
+import type { ReleaseSelector } from "../selection/parse-query";
 import { type ArtifactSelector, findVersion, selectRelease } from "../selection/select-release";
 import { evaluateUpdate, supportPolicyOf } from "../selection/support-policy";
 import { type SystemFilter, systemFilter } from "../selection/system-filter";

@@ -2,7 +2,7 @@ import type { SemVer } from "semver";
 import type { DocumentContent } from "../../platform/response-content";
 import { completeFiles } from "../release-files";
 import { type Artifact, normalizeArchitecture, type Release } from "../schema";
-import type { ReleaseSelector } from "../selection/release-selector";
+import type { ReleaseSelector } from "../selection/parse-query";
 import { candidateLists } from "../selection/select-release";
 import { deltaChain } from "./delta-chain";
 import { installedSquirrelVersion, type NupkgKind, squirrelPackageId, squirrelVersion } from "./nupkg";

@@ -4,7 +4,7 @@ import type { Snapshot } from "../catalog/snapshot";
 import type { UpdateParams } from "../http-schema";
 import { type ServedFile, servedFiles } from "../release-files";
 import { type Artifact, formatVersion, type Release } from "../schema";
-import { parsePlatform } from "../selection/release-selector";
+import { parsePlatform } from "../selection/parse-query";
 
 /** A file of a release. */
 type FoundFile = { release: Release; artifact: ServedFile; caching: Caching };

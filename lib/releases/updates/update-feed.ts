@@ -4,8 +4,8 @@ import { AppError } from "../../errors";
 import type { Config } from "../../platform/config";
 import type { DocumentContent } from "../../platform/response-content";
 import type { Adoption } from "../adoption/adoption";
-import type { Snapshot } from "../catalog/snapshot";
 import type { Catalog } from "../catalog/catalog";
+import type { Snapshot } from "../catalog/snapshot";
 import type { UpdateQuery } from "../http-schema";
 import { type InstalledVersion, NOT_A_VERSION, parseInstalledVersion } from "../selection/installed-version";
 

@@ -1,6 +1,6 @@
 import { completeFiles } from "../release-files";
 import { type Artifact, formatVersion, normalizeArchitecture, Platform, type Release } from "../schema";
-import type { ReleaseSelector } from "../selection/release-selector";
+import type { ReleaseSelector } from "../selection/parse-query";
 import { deltaChain } from "./delta-chain";
 import { type NupkgKind, velopackPackageId } from "./nupkg";
 import { recordCheck } from "./record-check";

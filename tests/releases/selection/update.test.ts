@@ -1,6 +1,6 @@
 import { parse } from "semver";
 import { describe, expect, test } from "vitest";
-import type { ReleaseSelector } from "@/lib/releases/selection/release-selector";
+import type { ReleaseSelector } from "@/lib/releases/selection/parse-query";
 import { evaluateUpdate, supportPolicyOf } from "@/lib/releases/selection/support-policy";
 import { snapshotOf } from "@/tests/support/releases/releases";
 import { MACOS, select, WINDOWS } from "@/tests/support/releases/selection";

@@ -4,8 +4,7 @@ import path from "node:path";
 import { type Logger, pino } from "pino";
 import { afterEach, beforeEach, onTestFinished } from "vitest";
 import { type Context, setContext } from "@/lib/context";
-import { openCatalog } from "@/lib/releases/catalog/catalog";
-import type { Catalog } from "@/lib/releases/catalog/catalog";
+import { type Catalog, openCatalog } from "@/lib/releases/catalog/catalog";
 import { createScheduledCatalog } from "@/lib/releases/rollouts/scheduled-catalog";
 import { ctx } from "@/tests/support/context";
 

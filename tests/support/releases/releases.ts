@@ -3,9 +3,8 @@ import { mkdtemp, readdir, readlink, realpath, rename, rm, writeFile } from "nod
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pino } from "pino";
-import { openCatalog } from "@/lib/releases/catalog/catalog";
+import { type Catalog, openCatalog } from "@/lib/releases/catalog/catalog";
 import { indexReleases, type Snapshot } from "@/lib/releases/catalog/snapshot";
-import type { Catalog } from "@/lib/releases/catalog/catalog";
 import { Release } from "@/lib/releases/schema";
 import { ctx, withContext } from "@/tests/support/context";
 

@@ -1,6 +1,6 @@
 import type { Snapshot } from "@/lib/releases/catalog/snapshot";
 import { formatVersion } from "@/lib/releases/schema";
-import type { ReleaseSelector } from "@/lib/releases/selection/release-selector";
+import type { ReleaseSelector } from "@/lib/releases/selection/parse-query";
 import { selectPrimaryArtifact, selectRelease } from "@/lib/releases/selection/select-release";
 import { snapshotOf } from "@/tests/support/releases/releases";
 

@@ -1,5 +1,5 @@
 import type { LinkedIdentity } from "@/lib/accounts/identities";
-import { providerTitle } from "@/lib/auth/oauth/providers";
+import { providerTitle } from "@/lib/auth/sign-in-providers/providers";
 import { Day } from "../../components/time";
 import { ProviderLogo } from "../../sign-in/provider-button";
 import type { AccountTexts } from "../texts/account";

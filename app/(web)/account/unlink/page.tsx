@@ -1,5 +1,5 @@
 import { notFound } from "next/navigation";
-import { providerTitle } from "@/lib/auth/oauth/providers";
+import { providerTitle } from "@/lib/auth/sign-in-providers/providers";
 import { Form } from "../../components/form";
 import { flashOf, type PageProps, queryOf } from "../../components/page-props";
 import { textsOf, titleOf } from "../../language/page-language";

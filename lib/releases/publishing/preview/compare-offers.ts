@@ -2,7 +2,7 @@ import type { SemVer } from "semver";
 import type { Snapshot } from "../../catalog/snapshot";
 import { formatVersion, type Release } from "../../schema";
 import { parseInstalledVersion } from "../../selection/installed-version";
-import type { ReleaseSelector } from "../../selection/release-selector";
+import type { ReleaseSelector } from "../../selection/parse-query";
 import { candidateLists, selectPrimaryArtifact, selectRelease } from "../../selection/select-release";
 import { evaluateUpdate, supportPolicyOf } from "../../selection/support-policy";
 import type { Offer, PreviewRow } from "./schema";

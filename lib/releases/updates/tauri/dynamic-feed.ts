@@ -1,6 +1,6 @@
 import { releaseFields, tauri } from "../../formats/tauri";
 import { normalizeArchitecture } from "../../schema";
-import { parsePlatform } from "../../selection/release-selector";
+import { parsePlatform } from "../../selection/parse-query";
 import { recordCheck } from "../record-check";
 import { selectUpdate } from "../select-update";
 import { storedFileUrls } from "../stored-files";

@@ -1,5 +1,5 @@
 import { Role } from "../../../../lib/accounts/admin/schema";
-import { PROVIDER_NAMES } from "../../../../lib/auth/oauth/providers";
+import { PROVIDER_NAMES } from "../../../../lib/auth/sign-in-providers/providers";
 import type { DefineCommandGroup, HomeportCommand } from "../../command";
 import { deleteAccount, disable, enable, grant, resetFactors, revokeSessions, unlink } from "./changes";
 import { events, exportData, list, show } from "./reads";

@@ -5,7 +5,7 @@ import {
   Role,
   type RoleChange,
 } from "../../../../lib/accounts/admin/schema";
-import { PROVIDER_NAMES } from "../../../../lib/auth/oauth/providers";
+import { PROVIDER_NAMES } from "../../../../lib/auth/sign-in-providers/providers";
 import { isUuid } from "../../../../lib/platform/db/ids";
 import { CodedError, UsageError } from "../../../command-line";
 import type { CommandContext } from "../../command";
