@@ -111,7 +111,7 @@ type Documentation = {
 /** Who is admitted, how the input is read, what is returned, and what runs: all that the pipeline needs to know. */
 type Declaration<Params, Query, Body, Role, Scoped, Session> = {
   summary: string;
-  /** Requires a session, by bearer token or cookie. Without this, a role and a scope, anybody is admitted. */
+  /** Requires a session, by bearer token or cookie, as each of the next five fields does. Without any, anybody is admitted. */
   session?: Session;
   /** The account's role, at least. */
   role?: Role;
@@ -214,9 +214,11 @@ export function declare<
   return given as unknown as AnyDeclaration;
 }
 
+type Rule = Pick<AnyDeclaration, "session" | "role" | "scope" | "aal" | "maxAgeSeconds" | "stepUp">;
+
 /** Whether a session, an API key or this machine's operator is required. */
-export function isRestricted({ session, role, scope }: Pick<AnyDeclaration, "session" | "role" | "scope">): boolean {
-  return session !== undefined || role !== undefined || scope !== undefined;
+export function isRestricted({ session, role, scope, aal, maxAgeSeconds, stepUp }: Rule): boolean {
+  return [session, role, scope, aal, maxAgeSeconds, stepUp].some((one) => one !== undefined);
 }
 
 /** The status of a response. */

@@ -18,7 +18,6 @@ const routeFor = (rule: AccessRule) =>
       id: "guarded",
       summary: "Guarded",
       description: "Does it.",
-      session: true,
       ...rule,
       body: z.object({ text: z.string() }),
       response: { description: "Done.", schema: z.object({ role: z.string() }) },
