@@ -2,6 +2,7 @@ import { type Argument, Command } from "commander";
 import { createOutput, type Output } from "./output/output";
 import type { AdminApi } from "./transport/admin-api";
 import { openAdminApi } from "./transport/open-admin-api";
+import type { InputOf, OperationId, ResultOf } from "./transport/operations";
 
 /** The API that a command calls, and its output. */
 export type CommandContext = { api: AdminApi; output: Output };
@@ -41,6 +42,20 @@ export class HomeportCommand extends Command {
       } finally {
         await close();
       }
+    });
+  }
+
+  /** Calls one operation with what `input` makes of the arguments, and prints its result: as text, one line. */
+  calls<Id extends OperationId, Args extends unknown[]>(
+    id: Id,
+    {
+      input,
+      prints,
+    }: { input: (...args: Args) => InputOf<Id>; prints: (result: ResultOf<Id>, ...args: Args) => string },
+  ): this {
+    return this.run<Args>(async ({ api, output }, ...args) => {
+      const result = await api.call(id, input(...args));
+      output.result(result, [prints(result, ...args)]);
     });
   }
 }

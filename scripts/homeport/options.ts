@@ -21,12 +21,16 @@ export function repeatable(flags: string, help: string, choices?: readonly strin
 }
 
 /**
- * Checks arguments by the schema of the request that they become, before anything is opened. `optionOf` names the argument of
- * each field. @throws UsageError with every fault
+ * Checks arguments by the schema of the request that they become, before anything is opened, and returns them: the service
+ * reads them in the same way. `optionOf` names the argument of each field. @throws UsageError with every fault
  */
-export function parseWith<T>(schema: z.ZodType<T>, input: object, optionOf: Readonly<Record<string, string>>): T {
+export function checked<Schema extends z.ZodType>(
+  schema: Schema,
+  input: object,
+  optionOf: Readonly<Record<string, string>>,
+): z.input<Schema> {
   const parsed = schema.safeParse(input, { error: fieldMessage });
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return input as z.input<Schema>;
   const faults = parsed.error.issues.map(
     ({ path: [field], message }) => `${optionOf[String(field)] ?? String(field)}: ${message}`,
   );

@@ -9,6 +9,7 @@ import { NewReleases } from "@/lib/releases/publishing/schemas/releases";
 import { apiStore } from "@/scripts/homeport/release/store/api/api-store";
 import { uploadFile } from "@/scripts/homeport/release/store/api/upload";
 import { createUploadIdStore } from "@/scripts/homeport/release/store/api/upload-id-store";
+import { createAdminApi } from "@/scripts/homeport/transport/admin-api";
 import { createHttpClient } from "@/scripts/homeport/transport/http-client";
 import { build, draftOf, filesIn, newFolder } from "@/tests/support/releases/publishing";
 
@@ -133,7 +134,7 @@ test("a draft is sent as the API expects it, once its file has arrived", async (
     return { releases: [], removedSamples: [], notes: [] } as T;
   };
   const change = { release: { notes: undefined }, artifact: { minisign: undefined, fileName: "Setup.exe" } };
-  await apiStore({ ...client, json }, uploadIds, true).add([draftOf(upload.file, "1.0.0", change)]);
+  await apiStore(createAdminApi({ ...client, json }), uploadIds, true).add([draftOf(upload.file, "1.0.0", change)]);
   const parsed = sent.map((body) => NewReleases.safeParse(body));
   expect(parsed).toMatchObject([{ success: true, data: { releases: [{ files: [{ uploadId: UPLOAD_ID }] }] } }]);
   expect(await filesIn(folder)).toEqual([]);

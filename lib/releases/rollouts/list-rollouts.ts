@@ -49,11 +49,3 @@ export function toRolloutState(schedule: RolloutSchedule): RolloutState {
     haltReason: state === "halted" ? haltReason : null,
   });
 }
-
-/** A schedule in a few words, for a list of releases: "20% (step 2 of 4)", or why it was halted. */
-export function describeRollout({ state, rollout, steps, step, startsAt, haltReason }: RolloutState): string {
-  const position = `step ${step + 1} of ${steps.length}`;
-  if (state === "scheduled") return `starts at ${startsAt?.toISOString()}`;
-  if (state === "halted") return `halted at ${position}: ${haltReason}`;
-  return state === "completed" ? `${rollout}%` : `${rollout}% (${position})`;
-}

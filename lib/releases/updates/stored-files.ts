@@ -27,7 +27,7 @@ export function storedFilePath(
 }
 
 /** Makes the absolute and permanent URLs of releases' files, for updaters that do not resolve relative ones. */
-export function storedFileUrls(baseUrl: string): (release: Release, file: Artifact) => string {
+export function storedFileUrls(baseUrl: string): (release: Release, file: Pick<Artifact, "fileName">) => string {
   return (release, file) =>
     `${baseUrl}/api/updates/${release.product}/${release.channel}/${storedFilePath(release, file)}`;
 }

@@ -1,13 +1,12 @@
 import { EVENT_LABELS } from "../../../lib/platform/audit/event-types";
-import { type AuditEntry, AuditFilter } from "../../../lib/platform/audit/schema";
+import { AuditFilter } from "../../../lib/platform/audit/schema";
 import { isUuid } from "../../../lib/platform/db/ids";
 import { UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup } from "../command";
-import { oneOf, parseLimit, parseWith } from "../options";
-import type { AdminApi, Json } from "../transport/admin-api";
+import { checked, oneOf, parseLimit } from "../options";
+import type { AdminApi } from "../transport/admin-api";
 import { findAccount } from "./accounts/find-account";
 
-const AUDIT = "/api/admin/audit";
 const DEFAULT_LIMIT = "50";
 
 type Filter = Partial<Record<"type" | "actor" | "target" | "account" | "from" | "to", string>>;
@@ -35,19 +34,19 @@ async function list(
 ): Promise<void> {
   if (csv && (output.isJson || limit !== undefined))
     throw new UsageError("--csv cannot be combined with --json or --limit.");
-  parseWith(AuditFilter, filter, { type: "--type", actor: "--actor", target: "--target", from: "--from", to: "--to" });
+  const optionOf = { type: "--type", actor: "--actor", target: "--target", from: "--from", to: "--to" };
+  const given = checked(AuditFilter, filter, optionOf);
   const maxEntries = parseLimit(limit ?? DEFAULT_LIMIT);
-  const query = { ...filter, account: await accountId(api, account) };
-  if (csv) return void process.stdout.write(await api.text(`${AUDIT}.csv`, query));
-  const events = await api.list<Json<AuditEntry>>(AUDIT, "events", query, maxEntries);
-  if (events.length === 0) output.note("No events found.");
-  output.table(events, {
-    time: ({ at }) => at,
-    event: ({ type }) => type,
-    actor: ({ actor }) => actor,
+  const query = { ...given, account: await accountId(api, account) };
+  if (csv) return void process.stdout.write(await api.text("downloadAuditEvents", { query }));
+  const events = await api.list("listAuditEvents", "events", { query }, maxEntries);
+  output.table(events, "No events found.", {
+    time: "at",
+    event: "type",
+    actor: "actor",
     account: ({ email, accountId }) => email ?? accountId,
-    target: ({ target }) => target,
-    network: ({ network }) => network,
+    target: "target",
+    network: "network",
     details: ({ details }) => (details ? JSON.stringify(details) : null),
   });
 }

@@ -1,10 +1,8 @@
 import type { Loaded } from "../../../lib/platform/backup/load-backup";
-import type { Backup } from "../../../lib/platform/backup/schema";
 import { UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup, HomeportCommand } from "../command";
 import { formatBytes } from "../output/format-bytes";
 import { resolveFromCaller } from "../release/options";
-import type { Json } from "../transport/admin-api";
 
 const IDENTITY = "a file with the age key of an encrypted backup (default: BACKUP_IDENTITY_FILE)";
 
@@ -33,11 +31,7 @@ const locationOf = (location: string) => (location.startsWith("s3://") ? locatio
 async function create({ api, output }: CommandContext, { to }: { to?: string }): Promise<void> {
   const location = to && locationOf(to);
   if (location === "") throw new UsageError("--to: is empty");
-  const made = await api.request<Json<Backup>>(
-    "POST",
-    "/api/admin/backups",
-    location === undefined ? {} : { to: location },
-  );
+  const made = await api.call("createBackup", { body: { to: location } });
   const { file, sizeBytes, seconds, isEncrypted } = made;
   output.result(made, [`${made.to.replace(/\/$/, "")}/${file}`]);
   if (output.isJson) return;

@@ -1,21 +1,11 @@
 import { isUuid } from "../../../lib/platform/db/ids";
-import type {
-  AssignedPurchases,
-  PrunedBatch,
-  ReconciledCustomers,
-  ReplayedBatch,
-  ReplayedEvent,
-} from "../../../lib/subscriptions/admin/changes-schema";
-import type { BillingEventSummary, PurchaseTimeline } from "../../../lib/subscriptions/admin/schema";
 import { CodedError, UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup } from "../command";
 import { parseLimit } from "../options";
-import { listProducts } from "../output/billing-products";
 import { printable } from "../output/output";
 import { drawShare } from "../output/progress";
+import type { ResultOf } from "../transport/operations";
 import { waitFor } from "../transport/wait-for-provider";
-
-const BILLING = "/api/admin/billing";
 
 type StateOptions = { failed?: boolean; received?: boolean; ignored?: boolean };
 type ListOptions = StateOptions & {
@@ -28,9 +18,6 @@ type ListOptions = StateOptions & {
 type ReplayOptions = StateOptions & { event?: string; all?: boolean; reason?: string };
 type ReconcileOptions = { account?: string; all?: boolean; reason?: string };
 type AssignOptions = { purchase?: string; customer?: string; account: string; dryRun?: boolean; reason?: string };
-/** As JSON has it: times are text. */
-type Event = Omit<BillingEventSummary, "receivedAt"> & { receivedAt: string };
-
 /** `homeport billing`. */
 export const defineBilling: DefineCommandGroup = (billing) => {
   const withStates = (name: string) =>
@@ -90,14 +77,13 @@ async function list(
 ): Promise<void> {
   const maxEntries = parseLimit(limit);
   const { purchase, type } = options;
-  const filter = { state: stateOf(options), unlinked, account, purchase, type };
-  const events = await api.list<Event>(`${BILLING}/events`, "events", filter, maxEntries);
-  if (events.length === 0) output.note("No events found.");
-  output.table(events, {
-    received: ({ receivedAt }) => receivedAt,
-    state: ({ state }) => state,
-    type: ({ type }) => type,
-    event: ({ eventId }) => eventId,
+  const query = { state: stateOf(options), unlinked, account, purchase, type };
+  const events = await api.list("listBillingEvents", "events", { query }, maxEntries);
+  output.table(events, "No events found.", {
+    received: "receivedAt",
+    state: "state",
+    type: "type",
+    event: "eventId",
     account: ({ accountId, accountEmail }) => accountEmail ?? accountId,
     reason: ({ reason }) => reason ?? "",
   });
@@ -105,27 +91,42 @@ async function list(
 
 async function show({ api, output }: CommandContext, eventId: string): Promise<void> {
   const events = [];
-  for (const { id } of await findEvents(api, eventId)) events.push(await api.get<object>(`${BILLING}/events/${id}`));
+  for (const { id } of await findEvents(api, eventId))
+    events.push(await api.call("showBillingEvent", { params: { id } }));
   const document = events.length === 1 ? events[0] : events;
   output.result(document, [JSON.stringify(document, null, 2)]);
 }
 
+async function listProducts(
+  { api, output }: CommandContext,
+  { withoutEntitlement }: { withoutEntitlement?: boolean },
+): Promise<void> {
+  const { products } = await api.call("listBillingProducts", { query: { withoutEntitlement } });
+  output.table(products, "No products found.", {
+    provider: "provider",
+    product: "productId",
+    entitlements: ({ entitlementIds }) => entitlementIds.join(", ") || null,
+    configured: ({ configuredEntitlementIds: ids }) => ids && (ids.join(", ") || "nothing"),
+    purchases: "purchases",
+    without: "withoutEntitlement",
+  });
+}
+
 /** The events with an id: one for each provider. @throws Error if there is none */
-async function findEvents(api: CommandContext["api"], eventId: string): Promise<Event[]> {
-  const events = await api.list<Event>(`${BILLING}/events`, "events", { event: eventId });
+async function findEvents(api: CommandContext["api"], eventId: string) {
+  const events = await api.list("listBillingEvents", "events", { query: { event: eventId } });
   if (events.length === 0) throw new CodedError("not_found", `There is no event ${eventId}.`);
   return events;
 }
 
 async function timeline({ api, output }: CommandContext, purchaseId: string): Promise<void> {
   if (!isUuid(purchaseId)) throw new UsageError("timeline takes a purchase's id.");
-  type Step = PurchaseTimeline["steps"][number];
-  const steps = await api.list<Step>(`${BILLING}/purchases/${purchaseId}`, "steps");
-  output.table(steps, {
-    occurred: ({ event }) => String(event.occurredAt),
+  const steps = await api.list("showPurchaseTimeline", "steps", { params: { id: purchaseId } });
+  output.table(steps, null, {
+    occurred: ({ event }) => event.occurredAt,
     type: ({ event }) => event.type,
     event: ({ event }) => event.eventId,
-    status: ({ status }) => status,
+    status: "status",
     changes: ({ changes }) => changes.map(({ field, after }) => `${field}=${JSON.stringify(after)}`).join(" "),
   });
 }
@@ -138,16 +139,17 @@ async function replay(context: CommandContext, { event, all, reason, ...states }
   }
   const counts = new Map<string, number>();
   const count = (status: string, by: number) => counts.set(status, (counts.get(status) ?? 0) + by);
-  const failures: ReplayedEvent[] = [];
+  const failures: ResultOf<"replayBillingEvents">["failures"] = [];
   const { api, output } = context;
   if (event) {
     for (const { id } of await findEvents(api, event)) {
-      const replayed = await api.request<ReplayedEvent>("POST", `${BILLING}/events/${id}/replay`, { reason });
+      const replayed = await api.call("replayBillingEvent", { params: { id }, body: { reason } });
       count(replayed.status, 1);
       if (replayed.status === "failed") failures.push(replayed);
     }
-  } else {
-    for await (const batch of batches<ReplayedBatch>(context, "replays", { state, reason })) {
+  } else if (state) {
+    const send = (cursor?: string) => api.call("replayBillingEvents", { body: { state, reason, cursor } });
+    for await (const batch of batches("replays", send)) {
       for (const [status, by] of Object.entries(batch.counts)) count(status, by);
       failures.push(...batch.failures);
     }
@@ -163,10 +165,11 @@ async function reconcile(context: CommandContext, { account, all, reason }: Reco
   if (!account && !all) throw new UsageError("reconcile takes --account ID or --all.");
   assertAtMostOne({ account, all });
   requireAccountId(account);
-  const { output } = context;
-  const customers: ReconciledCustomers["customers"] = [];
+  const { api, output } = context;
+  const send = (cursor?: string) => api.call("reconcilePurchases", { body: { accountId: account, reason, cursor } });
+  const customers: ResultOf<"reconcilePurchases">["customers"] = [];
   let waits = 0;
-  for await (const batch of batches<ReconciledCustomers>(context, "reconciliations", { accountId: account, reason })) {
+  for await (const batch of batches("reconciliations", send)) {
     for (const { appUserId, known, corrected, failure } of batch.customers) {
       if (failure !== null) process.exitCode = 1;
       if (failure !== null) output.note(printable(`${appUserId}: ${failure}`));
@@ -188,7 +191,7 @@ async function assign({ api, output }: CommandContext, options: AssignOptions): 
     throw new UsageError("assign takes either --purchase ID or --customer ID.");
   }
   const body = { purchaseId: purchase, appUserId: customer, accountId: account, isDryRun: dryRun, reason };
-  const assigned = await api.request<AssignedPurchases>("POST", `${BILLING}/assignments`, body);
+  const assigned = await api.call("assignPurchases", { body });
   const lines = assigned.purchases.map(({ id, store, productId }) =>
     [id, store, productId ?? "-"].map(printable).join("\t"),
   );
@@ -197,20 +200,20 @@ async function assign({ api, output }: CommandContext, options: AssignOptions): 
   output.result(assigned, lines);
 }
 
-async function prune(context: CommandContext, { reason }: { reason?: string }): Promise<void> {
+async function prune({ api, output }: CommandContext, { reason }: { reason?: string }): Promise<void> {
+  const send = (cursor?: string) => api.call("pruneBillingPayloads", { body: { reason, cursor } });
   let deleted = 0;
-  for await (const batch of batches<PrunedBatch>(context, "prune", { reason })) deleted += batch.deleted;
-  context.output.result({ deleted }, [`${deleted} payloads deleted.`]);
+  for await (const batch of batches("prune", send)) deleted += batch.deleted;
+  output.result({ deleted }, [`${deleted} payloads deleted.`]);
 }
 
 /** Repeats a request of bounded work until all is done. A command that is interrupted can be run again. */
 async function* batches<Batch extends { progress: number; nextCursor: string | null }>(
-  { api }: CommandContext,
   name: string,
-  body: object,
+  send: (cursor: string | undefined) => Promise<Batch>,
 ): AsyncGenerator<Batch> {
   for (let cursor: string | undefined; ; ) {
-    const batch = await api.request<Batch>("POST", `${BILLING}/${name}`, { ...body, cursor });
+    const batch = await send(cursor);
     drawShare(name, batch.progress);
     yield batch;
     if (batch.nextCursor === null) return;
@@ -222,7 +225,7 @@ function requireAccountId(account: string | undefined): void {
   if (account !== undefined && !isUuid(account)) throw new UsageError("--account takes an account's id.");
 }
 
-function stateOf({ failed, received, ignored }: StateOptions) {
+function stateOf({ failed, received, ignored }: StateOptions): "failed" | "received" | "ignored" | undefined {
   assertAtMostOne({ failed, received, ignored });
   return failed ? "failed" : received ? "received" : ignored ? "ignored" : undefined;
 }

@@ -1,12 +1,9 @@
 import { Scope } from "@/lib/principal";
-import { type ApiKey, type CreatedKey, NewKey } from "../../../lib/auth/api-keys/schema";
+import { NewKey } from "../../../lib/auth/api-keys/schema";
 import { isUuid } from "../../../lib/platform/db/ids";
 import { UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup } from "../command";
-import { parseTime, parseWith, repeatable } from "../options";
-import type { Json } from "../transport/admin-api";
-
-const KEYS = "/api/admin/keys";
+import { checked, parseTime, repeatable } from "../options";
 
 type CreateOptions = { scope?: string[]; network?: string[]; expires?: string };
 
@@ -29,28 +26,27 @@ async function create(
   { scope = [], network = [], expires }: CreateOptions,
 ): Promise<void> {
   const input = { name, scopes: scope, networks: network, expiresAt: parseTime(expires, "from now") };
-  parseWith(NewKey, input, { scopes: "--scope", networks: "--network", expiresAt: "--expires", name: "NAME" });
-  const created = await api.request<Json<CreatedKey>>("POST", KEYS, input);
+  const optionOf = { scopes: "--scope", networks: "--network", expiresAt: "--expires", name: "NAME" };
+  const created = await api.call("createApiKey", { body: checked(NewKey, input, optionOf) });
   output.result(created, [created.key]);
   if (!output.isJson) output.note(`Created ${created.id}. Store the key now: it is not shown again.`);
 }
 
 async function list({ api, output }: CommandContext): Promise<void> {
-  const keys = await api.list<Json<ApiKey>>(KEYS, "keys");
-  if (keys.length === 0) output.note("No keys found.");
-  output.table(keys, {
-    id: ({ id }) => id,
+  const keys = await api.list("listApiKeys", "keys");
+  output.table(keys, "No keys found.", {
+    id: "id",
     key: ({ prefix }) => `${prefix}…`,
-    status: ({ status }) => status,
-    "last used": ({ lastUsedAt }) => lastUsedAt,
+    status: "status",
+    "last used": "lastUsedAt",
     scopes: ({ scopes }) => scopes.join(","),
-    name: ({ name }) => name,
+    name: "name",
   });
 }
 
 async function revoke({ api, output }: CommandContext, ids: string[]): Promise<void> {
   if (!ids.every(isUuid)) throw new UsageError("revoke takes the ids of keys, as `list` prints them.");
-  for (const id of ids) await api.request("DELETE", `${KEYS}/${id}`);
+  for (const keyId of ids) await api.call("revokeApiKey", { params: { keyId } });
   output.result(
     { revoked: ids },
     ids.map((id) => `${id} is revoked.`),

@@ -1,7 +1,7 @@
 import { Audience } from "../../../lib/push/audience/audience";
 import { UsageError } from "../../command-line";
 import type { HomeportCommand } from "../command";
-import { oneOf, parseTime, parseWith } from "../options";
+import { checked, oneOf, parseTime } from "../options";
 
 /** The options that select an audience, and when it is notified. */
 export type AudienceOptions = {
@@ -47,7 +47,7 @@ export function audienceOf(options: AudienceOptions): Audience | null {
   const isAnyone = Object.keys(audience).length === 0;
   if (all && !isAnyone) throw new UsageError("--all cannot be combined with other device options");
   if (isAnyone && !all) return null;
-  return parseWith(Audience, audience, {
+  return checked(Audience, audience, {
     bundleId: "--bundle",
     appVersion: "--app-from, --app-below",
     platform: "--platform",

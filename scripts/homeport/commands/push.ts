@@ -1,25 +1,13 @@
 import { isUuid } from "../../../lib/platform/db/ids";
 import { Announcement, CustomMessage } from "../../../lib/push/admin/messages/new-message";
-import {
-  type AudienceEstimateInput,
-  DeliveriesQuery,
-  type Delivery,
-  type EstimateWithWarnings,
-  PauseParams,
-  type PushMessage,
-  type PushMessageDetails,
-  type PushPause,
-  Retry,
-  type RetryResult,
-} from "../../../lib/push/admin/schema";
+import { DeliveriesQuery, PauseParams, Retry } from "../../../lib/push/admin/schema";
 import { CodedError, UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup, HomeportCommand } from "../command";
-import { parsePositiveInteger, parseWith, repeatable } from "../options";
+import { checked, parsePositiveInteger, repeatable } from "../options";
 import { confirm, isInteractive } from "../output/confirm";
-import type { Json } from "../transport/admin-api";
+import type { InputOf, ResultOf } from "../transport/operations";
 import { type AudienceOptions, audienceOf, withAudience } from "./push-audience";
 
-const PUSH = "/api/admin/push";
 const DEFAULT_LIMIT = "20";
 const MAX_LIMIT = 10_000;
 const MAX_TITLE = 40;
@@ -61,7 +49,10 @@ export const definePush: DefineCommandGroup = (push) => {
     .description("list the newest messages that operators sent, with their progress")
     .option("--limit <count>", "maximum number", DEFAULT_LIMIT)
     .run(listMessages);
-  push.command("cancel <id>").description("cancel the deliveries of a message that have not been sent").run(cancel);
+  push
+    .command("cancel <id>")
+    .description("cancel the deliveries of a message that have not been sent")
+    .calls("cancelPushMessage", { input: canceled, prints: cancellation });
   push
     .command("retry")
     .description("end pauses and send failed notifications again")
@@ -86,27 +77,27 @@ function withSchedule(command: HomeportCommand): HomeportCommand {
 async function send(context: CommandContext, options: SendOptions): Promise<void> {
   const { account, device, title, body, link, sendAt } = options;
   const audience = audienceOf(options);
-  const given = [account, device, audience ?? undefined].filter((one) => one !== undefined);
-  if (given.length !== 1 || !title || !body) {
+  const targets = [account, device, audience ?? undefined].filter((one) => one !== undefined);
+  if (targets.length !== 1 || !title || !body) {
     throw new UsageError(
       "send needs --title and --body, and --account, --device or an audience, such as --platform ios",
     );
   }
   const perSecond = parsePositiveInteger(options.perSecond ?? "", "--per-second", MAX_LIMIT);
   const to = audience ? { audience } : account === undefined ? { deviceId: device } : { account };
-  const input = { kind: "custom", to, title, body, link, sendAt, ...(audience ? { perSecond } : {}) };
-  parseWith(CustomMessage, input, {
+  const given = { kind: "custom", to, title, body, link, sendAt, ...(audience ? { perSecond } : {}) };
+  const message = checked(CustomMessage, given, {
     to: "--account, --device",
     title: "--title",
     body: "--body",
     link: "--link",
     sendAt: "--send-at",
   });
-  if (audience) return sendToMany(context, options, { audience, perSecond }, input);
+  if (audience) return sendToMany(context, options, { audience, perSecond }, message);
   if (options.dryRun) throw new UsageError("--dry-run requires an audience");
   try {
-    const message = await context.api.request<Json<PushMessageDetails>>("POST", `${PUSH}/messages`, input);
-    context.output.result(message, [`Queued for ${count(message.devices, "device")}.`]);
+    const sent = await context.api.call("sendPushMessage", { body: message });
+    context.output.result(sent, [`Queued for ${count(sent.devices, "device")}.`]);
   } catch (error) {
     if (!(error instanceof CodedError && error.code === "no_active_device")) throw error;
     const text = account === undefined ? "The device is not active." : "The account has no active device.";
@@ -121,26 +112,26 @@ async function announce(context: CommandContext, options: AnnounceOptions): Prom
   const perSecond = parsePositiveInteger(options.perSecond ?? "", "--per-second", MAX_LIMIT);
   const { bundleId, ...others } = audience;
   const to = Object.keys(others).length > 0 ? { audience } : { bundleId };
-  const input = { kind: "app.new_version", version, to, perSecond, sendAt };
-  parseWith(Announcement, input, { version: "--version", to: "--bundle", sendAt: "--send-at" });
-  await sendToMany(context, options, { audience, perSecond, version }, input);
+  const given = { kind: "app.new_version", version, to, perSecond, sendAt };
+  const message = checked(Announcement, given, { version: "--version", to: "--bundle", sendAt: "--send-at" });
+  await sendToMany(context, options, { audience, perSecond, version }, message);
 }
 
 /** Says how many devices a message is for, asks at a terminal, and sends it. */
 async function sendToMany(
   { api, output }: CommandContext,
   { sendAt, dryRun, yes }: When,
-  given: AudienceEstimateInput,
-  input: object,
+  to: InputOf<"estimateAudience">["body"],
+  body: InputOf<"sendPushMessage">["body"],
 ) {
-  const estimate = await api.request<EstimateWithWarnings>("POST", `${PUSH}/estimates`, given);
+  const estimate = await api.call("estimateAudience", { body: to });
   for (const { detail } of estimate.warnings) output.note(detail);
   const about = `${estimate.isExact ? "" : "about "}${count(estimate.devices, "device")}`;
   if (dryRun) return output.result(estimate, [`For ${about}, within ${estimate.seconds} s. Nothing was sent.`]);
   if (!yes && isInteractive() && !(await confirm(`Notify ${about}?`))) {
     throw new CodedError("confirmation_required", "Nothing was sent.");
   }
-  const message = await api.request<Json<PushMessageDetails>>("POST", `${PUSH}/messages`, input);
+  const message = await api.call("sendPushMessage", { body });
   const seconds = Math.ceil(message.devices / (message.perSecond ?? 1));
   const due =
     sendAt === undefined ? `The last one is due in ${seconds} s.` : `The first one is due at ${message.sendAt}.`;
@@ -149,32 +140,27 @@ async function sendToMany(
 }
 
 /** The start of a title or the whole version: what follows it in the table has to fit a terminal, too. */
-const titleOf = ({ title }: Pick<Delivery, "title">) => title && [...title].slice(0, MAX_TITLE).join("");
+const titleOf = ({ title }: { title: string | null }) => title && [...title].slice(0, MAX_TITLE).join("");
 
 async function list({ api, output }: CommandContext, { limit, message, ...filter }: ListOptions): Promise<void> {
-  const query = { ...filter, messageId: message };
-  parseWith(DeliveriesQuery, query, {
-    account: "--account",
-    messageId: "--message",
-    state: "--state",
-    reason: "--reason",
-  });
+  const given = { ...filter, messageId: message };
+  const optionOf = { account: "--account", messageId: "--message", state: "--state", reason: "--reason" };
+  const query = checked(DeliveriesQuery, given, optionOf);
   const maxEntries = parsePositiveInteger(limit, "--limit", MAX_LIMIT);
-  const found = await api.list<Json<Delivery>>(`${PUSH}/deliveries`, "deliveries", query, maxEntries);
-  output.table(found, {
-    id: ({ id }) => id,
-    created: ({ createdAt }) => createdAt,
-    state: ({ state }) => state,
+  const found = await api.list("listPushDeliveries", "deliveries", { query }, maxEntries);
+  output.table(found, "No notifications found.", {
+    id: "id",
+    created: "createdAt",
+    state: "state",
     title: titleOf,
-    kind: ({ kind }) => kind,
-    attempts: ({ attempts }) => attempts,
-    status: ({ apnsStatus }) => apnsStatus,
-    reason: ({ reason }) => reason,
-    device: ({ deviceId }) => deviceId,
-    message: ({ messageId }) => messageId,
+    kind: "kind",
+    attempts: "attempts",
+    status: "apnsStatus",
+    reason: "reason",
+    device: "deviceId",
+    message: "messageId",
   });
-  if (found.length === 0) output.note("No notifications found.");
-  const { pauses: paused } = await api.get<{ pauses: Json<PushPause>[] }>(`${PUSH}/pauses`);
+  const { pauses: paused } = await api.call("listPushPauses");
   for (const { environment, until, reason } of paused) {
     output.note(`Deliveries to ${environment} are paused until ${until}: ${reason}. "retry" ends the pause.`);
   }
@@ -182,37 +168,38 @@ async function list({ api, output }: CommandContext, { limit, message, ...filter
 
 async function listMessages({ api, output }: CommandContext, { limit }: { limit: string }): Promise<void> {
   const maxEntries = parsePositiveInteger(limit, "--limit", MAX_LIMIT);
-  const found = await api.list<Json<PushMessage>>(`${PUSH}/messages`, "messages", { by: "operator" }, maxEntries);
-  if (found.length === 0) output.note("No messages found.");
-  output.table(found, {
-    id: ({ id }) => id,
-    created: ({ createdAt }) => createdAt,
-    status: ({ status }) => status,
+  const found = await api.list("listPushMessages", "messages", { query: { by: "operator" } }, maxEntries);
+  output.table(found, "No messages found.", {
+    id: "id",
+    created: "createdAt",
+    status: "status",
     title: titleOf,
-    kind: ({ kind }) => kind,
-    devices: ({ devices }) => devices,
-    waiting: ({ waiting }) => waiting,
-    sent: ({ sent }) => sent,
-    failed: ({ failed }) => failed,
-    cancelled: ({ cancelled }) => cancelled,
+    kind: "kind",
+    devices: "devices",
+    waiting: "waiting",
+    sent: "sent",
+    failed: "failed",
+    cancelled: "cancelled",
   });
 }
 
-async function cancel({ api, output }: CommandContext, id: string): Promise<void> {
+function canceled(id: string) {
   if (!isUuid(id)) throw new UsageError("cancel takes the id of a message, as `messages` prints it.");
-  const message = await api.request<Json<PushMessageDetails>>("DELETE", `${PUSH}/messages/${id}`);
-  const sent = count(message.sent, "device");
-  const text = message.canceledAt
-    ? `Canceled. It was sent to ${sent}.`
-    : `There was nothing to cancel: it was already sent to ${sent}.`;
-  output.result(message, [text]);
+  return { params: { messageId: id } };
+}
+
+function cancellation({ sent, canceledAt }: ResultOf<"cancelPushMessage">): string {
+  const devices = count(sent, "device");
+  return canceledAt
+    ? `Canceled. It was sent to ${devices}.`
+    : `There was nothing to cancel: it was already sent to ${devices}.`;
 }
 
 async function retry({ api, output }: CommandContext, { id: ids }: { id?: string[] }): Promise<void> {
-  parseWith(Retry, { ids }, { ids: "--id" });
+  const body = checked(Retry, { ids }, { ids: "--id" });
   const total = { resumed: 0, retried: 0 };
   for (let isComplete = false; !isComplete; ) {
-    const result = await api.request<RetryResult>("POST", `${PUSH}/retries`, { ids });
+    const result = await api.call("retryPushDeliveries", { body });
     total.resumed += result.resumed;
     total.retried += result.retried;
     isComplete = result.isComplete;
@@ -223,17 +210,12 @@ async function retry({ api, output }: CommandContext, { id: ids }: { id?: string
 
 async function pauses({ api, output }: CommandContext, { end }: { end?: string }): Promise<void> {
   if (end !== undefined) {
-    const { environment } = parseWith(PauseParams, { environment: end }, { environment: "--end" });
-    const ended = await api.request<{ resumed: number }>("DELETE", `${PUSH}/pauses/${environment}`);
+    const params = checked(PauseParams, { environment: end }, { environment: "--end" });
+    const ended = await api.call("endPushPause", { params });
     return output.result(ended, [`The pause has ended. Requeued ${count(ended.resumed, "paused notification")}.`]);
   }
-  const { pauses: found } = await api.get<{ pauses: Json<PushPause>[] }>(`${PUSH}/pauses`);
-  if (found.length === 0) output.note("Nothing is paused.");
-  output.table(found, {
-    environment: ({ environment }) => environment,
-    until: ({ until }) => until,
-    reason: ({ reason }) => reason,
-  });
+  const { pauses: found } = await api.call("listPushPauses");
+  output.table(found, "Nothing is paused.", { environment: "environment", until: "until", reason: "reason" });
 }
 
 const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? "" : "s"}`;

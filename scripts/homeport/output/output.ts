@@ -3,6 +3,10 @@ import { renderTable } from "./table";
 /** A cell of a table. null and undefined are printed as "-". */
 type Cell = string | number | boolean | null | undefined;
 
+/** The columns of a table: each a field of the entries, or made of them. */
+type Columns<Entry> = Readonly<Record<string, FieldOf<Entry> | ((entry: Entry) => Cell)>>;
+type FieldOf<Entry> = { [name in keyof Entry]-?: Entry[name] extends Cell ? name : never }[keyof Entry];
+
 /** Writes what a command finds or does: to the standard output as text, or with --json as one JSON document. */
 export type Output = {
   isJson: boolean;
@@ -10,9 +14,9 @@ export type Output = {
   result: (document: unknown, lines: readonly string[]) => void;
   /**
    * A list, as JSON: the entries; at a terminal: a table with a heading; into a pipe or a file: a line for each entry, its
-   * cells separated by tabs.
+   * cells separated by tabs. `none` is a note about an empty one.
    */
-  table: <Entry>(entries: readonly Entry[], columns: Readonly<Record<string, (entry: Entry) => Cell>>) => void;
+  table: <Entry>(entries: readonly Entry[], none: string | null, columns: Columns<Entry>) => void;
   /** What is not part of the result, on standard error. */
   note: (text: string) => void;
 };
@@ -22,12 +26,17 @@ export function createOutput(isJson: boolean): Output {
     if (isJson) console.log(JSON.stringify(document, null, 2));
     else for (const line of lines) console.log(line);
   };
+  const note = (text: string) => console.error(text);
   return {
     isJson,
     result,
-    note: (text) => console.error(text),
-    table: (entries, columns) => {
-      const rows = entries.map((entry) => Object.values(columns).map((cellOf) => textOf(cellOf(entry))));
+    note,
+    table: (entries, none, columns) => {
+      if (none !== null && entries.length === 0) note(none);
+      const cells = Object.values(columns);
+      const rows = entries.map((entry) =>
+        cells.map((cell) => textOf(typeof cell === "function" ? cell(entry) : (entry[cell] as Cell))),
+      );
       const isTerminal = process.stdout.isTTY;
       const heading = isTerminal && rows.length > 0 ? [Object.keys(columns).map((name) => name.toUpperCase())] : [];
       const all = [...heading, ...rows];

@@ -1,6 +1,7 @@
-import { AdoptionQuery, type AdoptionReport } from "../../../lib/releases/publishing/adoption";
+import { AdoptionQuery } from "../../../lib/releases/publishing/adoption";
 import { alignColumns } from "../../../lib/releases/publishing/text-columns";
 import { UsageError } from "../../command-line";
+import type { ResultOf } from "../transport/operations";
 import type { ReleaseCommand } from "./define-release-command";
 
 export const ADOPTION_OPTIONS = {
@@ -11,13 +12,13 @@ export const ADOPTION_OPTIONS = {
 /** `adoption`: who ran and downloaded which version. */
 export const adoption: ReleaseCommand<typeof ADOPTION_OPTIONS> = async ({ api, output }, { product, days }) => {
   if (!AdoptionQuery.safeParse({ product, days }).success) throw new UsageError("--days takes a number from 1 to 92.");
-  const report = await api.get<AdoptionReport>("/api/admin/releases/adoption", { product, days });
+  const report = await api.call("getAdoption", { query: { product, days } });
   if (report.versions.length === 0) console.error(`Nothing was counted from ${report.from} to ${report.to}.`);
   output.result(report, report.versions.length > 0 ? [renderReport(report)] : []);
 };
 
 /** A client that runs several versions on a day counts once in the product's total. */
-function renderReport({ products, versions }: AdoptionReport): string {
+function renderReport({ products, versions }: ResultOf<"getAdoption">): string {
   const heading = [
     "DAY",
     "PRODUCT",

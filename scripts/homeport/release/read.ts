@@ -1,9 +1,8 @@
 import { renderTable } from "../../../lib/releases/publishing/list";
 import type { VerifyResult } from "../../../lib/releases/publishing/verify";
-import { describeRollout } from "../../../lib/releases/rollouts/list-rollouts";
+import type { ResultOf } from "../transport/operations";
 import type { ReleaseCommand } from "./define-release-command";
 import { FILTER_OPTIONS, toFilter } from "./options";
-import { readRollouts } from "./read-rollouts";
 
 /** `list` */
 export const list: ReleaseCommand<typeof FILTER_OPTIONS> = async (
@@ -13,16 +12,24 @@ export const list: ReleaseCommand<typeof FILTER_OPTIONS> = async (
   const store = await openStore();
   const releases = await store.list(toFilter(values));
   if (releases.length === 0) console.error("No releases found.");
-  const rollouts = releases.length > 0 && !hasOwnCatalog ? await readRollouts(api) : new Map();
-  const scheduled = releases.filter(({ id }) => rollouts.has(id));
-  output.result(
-    releases.map((release) => ({ ...release, schedule: rollouts.get(release.id) ?? null })),
-    [
-      ...(releases.length > 0 ? [renderTable(releases)] : []),
-      ...scheduled.map(({ id }) => `${id}: ${describeRollout(rollouts.get(id))}`),
-    ],
-  );
+  const { rollouts } = releases.length > 0 && !hasOwnCatalog ? await api.call("listRollouts") : { rollouts: [] };
+  const scheduleOf = new Map(rollouts.flatMap((rollout) => rollout.releaseIds.map((id) => [id, rollout] as const)));
+  const withSchedules = releases.map((release) => ({ ...release, schedule: scheduleOf.get(release.id) ?? null }));
+  output.result(withSchedules, [
+    ...(releases.length > 0 ? [renderTable(releases)] : []),
+    ...withSchedules.flatMap(({ id, schedule }) => (schedule ? [`${id}: ${describeRollout(schedule)}`] : [])),
+  ]);
 };
+
+type Rollout = ResultOf<"listRollouts">["rollouts"][number];
+
+/** A schedule in a few words: "20% (step 2 of 4)", or why it was halted. */
+function describeRollout({ state, rollout, steps, step, startsAt, haltReason }: Rollout): string {
+  const position = `step ${step + 1} of ${steps.length}`;
+  if (state === "scheduled") return `starts at ${startsAt}`;
+  if (state === "halted") return `halted at ${position}: ${haltReason}`;
+  return state === "completed" ? `${rollout}%` : `${rollout}% (${position})`;
+}
 
 export const VERIFY_OPTIONS = {
   remote: { help: "also download and check files at URLs and in object storage" },

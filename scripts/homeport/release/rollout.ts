@@ -1,13 +1,10 @@
 import { selectReleases } from "../../../lib/releases/publishing/filter-releases";
-import type { ReleaseDocument } from "../../../lib/releases/publishing/list";
 import type { ReleasesFilter } from "../../../lib/releases/publishing/schemas/maintenance";
-import type { RolloutState } from "../../../lib/releases/rollouts/list-rollouts";
 import { UsageError } from "../../command-line";
 import { parseDurationMs } from "../options";
 import type { AdminApi } from "../transport/admin-api";
 import type { ReleaseCommand, ReleaseCommandContext } from "./define-release-command";
 import { FILTER_OPTIONS, parseInteger, parsePercentage, toFilter, type Values } from "./options";
-import { listRollouts, ROLLOUTS } from "./read-rollouts";
 
 export const ROLLOUT_OPTIONS = {
   steps: { value: "percents", help: "advance automatically through these percentages, such as 5,20,50,100" },
@@ -60,7 +57,7 @@ async function setRollout(context: ReleaseCommandContext, values: RolloutValues,
 
 async function scheduleRollout({ api, output }: ReleaseCommandContext, filter: ReleasesFilter, values: RolloutValues) {
   const plan = parsePlan(values);
-  const { releaseIds } = await api.request<RolloutState>("POST", ROLLOUTS, { filter, ...plan });
+  const { releaseIds } = await api.call("scheduleRollout", { body: { filter, ...plan } });
   const start = plan.startsAt === undefined ? "" : ` from ${plan.startsAt}`;
   print(output, releaseIds, `rolled out in steps${start}: ${plan.steps.map((step) => `${step}%`).join(", ")}`);
 }
@@ -71,15 +68,15 @@ async function changeRollouts(
   { halt, reason }: RolloutValues,
 ) {
   const ids = await selectIds(api, filter);
-  const hasState = ({ state }: RolloutState) => (halt ? state !== "halted" : state === "halted");
-  const own = (await listRollouts(api)).filter((one) => one.releaseIds.some((id) => ids.includes(id)));
-  const rollouts = own.filter(hasState);
-  const change = halt ? { state: "halted", reason } : { state: "running" };
-  for (const { id } of rollouts) await api.request("PATCH", `${ROLLOUTS}/${id}`, change);
+  const { rollouts: all } = await api.call("listRollouts");
+  const own = all.filter(({ releaseIds }) => releaseIds.some((id) => ids.includes(id)));
+  const rollouts = own.filter(({ state }) => (state === "halted") === !halt);
+  const body = halt ? ({ state: "halted", reason } as const) : ({ state: "running" } as const);
+  for (const { id } of rollouts) await api.call("changeRollout", { params: { rolloutId: id }, body });
   const unscheduled = halt ? ids.filter((id) => !own.some(({ releaseIds }) => releaseIds.includes(id))) : [];
   if (unscheduled.length > 0) {
     const paused = { filter: { ids: unscheduled }, change: { rollout: 0 }, reason };
-    await api.request("PATCH", "/api/admin/releases", paused);
+    await api.call("changeReleases", { body: paused });
   }
   const isUnchanged = rollouts.length + unscheduled.length === 0;
   if (isUnchanged) output.note("None of these releases has a rollout in this state.");
@@ -93,7 +90,7 @@ function print(output: ReleaseCommandContext["output"], releases: string[], outc
 /** The releases that a command names. @throws PublishingError if there are none */
 async function selectIds(api: AdminApi, filter: ReleasesFilter): Promise<string[]> {
   const { ids: _, ...query } = filter;
-  const releases = await api.list<ReleaseDocument>("/api/admin/releases", "releases", query);
+  const releases = await api.list("listReleases", "releases", { query });
   return selectReleases(releases, filter).map(({ id }) => id);
 }
 

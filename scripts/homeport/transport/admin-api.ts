@@ -1,58 +1,76 @@
 import { randomUUID } from "node:crypto";
-import type { HttpClient } from "./http-client";
+import type { HttpClient, HttpRequest } from "./http-client";
+import { type AnyInput, type InputOf, type OperationId, type ResultOf, requestOf } from "./operations";
 
-/** Values of a query. Those that are undefined are left out. */
-type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+/** An input that may be left out if no field of it is required. */
+type Given<Input> = object extends Input ? [input?: Input] : [input: Input];
 
-/** The admin API, as commands use it: of a service elsewhere, of the one that runs here, or in this process. */
+/** The operations that return a page of a list. */
+type ListId = { [Id in OperationId]: ResultOf<Id> extends { nextCursor: string | null } ? Id : never }[OperationId];
+/** The arrays of a page, by name. */
+type ArraysOf<Page> = { [name in keyof Page as Page[name] extends readonly unknown[] ? name : never]: Page[name] };
+
+/**
+ * The admin API, as commands use it: of a service elsewhere, of the one that runs here, or in this process. An operation that
+ * changes something is made once: each call has an Idempotency-Key. Errors are CodedErrors with the code of the problem document.
+ */
 export type AdminApi = {
   /** Sends single requests, such as the parts of an upload. */
   client: HttpClient;
-  /** Reads JSON. @throws CodedError with the code of the problem document */
-  get: <T>(path: string, query?: Query) => Promise<T>;
-  /** Reads what is not JSON. @throws CodedError with the code of the problem document */
-  text: (path: string, query?: Query) => Promise<string>;
-  /** Makes a change, once: each call has an Idempotency-Key. @throws CodedError with the code of the problem document */
-  request: <T>(method: "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: object) => Promise<T>;
+  call: <Id extends OperationId>(id: Id, ...input: Given<InputOf<Id>>) => Promise<ResultOf<Id>>;
+  /** The same, with the ETag of the response. */
+  callWithTag: <Id extends OperationId>(
+    id: Id,
+    ...input: Given<InputOf<Id>>
+  ) => Promise<{ result: ResultOf<Id>; etag: string | undefined }>;
+  /** Reads what is not JSON. */
+  text: <Id extends OperationId>(id: Id, ...input: Given<InputOf<Id>>) => Promise<string>;
   /** The entries of a list, all or the first `maxEntries`. `field` is the name of the array in each page. */
-  list: <T>(path: string, field: string, query?: Query, maxEntries?: number) => Promise<T[]>;
+  list: <Id extends ListId, Field extends keyof ArraysOf<ResultOf<Id>>>(
+    id: Id,
+    field: Field,
+    ...rest: [...input: Given<InputOf<Id>>, maxEntries?: number]
+  ) => Promise<ArraysOf<ResultOf<Id>>[Field]>;
 };
-
-/** A type of the API as JSON has it: times are text. */
-export type Json<T> = { [name in keyof T]: T[name] extends Date | null ? string | null : T[name] };
 
 const MAX_PAGE = 200;
 
-type Page<T> = Record<string, T[] | string | null>;
+type Page = Record<string, unknown[]> & { nextCursor: string | null };
 
 /** The admin API behind a client. */
 export function createAdminApi(client: HttpClient): AdminApi {
-  const get = <T>(path: string, query: Query = {}) => client.json<T>({ method: "GET", path: withQuery(path, query) });
-  return {
+  const api = {
     client,
-    get,
-    text: (path, query = {}) => client.text({ method: "GET", path: withQuery(path, query) }),
-    request: (method, path, body) =>
-      client.json({
-        method,
-        path,
-        headers: { "idempotency-key": randomUUID(), ...(body && { "content-type": "application/json" }) },
-        ...(body && { body: JSON.stringify(body) }),
-      }),
-    list: async <T>(path: string, field: string, query: Query = {}, maxEntries = Number.POSITIVE_INFINITY) => {
-      const entries: T[] = [];
+    call: (id: OperationId, input?: AnyInput) => client.json<unknown>(toRequest(id, input)),
+    callWithTag: (id: OperationId, input?: AnyInput) => client.jsonWithTag<unknown>(toRequest(id, input)),
+    text: (id: OperationId, input?: AnyInput) => client.text(toRequest(id, input)),
+    list: async (id: ListId, field: string, input: AnyInput = {}, maxEntries = Number.POSITIVE_INFINITY) => {
+      const entries: unknown[] = [];
       for (let cursor: string | null | undefined; cursor !== null && entries.length < maxEntries; ) {
         const limit = Math.min(maxEntries - entries.length, MAX_PAGE);
-        const page: Page<T> = await get<Page<T>>(path, { ...query, limit, cursor });
-        entries.push(...((page[field] ?? []) as T[]));
-        cursor = page.nextCursor as string | null;
+        const page: Page = await client.json<Page>(
+          toRequest(id, { ...input, query: { ...input.query, limit, cursor } }),
+        );
+        entries.push(...(page[field] ?? []));
+        cursor = page.nextCursor;
       }
       return entries;
     },
   };
+  return api as unknown as AdminApi;
 }
 
-function withQuery(path: string, query: Query): string {
-  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
-  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
+function toRequest(id: OperationId, input: AnyInput = {}): HttpRequest {
+  const { body, ifMatch } = input;
+  const request = requestOf(id, input);
+  if (request.method === "GET") return request;
+  return {
+    ...request,
+    headers: {
+      "idempotency-key": randomUUID(),
+      ...(body !== undefined && { "content-type": "application/json" }),
+      ...(ifMatch !== undefined && { "if-match": ifMatch }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  };
 }

@@ -9,9 +9,11 @@ import { type Catalog, openCatalog } from "../../../lib/releases/catalog/catalog
 import { openCommandDatabase } from "../../command-database";
 import { type ApiResponse, clientOf, type HttpClient, type HttpRequest } from "./http-client";
 import { toApiResponse, toRouteRequest } from "./in-process-messages";
+import { requestOf } from "./operations";
 import { encodedOperatorName } from "./operator-name";
 
-const RELEASES = "/api/admin/releases";
+/** Its path and those below it read the catalog. */
+const RELEASES = requestOf("listReleases").path;
 
 /**
  * The service's routes in this process, on its database, without its background work: no worker, no listener, no task.

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { ReconciledCustomers } from "../../../lib/subscriptions/admin/changes-schema";
 import { CodedError } from "../../command-line";
 import type { CommandContext } from "../command";
 import { printable } from "../output/output";
+import type { ResultOf } from "./operations";
 
 /** How often in a row a command waits for the provider, and for how long at most. */
 const MAX_WAITS = 5;
@@ -11,7 +11,7 @@ const MAX_WAIT_SECONDS = 300;
 /** Waits as long as the provider asks for. @throws Error if it still does after several times */
 export async function waitFor(
   { output }: CommandContext,
-  { appUserId, afterSeconds }: NonNullable<ReconciledCustomers["retry"]>,
+  { appUserId, afterSeconds }: NonNullable<ResultOf<"reconcilePurchases">["retry"]>,
   waits: number,
 ) {
   if (waits >= MAX_WAITS)

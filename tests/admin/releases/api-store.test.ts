@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { serializeBlockMap } from "@/lib/releases/publishing/block-maps/block-map";
 import { makeBlockMap } from "@/lib/releases/publishing/block-maps/hash-blocks";
 import { apiStore } from "@/scripts/homeport/release/store/api/api-store";
+import { createAdminApi } from "@/scripts/homeport/transport/admin-api";
 import { clientOf, type HttpRequest } from "@/scripts/homeport/transport/http-client";
 import { uploadFile } from "@/tests/support/admin/uploads";
 import { call } from "@/tests/support/api";
@@ -34,7 +35,7 @@ function storeOf({ key: token }: Key, isLost: (request: HttpRequest) => boolean 
     if (isLost(request)) throw new TypeError("fetch failed");
     return response;
   };
-  return apiStore(clientOf("https://updates.example.com", send, 1), NO_UPLOAD_IDS, true);
+  return apiStore(createAdminApi(clientOf("https://updates.example.com", send, 1)), NO_UPLOAD_IDS, true);
 }
 
 test("releases are published, changed, promoted, withdrawn, removed and pruned", async () => {

@@ -1,46 +1,36 @@
-import {
-  type AccountChange,
-  type DeletedAccount,
-  type ProviderChange,
-  Role,
-  type RoleChange,
-} from "../../../../lib/accounts/admin/schema";
+import { Role } from "../../../../lib/accounts/admin/schema";
 import { PROVIDER_NAMES } from "../../../../lib/auth/sign-in-providers/providers";
 import { isUuid } from "../../../../lib/platform/db/ids";
 import { CodedError, UsageError } from "../../../command-line";
 import type { CommandContext } from "../../command";
 import { confirm, isInteractive } from "../../output/confirm";
-import { ACCOUNTS, findAccount } from "./find-account";
+import type { AdminApi } from "../../transport/admin-api";
+import { findAccount } from "./find-account";
 
 type Options = { reason?: string };
 
-export async function grant(context: CommandContext, account: string, role: string, options: Options): Promise<void> {
-  requireOneOf("role", role, Role.options);
-  await change<RoleChange>(
-    context,
-    account,
-    "grant",
-    { role, reason: options.reason },
-    ({ email }, { isChanged, previousRole }) =>
+export async function grant(context: CommandContext, account: string, name: string, { reason }: Options) {
+  const role = oneOf("role", name, Role.options);
+  await change(context, account, {
+    send: (api, params) => api.call("setAccountRole", { params, body: { role, reason } }),
+    prints: ({ isChanged, previousRole }, email) =>
       isChanged ? `${email} is now ${role} (was ${previousRole}).` : `${email} already has the role ${role}.`,
-  );
+  });
 }
 
-export async function disable(context: CommandContext, account: string, options: Options): Promise<void> {
-  await change<AccountChange>(
-    context,
-    account,
-    "disable",
-    { reason: options.reason },
-    ({ email }, { isChanged, sessionsEnded }) =>
+export async function disable(context: CommandContext, account: string, { reason }: Options): Promise<void> {
+  await change(context, account, {
+    send: (api, params) => api.call("disableAccount", { params, body: { reason } }),
+    prints: ({ isChanged, sessionsEnded }, email) =>
       isChanged ? `${email} is disabled, ${revoked(sessionsEnded)}.` : `${email} is already disabled.`,
-  );
+  });
 }
 
-export async function enable(context: CommandContext, account: string, options: Options): Promise<void> {
-  await change<AccountChange>(context, account, "enable", { reason: options.reason }, ({ email }, { isChanged }) =>
-    isChanged ? `${email} can sign in again.` : `${email} is not disabled.`,
-  );
+export async function enable(context: CommandContext, account: string, { reason }: Options): Promise<void> {
+  await change(context, account, {
+    send: (api, params) => api.call("enableAccount", { params, body: { reason } }),
+    prints: ({ isChanged }, email) => (isChanged ? `${email} can sign in again.` : `${email} is not disabled.`),
+  });
 }
 
 export async function revokeSessions(
@@ -49,49 +39,36 @@ export async function revokeSessions(
   { session, reason }: Options & { session?: string },
 ): Promise<void> {
   if (session === undefined) {
-    return change<AccountChange>(
-      context,
-      account,
-      "revoke-sessions",
-      { reason },
-      ({ email }, { sessionsEnded }) => `${email}: ${revoked(sessionsEnded)}.`,
-    );
+    return change(context, account, {
+      send: (api, params) => api.call("endAccountSessions", { params, body: { reason } }),
+      prints: ({ sessionsEnded }, email) => `${email}: ${revoked(sessionsEnded)}.`,
+    });
   }
   if (!isUuid(session)) throw new UsageError("--session takes the id of a session, as `show` prints it.");
-  const { id, email } = await findAccount(context.api, account);
-  const path = `${ACCOUNTS}/${id}/sessions/${session}${reason === undefined ? "" : `?${new URLSearchParams({ reason })}`}`;
-  const missing = { not_found: `${email} has no live session ${session}. Nothing was changed.` };
-  const result = await withMessages(missing, () => context.api.request<AccountChange>("DELETE", path));
-  context.output.result(result, [`${email}: ${revoked(1)}.`]);
+  await change(context, account, {
+    send: (api, params) =>
+      api.call("endAccountSession", { params: { ...params, sessionId: session }, query: { reason } }),
+    prints: (_, email) => `${email}: ${revoked(1)}.`,
+    errors: (email) => ({ not_found: `${email} has no live session ${session}. Nothing was changed.` }),
+  });
 }
 
-export async function unlink(
-  context: CommandContext,
-  account: string,
-  provider: string,
-  options: Options,
-): Promise<void> {
-  requireOneOf("provider", provider, PROVIDER_NAMES);
-  await change<ProviderChange>(
-    context,
-    account,
-    "unlink",
-    { provider, reason: options.reason },
-    ({ email }, { identitiesRemoved: count }) =>
+export async function unlink(context: CommandContext, account: string, name: string, { reason }: Options) {
+  const provider = oneOf("provider", name, PROVIDER_NAMES);
+  await change(context, account, {
+    send: (api, params) => api.call("unlinkAccountProvider", { params, body: { provider, reason } }),
+    prints: ({ identitiesRemoved: count }, email) =>
       `${email}: ${count} ${provider} ${count === 1 ? "identity" : "identities"} removed, signed out on all devices.`,
-    (email) => ({ not_found: `${email} is not linked to ${provider}. Nothing was changed.` }),
-  );
+    errors: (email) => ({ not_found: `${email} is not linked to ${provider}. Nothing was changed.` }),
+  });
 }
 
-export async function resetFactors(context: CommandContext, account: string, options: Options): Promise<void> {
-  await change<AccountChange>(
-    context,
-    account,
-    "reset-factors",
-    { reason: options.reason },
-    ({ email }) => `${email}: the second factors and passkeys are removed, signed out on all devices.`,
-    (email) => ({ no_second_factor: `${email} has no second factor and no passkey. Nothing was changed.` }),
-  );
+export async function resetFactors(context: CommandContext, account: string, { reason }: Options): Promise<void> {
+  await change(context, account, {
+    send: (api, params) => api.call("resetAccountFactors", { params, body: { reason } }),
+    prints: (_, email) => `${email}: the second factors and passkeys are removed, signed out on all devices.`,
+    errors: (email) => ({ no_second_factor: `${email} has no second factor and no passkey. Nothing was changed.` }),
+  });
 }
 
 export async function deleteAccount(
@@ -103,38 +80,38 @@ export async function deleteAccount(
   const { id, email } = await findAccount(api, account);
   if (!yes && !(await confirm(`Delete ${email} and all its data?`)))
     throw new CodedError("canceled", "Nothing was changed.");
-  const query = reason === undefined ? "" : `?${new URLSearchParams({ reason })}`;
-  const deleted = await api.request<DeletedAccount>("DELETE", `${ACCOUNTS}/${id}${query}`);
+  const deleted = await api.call("deleteAccountAsOperator", { params: { accountId: id }, query: { reason } });
   output.result(deleted, [`${email} is deleted. Store subscriptions continue until they are canceled in the store.`]);
 }
 
-/** Makes a change and prints what it did. `messagesOf` has a message of its own for some errors, by their codes. */
-async function change<Result extends object>(
+type Change<Result> = {
+  send: (api: AdminApi, params: { accountId: string }) => Promise<Result>;
+  prints: (result: Result, email: string) => string;
+  /** Messages of its own for some errors, by their codes. */
+  errors?: (email: string) => Readonly<Record<string, string>>;
+};
+
+/** Makes a change to an account, and prints what it did. */
+async function change<Result>(
   { api, output }: CommandContext,
   idOrEmail: string,
-  verb: string,
-  body: Options & { role?: string; provider?: string },
-  describe: (account: { email: string }, result: Result) => string,
-  messagesOf: (email: string) => Readonly<Record<string, string>> = () => ({}),
+  { send, prints, errors = () => ({}) }: Change<Result>,
 ): Promise<void> {
-  const account = await findAccount(api, idOrEmail);
-  const send = () => api.request<Result>("POST", `${ACCOUNTS}/${account.id}/${verb}`, body);
-  const result = await withMessages(messagesOf(account.email), send);
-  output.result(result, [describe(account, result)]);
-}
-
-async function withMessages<T>(messages: Readonly<Record<string, string>>, send: () => Promise<T>): Promise<T> {
+  const { id, email } = await findAccount(api, idOrEmail);
   try {
-    return await send();
+    const result = await send(api, { accountId: id });
+    output.result(result, [prints(result, email)]);
   } catch (error) {
-    const message = error instanceof CodedError ? messages[error.code] : undefined;
+    const message = error instanceof CodedError ? errors(email)[error.code] : undefined;
     throw message === undefined ? error : new CodedError((error as CodedError).code, message);
   }
 }
 
 /** @throws UsageError */
-function requireOneOf(name: string, value: string, values: readonly string[]): void {
-  if (!values.includes(value)) throw new UsageError(`Unknown ${name}: ${value}. Use ${values.join(", ")}.`);
+function oneOf<Value extends string>(name: string, given: string, values: readonly Value[]): Value {
+  const value = values.find((known) => known === given);
+  if (value === undefined) throw new UsageError(`Unknown ${name}: ${given}. Use ${values.join(", ")}.`);
+  return value;
 }
 
 const revoked = (sessions: number) => `${sessions} ${sessions === 1 ? "session" : "sessions"} revoked`;

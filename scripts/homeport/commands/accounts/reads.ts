@@ -1,22 +1,15 @@
 import { writeFile } from "node:fs/promises";
-import type {
-  AccountDetails,
-  AccountEvents,
-  AccountSummary,
-  AccountsQuery,
-} from "../../../../lib/accounts/admin/schema";
-import { AccountsQuery as Query } from "../../../../lib/accounts/admin/schema";
+import { AccountsQuery } from "../../../../lib/accounts/admin/schema";
 import { isUuid } from "../../../../lib/platform/db/ids";
 import { CodedError } from "../../../command-line";
 import type { CommandContext } from "../../command";
-import { parseLimit, parseWith } from "../../options";
-import type { Json } from "../../transport/admin-api";
-import { ACCOUNTS, findAccount } from "./find-account";
+import { checked, parseLimit } from "../../options";
+import type { AdminApi } from "../../transport/admin-api";
+import { findAccount } from "./find-account";
 
 const DEFAULT_LIMIT = "50";
 
 type ListOptions = Pick<AccountsQuery, "role" | "state"> & { limit?: string };
-type Event = Json<AccountEvents["events"][number]>;
 
 export async function list(
   { api, output }: CommandContext,
@@ -24,35 +17,30 @@ export async function list(
   options: ListOptions,
 ): Promise<void> {
   const { role, state } = options;
-  const query = { query: text?.trim() || undefined, role, state };
-  parseWith(Query, query, { query: "TEXT", role: "--role", state: "--state" });
-  const accounts = await api.list<Json<AccountSummary>>(
-    ACCOUNTS,
-    "accounts",
-    query,
-    parseLimit(options.limit ?? DEFAULT_LIMIT),
-  );
-  if (accounts.length === 0) output.note("No accounts found.");
-  output.table(accounts, {
-    id: ({ id }) => id,
-    created: ({ createdAt }) => createdAt,
-    email: ({ email }) => email,
+  const given = { query: text?.trim() || undefined, role, state };
+  const query = checked(AccountsQuery, given, { query: "TEXT", role: "--role", state: "--state" });
+  const limit = parseLimit(options.limit ?? DEFAULT_LIMIT);
+  const accounts = await api.list("searchAccounts", "accounts", { query }, limit);
+  output.table(accounts, "No accounts found.", {
+    id: "id",
+    created: "createdAt",
+    email: "email",
     verified: ({ emailVerifiedAt }) => (emailVerifiedAt ? "verified" : "unverified"),
-    role: ({ role }) => role,
+    role: "role",
     state: ({ disabledAt }) => (disabledAt ? "disabled" : "active"),
-    name: ({ name }) => name,
+    name: "name",
   });
 }
 
 /** Shows an account. Of a deleted one, shows the events, and throws. @throws CodedError not_found */
 export async function show({ api, output }: CommandContext, idOrEmail: string): Promise<void> {
   const account = await findAccount(api, idOrEmail).catch(async (error: unknown) => {
-    const events = await readEvents({ api }, idOrEmail.trim(), Number(DEFAULT_LIMIT)).catch(() => []);
+    const events = await readEvents(api, idOrEmail.trim(), Number(DEFAULT_LIMIT)).catch(() => []);
     if (events.length === 0) throw error;
     output.result(events, [JSON.stringify(events, null, 2)]);
     throw new CodedError("not_found", `The account ${idOrEmail} was deleted. Only its events remain.`);
   });
-  const details = await api.get<Json<AccountDetails>>(`${ACCOUNTS}/${account.id}`);
+  const details = await api.call("showAccount", { params: { accountId: account.id } });
   output.result(details, [JSON.stringify(details, null, 2)]);
 }
 
@@ -63,11 +51,11 @@ export async function events(
 ): Promise<void> {
   const limit = parseLimit(options.limit ?? DEFAULT_LIMIT);
   const id = isUuid(idOrEmail.trim()) ? idOrEmail.trim() : (await findAccount(api, idOrEmail)).id;
-  output.table(await readEvents({ api }, id, limit), {
-    time: ({ at }) => at,
-    event: ({ type }) => type,
-    actor: ({ actor }) => actor,
-    network: ({ network }) => network,
+  output.table(await readEvents(api, id, limit), null, {
+    time: "at",
+    event: "type",
+    actor: "actor",
+    network: "network",
     details: ({ details }) => (details ? JSON.stringify(details) : null),
   });
 }
@@ -78,13 +66,13 @@ export async function exportData(
   { output: file, reason }: { output?: string; reason?: string },
 ): Promise<void> {
   const { id, email } = await findAccount(api, idOrEmail);
-  const data = await api.get<object>(`${ACCOUNTS}/${id}/export`, { reason });
+  const data = await api.call("exportAccountAsOperator", { params: { accountId: id }, query: { reason } });
   const text = JSON.stringify(data, null, 2);
   if (file === undefined) return output.result(data, [text]);
   await writeFile(file, `${text}\n`, { mode: 0o600, flag: "wx" });
   output.result({ id, email, file }, [`${email}: exported to ${file}.`]);
 }
 
-async function readEvents({ api }: Pick<CommandContext, "api">, id: string, limit: number): Promise<Event[]> {
-  return isUuid(id) ? api.list<Event>(`${ACCOUNTS}/${id}/events`, "events", {}, limit) : [];
+async function readEvents(api: AdminApi, id: string, limit: number) {
+  return isUuid(id) ? api.list("listAccountEvents", "events", { params: { accountId: id } }, limit) : [];
 }

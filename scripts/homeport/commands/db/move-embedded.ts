@@ -1,11 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { DatabaseMove } from "../../../../lib/platform/backup/move-database/schema";
 import { readMoved, unmarkMoved } from "../../../../lib/platform/db/embedded/moved-folder";
 import { CodedError } from "../../../command-line";
 import type { AdminApi } from "../../transport/admin-api";
 import type { Databases, Moved, OnProgress } from "./next-steps";
 
-const MOVE = "/api/admin/database/move";
 const POLL_MS = 250;
 
 /**
@@ -14,11 +12,11 @@ const POLL_MS = 250;
  */
 export async function moveEmbedded(api: AdminApi, { to, dataDir }: Databases, onProgress: OnProgress): Promise<Moved> {
   await resumeMoved(dataDir, to as string);
-  let status = await api.request<DatabaseMove>("POST", MOVE, { to });
+  let status = await api.call("moveDatabase", { body: { to: to as string } });
   while (status.state === "running") {
     if (status.step) onProgress({ step: status.step, share: status.share });
     await delay(POLL_MS);
-    status = await api.get<DatabaseMove>(MOVE);
+    status = await api.call("getDatabaseMove");
   }
   if (status.error) throw new CodedError(status.error.code, status.error.message);
   if (!status.result || !status.to) throw new CodedError("interrupted", "The service has stopped. Repeat the command.");
@@ -28,7 +26,7 @@ export async function moveEmbedded(api: AdminApi, { to, dataDir }: Databases, on
 /** Forgets a move, and removes the mark of a folder whose data has moved. */
 export async function cancelEmbeddedMove(api: AdminApi, dataDir: string): Promise<void> {
   await unmarkMoved(dataDir);
-  await api.request("DELETE", MOVE);
+  await api.call("cancelDatabaseMove");
 }
 
 /** A move may have been killed after it marked the folder, before the new database could be used. It is then continued. */

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { postgresUrl } from "../../../../lib/platform/config/database";
 import { CodedError, UsageError } from "../../../command-line";
 import type { CommandContext } from "../../command";
-import { parseWith } from "../../options";
+import { checked } from "../../options";
 import { confirm, isInteractive } from "../../output/confirm";
 import { drawShare } from "../../output/progress";
 import { cancelEmbeddedMove, moveEmbedded } from "./move-embedded";
@@ -74,7 +74,7 @@ function databasesOf({ to, from, cancel }: Options): Databases {
   if (HOMEPORT_URL) throw new UsageError("db move moves the database of this folder: unset HOMEPORT_URL.");
   if (!to && !from && !cancel) throw new UsageError("db move: --to or --from is missing.");
   const urls = z.object({ to: postgresUrl.optional(), from: postgresUrl.optional() });
-  parseWith(urls, { to, from }, { to: "--to", from: "--from" });
+  checked(urls, { to, from }, { to: "--to", from: "--from" });
   const own = DATABASE_MIGRATE_URL?.trim() || DATABASE_URL?.trim() || null;
   const databases = { from: from ?? own, to: to ?? (from ? own : null), dataDir: DATA_DIR?.trim() || "./data" };
   if (databases.to && databases.to === databases.from) throw new UsageError("--from and --to are the same database.");

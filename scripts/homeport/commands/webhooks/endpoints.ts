@@ -1,32 +1,30 @@
 import { isUuid } from "../../../../lib/platform/db/ids";
-import { ChangedEndpoint, type Endpoint, type EndpointWithSecret, NewEndpoint } from "../../../../lib/webhooks/schema";
+import { ChangedEndpoint, NewEndpoint } from "../../../../lib/webhooks/schema";
 import { CodedError, UsageError } from "../../../command-line";
 import type { CommandContext } from "../../command";
-import { parseWith } from "../../options";
+import { checked } from "../../options";
 import { confirm, isInteractive } from "../../output/confirm";
-import type { Json } from "../../transport/admin-api";
+import type { ResultOf } from "../../transport/operations";
 
-const WEBHOOKS = "/api/admin/webhooks";
 const OPTION_OF = { url: "URL", eventTypes: "--type", description: "--description" };
 
 type Fields = { type?: string[]; description?: string };
 
-/** The path of an endpoint. @throws UsageError */
-export function endpointPath(id: string): string {
+/** The parameter that names an endpoint. @throws UsageError */
+export function endpoint(id: string): { endpointId: string } {
   if (!isUuid(id)) throw new UsageError("ENDPOINT: Must be the id of an endpoint, as `list` prints it.");
-  return `${WEBHOOKS}/${id}`;
+  return { endpointId: id };
 }
 
 export async function list({ api, output }: CommandContext): Promise<void> {
-  const { endpoints } = await api.get<{ endpoints: Json<Endpoint>[] }>(WEBHOOKS);
-  if (endpoints.length === 0) output.note("No endpoints found.");
-  output.table(endpoints, {
-    id: ({ id }) => id,
-    status: ({ status }) => status,
-    "failing since": ({ failingSince }) => failingSince,
+  const { endpoints } = await api.call("listWebhookEndpoints");
+  output.table(endpoints, "No endpoints found.", {
+    id: "id",
+    status: "status",
+    "failing since": "failingSince",
     types: ({ eventTypes }) => eventTypes.join(","),
-    url: ({ url }) => url,
-    description: ({ description }) => description,
+    url: "url",
+    description: "description",
   });
 }
 
@@ -35,41 +33,27 @@ export async function create(
   url: string,
   { type = [], description }: Fields,
 ): Promise<void> {
-  const input = { url, eventTypes: type, description };
-  parseWith(NewEndpoint, input, OPTION_OF);
-  printSecret(output, "Created", await api.request<Json<EndpointWithSecret>>("POST", WEBHOOKS, input));
+  const body = checked(NewEndpoint, { url, eventTypes: type, description }, OPTION_OF);
+  printSecret(output, "Created", await api.call("createWebhookEndpoint", { body }));
 }
 
 export async function rotateSecret({ api, output }: CommandContext, id: string): Promise<void> {
-  const path = endpointPath(id);
-  printSecret(output, "Rotated the secret of", await api.request<Json<EndpointWithSecret>>("POST", `${path}/secret`));
+  printSecret(output, "Rotated the secret of", await api.call("rotateWebhookSecret", { params: endpoint(id) }));
 }
 
-function printSecret(output: CommandContext["output"], verb: string, endpoint: Json<EndpointWithSecret>): void {
-  output.result(endpoint, [endpoint.secret]);
-  if (!output.isJson) output.note(`${verb} ${endpoint.id}. Store the secret now: it is not shown again.`);
+function printSecret(output: CommandContext["output"], verb: string, created: ResultOf<"createWebhookEndpoint">): void {
+  output.result(created, [created.secret]);
+  if (!output.isJson) output.note(`${verb} ${created.id}. Store the secret now: it is not shown again.`);
 }
 
-export async function edit(context: CommandContext, id: string, { url, type, description }: Fields & { url?: string }) {
-  const path = endpointPath(id);
+/** The input of `edit`. @throws UsageError */
+export function edited(id: string, { url, type, description }: Fields & { url?: string }) {
+  const params = endpoint(id);
   const input = { url, eventTypes: type, description };
   if (Object.values(input).every((value) => value === undefined)) {
     throw new UsageError("edit takes --url, --type or --description.");
   }
-  parseWith(ChangedEndpoint, input, { ...OPTION_OF, url: "--url" });
-  await change(context, path, input, `${id} is changed.`);
-}
-
-export async function enable(context: CommandContext, id: string): Promise<void> {
-  await change(context, endpointPath(id), { enabled: true }, `${id} is enabled.`);
-}
-
-export async function disable(context: CommandContext, id: string): Promise<void> {
-  await change(context, endpointPath(id), { enabled: false }, `${id} is disabled.`);
-}
-
-async function change({ api, output }: CommandContext, path: string, body: object, text: string): Promise<void> {
-  output.result(await api.request<Json<Endpoint>>("PATCH", path, body), [text]);
+  return { params, body: checked(ChangedEndpoint, input, { ...OPTION_OF, url: "--url" }) };
 }
 
 export async function remove(
@@ -77,11 +61,11 @@ export async function remove(
   id: string,
   { yes = false }: { yes?: boolean },
 ): Promise<void> {
-  const path = endpointPath(id);
+  const params = endpoint(id);
   if (!yes && !isInteractive()) throw new UsageError("delete: --yes is missing.");
-  const { url } = await api.get<Json<Endpoint>>(path);
+  const { url } = await api.call("getWebhookEndpoint", { params });
   if (!yes && !(await confirm(`Delete the endpoint ${url} and its deliveries?`)))
     throw new CodedError("canceled", "Nothing was changed.");
-  await api.request("DELETE", path);
+  await api.call("deleteWebhookEndpoint", { params });
   output.result({ deleted: id }, [`${id} is deleted.`]);
 }

@@ -1,14 +1,21 @@
 import { WebhookEventType } from "../../../../lib/webhooks/events";
+import { Replay } from "../../../../lib/webhooks/schema";
 import type { DefineCommandGroup, HomeportCommand } from "../../command";
-import { oneOf, repeatable } from "../../options";
-import { DELIVERY_STATES, deliveries, replay, retry, show, test } from "./deliveries";
-import { create, disable, edit, enable, list, remove, rotateSecret } from "./endpoints";
+import { checked, oneOf, parseTime, repeatable } from "../../options";
+import { DELIVERY_STATES, deliveries, retry, show } from "./deliveries";
+import { create, edited, endpoint, list, remove, rotateSecret } from "./endpoints";
 
 /** `homeport webhooks`. An endpoint and an event are named by their ids. */
 export const defineWebhooks: DefineCommandGroup = (webhooks) => {
   webhooks.command("list").description("list the endpoints, newest first").run(list);
   defineChanges(webhooks);
-  webhooks.command("test <endpoint>").description("send an endpoint an event of type webhook.test").run(test);
+  webhooks
+    .command("test <endpoint>")
+    .description("send an endpoint an event of type webhook.test")
+    .calls("sendWebhookTestEvent", {
+      input: (id: string) => ({ params: endpoint(id) }),
+      prints: ({ eventId }) => `Queued the test event ${eventId}.`,
+    });
   webhooks
     .command("deliveries <endpoint>")
     .description("list the deliveries to an endpoint, newest event first")
@@ -25,7 +32,13 @@ export const defineWebhooks: DefineCommandGroup = (webhooks) => {
     .description("deliver events again that failed or happened while the endpoint was disabled")
     .requiredOption("--since <when>", "events since 12h, 2d or a time such as 2026-11-22T09:00:00Z")
     .option("--all", "also events that were delivered")
-    .run(replay);
+    .calls("replayWebhookDeliveries", {
+      input: (id: string, { since, all }: { since: string; all?: boolean }) => ({
+        params: endpoint(id),
+        body: checked(Replay, { since: parseTime(since, "ago"), all }, { since: "--since" }),
+      }),
+      prints: ({ queued }) => `Requeued ${queued} ${queued === 1 ? "event" : "events"}.`,
+    });
 };
 
 function defineChanges(webhooks: HomeportCommand): void {
@@ -43,13 +56,21 @@ function defineChanges(webhooks: HomeportCommand): void {
     .option("--url <url>", "the URL to which events are delivered")
     .addOption(types())
     .option("--description <text>", "what it is for")
-    .run(edit);
+    .calls("changeWebhookEndpoint", { input: edited, prints: (_, id) => `${id} is changed.` });
   webhooks
     .command("rotate-secret <endpoint>")
     .description("replace the secret and print the new one. For a day, deliveries are signed with both")
     .run(rotateSecret);
-  webhooks.command("enable <endpoint>").description("deliver events to an endpoint again").run(enable);
-  webhooks.command("disable <endpoint>").description("stop deliveries to an endpoint").run(disable);
+  const enabled = (command: string, description: string, enabled: boolean) =>
+    webhooks
+      .command(command)
+      .description(description)
+      .calls("changeWebhookEndpoint", {
+        input: (id: string) => ({ params: endpoint(id), body: { enabled } }),
+        prints: (_, id) => `${id} is ${enabled ? "enabled" : "disabled"}.`,
+      });
+  enabled("enable <endpoint>", "deliver events to an endpoint again", true);
+  enabled("disable <endpoint>", "stop deliveries to an endpoint", false);
   webhooks
     .command("delete <endpoint>")
     .description("delete an endpoint with its deliveries")

@@ -21,12 +21,12 @@ export async function openStore(api: AdminApi, catalog: string | undefined): Pro
   return catalogFileStore(resolveFromCaller(catalog), storage);
 }
 
-async function openApiStore({ client }: AdminApi): Promise<ReleaseStore> {
+async function openApiStore(api: AdminApi): Promise<ReleaseStore> {
   const [{ apiStore }, { createUploadIdStore }] = await Promise.all([
     import("./api/api-store"),
     import("./api/upload-id-store"),
   ]);
   const cache = process.env.XDG_CACHE_HOME ?? path.join(homedir(), ".cache");
   const isElsewhere = Boolean(process.env.HOMEPORT_URL);
-  return apiStore(client, createUploadIdStore(path.join(cache, "homeport-release")), isElsewhere);
+  return apiStore(api, createUploadIdStore(path.join(cache, "homeport-release")), isElsewhere);
 }

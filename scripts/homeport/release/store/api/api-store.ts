@@ -1,68 +1,40 @@
-import { randomUUID } from "node:crypto";
 import { BLOCK_MAP_EXTENSION } from "../../../../../lib/releases/publishing/block-maps/block-map";
 import type { ReleaseDocument } from "../../../../../lib/releases/publishing/list";
 import { type HashedFile, hashDraft, type ReleaseDraft } from "../../../../../lib/releases/publishing/publish/draft";
 import type { ReleasesFilter } from "../../../../../lib/releases/publishing/schemas/maintenance";
 import { drawProgress } from "../../../output/progress";
-import type { HttpClient } from "../../../transport/http-client";
-import type { AddOutcome, ReleaseStore, UpdateOutcome } from "../release-store";
+import type { AdminApi } from "../../../transport/admin-api";
+import type { AddOutcome, ReleaseStore } from "../release-store";
 import { type UploadedFile, uploadFile } from "./upload";
 import type { UploadIdStore } from "./upload-id-store";
 import { verifyDownloads, verifyFiles } from "./verify";
-
-const RELEASES = "/api/admin/releases";
-const JSON_BODY = { "content-type": "application/json" };
 
 /**
  * The catalog of a service, over its API. `isElsewhere`: the service is on another machine, so that its files are verified as
  * clients download them.
  */
-export function apiStore(client: HttpClient, uploadIds: UploadIdStore, isElsewhere: boolean): ReleaseStore {
-  const list = (filter: ReleasesFilter) => listAll(client, filter);
-  const post = <T>(path: string, body: object) => client.json<T>(postRequest(`${RELEASES}${path}`, body));
-  const change = async <T>(path: string, body: object, etag: string | undefined) => {
-    const request = postRequest(`${RELEASES}${path}`, body);
-    const headers = { ...request.headers, ...(etag && { "if-match": etag }) };
-    return client.jsonWithTag<T>({ ...request, headers });
-  };
+export function apiStore(api: AdminApi, uploadIds: UploadIdStore, isElsewhere: boolean): ReleaseStore {
+  const list = async ({ ids: _, ...query }: ReleasesFilter) =>
+    (await api.list("listReleases", "releases", { query })) as unknown as ReleaseDocument[];
   return {
     list,
-    add: (drafts) => add(client, uploadIds, drafts),
-    update: (filter, change) =>
-      client.json<UpdateOutcome>({ ...postRequest(RELEASES, { filter, change }), method: "PATCH" }),
-    promote: (filter, promotion) => post("/promotions", { filter, ...promotion }),
-    remove: (filter, options, etag) => change("/removals", { filter, ...options }, etag),
-    prune: (filter, { publishedBefore, ...options }, etag) =>
-      change("/prune", { filter, ...options, publishedBefore: publishedBefore?.toISOString() }, etag),
+    add: (drafts) => add(api, uploadIds, drafts),
+    update: (filter, change) => api.call("changeReleases", { body: { filter, change } }),
+    promote: (filter, promotion) => api.call("promoteReleases", { body: { filter, ...promotion } }),
+    remove: (filter, options, ifMatch) => api.callWithTag("removeReleases", { body: { filter, ...options }, ifMatch }),
+    prune: (filter, { publishedBefore, ...options }, ifMatch) => {
+      const body = { filter, ...options, publishedBefore: publishedBefore?.toISOString() };
+      return api.callWithTag("pruneReleases", { body, ifMatch });
+    },
     verify: (filter, options) =>
-      isElsewhere ? verifyDownloads(client, () => list(filter)) : verifyFiles(client, () => list(filter), options),
+      isElsewhere ? verifyDownloads(api, () => list(filter)) : verifyFiles(api, () => list(filter), options),
   };
 }
 
-/** A repeated attempt gets the response of the first; a repeated command has another key. */
-const newIdempotencyKey = () => ({ "idempotency-key": randomUUID() });
-
-function postRequest(path: string, body: object) {
-  return { method: "POST", path, headers: { ...JSON_BODY, ...newIdempotencyKey() }, body: JSON.stringify(body) };
-}
-
-async function listAll(client: HttpClient, { ids: _, ...fields }: ReleasesFilter): Promise<ReleaseDocument[]> {
-  const releases: ReleaseDocument[] = [];
-  const query = new URLSearchParams(Object.entries(fields).filter(([, value]) => value !== undefined));
-  for (let cursor: string | null = ""; cursor !== null; ) {
-    if (cursor) query.set("cursor", cursor);
-    type Page = { releases: ReleaseDocument[]; nextCursor: string | null };
-    const page: Page = await client.json<Page>({ method: "GET", path: `${RELEASES}?${query}` });
-    releases.push(...page.releases);
-    cursor = page.nextCursor;
-  }
-  return releases;
-}
-
-async function add(client: HttpClient, uploadIds: UploadIdStore, drafts: readonly ReleaseDraft[]): Promise<AddOutcome> {
+async function add(api: AdminApi, uploadIds: UploadIdStore, drafts: readonly ReleaseDraft[]): Promise<AddOutcome> {
   const uploads = new Map<string, Awaited<ReturnType<typeof uploadFile>>>();
   const upload = async (source: UploadedFile) => {
-    const uploaded = uploads.get(source.file) ?? (await uploadFile(client, uploadIds, source));
+    const uploaded = uploads.get(source.file) ?? (await uploadFile(api.client, uploadIds, source));
     uploads.set(source.file, uploaded);
     return uploaded.uploadId;
   };
@@ -78,7 +50,7 @@ async function add(client: HttpClient, uploadIds: UploadIdStore, drafts: readonl
     }
     releases.push({ release, files: sent, publicKeys, confirmations });
   }
-  const added = await client.json<AddOutcome>(postRequest(RELEASES, { releases }));
+  const added = await api.call("publishReleases", { body: { releases } });
   for (const { forget } of uploads.values()) await forget();
   return added;
 }
@@ -93,5 +65,12 @@ function blockMapOf({ blockMap, artifact: { fileName } }: HashedFile): UploadedF
 function toRequestFile({ kinds, from, destination, artifact }: HashedFile, uploadId: string) {
   const { fileName, contentType, minisign, edSignature, sizeBytes, sha256 } = artifact;
   const expected = { by: "the client", sizeBytes, sha256 };
-  return { uploadId, kinds, from, destination, expected, artifact: { fileName, contentType, minisign, edSignature } };
+  return {
+    uploadId,
+    kinds: [...kinds],
+    from,
+    destination,
+    expected,
+    artifact: { fileName, contentType, minisign, edSignature },
+  };
 }

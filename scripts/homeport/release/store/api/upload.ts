@@ -4,9 +4,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { CodedError } from "../../../../command-line";
 import { drawProgress } from "../../../output/progress";
 import { type HttpClient, toError, unreachable } from "../../../transport/http-client";
+import { requestOf } from "../../../transport/operations";
 import type { UploadIdStore } from "./upload-id-store";
 
-const UPLOADS = "/api/admin/uploads";
 const TUS = { "tus-resumable": "1.0.0" };
 /** A part is kept by the server as a whole. Proxies may limit the size of a request. */
 const MAX_PART_BYTES = 8 * 1024 * 1024;
@@ -42,7 +42,7 @@ export async function uploadFile(
 async function createUpload(client: HttpClient, { fileName, sizeBytes }: UploadedFile): Promise<string> {
   const metadata = `filename ${Buffer.from(fileName).toString("base64")}`;
   const headers = { ...TUS, "upload-length": String(sizeBytes), "upload-metadata": metadata };
-  const response = await client.send({ method: "POST", path: UPLOADS, headers }).catch((error: unknown) => {
+  const response = await client.send({ ...requestOf("createUpload"), headers }).catch((error: unknown) => {
     throw unreachable(client.url, error);
   });
   if (response.status !== 201) throw await toError(response);
@@ -54,7 +54,7 @@ async function createUpload(client: HttpClient, { fileName, sizeBytes }: Uploade
 
 /** How much has arrived; null if the upload does not exist, or is of another size. */
 async function offsetOf(client: HttpClient, id: string, { sizeBytes }: UploadedFile): Promise<number | null> {
-  const response = await client.send({ method: "HEAD", path: `${UPLOADS}/${id}`, headers: TUS });
+  const response = await client.send({ ...requestOf("headReadUpload", { params: { uploadId: id } }), headers: TUS });
   if (response.status === 404 || response.status === 410) return null;
   if (!response.ok) throw await toError(response);
   if (response.headers.get("upload-length") !== String(sizeBytes)) return null;
@@ -104,7 +104,7 @@ async function sendPart(
   { offset, bytes }: Part,
 ): Promise<null | "too large" | CodedError> {
   const headers = { ...TUS, "upload-offset": String(offset), "content-type": "application/offset+octet-stream" };
-  const request = { method: "PATCH", path: `${UPLOADS}/${id}`, headers, body: bytes };
+  const request = { ...requestOf("appendToUpload", { params: { uploadId: id } }), headers, body: bytes };
   const response = await client.send(request).catch((error: unknown) => unreachable(client.url, error));
   if (response instanceof CodedError) return response;
   if (response.status === 204) return null;
