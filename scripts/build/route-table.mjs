@@ -35,7 +35,13 @@ function entryOf(folder, name) {
   if (segments.some((segment) => segment.startsWith("_"))) return null; // private folders
   const route = `/${segments.join("/")}`;
   if (name === "route.ts") return { path: route, module: `./${path.posix.join(...folder.split(path.sep), "route")}` };
-  if (name === "page.tsx") return { path: route, kind: "page" };
+  if (name === "page.tsx")
+    return { path: route, kind: isStatic(path.join("app", folder, name)) ? "static page" : "page" };
   if (ICON.test(name)) return { path: path.posix.join(route, name), kind: "file" };
   return null;
+}
+
+/** Whether a page says that it has the same content for everybody. */
+function isStatic(file) {
+  return /^export const isStatic = true;$/m.test(readFileSync(file, "utf8"));
 }

@@ -10,6 +10,7 @@ import { Samples } from "./reference/samples";
 import { sampleRequest } from "./samples/request";
 
 export const metadata = { title: "API reference" };
+export const isStatic = true;
 
 /** Where the parts of the former single page are. */
 const OLD_LINKS: Record<string, string> = Object.fromEntries([

@@ -149,7 +149,7 @@ describe("pages", () => {
         .setHeader("Content-Security-Policy", "script-src 'nonce-rendered'");
       outgoing.end('<script nonce="rendered"></script><script nonce="rendered"></script>');
     };
-    const server = await openTestServer({ "/docs": "page" }, next);
+    const server = await openTestServer({ "/docs": "static page" }, next);
     const responses = await Promise.all(
       Array.from({ length: 8 }, async () =>
         parseResponse(await server.exchange(httpRequest("/docs", ["Cookie: a=b"]))),
@@ -161,6 +161,22 @@ describe("pages", () => {
       expect(body).toBe(`<script nonce="${nonces[i]}"></script>`.repeat(2));
     });
     expect(cookies).toEqual([undefined]);
+  });
+
+  test("that are the same for every visitor are rendered once however their parameters are written, and not kept if unknown", async () => {
+    const rendered: unknown[] = [];
+    const next: NextHandler = async ({ url }, outgoing) => {
+      rendered.push(url);
+      outgoing.statusCode = url === "/docs/known" || url === "/_not-found" ? 200 : 404;
+      outgoing.setHeader("Content-Security-Policy", "script-src 'nonce-rendered'");
+      outgoing.setHeader("Content-Type", "text/html").end(url);
+    };
+    const server = await openTestServer({ "/docs/[subject]": "static page" }, next);
+    for (const path of ["known", "%6bnown", "known?x=1", "other", "other"]) {
+      const { body } = parseResponse(await server.exchange(httpRequest(`/docs/${path}`)));
+      expect(body).toBe(path === "other" ? "/_not-found" : "/docs/known");
+    }
+    expect(rendered).toEqual(["/docs/known", "/docs/other", "/_not-found", "/docs/other"]);
   });
 
   // ASVS 15.2.2

@@ -68,7 +68,10 @@ describe("the route table", () => {
     });
     const kinds = { "page.tsx": "page", "icon.svg": "file", "route.ts": "object" };
     const expected = paths.map(([path, name]) => [path, kinds[name as keyof typeof kinds]]);
-    const actual = [...responders].map(([path, one]) => [path, typeof one === "object" ? "object" : one]);
+    const actual = [...responders].map(([path, one]) => [
+      path,
+      typeof one === "object" ? "object" : one.replace("static ", ""),
+    ]);
     expect(actual.sort()).toEqual(expected.sort());
   });
 

@@ -3,6 +3,7 @@ import { DocsFrame } from "../frame/docs-frame";
 import { ERROR_DESCRIPTIONS } from "./descriptions";
 
 export const metadata = { title: "Error reference" };
+export const isStatic = true;
 
 const CODES = (Object.keys(ERRORS) as ErrorCode[]).map((code) => ({
   code,

@@ -1,6 +1,7 @@
 import { GroupPage } from "../reference/group-page";
 
 export const metadata = { title: "API for the iOS app" };
+export const isStatic = true;
 
 export default function Page() {
   return <GroupPage slug="ios" />;

@@ -5,6 +5,7 @@ import { Heading } from "../reference/heading";
 import { MarkdownText } from "../reference/markdown";
 
 export const metadata = { title: "API schemas" };
+export const isStatic = true;
 
 export default function Page() {
   return (

@@ -190,11 +190,15 @@ function createResponder(routes: RouteTable, loadNext: LoadNext, maxRenderMs: nu
     requireRead(request, match);
     if (match?.responder === "file") return sendFile(exchange, match, loadNext);
     const withoutSlash = pathname.replace(/(?<=[^/])\/$/, "");
-    const movedTo = !match && findRoute(routes, withoutSlash)?.responder === "page" ? withoutSlash + search : undefined;
+    const movedTo = !match && isPage(findRoute(routes, withoutSlash)) ? withoutSlash + search : undefined;
     if (!match && !movedTo && !acceptsHtml(request)) throw new AppError("not_found");
     const isAborted = () => incoming.socket.destroyed;
-    return respondWithPage({ route: match?.path ?? null, pathname, search, movedTo, head: request, isAborted });
+    return respondWithPage({ match, pathname, search, movedTo, head: request, isAborted });
   };
+}
+
+function isPage(match: RouteMatch | null): boolean {
+  return match?.responder === "page" || match?.responder === "static page";
 }
 
 /** Pages and files have no other methods. @throws AppError not_found, method_not_allowed */

@@ -8,31 +8,11 @@ import { type RequestHead, type RouteResponse, requestId } from "../../http-mess
 import { LOCALES, type Locale, preferredLocale } from "../../locale";
 import { securityHeaders } from "../browser/security-headers";
 import { type LoadNext, type RenderedPage, renderPage, withTimeout } from "./next-page";
+import type { RouteMatch } from "./routes";
 
 /** A render takes milliseconds of the event loop: more at once delay every other request. */
 const MAX_RENDERS = 4;
 const MAX_QUEUED_RENDERS = 60;
-/** Pages with the same content for everybody. They are rendered once. */
-const STATIC_PATHS: ReadonlySet<string> = new Set([
-  "/docs",
-  "/docs/desktop",
-  "/docs/web",
-  "/docs/factors",
-  "/docs/ios",
-  "/docs/billing",
-  "/docs/next-auth",
-  "/docs/schemas",
-  "/docs/errors",
-  "/docs/operators",
-  "/docs/operators/accounts",
-  "/docs/operators/billing",
-  "/docs/operators/releases",
-  "/docs/operators/rollouts",
-  "/docs/operators/uploads",
-  "/docs/operators/push",
-  "/docs/operators/mail",
-  "/docs/operators/webhooks",
-]);
 /** Next's not-found page, rendered once in each language. The requested path never reaches Next. */
 const NOT_FOUND_PATH = "/_not-found";
 const MIN_GZIP_BYTES = 1024;
@@ -57,8 +37,8 @@ const anonymousIn = (locale: Locale) => ({
 });
 
 export type PageRequest = {
-  /** The route of the page, such as `/console/accounts/[accountId]`; null: there is none. */
-  route: string | null;
+  /** The page, with a route such as `/console/accounts/[accountId]`; null: there is none. */
+  match: RouteMatch | null;
   pathname: string;
   search: string;
   /** The URL to redirect to. */
@@ -82,7 +62,11 @@ export function createPageResponder(
   const limit = pLimit(MAX_RENDERS);
   const staticPages = new Map<string, Promise<StaticPage>>();
 
-  const render = async (url: string, id: string, { head, isAborted }: PageRequest): Promise<RenderedPage> => {
+  const render = async (
+    url: string,
+    id: string,
+    { head, isAborted }: Pick<PageRequest, "head" | "isAborted">,
+  ): Promise<RenderedPage> => {
     if (limit.pendingCount >= MAX_QUEUED_RENDERS) throw new AppError("overloaded");
     const host = new URL(currentContext().config.baseUrl).host;
     const page = await limit(async () => {
@@ -97,10 +81,10 @@ export function createPageResponder(
   };
   const renderOnce = (url: string, id: string, locale: Locale = LOCALES[0]): Promise<StaticPage> => {
     const key = `${locale} ${url}`;
-    const anonymous = { ...anonymousIn(locale), route: url, pathname: url, search: "" };
-    const page = staticPages.get(key) ?? render(url, id, anonymous).then(toStatic);
+    const page = staticPages.get(key) ?? render(url, id, anonymousIn(locale)).then(toStatic);
     staticPages.set(key, page);
-    page.catch(() => staticPages.delete(key));
+    const forget = () => staticPages.delete(key);
+    page.then(({ status }) => status === 404 && url !== NOT_FOUND_PATH && forget(), forget);
     return page;
   };
   const renderNotFound = async (id: string, { head }: PageRequest): Promise<RenderedPage> => {
@@ -108,23 +92,25 @@ export function createPageResponder(
     return withNonce(await renderOnce(NOT_FOUND_PATH, id, locale));
   };
   const findPage = async (request: PageRequest, id: string): Promise<RenderedPage> => {
-    const { route, pathname, search, movedTo } = request;
+    const { match, pathname, search, movedTo } = request;
     if (movedTo) return redirectTo(movedTo);
-    if (route === null) return renderNotFound(id, request);
-    if (!isRenderedPerRequest(request)) return withNonce(await renderOnce(route, id));
-    const page = await render(pathname + search, id, request);
+    if (match === null) return renderNotFound(id, request);
+    const page =
+      match.responder === "static page"
+        ? withNonce(await renderOnce(await canonicalPath(match), id))
+        : await render(pathname + search, id, request);
     // If a page is not found for this visitor, Next sends a shell that needs scripts and has the page's title.
     return page.status === 404 ? renderNotFound(id, request) : page;
   };
   return async (request) => {
-    const { route, head } = request;
+    const { match, head } = request;
     const startedMs = performance.now();
     const id = requestId(head);
     const page = await findPage(request, id);
     const response = await toResponse(page, id, head);
     const ms = performance.now() - startedMs;
-    const record = { requestId: id, method: head.method, route: route ?? UNMATCHED, status: response.status, ms };
-    currentContext().observe(record, isRenderedPerRequest(request) ? null : head);
+    const record = { requestId: id, method: head.method, route: match?.path ?? UNMATCHED, status: response.status, ms };
+    currentContext().observe(record, match?.responder === "page" ? null : head);
     return response;
   };
 }
@@ -134,8 +120,10 @@ function redirectTo(location: string): RenderedPage {
   return { status: 308, headers, body: Buffer.alloc(0) };
 }
 
-function isRenderedPerRequest({ route, movedTo }: PageRequest): boolean {
-  return movedTo === undefined && route !== null && !STATIC_PATHS.has(route);
+/** The path of a page, written in one way: a client can write its parameters in many. */
+async function canonicalPath({ path, params }: RouteMatch): Promise<string> {
+  const given = await params;
+  return path.replace(/\[(\w+)\]/g, (_, name: string) => encodeURIComponent(String(given?.[name])));
 }
 
 function toStatic({ status, headers, body }: RenderedPage): StaticPage {

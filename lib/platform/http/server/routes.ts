@@ -3,8 +3,11 @@ import type { RouteContext, RouteHandler } from "../route";
 
 export type Handlers = Record<string, RouteHandler>;
 
-/** What responds to a path: a route's handlers; a page, which Next renders; or a file, which Next sends. */
-export type Responder = Handlers | "page" | "file";
+/**
+ * What responds to a path: a route's handlers; a page, which Next renders, a static one once for everybody; or a file,
+ * which Next sends.
+ */
+export type Responder = Handlers | "page" | "static page" | "file";
 
 type Entry = { path: string; responder: Responder };
 type Pattern = Entry & { pattern: RegExp; names: string[] };

@@ -2,6 +2,8 @@ import { notFound } from "next/navigation";
 import { GroupPage } from "../../reference/group-page";
 import { findGroup } from "../../reference/groups";
 
+export const isStatic = true;
+
 type Props = { params: Promise<{ subject: string }> };
 
 const groupOf = async ({ params }: Props) => findGroup(`operators/${(await params).subject}`);
