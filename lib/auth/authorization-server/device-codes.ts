@@ -139,7 +139,7 @@ export async function exchangeDeviceCode(
   return exchangeGrant(ctx, { client, grant, caller }, () => use({}));
 }
 
-type Polled = Pick<DeviceCode, "accountId" | "sessionEpoch" | "grantingSessionId" | "operatorRights"> & {
+type PolledCode = Pick<DeviceCode, "accountId" | "sessionEpoch" | "grantingSessionId" | "operatorRights"> & {
   id: string;
   deniedAt: Date | null;
   expiresAt: Date;
@@ -147,9 +147,13 @@ type Polled = Pick<DeviceCode, "accountId" | "sessionEpoch" | "grantingSessionId
 };
 
 /** Records a poll, in one statement, so that concurrent requests count as too fast. */
-async function recordPoll({ db, now }: Deps, clientId: string, deviceCodeHash: string): Promise<Polled | undefined> {
+async function recordPoll(
+  { db, now }: Deps,
+  clientId: string,
+  deviceCodeHash: string,
+): Promise<PolledCode | undefined> {
   const at = now();
-  const [row] = await db.$queryRaw<Polled[]>`
+  const [row] = await db.$queryRaw<PolledCode[]>`
     UPDATE "DeviceCode" AS code SET "lastPolledAt" = ${at}::timestamptz,
       "intervalSeconds" = code."intervalSeconds" + CASE WHEN poll."isTooSoon" THEN ${INTERVAL_SECONDS}::integer ELSE 0 END
     FROM (

@@ -3,15 +3,15 @@ type Rgb = readonly [red: number, green: number, blue: number];
 /** A link or button, and the text on it. */
 export type Accent = { accent: string; onAccent: string };
 /** What accents stand on: the page's background and the surface of cards. */
-type Grounds = { background: string; surface: string; onAccent: string; towards: string };
+type ColorScheme = { background: string; surface: string; onAccent: string; towards: string };
 
 /** Web Content Accessibility Guidelines 2.2, 1.4.3 (AA). */
 const MIN_CONTRAST = 4.5;
 const STEP = 0.02;
 
-/** The grounds of base.css and of emails. The text on an accent is at least as far from it as they are. */
-const LIGHT: Grounds = { background: "#f3f5f8", surface: "#ffffff", onAccent: "#ffffff", towards: "#000000" };
-const DARK: Grounds = { background: "#0f1519", surface: "#1e2229", onAccent: "#0a1014", towards: "#ffffff" };
+/** The colors of base.css and of emails. The text on an accent is at least as far from it as they are. */
+const LIGHT: ColorScheme = { background: "#f3f5f8", surface: "#ffffff", onAccent: "#ffffff", towards: "#000000" };
+const DARK: ColorScheme = { background: "#0f1519", surface: "#1e2229", onAccent: "#0a1014", towards: "#ffffff" };
 
 /** The brand's color for light pages: darkened until text in it, and white text on it, is legible. */
 export const lightAccent = (color: string): Accent => legibleAccent(color, LIGHT);
@@ -19,7 +19,7 @@ export const lightAccent = (color: string): Accent => legibleAccent(color, LIGHT
 /** The brand's color for dark pages: lightened in the same way. */
 export const darkAccent = (color: string): Accent => legibleAccent(color, DARK);
 
-function legibleAccent(color: string, { background, surface, onAccent, towards }: Grounds): Accent {
+function legibleAccent(color: string, { background, surface, onAccent, towards }: ColorScheme): Accent {
   const isLegible = (accent: string) =>
     [background, surface, onAccent].every((ground) => contrast(accent, ground) >= MIN_CONTRAST);
   let share = 0;

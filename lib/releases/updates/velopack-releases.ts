@@ -28,7 +28,7 @@ const RULES: UpdaterRules = { selectArtifact: fullPackage, comparesSystemVersion
 
 type Target = { platform: Platform; channel: string; architectures: readonly string[] };
 /** The part of a request that decides on the release. */
-type Asked = Parameters<typeof selectUpdate>[0];
+type SelectionInput = Parameters<typeof selectUpdate>[0];
 type Found = SelectedUpdate & { selector: ReleaseSelector; release: Release };
 
 /**
@@ -51,18 +51,18 @@ export const velopackReleases: UpdateFeed = {
 };
 
 /** The release that `releases.{name}.json` offers: one for each platform that the request may mean. */
-export function findVelopackReleases(asked: Asked, name: string): Found[] {
-  return parseChannel(asked, name).flatMap(({ platform, channel, architectures }) => {
+export function findVelopackReleases(input: SelectionInput, name: string): Found[] {
+  return parseChannel(input, name).flatMap(({ platform, channel, architectures }) => {
     for (const architecture of architectures) {
-      const selector = { platform, channel, architecture, product: asked.product };
-      const { release, ...selected } = selectUpdate(asked, selector, RULES);
+      const selector = { platform, channel, architecture, product: input.product };
+      const { release, ...selected } = selectUpdate(input, selector, RULES);
       if (release) return [{ ...selected, selector, release }];
     }
     return [];
   });
 }
 
-function parseChannel({ snapshot: { knownValues }, channel, query }: Asked, name: string): Target[] {
+function parseChannel({ snapshot: { knownValues }, channel, query }: SelectionInput, name: string): Target[] {
   const words = name.toLowerCase().split("-");
   const named = PLATFORMS.get(words[0] ?? "");
   if (named) words.shift();

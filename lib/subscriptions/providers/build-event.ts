@@ -1,7 +1,7 @@
 import { normalizeAppUserIds } from "../app-user-ids";
 import type { EventFacts, ProviderEvent } from "../events";
 
-type Given = {
+type ProviderEventInput = {
   type: string;
   occurredAt: Date;
   environment: string | null;
@@ -38,7 +38,13 @@ const NO_FACTS: Omit<EventFacts, "occurredAt"> = {
 /**
  * Builds the event of a delivery. Facts that are not given are null. A type that is not one of Homeport's is ignored.
  */
-export function buildProviderEvent({ customers, purchaseId, facts, order = null, ...given }: Given): ProviderEvent {
+export function buildProviderEvent({
+  customers,
+  purchaseId,
+  facts,
+  order = null,
+  ...given
+}: ProviderEventInput): ProviderEvent {
   const { type, occurredAt, environment, store, transactionId = purchaseId } = given;
   const appUserIds = customers.filter((id) => id !== null);
   return {
@@ -72,7 +78,7 @@ export function refundOfPayment(refundedAt: Date): Partial<EventFacts> {
 }
 
 /** A purchase is known by its id; another event of the same customer then names the account that it belongs to. */
-export function buildAliasEvent(given: Omit<Given, "type" | "purchaseId" | "facts">): ProviderEvent {
+export function buildAliasEvent(given: Omit<ProviderEventInput, "type" | "purchaseId" | "facts">): ProviderEvent {
   return buildProviderEvent({
     ...given,
     type: "SUBSCRIBER_ALIAS",

@@ -179,14 +179,14 @@ function groupByArchitecture(
   }));
 }
 
-type Unlisted = { version: string | undefined; appName: string; namelessOf: ReadonlyMap<Platform, string> };
+type FolderFacts = { version: string | undefined; appName: string; namelessOf: ReadonlyMap<Platform, string> };
 
 /** Files of this version that no update file lists: further formats, or those of a platform without an update file. */
 function addUnlisted(
   found: FoundFolder,
   listing: Listing,
   listed: ReadonlySet<string>,
-  { version, appName, namelessOf }: Unlisted,
+  { version, appName, namelessOf }: FolderFacts,
 ): void {
   const names = [...listing.files].filter((name) => !name.includes("/") && !listed.has(name)).sort();
   for (const name of names) {

@@ -48,14 +48,14 @@ function stateOf(data: PaddleObject, occurredAt: Date): Partial<EventFacts> | nu
   const isCanceled = change?.action === "cancel";
   const unsubscribedAt = isCanceled ? occurredAt : null;
   const isPausing = change?.action === "pause";
-  const begun = { startedAt: at(data.started_at), periodStartsAt: start, unsubscribedAt, isPausing };
+  const snapshot = { startedAt: at(data.started_at), periodStartsAt: start, unsubscribedAt, isPausing };
   const base = { periodType: "NORMAL", resumesAt: resumeTime(data) };
   switch (status) {
     case "active":
     case "trialing": {
       const expiresAt = isCanceled ? (at(change.effective_at) ?? end) : end;
       const periodType = status === "trialing" ? "TRIAL" : "NORMAL";
-      return { ...base, periodType, expiresAt, snapshot: snapshotOf(begun) };
+      return { ...base, periodType, expiresAt, snapshot: snapshotOf(snapshot) };
     }
     case "past_due":
       // The period has begun without being paid: what was paid ended at its start. Paddle retries while it is past due.
@@ -63,21 +63,26 @@ function stateOf(data: PaddleObject, occurredAt: Date): Partial<EventFacts> | nu
         ...base,
         expiresAt: start,
         gracePeriodEndsAt: end,
-        snapshot: snapshotOf({ ...begun, billingIssueDetectedAt: occurredAt }),
+        snapshot: snapshotOf({ ...snapshot, billingIssueDetectedAt: occurredAt }),
       };
     case "paused":
-      return ended(base, begun, at(data.paused_at) ?? occurredAt, "SUBSCRIPTION_PAUSED");
+      return ended(base, snapshot, at(data.paused_at) ?? occurredAt, "SUBSCRIPTION_PAUSED");
     case "canceled":
-      return ended(base, begun, at(data.canceled_at) ?? occurredAt, "UNKNOWN");
+      return ended(base, snapshot, at(data.canceled_at) ?? occurredAt, "UNKNOWN");
     default:
       return null;
   }
 }
 
-type Begun = Parameters<typeof snapshotOf>[0];
+type SnapshotInput = Parameters<typeof snapshotOf>[0];
 
-function ended(base: Partial<EventFacts>, begun: Begun, endedAt: Date, expirationReason: string): Partial<EventFacts> {
-  return { ...base, expiresAt: endedAt, expirationReason, snapshot: snapshotOf({ ...begun, endedAt }) };
+function ended(
+  base: Partial<EventFacts>,
+  snapshot: SnapshotInput,
+  endedAt: Date,
+  expirationReason: string,
+): Partial<EventFacts> {
+  return { ...base, expiresAt: endedAt, expirationReason, snapshot: snapshotOf({ ...snapshot, endedAt }) };
 }
 
 /** When a pause ends: of one that is scheduled, or of the current one. */
