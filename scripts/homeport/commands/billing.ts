@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { isUuid } from "../../../lib/platform/db/ids";
 import { CodedError, UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup } from "../command";
@@ -5,7 +6,10 @@ import { parseLimit } from "../options";
 import { printable } from "../output/output";
 import { drawShare } from "../output/progress";
 import type { ResultOf } from "../transport/operations";
-import { waitFor } from "../transport/wait-for-provider";
+
+/** How often in a row a command waits for the provider, and for how long at most. */
+const MAX_WAITS = 5;
+const MAX_WAIT_SECONDS = 300;
 
 type StateOptions = { failed?: boolean; received?: boolean; ignored?: boolean };
 type ListOptions = StateOptions & {
@@ -182,6 +186,19 @@ async function reconcile(context: CommandContext, { account, all, reason }: Reco
     if (batch.retry) await waitFor(context, batch.retry, ++waits);
   }
   if (output.isJson) output.result(customers, []);
+}
+
+/** Waits as long as the provider asks for. @throws Error if it still does after several times */
+async function waitFor(
+  { output }: CommandContext,
+  { appUserId, afterSeconds }: NonNullable<ResultOf<"reconcilePurchases">["retry"]>,
+  waits: number,
+) {
+  if (waits >= MAX_WAITS)
+    throw new CodedError("rate_limited", `${appUserId}: the provider limits requests. Try again later.`);
+  const seconds = Math.min(afterSeconds, MAX_WAIT_SECONDS);
+  output.note(printable(`${appUserId}: the provider limits requests. Retrying in ${seconds} s.`));
+  await delay(seconds * 1000);
 }
 
 async function assign({ api, output }: CommandContext, options: AssignOptions): Promise<void> {

@@ -9,66 +9,87 @@ import { findAccount } from "./find-account";
 
 type Options = { reason?: string };
 
-export async function grant(context: CommandContext, account: string, name: string, { reason }: Options) {
+type Change<Result> = {
+  send: (api: AdminApi, params: { accountId: string }, reason: string | undefined) => Promise<Result>;
+  prints: (result: Result, email: string) => string;
+  /** Messages of its own for some errors, by their codes. */
+  errors?: (email: string) => Readonly<Record<string, string>>;
+};
+
+/** A command that makes a change to an account, and prints what it did. */
+const change =
+  <Result>({ send, prints, errors = () => ({}) }: Change<Result>) =>
+  async ({ api, output }: CommandContext, account: string, { reason }: Options): Promise<void> => {
+    const { id, email } = await findAccount(api, account);
+    try {
+      const result = await send(api, { accountId: id }, reason);
+      output.result(result, [prints(result, email)]);
+    } catch (error) {
+      const message = error instanceof CodedError ? errors(email)[error.code] : undefined;
+      throw message === undefined ? error : new CodedError((error as CodedError).code, message);
+    }
+  };
+
+export const disable = change({
+  send: (api, params, reason) => api.call("disableAccount", { params, body: { reason } }),
+  prints: ({ isChanged, sessionsEnded }, email) =>
+    isChanged ? `${email} is disabled, ${revoked(sessionsEnded)}.` : `${email} is already disabled.`,
+});
+
+export const enable = change({
+  send: (api, params, reason) => api.call("enableAccount", { params, body: { reason } }),
+  prints: ({ isChanged }, email) => (isChanged ? `${email} can sign in again.` : `${email} is not disabled.`),
+});
+
+export const resetFactors = change({
+  send: (api, params, reason) => api.call("resetAccountFactors", { params, body: { reason } }),
+  prints: (_, email) => `${email}: the second factors and passkeys are removed, signed out on all devices.`,
+  errors: (email) => ({ no_second_factor: `${email} has no second factor and no passkey. Nothing was changed.` }),
+});
+
+const revokeAll = change({
+  send: (api, params, reason) => api.call("endAccountSessions", { params, body: { reason } }),
+  prints: ({ sessionsEnded }, email) => `${email}: ${revoked(sessionsEnded)}.`,
+});
+
+const revokeOne = (sessionId: string) =>
+  change({
+    send: (api, params, reason) =>
+      api.call("endAccountSession", { params: { ...params, sessionId }, query: { reason } }),
+    prints: (_, email) => `${email}: ${revoked(1)}.`,
+    errors: (email) => ({ not_found: `${email} has no live session ${sessionId}. Nothing was changed.` }),
+  });
+
+export async function grant(context: CommandContext, account: string, name: string, options: Options): Promise<void> {
   const role = oneOf("role", name, Role.options);
-  await change(context, account, {
-    send: (api, params) => api.call("setAccountRole", { params, body: { role, reason } }),
+  const granted = change({
+    send: (api, params, reason) => api.call("setAccountRole", { params, body: { role, reason } }),
     prints: ({ isChanged, previousRole }, email) =>
       isChanged ? `${email} is now ${role} (was ${previousRole}).` : `${email} already has the role ${role}.`,
   });
-}
-
-export async function disable(context: CommandContext, account: string, { reason }: Options): Promise<void> {
-  await change(context, account, {
-    send: (api, params) => api.call("disableAccount", { params, body: { reason } }),
-    prints: ({ isChanged, sessionsEnded }, email) =>
-      isChanged ? `${email} is disabled, ${revoked(sessionsEnded)}.` : `${email} is already disabled.`,
-  });
-}
-
-export async function enable(context: CommandContext, account: string, { reason }: Options): Promise<void> {
-  await change(context, account, {
-    send: (api, params) => api.call("enableAccount", { params, body: { reason } }),
-    prints: ({ isChanged }, email) => (isChanged ? `${email} can sign in again.` : `${email} is not disabled.`),
-  });
+  await granted(context, account, options);
 }
 
 export async function revokeSessions(
   context: CommandContext,
   account: string,
-  { session, reason }: Options & { session?: string },
+  options: Options & { session?: string },
 ): Promise<void> {
-  if (session === undefined) {
-    return change(context, account, {
-      send: (api, params) => api.call("endAccountSessions", { params, body: { reason } }),
-      prints: ({ sessionsEnded }, email) => `${email}: ${revoked(sessionsEnded)}.`,
-    });
-  }
-  if (!isUuid(session)) throw new UsageError("--session takes the id of a session, as `show` prints it.");
-  await change(context, account, {
-    send: (api, params) =>
-      api.call("endAccountSession", { params: { ...params, sessionId: session }, query: { reason } }),
-    prints: (_, email) => `${email}: ${revoked(1)}.`,
-    errors: (email) => ({ not_found: `${email} has no live session ${session}. Nothing was changed.` }),
-  });
+  const { session } = options;
+  if (session !== undefined && !isUuid(session))
+    throw new UsageError("--session takes the id of a session, as `show` prints it.");
+  await (session === undefined ? revokeAll : revokeOne(session))(context, account, options);
 }
 
-export async function unlink(context: CommandContext, account: string, name: string, { reason }: Options) {
+export async function unlink(context: CommandContext, account: string, name: string, options: Options): Promise<void> {
   const provider = oneOf("provider", name, PROVIDER_NAMES);
-  await change(context, account, {
-    send: (api, params) => api.call("unlinkAccountProvider", { params, body: { provider, reason } }),
+  const unlinked = change({
+    send: (api, params, reason) => api.call("unlinkAccountProvider", { params, body: { provider, reason } }),
     prints: ({ identitiesRemoved: count }, email) =>
       `${email}: ${count} ${provider} ${count === 1 ? "identity" : "identities"} removed, signed out on all devices.`,
     errors: (email) => ({ not_found: `${email} is not linked to ${provider}. Nothing was changed.` }),
   });
-}
-
-export async function resetFactors(context: CommandContext, account: string, { reason }: Options): Promise<void> {
-  await change(context, account, {
-    send: (api, params) => api.call("resetAccountFactors", { params, body: { reason } }),
-    prints: (_, email) => `${email}: the second factors and passkeys are removed, signed out on all devices.`,
-    errors: (email) => ({ no_second_factor: `${email} has no second factor and no passkey. Nothing was changed.` }),
-  });
+  await unlinked(context, account, options);
 }
 
 export async function deleteAccount(
@@ -82,29 +103,6 @@ export async function deleteAccount(
     throw new CodedError("canceled", "Nothing was changed.");
   const deleted = await api.call("deleteAccountAsOperator", { params: { accountId: id }, query: { reason } });
   output.result(deleted, [`${email} is deleted. Store subscriptions continue until they are canceled in the store.`]);
-}
-
-type Change<Result> = {
-  send: (api: AdminApi, params: { accountId: string }) => Promise<Result>;
-  prints: (result: Result, email: string) => string;
-  /** Messages of its own for some errors, by their codes. */
-  errors?: (email: string) => Readonly<Record<string, string>>;
-};
-
-/** Makes a change to an account, and prints what it did. */
-async function change<Result>(
-  { api, output }: CommandContext,
-  idOrEmail: string,
-  { send, prints, errors = () => ({}) }: Change<Result>,
-): Promise<void> {
-  const { id, email } = await findAccount(api, idOrEmail);
-  try {
-    const result = await send(api, { accountId: id });
-    output.result(result, [prints(result, email)]);
-  } catch (error) {
-    const message = error instanceof CodedError ? errors(email)[error.code] : undefined;
-    throw message === undefined ? error : new CodedError((error as CodedError).code, message);
-  }
 }
 
 /** @throws UsageError */
