@@ -38,6 +38,7 @@ git() { control git "\${@: -1}" "$3"; }
 systemctl() { control systemctl "$@"; }
 npm() { if [ "$1" = ci ] || [ "$2" = build ]; then test -f package.json; else command npm "$@"; fi; }
 nginx() { control nginx "$@"; }
+npx() { node scripts/run.mjs "$@"; } # the program itself would leave this folder, whose scripts are a link
 `;
 
 type Process = { child: ChildProcess; output: () => string };
