@@ -34,9 +34,10 @@ export type ProblemCode = ${codes.map((code) => JSON.stringify(code)).join(" | "
 `;
 }
 
-/** Operators' operations by id. */
-function typesForCommands(document) {
-  return typesOf(document, (path) => path.startsWith(ADMIN));
+/** Operators' operations by id, without the paths. */
+async function typesForCommands(document) {
+  const types = await typesOf(document, (path) => path.startsWith(ADMIN));
+  return types.replace(/^export interface paths \{.*?^\}\n/ms, "");
 }
 
 /** The method and path of each operator's operation: a small table, because each command loads it. */
