@@ -13,7 +13,7 @@ import { removeOldCounts } from "./releases/adoption/retention";
 import { advanceRollouts } from "./releases/rollouts/advance-rollouts";
 import { writeCompletedRollouts } from "./releases/rollouts/write-completed-rollouts";
 import { removeExpiredUploads } from "./releases/uploads/uploads";
-import { retryEvents } from "./subscriptions/inbox/retry-events";
+import { retryEvents } from "./subscriptions/inbox/inbox";
 import { notifyTrialEndings } from "./subscriptions/notifications/trial-endings";
 import { scheduleRenewals } from "./subscriptions/reconcile/renewals";
 import { removeReconcileJobs } from "./subscriptions/reconcile/schedule";

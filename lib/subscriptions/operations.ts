@@ -8,7 +8,7 @@ import { PageQuery, readPage } from "../platform/lists/pages";
 import { type BillingRules, statusRules } from "./entitlement-rules";
 import { IdentityEventType, PurchaseEventType } from "./events";
 import { foldPurchase } from "./fold/fold-purchase";
-import { storeAndApply } from "./inbox/store-and-apply";
+import { storeAndApply } from "./inbox/inbox";
 import { providerOf } from "./providers/find-provider";
 import type { Delivery } from "./providers/provider";
 import { revenueCat } from "./providers/revenuecat";

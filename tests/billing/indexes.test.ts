@@ -7,7 +7,7 @@ import { countPendingEvents, listBillingEvents } from "@/lib/subscriptions/admin
 import { readPurchaseTimeline } from "@/lib/subscriptions/admin/purchase-timeline";
 import { BillingEventsQuery } from "@/lib/subscriptions/admin/schema";
 import { showBillingEvent } from "@/lib/subscriptions/admin/show-event";
-import { retryEvents } from "@/lib/subscriptions/inbox/retry-events";
+import { retryEvents } from "@/lib/subscriptions/inbox/inbox";
 import { notifyTrialEndings } from "@/lib/subscriptions/notifications/trial-endings";
 import { listPurchases } from "@/lib/subscriptions/operations";
 import { findAppUserIds } from "@/lib/subscriptions/reconcile/app-user-ids";

@@ -4,7 +4,7 @@ import { describeReason } from "@/app/(console)/console/billing/event-reason";
 import { describePurchase, describeStatus } from "@/app/(web)/account/subscription/describe-status";
 import type { AccountDetails } from "@/lib/accounts/admin/schema";
 import type { PurchaseTimeline } from "@/lib/subscriptions/admin/schema";
-import { LASTING_REASONS } from "@/lib/subscriptions/inbox/decide-event";
+import { LASTING_REASONS } from "@/lib/subscriptions/inbox/decide";
 import type { SubscriptionStatus } from "@/lib/subscriptions/schema";
 import { newAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";

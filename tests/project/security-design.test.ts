@@ -56,8 +56,8 @@ test("SQL is written as tagged templates, whose values are parameters, but for t
   expect(filesWith(/Prisma\.raw\(/)).toEqual([
     "lib/platform/db/readiness.ts",
     "lib/platform/db/sql.ts",
-    "lib/subscriptions/inbox/refold.ts",
-    "lib/subscriptions/inbox/store-events.ts",
+    "lib/subscriptions/inbox/fold.ts",
+    "lib/subscriptions/inbox/store.ts",
   ]);
 });
 

@@ -1,7 +1,7 @@
 import type { Tx } from "../../context";
 import { StoredEvent } from "../fold/stored-event";
 import type { OwnerEvent } from "../ownership";
-import type { ParsedEvent } from "./decide-event";
+import type { ParsedEvent } from "./decide";
 
 /**
  * Customers connected by aliases and transfers. `hasSharedId`: an app has given many customers the same id. Aliases then

@@ -7,9 +7,8 @@ import type { BillingRules } from "../entitlement-rules";
 import { IdentityEventType } from "../events";
 import { recordStatusChanges } from "../notifications/status-changes";
 import { findConnectedCustomers } from "./customers";
-import { type EventKey, keysOf } from "./lock-event";
-import { lockPurchases } from "./purchases";
-import { refoldPurchases } from "./refold";
+import { refoldPurchases } from "./fold";
+import { type EventKey, keysOf, lockPurchases } from "./lock";
 
 type Deps = Pick<Context, "db" | "log" | "now"> & {
   webhooks: WebhookRecorder;

@@ -2,8 +2,8 @@ import type { Context, Tx } from "../../context";
 import { enqueueAll, type PushEvent } from "../../push/outbox/enqueue";
 import type { WebhookRecorder } from "../../webhooks/outbox";
 import { type BillingRules, canEntitle, statusRules } from "../entitlement-rules";
-import type { ParsedEvent } from "../inbox/decide-event";
-import type { PurchaseChange, Refolded } from "../inbox/refold";
+import type { ParsedEvent } from "../inbox/decide";
+import type { PurchaseChange, Refolded } from "../inbox/fold";
 import { customersToReconcile, scheduleReconcile } from "../reconcile/schedule";
 import { notifyOwners } from "./notify-owners";
 import { recordStatusChanges } from "./status-changes";
@@ -57,7 +57,7 @@ type Deps = Pick<Context, "billing" | "dbNow" | "log" | "now"> & {
 };
 
 /** What an event changed: its own purchase, or those whose owner it changed. */
-type EventChanges = { event: ParsedEvent; purchases: Refolded[] };
+export type EventChanges = { event: ParsedEvent; purchases: Refolded[] };
 
 /**
  * Queues the notifications and webhooks of what events changed, and schedules the customers that need it to be

@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
 import { enqueueAll } from "../../push/outbox/enqueue";
 import { type BillingRules, canEntitle, statusRules } from "../entitlement-rules";
-import type { PurchaseChange } from "../inbox/refold";
+import type { PurchaseChange } from "../inbox/fold";
 import { type PurchaseState, StoredPurchase } from "../purchase-state";
 import { endReplacedPurchases } from "../replacement";
 import { accountStatus } from "../status/account-status";

@@ -2,7 +2,7 @@ import type { Context, Tx } from "../../context";
 import type { NewWebhookEvent } from "../../webhooks/events";
 import type { WebhookRecorder } from "../../webhooks/outbox";
 import { type BillingRules, statusRules } from "../entitlement-rules";
-import type { Refolded } from "../inbox/refold";
+import type { Refolded } from "../inbox/fold";
 import type { StoredPurchase } from "../purchase-state";
 import { accountStatus } from "../status/account-status";
 import { readPurchasesOf } from "./notify-owners";

@@ -2,7 +2,7 @@ import type { Context, Tx } from "../../context";
 import { withRetry } from "../../platform/db/with-retry";
 import { cancelEvents, enqueueAll } from "../../push/outbox/enqueue";
 import { type BillingRules, statusRules } from "../entitlement-rules";
-import type { Refolded } from "../inbox/refold";
+import type { Refolded } from "../inbox/fold";
 import type { StoredPurchase } from "../purchase-state";
 import { endReplacedPurchases } from "../replacement";
 import { purchaseStatus } from "../status/purchase-status";

@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
 import type { BillingRules } from "../entitlement-rules";
-import type { PurchaseChange } from "../inbox/refold";
+import type { PurchaseChange } from "../inbox/fold";
 
 type Deps = Pick<Context, "log"> & { config: BillingRules };
 

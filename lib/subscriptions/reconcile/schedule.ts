@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
 import { sql } from "../../platform/db/sql";
-import type { ParsedEvent } from "../inbox/decide-event";
-import type { Refolded } from "../inbox/refold";
+import type { ParsedEvent } from "../inbox/decide";
+import type { Refolded } from "../inbox/fold";
 import { revenueCat } from "../providers/revenuecat";
 import { isHashedEmail } from "../sanitize";
 import { appUserIdOf, findAppUserIds } from "./app-user-ids";

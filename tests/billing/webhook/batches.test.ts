@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, expect, test } from "vitest";
-import { storeAndApply } from "@/lib/subscriptions/inbox/store-and-apply";
+import { storeAndApply } from "@/lib/subscriptions/inbox/inbox";
 import { revenueCat } from "@/lib/subscriptions/providers/revenuecat";
 import { newAccount } from "@/tests/support/accounts";
 import {

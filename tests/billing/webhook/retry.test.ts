@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { freePort } from "@/dev/free-port";
 import { openMetrics } from "@/lib/platform/telemetry/metrics";
-import { retryEvents } from "@/lib/subscriptions/inbox/retry-events";
+import { retryEvents } from "@/lib/subscriptions/inbox/inbox";
 import { newAccount } from "@/tests/support/accounts";
 import { billingEvent, deliver, deliverOk, type Sent, statusOf, storedEvent } from "@/tests/support/billing/billing";
 import { clock, ctx } from "@/tests/support/context";

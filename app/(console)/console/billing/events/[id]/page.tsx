@@ -1,6 +1,6 @@
 import { type BillingEventDetails, BillingIdParams } from "@/lib/subscriptions/admin/schema";
 import { showBillingEvent } from "@/lib/subscriptions/admin/show-event";
-import { LASTING_REASONS } from "@/lib/subscriptions/inbox/decide-event";
+import { LASTING_REASONS } from "@/lib/subscriptions/inbox/decide";
 import { Action } from "../../../../actions/action";
 import { AccountLink } from "../../../../components/account-link";
 import { Facts } from "../../../../components/facts";

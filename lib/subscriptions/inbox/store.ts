@@ -8,10 +8,30 @@ import type { ProviderEvent } from "../events";
 /** An event to store. `payload` is the delivery's body without personal data, or null if there was no delivery. */
 export type NewEvent = { provider: string; eventId: string; event: ProviderEvent; payload: unknown; receivedAt: Date };
 
+/** A stored event, without its payload, or one to store. */
+export type EventRow = Omit<ProviderEvent, "facts"> & {
+  id: string;
+  provider: string;
+  eventId: string;
+  state: "received" | "processed" | "ignored" | "failed";
+  reason: string | null;
+  occurredAt: Date;
+  purchasedAt: Date | null;
+  receivedAt: Date;
+  facts: unknown;
+  payload?: unknown;
+  accountId: string | null;
+  purchaseId: string | null;
+  /** A purchase with this renewal's own transaction as its original: it was created before the original was known. */
+  renewalPurchaseId: string | null;
+  /** The original transaction that another event of this transaction names, if this event names none. */
+  siblingOriginalTransactionId: string | null;
+};
+
 /** The background retry leaves a new event to its delivery for this long. RevenueCat waits 60 s for a response. */
 const RETRY_AFTER_SECONDS = 120;
 /** The reason of an event that is applied although it names several accounts. */
-const SEVERAL_ACCOUNTS = "names_several_accounts";
+export const SEVERAL_ACCOUNTS = "names_several_accounts";
 
 const COLUMNS = [
   "id",
@@ -32,17 +52,14 @@ const COLUMNS = [
   "payload",
 ].map((name) => `"${name}"`);
 
-/**
- * Stores an event, linked to the first account that it names, to be applied. Leaves an event that is stored already as it
- * is. Returns whether it is new.
- */
+/** Stores an event, linked to the first account that it names, to be applied. Leaves one that is stored already as it is. */
 export async function storeEvent(
   { db, dbNow }: Pick<Context, "dbNow"> & { db: Tx },
   newEvent: NewEvent,
-): Promise<boolean> {
-  const row = JSON.stringify({ id: newId(), ...toRow(newEvent) });
+): Promise<void> {
+  const row = JSON.stringify(toRow(newEvent));
   const accountIds = ownerAccountIds(newEvent.event);
-  const count = await db.$executeRaw`
+  await db.$executeRaw`
     INSERT INTO "BillingEvent" (${Prisma.raw(COLUMNS.join())}, "accountId", reason, "nextAttemptAt")
     SELECT ${Prisma.raw(COLUMNS.map((column) => `event.${column}`).join())}, named.ids[1],
       CASE WHEN cardinality(named.ids) > 1 THEN ${SEVERAL_ACCOUNTS} END, ${dbNow()} + ${seconds(RETRY_AFTER_SECONDS)}
@@ -52,44 +69,44 @@ export async function storeEvent(
       FROM "Account" WHERE id = ANY(${accountIds}::uuid[])
     ) AS named
     ON CONFLICT (provider, "eventId") DO NOTHING`;
-  return count > 0;
 }
 
-/** A new event, and its outcome. */
-export type AppliedEvent = {
-  newEvent: NewEvent;
-  id: string;
-  /** The accounts that it names, in order of precedence. It is linked to the first. */
-  accountIds: string[];
-  purchaseId: string | null;
-  state: "processed" | "ignored" | "failed";
-  reason: string | null;
-};
+const OUTCOME_COLUMNS = [`"accountId"`, "reason", "state", `"processedAt"`, `"purchaseId"`, `"nextAttemptAt"`];
+const WRITTEN_COLUMNS = Prisma.raw([...COLUMNS, ...OUTCOME_COLUMNS].join());
 
-const APPLIED_COLUMNS = Prisma.raw(
-  [...COLUMNS, `"accountId"`, "reason", "state", `"processedAt"`, `"purchaseId"`].join(),
-);
-
-/** Returns the statement that inserts applied events, in the order of their keys, so that no two transactions deadlock. */
-export function appliedEventsInsert(events: readonly AppliedEvent[], at: Date) {
-  const rows = events.map(({ newEvent, id, accountIds, purchaseId, state, reason }) => ({
-    ...toRow(newEvent),
-    id,
-    purchaseId,
-    state,
-    accountId: accountIds[0] ?? null,
-    reason: reason ?? (accountIds.length > 1 ? SEVERAL_ACCOUNTS : null),
-    processedAt: state === "processed" ? at : null,
-  }));
+/**
+ * Returns the statement that writes events and their outcomes: inserts those that are new, in the order of their keys, so that
+ * no two transactions deadlock, and updates the outcomes of the others.
+ */
+export function eventUpsert(rows: readonly EventRow[]) {
   return sql`
-    INSERT INTO "BillingEvent" (${APPLIED_COLUMNS}, "nextAttemptAt")
-    SELECT ${APPLIED_COLUMNS}, NULL FROM jsonb_populate_recordset(NULL::"BillingEvent", ${JSON.stringify(rows)}::jsonb)
-    ORDER BY provider, "eventId"`;
+    INSERT INTO "BillingEvent" AS event (${WRITTEN_COLUMNS})
+    SELECT ${WRITTEN_COLUMNS} FROM jsonb_populate_recordset(NULL::"BillingEvent", ${JSON.stringify(rows)}::jsonb)
+    ORDER BY provider, "eventId"
+    ON CONFLICT (id) DO UPDATE SET state = EXCLUDED.state, reason = EXCLUDED.reason, "purchaseId" = EXCLUDED."purchaseId",
+      "processedAt" = COALESCE(EXCLUDED."processedAt", event."processedAt"), "nextAttemptAt" = NULL`;
 }
 
-function toRow({ provider, eventId, event, payload, receivedAt }: NewEvent) {
+/** The row of an event that is not stored. */
+export function toRow({ provider, eventId, event, payload, receivedAt }: NewEvent): EventRow {
   const { occurredAt, purchasedAt } = event.facts;
-  return { ...event, ...storedAppUserIds(event), provider, eventId, occurredAt, purchasedAt, receivedAt, payload };
+  return {
+    ...event,
+    ...storedAppUserIds(event),
+    id: newId(),
+    provider,
+    eventId,
+    state: "received",
+    reason: null,
+    occurredAt,
+    purchasedAt,
+    receivedAt,
+    payload,
+    accountId: null,
+    purchaseId: null,
+    renewalPurchaseId: null,
+    siblingOriginalTransactionId: null,
+  };
 }
 
 /** Returns the possible account ids of the purchase's owner, in order of precedence; of a transfer, of the new owner. */

@@ -7,7 +7,7 @@ import { isPurchaseEvent, StoredEvent, toOwnerEvent, toPurchaseEvent } from "../
 import { ownerAppUserIds } from "../ownership";
 import { PurchaseState, type StoredPurchase } from "../purchase-state";
 import { findConnectedCustomers, transfersOf } from "./customers";
-import type { ParsedEvent } from "./decide-event";
+import type { ParsedEvent } from "./decide";
 
 /** A locked purchase, and the events that this transaction has attached to it, in their order of arrival. */
 export type PurchaseToFold = { before: StoredPurchase; newEvents: ParsedEvent[] };

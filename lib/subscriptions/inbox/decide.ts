@@ -1,12 +1,12 @@
 import { EventFacts, IdentityEventType, PurchaseEventType } from "../events";
 import type { StoredPurchase } from "../purchase-state";
-import type { LockedEvent } from "./lock-event";
+import type { EventRow } from "./store";
 
 /** The unique key of a purchase. */
 export type PurchaseKey = Pick<StoredPurchase, "provider" | "environment" | "store" | "originalTransactionId">;
 
-/** A locked event whose facts are parsed. */
-export type ParsedEvent = LockedEvent & { facts: EventFacts };
+/** An event whose facts are parsed. */
+export type ParsedEvent = EventRow & { facts: EventFacts };
 
 /** The reasons that lie in the delivery itself: reading it again changes nothing. */
 export const LASTING_REASONS: ReadonlySet<string> = new Set([
@@ -25,8 +25,8 @@ export type Decision =
   | { kind: "attach"; event: ParsedEvent; key: PurchaseKey };
 
 /** Decides how to apply an event. `facts`: the event's own, if they need not be parsed again. */
-export function decide(locked: LockedEvent, facts = EventFacts.parse(locked.facts)): Decision {
-  const event = { ...locked, facts };
+export function decide(row: EventRow, facts = EventFacts.parse(row.facts)): Decision {
+  const event = { ...row, facts };
   const rejection = rejectionOf(event);
   if (rejection) return { kind: "reject", event, ...rejection };
   return facts.identityChange !== null
@@ -61,3 +61,27 @@ function purchaseKeyOf(event: ParsedEvent): PurchaseKey {
   // A purchase without an environment is separate, and never counts as production.
   return { provider, environment: environment ?? "UNKNOWN", store: store ?? "UNKNOWN", originalTransactionId };
 }
+
+/** Attaches the events that name no original transaction to the purchase that another of the events names for theirs. */
+export function attachToNamed(decisions: (Decision | null)[]): (Decision | null)[] {
+  const originals = new Map<string, string>();
+  for (const decision of decisions) {
+    if (decision?.kind !== "attach" || namesNoOriginal(decision.event)) continue;
+    const { event, key } = decision;
+    if (event.transactionId === null) continue;
+    const name = nameOf({ ...key, originalTransactionId: event.transactionId });
+    if (!originals.has(name)) originals.set(name, key.originalTransactionId);
+  }
+  return decisions.map((decision) => {
+    if (decision?.kind !== "attach" || !namesNoOriginal(decision.event)) return decision;
+    const originalTransactionId = originals.get(nameOf(decision.key)) ?? decision.key.originalTransactionId;
+    return { ...decision, key: { ...decision.key, originalTransactionId } };
+  });
+}
+
+const namesNoOriginal = ({ transactionId, originalTransactionId }: ParsedEvent) =>
+  transactionId !== null && transactionId === originalTransactionId;
+
+/** The key of a purchase as a string. */
+export const nameOf = ({ provider, environment, store, originalTransactionId }: PurchaseKey) =>
+  JSON.stringify([provider, environment, store, originalTransactionId]);
