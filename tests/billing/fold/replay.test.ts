@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { listBillingEvents } from "@/lib/subscriptions/admin/list-events";
@@ -160,22 +159,18 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     const place = { provider: "revenuecat", environment: "PRODUCTION", store: "APP_STORE" };
     const answers: Promise<string>[] = [];
     let isOver = false;
-    const outside = AsyncLocalStorage.snapshot(); // others do not know of the transaction that holds the purchase
-    const deliverBoth = async () => {
-      answers.push(deliverOk(billingEvent("RENEWAL", { original_transaction_id: null, transaction_id: second })));
-      await expect.poll(waiting, { timeout: 20_000 }).toBe(1);
-      const named = deliverOk(billingEvent("RENEWAL", { original_transaction_id: first, transaction_id: second }));
-      answers.push(named);
-      void named.finally(() => {
-        isOver = true;
-      });
-      await expect.poll(async () => isOver || (await waiting()) === 2, { timeout: 20_000 }).toBe(true);
-    };
     const held = db.$transaction(
       async (tx) => {
-        // Whoever opens this purchase has to wait for it.
+        // Whoever opens this purchase has to wait for it, with the event locked.
         await tx.purchase.create({ data: { ...place, originalTransactionId: second } });
-        await outside(deliverBoth);
+        answers.push(deliverOk(billingEvent("RENEWAL", { original_transaction_id: null, transaction_id: second })));
+        await expect.poll(waiting, { timeout: 20_000 }).toBe(1);
+        const named = deliverOk(billingEvent("RENEWAL", { original_transaction_id: first, transaction_id: second }));
+        answers.push(named);
+        void named.finally(() => {
+          isOver = true;
+        });
+        await expect.poll(async () => isOver || (await waiting()) === 2, { timeout: 20_000 }).toBe(true);
         throw new Error("undone");
       },
       { timeout: 60_000 },

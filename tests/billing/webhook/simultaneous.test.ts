@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, test } from "vitest";
 import { newAccount } from "@/tests/support/accounts";
@@ -21,16 +20,13 @@ async function deliverPaused(event: Sent, { table, when, row }: Pause, meanwhile
   await ctx().db.$executeRawUnsafe(
     `CREATE TRIGGER pause BEFORE ${when} ON "${table}" FOR EACH ROW EXECUTE FUNCTION pause()`,
   );
-  const outside = AsyncLocalStorage.snapshot(); // others do not know of the transaction that holds the lock
   const { outcome } = await ctx().db.$transaction(
     async (tx) => {
       await tx.$queryRaw`SELECT pg_advisory_xact_lock(${LOCK}::bigint)::text`;
-      return outside(async () => {
-        const outcome = deliverOk(event);
-        await expect.poll(isWaiting).toBe(true);
-        await meanwhile();
-        return { outcome };
-      });
+      const outcome = deliverOk(event);
+      await expect.poll(isWaiting).toBe(true);
+      await meanwhile();
+      return { outcome };
     },
     { timeout: 60_000 },
   );
