@@ -109,7 +109,7 @@ type Documentation = {
 };
 
 /** Who is admitted, how the input is read, what is returned, and what runs: all that the pipeline needs to know. */
-type Declaration<Params, Query, Body, Role, Scoped, Session> = {
+type Declaration<Params, Query, Body, Role, Scoped, Session, Result = unknown, Fields = unknown> = {
   summary: string;
   /** Requires a session, by bearer token or cookie, as each of the next five fields does. Without any, anybody is admitted. */
   session?: Session;
@@ -154,16 +154,42 @@ type Declaration<Params, Query, Body, Role, Scoped, Session> = {
   response?: OperationResponse;
   /** Further ones, by status. */
   otherResponses?: Record<number, OperationResponse>;
-  run: (input: Input<Params, Query, Body, Role, Scoped, Session>) => Promise<unknown> | unknown;
+  run: (input: Input<Params, Query, Body, Role, Scoped, Session>) => Promise<Result> | Result;
+  form?: ConsoleForm<Params, Query, Body, Fields, Result>;
   /** Writes the response to an error, or returns the error for a problem document (default). */
   writeError?: (error: AppError, scope: RequestScope) => Written | Promise<Written>;
 };
 type Written = RouteResponse | AppError;
 
+/** Per error code: the field that shows the error (default: above the form), and a message instead of its title. */
+export type ErrorPlacement = Partial<Record<ErrorCode, { field?: string; message?: string }>>;
+
+/**
+ * What a form of the console leads to: the message that the next page lists as `done`, and that page, if it is not the
+ * one with the form. It shows `secret` once; null: it shows no secret any longer.
+ */
+type Outcome = { done?: string; to?: string; secret?: { kind: string; value: string } | null };
+
+/** The input of `run` that a form gives. `ifMatch`: the header `If-Match`, with the state that its page has shown. */
+type Given<Params, Query, Body> = { params?: Params; query?: Query; body?: Body; ifMatch?: string };
+
+/**
+ * How a form of the console runs an operation. Without `fields`, the form has those of the params, the query and the
+ * body; without `toInput`, each field is given to the schema that has its name.
+ */
+type ConsoleForm<Params, Query, Body, Fields, Result> = {
+  fields?: z.ZodType<Fields>;
+  toInput?: (fields: Fields, ctx: Context) => Given<Params, Query, Body>;
+  /** Fields whose values are filled in again after an error. */
+  kept?: readonly string[];
+  errors?: ErrorPlacement;
+  after?: (result: Result, fields: Fields) => Outcome;
+};
+
 /** A declaration of any types, which `declare` has checked against each other. */
 export type AnyDeclaration = Omit<
   // biome-ignore lint/suspicious/noExplicitAny: the input is made from the schemas that typed it.
-  Declaration<any, any, any, AccountRole, Scope, true>,
+  Declaration<any, any, any, AccountRole, Scope, true, any, any>,
   "run" | "query" | "params" | "body"
 > & {
   params?: z.ZodType;
@@ -183,10 +209,13 @@ export type Operation = AnyDeclaration &
   };
 
 /** An operation that only the documentation knows. */
-export type DescribedOperation = Omit<Operation, "run" | "describedAs">;
+export type DescribedOperation = Omit<Operation, "run" | "form" | "describedAs">;
+
+/** An operation of the console alone, or of the API, too. */
+export type FormOperation = AnyDeclaration & Pick<Operation, "id">;
 
 /** An operation with the types that its schemas and its rule give to the input of `run`. */
-export type Declared<P, Q, B, R, S, A> = Declaration<P, Q, B, R, S, A> &
+export type Declared<P, Q, B, R, S, A, T = unknown, F = unknown> = Declaration<P, Q, B, R, S, A, T, F> &
   Documentation &
   Pick<Operation, "id" | "describedAs">;
 
@@ -198,7 +227,9 @@ export function operation<
   R extends AccountRole | undefined = undefined,
   S extends Scope | undefined = undefined,
   A extends true | undefined = undefined,
->(given: Declared<P, Q, B, R, S, A>): Operation {
+  T = unknown,
+  F = P & Q & B,
+>(given: Declared<P, Q, B, R, S, A, T, F>): Operation {
   return given as unknown as Operation;
 }
 
@@ -213,6 +244,21 @@ export function declare<
 >(given: Declaration<P, Q, B, R, S, A>): AnyDeclaration {
   return given as unknown as AnyDeclaration;
 }
+
+/** The same for what the console alone does. */
+export function formOperation<
+  P = unknown,
+  Q = unknown,
+  B = unknown,
+  R extends "support" | "admin" = "admin",
+  T = unknown,
+  F = P & Q & B,
+>(given: Declaration<P, Q, B, R, undefined, undefined, T, F> & Pick<Operation, "id">): FormOperation {
+  return given as unknown as FormOperation;
+}
+
+/** Where the console sends the form of an operation. */
+export const formPath = ({ id }: Pick<FormOperation, "id">): string => `/forms/console/${id}`;
 
 type Rule = Pick<AnyDeclaration, "session" | "role" | "scope" | "aal" | "maxAgeSeconds" | "stepUp">;
 

@@ -16,9 +16,11 @@ export const Time = z.iso
   .transform((text) => new Date(text))
   .refine(isStorableTime, NOT_STORABLE);
 
+export const NOT_UTC_TEXT = "Must be a time such as 2026-11-22T09:00";
+
 /** A time in UTC as `datetime-local` inputs send it, to the minute. `parseUtc` reads it. */
 export const UtcText = z.iso
-  .datetime({ local: true, message: "Must be a time such as 2026-11-22T09:00" })
+  .datetime({ local: true, message: NOT_UTC_TEXT })
   .refine((text) => isStorableTime(parseUtc(text)), NOT_STORABLE);
 
 export const parseUtc = (text: string): Date => new Date(text.endsWith("Z") ? text : `${text}Z`);

@@ -1,4 +1,5 @@
-import { operation } from "../operation";
+import { z } from "zod";
+import { formOperation, operation } from "../operation";
 import { ifMatch, withState } from "../platform/http/content/if-match";
 import { RouteResponse } from "../platform/http-message";
 import { findDelivery, listDeliveries } from "./deliveries";
@@ -11,6 +12,7 @@ import {
   listEndpoints,
   rotateSecret,
 } from "./endpoints";
+import { WebhookEventType } from "./events";
 import { replayDeliveries, retryDelivery, sendTestEvent } from "./replay";
 import {
   ChangedEndpoint,
@@ -64,6 +66,13 @@ const PAYLOAD = {
   data: { accountId: "019aa5f0-1111-7b60-9d2f-3a1f0c5e8b11" },
 };
 
+const OVERWRITTEN = "Somebody else has changed this endpoint since you opened the page. Reload it to see their change.";
+
+const endpointPage = (endpointId: string): string => `/console/settings/webhooks/${endpointId}`;
+
+/** Which secret the page of an endpoint shows once. */
+export const webhookSecretKind = (endpointId: string): string => `webhook:${endpointId}`;
+
 export const webhookOperations = {
   listWebhookEndpoints: operation({
     id: "listWebhookEndpoints",
@@ -98,6 +107,14 @@ export const webhookOperations = {
       examples: { "An endpoint": WITH_SECRET },
     },
     run: ({ ctx, operator, body }) => createEndpoint(ctx, operator, body),
+    form: {
+      kept: ["url", "description", ...WebhookEventType.options.map((type) => `eventTypes.${type}`)],
+      after: ({ id, secret }) => ({
+        to: endpointPage(id),
+        done: "created",
+        secret: { kind: webhookSecretKind(id), value: secret },
+      }),
+    },
   }),
 
   getWebhookEndpoint: operation({
@@ -137,6 +154,26 @@ export const webhookOperations = {
     response: { description: "The endpoint.", schema: Endpoint, examples: { "An endpoint": ENDPOINT } },
     run: ({ ctx, operator, params, body, request }) =>
       changeEndpoint(ctx, operator, params.endpointId, body, ifMatch(request)),
+    form: {
+      fields: NewEndpoint.extend({ ...EndpointParams.shape, previewed: z.string().max(64) }),
+      toInput: ({ endpointId, previewed, description = null, ...change }) => ({
+        params: { endpointId },
+        body: { ...change, description },
+        ifMatch: `"${previewed}"`,
+      }),
+      errors: { precondition_failed: { message: OVERWRITTEN } },
+      after: () => ({ done: "changed" }),
+    },
+  }),
+
+  toggleWebhookEndpoint: formOperation({
+    id: "toggleWebhookEndpoint",
+    summary: "Disable or enable a webhook endpoint",
+    role: "admin",
+    params: EndpointParams,
+    body: z.object({ enabled: z.boolean() }),
+    run: ({ ctx, operator, params, body }) => changeEndpoint(ctx, operator, params.endpointId, body),
+    form: { after: (_, { enabled }) => ({ done: enabled ? "enabled" : "disabled" }) },
   }),
 
   deleteWebhookEndpoint: operation({
@@ -154,6 +191,7 @@ export const webhookOperations = {
       await deleteEndpoint(ctx, operator, params.endpointId);
       return new RouteResponse(204, null);
     },
+    form: { after: () => ({ to: "/console/settings/webhooks", done: "deleted" }) },
   }),
 
   listWebhookDeliveries: operation({
@@ -205,6 +243,7 @@ export const webhookOperations = {
       await retryDelivery(ctx, operator, params);
       return new RouteResponse(202, null);
     },
+    form: { after: () => ({ done: "retried" }) },
   }),
 
   replayWebhookDeliveries: operation({
@@ -227,6 +266,7 @@ export const webhookOperations = {
       examples: { "Three events": { queued: 3 } },
     },
     run: ({ ctx, operator, params, body }) => replayDeliveries(ctx, operator, params.endpointId, body),
+    form: { after: ({ queued }) => ({ done: queued === 0 ? "replayed_none" : "replayed" }) },
   }),
 
   rotateWebhookSecret: operation({
@@ -246,6 +286,13 @@ export const webhookOperations = {
       examples: { "An endpoint": WITH_SECRET },
     },
     run: ({ ctx, operator, params }) => rotateSecret(ctx, operator, params.endpointId),
+    form: {
+      after: ({ id, secret }) => ({
+        to: endpointPage(id),
+        done: "rotated",
+        secret: { kind: webhookSecretKind(id), value: secret },
+      }),
+    },
   }),
 
   sendWebhookTestEvent: operation({
@@ -265,5 +312,8 @@ export const webhookOperations = {
       examples: { "An event": { eventId: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b12" } },
     },
     run: ({ ctx, operator, params }) => sendTestEvent(ctx, operator, params.endpointId),
+    form: {
+      after: ({ eventId }, { endpointId }) => ({ to: `${endpointPage(endpointId)}/${eventId}`, done: "tested" }),
+    },
   }),
 };

@@ -20,7 +20,7 @@ beforeEach(async () => {
 /** Sends a form from the page of an account. */
 function send(form: string, account: { id: string }, fields: Record<string, string> = {}, { cookie } = admin) {
   const returnTo = `/console/accounts/${account.id}`;
-  return submit(`console/accounts/${form}`, { accountId: account.id, reason, returnTo, ...fields }, { cookie });
+  return submit(`console/${form}`, { accountId: account.id, reason, returnTo, ...fields }, { cookie });
 }
 
 const read = ({ id }: TestAccount) => ctx().db.account.findUniqueOrThrow({ where: { id } });
@@ -29,10 +29,10 @@ describe("a form on the page of an account", () => {
   test("disables, enables and changes the role, with the reason in the trail, and returns to the page", async () => {
     const account = await newAccount();
     const page = `/console/accounts/${account.id}`;
-    expect(locationOf(await send("disable", account))).toBe(`${page}?done=disabled`);
+    expect(locationOf(await send("disableAccount", account))).toBe(`${page}?done=disabled`);
     expect((await read(account)).disabledAt).not.toBeNull();
-    expect(locationOf(await send("enable", account))).toBe(`${page}?done=enabled`);
-    expect(locationOf(await send("role", account, { role: "support" }))).toBe(`${page}?done=role_changed`);
+    expect(locationOf(await send("enableAccount", account))).toBe(`${page}?done=enabled`);
+    expect(locationOf(await send("setAccountRole", account, { role: "support" }))).toBe(`${page}?done=role_changed`);
     expect(await read(account)).toMatchObject({ disabledAt: null, role: "support" });
     const events = await ctx().db.auditEvent.findMany({
       where: { accountId: account.id, type: { in: ["account_disabled", "account_enabled", "role_changed"] } },
@@ -46,26 +46,26 @@ describe("a form on the page of an account", () => {
   test("ends one session or all, also for support", async () => {
     const support = await operatorWithRole("support");
     const account = await newAccount();
-    const one = await send("end-session", account, { sessionId: account.sessionId }, support);
+    const one = await send("endAccountSession", account, { sessionId: account.sessionId }, support);
     expect(locationOf(one)).toContain("done=session_ended");
     expect(await isSignedIn(account)).toBe(false);
-    expect(locationOf(await send("end-sessions", account, {}, support))).toContain("done=sessions_ended");
+    expect(locationOf(await send("endAccountSessions", account, {}, support))).toContain("done=sessions_ended");
   });
 
   test("unlinks a provider, resets factors, and deletes the account", async () => {
     const account = await newProtectedAccount();
     const identity = { provider: "github", issuer: "https://github.com", subject: randomUUID() };
     await ctx().db.identity.create({ data: { ...identity, accountId: account.id } });
-    expect(locationOf(await send("unlink", account, { provider: "github" }))).toContain("done=unlinked");
-    expect(locationOf(await send("reset-factors", account))).toContain("done=factors_reset");
-    expect(flashOf(await send("reset-factors", account))?.message).toMatch(/no second factor/);
-    expect(locationOf(await send("delete", account))).toBe("/console/accounts?done=deleted");
+    expect(locationOf(await send("unlinkAccountProvider", account, { provider: "github" }))).toContain("done=unlinked");
+    expect(locationOf(await send("resetAccountFactors", account))).toContain("done=factors_reset");
+    expect(flashOf(await send("resetAccountFactors", account))?.message).toMatch(/no second factor/);
+    expect(locationOf(await send("deleteAccountAsOperator", account))).toBe("/console/accounts?done=deleted");
     expect(await eventsOf(account.id)).toContain("account_deleted");
   });
 
   test("leads to the download of an export", async () => {
     const account = await newAccount();
-    const to = locationOf(await send("export", account));
+    const to = locationOf(await send("downloadAccountExport", account));
     expect(to).toBe(`/api/admin/accounts/${account.id}/export?reason=Asked+for+by+telephone`);
     const download = await get(to ?? "", { cookie: admin.cookie, headers: { "sec-fetch-site": "same-origin" } });
     expect(await download.json()).toMatchObject({ account: { id: account.id } });
@@ -73,24 +73,33 @@ describe("a form on the page of an account", () => {
     expect(elsewhere.status).toBe(403);
   });
 
-  test.each(["disable", "enable", "role", "unlink", "reset-factors", "delete", "export"])(
-    "%s is refused to support and without a reason, and changes nothing",
-    async (form) => {
-      const account = await newAccount();
-      const fields = { role: "admin", provider: "google" };
-      const support = await operatorWithRole("support");
-      expect(flashOf(await send(form, account, fields, support))?.message).toBe("Your role does not allow this.");
-      expect(Object.keys(flashOf(await send(form, account, { ...fields, reason: "" }))?.fields ?? {})).toEqual([
-        "reason",
-      ]);
-      expect(await eventsOf(account.id)).toEqual(["registered"]);
-    },
-  );
+  test.each([
+    "disableAccount",
+    "enableAccount",
+    "setAccountRole",
+    "unlinkAccountProvider",
+    "resetAccountFactors",
+    "deleteAccountAsOperator",
+    "downloadAccountExport",
+  ])("%s is refused to support and without a reason, and changes nothing", async (form) => {
+    const account = await newAccount();
+    const fields = { role: "admin", provider: "google" };
+    const support = await operatorWithRole("support");
+    expect(flashOf(await send(form, account, fields, support))?.message).toBe("Your role does not allow this.");
+    expect(Object.keys(flashOf(await send(form, account, { ...fields, reason: "" }))?.fields ?? {})).toEqual([
+      "reason",
+    ]);
+    expect(await eventsOf(account.id)).toEqual(["registered"]);
+  });
 
   test("tells the only admin why nothing was changed", async () => {
     await emptyTables();
     const only = await operatorWithRole("admin");
-    for (const [form, fields] of [["disable"], ["delete"], ["role", { role: "user" }]] as const) {
+    for (const [form, fields] of [
+      ["disableAccount"],
+      ["deleteAccountAsOperator"],
+      ["setAccountRole", { role: "user" }],
+    ] as const) {
       expect(flashOf(await send(form, only, fields, only))?.message).toContain("This is the only admin");
     }
     expect(await read(only)).toMatchObject({ role: "admin", disabledAt: null });

@@ -7,7 +7,7 @@ import { flashOf, submit } from "@/tests/support/web/forms";
 
 const locationOf = (response: Response) => response.headers.get("location") ?? "";
 const post = (form: string, fields: Record<string, string>, cookie: string) =>
-  submit(`console/billing/${form}`, fields, { cookie });
+  submit(`console/${form}`, fields, { cookie });
 
 /** A failed event, whose payload was corrected since. Returns our id. */
 async function mendedEvent(account: { id: string }): Promise<string> {
@@ -22,10 +22,12 @@ describe("the forms of the billing pages", () => {
     const ann = await newAccount();
     const id = await mendedEvent(ann);
     const support = await operatorWithRole("support");
-    expect(flashOf(await post("replay", { id }, support.cookie))?.message).toBe("Your role does not allow this.");
+    expect(flashOf(await post("replayBillingEvent", { id }, support.cookie))?.message).toBe(
+      "Your role does not allow this.",
+    );
     expect(await statusOf(ann)).toMatchObject({ status: "none" });
     const admin = await operatorWithRole("admin");
-    const replayed = await post("replay", { id, reason: "mended" }, admin.cookie);
+    const replayed = await post("replayBillingEvent", { id, reason: "mended" }, admin.cookie);
     expect(locationOf(replayed)).toBe(`/console/billing/events/${id}?done=event_processed`);
     expect(await statusOf(ann)).toMatchObject({ isActive: true });
     const audited = await ctx().db.auditEvent.findMany({ where: { target: `billing-event:${id}` } });
@@ -37,7 +39,10 @@ describe("the forms of the billing pages", () => {
     const { cookie } = await operatorWithRole("admin");
     await mendedEvent(await newAccount());
     await deliverOk(billingEvent("RENEWAL", { transaction_id: null, original_transaction_id: null }));
-    const replayed = new URL(locationOf(await post("replays", { state: "failed" }, cookie)), "http://console");
+    const replayed = new URL(
+      locationOf(await post("replayBillingEvents", { state: "failed" }, cookie)),
+      "http://console",
+    );
     expect(Object.fromEntries(replayed.searchParams)).toEqual({
       batch: "replays",
       share: "1.000",
@@ -53,7 +58,7 @@ describe("the forms of the billing pages", () => {
     await deliverOk(bought);
     const purchaseId = (await storedEvent(bought.id))?.purchaseId ?? "";
     const returnTo = `/console/billing/purchases/${purchaseId}`;
-    const assign = (fields: object) => post("assign", { purchaseId, returnTo, ...fields }, cookie);
+    const assign = (fields: object) => post("assignPurchases", { purchaseId, returnTo, ...fields }, cookie);
     for (const fields of [
       { accountId: "ann", reason: "x" },
       { accountId: ann.id },
@@ -70,7 +75,9 @@ describe("the forms of the billing pages", () => {
 
   test("say what is not configured", async () => {
     const { cookie } = await operatorWithRole("admin");
-    expect(flashOf(await post("prune", {}, cookie))?.message).toContain("BILLING_PAYLOAD_RETENTION_DAYS");
-    expect(flashOf(await post("reconciliations", {}, cookie))?.message).toContain("BILLING_API_KEY");
+    expect(flashOf(await post("pruneBillingPayloads", {}, cookie))?.message).toContain(
+      "BILLING_PAYLOAD_RETENTION_DAYS",
+    );
+    expect(flashOf(await post("reconcilePurchases", {}, cookie))?.message).toContain("BILLING_API_KEY");
   });
 });

@@ -7,7 +7,7 @@ import { clock, ctx } from "@/tests/support/context";
 import { cookiesOf, flashOf, submit, submitByScript } from "@/tests/support/web/forms";
 
 const PAGE = "/console/settings/keys";
-const NEW_KEY = { name: "CI", "scope.releases:write": "on", "scope.audit:read": "on", lifetime: "30" };
+const NEW_KEY = { name: "CI", "scopes.releases:write": "on", "scopes.audit:read": "on", lifetime: "30" };
 
 const locationOf = (response: Response) => response.headers.get("location");
 const shownTo = (accountId: string, cookie: string) =>
@@ -16,7 +16,7 @@ const shownTo = (accountId: string, cookie: string) =>
 describe("the form that creates an API key", () => {
   test("creates it, and shows it to the operator who created it alone, until they have stored it", async () => {
     const { id, cookie } = await operatorWithRole("admin");
-    const created = await submit("console/keys/create", { ...NEW_KEY, networks: "203.0.113.0/24, ::1" }, { cookie });
+    const created = await submit("console/createApiKey", { ...NEW_KEY, networks: "203.0.113.0/24, ::1" }, { cookie });
     expect([created.status, locationOf(created)]).toEqual([303, `${PAGE}?done=key_created`]);
     const shown = cookiesOf(created);
     const key = await shownTo(id, shown);
@@ -29,30 +29,30 @@ describe("the form that creates an API key", () => {
       networks: ["203.0.113.0/24", "::1/128"],
     });
     expect(Math.round((Number(row.expiresAt) - row.createdAt.getTime()) / 86_400_000)).toBe(30);
-    const kept = await submit("console/secret-saved", { returnTo: PAGE }, { cookie });
+    const kept = await submit("console/forgetShownSecret", { returnTo: PAGE }, { cookie });
     expect(kept.headers.getSetCookie().join()).toMatch(/shown-secret=;.*Expires=Thu, 01 Jan 1970/i);
   });
 
   test.each([
-    [{ "scope.releases:write": "" }, { "scope.audit:read": "" }, "scopes", "Required"],
+    [{ "scopes.releases:write": "" }, { "scopes.audit:read": "" }, "scopes", "Required"],
     [{ name: "" }, {}, "name", "Required"],
-    [{ "scope.root": "on" }, {}, "scopes/2", ""],
+    [{ "scopes.root": "on" }, {}, "scopes/2", ""],
     [{ networks: "example.com" }, {}, "networks", "Must be a network"],
   ])("with %j and %j names the field %s", async (changed, alsoChanged, field, message) => {
     const { cookie } = await operatorWithRole("admin");
-    const response = await submit("console/keys/create", { ...NEW_KEY, ...changed, ...alsoChanged }, { cookie });
+    const response = await submit("console/createApiKey", { ...NEW_KEY, ...changed, ...alsoChanged }, { cookie });
     const flash = flashOf(response);
     expect(Object.keys(flash?.fields ?? {})).toEqual([field]);
     expect(flash?.fields[field]).toContain(message);
     const entered = Object.entries({ ...NEW_KEY, ...changed, ...alsoChanged });
-    const kept = entered.filter(([name, value]) => value !== "" && name !== "scope.root");
+    const kept = entered.filter(([name, value]) => value !== "" && name !== "scopes.root");
     expect(flash?.values).toEqual(Object.fromEntries(kept));
   });
 });
 
 describe("a form of the console", () => {
   const revoke = async (id: string, cookie: string, fields: Record<string, string> = {}) =>
-    submit("console/keys/revoke", { id, ...fields }, { cookie });
+    submit("console/revokeApiKey", { keyId: id, ...fields }, { cookie });
 
   test("returns to the page that it was sent from, and to no other site's", async () => {
     const { cookie } = await operatorWithRole("admin");
@@ -82,7 +82,7 @@ describe("a form of the console", () => {
     const returnTo = `${PAGE}?cursor=abc`;
     const refused = await revoke(id, cookie, { returnTo });
     expect(locationOf(refused)).toBe(`/confirm?${new URLSearchParams({ callbackUrl: returnTo })}`);
-    const byScript = await submitByScript("console/keys/revoke", { id, returnTo }, { cookie });
+    const byScript = await submitByScript("console/revokeApiKey", { keyId: id, returnTo }, { cookie });
     expect(await byScript.json()).toEqual({ location: locationOf(refused) });
     expect(await statusOf(id)).toBe("active");
   });
@@ -91,7 +91,7 @@ describe("a form of the console", () => {
     const { id } = await newKey();
     const { cookie } = await operatorWithRole("admin");
     for (const headers of [{ origin: "https://evil.example" }, { origin: "null" }, { origin: "" }]) {
-      const refused = await submit("console/keys/revoke", { id }, { cookie, headers });
+      const refused = await submit("console/revokeApiKey", { keyId: id }, { cookie, headers });
       expect([headers, refused.status]).toEqual([headers, 403]);
     }
     expect(await statusOf(id)).toBe("active");
@@ -99,7 +99,11 @@ describe("a form of the console", () => {
 
   test("accepts no API key", async () => {
     const { key, id } = await newKey();
-    const refused = await submit("console/keys/revoke", { id }, { headers: { authorization: `Bearer ${key}` } });
+    const refused = await submit(
+      "console/revokeApiKey",
+      { keyId: id },
+      { headers: { authorization: `Bearer ${key}` } },
+    );
     expect(flashOf(refused)?.message).toBe("API keys may not do this.");
     expect(await statusOf(id)).toBe("active");
   });

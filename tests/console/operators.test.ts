@@ -25,14 +25,14 @@ describe("the form that gives a role", () => {
     const { cookie, id: adminId } = await operatorWithRole("admin");
     const { id, email } = await newAccount();
     const fields = { email: ` ${email.toUpperCase()} `, role: "support", reason: "Joins support, ticket 12" };
-    const granted = await submit("console/operators/role", fields, { cookie });
+    const granted = await submit("console/grantRole", fields, { cookie });
     expect(granted.headers.get("location")).toBe(`${PAGE}?done=role_granted`);
     expect(await roleOf(id)).toBe("support");
     expect((await listOperators(ctx(), {})).operators).toContainEqual(expect.objectContaining({ id, role: "support" }));
     const [event] = await ctx().db.auditEvent.findMany({ where: { accountId: id, type: "role_changed" } });
     expect(event?.details).toMatchObject({ from: "user", to: "support", reason: fields.reason });
     expect(event?.actor).toContain(adminId);
-    const removed = await submit("console/operators/role", { email, role: "user" }, { cookie });
+    const removed = await submit("console/grantRole", { email, role: "user" }, { cookie });
     expect(removed.headers.get("location")).toBe(`${PAGE}?done=role_removed`);
     expect(await roleOf(id)).toBe("user");
   });
@@ -40,7 +40,7 @@ describe("the form that gives a role", () => {
   test("names the field of an email that has no account", async () => {
     const { cookie } = await operatorWithRole("admin");
     const fields = { email: `${crypto.randomUUID()}@example.com`, role: "admin" };
-    const flash = flashOf(await submit("console/operators/role", fields, { cookie }));
+    const flash = flashOf(await submit("console/grantRole", fields, { cookie }));
     expect(flash?.fields.email).toMatch(/^No account has this email/);
     expect(flash?.values.email).toBe(fields.email);
   });
@@ -49,7 +49,7 @@ describe("the form that gives a role", () => {
     await ctx().db.account.updateMany({ where: { role: "admin" }, data: { role: "support" } });
     const [ann, bob] = [await operatorWithRole("admin"), await operatorWithRole("admin")];
     const remove = (by: typeof ann, of: typeof ann) =>
-      submit("console/operators/role", { email: of.email, role: "user" }, { cookie: by.cookie });
+      submit("console/grantRole", { email: of.email, role: "user" }, { cookie: by.cookie });
     await Promise.all([remove(ann, bob), remove(bob, ann)]);
     const roles = [await roleOf(ann.id), await roleOf(bob.id)];
     expect(roles.toSorted()).toEqual(["admin", "user"]);
@@ -62,7 +62,7 @@ describe("the form that gives a role", () => {
   test("changes nothing for support", async () => {
     const { cookie } = await operatorWithRole("support");
     const { id, email } = await newAccount();
-    await submit("console/operators/role", { email, role: "admin" }, { cookie });
+    await submit("console/grantRole", { email, role: "admin" }, { cookie });
     expect(await roleOf(id)).toBe("user");
   });
 });

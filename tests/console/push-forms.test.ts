@@ -26,9 +26,9 @@ describe("the form that sends to an audience", () => {
     const sendAt = new Date(+clock.now() + 86_400_000).toISOString().slice(0, 16);
     const choices = { platform: "ios", appBelow: "2.0", seenFrom: "2026-01-02", sendAt, perSecond: "5" };
     const fields = audienceText(choices);
-    const sent = await submit("console/push/send-to-audience", fields, admin);
+    const sent = await submit("console/sendToAudience", fields, admin);
     expect(locationOf(sent)).toMatch(/^\/console\/push\/messages\/[\da-f-]{36}\?done=sent$/);
-    expect(locationOf(await submit("console/push/send-to-audience", fields, admin))).toBe(locationOf(sent));
+    expect(locationOf(await submit("console/sendToAudience", fields, admin))).toBe(locationOf(sent));
     const broadcast = await ctx().db.pushBroadcast.findUnique({ where: { messageId: locationOf(sent).slice(23, 59) } });
     expect(broadcast).toMatchObject({
       audience: { platform: "ios", appVersion: { below: "2.0" }, lastSeen: { from: "2026-01-02T00:00:00Z" } },
@@ -46,7 +46,7 @@ describe("the form that sends to an audience", () => {
       sendAt: "now",
       perSecond: "0",
     });
-    const flash = flashOf(await submit("console/push/send-to-audience", wrong, admin));
+    const flash = flashOf(await submit("console/sendToAudience", wrong, admin));
     expect(Object.keys(flash?.fields ?? {}).sort()).toEqual(["appFrom", "perSecond", "platform", "seenFrom", "sendAt"]);
   });
 });
@@ -57,15 +57,15 @@ describe("the form that sends a notification", () => {
     const [first, second] = await activeDevices(admin, 2);
     const returnTo = `/console/push/send?account=${admin.id}&title=A`;
     const tested = await submit(
-      "console/push/send",
+      "console/sendNotification",
       await textFor(admin.id, { deviceId: first?.id ?? "", returnTo }),
       admin,
     );
     expect(locationOf(tested)).toBe(`${returnTo}&done=test_sent`);
     const fields = await textFor(admin.id, { deviceId: "" });
-    const sent = await submit("console/push/send", fields, admin);
+    const sent = await submit("console/sendNotification", fields, admin);
     expect(locationOf(sent)).toMatch(/^\/console\/push\/messages\/[\da-f-]{36}\?done=sent$/);
-    expect(locationOf(await submit("console/push/send", fields, admin))).toBe(locationOf(sent));
+    expect(locationOf(await submit("console/sendNotification", fields, admin))).toBe(locationOf(sent));
     const { push, sent: arrived } = recordingPush();
     await deliverDue({ push });
     expect(arrived.map(({ token }) => token).sort()).toEqual([first?.token, first?.token, second?.token].sort());
@@ -73,9 +73,9 @@ describe("the form that sends a notification", () => {
 
   test("says which field is wrong, and that an account has no device", async () => {
     const admin = await operatorWithRole("admin");
-    const wrong = await submit("console/push/send", await textFor(admin.id, { title: " " }), admin);
+    const wrong = await submit("console/sendNotification", await textFor(admin.id, { title: " " }), admin);
     expect(Object.keys(flashOf(wrong)?.fields ?? {})).toEqual(["title"]);
-    const nobody = await submit("console/push/send", await textFor(admin.id), admin);
+    const nobody = await submit("console/sendNotification", await textFor(admin.id), admin);
     expect(flashOf(nobody)?.message).toBeTruthy();
   });
 });
@@ -96,14 +96,14 @@ test("the forms of push and email change nothing for support, and nothing withou
     },
   });
   const forms: [string, Record<string, string>][] = [
-    ["push/send", await textFor(admin.id)],
-    ["push/send-to-audience", audienceText()],
-    ["push/announce", { version: "7.7.7", bundleId: "", perSecond: "10" }],
-    ["push/cancel", { id: row?.messageId ?? "" }],
-    ["push/retry", {}],
-    ["push/resume", { environment: "production" }],
-    ["mail/retry", {}],
-    ["mail/remove", { id: email.id }],
+    ["sendNotification", await textFor(admin.id)],
+    ["sendToAudience", audienceText()],
+    ["announceVersion", { version: "7.7.7", bundleId: "", perSecond: "10" }],
+    ["cancelPushMessage", { messageId: row?.messageId ?? "" }],
+    ["retryPushDeliveries", {}],
+    ["endPushPause", { environment: "production" }],
+    ["retryQueuedEmails", {}],
+    ["removeQueuedEmail", { emailId: email.id }],
   ];
   const submitAll = async (who: { cookie: string }) => {
     for (const [form, fields] of forms) await submit(`console/${form}`, fields, who);
@@ -124,13 +124,13 @@ test("an announcement is made by a form once its warning was shown, and canceled
   const version = `5.${Date.now()}`;
   const fields = { version, bundleId: "", perSecond: "100" };
   const preview = `/console/push/announce?version=${version}`;
-  const unseen = await submit("console/push/announce", { ...fields, isWarned: "", returnTo: preview }, admin);
+  const unseen = await submit("console/announceVersion", { ...fields, isWarned: "", returnTo: preview }, admin);
   expect(locationOf(unseen)).toBe(`${preview}&done=stale`);
-  const made = await submit("console/push/announce", { ...fields, isWarned: "on" }, admin);
+  const made = await submit("console/announceVersion", { ...fields, isWarned: "on" }, admin);
   expect(locationOf(made)).toMatch(/done=announced$/);
   const message = await ctx().db.pushMessage.findUniqueOrThrow({ where: { eventKey: `version:${version}` } });
   const returnTo = `/console/push/messages/${message.id}`;
-  const canceled = await submit("console/push/cancel", { id: message.id, returnTo }, admin);
+  const canceled = await submit("console/cancelPushMessage", { messageId: message.id, returnTo }, admin);
   expect(locationOf(canceled)).toBe(`${returnTo}?done=canceled`);
   expect(await ctx().db.pushMessage.findUnique({ where: { id: message.id } })).toMatchObject({
     canceledAt: expect.any(Date),

@@ -32,7 +32,7 @@ beforeEach(async () => {
 
 const change = async (action: ActionName, fields: Record<string, string> = {}, of = NEW) => {
   const previewed = await previewedState({ action, ...of, ...fields });
-  return submit("console/releases/change", { action, ...of, previewed, ...fields }, { cookie });
+  return submit("console/changeVersion", { action, ...of, previewed, ...fields }, { cookie });
 };
 /** What the preview of an action puts into its form; any text for an action that has none. */
 const previewedState = async (fields: Record<string, string>) => {
@@ -121,17 +121,17 @@ describe("the form that changes a release", () => {
     await change("halt", { reason: "It crashes." });
     expect(locationOf(await change("rollout", stale))).toBe(`${returnTo}&done=stale`);
     expect(await served()).toEqual([0]);
-    const unseen = await submit("console/releases/change", { action: "rollout", ...NEW }, { cookie });
+    const unseen = await submit("console/changeVersion", { action: "rollout", ...NEW }, { cookie });
     expect(flashOf(unseen)?.fields).toHaveProperty("previewed");
   });
 
   test("is for admins, from the console's own pages", async () => {
     const support = (await operatorWithRole("support")).cookie;
     const fields = { action: "yank", ...NEW };
-    expect(flashOf(await submit("console/releases/change", fields, { cookie: support }))).not.toBeNull();
+    expect(flashOf(await submit("console/changeVersion", fields, { cookie: support }))).not.toBeNull();
     const headers = { origin: "https://evil.example" };
-    for (const form of ["change", "notes", "publish", "verify", "remove-upload"]) {
-      expect((await submit(`console/releases/${form}`, fields, { cookie, headers })).status).toBe(403);
+    for (const form of ["changeVersion", "changeNotes", "publishReleases", "verifyVersion", "deleteUpload"]) {
+      expect((await submit(`console/${form}`, fields, { cookie, headers })).status).toBe(403);
     }
     expect(await served()).toEqual([100]);
   });
@@ -140,7 +140,7 @@ describe("the form that changes a release", () => {
 test("the form of release notes does not overwrite what somebody else has written since", async () => {
   const previewed = stateOfFields((await version()).releases, NOTES_FIELDS);
   const save = (notes: string, seen = previewed) =>
-    submit("console/releases/notes", { ...NEW, notes, previewed: seen }, { cookie });
+    submit("console/changeNotes", { ...NEW, notes, previewed: seen }, { cookie });
   expect(locationOf(await save("Starts faster."))).toContain("done=notes");
   const refused = flashOf(await save("Starts quicker."));
   expect(refused).toMatchObject({
@@ -188,7 +188,7 @@ describe("the form that publishes uploads", () => {
       fileFields(await upload("app.msi"), "windows", "x64", "other"),
       fileFields(await upload("app.dmg"), "macos", "universal", "installer"),
     ];
-    const response = await submit("console/releases/publish", Object.assign({}, FIELDS, ...files), { cookie });
+    const response = await submit("console/publishReleases", Object.assign({}, FIELDS, ...files), { cookie });
     expect([flashOf(response)?.message, locationOf(response)]).toEqual([
       undefined,
       "/console/releases/app/stable/3.0.0?done=published",
@@ -206,13 +206,13 @@ describe("the form that publishes uploads", () => {
   });
 
   test("refuses a form without files, of another's upload, and of an incomplete one, and keeps the uploads", async () => {
-    const none = await submit("console/releases/publish", FIELDS, { cookie });
+    const none = await submit("console/publishReleases", FIELDS, { cookie });
     expect(flashOf(none)?.fields).toEqual({ files: "Choose at least one file" });
     const foreign = fileFields((await uploadFile(await newKey())).id, "windows", "x64", "both");
-    expect(flashOf(await submit("console/releases/publish", { ...FIELDS, ...foreign }, { cookie }))).not.toBeNull();
+    expect(flashOf(await submit("console/publishReleases", { ...FIELDS, ...foreign }, { cookie }))).not.toBeNull();
     const half = await upload("app.exe", 300, 299);
     const refused = await submit(
-      "console/releases/publish",
+      "console/publishReleases",
       { ...FIELDS, ...fileFields(half, "windows", "x64", "both") },
       { cookie },
     );
@@ -220,7 +220,7 @@ describe("the form that publishes uploads", () => {
     expect(
       (await call("GET", `/api/admin/uploads/${half}`, { cookie, headers: { "tus-resumable": "1.0.0" } })).status,
     ).toBe(200);
-    await submit("console/releases/remove-upload", { uploadId: half }, { cookie });
+    await submit("console/deleteUpload", { uploadId: half }, { cookie });
     expect(
       (await call("GET", `/api/admin/uploads/${half}`, { cookie, headers: { "tus-resumable": "1.0.0" } })).status,
     ).toBe(404);

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { readShownSecret } from "@/lib/platform/http/pages/shown-secret-cookie";
 import { countDeliveries } from "@/lib/webhooks/count-deliveries";
 import { endpointState, listEndpoints } from "@/lib/webhooks/endpoints";
-import { webhookSecretKind } from "@/lib/webhooks/form";
+import { webhookSecretKind } from "@/lib/webhooks/operations";
 import { newAccount } from "@/tests/support/accounts";
 import { attempted, deliveriesOf, newReceiver, removeEndpoints } from "@/tests/support/admin/webhooks";
 import { operatorWithRole } from "@/tests/support/console/operators";
@@ -11,10 +11,10 @@ import { verifyWebhook } from "@/tests/support/network/webhook-receiver";
 import { cookiesOf, flashOf, submit } from "@/tests/support/web/forms";
 
 const LIST = "/console/settings/webhooks";
-const NEW = { url: "https://hooks.example.com/homeport", "type.account.created": "on", description: "CRM" };
+const NEW = { url: "https://hooks.example.com/homeport", "eventTypes.account.created": "on", description: "CRM" };
 
 const post = (form: string, cookie: string, fields: Record<string, string>) =>
-  submit(`console/webhooks/${form}`, fields, { cookie });
+  submit(`console/${form}`, fields, { cookie });
 const locationOf = (response: Response) => response.headers.get("location");
 const endpoints = async () => (await listEndpoints(ctx())).endpoints;
 const eventsOf = async (target: string) =>
@@ -24,7 +24,7 @@ afterEach(removeEndpoints);
 
 test("an admin creates an endpoint and sees its secret once, on its page alone", async () => {
   const { id: accountId, cookie } = await operatorWithRole("admin");
-  const created = await post("create", cookie, { ...NEW, "type.account.deleted": "on" });
+  const created = await post("createWebhookEndpoint", cookie, { ...NEW, "eventTypes.account.deleted": "on" });
   const [endpoint] = await endpoints();
   expect(endpoint).toMatchObject({
     url: NEW.url,
@@ -42,12 +42,12 @@ test("an admin creates an endpoint and sees its secret once, on its page alone",
 test.each([
   [{ url: "http://203.0.113.7/hooks" }, "url", "Must be an https URL"],
   [{ url: "https://10.0.0.1/hooks" }, "url", "Must have a public address"],
-  [{ "type.account.created": "" }, "eventTypes", "Required"],
-  [{ "type.account.renamed": "on" }, "eventTypes/1", ""],
+  [{ "eventTypes.account.created": "" }, "eventTypes", "Required"],
+  [{ "eventTypes.account.renamed": "on" }, "eventTypes/1", ""],
   [{ description: "x".repeat(201) }, "description", ""],
 ])("the form that creates an endpoint names the field that %j makes wrong", async (changed, field, message) => {
   const { cookie } = await operatorWithRole("admin");
-  const flash = flashOf(await post("create", cookie, { ...NEW, ...changed }));
+  const flash = flashOf(await post("createWebhookEndpoint", cookie, { ...NEW, ...changed }));
   expect(Object.keys(flash?.fields ?? {})).toEqual([field]);
   expect(flash?.fields[field]).toContain(message);
   expect(await endpoints()).toEqual([]);
@@ -62,25 +62,31 @@ test("an admin edits, disables, enables, tests, rotates and deletes an endpoint,
     locationOf(await post(form, cookie, { endpointId, returnTo: page, ...fields }));
 
   const [before] = await endpoints();
-  const edited = { url: receiver.url, "type.account.deleted": "on", previewed: before ? endpointState(before) : "" };
-  expect(await send("edit", edited)).toBe(`${page}?done=changed`);
-  const stale = flashOf(await post("edit", cookie, { endpointId, returnTo: page, ...edited, description: "CRM" }));
+  const edited = {
+    url: receiver.url,
+    "eventTypes.account.deleted": "on",
+    previewed: before ? endpointState(before) : "",
+  };
+  expect(await send("changeWebhookEndpoint", edited)).toBe(`${page}?done=changed`);
+  const stale = flashOf(
+    await post("changeWebhookEndpoint", cookie, { endpointId, returnTo: page, ...edited, description: "CRM" }),
+  );
   expect(stale?.message).toContain("Somebody else has changed this endpoint");
   expect(await endpoints()).toMatchObject([{ eventTypes: ["account.deleted"], description: null }]);
-  expect(await send("toggle", { enabled: "false" })).toBe(`${page}?done=disabled`);
-  const refused = await post("test", cookie, { endpointId, returnTo: page });
+  expect(await send("toggleWebhookEndpoint", { enabled: "false" })).toBe(`${page}?done=disabled`);
+  const refused = await post("sendWebhookTestEvent", cookie, { endpointId, returnTo: page });
   expect(flashOf(refused)?.message).toMatch(/disabled/i);
-  expect(await send("toggle", { enabled: "true" })).toBe(`${page}?done=enabled`);
-  const rotated = await post("rotate-secret", cookie, { endpointId, returnTo: page });
+  expect(await send("toggleWebhookEndpoint", { enabled: "true" })).toBe(`${page}?done=enabled`);
+  const rotated = await post("rotateWebhookSecret", cookie, { endpointId, returnTo: page });
   expect(locationOf(rotated)).toBe(`${page}?done=rotated`);
 
-  const tested = await send("test");
+  const tested = await send("sendWebhookTestEvent");
   await attempted(endpointId, 1);
   const [delivery] = await deliveriesOf(endpointId);
   expect(tested).toBe(`${page}/${delivery?.eventId}?done=tested`);
   expect(receiver.received.map((one) => verifyWebhook(receiver.secret, one).type)).toEqual(["webhook.test"]);
 
-  expect(await send("delete")).toBe(`${LIST}?done=deleted`);
+  expect(await send("deleteWebhookEndpoint")).toBe(`${LIST}?done=deleted`);
   expect(await endpoints()).toEqual([]);
   expect(await eventsOf(`webhook:${endpointId}`)).toEqual([
     "webhook_created",
@@ -91,7 +97,9 @@ test("an admin edits, disables, enables, tests, rotates and deletes an endpoint,
     "webhook_tested",
     "webhook_deleted",
   ]);
-  expect(flashOf(await post("retry", cookie, { endpointId, eventId: delivery?.eventId ?? "" }))).not.toBeNull();
+  expect(
+    flashOf(await post("retryWebhookDelivery", cookie, { endpointId, eventId: delivery?.eventId ?? "" })),
+  ).not.toBeNull();
 });
 
 test("a delivery that failed is retried, and events since a time are replayed", async () => {
@@ -99,7 +107,7 @@ test("a delivery that failed is retried, and events since a time are replayed", 
   const receiver = await newReceiver();
   const { id: endpointId } = receiver;
   receiver.respond = (response) => response.writeHead(500).end();
-  await post("test", cookie, { endpointId });
+  await post("sendWebhookTestEvent", cookie, { endpointId });
   await attempted(endpointId, 1);
   const [delivery] = await deliveriesOf(endpointId);
   expect(delivery).toMatchObject({ state: "pending", attempts: 1, responseStatus: 500 });
@@ -107,22 +115,22 @@ test("a delivery that failed is retried, and events since a time are replayed", 
 
   receiver.respond = (response) => response.writeHead(204).end();
   const eventId = delivery?.eventId ?? "";
-  const retried = await post("retry", cookie, { endpointId, eventId });
+  const retried = await post("retryWebhookDelivery", cookie, { endpointId, eventId });
   expect(locationOf(retried)).toBe(`${LIST}?done=retried`);
   await attempted(endpointId, 1);
   expect(await countDeliveries(ctx(), endpointId)).toEqual({ pending: 0, failed: 0, delivered: 1 });
 
   const minutesAgo = (minutes: number) => new Date(clock.now().getTime() - minutes * 60_000).toISOString().slice(0, 16);
   const replay = async (fields: Record<string, string>) =>
-    locationOf(await post("replay", cookie, { endpointId, ...fields }));
+    locationOf(await post("replayWebhookDeliveries", cookie, { endpointId, ...fields }));
   expect(await replay({ since: minutesAgo(5) })).toBe(`${LIST}?done=replayed_none`);
-  await post("toggle", cookie, { endpointId, enabled: "false" });
+  await post("toggleWebhookEndpoint", cookie, { endpointId, enabled: "false" });
   await newAccount();
-  await post("toggle", cookie, { endpointId, enabled: "true" });
+  await post("toggleWebhookEndpoint", cookie, { endpointId, enabled: "true" });
   expect(await replay({ since: minutesAgo(5) })).toBe(`${LIST}?done=replayed`);
   await attempted(endpointId, 1);
   expect(await countDeliveries(ctx(), endpointId)).toEqual({ pending: 0, failed: 0, delivered: 2 });
-  const wrong = flashOf(await post("replay", cookie, { endpointId, since: "yesterday" }));
+  const wrong = flashOf(await post("replayWebhookDeliveries", cookie, { endpointId, since: "yesterday" }));
   expect(wrong?.fields).toEqual({ since: "Must be a time such as 2026-11-22T09:00" });
 });
 
@@ -131,10 +139,10 @@ test("support and customers change no endpoint", async () => {
   for (const role of ["support", "user"] as const) {
     const { cookie } = await operatorWithRole(role);
     for (const [form, fields] of [
-      ["create", NEW],
-      ["delete", { endpointId }],
-      ["test", { endpointId }],
-      ["replay", { endpointId, since: "2026-11-22T09:00" }],
+      ["createWebhookEndpoint", NEW],
+      ["deleteWebhookEndpoint", { endpointId }],
+      ["sendWebhookTestEvent", { endpointId }],
+      ["replayWebhookDeliveries", { endpointId, since: "2026-11-22T09:00" }],
     ] as const) {
       const flash = flashOf(await post(form, cookie, fields));
       expect([role, form, flash?.message]).toEqual([role, form, "Your role does not allow this."]);

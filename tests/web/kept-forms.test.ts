@@ -71,9 +71,9 @@ describe("a form that is sent after its session has ended", () => {
   test("of the console can be sent as it was, by its operator's decision", async () => {
     const operator = await operatorWithRole("admin");
     const fields = { accountId: operator.id, reason: "Asked by telephone", signedInAs: operator.id };
-    const response = await submit("console/accounts/disable", fields);
+    const response = await submit("console/disableAccount", fields);
     expect(await keptFor(operator.cookie, response)).toMatchObject({
-      form: "/forms/console/accounts/disable",
+      form: "/forms/console/disableAccount",
       values: { accountId: operator.id, reason: "Asked by telephone" },
       resume: "ask",
       summary: "Disable an account",
@@ -86,15 +86,15 @@ describe("a form that needs a confirmation first", () => {
     const { id, cookie, password } = await operatorWithRole("admin");
     const { id: keyId } = await newKey();
     clock.advance(11 * MINUTE_MS);
-    const refused = await submit("console/keys/revoke", { id: keyId, signedInAs: id }, { cookie });
+    const refused = await submit("console/revokeApiKey", { keyId, signedInAs: id }, { cookie });
     expect(await keptFor(cookie, refused)).toMatchObject({ resume: "ask" });
     const next = nextPage(refused);
     const confirmed = await submit("confirm", { password, callbackUrl: next.pathname + next.search }, { cookie });
     expect(confirmed.headers.get("location")).toBe(next.pathname + next.search);
     const kept = await keptFor(cookie, refused);
-    expect(kept).toMatchObject({ form: "/forms/console/keys/revoke", values: { id: keyId }, resume: "now" });
+    expect(kept).toMatchObject({ form: "/forms/console/revokeApiKey", values: { keyId }, resume: "now" });
     const cookies = `${cookie}; ${cookiesOf(refused)}`;
-    const sent = await submit("console/keys/revoke", { ...kept?.values, isResumed: "1" }, { cookie: cookies });
+    const sent = await submit("console/revokeApiKey", { ...kept?.values, isResumed: "1" }, { cookie: cookies });
     expect(await statusOf(keyId)).toBe("revoked");
     expect(sent.headers.getSetCookie()).toContainEqual(expect.stringMatching(/^homeport\.kept-form=; .*1970/));
   });
@@ -103,10 +103,10 @@ describe("a form that needs a confirmation first", () => {
     const { id, cookie, password } = await operatorWithRole("admin");
     const { id: keyId } = await newKey();
     clock.advance(11 * MINUTE_MS);
-    const refused = await submit("console/keys/revoke", { id: keyId, signedInAs: id }, { cookie });
-    const again = await submit("console/keys/revoke", { id: keyId, signedInAs: id, isResumed: "1" }, { cookie });
+    const refused = await submit("console/revokeApiKey", { keyId, signedInAs: id }, { cookie });
+    const again = await submit("console/revokeApiKey", { keyId, signedInAs: id, isResumed: "1" }, { cookie });
     await submit("confirm", { password }, { cookie });
-    expect(await keptFor(cookie, again)).toMatchObject({ values: { id: keyId }, resume: "ask" });
+    expect(await keptFor(cookie, again)).toMatchObject({ values: { keyId }, resume: "ask" });
     clock.advance(2 * MINUTE_MS);
     expect(await keptFor(cookie, refused)).toMatchObject({ resume: "ask" });
   });

@@ -1,11 +1,11 @@
 import { type ReactNode, useId } from "react";
+import type { FormOperation } from "@/lib/operation";
 import { Field } from "../../(web)/components/field";
-import { Form } from "../../(web)/components/form";
-import { hasRole, type OperatorRole, requireOperator } from "../frame/operator";
+import { hasRole, requireOperator } from "../frame/operator";
+import { OperationForm } from "./operation-form";
 
 type Props = {
-  /** The path of the form's route: see `defineConsoleForm`. */
-  form: string;
+  operation: FormOperation;
   /** What the button on the page says. `name` is what it acts on, for screen readers: "Revoke CI". */
   label: string;
   name?: string;
@@ -13,9 +13,7 @@ type Props = {
   title: ReactNode;
   submit: string;
   /** Hidden fields. */
-  values?: Record<string, string>;
-  /** Who sees the button. Default: admins. */
-  role?: OperatorRole;
+  params?: Record<string, string | undefined>;
   isDanger?: true;
   /** Whether the dialog asks for a reason, which the audit event keeps: the field `reason`. */
   reason?: "required" | "optional";
@@ -24,28 +22,16 @@ type Props = {
 };
 
 /**
- * A button that changes something. It opens a dialog that says what will happen; its form is sent from there. The dialog is a
+ * A button for who may run an operation. It opens a dialog that says what will happen; its form is sent from there. The dialog is a
  * popover, which needs no script. Without a recent sign-in, a page asks for one before the form takes effect.
  */
-export async function Action({ role = "admin", ...props }: Props) {
+export async function Action(props: Props) {
   const operator = await requireOperator();
-  return hasRole(operator, role) ? <Dialog {...props} returnTo={operator.pageUrl} /> : null;
+  return hasRole(operator, props.operation.role === "support" ? "support" : "admin") ? <Dialog {...props} /> : null;
 }
 
-function Dialog({
-  form,
-  label,
-  name,
-  title,
-  submit,
-  values = {},
-  isDanger,
-  reason,
-  returnTo,
-  children,
-}: Omit<Props, "role"> & { returnTo: string }) {
+function Dialog({ operation, label, name, title, submit, params, isDanger, reason, children }: Props) {
   const id = useId();
-  const fields = Object.entries({ ...values, returnTo });
   return (
     <>
       <button
@@ -58,10 +44,7 @@ function Dialog({
       </button>
       <div className="dialog" id={id} popover="auto" role="dialog" aria-labelledby={`${id}-title`}>
         <h2 id={`${id}-title`}>{title}</h2>
-        <Form action={form}>
-          {fields.map(([key, value]) => (
-            <input key={key} type="hidden" name={key} value={value} />
-          ))}
+        <OperationForm operation={operation} params={params}>
           {children}
           {reason && (
             <Field
@@ -81,7 +64,7 @@ function Dialog({
               Cancel
             </button>
           </div>
-        </Form>
+        </OperationForm>
       </div>
     </>
   );

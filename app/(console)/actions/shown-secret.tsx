@@ -1,9 +1,9 @@
 import { headers } from "next/headers";
 import { pageContext } from "@/lib/auth/visitor";
-import { readShownSecret } from "@/lib/platform/http/pages/shown-secret-cookie";
+import { forgetShownSecret, readShownSecret } from "@/lib/platform/http/pages/shown-secret-cookie";
 import { CopyButton } from "../../(web)/components/copy-button";
-import { Form } from "../../(web)/components/form";
 import { requireOperator } from "../frame/operator";
+import { OperationForm } from "./operation-form";
 
 const LEAD = "Copy it now. Only its hash is stored, so it cannot be shown again.";
 
@@ -17,7 +17,7 @@ type Props = {
 
 /** A secret that was just created, until the operator has saved it or it stops working. Nothing at other times. */
 export async function ShownSecret({ kind, title, lead = LEAD, isValid = async () => true }: Props) {
-  const { account, pageUrl } = await requireOperator();
+  const { account } = await requireOperator();
   const secret = await readShownSecret(pageContext(), account.id, kind, await headers());
   if (secret === null || !(await isValid(secret))) return null;
   return (
@@ -28,12 +28,11 @@ export async function ShownSecret({ kind, title, lead = LEAD, isValid = async ()
       <p>
         <CopyButton text={secret} name={title} />
       </p>
-      <Form action="/forms/console/secret-saved">
-        <input type="hidden" name="returnTo" value={pageUrl} />
+      <OperationForm operation={forgetShownSecret}>
         <button type="submit" className="quiet">
           I have saved it
         </button>
-      </Form>
+      </OperationForm>
     </section>
   );
 }

@@ -6,6 +6,7 @@ import type { z } from "zod";
 import { pageContext } from "@/lib/auth/visitor";
 import type { Context } from "@/lib/context";
 import { AppError, isAppError } from "@/lib/errors";
+import { type FormOperation, formPath } from "@/lib/operation";
 import type { Flash } from "@/lib/platform/http/pages/flash";
 import { LOCALES } from "@/lib/platform/locale";
 import { Notice } from "../../(web)/components/notice";
@@ -42,8 +43,8 @@ type Options<Query> = {
   queryFields?: readonly string[];
   /** The message for each `done` that a form returns. */
   done?: Record<string, string>;
-  /** The paths of forms that show their errors themselves: `<Form flash>`. */
-  ownForms?: readonly string[];
+  /** The operations whose forms show their errors themselves: `<OperationForm flash>`. */
+  ownForms?: readonly FormOperation[];
 };
 
 /**
@@ -70,7 +71,9 @@ export function consolePage<Query = unknown>(
         <ConsoleFrame operator={operator}>
           <OutcomeNotices
             message={given.done && Object.hasOwn(done, given.done) ? done[given.done] : undefined}
-            flash={flash && flash.resume !== "now" && ownForms.includes(flash.form) ? null : flash}
+            flash={
+              flash && flash.resume !== "now" && ownForms.some((one) => formPath(one) === flash.form) ? null : flash
+            }
           />
           <QueryNotice errors={errors} shown={queryFields} />
           <FormValues fields={errors} values={Object.keys(errors).length > 0 ? given : {}}>

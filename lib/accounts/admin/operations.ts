@@ -1,6 +1,7 @@
 import type { Context } from "../../context";
-import { operation } from "../../operation";
+import { formOperation, operation } from "../../operation";
 import { recordAccountChange } from "../../platform/audit/operator-events";
+import { Reason } from "../../platform/audit/reason";
 import { jsonFile } from "../../platform/http-message";
 import { PageQuery } from "../../platform/lists/pages";
 import type { Operator } from "../../principal";
@@ -61,6 +62,11 @@ const TIMES = {
   createdAt: "2026-11-20T09:00:00.000Z",
   lastSeenAt: "2026-11-22T08:00:00.000Z",
 };
+
+/** In the console, a reason is required. */
+const WITH_REASON = AccountParams.extend({ reason: Reason });
+
+const LAST_ADMIN = { last_admin: { message: "This is the only admin. Give another account the role first" } };
 
 export const accountOperations = {
   searchAccounts: operation({
@@ -150,6 +156,11 @@ export const accountOperations = {
       },
     },
     run: ({ ctx, operator, params, query }) => deleteAccount(ctx, operator, params.accountId, query),
+    form: {
+      fields: WITH_REASON,
+      errors: LAST_ADMIN,
+      after: () => ({ done: "deleted", to: "/console/accounts" }),
+    },
   }),
 
   disableAccount: operation({
@@ -179,6 +190,7 @@ export const accountOperations = {
       },
     },
     run: ({ ctx, operator, params, body }) => disableAccount(ctx, operator, params.accountId, body),
+    form: { fields: WITH_REASON, errors: LAST_ADMIN, after: () => ({ done: "disabled" }) },
   }),
 
   enableAccount: operation({
@@ -200,6 +212,7 @@ export const accountOperations = {
       examples: { Changed: { account: ACCOUNT, isChanged: true, sessionsEnded: 0, devicesRemoved: 0 } },
     },
     run: ({ ctx, operator, params, body }) => enableAccount(ctx, operator, params.accountId, body),
+    form: { fields: WITH_REASON, after: () => ({ done: "enabled" }) },
   }),
 
   listAccountEvents: operation({
@@ -270,6 +283,15 @@ export const accountOperations = {
     },
   }),
 
+  downloadAccountExport: formOperation({
+    id: "downloadAccountExport",
+    summary: "Export the data of an account",
+    role: "admin",
+    body: WITH_REASON,
+    run: ({ body }) => `/api/admin/accounts/${body.accountId}/export?${new URLSearchParams({ reason: body.reason })}`,
+    form: { after: (to) => ({ to }) },
+  }),
+
   headExportAccountAsOperator: operation({
     id: "headExportAccountAsOperator",
     summary: "Get the headers of the export without creating it",
@@ -314,6 +336,11 @@ export const accountOperations = {
       },
     },
     run: ({ ctx, operator, params, body }) => setRole(ctx, operator, params.accountId, body),
+    form: {
+      fields: WITH_REASON.extend({ role: NewRole.shape.role }),
+      errors: LAST_ADMIN,
+      after: () => ({ done: "role_changed" }),
+    },
   }),
 
   resetAccountFactors: operation({
@@ -336,6 +363,7 @@ export const accountOperations = {
       examples: { Changed: { account: ACCOUNT, isChanged: true, sessionsEnded: 3, devicesRemoved: 2 } },
     },
     run: ({ ctx, operator, params, body }) => resetFactors(ctx, operator, params.accountId, body),
+    form: { fields: WITH_REASON, after: () => ({ done: "factors_reset" }) },
   }),
 
   endAccountSessions: operation({
@@ -357,6 +385,7 @@ export const accountOperations = {
       examples: { Changed: { account: ACCOUNT, isChanged: true, sessionsEnded: 3, devicesRemoved: 2 } },
     },
     run: ({ ctx, operator, params, body }) => revokeAccountSessions(ctx, operator, params.accountId, body),
+    form: { fields: WITH_REASON, after: () => ({ done: "sessions_ended" }) },
   }),
 
   endAccountSession: operation({
@@ -376,6 +405,10 @@ export const accountOperations = {
       examples: { Ended: { account: ACCOUNT, isChanged: true, sessionsEnded: 1, devicesRemoved: 0 } },
     },
     run: ({ ctx, operator, params, query }) => revokeAccountSession(ctx, operator, params, query),
+    form: {
+      fields: WITH_REASON.extend({ sessionId: SessionParams.shape.sessionId }),
+      after: () => ({ done: "session_ended" }),
+    },
   }),
 
   unlinkAccountProvider: operation({
@@ -399,6 +432,10 @@ export const accountOperations = {
       },
     },
     run: ({ ctx, operator, params, body }) => unlinkProvider(ctx, operator, params.accountId, body),
+    form: {
+      fields: WITH_REASON.extend({ provider: UnlinkedProvider.shape.provider }),
+      after: () => ({ done: "unlinked" }),
+    },
   }),
 };
 

@@ -53,6 +53,7 @@ export const mailOperations = {
     errors: ["not_found"],
     response: { description: "The email is removed.", schema: null },
     run: ({ ctx, operator, params }) => removeEmail(ctx, operator, params.emailId),
+    form: { after: () => ({ done: "removed" }) },
   }),
 
   retryQueuedEmails: operation({
@@ -72,5 +73,6 @@ export const mailOperations = {
       examples: { "Two emails": { retried: 2 } },
     },
     run: ({ ctx, operator, body }) => retryEmails(ctx, operator, body),
+    form: { after: () => ({ done: "retried" }) },
   }),
 };

@@ -1,5 +1,7 @@
+import { z } from "zod";
 import { operation } from "../../operation";
 import { PageQuery } from "../../platform/lists/pages";
+import { Scope } from "../../principal";
 import { createKey, listKeys, revokeKey } from "./keys";
 import { ApiKeys, CreatedKey, KeyParams, NewKey } from "./schema";
 
@@ -15,6 +17,8 @@ const KEY = {
   lastUsedAt: null,
   revokedAt: null,
 };
+
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 export const keyOperations = {
   listApiKeys: operation({
@@ -56,6 +60,19 @@ export const keyOperations = {
       examples: { "The key": { ...KEY, key: "hp_4fKqZ1mW8sT0bR7yLx2Vd9NcG5hJ3uPaE6oQiYtBkSwDz0A1b2C3" } },
     },
     run: ({ ctx, operator, body }) => createKey(ctx, operator, body),
+    form: {
+      fields: NewKey.omit({ expiresAt: true }).extend({ lifetime: z.enum(["30", "90", "365", "never"]) }),
+      toInput: ({ lifetime, ...key }, { now }) => {
+        const expiresAt = lifetime === "never" ? null : new Date(now().getTime() + Number(lifetime) * DAY_MS);
+        return { body: { ...key, expiresAt } };
+      },
+      kept: ["name", "networks", "lifetime", ...Scope.options.map((scope) => `scopes.${scope}`)],
+      after: ({ key }) => ({
+        to: "/console/settings/keys",
+        done: "key_created",
+        secret: { kind: "key", value: key },
+      }),
+    },
   }),
 
   revokeApiKey: operation({
@@ -69,5 +86,6 @@ export const keyOperations = {
     errors: ["not_found"],
     response: { description: "The key is revoked.", schema: null },
     run: ({ ctx, operator, params }) => revokeKey(ctx, operator, params.keyId),
+    form: { after: () => ({ done: "key_revoked" }) },
   }),
 };

@@ -83,6 +83,22 @@ export function defineRoute(
   return Object.fromEntries(handlers) as Record<Method, RouteHandler>;
 }
 
+/** Handlers that leave each request to those that `choose` returns for the path's parameters. */
+export function chooseRoute(
+  choose: (params: PathParams) => Record<Method, RouteHandler>,
+): Record<Method, RouteHandler> {
+  const handlers = METHODS.map((method) => {
+    const respondBy = (name: "respond" | "respondToOther"): DirectHandler => {
+      return async (request, context) => choose((await context.params) ?? {})[method][name](request, context);
+    };
+    const respond = respondBy("respond");
+    const handle = async (request: Request, context: RouteContext) => toResponse(await respond(request, context));
+    const direct = { respond, respondToOther: respondBy("respondToOther"), endpoint: undefined };
+    return [method, Object.assign(handle, direct)];
+  });
+  return Object.fromEntries(handlers) as Record<Method, RouteHandler>;
+}
+
 /** One declaration for every method. */
 export function forEveryMethod(declared: AnyDeclaration): Record<Method, AnyDeclaration> {
   return Object.fromEntries(METHODS.map((method) => [method, declared])) as Record<Method, AnyDeclaration>;

@@ -1,8 +1,9 @@
-import { operation } from "../../operation";
+import { formOperation, operation } from "../../operation";
 import { announceVersion } from "./announce";
-import { withWarnings } from "./announcement-warnings";
+import { isOffered, withWarnings } from "./announcement-warnings";
 import { cancelMessage } from "./cancel";
 import { listDeliveries } from "./deliveries/list-deliveries";
+import { AnnounceForm, SendForm, SendToAudienceForm, toAudience, toSendAt } from "./drafts";
 import { estimateAnnouncement, estimateAudience } from "./estimate";
 import { listMessages, showMessage } from "./messages/list-messages";
 import { NewMessage } from "./messages/new-message";
@@ -10,6 +11,7 @@ import { endPause, listPauses } from "./pauses";
 import { retryDeliveries } from "./retry";
 import {
   AudienceEstimateInput,
+  DEFAULT_PER_SECOND,
   Deliveries,
   DeliveriesQuery,
   EndedPause,
@@ -74,6 +76,8 @@ const MESSAGES_MAX_BODY_BYTES = 128 * 1024;
 
 /** 1,000 ids. */
 const RETRIES_MAX_BODY_BYTES = 64 * 1024;
+
+const messagePage = (messageId: string): string => `/console/push/messages/${messageId}`;
 
 export const pushOperations = {
   listPushDeliveries: operation({
@@ -271,6 +275,52 @@ export const pushOperations = {
     },
   }),
 
+  sendNotification: formOperation({
+    id: "sendNotification",
+    summary: "Send a notification",
+    role: "admin",
+    body: SendForm,
+    run: ({ ctx, operator, body: { messageKey, accountId, deviceId, title, body, link } }) => {
+      const to = deviceId === undefined ? { account: accountId } : { deviceId };
+      return sendMessage(ctx, operator, { kind: "custom", to, title, body, link }, messageKey);
+    },
+    form: {
+      after: ({ id }, { deviceId }) =>
+        deviceId === undefined ? { to: messagePage(id), done: "sent" } : { done: "test_sent" },
+    },
+  }),
+
+  sendToAudience: formOperation({
+    id: "sendToAudience",
+    summary: "Send a notification to an audience",
+    role: "admin",
+    body: SendToAudienceForm,
+    run: ({ ctx, operator, body: { messageKey, title, body, link, perSecond, ...fields } }) => {
+      const [to, sendAt] = [{ audience: toAudience(fields) }, toSendAt(fields)];
+      return sendMessage(ctx, operator, { kind: "custom", to, title, body, link, perSecond, sendAt }, messageKey);
+    },
+    form: { after: ({ id }) => ({ to: messagePage(id), done: "sent" }) },
+  }),
+
+  announceVersion: formOperation({
+    id: "announceVersion",
+    summary: "Announce a version",
+    role: "admin",
+    body: AnnounceForm,
+    run: async ({ ctx, operator, body: { version, isWarned, perSecond = DEFAULT_PER_SECOND, ...fields } }) => {
+      if (!isWarned && !(await isOffered(ctx, version))) return null;
+      const { bundleId, ...choices } = toAudience(fields);
+      const isEveryone = Object.values(choices).every((choice) => choice === undefined);
+      const to = isEveryone ? { bundleId } : { audience: { bundleId, ...choices } };
+      const announcement = { kind: "app.new_version", version, to, perSecond, sendAt: toSendAt(fields) } as const;
+      return announceVersion(ctx, operator, announcement);
+    },
+    form: {
+      // Without a warning of a version that is not offered now, the preview is made again.
+      after: (announced) => (announced ? { to: messagePage(announced.id), done: "announced" } : { done: "stale" }),
+    },
+  }),
+
   showPushMessage: operation({
     id: "showPushMessage",
     summary: "Show a notification and its outcome",
@@ -306,6 +356,7 @@ export const pushOperations = {
       },
     },
     run: ({ ctx, operator, params }) => cancelMessage(ctx, operator, params.messageId),
+    form: { after: () => ({ done: "canceled" }) },
   }),
 
   listPushPauses: operation({
@@ -341,6 +392,7 @@ export const pushOperations = {
     errors: ["not_found"],
     response: { description: "The pause has ended.", schema: EndedPause, examples: { "Two waited": { resumed: 2 } } },
     run: ({ ctx, operator, params }) => endPause(ctx, operator, params),
+    form: { after: () => ({ done: "pause_ended" }) },
   }),
 
   retryPushDeliveries: operation({
@@ -361,6 +413,7 @@ export const pushOperations = {
       examples: { "Two deliveries": { resumed: 0, retried: 2, isComplete: true } },
     },
     run: ({ ctx, operator, body }) => retryDeliveries(ctx, operator, body),
+    form: { after: () => ({ done: "retried" }) },
   }),
 
   readPushStatistics: operation({

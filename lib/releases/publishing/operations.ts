@@ -1,6 +1,9 @@
-import { operation } from "../../operation";
+import { formOperation, operation } from "../../operation";
 import { ownerOf } from "../../platform/audit/operator";
 import { ifMatch, withSeenState, withState } from "../../platform/http/content/if-match";
+import { changeNotes, NotesForm } from "./actions/change-notes";
+import { performAction } from "./actions/perform-action";
+import { PreviewedAction, ReleaseAction, versionPath } from "./actions/release-action";
 import { AdoptionQuery, AdoptionReport, readAdoption } from "./adoption";
 import {
   promoteInCatalog,
@@ -10,8 +13,9 @@ import {
   rollBackCatalog,
 } from "./api/maintain-catalog";
 import { changeRelease, changeReleases, listCatalog, readRelease } from "./api/manage-releases";
+import { PublishForm, toNewReleases } from "./api/publish-form";
 import { publishUploads } from "./api/publish-uploads";
-import { Verification, VerifiedRelease, verifyRelease } from "./api/verify-release";
+import { Verification, VerifiedRelease, verifyRelease, verifyVersion } from "./api/verify-release";
 import { previewChange } from "./preview/preview-change";
 import { ProposedChange, ReleasePreview } from "./preview/schema";
 import {
@@ -128,6 +132,15 @@ export const releaseOperations = {
       },
     },
     run: ({ ctx, principal, operator, body }) => publishUploads(ctx, operator, ownerOf(principal), body),
+    form: {
+      fields: PublishForm,
+      toInput: (form) => ({ body: toNewReleases(form) }),
+      kept: ["product", "version", "channel", "rollout", "notes"],
+      after: (_, { product, version, channel }) => ({
+        done: "published",
+        to: versionPath({ product, version, channel }),
+      }),
+    },
   }),
 
   changeReleases: operation({
@@ -466,5 +479,36 @@ export const releaseOperations = {
       },
     },
     run: ({ ctx, body }) => verifyRelease(ctx, body),
+  }),
+
+  changeVersion: formOperation({
+    id: "changeVersion",
+    summary: "Change a release or its rollout",
+    role: "admin",
+    body: PreviewedAction,
+    run: ({ ctx, operator, body }) => performAction(ctx, operator, body),
+    form: {
+      // If something has changed since the preview, it is made again.
+      after: (isDone, action) => (isDone ? { done: action.action, to: versionPath(action) } : { done: "stale" }),
+    },
+  }),
+
+  changeNotes: formOperation({
+    id: "changeNotes",
+    summary: "Change release notes",
+    role: "admin",
+    body: NotesForm,
+    maxBodyBytes: MAX_BODY_BYTES,
+    run: ({ ctx, operator, body }) => changeNotes(ctx, operator, body),
+    form: { kept: ["notes", "notesUrl"], after: () => ({ done: "notes" }) },
+  }),
+
+  verifyVersion: formOperation({
+    id: "verifyVersion",
+    summary: "Verify the files of a version",
+    role: "support",
+    body: ReleaseAction.pick({ product: true, channel: true, version: true }),
+    run: ({ ctx, body }) => verifyVersion(ctx, body),
+    form: { after: () => ({ done: "verified" }) },
   }),
 };

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { operation } from "../../operation";
+import { formOperation, operation } from "../../operation";
 import { ownerOf } from "../../platform/audit/operator";
 import {
   parseCreation,
@@ -157,5 +157,14 @@ export const uploadOperations = {
       await removeUpload(ctx, ownerOf(principal), params.uploadId);
       return new RouteResponse(204, null, tusVersion());
     },
+  }),
+
+  deleteUpload: formOperation({
+    id: "deleteUpload",
+    summary: "Delete an upload",
+    role: "admin",
+    params: UploadParams,
+    run: ({ ctx, principal, params }) => removeUpload(ctx, ownerOf(principal), params.uploadId),
+    form: { after: () => ({ done: "removed" }) },
   }),
 };

@@ -1,4 +1,6 @@
+import { z } from "zod";
 import { operation } from "../../operation";
+import { Reason } from "../../platform/audit/reason";
 import { PageQuery } from "../../platform/lists/pages";
 import { assignPurchases } from "./assign-purchases";
 import { BillingProducts, BillingProductsQuery, listBillingProducts } from "./billing-products";
@@ -21,6 +23,23 @@ import { reconcileCustomers } from "./reconcile";
 import { replayBatch, replayEvent } from "./replay-events";
 import { BillingEventDetails, BillingEvents, BillingEventsQuery, BillingIdParams, PurchaseTimeline } from "./schema";
 import { showBillingEvent } from "./show-event";
+
+const MAX_REPLAYED_EVENTS = 200;
+
+/** How many requests of a batch have failed before: a field of the form that continues it. */
+const failures = z.int().min(0).default(0);
+
+/** What a request did of work that may take several, and where the next one continues. */
+type Part = { progress: number; nextCursor: string | null };
+
+/** The page of the inbox, which says how far the work has come: see `BatchProgress`. */
+function batchPage(batch: string, { progress, nextCursor }: Part, shown: { failures?: number; only?: string } = {}) {
+  const params = new URLSearchParams({ batch, share: progress.toFixed(3) });
+  for (const [name, value] of Object.entries({ ...shown, at: nextCursor ?? undefined })) {
+    if (value !== undefined) params.set(name, String(value));
+  }
+  return `/console/billing?${params}`;
+}
 
 export const billingOperations = {
   assignPurchases: operation({
@@ -60,6 +79,15 @@ export const billingOperations = {
       },
     },
     run: ({ ctx, operator, body }) => assignPurchases(ctx, operator, body),
+    form: {
+      fields: z.object({
+        purchaseId: z.uuid(),
+        accountId: z.string().trim().toLowerCase().pipe(z.uuid("Must be an account's id")),
+        reason: Reason,
+      }),
+      toInput: (body) => ({ body: { ...body, isDryRun: false } }),
+      after: ({ eventId }) => ({ done: eventId === null ? "assigned_before" : "assigned" }),
+    },
   }),
 
   listBillingEvents: operation({
@@ -142,6 +170,7 @@ export const billingOperations = {
       },
     },
     run: ({ ctx, operator, params, body }) => replayEvent(ctx, operator, params.id, body),
+    form: { after: ({ id, status }) => ({ to: `/console/billing/events/${id}`, done: `event_${status}` }) },
   }),
 
   listBillingProducts: operation({
@@ -191,6 +220,7 @@ export const billingOperations = {
       examples: { Deleted: { deleted: 230, progress: 1, nextCursor: null } },
     },
     run: ({ ctx, operator, body }) => prunePayloads(ctx, operator, body),
+    form: { after: (pruned) => ({ to: batchPage("prune", pruned) }) },
   }),
 
   showPurchaseTimeline: operation({
@@ -232,6 +262,17 @@ export const billingOperations = {
       },
     },
     run: ({ ctx, operator, body }) => reconcileCustomers(ctx, operator, body),
+    form: {
+      fields: Reconciliation.extend({ failures }),
+      toInput: ({ failures: _, ...body }) => ({ body }),
+      after: ({ customers, ...part }, { accountId, ...before }) => {
+        const failed = customers.filter(({ failure }) => failure !== null).length;
+        const isWhole = part.nextCursor === null && failed === 0;
+        if (accountId !== undefined) return { done: isWhole ? "reconciled" : "reconcile_failed" };
+        const to = batchPage("reconciliations", part, { failures: before.failures + failed });
+        return part.retry ? { to, done: "provider_waits" } : { to };
+      },
+    },
   }),
 
   replayBillingEvents: operation({
@@ -251,5 +292,12 @@ export const billingOperations = {
       examples: { "All processed": { counts: { processed: 12 }, failures: [], progress: 1, nextCursor: null } },
     },
     run: ({ ctx, operator, body }) => replayBatch(ctx, operator, body),
+    form: {
+      fields: ReplayBatch.omit({ limit: true }).extend({ failures }),
+      toInput: ({ failures: _, ...body }) => ({ body: { ...body, limit: MAX_REPLAYED_EVENTS } }),
+      after: (replayed, { failures, state }) => ({
+        to: batchPage("replays", replayed, { failures: failures + replayed.failures.length, only: state }),
+      }),
+    },
   }),
 };

@@ -1,9 +1,16 @@
 import { z } from "zod";
+import { billingOperations } from "@/lib/subscriptions/admin/operations";
 import { Action } from "../../actions/action";
 import { formatCount, formatShare } from "../../components/format-numbers";
 import { Section } from "../../components/headings";
 
 const TITLES = { replays: "Replay", reconciliations: "Reconciliation", prune: "Deletion of old payloads" };
+
+const OPERATIONS = {
+  replays: billingOperations.replayBillingEvents,
+  reconciliations: billingOperations.reconcilePurchases,
+  prune: billingOperations.pruneBillingPayloads,
+};
 
 /** Work that a form has started and not finished: where it continues, how much is done, and how many failed. */
 export const BatchQuery = z.object({
@@ -19,7 +26,6 @@ export type BatchQuery = z.infer<typeof BatchQuery>;
 export function BatchProgress({ batch, at, only, share = 0, failures = 0 }: BatchQuery) {
   if (batch === undefined) return null;
   const failed = failures === 0 ? "" : ` ${formatCount(failures)} failed.`;
-  const values = { ...(at === undefined ? {} : { cursor: at }), ...(only === undefined ? {} : { state: only }) };
   return (
     <Section title={TITLES[batch]}>
       <p>
@@ -27,11 +33,11 @@ export function BatchProgress({ batch, at, only, share = 0, failures = 0 }: Batc
       </p>
       {at !== undefined && (
         <Action
-          form={`/forms/console/billing/${batch}`}
+          operation={OPERATIONS[batch]}
           label="Continue"
           title={`Continue the ${TITLES[batch].toLowerCase()}?`}
           submit="Continue"
-          values={{ ...values, failures: String(failures) }}
+          params={{ cursor: at, state: only, failures: String(failures) }}
         >
           <p>The next part takes up to ten seconds. You can stop at any time, and begin again later.</p>
         </Action>

@@ -1,3 +1,4 @@
+import { billingOperations } from "@/lib/subscriptions/admin/operations";
 import type { BillingEventState } from "@/lib/subscriptions/admin/schema";
 import { Action } from "../../actions/action";
 import { countBounded, formatCount } from "../../components/format-numbers";
@@ -18,11 +19,11 @@ export function InboxActions({ state, counts, days }: Props) {
     <>
       {count !== 0 && (
         <Action
-          form="/forms/console/billing/replays"
+          operation={billingOperations.replayBillingEvents}
           label={`Replay ${replayed}`}
           title={`Replay the ${replayed} events?`}
           submit="Replay them"
-          values={{ state: replayed }}
+          params={{ state: replayed }}
           reason="optional"
         >
           <p>
@@ -34,7 +35,7 @@ export function InboxActions({ state, counts, days }: Props) {
       )}
       {counts.purchases > 0 && (
         <Action
-          form="/forms/console/billing/reconciliations"
+          operation={billingOperations.reconcilePurchases}
           label="Reconcile all"
           title="Reconcile all customers?"
           submit="Reconcile"
@@ -48,7 +49,7 @@ export function InboxActions({ state, counts, days }: Props) {
       )}
       {days !== undefined && counts.expired > 0 && (
         <Action
-          form="/forms/console/billing/prune"
+          operation={billingOperations.pruneBillingPayloads}
           label="Prune"
           title={`Delete payloads older than ${formatCount(days)} ${days === 1 ? "day" : "days"}?`}
           submit="Delete the payloads"

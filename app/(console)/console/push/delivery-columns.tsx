@@ -1,3 +1,4 @@
+import { pushOperations } from "@/lib/push/admin/operations";
 import type { Delivery } from "@/lib/push/admin/schema";
 import { Action } from "../../actions/action";
 import { Ago } from "../../components/time";
@@ -32,12 +33,12 @@ export const DELIVERY_COLUMNS: Column<Delivery>[] = [
 function RetryDelivery({ id }: { id: string }) {
   return (
     <Action
-      form="/forms/console/push/retry"
+      operation={pushOperations.retryPushDeliveries}
       label="Retry"
       name={id}
       title="Send this notification again?"
       submit="Send again"
-      values={{ id }}
+      params={{ ids: id }}
     >
       <p>It is queued again, unless it has expired. Pauses of APNs environments end.</p>
     </Action>

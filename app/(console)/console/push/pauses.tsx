@@ -1,3 +1,4 @@
+import { pushOperations } from "@/lib/push/admin/operations";
 import type { PushPause } from "@/lib/push/admin/schema";
 import { Action } from "../../actions/action";
 import { countBounded } from "../../components/format-numbers";
@@ -34,12 +35,12 @@ export function Pauses({ pauses }: { pauses: readonly Row[] }) {
 function End({ pause: { environment, waiting } }: { pause: Row }) {
   return (
     <Action
-      form="/forms/console/push/resume"
+      operation={pushOperations.endPushPause}
       label="End the pause"
       name={`of ${environment}`}
       title={`Send to ${environment} again?`}
       submit="End the pause"
-      values={{ environment }}
+      params={{ environment }}
     >
       <p>
         {countBounded(waiting, "notification", "notifications")} that waited {waiting === 1 ? "is" : "are"} sent at

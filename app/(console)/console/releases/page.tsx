@@ -1,4 +1,5 @@
 import { catalogFileOf } from "@/lib/releases/catalog/catalog";
+import { versionPath } from "@/lib/releases/publishing/actions/release-action";
 import { countClients, readAdoptionCurve } from "@/lib/releases/publishing/versions/adoption-curve";
 import { type CatalogVersion, listVersions, VersionsQuery } from "@/lib/releases/publishing/versions/list-versions";
 import { Badge } from "../../components/badge";
@@ -12,7 +13,6 @@ import { Filters, SelectFilter } from "../../lists/filters";
 import { Pager } from "../../lists/pager";
 import { type Column, Table } from "../../lists/table";
 import { AdoptionChart, MAX_LINES } from "./parts/adoption-chart";
-import { versionPath } from "./parts/links";
 import { ReadOnlyNotice } from "./parts/read-only-notice";
 import { targetName, VersionMarks, VersionState } from "./parts/version-state";
 

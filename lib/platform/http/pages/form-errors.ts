@@ -1,7 +1,5 @@
-import { AppError, ERRORS, type ErrorCode } from "../../../errors";
-
-/** Per error code: the field that shows the error (default: above the form), and a message instead of its title. */
-export type ErrorPlacement = Partial<Record<ErrorCode, { field?: string; message?: string }>>;
+import { AppError, ERRORS } from "../../../errors";
+import type { ErrorPlacement } from "../../../operation";
 
 /** Assigns an error to the form field it belongs to, and adds to a rate limit's message when to try again. */
 export function toFormError({ code, extras }: AppError, placement: ErrorPlacement = {}): AppError {

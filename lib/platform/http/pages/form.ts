@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { AppError, type ErrorCode } from "../../../errors";
-import { declare, type Input, type RequestScope } from "../../../operation";
+import { declare, type ErrorPlacement, type Input, type RequestScope } from "../../../operation";
 import type { AccountRole } from "../../db/generated/client";
 import { jsonResponse, type RequestHead, type ResponseHeaders, RouteResponse } from "../../http-message";
 import { CLEAR_SITE_DATA, REFRESH_POLICY } from "../browser/security-headers";
 import { parseForm } from "../input/body";
 import { defineRoute } from "../route";
 import { setFlash } from "./flash";
-import { type ErrorPlacement, toFormError } from "./form-errors";
+import { toFormError } from "./form-errors";
 import { forgetSentForm, keepForm } from "./kept-form";
 import { confirmPath, signInPath } from "./redirect-paths";
 

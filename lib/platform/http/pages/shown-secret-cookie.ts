@@ -1,4 +1,5 @@
 import type { Context } from "../../../context";
+import { formOperation } from "../../../operation";
 import { decryptSecret, encryptSecret } from "../../keys/stored-secrets";
 import { parseCookies, setCookie, setShortCookie, shownSecretCookieName } from "../cookies/cookies";
 import type { ReadableHeaders } from "../readable-headers";
@@ -38,6 +39,14 @@ export async function readShownSecret(
   if (!value) return null;
   return decryptSecret(ctx, purposeOf(accountId, kind), value).catch(() => null);
 }
+
+export const forgetShownSecret = formOperation({
+  id: "forgetShownSecret",
+  summary: "Stop showing a new secret",
+  role: "support",
+  run: () => undefined,
+  form: { after: () => ({ secret: null }) },
+});
 
 function purposeOf(accountId: string, kind: string): string {
   return `shown:${kind}:${accountId}`;

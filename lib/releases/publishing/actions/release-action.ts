@@ -45,6 +45,11 @@ export const ReleaseAction = z.object({
 });
 export type ReleaseAction = z.infer<typeof ReleaseAction>;
 
+/** The page of a version in the console. */
+export function versionPath({ product, channel, version }: Record<"product" | "channel" | "version", string>): string {
+  return `/console/releases/${[product, channel, version].map(encodeURIComponent).join("/")}`;
+}
+
 const UNIT_SECONDS = { minutes: 60, hours: 3600, days: 86_400 } as const;
 /** What a form sends with an action: the state that its preview showed. */
 export const PreviewedAction = ReleaseAction.extend({ previewed: text });

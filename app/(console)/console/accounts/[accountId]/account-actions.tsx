@@ -1,3 +1,4 @@
+import { accountOperations } from "@/lib/accounts/admin/operations";
 import type { AccountDetails } from "@/lib/accounts/admin/schema";
 import { SelectField } from "../../../actions/select-field";
 import { AccountAction } from "./account-action";
@@ -12,7 +13,7 @@ export function AccountActions({ account }: Props) {
       {account.disabledAt ? <Enable account={account} /> : <Disable account={account} />}
       <ChangeRole account={account} />
       <AccountAction
-        form="export"
+        operation={accountOperations.downloadAccountExport}
         account={account}
         label="Export"
         title="Export the data of this account?"
@@ -28,7 +29,7 @@ export function AccountActions({ account }: Props) {
 function Enable({ account }: Props) {
   return (
     <AccountAction
-      form="enable"
+      operation={accountOperations.enableAccount}
       account={account}
       label="Enable"
       title={`Enable ${account.email}?`}
@@ -43,7 +44,7 @@ function Disable({ account }: Props) {
   const [first, ...rest] = endsSessions(account);
   return (
     <AccountAction
-      form="disable"
+      operation={accountOperations.disableAccount}
       account={account}
       label="Disable"
       title={`Disable ${account.email}?`}
@@ -62,7 +63,7 @@ function Disable({ account }: Props) {
 function ChangeRole({ account }: Props) {
   return (
     <AccountAction
-      form="role"
+      operation={accountOperations.setAccountRole}
       account={account}
       label="Change role"
       title={`The role of ${account.email}`}
@@ -88,7 +89,7 @@ function Delete({ account }: Props) {
   const renewing = purchases.filter(({ willRenew }) => willRenew).length;
   return (
     <AccountAction
-      form="delete"
+      operation={accountOperations.deleteAccountAsOperator}
       account={account}
       label="Delete"
       title={`Delete ${account.email}?`}

@@ -1,3 +1,4 @@
+import { accountOperations } from "@/lib/accounts/admin/operations";
 import type { AccountDetails } from "@/lib/accounts/admin/schema";
 import { clientName } from "@/lib/auth/sessions/client-name";
 import { Section } from "../../../components/headings";
@@ -46,8 +47,7 @@ function EndAll({ account }: { account: AccountDetails }) {
   const [first, ...rest] = endsSessions(account);
   return (
     <AccountAction
-      form="end-sessions"
-      isForSupport
+      operation={accountOperations.endAccountSessions}
       account={account}
       label="End all sessions"
       title="End all sessions?"
@@ -66,14 +66,13 @@ function EndOne({ account, session }: { account: AccountDetails; session: Sessio
   const client = clientName(session.deviceName, session.userAgent);
   return (
     <AccountAction
-      form="end-session"
-      isForSupport
+      operation={accountOperations.endAccountSession}
       account={account}
       label="End"
       name={`the session of ${client}`}
       title="End this session?"
       submit="End the session"
-      values={{ sessionId: session.id }}
+      params={{ sessionId: session.id }}
       isDanger
     >
       <p>Signs {client} out, and removes the devices that this session registered. The owner can sign in again.</p>

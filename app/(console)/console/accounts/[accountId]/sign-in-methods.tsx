@@ -1,3 +1,4 @@
+import { accountOperations } from "@/lib/accounts/admin/operations";
 import type { AccountDetails } from "@/lib/accounts/admin/schema";
 import { Facts } from "../../../components/facts";
 import { Section } from "../../../components/headings";
@@ -62,13 +63,13 @@ const identityColumns = (account: AccountDetails): Column<AccountDetails["identi
     align: "end",
     cell: ({ provider }) => (
       <AccountAction
-        form="unlink"
+        operation={accountOperations.unlinkAccountProvider}
         account={account}
         label="Unlink"
         name={provider}
         title={`Unlink ${provider}?`}
         submit={`Unlink ${provider}`}
-        values={{ provider }}
+        params={{ provider }}
         isDanger
       >
         <p>
@@ -86,7 +87,7 @@ function ResetFactors({ account }: { account: AccountDetails }) {
   const removed = [totp && "the authenticator app", passkeys.length > 0 && countOf(passkeys.length, "passkey")];
   return (
     <AccountAction
-      form="reset-factors"
+      operation={accountOperations.resetAccountFactors}
       account={account}
       label="Reset factors"
       title="Reset the second factors?"

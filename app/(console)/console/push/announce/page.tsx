@@ -1,6 +1,7 @@
 import { withWarnings } from "@/lib/push/admin/announcement-warnings";
+import { AnnouncementDraft, AudienceFields as Fields, toAudience } from "@/lib/push/admin/drafts";
 import { estimateAudience } from "@/lib/push/admin/estimate";
-import { AnnouncementDraft, AudienceFields as Fields, toAudience } from "@/lib/push/admin/forms";
+import { pushOperations } from "@/lib/push/admin/operations";
 import { DEFAULT_PER_SECOND } from "@/lib/push/admin/schema";
 import { Field } from "../../../../(web)/components/field";
 import { Notice } from "../../../../(web)/components/notice";
@@ -59,12 +60,12 @@ export default consolePage(OPTIONS, async ({ ctx, query: { version, done, ...fie
             <EstimateFacts estimate={estimate} fields={fields} />
             <div className="buttons">
               <Action
-                form="/forms/console/push/announce"
+                operation={pushOperations.announceVersion}
                 label="Announce"
                 name={version}
                 title={`Announce ${version} to ${countText(estimate)}?`}
                 submit="Announce"
-                values={{ version, ...hiddenValues(fields), perSecond: String(perSecond), isWarned }}
+                params={{ version, ...hiddenValues(fields), perSecond: String(perSecond), isWarned }}
               >
                 {estimate.warnings.map(({ code, detail }) => (
                   <p key={code}>

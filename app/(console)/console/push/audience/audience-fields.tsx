@@ -1,4 +1,4 @@
-import type { AudienceFields as Values } from "@/lib/push/admin/forms";
+import type { AudienceFields as Values } from "@/lib/push/admin/drafts";
 import { DEFAULT_PER_SECOND, MAX_PER_SECOND } from "@/lib/push/admin/schema";
 import { Field } from "../../../../(web)/components/field";
 import { SelectField } from "../../../actions/select-field";

@@ -1,4 +1,4 @@
-import { AudienceFields, toAudience, toSendAt } from "@/lib/push/admin/forms";
+import { AudienceFields, toAudience, toSendAt } from "@/lib/push/admin/drafts";
 import type { Estimate } from "@/lib/push/admin/schema";
 import { Facts } from "../../../components/facts";
 import { formatCount } from "../../../components/format-numbers";

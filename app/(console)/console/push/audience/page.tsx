@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { AudienceDraft, AudienceFields as Fields, toAudience } from "@/lib/push/admin/drafts";
 import { estimateAudience } from "@/lib/push/admin/estimate";
-import { AudienceDraft, AudienceFields as Fields, toAudience } from "@/lib/push/admin/forms";
+import { pushOperations } from "@/lib/push/admin/operations";
 import { DEFAULT_PER_SECOND } from "@/lib/push/admin/schema";
 import { Action } from "../../../actions/action";
 import { PageHead, Section } from "../../../components/headings";
@@ -43,11 +44,11 @@ export default consolePage(OPTIONS, async ({ ctx, operator, query }) => {
             {hasRole(operator, "admin") && estimate.devices > 0 && (
               <div className="buttons">
                 <Action
-                  form="/forms/console/push/send-to-audience"
+                  operation={pushOperations.sendToAudience}
                   label={`Send to ${countText(estimate)}`}
                   title={`Send to ${countText(estimate)}?`}
                   submit="Send"
-                  values={{ ...draft, link: link ?? "", ...hiddenValues(fields), messageKey: randomUUID() }}
+                  params={{ ...draft, link: link ?? "", ...hiddenValues(fields), messageKey: randomUUID() }}
                 >
                   <p>
                     “<bdi>{draft.title}</bdi>” goes to whoever belongs to the audience by then, which takes{" "}

@@ -1,4 +1,5 @@
 import { listDeliveries } from "@/lib/push/admin/deliveries/list-deliveries";
+import { pushOperations } from "@/lib/push/admin/operations";
 import { DeliveriesQuery } from "@/lib/push/admin/schema";
 import { Action } from "../../../actions/action";
 import { PageHead, Section } from "../../../components/headings";
@@ -52,7 +53,7 @@ export default consolePage(
 function RetryAll() {
   return (
     <Action
-      form="/forms/console/push/retry"
+      operation={pushOperations.retryPushDeliveries}
       label="Retry all failed"
       title="Send all failed notifications again?"
       submit="Send again"

@@ -1,5 +1,6 @@
 import { countRetrying } from "@/lib/accounts/emails/change-emails";
 import { listEmails } from "@/lib/accounts/emails/list-emails";
+import { mailOperations } from "@/lib/accounts/emails/operations";
 import { EmailsQuery, type QueuedEmail } from "@/lib/accounts/emails/schema";
 import { Action } from "../../../actions/action";
 import { Badge, type Tone } from "../../../components/badge";
@@ -72,7 +73,12 @@ export default consolePage(
 
 function RetryAll({ count }: { count: number }) {
   return (
-    <Action form="/forms/console/mail/retry" label="Send all now" title="Send all that wait now?" submit="Send now">
+    <Action
+      operation={mailOperations.retryQueuedEmails}
+      label="Send all now"
+      title="Send all that wait now?"
+      submit="Send now"
+    >
       <p>
         {countBounded(count, "email that waits", "emails that wait")} for another attempt {count === 1 ? "is" : "are"}{" "}
         sent at once. Do this when the mail server is back.
@@ -84,12 +90,12 @@ function RetryAll({ count }: { count: number }) {
 function Remove({ email: { id, to, kind } }: { email: QueuedEmail }) {
   return (
     <Action
-      form="/forms/console/mail/remove"
+      operation={mailOperations.removeQueuedEmail}
       label="Remove"
       name={`${kind} to ${to}`}
       title={`Remove the email to ${to}?`}
       submit="Remove the email"
-      values={{ id }}
+      params={{ emailId: id }}
       isDanger
     >
       <p>It is not sent. This cannot be undone: the recipient has to ask for another one.</p>

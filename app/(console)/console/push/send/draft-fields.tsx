@@ -1,4 +1,4 @@
-import type { Draft } from "@/lib/push/admin/forms";
+import type { Draft } from "@/lib/push/admin/drafts";
 import { Field } from "../../../../(web)/components/field";
 
 /** The form of the text. It is sent as the query of its own page, which shows the preview. */

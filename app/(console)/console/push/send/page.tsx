@@ -1,4 +1,4 @@
-import { Draft } from "@/lib/push/admin/forms";
+import { Draft } from "@/lib/push/admin/drafts";
 import { listActiveDevices } from "@/lib/push/admin/recipients";
 import { PageHead, Section } from "../../../components/headings";
 import { consolePage } from "../../../frame/console-page";

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { pushOperations } from "@/lib/push/admin/operations";
 import type { ActiveDevice } from "@/lib/push/admin/recipients";
 import { Action } from "../../../actions/action";
 import { formatCount } from "../../../components/format-numbers";
@@ -39,12 +40,12 @@ export function Recipients({ accountId, devices, draft, canSend }: Props) {
       align: "end",
       cell: ({ id, name }) => (
         <Action
-          form="/forms/console/push/send"
+          operation={pushOperations.sendNotification}
           label="Send a test"
           name={`to ${name ?? id}`}
           title="Send it to this device only?"
           submit="Send the test"
-          values={{ ...values(), deviceId: id }}
+          params={{ ...values(), deviceId: id }}
         >
           <p>The notification goes to this device, and to no other of the account.</p>
         </Action>
@@ -64,11 +65,11 @@ export function Recipients({ accountId, devices, draft, canSend }: Props) {
       {isReady && devices.length > 0 && (
         <div className="buttons">
           <Action
-            form="/forms/console/push/send"
+            operation={pushOperations.sendNotification}
             label={`Send to ${count}`}
             title={`Send to ${count}?`}
             submit="Send"
-            values={values()}
+            params={values()}
           >
             <p>
               “<bdi>{title}</bdi>” goes to every device of the account. A notification that was sent cannot be recalled.

@@ -1,15 +1,15 @@
 import type { Metadata } from "next";
 import { z } from "zod";
-import { ReleaseAction, toProposedChange } from "@/lib/releases/publishing/actions/release-action";
+import { ReleaseAction, toProposedChange, versionPath } from "@/lib/releases/publishing/actions/release-action";
+import { releaseOperations } from "@/lib/releases/publishing/operations";
 import { previewChange } from "@/lib/releases/publishing/preview/preview-change";
 import { Field } from "../../../../(web)/components/field";
-import { Form } from "../../../../(web)/components/form";
 import { Notice } from "../../../../(web)/components/notice";
 import { ConfirmLink } from "../../../actions/confirm-link";
+import { OperationForm } from "../../../actions/operation-form";
 import { PageHead, Section } from "../../../components/headings";
 import { consolePage } from "../../../frame/console-page";
 import type { ConsoleOperator } from "../../../frame/operator";
-import { versionPath } from "../parts/links";
 import { Preview } from "./preview";
 import { ACTION_TEXTS } from "./texts";
 
@@ -51,12 +51,8 @@ function Confirmation({ action, previewed, operator }: ConfirmationProps) {
   if (!operator.isRecent) {
     return <ConfirmLink operator={operator} to="continue" />;
   }
-  const fields = Object.entries({ ...action, previewed, returnTo: operator.pageUrl });
   return (
-    <Form action="/forms/console/releases/change" className="form">
-      {fields.map(
-        ([name, value]) => value !== undefined && <input key={name} type="hidden" name={name} value={value} />,
-      )}
+    <OperationForm operation={releaseOperations.changeVersion} params={{ ...action, previewed }} className="form">
       {action.action === "rollback" && <Withdrawal />}
       {takesReason && (
         <Field name="reason" label="Reason (optional)" hint="Recorded in the audit trail." maxLength={500} />
@@ -69,7 +65,7 @@ function Confirmation({ action, previewed, operator }: ConfirmationProps) {
           Cancel
         </a>
       </div>
-    </Form>
+    </OperationForm>
   );
 }
 

@@ -1,10 +1,10 @@
+import { releaseOperations } from "@/lib/releases/publishing/operations";
 import type { CatalogVersion, ServedRelease } from "@/lib/releases/publishing/versions/list-versions";
 import { releaseFiles } from "@/lib/releases/release-files";
-import { Form } from "../../../../(web)/components/form";
+import { OperationForm } from "../../../actions/operation-form";
 import { Badge } from "../../../components/badge";
 import { Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
-import { requireOperator } from "../../../frame/operator";
 import { type Column, Table } from "../../../lists/table";
 import { formatSize } from "./format-size";
 import { targetName } from "./version-state";
@@ -23,18 +23,14 @@ const COLUMNS: Column<File>[] = [
 type Props = { version: CatalogVersion; isVerifiable: boolean };
 
 /** The files of a version, by platform and architecture. */
-export async function Artifacts({ version, isVerifiable }: Props) {
-  const { pageUrl } = await requireOperator();
+export function Artifacts({ version, isVerifiable }: Props) {
   const { product, channel, releases } = version;
   const verify = isVerifiable && (
-    <Form action="/forms/console/releases/verify">
-      {Object.entries({ product, channel, version: version.version, returnTo: pageUrl }).map(([name, value]) => (
-        <input key={name} type="hidden" name={name} value={value} />
-      ))}
+    <OperationForm operation={releaseOperations.verifyVersion} params={{ product, channel, version: version.version }}>
       <button type="submit" className="quiet">
         Verify the files
       </button>
-    </Form>
+    </OperationForm>
   );
   return (
     <Section title="Files" lead="What clients download." actions={verify}>

@@ -2,11 +2,6 @@ import type { ReleaseAction } from "@/lib/releases/publishing/actions/release-ac
 
 type Version = { product: string; channel: string; version: string };
 
-/** The page of a version. */
-export function versionPath({ product, channel, version }: Version): string {
-  return `/console/releases/${[product, channel, version].map(encodeURIComponent).join("/")}`;
-}
-
 /** The page that shows what an action would do, before it is confirmed. */
 export function actionPath(
   { product, channel, version }: Version,

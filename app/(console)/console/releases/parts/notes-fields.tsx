@@ -1,10 +1,12 @@
+import { formPath } from "@/lib/operation";
 import type { Flash } from "@/lib/platform/http/pages/flash";
 import { NOTES_FIELDS, stateOfFields } from "@/lib/releases/publishing/api/seen-state";
+import { releaseOperations } from "@/lib/releases/publishing/operations";
 import type { CatalogVersion } from "@/lib/releases/publishing/versions/list-versions";
 import { Field } from "../../../../(web)/components/field";
-import { Form } from "../../../../(web)/components/form";
 import { ReleaseNotes } from "../../../../(web)/download/release-notes";
 import { ConfirmLink } from "../../../actions/confirm-link";
+import { OperationForm } from "../../../actions/operation-form";
 import type { ConsoleOperator } from "../../../frame/operator";
 
 type Props = { version: CatalogVersion; operator: ConsoleOperator; isEditable: boolean; flash: Flash | null };
@@ -29,14 +31,14 @@ export function NotesFields({ version: { product, channel, version, releases }, 
         </p>
       )}
       {isEditable && operator.isRecent && (
-        <details open={flash?.form === "/forms/console/releases/notes"}>
+        <details open={flash?.form === formPath(releaseOperations.changeNotes)}>
           <summary>Edit</summary>
-          <Form action="/forms/console/releases/notes" flash={flash} className="form">
-            {Object.entries({ product, channel, version, previewed, returnTo: operator.pageUrl }).map(
-              ([name, value]) => (
-                <input key={name} type="hidden" name={name} value={value} />
-              ),
-            )}
+          <OperationForm
+            operation={releaseOperations.changeNotes}
+            params={{ product, channel, version, previewed }}
+            flash={flash}
+            className="form"
+          >
             <div className="field">
               <label htmlFor="notes">Notes in Markdown</label>
               <p className="hint" id="notes-hint">
@@ -52,7 +54,7 @@ export function NotesFields({ version: { product, channel, version, releases }, 
             </div>
             <Field name="notesUrl" label="A page with the notes (optional)" type="url" defaultValue={notesUrl ?? ""} />
             <button type="submit">Save</button>
-          </Form>
+          </OperationForm>
         </details>
       )}
     </>

@@ -1,7 +1,9 @@
 import { ownerOf } from "@/lib/platform/audit/operator";
 import { metadataValue } from "@/lib/platform/http/content/tus";
 import { catalogFileOf } from "@/lib/releases/catalog/catalog";
+import { releaseOperations } from "@/lib/releases/publishing/operations";
 import { listVersions } from "@/lib/releases/publishing/versions/list-versions";
+import { uploadOperations } from "@/lib/releases/uploads/operations";
 import type { Upload } from "@/lib/releases/uploads/upload-store";
 import { listUploads } from "@/lib/releases/uploads/uploads";
 import { Notice } from "../../../../(web)/components/notice";
@@ -26,7 +28,7 @@ const COLUMNS: Column<Upload>[] = [
 ];
 
 export default consolePage(
-  { role: "admin", done: { removed: "The upload was deleted." }, ownForms: ["/forms/console/releases/publish"] },
+  { role: "admin", done: { removed: "The upload was deleted." }, ownForms: [releaseOperations.publishReleases] },
   async ({ ctx, operator, flash }) => {
     if (catalogFileOf(ctx.config) === null) {
       return (
@@ -84,7 +86,7 @@ function describeProgress({ offsetBytes, sizeBytes }: Upload): string {
 function Remove({ upload: { id, fileName } }: { upload: Upload }) {
   return (
     <Action
-      form="/forms/console/releases/remove-upload"
+      operation={uploadOperations.deleteUpload}
       label="Delete"
       name={fileName ?? "the upload"}
       title={
@@ -93,7 +95,7 @@ function Remove({ upload: { id, fileName } }: { upload: Upload }) {
         </>
       }
       submit="Delete the upload"
-      values={{ uploadId: id }}
+      params={{ uploadId: id }}
       isDanger
     >
       <p>Deletes what has arrived. Published releases stay as they are.</p>

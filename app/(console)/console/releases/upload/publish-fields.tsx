@@ -1,11 +1,12 @@
 import type { Flash } from "@/lib/platform/http/pages/flash";
 import { FILE_KINDS } from "@/lib/releases/publishing/api/publish-form";
+import { releaseOperations } from "@/lib/releases/publishing/operations";
 import { Platform } from "@/lib/releases/schema";
 import type { Upload } from "@/lib/releases/uploads/upload-store";
 import { Field } from "../../../../(web)/components/field";
-import { Form } from "../../../../(web)/components/form";
 import { ConfirmLink } from "../../../actions/confirm-link";
 import { FieldError } from "../../../actions/field-error";
+import { OperationForm } from "../../../actions/operation-form";
 import { SelectField } from "../../../actions/select-field";
 import type { ConsoleOperator } from "../../../frame/operator";
 import { formatSize } from "../parts/format-size";
@@ -27,7 +28,7 @@ export function PublishFields({ uploads, products, operator, flash }: Props) {
   }
   const guesses = guessTargets(uploads.map(({ fileName }) => fileName ?? ""));
   return (
-    <Form action="/forms/console/releases/publish" flash={flash} className="form">
+    <OperationForm operation={releaseOperations.publishReleases} flash={flash} className="form">
       <Field
         name="product"
         label="Product"
@@ -59,7 +60,7 @@ export function PublishFields({ uploads, products, operator, flash }: Props) {
         <input type="checkbox" name="isPrerelease" value="on" /> This publishes a prerelease on the stable channel
       </label>
       <button type="submit">Publish</button>
-    </Form>
+    </OperationForm>
   );
 }
 

@@ -1,12 +1,14 @@
-import { KEY_LIFETIMES, scopeField } from "@/lib/auth/api-keys/form";
+import { keyOperations } from "@/lib/auth/api-keys/operations";
 import type { Flash } from "@/lib/platform/http/pages/flash";
 import { Scope } from "@/lib/principal";
 import { Field } from "../../../../(web)/components/field";
-import { Form } from "../../../../(web)/components/form";
 import { ConfirmLink } from "../../../actions/confirm-link";
 import { FieldError } from "../../../actions/field-error";
+import { OperationForm } from "../../../actions/operation-form";
 import { SelectField } from "../../../actions/select-field";
 import type { ConsoleOperator } from "../../../frame/operator";
+
+const LIFETIMES = { 30: "30 days", 90: "90 days", 365: "1 year", never: "Does not expire" };
 
 /** The form that creates a key. Without a recent sign-in, the page that asks for one comes first. */
 export function NewKeyFields({ operator, flash }: { operator: ConsoleOperator; flash: Flash | null }) {
@@ -18,7 +20,7 @@ export function NewKeyFields({ operator, flash }: { operator: ConsoleOperator; f
     );
   }
   return (
-    <Form action="/forms/console/keys/create" flash={flash} className="form">
+    <OperationForm operation={keyOperations.createApiKey} flash={flash} className="form">
       <Field name="name" label="Name" hint="What the key is for, such as “Release pipeline”." required maxLength={80} />
       <fieldset>
         <legend>Scopes</legend>
@@ -29,16 +31,16 @@ export function NewKeyFields({ operator, flash }: { operator: ConsoleOperator; f
             <label key={scope} className="check">
               <input
                 type="checkbox"
-                name={scopeField(scope)}
+                name={`scopes.${scope}`}
                 value="on"
-                defaultChecked={flash?.values[scopeField(scope)] === "on"}
+                defaultChecked={flash?.values[`scopes.${scope}`] === "on"}
               />
               <code>{scope}</code>
             </label>
           ))}
         </div>
       </fieldset>
-      <SelectField name="lifetime" label="Expires after" options={KEY_LIFETIMES} defaultValue="90" />
+      <SelectField name="lifetime" label="Expires after" options={LIFETIMES} defaultValue="90" />
       <Field
         name="networks"
         label="Networks (optional)"
@@ -47,6 +49,6 @@ export function NewKeyFields({ operator, flash }: { operator: ConsoleOperator; f
         spellCheck={false}
       />
       <button type="submit">Create key</button>
-    </Form>
+    </OperationForm>
   );
 }

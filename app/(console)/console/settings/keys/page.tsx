@@ -1,4 +1,5 @@
 import { isKeyActive, listKeys } from "@/lib/auth/api-keys/keys";
+import { keyOperations } from "@/lib/auth/api-keys/operations";
 import type { ApiKey } from "@/lib/auth/api-keys/schema";
 import { PageQuery } from "@/lib/platform/lists/pages";
 import { Action } from "../../../actions/action";
@@ -32,7 +33,7 @@ export default consolePage(
     role: "admin",
     query: PageQuery,
     done: { key_created: "The key was created.", key_revoked: "The key was revoked. Requests with it get 401." },
-    ownForms: ["/forms/console/keys/create"],
+    ownForms: [keyOperations.createApiKey],
   },
   async ({ ctx, operator, query, flash }) => {
     const { keys, nextCursor } = await listKeys(ctx, query);
@@ -64,7 +65,7 @@ export default consolePage(
 function Revoke({ apiKey: { id, name, scopes } }: { apiKey: ApiKey }) {
   return (
     <Action
-      form="/forms/console/keys/revoke"
+      operation={keyOperations.revokeApiKey}
       label="Revoke"
       name={name}
       title={
@@ -73,7 +74,7 @@ function Revoke({ apiKey: { id, name, scopes } }: { apiKey: ApiKey }) {
         </>
       }
       submit="Revoke the key"
-      values={{ id }}
+      params={{ keyId: id }}
       isDanger
     >
       <p>

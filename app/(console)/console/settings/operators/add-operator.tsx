@@ -1,7 +1,8 @@
+import { operatorOperations } from "@/lib/accounts/operators/operations";
 import type { Flash } from "@/lib/platform/http/pages/flash";
 import { Field } from "../../../../(web)/components/field";
-import { Form } from "../../../../(web)/components/form";
 import { ConfirmLink } from "../../../actions/confirm-link";
+import { OperationForm } from "../../../actions/operation-form";
 import { SelectField } from "../../../actions/select-field";
 import { Section } from "../../../components/headings";
 import type { ConsoleOperator } from "../../../frame/operator";
@@ -12,7 +13,7 @@ export function AddOperator({ operator, flash }: { operator: ConsoleOperator; fl
   return (
     <Section title="Add an operator">
       {operator.isRecent ? (
-        <Form action="/forms/console/operators/role" flash={flash} className="form">
+        <OperationForm operation={operatorOperations.grantRole} flash={flash} className="form">
           <Field
             name="email"
             label="Email"
@@ -24,7 +25,7 @@ export function AddOperator({ operator, flash }: { operator: ConsoleOperator; fl
           <SelectField name="role" label="Role" options={OPERATOR_ROLES} defaultValue="support" />
           <Field name="reason" label="Reason (optional)" hint="Recorded in the audit trail." maxLength={500} />
           <button type="submit">Give the role</button>
-        </Form>
+        </OperationForm>
       ) : (
         <p>
           <ConfirmLink operator={operator} to="add an operator" />

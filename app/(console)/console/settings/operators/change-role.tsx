@@ -1,4 +1,5 @@
 import type { ListedOperator } from "@/lib/accounts/operators/list-operators";
+import { operatorOperations } from "@/lib/accounts/operators/operations";
 import { Action } from "../../../actions/action";
 import { SelectField } from "../../../actions/select-field";
 import { OPERATOR_ROLES } from "./roles";
@@ -8,12 +9,12 @@ export function ChangeRole({ listed, isSelf }: { listed: ListedOperator; isSelf:
   const { email, role } = listed;
   return (
     <Action
-      form="/forms/console/operators/role"
+      operation={operatorOperations.grantRole}
       label="Change role"
       name={`of ${email}`}
       title={`Change the role of ${email}`}
       submit="Change the role"
-      values={{ email }}
+      params={{ email }}
       reason="optional"
     >
       <SelectField

@@ -1,4 +1,5 @@
 import { type ListedOperator, listOperators } from "@/lib/accounts/operators/list-operators";
+import { operatorOperations } from "@/lib/accounts/operators/operations";
 import { PageQuery } from "@/lib/platform/lists/pages";
 import { Badge } from "../../../components/badge";
 import { PageHead, Section } from "../../../components/headings";
@@ -39,7 +40,7 @@ export default consolePage(
       role_granted: "The role was changed. Live sessions have it at once.",
       role_removed: "The role was removed. The account can no longer open the console.",
     },
-    ownForms: ["/forms/console/operators/role"],
+    ownForms: [operatorOperations.grantRole],
   },
   async ({ ctx, operator, query, flash }) => {
     const { operators, nextCursor } = await listOperators(ctx, query);

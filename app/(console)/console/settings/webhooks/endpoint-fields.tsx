@@ -1,4 +1,4 @@
-import { EVENT_TYPES, typeField } from "@/lib/webhooks/form";
+import { WebhookEventType } from "@/lib/webhooks/events";
 import type { Endpoint } from "@/lib/webhooks/schema";
 import { Field } from "../../../../(web)/components/field";
 import { FieldError } from "../../../actions/field-error";
@@ -24,9 +24,14 @@ export function EndpointFields({ url, eventTypes = [], description }: Props) {
         <legend>Events</legend>
         <FieldError name="eventTypes" />
         <div className="checks">
-          {EVENT_TYPES.map((type) => (
+          {WebhookEventType.options.map((type) => (
             <label key={type} className="check">
-              <input type="checkbox" name={typeField(type)} value="on" defaultChecked={eventTypes.includes(type)} />
+              <input
+                type="checkbox"
+                name={`eventTypes.${type}`}
+                value="on"
+                defaultChecked={eventTypes.includes(type)}
+              />
               <code>{type}</code>
             </label>
           ))}

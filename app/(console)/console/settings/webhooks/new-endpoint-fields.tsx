@@ -1,8 +1,8 @@
-import { checkedNames } from "@/lib/platform/http/pages/checkboxes";
 import type { Flash } from "@/lib/platform/http/pages/flash";
-import { typeField } from "@/lib/webhooks/form";
-import { Form } from "../../../../(web)/components/form";
+import { WebhookEventType } from "@/lib/webhooks/events";
+import { webhookOperations } from "@/lib/webhooks/operations";
 import { ConfirmLink } from "../../../actions/confirm-link";
+import { OperationForm } from "../../../actions/operation-form";
 import type { ConsoleOperator } from "../../../frame/operator";
 import { EndpointFields } from "./endpoint-fields";
 
@@ -16,9 +16,9 @@ export function NewEndpointFields({ operator, flash }: { operator: ConsoleOperat
     );
   }
   return (
-    <Form action="/forms/console/webhooks/create" flash={flash} className="form">
-      <EndpointFields eventTypes={checkedNames(flash?.values ?? {}, typeField(""))} />
+    <OperationForm operation={webhookOperations.createWebhookEndpoint} flash={flash} className="form">
+      <EndpointFields eventTypes={WebhookEventType.options.filter((type) => flash?.values[`eventTypes.${type}`])} />
       <button type="submit">Create endpoint</button>
-    </Form>
+    </OperationForm>
   );
 }

@@ -1,4 +1,5 @@
 import { listEndpoints } from "@/lib/webhooks/endpoints";
+import { webhookOperations } from "@/lib/webhooks/operations";
 import type { Endpoint } from "@/lib/webhooks/schema";
 import { PageHead, Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
@@ -22,7 +23,7 @@ const COLUMNS: Column<Endpoint>[] = [
 export default consolePage(
   {
     done: { deleted: "The endpoint was deleted, with its deliveries." },
-    ownForms: ["/forms/console/webhooks/create"],
+    ownForms: [webhookOperations.createWebhookEndpoint],
   },
   async ({ ctx, operator, flash }) => {
     const { endpoints } = await listEndpoints(ctx);

@@ -1,3 +1,4 @@
+import { billingOperations } from "@/lib/subscriptions/admin/operations";
 import { type BillingEventDetails, BillingIdParams } from "@/lib/subscriptions/admin/schema";
 import { showBillingEvent } from "@/lib/subscriptions/admin/show-event";
 import { LASTING_REASONS } from "@/lib/subscriptions/inbox/decide";
@@ -96,11 +97,11 @@ export default consolePage(
 function Replay({ event: { id, type, state, payload } }: { event: BillingEventDetails }) {
   return (
     <Action
-      form="/forms/console/billing/replay"
+      operation={billingOperations.replayBillingEvent}
       label="Replay"
       title={`Replay this ${type}?`}
       submit="Replay the event"
-      values={{ id }}
+      params={{ id }}
       reason="optional"
     >
       <p>

@@ -1,5 +1,6 @@
 import type { Context } from "@/lib/context";
 import { countPurchasesOf } from "@/lib/subscriptions/admin/assign-purchases";
+import { billingOperations } from "@/lib/subscriptions/admin/operations";
 import type { BillingPurchase } from "@/lib/subscriptions/admin/schema";
 import { Field } from "../../../../../(web)/components/field";
 import { Action } from "../../../../actions/action";
@@ -15,11 +16,11 @@ export async function PurchaseActions({ ctx, purchase: { id, accountId, appUserI
     <>
       {ctx.billing && accountId && (
         <Action
-          form="/forms/console/billing/reconcile"
+          operation={billingOperations.reconcilePurchases}
           label="Reconcile"
           title="Compare with the provider?"
           submit="Reconcile the account"
-          values={{ accountId, purchaseId: id }}
+          params={{ accountId }}
           reason="optional"
         >
           <p>The provider is asked about the account, and its purchases that differ are corrected.</p>
@@ -27,11 +28,11 @@ export async function PurchaseActions({ ctx, purchase: { id, accountId, appUserI
       )}
       {isAssignable && (
         <Action
-          form="/forms/console/billing/assign"
+          operation={billingOperations.assignPurchases}
           label="Assign to an account"
           title="Assign this customer’s purchases?"
           submit="Assign"
-          values={{ purchaseId: id }}
+          params={{ purchaseId: id }}
           reason="required"
         >
           <p>

@@ -1,6 +1,7 @@
 import { PageQuery } from "@/lib/platform/lists/pages";
 import { listDeliveries } from "@/lib/push/admin/deliveries/list-deliveries";
 import { showMessage } from "@/lib/push/admin/messages/list-messages";
+import { pushOperations } from "@/lib/push/admin/operations";
 import { MessageParams, type PushMessageDetails } from "@/lib/push/admin/schema";
 import { Action } from "../../../../actions/action";
 import { Facts } from "../../../../components/facts";
@@ -105,11 +106,11 @@ function Cancel({ message: { id, status, devices, sent } }: { message: PushMessa
   if (status !== "scheduled" && status !== "queueing" && status !== "sending") return null;
   return (
     <Action
-      form="/forms/console/push/cancel"
+      operation={pushOperations.cancelPushMessage}
       label="Cancel"
       title="Cancel the unsent deliveries?"
       submit="Cancel the rest"
-      values={{ id }}
+      params={{ messageId: id }}
       isDanger
     >
       <p>

@@ -1,5 +1,6 @@
 import type { DeliveryCounts } from "@/lib/webhooks/count-deliveries";
 import { endpointState } from "@/lib/webhooks/endpoints";
+import { webhookOperations } from "@/lib/webhooks/operations";
 import type { Endpoint } from "@/lib/webhooks/schema";
 import { Action } from "../../../../actions/action";
 import { countBounded } from "../../../../components/format-numbers";
@@ -11,45 +12,45 @@ type Props = { endpoint: Endpoint; counts: DeliveryCounts };
 export function EndpointActions({ endpoint, counts }: Props) {
   const { id: endpointId, url, disabledAt } = endpoint;
   const { pending, failed, delivered } = counts;
-  const values = { endpointId };
+  const params = { endpointId };
   return (
     <>
       {disabledAt === null && (
         <Action
-          form="/forms/console/webhooks/test"
+          operation={webhookOperations.sendWebhookTestEvent}
           label="Send a test"
           title="Send a test?"
           submit="Send the test"
-          values={values}
+          params={params}
         >
           <p>Sends an event of type webhook.test to the endpoint now.</p>
         </Action>
       )}
       <Action
-        form="/forms/console/webhooks/edit"
+        operation={webhookOperations.changeWebhookEndpoint}
         label="Edit"
         title="Edit the endpoint"
         submit="Save the changes"
-        values={{ ...values, previewed: endpointState(endpoint) }}
+        params={{ ...params, previewed: endpointState(endpoint) }}
       >
         <EndpointFields {...endpoint} />
       </Action>
       <Action
-        form="/forms/console/webhooks/rotate-secret"
+        operation={webhookOperations.rotateWebhookSecret}
         label="Rotate the secret"
         title="Replace the secret?"
         submit="Replace the secret"
-        values={values}
+        params={params}
       >
         <RotationText endpoint={endpoint} />
       </Action>
       <Toggle endpoint={endpoint} counts={counts} />
       <Action
-        form="/forms/console/webhooks/delete"
+        operation={webhookOperations.deleteWebhookEndpoint}
         label="Delete"
         title="Delete the endpoint?"
         submit="Delete the endpoint"
-        values={values}
+        params={params}
         isDanger
       >
         <p>
@@ -77,11 +78,11 @@ function Toggle({ endpoint: { id, disabledAt }, counts: { pending } }: Props) {
   const isEnabled = disabledAt === null;
   return (
     <Action
-      form="/forms/console/webhooks/toggle"
+      operation={webhookOperations.toggleWebhookEndpoint}
       label={isEnabled ? "Disable" : "Enable"}
       title={isEnabled ? "Disable the endpoint?" : "Enable the endpoint?"}
       submit={isEnabled ? "Disable the endpoint" : "Enable the endpoint"}
-      values={{ endpointId: id, enabled: String(!isEnabled) }}
+      params={{ endpointId: id, enabled: String(!isEnabled) }}
     >
       <p>
         {isEnabled

@@ -1,7 +1,7 @@
 import { countDeliveries } from "@/lib/webhooks/count-deliveries";
 import { listDeliveries } from "@/lib/webhooks/deliveries";
 import { findEndpoint } from "@/lib/webhooks/endpoints";
-import { webhookSecretKind } from "@/lib/webhooks/form";
+import { webhookSecretKind } from "@/lib/webhooks/operations";
 import { DeliveriesQuery, EndpointParams } from "@/lib/webhooks/schema";
 import { ShownSecret } from "../../../../actions/shown-secret";
 import { PageHead, Section } from "../../../../components/headings";

@@ -1,4 +1,5 @@
 import type { DeliveryCounts } from "@/lib/webhooks/count-deliveries";
+import { webhookOperations } from "@/lib/webhooks/operations";
 import type { Endpoint } from "@/lib/webhooks/schema";
 import { Field } from "../../../../../(web)/components/field";
 import { Action } from "../../../../actions/action";
@@ -16,11 +17,11 @@ export function Replay({ endpoint: { id, disabledAt, failingSince }, counts, now
   const since = failingSince ?? new Date(now.getTime() - DAY_MS);
   return (
     <Action
-      form="/forms/console/webhooks/replay"
+      operation={webhookOperations.replayWebhookDeliveries}
       label="Replay"
       title="Replay the events since a time?"
       submit="Replay the events"
-      values={{ endpointId: id }}
+      params={{ endpointId: id }}
     >
       <p>
         Those whose delivery failed ({formatBounded(counts.failed)} in 30 days), and those that happened while the

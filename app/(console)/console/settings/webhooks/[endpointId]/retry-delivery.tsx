@@ -1,3 +1,4 @@
+import { webhookOperations } from "@/lib/webhooks/operations";
 import type { Delivery, Endpoint } from "@/lib/webhooks/schema";
 import { Action } from "../../../../actions/action";
 
@@ -8,12 +9,12 @@ export function RetryDelivery({ endpoint, delivery: { eventId, type, state } }: 
   if (endpoint.disabledAt !== null) return null;
   return (
     <Action
-      form="/forms/console/webhooks/retry"
+      operation={webhookOperations.retryWebhookDelivery}
       label="Retry"
       name={`${type} ${eventId}`}
       title={`Deliver this ${type} again?`}
       submit="Deliver it now"
-      values={{ endpointId: endpoint.id, eventId }}
+      params={{ endpointId: endpoint.id, eventId }}
     >
       <p>
         {state === "delivered"

@@ -1,4 +1,5 @@
 import { catalogFileOf } from "@/lib/releases/catalog/catalog";
+import { releaseOperations } from "@/lib/releases/publishing/operations";
 import { readAdoptionCurve } from "@/lib/releases/publishing/versions/adoption-curve";
 import { readVersion } from "@/lib/releases/publishing/versions/list-versions";
 import { PageHead, Section } from "../../../../../components/headings";
@@ -35,7 +36,7 @@ const DONE = {
 };
 
 export default consolePage(
-  { done: DONE, ownForms: ["/forms/console/releases/notes"] },
+  { done: DONE, ownForms: [releaseOperations.changeNotes] },
   async ({ ctx, operator, params, flash }) => {
     const [product = "", channel = "", version = ""] = [params.product, params.channel, params.version].map((part) =>
       decodeURIComponent(part ?? ""),

@@ -5,11 +5,9 @@ import { Announcement, CustomMessage } from "./messages/new-message";
 import { PerSecondText } from "./schema";
 
 const { title, body, link } = CustomMessage.shape;
-const optional = <T extends z.ZodType>(schema: T) => z.preprocess((text) => (text === "" ? undefined : text), schema);
-
 const { appVersion, bundleId, entitlement, locale, platform } = Audience.shape;
 const { from, below } = appVersion.unwrap().shape;
-const Day = optional(z.iso.date("Must be a date such as 2026-11-22").optional());
+const Day = z.iso.date("Must be a date such as 2026-11-22").optional();
 
 /** What an operator writes before the preview. It travels in the URL, which bounds the text. */
 export const Draft = z.object({
@@ -24,24 +22,24 @@ export type Draft = z.infer<typeof Draft>;
 export const SendForm = z.object({
   messageKey: z.uuid(),
   accountId: z.uuid(),
-  deviceId: optional(z.uuid().optional()),
+  deviceId: z.uuid().optional(),
   title,
   body,
-  link: optional(link),
+  link: link,
 });
 
-/** The fields that select an audience, and when it is notified. An empty one counts as absent. Times are in UTC. */
+/** The fields that select an audience, and when it is notified. Times are in UTC. */
 export const AudienceFields = z.object({
-  bundleId: optional(bundleId),
-  platform: optional(platform),
-  appFrom: optional(from),
-  appBelow: optional(below),
-  locale: optional(locale),
-  entitlement: optional(entitlement),
+  bundleId: bundleId,
+  platform: platform,
+  appFrom: from,
+  appBelow: below,
+  locale: locale,
+  entitlement: entitlement,
   seenFrom: Day,
   seenBefore: Day,
-  sendAt: optional(UtcText.optional()),
-  perSecond: optional(PerSecondText),
+  sendAt: UtcText.optional(),
+  perSecond: PerSecondText,
 });
 export type AudienceFields = z.infer<typeof AudienceFields>;
 
