@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { hashKey } from "@/lib/auth/api-keys/key-text";
 import { readShownSecret } from "@/lib/platform/http/pages/shown-secret-cookie";
+import { get } from "@/tests/support/api";
 import { newKey, statusOf } from "@/tests/support/auth/api-keys";
 import { operatorWithRole } from "@/tests/support/console/operators";
 import { clock, ctx } from "@/tests/support/context";
@@ -85,6 +86,15 @@ describe("a form of the console", () => {
     const byScript = await submitByScript("console/revokeApiKey", { keyId: id, returnTo }, { cookie });
     expect(await byScript.json()).toEqual({ location: locationOf(refused) });
     expect(await statusOf(id)).toBe("active");
+  });
+
+  test("runs operations that have one alone, by POST alone", async () => {
+    const { cookie } = await operatorWithRole("admin");
+    for (const form of ["listApiKeys", "getRelease", "constructor", "revokeApiKey/x"]) {
+      expect([form, (await submit(`console/${form}`, {}, { cookie })).status]).toEqual([form, 404]);
+    }
+    const read = await get("/forms/console/revokeApiKey", { cookie });
+    expect([read.status, read.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
   });
 
   test("from another site's page is refused", async () => {

@@ -47,7 +47,6 @@ const ROOMS: Record<string, string[]> = {
     "lib/platform/http",
     "lib/platform/keys",
     "lib/platform/lists",
-    "lib/platform/precondition",
     "lib/principal",
     "lib/push",
     "lib/releases",

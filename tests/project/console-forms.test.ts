@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { FORM_OPERATIONS } from "@/app/forms/console/operations";
+import type { AnyDeclaration } from "@/lib/operation";
+
+type Operations = Record<string, Record<string, AnyDeclaration & { id?: string }>>;
+const modules = import.meta.glob<Operations>("/lib/**/operations.ts", { eager: true });
+
+test("every operation with a form is one of the console, by its own id", () => {
+  const declared = Object.values(modules).flatMap((exported) => Object.values(exported).flatMap(Object.values));
+  const withForm = declared.flatMap(({ id, form }) => (form ? [id] : []));
+  const listed = FORM_OPERATIONS.map(({ operation }) => operation.id);
+  expect(withForm.length).toBeGreaterThan(30);
+  expect(listed.filter((id) => id !== "forgetShownSecret").sort()).toEqual(withForm.sort());
+  expect(new Set(listed).size).toBe(listed.length);
+});
+
+test("every operation with a form requires a role", () => {
+  expect(FORM_OPERATIONS.filter(({ operation }) => !/^(support|admin)$/.test(operation.role ?? ""))).toEqual([]);
+});
