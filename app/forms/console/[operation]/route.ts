@@ -57,12 +57,14 @@ function consoleForm(operation: FormOperation, page: string) {
 /** The input of an operation from the fields of its form. */
 function inputOf({ params, query, body, form }: FormOperation, input: FormInput, fields: Record<string, unknown>) {
   const { ctx, request, bytes, stream, principal, operator, caller, ip, log } = input;
-  const byName = { params: fieldsOf(params, fields), query: fieldsOf(query, fields), body: fieldsOf(body, fields) };
-  const { ifMatch, ...given } = form?.toInput?.(fields, ctx) ?? { ...byName, ifMatch: undefined };
-  const get = (name: string) => (name === "if-match" && ifMatch ? ifMatch : request.headers.get(name));
+  const { ifMatch = null, ...given } = form?.toInput
+    ? form.toInput(fields, ctx)
+    : { params: fieldsOf(params, fields), query: fieldsOf(query, fields), body: fieldsOf(body, fields) };
+  const get = (name: string) => (name === "if-match" ? ifMatch : request.headers.get(name));
   const headers = { get, has: (name: string) => get(name) !== null };
-  const whole = { params: {}, query: {}, body: {}, ...given };
-  return { ctx, request: { ...request, headers }, bytes, stream, principal, operator, caller, ip, log, ...whole };
+  const head = { method: request.method, url: request.url, headers };
+  const parts = { params: {}, query: {}, body: {}, ...given };
+  return { ctx, request: head, bytes, stream, principal, operator, caller, ip, log, ...parts };
 }
 
 function secretCookie(ctx: Context, accountId: string, secret: Outcome["secret"]): Promise<string> | string {
