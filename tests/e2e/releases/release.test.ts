@@ -87,7 +87,7 @@ describe("homeport release", () => {
     await publish(testFolder, await build(testFolder, "setup.exe"), "1.0.0");
     const before = await readFile(manifest, "utf8");
     const large = await build(testFolder, "large.msi");
-    await truncate(large, 256 * 1024 ** 2);
+    await truncate(large, 768 * 1024 ** 2);
     const isCopying = async () => (await readdir(path.dirname(manifest))).some((name) => name.endsWith(".part"));
     const args = ["add", large, ...CORE, "--version", "1.1.0"];
     const { child, ended } = startCommand("homeport", ["release", ...args], { DATA_DIR });
