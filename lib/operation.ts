@@ -272,6 +272,14 @@ export function statusOf({ status, schema }: OperationResponse): number {
   return status ?? (schema === null ? 204 : 200);
 }
 
+/** The response that is declared for a status; undefined if there is none. */
+export function responseOf(
+  { response, otherResponses }: AnyDeclaration,
+  status: number,
+): OperationResponse | undefined {
+  return response && statusOf(response) === status ? response : otherResponses?.[status];
+}
+
 /** Every successful response, by status. */
 export function responsesOf({
   response,

@@ -6,7 +6,7 @@ import {
   isRestricted,
   type OperationResponse,
   type RequestScope,
-  responsesOf,
+  responseOf,
   statusOf,
 } from "../../operation";
 import type { OperatorName } from "../../principal";
@@ -175,10 +175,10 @@ async function readInput(endpoint: AnyDeclaration, method: string, scope: Reques
   return input;
 }
 
-function authenticate({ hasSideEffect, ...rule }: AnyDeclaration, method: string, scope: RequestScope) {
+function authenticate(endpoint: AnyDeclaration, method: string, scope: RequestScope) {
   const { ctx, request, socketIp, operator } = scope;
-  const sent = { method, headers: request.headers, socketIp, operator, hasSideEffect };
-  return ctx.authentication.authenticate(ctx, sent, rule);
+  const sent = { method, headers: request.headers, socketIp, operator, hasSideEffect: endpoint.hasSideEffect };
+  return ctx.authentication.authenticate(ctx, sent, endpoint);
 }
 
 function inputOf(endpoint: AnyDeclaration, scope: RequestScope): Input {
@@ -196,7 +196,7 @@ function writeResult(endpoint: AnyDeclaration, result: unknown): RouteResponse {
   const defaultStatus = statusOf(endpoint.response ?? EMPTY);
   const { status, body, headers } =
     result instanceof RouteResponse ? result : new RouteResponse<unknown>(defaultStatus, result);
-  const declared = responsesOf(endpoint)[status];
+  const declared = responseOf(endpoint, status);
   if (declared === undefined) throw new Error(`The route does not declare status ${status}`);
   const { schema } = declared;
   return schema === null ? new RouteResponse(status, null, headers) : jsonResponse(status, schema.parse(body), headers);
