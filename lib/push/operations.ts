@@ -71,8 +71,12 @@ export const deviceOperations = {
     body: RegisterPush,
     maxBodyBytes: 32 * 1024,
     errors: [
-      ...(["challenge_expired", "challenge_used", "device_limit_reached"] as const),
-      ...(["evidence_invalid", "push_not_configured", "rate_limited"] as const),
+      "challenge_expired",
+      "challenge_used",
+      "device_limit_reached",
+      "evidence_invalid",
+      "push_not_configured",
+      "rate_limited",
     ],
     examples: {
       "At launch": REGISTRATION,

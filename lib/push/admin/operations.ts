@@ -195,7 +195,10 @@ export const pushOperations = {
     body: NewMessage,
     maxBodyBytes: MESSAGES_MAX_BODY_BYTES,
     errors: [
-      ...(["not_found", "no_active_device", "no_live_activity", "notifications_turned_off"] as const),
+      "not_found",
+      "no_active_device",
+      "no_live_activity",
+      "notifications_turned_off",
       "announcement_in_progress",
     ],
     examples: {

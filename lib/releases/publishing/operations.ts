@@ -106,8 +106,13 @@ export const releaseOperations = {
     maxBodyBytes: MAX_BODY_BYTES,
     errors: [
       ...CHANGE_ERRORS,
-      ...(["upload_incomplete", "upload_locked", "confirmation_required", "signature_invalid"] as const),
-      ...(["release_conflict", "release_yanked", "file_changed"] as const),
+      "upload_incomplete",
+      "upload_locked",
+      "confirmation_required",
+      "signature_invalid",
+      "release_conflict",
+      "release_yanked",
+      "file_changed",
     ],
     examples: {
       "One release with one file": {
@@ -281,8 +286,15 @@ export const releaseOperations = {
     scope: "releases:read",
     body: ProposedChange,
     errors: [
-      ...(["release_not_found", "rollout_not_found", "release_invalid", "release_yanked", "release_conflict"] as const),
-      ...(["confirmation_required", "catalog_not_editable", "catalog_invalid", "catalog_unavailable"] as const),
+      "release_not_found",
+      "rollout_not_found",
+      "release_invalid",
+      "release_yanked",
+      "release_conflict",
+      "confirmation_required",
+      "catalog_not_editable",
+      "catalog_invalid",
+      "catalog_unavailable",
     ],
     examples: {
       "A smaller rollout": {
@@ -341,8 +353,11 @@ export const releaseOperations = {
     idempotency: "replay",
     body: Promotion,
     errors: [
-      ...(["catalog_not_editable", "catalog_invalid", "catalog_locked", "disk_full", "release_invalid"] as const),
-      ...(["release_not_found", "release_conflict", "release_yanked", "confirmation_required"] as const),
+      ...CHANGE_ERRORS,
+      "release_not_found",
+      "release_conflict",
+      "release_yanked",
+      "confirmation_required",
       "precondition_failed",
     ],
     examples: {
@@ -408,10 +423,7 @@ export const releaseOperations = {
     headers: ["IfMatchState"],
     idempotency: "replay",
     body: Removal,
-    errors: [
-      ...(["catalog_not_editable", "catalog_invalid", "catalog_locked", "disk_full", "release_invalid"] as const),
-      ...(["release_not_found", "release_in_use", "precondition_failed"] as const),
-    ],
+    errors: [...CHANGE_ERRORS, "release_not_found", "release_in_use", "precondition_failed"],
     examples: { "A withdrawn version": { filter: { product: "core", version: "2.3.0" }, isDryRun: true } },
     response: {
       description: "What was removed, or would be. Only a dry run has an `ETag`.",
@@ -440,10 +452,7 @@ export const releaseOperations = {
     headers: ["IfMatchState"],
     idempotency: "replay",
     body: Rollback,
-    errors: [
-      ...(["catalog_not_editable", "catalog_invalid", "catalog_locked", "disk_full", "release_invalid"] as const),
-      ...(["release_not_found", "release_yanked", "precondition_failed"] as const),
-    ],
+    errors: [...CHANGE_ERRORS, "release_not_found", "release_yanked", "precondition_failed"],
     examples: { "Back to 1.1.0": { filter: { product: "core", version: "1.1.0", channel: "stable" } } },
     response: {
       description: "The older version is offered.",

@@ -87,7 +87,11 @@ export const rolloutOperations = {
         "rollout_invalid",
         "precondition_failed",
       ] as const),
-      ...(["catalog_not_editable", "catalog_invalid", "catalog_locked", "catalog_unavailable", "disk_full"] as const),
+      "catalog_not_editable",
+      "catalog_invalid",
+      "catalog_locked",
+      "catalog_unavailable",
+      "disk_full",
     ],
     examples: {
       "A step a day": { filter: { product: "core", version: "1.2.0" }, steps: [5, 20, 50, 100], everySeconds: 86400 },
