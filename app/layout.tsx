@@ -9,10 +9,7 @@ import "./(web)/styles/forms.css";
 
 export function generateMetadata(): Metadata {
   const { BRAND_NAME: name, BRAND_LOGO: logo } = pageContext().config;
-  return {
-    title: { default: name, template: `%s – ${name}` },
-    icons: { icon: logo ? "/brand/logo" : "/icon.svg" },
-  };
+  return { title: { default: name, template: `%s – ${name}` }, icons: { icon: logo ? "/brand/logo" : "/icon.svg" } };
 }
 
 export const viewport: Viewport = { colorScheme: "light dark" };

@@ -7,11 +7,7 @@ import type { Server } from "./server";
 export type ApplyLoad = (seconds: number) => Promise<LoadResult>;
 
 /** A server to measure. `prepare` sets the started server up and returns the function that applies load. */
-export type Candidate = {
-  name: string;
-  start: () => Promise<Server>;
-  prepare: (server: Server) => Promise<ApplyLoad>;
-};
+export type Candidate = { name: string; start: () => Promise<Server>; prepare: (server: Server) => Promise<ApplyLoad> };
 
 /**
  * `cores`: how many cores the server kept busy. `otherCores`: how many cores other work kept busy just before the round,

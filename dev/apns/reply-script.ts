@@ -12,11 +12,7 @@ const REASONS: Record<string, string> = {
   500: "InternalServerError",
   503: "ServiceUnavailable",
 };
-const CONNECTION_REPLIES: Record<string, Reply> = {
-  goaway: "goaway",
-  silence: "silence",
-  hangup: "hang up",
-};
+const CONNECTION_REPLIES: Record<string, Reply> = { goaway: "goaway", silence: "silence", hangup: "hang up" };
 
 export const REPLY_HELP = `Type a reply for the next push:
 

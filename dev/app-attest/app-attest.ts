@@ -6,10 +6,7 @@ import { der, octets, sequence } from "./der";
 
 export const TEAM_ID = "TEAM123456";
 export const NONCE_EXTENSION = "1.2.840.113635.100.8.2";
-export const AAGUIDS = {
-  production: Buffer.from("appattest\0\0\0\0\0\0\0"),
-  sandbox: Buffer.from("appattestdevelop"),
-};
+export const AAGUIDS = { production: Buffer.from("appattest\0\0\0\0\0\0\0"), sandbox: Buffer.from("appattestdevelop") };
 
 /** A fake of Apple's certification authority: a root, and the intermediate that issues the certificates of keys. */
 export type Authority = { root: Issuer; intermediate: Issuer; rootPem: string };

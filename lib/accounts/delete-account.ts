@@ -51,11 +51,7 @@ type RemoveDeps = Pick<Deps, "config" | "db" | "dbNow" | "now"> & {
  * What a deletion depends on. `operator` is set if an operator deletes the account: `caller` is then not the owner's
  * client.
  */
-type Removal = {
-  caller: Pick<Caller, "ip" | "userAgent">;
-  shouldEmail: boolean;
-  operator?: EventExtra;
-};
+type Removal = { caller: Pick<Caller, "ip" | "userAgent">; shouldEmail: boolean; operator?: EventExtra };
 
 /**
  * Removes an account and all its data in one transaction, queues an email to its owner if `shouldEmail`, and queues the

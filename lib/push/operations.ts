@@ -126,9 +126,7 @@ export const deviceOperations = {
       description: "The key.",
       schema: VapidPublicKey,
       examples: {
-        Key: {
-          publicKey: "BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM",
-        },
+        Key: { publicKey: "BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM" },
       },
     },
     run: async ({ ctx }) => ({ publicKey: await ctx.webPush.publicKey() }),

@@ -60,11 +60,7 @@ type DownloadRequest = DownloadQuery & { platform: string };
 /** A file of a release to send. */
 export type Selected = { snapshot: Snapshot; release: Release; artifact: ServedFile; caching: Caching };
 
-const DEFAULT_ARCHITECTURES: Record<Platform, string> = {
-  windows: "x64",
-  macos: "universal",
-  linux: "x64",
-};
+const DEFAULT_ARCHITECTURES: Record<Platform, string> = { windows: "x64", macos: "universal", linux: "x64" };
 
 /** The errors of a download apart from those of its query. */
 export const DOWNLOAD_ERRORS: ErrorCode[] = [

@@ -67,10 +67,12 @@ export const VersionQuery = z.object({
 export type VersionQuery = z.infer<typeof VersionQuery>;
 
 export const DownloadParams = z.object({
-  platform: z.string().meta({
-    description: "Case-insensitive. Aliases such as `win32` and `darwin` are accepted.",
-    examples: ["windows", "macos"],
-  }),
+  platform: z
+    .string()
+    .meta({
+      description: "Case-insensitive. Aliases such as `win32` and `darwin` are accepted.",
+      examples: ["windows", "macos"],
+    }),
 });
 
 export const DownloadQuery = z.object({

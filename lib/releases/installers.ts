@@ -72,13 +72,15 @@ function toGroup(releases: Release[]): InstallerGroup[] {
   const ordered = releases.sort((a, b) => compareBuild(b.version, a.version));
   const latest = ordered.find(({ channel }) => channel === "stable");
   const others = ordered.filter((release) => release !== latest).slice(0, MAX_OTHER_INSTALLERS);
-  return ordered.slice(0, 1).map(({ platform, product, architecture }) => ({
-    platform,
-    product,
-    architecture,
-    latest: (latest && toInstaller(latest)) ?? null,
-    others: others.flatMap((release) => toInstaller(release) ?? []),
-  }));
+  return ordered
+    .slice(0, 1)
+    .map(({ platform, product, architecture }) => ({
+      platform,
+      product,
+      architecture,
+      latest: (latest && toInstaller(latest)) ?? null,
+      others: others.flatMap((release) => toInstaller(release) ?? []),
+    }));
 }
 
 function toInstaller(release: Release): Installer | null {

@@ -171,14 +171,8 @@ export const downloadOperations = {
             },
           },
         },
-        "application/yaml": {
-          schema: { type: "string" },
-          examples: { "format=electron": ELECTRON },
-        },
-        "application/rss+xml": {
-          schema: { type: "string" },
-          examples: { "format=sparkle": SPARKLE },
-        },
+        "application/yaml": { schema: { type: "string" }, examples: { "format=electron": ELECTRON } },
+        "application/rss+xml": { schema: { type: "string" }, examples: { "format=sparkle": SPARKLE } },
       },
     },
     otherResponses: {

@@ -61,11 +61,7 @@ const ObjectKey = z
   );
 
 /** Where a stored file is: in the catalog's folder (`file`), at a `url`, or in the object storage (`s3Key`). */
-const LOCATION = {
-  file: z.string().min(1).max(1024).optional(),
-  url: HttpUrl.optional(),
-  s3Key: ObjectKey.optional(),
-};
+const LOCATION = { file: z.string().min(1).max(1024).optional(), url: HttpUrl.optional(), s3Key: ObjectKey.optional() };
 export type StoredFile = { file?: string | undefined; url?: string | undefined; s3Key?: string | undefined };
 
 const hasOneLocation = ({ file, url, s3Key }: StoredFile) =>

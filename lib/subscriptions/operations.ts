@@ -192,10 +192,7 @@ export const subscriptionOperations = {
       description: "The status at the time `checkedAt`. The `ETag` stays the same until another field changes.",
       schema: SubscriptionStatus,
       headers: ["ETag"],
-      examples: {
-        "A monthly subscription": statusAfter(REVENUECAT),
-        "No subscription": statusAfter(),
-      },
+      examples: { "A monthly subscription": statusAfter(REVENUECAT), "No subscription": statusAfter() },
     },
     run: async ({ ctx, principal, query, request }) => {
       const { json, opaqueTag } = serializeStatus(await requestStatus(ctx, principal, query, request));
@@ -273,11 +270,7 @@ export async function listPurchases(
   const { purchases: entitling } = await readEntitlingPurchases(db, accountId);
   const ended = new Map(endReplacedPurchases(entitling).map((purchase) => [purchase.id, purchase]));
   const { entries, nextCursor } = await readPage("purchases", page, ({ after, take }) =>
-    db.purchase.findMany({
-      where: { accountId, id: { lt: idOr(MAX_ID, after) } },
-      orderBy: { id: "desc" },
-      take,
-    }),
+    db.purchase.findMany({ where: { accountId, id: { lt: idOr(MAX_ID, after) } }, orderBy: { id: "desc" }, take }),
   );
   const [at, rules] = [now(), statusRules(config, accountId)];
   return {

@@ -48,9 +48,5 @@ export const TEST_EVENT_TYPE = "webhook.test";
 
 /** An event to announce. `accountId`: deleting that account deletes the event. */
 export type NewWebhookEvent = {
-  [Type in WebhookEventType]: {
-    type: Type;
-    data: z.infer<(typeof WebhookData)[Type]>;
-    accountId: string | null;
-  };
+  [Type in WebhookEventType]: { type: Type; data: z.infer<(typeof WebhookData)[Type]>; accountId: string | null };
 }[WebhookEventType];

@@ -23,9 +23,7 @@ test("an account with 20 devices and 1,000 events is exported completely, withou
   });
   const purchase = billingEvent("INITIAL_PURCHASE", { app_user_id: ann.id });
   await deliverOk(purchase);
-  const { id, facts, ...first } = await ctx().db.billingEvent.findFirstOrThrow({
-    where: { eventId: purchase.id },
-  });
+  const { id, facts, ...first } = await ctx().db.billingEvent.findFirstOrThrow({ where: { eventId: purchase.id } });
   await ctx().db.billingEvent.createMany({
     data: Array.from({ length: 299 }, (_, i) => ({
       ...first,

@@ -13,11 +13,7 @@ type Schema = {
   anyOf?: Schema[];
 };
 type Media = { content?: Record<string, { schema: Schema }> };
-type Operation = {
-  parameters?: { name: string; in: string }[];
-  requestBody?: Media;
-  responses: Record<string, Media>;
-};
+type Operation = { parameters?: { name: string; in: string }[]; requestBody?: Media; responses: Record<string, Media> };
 type Api = { paths: Record<string, Record<string, Operation>>; components: { schemas: Record<string, Schema> } };
 
 const DEVICE = "/api/push/devices/{deviceId}";

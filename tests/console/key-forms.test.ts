@@ -25,10 +25,7 @@ describe("the form that creates an API key", () => {
     const { id: otherId } = await operatorWithRole("admin");
     expect(await shownTo(otherId, shown)).toBeNull();
     const row = await ctx().db.apiKey.findUniqueOrThrow({ where: { keyHash: hashKey(key ?? "") } });
-    expect(row).toMatchObject({
-      scopes: ["audit:read", "releases:write"],
-      networks: ["203.0.113.0/24", "::1/128"],
-    });
+    expect(row).toMatchObject({ scopes: ["audit:read", "releases:write"], networks: ["203.0.113.0/24", "::1/128"] });
     expect(Math.round((Number(row.expiresAt) - row.createdAt.getTime()) / 86_400_000)).toBe(30);
     const kept = await submit("console/forgetShownSecret", { returnTo: PAGE }, { cookie });
     expect(kept.headers.getSetCookie().join()).toMatch(/shown-secret=;.*Expires=Thu, 01 Jan 1970/i);

@@ -154,10 +154,7 @@ describe("the client's IP address", () => {
     post(
       LOGIN,
       { email: `${crypto.randomUUID()}@example.com`, password: "whatever" },
-      {
-        ip,
-        headers: forwarded === undefined ? {} : { "x-forwarded-for": forwarded },
-      },
+      { ip, headers: forwarded === undefined ? {} : { "x-forwarded-for": forwarded } },
     );
 
   test.runIf(callsHandlers)("is the socket's, IPv6 by its /64, whatever X-Forwarded-For contains", async () => {

@@ -33,11 +33,7 @@ export const requireOperator = cache(async (): Promise<ConsoleOperator> => {
   if (!hasRole(principal, "support")) notFound();
   const ctx = pageContext();
   const { aal, isFresh: isRecent } = await readStepUpMethods(ctx, principal);
-  const isAtLevel = isFresh(principal.session, {
-    aal,
-    maxAgeSeconds: Number.POSITIVE_INFINITY,
-    now: ctx.now(),
-  });
+  const isAtLevel = isFresh(principal.session, { aal, maxAgeSeconds: Number.POSITIVE_INFINITY, now: ctx.now() });
   if (!isAtLevel) redirect(confirmPath(pageUrl));
   return { account: principal.account, session: principal.session, pageUrl, isRecent, hasSecondFactor: aal === 2 };
 });

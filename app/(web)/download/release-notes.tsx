@@ -29,7 +29,4 @@ function AltText({ alt }: { alt?: string }) {
   return alt ?? null;
 }
 
-const OVERRIDES = {
-  a: { component: Link },
-  img: { component: AltText },
-};
+const OVERRIDES = { a: { component: Link }, img: { component: AltText } };

@@ -5,10 +5,7 @@ import { request } from "./http/request.js";
 const SAVE_INTERVAL_SECONDS = 60;
 
 /** Where an app keeps what it needs without a connection, as text: a file, or localStorage. */
-export type OfflineStore = {
-  load(): string | null | Promise<string | null>;
-  save(text: string): void | Promise<void>;
-};
+export type OfflineStore = { load(): string | null | Promise<string | null>; save(text: string): void | Promise<void> };
 
 export type OfflineEntitlements = {
   /** Fetches a token and the keys. Call it at each start and once a day. @throws HomeportError */

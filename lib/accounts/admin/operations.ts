@@ -58,10 +58,7 @@ const EVENT = {
   details: { from: "user", to: "support", reason: REASON },
 };
 
-const TIMES = {
-  createdAt: "2026-11-20T09:00:00.000Z",
-  lastSeenAt: "2026-11-22T08:00:00.000Z",
-};
+const TIMES = { createdAt: "2026-11-20T09:00:00.000Z", lastSeenAt: "2026-11-22T08:00:00.000Z" };
 
 /** In the console, a reason is required. */
 const WITH_REASON = AccountParams.extend({ reason: Reason });
@@ -156,11 +153,7 @@ export const accountOperations = {
       },
     },
     run: ({ ctx, operator, params, query }) => deleteAccount(ctx, operator, params.accountId, query),
-    form: {
-      fields: WITH_REASON,
-      errors: LAST_ADMIN,
-      after: () => ({ done: "deleted", to: "/console/accounts" }),
-    },
+    form: { fields: WITH_REASON, errors: LAST_ADMIN, after: () => ({ done: "deleted", to: "/console/accounts" }) },
   }),
 
   disableAccount: operation({

@@ -52,10 +52,7 @@ export const emailChangeOperations = {
       description: "The email was changed.",
       schema: EmailChanged,
       examples: {
-        "The account": {
-          status: "email_changed",
-          user: { ...USER, email: "ann@example.org", emailVerified: true },
-        },
+        "The account": { status: "email_changed", user: { ...USER, email: "ann@example.org", emailVerified: true } },
       },
     },
     run: async ({ ctx, principal, caller, body }) => ({
@@ -101,10 +98,7 @@ export const emailChangeOperations = {
       description: "The old email was restored.",
       schema: EmailRestored,
       examples: {
-        "Email restored": {
-          status: "email_restored",
-          identities: [{ provider: "google", linkedAt: USER.createdAt }],
-        },
+        "Email restored": { status: "email_restored", identities: [{ provider: "google", linkedAt: USER.createdAt }] },
       },
     },
     run: async ({ ctx, caller, body }) => {

@@ -67,11 +67,7 @@ export const keyOperations = {
         return { body: { ...key, expiresAt } };
       },
       kept: ["name", "networks", "lifetime", ...Scope.options.map((scope) => `scopes.${scope}`)],
-      after: ({ key }) => ({
-        to: "/console/settings/keys",
-        done: "key_created",
-        secret: { kind: "key", value: key },
-      }),
+      after: ({ key }) => ({ to: "/console/settings/keys", done: "key_created", secret: { kind: "key", value: key } }),
     },
   }),
 

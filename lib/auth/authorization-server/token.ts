@@ -48,7 +48,5 @@ function exchangeByGrantType(ctx: Deps, given: TokenRequest, caller: Caller) {
 function required(given: TokenRequest, name: keyof TokenRequest): string {
   const value = given[name];
   if (value !== undefined) return value;
-  throw new AppError("validation_failed", {
-    errors: [{ pointer: `/${name}`, code: "required", detail: "Required" }],
-  });
+  throw new AppError("validation_failed", { errors: [{ pointer: `/${name}`, code: "required", detail: "Required" }] });
 }

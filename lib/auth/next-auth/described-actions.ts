@@ -139,9 +139,7 @@ const signInWithPassword = post(
       401: {
         description: "Not signed in. The `error` parameter of `url` names the error.",
         headers: ["Set-Cookie"],
-        content: {
-          "application/json": { schema: NextUrl, examples: { "Wrong password": { url: TRY_AGAIN } } },
-        },
+        content: { "application/json": { schema: NextUrl, examples: { "Wrong password": { url: TRY_AGAIN } } } },
       },
     },
   },

@@ -33,10 +33,7 @@ export const SecondFactorOptions = z.object({ challenge });
 
 /** One second factor, and the challenge of the sign-in that it completes. */
 export const SecondFactor = z
-  .object({
-    challenge,
-    ...proofs,
-  })
+  .object({ challenge, ...proofs })
   .refine((given) => Object.keys(proofs).filter((name) => name in given).length === 1, {
     path: ["code"],
     message: "Send exactly one of code, recoveryCode and passkey",

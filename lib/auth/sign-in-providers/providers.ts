@@ -83,10 +83,7 @@ function github({ AUTH_GITHUB_ID, AUTH_GITHUB_SECRET, AUTH_GITHUB_ISSUER }: Conf
     clientId: AUTH_GITHUB_ID,
     clientSecret: AUTH_GITHUB_SECRET,
     issuer: `${AUTH_GITHUB_ISSUER}/login/oauth`, // the value of `iss` (RFC 9207)
-    authorization: {
-      url: `${AUTH_GITHUB_ISSUER}/login/oauth/authorize`,
-      params: { scope: "read:user user:email" },
-    },
+    authorization: { url: `${AUTH_GITHUB_ISSUER}/login/oauth/authorize`, params: { scope: "read:user user:email" } },
     token: { url: `${AUTH_GITHUB_ISSUER}/login/oauth/access_token` },
     userinfo: { request: ({ tokens }) => fetchGitHubUser(api, tokens.access_token ?? "") },
     checks: ["pkce", "state"],

@@ -1,11 +1,5 @@
 /** A bucket of S3-compatible storage, and its keys. */
-export type Bucket = {
-  endpoint: string;
-  bucket: string;
-  region: string;
-  accessKeyId: string;
-  secretAccessKey: string;
-};
+export type Bucket = { endpoint: string; bucket: string; region: string; accessKeyId: string; secretAccessKey: string };
 
 /**
  * The URL of an object. Amazon S3 takes the bucket in the host name, unless the bucket's name has a dot, for which there is no

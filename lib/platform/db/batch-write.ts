@@ -27,10 +27,7 @@ type Options<Deps, Item, Result> = {
   processOne: (deps: Deps, item: Item) => Promise<Result>;
 };
 
-type Waiting<Item, Result> = {
-  item: Item;
-  resolve: (result: Result | Promise<Result>) => void;
-};
+type Waiting<Item, Result> = { item: Item; resolve: (result: Result | Promise<Result>) => void };
 
 /**
  * Returns a function that processes one item, and batches the calls, because under load a statement and its commit cost

@@ -157,10 +157,7 @@ async function listMigrations(names: readonly string[]): Promise<MigrationList> 
     migrationDirectories: await Promise.all(
       names.map(async (name) => ({
         path: name,
-        migrationFile: {
-          path: "migration.sql",
-          content: { tag: "ok" as const, value: await readMigration(name) },
-        },
+        migrationFile: { path: "migration.sql", content: { tag: "ok" as const, value: await readMigration(name) } },
       })),
     ),
   };

@@ -6,10 +6,7 @@ const FONT = "font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans
 const NAME = "padding:2px 16px 2px 0;color:#50616b;vertical-align:top;text-align:left;font-weight:400";
 
 /** Without a color of the brand. */
-const ACCENTS = {
-  light: { accent: "#0a5a78", onAccent: "#ffffff" },
-  dark: { accent: "#72c7e6", onAccent: "#06212c" },
-};
+const ACCENTS = { light: { accent: "#0a5a78", onAccent: "#ffffff" }, dark: { accent: "#72c7e6", onAccent: "#06212c" } };
 
 /** The light colors are inline. Clients that support a style sheet show the dark ones, too. */
 const darkStyles = ({ accent, onAccent }: Accent) => `@media (prefers-color-scheme: dark) {

@@ -72,11 +72,7 @@ async function serveMetrics(
 }
 
 type Deps = Pick<Context, "database" | "db" | "dbNow" | "log" | "now">;
-type Metrics = {
-  observe: (record: RequestRecord) => void;
-  count: Context["count"];
-  close: () => Promise<void>;
-};
+type Metrics = { observe: (record: RequestRecord) => void; count: Context["count"]; close: () => Promise<void> };
 
 /** Cover update checks (0.1 ms), sign-ins (250 ms) and time-outs. */
 const BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

@@ -10,11 +10,7 @@ type LiveActivityContent = {
   alert?: Alert | undefined;
 };
 
-type Start = {
-  attributesType: string;
-  attributes: Record<string, unknown>;
-  inputPushToken?: boolean | undefined;
-};
+type Start = { attributesType: string; attributes: Record<string, unknown>; inputPushToken?: boolean | undefined };
 
 /** A notification for Live Activities. `at` is its time: ActivityKit ignores one that is older than what is shown. */
 export type LiveActivityMessage = LiveActivityContent & {
@@ -69,11 +65,7 @@ function apsOfContent(event: LiveActivityTarget["event"], at: Date, content: Liv
 }
 
 function apsOfStart({ attributesType, attributes, inputPushToken }: Start): object {
-  return {
-    "attributes-type": attributesType,
-    attributes,
-    "input-push-token": inputPushToken ? 1 : undefined,
-  };
+  return { "attributes-type": attributesType, attributes, "input-push-token": inputPushToken ? 1 : undefined };
 }
 
 function toUnixSeconds(date: Date): number {

@@ -19,13 +19,7 @@ export type Adoption = {
   close: () => Promise<void>;
 };
 
-type Deps = {
-  db: PrismaClient;
-  isOn: boolean;
-  log: Pick<Logger, "warn">;
-  now: () => Date;
-  secrets: readonly string[];
-};
+type Deps = { db: PrismaClient; isOn: boolean; log: Pick<Logger, "warn">; now: () => Date; secrets: readonly string[] };
 
 const OFF: Adoption = {
   recordUpdateCheck: () => {},

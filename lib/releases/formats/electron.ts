@@ -9,11 +9,7 @@ import { yamlString } from "./yaml";
  */
 export const electron: VersionFormat = {
   name: "electron",
-  selectArtifact: selectByFileName({
-    windows: /\.exe$/i,
-    macos: /\.zip$/i,
-    linux: /\.(appimage|deb|rpm|pacman)$/i,
-  }),
+  selectArtifact: selectByFileName({ windows: /\.exe$/i, macos: /\.zip$/i, linux: /\.(appimage|deb|rpm|pacman)$/i }),
   requirements:
     "electron-updater needs an .exe on Windows, a .zip on macOS, and on Linux the file of its bundleType: an .AppImage, .deb, .rpm or .pacman.",
   requiresBundleType: true,

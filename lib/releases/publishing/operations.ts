@@ -55,11 +55,7 @@ const RELEASE = {
   rollback: false,
   yanked: false,
   sample: false,
-  artifacts: {
-    installer: { fileName: "Acme-2.3.0-x64.exe", sizeBytes: 104857600 },
-    others: [],
-    deltas: [],
-  },
+  artifacts: { installer: { fileName: "Acme-2.3.0-x64.exe", sizeBytes: 104857600 }, others: [], deltas: [] },
 };
 
 const CATALOG_ERRORS = ["catalog_not_editable", "catalog_invalid"] as const;
@@ -83,12 +79,7 @@ export const releaseOperations = {
     response: {
       description: "A page of releases.",
       schema: Releases,
-      examples: {
-        "One release": {
-          releases: [RELEASE],
-          nextCursor: null,
-        },
-      },
+      examples: { "One release": { releases: [RELEASE], nextCursor: null } },
     },
     run: ({ ctx, query }) => listCatalog(ctx, query),
   }),
@@ -129,11 +120,7 @@ export const releaseOperations = {
       description: "The releases are in the catalog, in the order of the request.",
       schema: PublishedReleases,
       examples: {
-        Published: {
-          releases: [{ id: "core-windows-x64-2.3.0", outcome: "added" }],
-          removedSamples: [],
-          notes: [],
-        },
+        Published: { releases: [{ id: "core-windows-x64-2.3.0", outcome: "added" }], removedSamples: [], notes: [] },
       },
     },
     run: ({ ctx, principal, operator, body }) => publishUploads(ctx, operator, ownerOf(principal), body),
@@ -206,9 +193,7 @@ export const releaseOperations = {
     response: {
       description: "The release has these fields.",
       schema: ChangeResult,
-      examples: {
-        Changed: { releases: [{ id: "core-windows-x64-2.3.0", outcome: "changed" }], newerServed: [] },
-      },
+      examples: { Changed: { releases: [{ id: "core-windows-x64-2.3.0", outcome: "changed" }], newerServed: [] } },
     },
     run: ({ ctx, operator, params, body: { reason, ...change }, request }) =>
       changeRelease(ctx, operator, params.releaseId, { change, reason }, ifMatch(request)),
@@ -297,11 +282,7 @@ export const releaseOperations = {
       "catalog_unavailable",
     ],
     examples: {
-      "A smaller rollout": {
-        kind: "change",
-        filter: { product: "core", version: "1.2.0" },
-        change: { rollout: 10 },
-      },
+      "A smaller rollout": { kind: "change", filter: { product: "core", version: "1.2.0" }, change: { rollout: 10 } },
       "A rollback": { kind: "rollback", filter: { product: "core", version: "1.1.0" } },
       "A halt": { kind: "rollout", rolloutId: "0198d2f4-3c2b-7d40-8a55-2e9c1f7b6d32", state: "halted" },
     },
@@ -392,9 +373,7 @@ export const releaseOperations = {
     idempotency: "replay",
     body: CatalogPrune,
     errors: ["catalog_not_editable", "catalog_invalid", "catalog_locked", "disk_full", "precondition_failed"],
-    examples: {
-      "What would be removed": { keep: 5, publishedBefore: "2026-08-20T00:00:00Z", isDryRun: true },
-    },
+    examples: { "What would be removed": { keep: 5, publishedBefore: "2026-08-20T00:00:00Z", isDryRun: true } },
     response: {
       description: "What was removed, or would be. Only a dry run has an `ETag`.",
       schema: PrunedCatalog,

@@ -59,11 +59,7 @@ export const rolloutOperations = {
     response: {
       description: "The schedules.",
       schema: RolloutList,
-      examples: {
-        "A halted rollout": {
-          rollouts: [HALTED],
-        },
-      },
+      examples: { "A halted rollout": { rollouts: [HALTED] } },
     },
     run: async ({ ctx }) => ({ rollouts: await listRollouts(ctx) }),
   }),

@@ -6,11 +6,7 @@ import { type InstalledVersion, installedByBuild, NOT_A_VERSION, parseInstalledV
 import type { ReleaseSelector } from "./parse-query";
 
 /** What an updater requires of a query. */
-type Requirements = {
-  platforms?: readonly Platform[];
-  requiresCurrentVersion?: true;
-  requiresBundleType?: true;
-};
+type Requirements = { platforms?: readonly Platform[]; requiresCurrentVersion?: true; requiresBundleType?: true };
 
 /** Reads the installed version; null if the query has none. @throws AppError invalid_query if it cannot be parsed */
 export function readInstalledVersion(query: VersionQuery): InstalledVersion | null {

@@ -35,10 +35,7 @@ export function systemFilter(snapshot: Snapshot, selector: ReleaseSelector, inpu
   const installed = current ? minimumSystemVersionOf(snapshot, selector, current) : null;
   const isNewer = atLeast !== null && (installed === null || compareSystemVersions(atLeast, installed) > 0);
   const known = isNewer ? highestMinimum(snapshot, selector, atLeast) : installed;
-  return {
-    key: `known ${known}`,
-    supports: (release) => comparesSystemVersion(release) || runsOn(release, known),
-  };
+  return { key: `known ${known}`, supports: (release) => comparesSystemVersion(release) || runsOn(release, known) };
 }
 
 function runsOn({ minimumSystemVersion: minimum }: Release, systemVersion: string | null): boolean {

@@ -109,10 +109,7 @@ const describedAs: Record<string, DescribedOperation> = {
         examples: { "releases.win.json": VELOPACK, "latest.json": LATEST_JSON },
       },
       "application/rss+xml": { schema: { type: "string" }, examples: { "appcast.xml": APPCAST } },
-      "application/appinstaller": {
-        schema: { type: "string" },
-        examples: { "core.appinstaller": APP_INSTALLER },
-      },
+      "application/appinstaller": { schema: { type: "string" }, examples: { "core.appinstaller": APP_INSTALLER } },
     },
   ),
   "GET /api/updates/{product}/{channel}/{version}/{file}": fileAt(

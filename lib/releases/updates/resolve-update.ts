@@ -34,13 +34,7 @@ export async function resolveUpdate(
     installed = installedVersion(query),
   } = parseSquirrelBase(path);
   const target = { deps: { adoption, catalog, config }, snapshot, product, channel };
-  const document = findFeed(file, {
-    ...target,
-    ...client,
-    clientId,
-    current: installed,
-    query: { ...query, arch },
-  });
+  const document = findFeed(file, { ...target, ...client, clientId, current: installed, query: { ...query, arch } });
   if (document) return document;
   return artifactContent(deps, { snapshot, ...findStoredFile(snapshot, { product, channel, file }, arch) });
 }

@@ -32,12 +32,7 @@ export const squirrelReleases: UpdateFeed = {
   resolve: (sent) => {
     const { arch = "" } = sent.query;
     for (const architecture of ARCHITECTURES[normalizeArchitecture(arch)] ?? SQUIRREL_ARCHITECTURES) {
-      const selector = {
-        platform: "windows",
-        product: sent.product,
-        channel: sent.channel,
-        architecture,
-      } as const;
+      const selector = { platform: "windows", product: sent.product, channel: sent.channel, architecture } as const;
       const request = { ...sent, current: installedOf(sent, selector) };
       const selected = selectUpdate(request, selector, RULES);
       if (selected.release) recordCheck(request, selector, selected.release);

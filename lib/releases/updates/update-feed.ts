@@ -12,11 +12,7 @@ import { type InstalledVersion, NOT_A_VERSION, parseInstalledVersion } from "../
 /** What a client requests below `/api/updates/{product}/{channel}/`. */
 export type UpdateRequest = {
   /** For feeds that `/api/version` has too. */
-  deps: {
-    catalog: Catalog;
-    config: Pick<Config, "baseUrl" | "build">;
-    adoption: Pick<Adoption, "recordUpdateCheck">;
-  };
+  deps: { catalog: Catalog; config: Pick<Config, "baseUrl" | "build">; adoption: Pick<Adoption, "recordUpdateCheck"> };
   snapshot: Snapshot;
   /** Both are known to the catalog. */
   product: string;

@@ -21,9 +21,7 @@ export type UploadInfo = z.infer<typeof Info>;
 /** A file that arrives in parts. `offsetBytes` of its `sizeBytes` have arrived. */
 export type Upload = UploadInfo & { id: string; file: string; offsetBytes: number; expiresAt: Date };
 
-export type UploadDeps = {
-  config: Pick<Config, "DATA_DIR" | "RELEASE_CATALOG" | "RELEASE_UPLOAD_MAX_BYTES">;
-};
+export type UploadDeps = { config: Pick<Config, "DATA_DIR" | "RELEASE_CATALOG" | "RELEASE_UPLOAD_MAX_BYTES"> };
 
 /**
  * The folder of uploads: beside the catalog, so that publishing needs no second copy of the bytes.

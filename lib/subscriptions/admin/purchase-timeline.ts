@@ -23,10 +23,7 @@ type TimelineInput = { events: StoredEvent[]; transfers: OwnerEvent[]; aliases: 
  * How a purchase's state and owner came about: `steps` has the events that fold to the state, `owners` those that named or
  * changed the owner, each in the order in which they count, which may differ from their order of arrival. Pure.
  */
-function purchaseTimeline({ events, transfers, aliases }: TimelineInput): {
-  steps: FoldStep[];
-  owners: OwnerStep[];
-} {
+function purchaseTimeline({ events, transfers, aliases }: TimelineInput): { steps: FoldStep[]; owners: OwnerStep[] } {
   const own = events.filter(isPurchaseEvent);
   const owners = ownerSteps([...own.map(toOwnerEvent), ...transfers], aliases).map((step) => ({
     ...step,

@@ -35,11 +35,7 @@ export const EVENT_EFFECTS: Record<PurchaseEventType, { rank: number; effect: Ef
   SUBSCRIPTION_PAUSED: {
     rank: 45,
     hasPeriod: true,
-    effect: (state, event) => ({
-      ...setExpiry(state, event),
-      pausedAt: event.occurredAt,
-      resumesAt: event.resumesAt,
-    }),
+    effect: (state, event) => ({ ...setExpiry(state, event), pausedAt: event.occurredAt, resumesAt: event.resumesAt }),
   },
   BILLING_ISSUE: { rank: 50, effect: recordBillingIssue, hasPeriod: true },
   CANCELLATION: { rank: 60, effect: cancel, hasPeriod: true },
@@ -53,11 +49,7 @@ export const EVENT_EFFECTS: Record<PurchaseEventType, { rank: number; effect: Ef
     }),
   },
   PARTIAL_REFUND: { rank: 60, effect: () => ({}) },
-  REFUND_REVERSED: {
-    rank: 80,
-    hasPeriod: true,
-    effect: reverseRefund,
-  },
+  REFUND_REVERSED: { rank: 80, hasPeriod: true, effect: reverseRefund },
   SNAPSHOT: { rank: 90, effect: applySnapshot },
 };
 

@@ -68,11 +68,7 @@ export function foldSteps<Event extends PurchaseEvent>(events: Event[]): FoldSte
   for (const event of applyAmounts(chainStates(unique.toSorted(compareEvents)))) {
     const before: PurchaseState | null = steps.at(-1)?.after ?? null;
     const started = before ? startMissedPeriod(before, event) : initialState(event);
-    const after = {
-      ...started,
-      ...effectOf(event)(started, event),
-      lastEventAt: later(started.lastEventAt, event),
-    };
+    const after = { ...started, ...effectOf(event)(started, event), lastEventAt: later(started.lastEventAt, event) };
     steps.push({ event, before, after, isPeriodMissed: before !== null && started !== before });
   }
   return steps;

@@ -24,10 +24,7 @@ const MAX_ATTEMPTS = 10;
 const RETRY_TIMEOUT_MS = 30_000;
 
 /** `timeoutMs` replaces the default time-out of a transaction. `inTransaction` runs in it, after the event was applied. */
-type Options = ApplyOptions & {
-  timeoutMs?: number;
-  inTransaction?: (tx: Tx, applied: Applied) => Promise<void>;
-};
+type Options = ApplyOptions & { timeoutMs?: number; inTransaction?: (tx: Tx, applied: Applied) => Promise<void> };
 type Outcome = Applied | Promise<Applied>;
 
 /**

@@ -10,10 +10,7 @@ import { findConnectedCustomers } from "./customers";
 import { refoldPurchases } from "./fold";
 import { type EventKey, keysOf, lockPurchases } from "./lock";
 
-type Deps = Pick<Context, "db" | "log" | "now"> & {
-  webhooks: WebhookRecorder;
-  config: BillingRules;
-};
+type Deps = Pick<Context, "db" | "log" | "now"> & { webhooks: WebhookRecorder; config: BillingRules };
 type OutdatedPurchase = EventKey & { id: string; appUserIds: string[] };
 
 /** The purchases of one customer that are updated for one event. The customer's next event updates the rest. */

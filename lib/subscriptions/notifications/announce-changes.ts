@@ -51,10 +51,7 @@ function reasonOf({ before, after }: Refolded): Reason | null {
   return isRecovered && after.endedAt === null ? "recovery" : null;
 }
 
-type Deps = Pick<Context, "billing" | "dbNow" | "log" | "now"> & {
-  webhooks: WebhookRecorder;
-  config: BillingRules;
-};
+type Deps = Pick<Context, "billing" | "dbNow" | "log" | "now"> & { webhooks: WebhookRecorder; config: BillingRules };
 
 /** What an event changed: its own purchase, or those whose owner it changed. */
 export type EventChanges = { event: ParsedEvent; purchases: Refolded[] };

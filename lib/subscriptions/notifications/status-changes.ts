@@ -7,10 +7,7 @@ import type { StoredPurchase } from "../purchase-state";
 import { accountStatus } from "../status/account-status";
 import { readPurchasesOf } from "./notify-owners";
 
-type Deps = Pick<Context, "now"> & {
-  webhooks: WebhookRecorder;
-  config: BillingRules;
-};
+type Deps = Pick<Context, "now"> & { webhooks: WebhookRecorder; config: BillingRules };
 
 /**
  * Announces the accounts whose subscription status these changes of purchases have changed, in their transaction: one event

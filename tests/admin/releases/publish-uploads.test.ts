@@ -118,10 +118,7 @@ describe("publishing uploads", () => {
     }
     expect(
       await publishDrafts(key.key, [draftOf("1.4.0", whole, { expected: { sha256: "0".repeat(64) } })]),
-    ).toMatchObject({
-      status: 409,
-      code: "file_changed",
-    });
+    ).toMatchObject({ status: 409, code: "file_changed" });
   });
 
   test("of a version that has other bytes is refused, and the same bytes again change nothing", async () => {

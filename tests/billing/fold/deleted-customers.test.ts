@@ -54,10 +54,7 @@ test("an alias of a deleted account's id gives what was bought under it, and so 
   // As a version left them that knew no stand-ins.
   const names = { appUserIds: [newBob.id, bob.id], transferredFrom: [bob.id] };
   await ctx().db.billingEvent.updateMany({ where: { eventId: moved.id }, data: names });
-  await ctx().db.purchase.updateMany({
-    where: { accountId: newBob.id },
-    data: { accountId: null, appUserIds: [] },
-  });
+  await ctx().db.purchase.updateMany({ where: { accountId: newBob.id }, data: { accountId: null, appUserIds: [] } });
   expect(await statusOf(newBob)).toMatchObject({ status: "none" });
   expect(await replay({ eventId: moved.id })).toEqual({ processed: 1 });
   expect(await statusOf(newBob)).toMatchObject({ isActive: true });

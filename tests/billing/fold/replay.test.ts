@@ -116,9 +116,7 @@ test("an event that is read onto another purchase leaves the one it was on, whic
     data: { originalTransactionId: "GPA.77-1..4" },
   });
   expect(await replay({ eventId: event.id })).toEqual({ processed: 1 });
-  const purchases = await ctx().db.purchase.findMany({
-    where: { originalTransactionId: { startsWith: "GPA.77" } },
-  });
+  const purchases = await ctx().db.purchase.findMany({ where: { originalTransactionId: { startsWith: "GPA.77" } } });
   expect(purchases.map(({ originalTransactionId }) => originalTransactionId)).toEqual(["GPA.77-1"]);
 });
 

@@ -115,12 +115,7 @@ test("a message with RevenueCat's signature in place of its own is refused", asy
 });
 
 test("fields of any other kind count as missing, and types nobody knows are ignored", async () => {
-  const odd = {
-    customerId: 7,
-    store: ["x"],
-    isRefund: "yes",
-    originalTransactionId: "t-odd",
-  };
+  const odd = { customerId: 7, store: ["x"], isRefund: "yes", originalTransactionId: "t-odd" };
   expect(await send({ type: 5, timestamp: "x", data: odd })).toMatchObject([200, { status: "ignored" }]);
   expect(await send(message("subscription.renewal", odd))).toMatchObject([200, { status: "processed" }]);
   expect(await send(message("invoice.paid", { expiresAt: 5 }))).toMatchObject([200, { status: "ignored" }]);

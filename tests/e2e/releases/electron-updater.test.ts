@@ -29,10 +29,7 @@ beforeAll(async () => {
   }
   const releases = [...(await versionOf(folder, "1.0.0", old)), ...(await versionOf(folder, "1.1.0", changed))];
   await writeFile(path.join(folder, "catalog.json"), manifestText(releases));
-  const service = await startService({
-    RELEASE_CATALOG: path.join(folder, "catalog.json"),
-    ...(await anyDatabase()),
-  });
+  const service = await startService({ RELEASE_CATALOG: path.join(folder, "catalog.json"), ...(await anyDatabase()) });
   fixture = { folder, service, proxy: await startCountingProxy(service.url) };
 });
 

@@ -48,10 +48,7 @@ beforeAll(async () => {
     await release(folder, privateKey, { product: "regretted", version: "1.0.0", rollback: true }),
   ];
   await writeFile(path.join(folder, "catalog.json"), manifestText(releases));
-  const service = await startService({
-    RELEASE_CATALOG: path.join(folder, "catalog.json"),
-    ...(await anyDatabase()),
-  });
+  const service = await startService({ RELEASE_CATALOG: path.join(folder, "catalog.json"), ...(await anyDatabase()) });
   fixture = { folder, service, minisignKey, edKey };
 });
 

@@ -15,11 +15,7 @@ class NodeHttpExecutor extends ElectronHttpExecutor {
 }
 
 /** What of electron-updater's inside a test has to set outside of Electron. */
-type Inside = {
-  httpExecutor: NodeHttpExecutor;
-  _testOnlyOptions: unknown;
-  createProviderRuntimeOptions: () => object;
-};
+type Inside = { httpExecutor: NodeHttpExecutor; _testOnlyOptions: unknown; createProviderRuntimeOptions: () => object };
 
 const UPDATERS = {
   nsis: ["win32", "NsisUpdater"],

@@ -3,11 +3,7 @@ import { newFolder } from "@/tests/support/guide";
 /** What the fake of Electron's main process does. */
 type ElectronApp = { folder: string; open: (url: string) => unknown; handlers: Map<string, () => Promise<unknown>> };
 /** What the fakes of Tauri's plugins do. `onOpenUrl` is the listener that the app has registered. */
-type TauriApp = {
-  open: (url: string) => unknown;
-  requests: string[];
-  onOpenUrl: ((urls: string[]) => void) | null;
-};
+type TauriApp = { open: (url: string) => unknown; requests: string[]; onOpenUrl: ((urls: string[]) => void) | null };
 const apps = globalThis as { electronApp?: ElectronApp; tauriApp?: TauriApp };
 
 /** The parts of `electron` that the guide and the example use, as its documentation has them. Its keychain reverses the text. */

@@ -29,18 +29,11 @@ function describeStore({ store, environment }: BillingEventSummary): string {
 
 /** The columns of a list of events. */
 export const EVENT_COLUMNS: Column<BillingEventSummary>[] = [
-  {
-    head: "Type",
-    isRowHead: true,
-    cell: ({ id, type }) => <a href={`/console/billing/events/${id}`}>{type}</a>,
-  },
+  { head: "Type", isRowHead: true, cell: ({ id, type }) => <a href={`/console/billing/events/${id}`}>{type}</a> },
   { head: "State", cell: (event) => <EventState {...event} /> },
   { head: "Received", isTight: true, cell: ({ receivedAt }) => <Ago at={receivedAt} /> },
   { head: "Store", cell: describeStore },
-  {
-    head: "Account",
-    cell: AccountLink,
-  },
+  { head: "Account", cell: AccountLink },
   {
     head: "Purchase",
     cell: ({ purchaseId }) =>

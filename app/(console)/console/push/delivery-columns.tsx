@@ -23,11 +23,7 @@ export const DELIVERY_COLUMNS: Column<Delivery>[] = [
   { head: "Device", cell: ({ deviceId }) => <code>{deviceId.slice(-12)}</code> },
   { head: "Ended", isTight: true, cell: ({ endedAt }) => <Ago at={endedAt} /> },
   { head: "Due", isTight: true, cell: ({ nextAttemptAt }) => <Ago at={nextAttemptAt} /> },
-  {
-    head: "Actions",
-    align: "end",
-    cell: ({ id, state }) => state === "failed" && <RetryDelivery id={id} />,
-  },
+  { head: "Actions", align: "end", cell: ({ id, state }) => state === "failed" && <RetryDelivery id={id} /> },
 ];
 
 function RetryDelivery({ id }: { id: string }) {

@@ -3,7 +3,5 @@ import { subscriptionOperations } from "@/lib/subscriptions/operations";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
   "/api/subscription/billing-provider-webhook",
-  {
-    POST: subscriptionOperations.receiveBillingEvent,
-  },
+  { POST: subscriptionOperations.receiveBillingEvent },
 );

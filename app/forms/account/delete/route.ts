@@ -8,9 +8,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   page: "/account/delete",
   session: true,
   body: DeleteAccount,
-  errorPlacement: {
-    last_admin: { message: "You are the only admin. Give another account the role admin first" },
-  },
+  errorPlacement: { last_admin: { message: "You are the only admin. Give another account the role admin first" } },
   handle: async ({ ctx, body, principal, caller }) => {
     await deleteAccount(ctx, principal, body, caller);
     const cookies = [setSessionCookie(ctx.config, null, principal.session.expiresAt)];

@@ -21,10 +21,7 @@ export function createApnsTransport(options: ApnsOptions, log: Logger): PushTran
   };
 }
 
-type Connection = {
-  send: (notification: Notification) => Promise<PushResponse>;
-  close: () => void;
-};
+type Connection = { send: (notification: Notification) => Promise<PushResponse>; close: () => void };
 
 /**
  * Opens a connection when it is first needed. node-apn connects and signs provider tokens; the requests are our own,

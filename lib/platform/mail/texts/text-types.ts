@@ -17,10 +17,7 @@ type NotMe = { notMeLink: string };
 export type EmailInput = {
   password_reset: { link: string; ttlMinutes: number };
   /** `providers` still work after the change. */
-  password_changed: NotMe & {
-    accountUrl: string;
-    providers: { title: string; linkedAt: Date }[];
-  };
+  password_changed: NotMe & { accountUrl: string; providers: { title: string; linkedAt: Date }[] };
   email_verification: { link: string; ttlHours: number };
   registered_already: { forgotUrl: string };
   new_sign_in: NotMe & { client: string | null; network: string | null; at: Date };

@@ -6,10 +6,7 @@ import { Name, Sending, To, ToAudience } from "./sending";
 const MAX_DATA_FIELDS = 20;
 const MAX_TRANSLATIONS = 50;
 
-const Text = z.strictObject({
-  title: z.string().trim().min(1).max(200),
-  body: z.string().trim().min(1).max(2_000),
-});
+const Text = z.strictObject({ title: z.string().trim().min(1).max(200), body: z.string().trim().min(1).max(2_000) });
 
 /** What the app reads from `data`, beside the fields that Homeport adds. */
 const Data = z

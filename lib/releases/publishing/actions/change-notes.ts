@@ -27,8 +27,5 @@ export async function changeNotes(
   { product, channel, version, notes, notesUrl, previewed }: z.infer<typeof NotesForm>,
 ): Promise<void> {
   const changed = { filter: { product, channel, version }, change: { notes, notesUrl } };
-  await changeReleases(deps, operator, changed, {
-    ...seen(previewed, OVERWRITTEN),
-    fields: NOTES_FIELDS,
-  });
+  await changeReleases(deps, operator, changed, { ...seen(previewed, OVERWRITTEN), fields: NOTES_FIELDS });
 }

@@ -32,10 +32,7 @@ export async function publishUploads(
   );
   const published = await consumeUploads(deps, owner, ids, async (uploads) => {
     const drafts = releases.map(
-      (draft): ReleaseDraft => ({
-        ...draft,
-        files: draft.files.map((file) => toDraftFile(file, uploads)),
-      }),
+      (draft): ReleaseDraft => ({ ...draft, files: draft.files.map((file) => toDraftFile(file, uploads)) }),
     );
     const record: NonNullable<PublishDeps["record"]> = {
       deps,

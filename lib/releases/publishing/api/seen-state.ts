@@ -20,10 +20,7 @@ export async function readCatalogState(
   ids: readonly string[],
 ): Promise<string> {
   const products = new Set(releases.flatMap(({ id, product }) => (ids.includes(id) ? [product] : [])));
-  const rows = await db.rolloutSchedule.findMany({
-    where: { product: { in: [...products] } },
-    orderBy: { id: "asc" },
-  });
+  const rows = await db.rolloutSchedule.findMany({ where: { product: { in: [...products] } }, orderBy: { id: "asc" } });
   const schedules = rows.map((row) => ({ ...toRolloutState(row), catalogRollout: row.catalogRollout }));
   const documents = listReleases(releases.filter(({ product }) => products.has(product)));
   const open = schedules.filter(({ state }) => state !== "completed");

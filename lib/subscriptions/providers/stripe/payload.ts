@@ -33,13 +33,7 @@ const StripeObject = z.object({
   ...SubscriptionState,
   id: OptionalText,
   customer: OptionalText,
-  metadata: optional(
-    z.object({
-      accountId: OptionalText,
-      productId: OptionalText,
-      entitlements: EntitlementsField,
-    }),
-  ),
+  metadata: optional(z.object({ accountId: OptionalText, productId: OptionalText, entitlements: EntitlementsField })),
   start_date: OptionalNumber,
   cancellation_details: optional(z.object({ reason: OptionalText })),
   mode: OptionalText,
@@ -59,10 +53,7 @@ export const StripePayload = z.object({
   created: OptionalNumber,
   livemode: OptionalBoolean,
   data: optional(
-    z.object({
-      object: optional(StripeObject),
-      previous_attributes: optional(z.object(SubscriptionState).partial()),
-    }),
+    z.object({ object: optional(StripeObject), previous_attributes: optional(z.object(SubscriptionState).partial()) }),
   ),
 });
 export type StripeEvent = z.infer<typeof StripePayload>;

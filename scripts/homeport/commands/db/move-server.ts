@@ -47,11 +47,7 @@ export async function checkMove({ from, to, dataDir }: Databases) {
   try {
     const target: Pick<MoveTarget, "name" | "session" | "close"> | null = to ? await openServerTarget(to) : null;
     const state = target && (await inspectTarget(target).finally(target.close));
-    return {
-      from: source?.name ?? dataDir,
-      to: target?.name ?? dataDir,
-      isContinued: state === "unfinished",
-    };
+    return { from: source?.name ?? dataDir, to: target?.name ?? dataDir, isContinued: state === "unfinished" };
   } finally {
     await source?.close();
   }

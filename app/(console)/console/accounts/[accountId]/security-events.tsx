@@ -14,10 +14,7 @@ type Event = AccountEvents["events"][number];
 const COLUMNS: Column<Event>[] = [
   { head: "Event", isRowHead: true, cell: ({ type }) => EVENT_LABELS[type as AuditEventType] ?? type },
   { head: "By", cell: ({ actor }) => <Actor actor={actor} /> },
-  {
-    head: "Client",
-    cell: ({ userAgent }) => (userAgent ? clientName(null, userAgent) : <Dash />),
-  },
+  { head: "Client", cell: ({ userAgent }) => (userAgent ? clientName(null, userAgent) : <Dash />) },
   { head: "Network", isTight: true, cell: ({ network }) => network ?? <Dash /> },
   { head: "Details", cell: ({ details }) => <EventDetails details={details} /> },
   { head: "Time", isTight: true, cell: ({ at }) => <ExactTime at={at} /> },

@@ -28,10 +28,7 @@ const COLUMNS: Column<BillingProduct>[] = [
   },
   { head: "BILLING_PRODUCTS", cell: ({ configuredEntitlementIds: ids }) => ids && (ids.join(", ") || "nothing") },
   { head: "Purchases", cell: ({ purchases }) => formatBounded(purchases) },
-  {
-    head: "Subscriptions without entitlement",
-    cell: ({ withoutEntitlement }) => formatBounded(withoutEntitlement),
-  },
+  { head: "Subscriptions without entitlement", cell: ({ withoutEntitlement }) => formatBounded(withoutEntitlement) },
 ];
 
 export default consolePage({ query: BillingProductsQuery }, async ({ ctx, query }) => {

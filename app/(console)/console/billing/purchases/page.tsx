@@ -22,10 +22,7 @@ const COLUMNS: Column<ListedSubscription>[] = [
     cell: ({ id, productId }) => <a href={`/console/billing/purchases/${id}`}>{productId ?? "Unknown product"}</a>,
   },
   { head: "Store", cell: ({ store }) => store.toLowerCase() },
-  {
-    head: "Account",
-    cell: AccountLink,
-  },
+  { head: "Account", cell: AccountLink },
   { head: "Started", isTight: true, cell: ({ startedAt }) => <Ago at={startedAt} /> },
   { head: "Period ends", isTight: true, cell: ({ currentPeriodEndsAt }) => <Ago at={currentPeriodEndsAt} /> },
 ];

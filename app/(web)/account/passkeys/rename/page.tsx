@@ -9,14 +9,8 @@ import { requireVisitor } from "../../require-visitor";
 import { findOwnPasskey } from "../find-own-passkey";
 
 const TEXTS = defineTexts({
-  en: {
-    title: "Rename a passkey",
-    name: "Name",
-  },
-  de: {
-    title: "Passkey umbenennen",
-    name: "Name",
-  },
+  en: { title: "Rename a passkey", name: "Name" },
+  de: { title: "Passkey umbenennen", name: "Name" },
 });
 
 export const generateMetadata = titleOf(TEXTS);

@@ -9,10 +9,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   session: true,
   body: ConfirmTotp,
   errorPlacement: {
-    invalid_code: {
-      field: "code",
-      message: "That code is not current. Turn on automatic date and time.",
-    },
+    invalid_code: { field: "code", message: "That code is not current. Turn on automatic date and time." },
     enrollment_expired: { message: "This QR code has expired. Start again" },
   },
   handle: async ({ ctx, body, principal, caller }) => {

@@ -23,10 +23,7 @@ const OWNER_COLUMNS: Column<PurchaseTimeline["owners"][number]>[] = [
   { head: "Event", isRowHead: true, cell: ({ event }) => event.type },
   { head: "At", cell: ({ event }) => <ExactTime at={event.occurredAt} /> },
   { head: "App User IDs", cell: ({ appUserIds }) => <span className="ids">{appUserIds.join(", ")}</span> },
-  {
-    head: "Account",
-    cell: AccountLink,
-  },
+  { head: "Account", cell: AccountLink },
 ];
 
 export default consolePage(

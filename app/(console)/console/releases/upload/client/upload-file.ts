@@ -18,11 +18,7 @@ export type KnownUpload = {
 /** Why an upload stopped. It can be continued. */
 export class UploadError extends Error {}
 
-type Options = {
-  signal: AbortSignal;
-  onCreated: (id: string) => void;
-  onProgress: (offsetBytes: number) => void;
-};
+type Options = { signal: AbortSignal; onCreated: (id: string) => void; onProgress: (offsetBytes: number) => void };
 
 /**
  * Uploads a file by the tus protocol (1.0, core and creation), or continues the upload `known`. After an error it asks how

@@ -3,12 +3,7 @@
 import { type ChangeEvent, useEffect, useRef, useState } from "react";
 import { type KnownUpload, UploadError, uploadFile } from "./upload-file";
 
-type Transfer = {
-  file: File;
-  offsetBytes: number;
-  state: "uploading" | "paused" | "complete";
-  error?: string;
-};
+type Transfer = { file: File; offsetBytes: number; state: "uploading" | "paused" | "complete"; error?: string };
 
 /**
  * Uploads the files that the operator chooses, several at a time. A file that was uploaded in part, also before the page was

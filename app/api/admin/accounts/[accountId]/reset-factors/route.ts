@@ -3,7 +3,5 @@ import { defineRoute } from "@/lib/platform/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
   "/api/admin/accounts/[accountId]/reset-factors",
-  {
-    POST: accountOperations.resetAccountFactors,
-  },
+  { POST: accountOperations.resetAccountFactors },
 );

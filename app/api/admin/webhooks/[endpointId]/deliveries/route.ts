@@ -3,7 +3,5 @@ import { webhookOperations } from "@/lib/webhooks/operations";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
   "/api/admin/webhooks/[endpointId]/deliveries",
-  {
-    GET: webhookOperations.listWebhookDeliveries,
-  },
+  { GET: webhookOperations.listWebhookDeliveries },
 );

@@ -3,7 +3,5 @@ import { defineRoute } from "@/lib/platform/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
   "/api/auth/passkeys/second-factor/options",
-  {
-    POST: passkeyOperations.createPasskeySecondFactorOptions,
-  },
+  { POST: passkeyOperations.createPasskeySecondFactorOptions },
 );

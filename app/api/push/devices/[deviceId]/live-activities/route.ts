@@ -3,7 +3,5 @@ import { liveActivityOperations } from "@/lib/push/live-activities/operations";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
   "/api/push/devices/[deviceId]/live-activities",
-  {
-    GET: liveActivityOperations.listLiveActivities,
-  },
+  { GET: liveActivityOperations.listLiveActivities },
 );
