@@ -1,12 +1,12 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
-import { newReceiver, removeEndpoints } from "@/tests/support/admin/webhooks";
 import { call, get, post } from "@/tests/support/api";
-import { deliver, deliverOk, initialPurchase, type Sent } from "@/tests/support/billing/billing";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
 import { mailbox } from "@/tests/support/mailbox";
 import { activate, newToken, registeredDevice } from "@/tests/support/push/push";
+import { deliver, deliverOk, initialPurchase, type Sent } from "@/tests/support/subscriptions/billing";
+import { newReceiver, removeEndpoints } from "@/tests/support/webhooks";
 
 const remove = ({ password, token }: TestAccount) =>
   post("/api/auth/account/delete", { confirm: "DELETE", password }, { token });

@@ -4,10 +4,10 @@ import { expect, test } from "vitest";
 import { newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { accountWithRole } from "@/tests/support/auth/api-keys";
-import { anonymous, billingEvent, deliverOk } from "@/tests/support/billing/billing";
 import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
 import { insertDevices, newToken } from "@/tests/support/push/push";
 import { contentLength } from "@/tests/support/server";
+import { anonymous, billingEvent, deliverOk } from "@/tests/support/subscriptions/billing";
 
 const EXPORT = "/api/auth/account/export";
 

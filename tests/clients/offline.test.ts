@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { memoryStore, type OfflineStore, openOfflineEntitlements } from "@/clients/js/src/index";
 import { newAccount } from "@/tests/support/accounts";
-import { billingEvent, DAY_MS, deliverOk } from "@/tests/support/billing/billing";
 import { newClient } from "@/tests/support/clients/client";
 import { clock } from "@/tests/support/context";
+import { billingEvent, DAY_MS, deliverOk } from "@/tests/support/subscriptions/billing";
 
 const audience = "com.example.core";
 const now = () => clock.now().getTime();

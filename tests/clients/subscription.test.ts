@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { getSubscriptionStatus, memoryStore, watchSubscriptionStatus } from "@/clients/js/src/index";
 import { newAccount } from "@/tests/support/accounts";
 import { call } from "@/tests/support/api";
-import { deliverOk, initialPurchase } from "@/tests/support/billing/billing";
 import { newClient } from "@/tests/support/clients/client";
+import { deliverOk, initialPurchase } from "@/tests/support/subscriptions/billing";
 
 test("an app sees its status at once and after each change, until it stops watching", async () => {
   const account = await newAccount();

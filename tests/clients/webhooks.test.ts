@@ -4,8 +4,8 @@ import { rotateSecret } from "@/lib/webhooks/endpoints";
 import type { NewWebhookEvent } from "@/lib/webhooks/events";
 import { newWebhookSecret, signWebhook } from "@/lib/webhooks/signature";
 import { newAccount } from "@/tests/support/accounts";
-import { attempted, newReceiver, OPERATOR } from "@/tests/support/admin/webhooks";
 import { ctx } from "@/tests/support/context";
+import { attempted, newReceiver, OPERATOR } from "@/tests/support/webhooks";
 
 const MINUTE_MS = 60_000;
 const secret = newWebhookSecret();

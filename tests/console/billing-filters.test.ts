@@ -5,8 +5,8 @@ import type { BillingEventDetails, BillingEvents, PurchaseTimeline } from "@/lib
 import { newAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
 import { accountWithRole } from "@/tests/support/auth/api-keys";
-import { billingEvent, DAY_MS, deliverOk, storedEvent } from "@/tests/support/billing/billing";
 import { clock, ctx } from "@/tests/support/context";
+import { billingEvent, DAY_MS, deliverOk, storedEvent } from "@/tests/support/subscriptions/billing";
 
 /** Asks for the events of the inbox as support does. */
 async function ask(query: Record<string, string>) {

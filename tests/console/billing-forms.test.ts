@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { newAccount } from "@/tests/support/accounts";
-import { anonymous, billingEvent, deliverOk, statusOf, storedEvent } from "@/tests/support/billing/billing";
 import { operatorWithRole } from "@/tests/support/console/operators";
 import { ctx, emptyTables } from "@/tests/support/context";
+import { anonymous, billingEvent, deliverOk, statusOf, storedEvent } from "@/tests/support/subscriptions/billing";
 import { flashOf, submit } from "@/tests/support/web/forms";
 
 const locationOf = (response: Response) => response.headers.get("location") ?? "";

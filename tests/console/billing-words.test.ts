@@ -9,8 +9,8 @@ import type { SubscriptionStatus } from "@/lib/subscriptions/schema";
 import { newAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
 import { accountWithRole } from "@/tests/support/auth/api-keys";
-import { billingEvent, deliverOk, statusOf } from "@/tests/support/billing/billing";
 import { ctx, withContext } from "@/tests/support/context";
+import { billingEvent, deliverOk, statusOf } from "@/tests/support/subscriptions/billing";
 
 /** Buys a product for a new account, and returns what the console's pages say of the access that it gives. */
 async function wordsAfter(fields: Record<string, unknown>) {

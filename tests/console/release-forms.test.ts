@@ -8,13 +8,13 @@ import { previewChange } from "@/lib/releases/publishing/preview/preview-change"
 import { countClients, readAdoptionCurve } from "@/lib/releases/publishing/versions/adoption-curve";
 import { listVersions, readVersion } from "@/lib/releases/publishing/versions/list-versions";
 import { listUploads } from "@/lib/releases/uploads/uploads";
-import { publishVersion } from "@/tests/support/admin/releases";
-import { createUpload, sendPart, uploadFile } from "@/tests/support/admin/uploads";
 import { call } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
 import { operatorWithRole } from "@/tests/support/console/operators";
 import { ctx, withContext } from "@/tests/support/context";
+import { publishVersion } from "@/tests/support/releases/admin-api";
 import { isolateDataFolder } from "@/tests/support/releases/catalogs";
+import { createUpload, sendPart, uploadFile } from "@/tests/support/releases/uploads";
 import { getVersion, WINDOWS } from "@/tests/support/releases/versions";
 import { flashOf, submit } from "@/tests/support/web/forms";
 

@@ -8,10 +8,10 @@ import { countActiveSubscriptions } from "@/lib/platform/statistics/count-levels
 import { updateStatistics } from "@/lib/platform/statistics/update-statistics";
 import { listActiveSubscriptions } from "@/lib/subscriptions/admin/list-subscriptions";
 import { newAccount } from "@/tests/support/accounts";
-import { billingEvent, deliverOk } from "@/tests/support/billing/billing";
 import { clock, ctx } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
 import { statementsWithoutIndex } from "@/tests/support/explain";
+import { billingEvent, deliverOk } from "@/tests/support/subscriptions/billing";
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;

@@ -4,11 +4,11 @@ import { countDeliveries } from "@/lib/webhooks/count-deliveries";
 import { endpointState, listEndpoints } from "@/lib/webhooks/endpoints";
 import { webhookSecretKind } from "@/lib/webhooks/operations";
 import { newAccount } from "@/tests/support/accounts";
-import { attempted, deliveriesOf, newReceiver, removeEndpoints } from "@/tests/support/admin/webhooks";
 import { operatorWithRole } from "@/tests/support/console/operators";
 import { clock, ctx } from "@/tests/support/context";
 import { verifyWebhook } from "@/tests/support/network/webhook-receiver";
 import { cookiesOf, flashOf, submit } from "@/tests/support/web/forms";
+import { attempted, deliveriesOf, newReceiver, removeEndpoints } from "@/tests/support/webhooks";
 
 const LIST = "/console/settings/webhooks";
 const NEW = { url: "https://hooks.example.com/homeport", "eventTypes.account.created": "on", description: "CRM" };

@@ -4,8 +4,8 @@ import { readDays } from "@/lib/overview/read-overview-days";
 import { Prisma } from "@/lib/platform/db/generated/client";
 import { updateStatistics } from "@/lib/platform/statistics/update-statistics";
 import { readStatistics } from "@/lib/push/admin/statistics";
-import { replay } from "@/tests/support/billing/operator-actions";
 import { ctx } from "@/tests/support/context";
+import { replay } from "@/tests/support/subscriptions/operator-actions";
 
 const NOW = new Date("2026-06-15T12:00:00Z");
 const MONTH_BEFORE = new Date("2026-05-16T12:00:00Z");

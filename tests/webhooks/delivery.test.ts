@@ -6,9 +6,9 @@ import { claimDelivery } from "@/lib/webhooks/delivery/claim-delivery";
 import { changeEndpoint, findEndpoint, rotateSecret } from "@/lib/webhooks/endpoints";
 import { replayDeliveries, retryDelivery, sendTestEvent } from "@/lib/webhooks/replay";
 import { newAccount } from "@/tests/support/accounts";
-import { attempted, deliveriesOf, newReceiver, OPERATOR, removeEndpoints } from "@/tests/support/admin/webhooks";
 import { clock, ctx } from "@/tests/support/context";
 import { verifyWebhook } from "@/tests/support/network/webhook-receiver";
+import { attempted, deliveriesOf, newReceiver, OPERATOR, removeEndpoints } from "@/tests/support/webhooks";
 
 const HOUR_MS = 3_600_000;
 

@@ -4,11 +4,11 @@ import { COMMAND_LINE } from "@/lib/platform/audit/operator-events";
 import { isAllowedAddress, LOOPBACK_NETWORKS, resolveAddress } from "@/lib/platform/outbound/addresses";
 import { postMessage } from "@/lib/platform/outbound/post";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
-import { attempted, deliveriesOf, newReceiver, removeEndpoints } from "@/tests/support/admin/webhooks";
 import { call, get, post } from "@/tests/support/api";
 import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx } from "@/tests/support/context";
 import { startReceiver, verifyWebhook } from "@/tests/support/network/webhook-receiver";
+import { attempted, deliveriesOf, newReceiver, removeEndpoints } from "@/tests/support/webhooks";
 
 const URL_PATH = "/api/admin/webhooks";
 const NEW = { url: "https://hooks.example.com/homeport", eventTypes: ["account.created"] };

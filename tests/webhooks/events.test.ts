@@ -4,9 +4,9 @@ import type { Tx } from "@/lib/platform/db/transaction";
 import { recordStatusChanges } from "@/lib/subscriptions/notifications/status-changes";
 import { sendTestEvent } from "@/lib/webhooks/replay";
 import { newAccount } from "@/tests/support/accounts";
-import { newReceiver, OPERATOR, removeEndpoints } from "@/tests/support/admin/webhooks";
-import { billingEvent, DAY_MS, deliverOk } from "@/tests/support/billing/billing";
 import { clock, ctx } from "@/tests/support/context";
+import { billingEvent, DAY_MS, deliverOk } from "@/tests/support/subscriptions/billing";
+import { newReceiver, OPERATOR, removeEndpoints } from "@/tests/support/webhooks";
 
 beforeEach(async () => {
   clock.reset();

@@ -4,8 +4,8 @@ import { type AddressInfo, createServer } from "node:net";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { changeEndpoint, createEndpoint, findEndpoint, rotateSecret } from "@/lib/webhooks/endpoints";
 import { sendTestEvent } from "@/lib/webhooks/replay";
-import { attempted, deliveriesOf, newReceiver, OPERATOR, removeEndpoints } from "@/tests/support/admin/webhooks";
 import { clock, ctx } from "@/tests/support/context";
+import { attempted, deliveriesOf, newReceiver, OPERATOR, removeEndpoints } from "@/tests/support/webhooks";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

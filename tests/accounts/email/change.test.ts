@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { eventsOf, newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
-import { billingEvent, deliverOk, initialPurchase, statusOf } from "@/tests/support/billing/billing";
 import { clock, ctx } from "@/tests/support/context";
 import {
   changeTo,
@@ -14,6 +13,7 @@ import {
   tokenTo,
 } from "@/tests/support/email-change";
 import { mailbox } from "@/tests/support/mailbox";
+import { billingEvent, deliverOk, initialPurchase, statusOf } from "@/tests/support/subscriptions/billing";
 
 const HOUR_MS = 60 * 60 * 1000;
 const PENDING = "/api/auth/email/change/pending";

@@ -13,8 +13,6 @@ import {
   signInWithPassword,
 } from "@/clients/js/src/index";
 import { signInWithBrowser } from "@/clients/js/src/node";
-import { deliverTo } from "@/tests/support/billing/billing";
-import { bought, startRevenueCat, subscriber } from "@/tests/support/billing/revenuecat";
 import { startWorker, subscribeTo } from "@/tests/support/clients/push-worker";
 import { startWebApp } from "@/tests/support/clients/web-app";
 import { dataDirWithVersions, updateFrom } from "@/tests/support/electron/differential";
@@ -23,6 +21,8 @@ import { startApns } from "@/tests/support/push/apns";
 import { PUSH_SERVICE_SETTINGS, startBrowser } from "@/tests/support/push/browser";
 import { newPhone, signedByDeviceKey } from "@/tests/support/push/phone";
 import { BUNDLE_ID, newToken } from "@/tests/support/push/push";
+import { deliverTo } from "@/tests/support/subscriptions/billing";
+import { bought, startRevenueCat, subscriber } from "@/tests/support/subscriptions/revenuecat";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 
 const MIB = 1024 * 1024;

@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type * as Kit from "@/clients/js/src/index";
-import { billingEvent, deliverTo } from "@/tests/support/billing/billing";
 import { startWorker, subscribeTo } from "@/tests/support/clients/push-worker";
 import { startWebApp } from "@/tests/support/clients/web-app";
 import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
 import { PUSH_SERVICE_SETTINGS, startBrowser } from "@/tests/support/push/browser";
+import { billingEvent, deliverTo } from "@/tests/support/subscriptions/billing";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { dataDirWithReleases } from "@/tests/support/web/pages";
 

@@ -1,9 +1,9 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { billingEvent, deliverTo } from "@/tests/support/billing/billing";
 import { type FirstOperator, newFirstOperator } from "@/tests/support/console/first-operator";
 import { type Service, startService } from "@/tests/support/process/service";
 import { newToken } from "@/tests/support/push/push";
+import { billingEvent, deliverTo } from "@/tests/support/subscriptions/billing";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { accessibilityFaults, COLOR_RULES, type Person, signIn, visit } from "@/tests/support/web/pages";
 

@@ -1,10 +1,10 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { anonymous, billingEvent, deliverTo } from "@/tests/support/billing/billing";
-import { startRevenueCat } from "@/tests/support/billing/revenuecat";
 import { type FirstOperator, newFirstOperator } from "@/tests/support/console/first-operator";
 import { anyDatabase, preparedDataDir, type Service, startService } from "@/tests/support/process/service";
 import { withStoppedDatabase } from "@/tests/support/process/stopped-database";
+import { anonymous, billingEvent, deliverTo } from "@/tests/support/subscriptions/billing";
+import { startRevenueCat } from "@/tests/support/subscriptions/revenuecat";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { accessibilityFaults, COLOR_RULES, signIn, visit } from "@/tests/support/web/pages";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { billingEvent, deliverTo, type Sent } from "@/tests/support/billing/billing";
 import { canMount, type Disk, newDisk } from "@/tests/support/process/disk";
 import { preparedDataDir, type Service, startForTest } from "@/tests/support/process/service";
+import { billingEvent, deliverTo, type Sent } from "@/tests/support/subscriptions/billing";
 
 const WRITERS = 8;
 const ACKNOWLEDGED = 60;

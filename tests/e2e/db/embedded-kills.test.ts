@@ -3,9 +3,9 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay, setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { billingEvent, deliverTo } from "@/tests/support/billing/billing";
 import { startCommand } from "@/tests/support/process/command";
 import { newDataDir, startAndFail, startForTest } from "@/tests/support/process/service";
+import { billingEvent, deliverTo } from "@/tests/support/subscriptions/billing";
 
 /** Creates and migrates the embedded database, as a first start does. */
 const startMigration = (dataDir: string) => startCommand("db:migrate", [], { DATA_DIR: dataDir });

@@ -4,10 +4,10 @@ import { startCluster } from "@/dev/postgres";
 import { applyMigrations } from "@/lib/platform/db/migrations";
 import { migrationAdapter } from "@/lib/platform/db/server/adapter";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
-import { billingEvent, deliverTo } from "@/tests/support/billing/billing";
 import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
 import { startProxy } from "@/tests/support/network/proxy";
 import { newDataDir, type Service, startForTest } from "@/tests/support/process/service";
+import { billingEvent, deliverTo } from "@/tests/support/subscriptions/billing";
 
 const POLL = { timeout: 20_000, interval: 100 };
 

@@ -6,12 +6,12 @@ import { parseEnv } from "node:util";
 import { Client } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createDatabase } from "@/dev/postgres";
-import { billingEvent, deliverTo, initialPurchase, type Sent } from "@/tests/support/billing/billing";
 import { WEBHOOK_SECRET } from "@/tests/support/context";
 import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
 import { runCommand, startCommand } from "@/tests/support/process/command";
 import { newDataDir, preparedDataDir, type Service, startAndFail, startForTest } from "@/tests/support/process/service";
 import { newToken } from "@/tests/support/push/push";
+import { billingEvent, deliverTo, initialPurchase, type Sent } from "@/tests/support/subscriptions/billing";
 
 /** Each start of a process may take long on a busy machine. */
 const PATIENCE_MS = 300_000;

@@ -7,12 +7,12 @@ import { databaseOf, serverParts } from "@/lib/platform/db/open";
 import { migrationAdapter, postgresAdapter } from "@/lib/platform/db/server/adapter";
 import { findMissingSettings } from "@/lib/platform/db/server/session";
 import { SERVICE_LIMITS } from "@/lib/platform/db/time-limits";
-import { billingEvent, deliverTo } from "@/tests/support/billing/billing";
 import { postgresUrl } from "@/tests/support/database";
 import { startPgBouncer } from "@/tests/support/network/pgbouncer";
 import { runCommand } from "@/tests/support/process/command";
 import { type Service, startForTest } from "@/tests/support/process/service";
 import { hasCommands } from "@/tests/support/requirements";
+import { billingEvent, deliverTo } from "@/tests/support/subscriptions/billing";
 
 const SERVER = { NEXTAUTH_URL: "http://localhost:3000", NEXTAUTH_SECRET: "x".repeat(32), RATE_LIMITS: "off" };
 const POLL = { timeout: 30_000, interval: 100 };

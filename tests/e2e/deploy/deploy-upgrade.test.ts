@@ -5,12 +5,12 @@ import { Client } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startCluster } from "@/dev/postgres";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
-import { billingEvent, type Sent, signature } from "@/tests/support/billing/billing";
 import { WEBHOOK_SECRET } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
 import { type Answered, newClient } from "@/tests/support/network/https-client";
 import { Machine } from "@/tests/support/process/machine";
 import { hasCommands } from "@/tests/support/requirements";
+import { billingEvent, type Sent, signature } from "@/tests/support/subscriptions/billing";
 
 const JSON_TYPE = { "content-type": "application/json" };
 const WEBHOOK = "/api/subscription/billing-provider-webhook";

@@ -7,12 +7,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type ConnectionOptions, connect } from "node:tls";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { billingEvent, type Sent, signature } from "@/tests/support/billing/billing";
 import { WEBHOOK_SECRET } from "@/tests/support/context";
 import { newClient } from "@/tests/support/network/https-client";
 import { Machine } from "@/tests/support/process/machine";
 import { newDataDir } from "@/tests/support/process/service";
 import { hasCommands } from "@/tests/support/requirements";
+import { billingEvent, type Sent, signature } from "@/tests/support/subscriptions/billing";
 
 const JSON_TYPE = { "content-type": "application/json" };
 const WEBHOOK = "/api/subscription/billing-provider-webhook";

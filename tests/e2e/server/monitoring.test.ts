@@ -6,10 +6,10 @@ import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { freePort } from "@/dev/free-port";
 import { dashboardJson } from "@/dev/grafana/dashboard";
-import { billingEvent, deliverTo } from "@/tests/support/billing/billing";
 import { newDataDir, type Service, startForTest } from "@/tests/support/process/service";
 import { hasCommands } from "@/tests/support/requirements";
 import { read } from "@/tests/support/sources";
+import { billingEvent, deliverTo } from "@/tests/support/subscriptions/billing";
 
 const ALERTS = path.resolve("deploy/prometheus/alerts.yml");
 const PATIENCE_MS = 60_000;

@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "@/dev/free-port";
-import { billingEvent, deliverTo } from "@/tests/support/billing/billing";
 import { startCollector } from "@/tests/support/process/collector";
 import { anyDatabase, newDataDir, type Service, startAndFail, startService } from "@/tests/support/process/service";
+import { billingEvent, deliverTo } from "@/tests/support/subscriptions/billing";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const CALLER = "b7ad6b7169203331";

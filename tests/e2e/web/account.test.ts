@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { billingEvent, deliverTo } from "@/tests/support/billing/billing";
 import { mailbox } from "@/tests/support/mailbox";
 import { type Service, startService } from "@/tests/support/process/service";
 import { newToken } from "@/tests/support/push/push";
+import { billingEvent, deliverTo } from "@/tests/support/subscriptions/billing";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { newVisitor, newVisitorOn, registerOn, submitSignIn, visit } from "@/tests/support/web/pages";
 

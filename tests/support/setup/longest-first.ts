@@ -15,7 +15,7 @@ const LONGEST = [
   "e2e/scripts/accounts",
   "e2e/web/pages",
   "e2e/web/reference",
-  "e2e/billing/",
+  "e2e/subscriptions/",
   "e2e/db/",
   "e2e/web/",
   "e2e/console/",

@@ -1,0 +1,154 @@
+import { randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { serializeBlockMap } from "@/lib/releases/publishing/block-maps/block-map";
+import { makeBlockMap } from "@/lib/releases/publishing/block-maps/hash-blocks";
+import { apiStore } from "@/scripts/homeport/release/store/api/api-store";
+import { createAdminApi } from "@/scripts/homeport/transport/admin-api";
+import { clientOf, type HttpRequest } from "@/scripts/homeport/transport/http-client";
+import { call } from "@/tests/support/api";
+import { newKey } from "@/tests/support/auth/api-keys";
+import { ctx } from "@/tests/support/context";
+import { isolateDataFolder } from "@/tests/support/releases/catalogs";
+import { build, draftOf, newFolder } from "@/tests/support/releases/publishing";
+import { uploadFile } from "@/tests/support/releases/uploads";
+
+type Key = Awaited<ReturnType<typeof newKey>>;
+type Store = ReturnType<typeof storeOf>;
+
+const NO_UPLOAD_IDS = { get: async () => null, set: async () => {}, delete: async () => {} };
+
+isolateDataFolder();
+
+async function publish({ key: token }: Key, version: string, { channel = "stable", rollout = 100 } = {}) {
+  const { id: uploadId } = await uploadFile({ key: token });
+  const release = { product: "core", platform: "windows", architecture: "x64", version, channel, rollout };
+  const json = { releases: [{ release, files: [{ uploadId, kinds: ["installer"] }] }] };
+  expect((await call("POST", "/api/admin/releases", { token, json })).status).toBe(201);
+}
+
+/** The releases as a command far from the service has them. The responses to requests that `isLost` names do not arrive. */
+function storeOf({ key: token }: Key, isLost: (request: HttpRequest) => boolean = () => false) {
+  const send = async (request: HttpRequest) => {
+    const { method, path, headers = {}, body } = request;
+    const response = await call(method, path, { token, headers, ...(body !== undefined && { body }) });
+    if (isLost(request)) throw new TypeError("fetch failed");
+    return response;
+  };
+  return apiStore(createAdminApi(clientOf("https://updates.example.com", send, 1)), NO_UPLOAD_IDS, true);
+}
+
+test("releases are published, changed, promoted, withdrawn, removed and pruned", async () => {
+  const store = storeOf(await newKey());
+  const folder = await newFolder();
+  const [id, betaId] = ["core-windows-x64-2.0.0", "core-windows-x64-2.1.0"];
+  const release = (one: string, outcome: string) => ({ releases: [{ id: one, outcome }] });
+  const drafts = [draftOf(await build(folder, "setup.exe"), "2.0.0")];
+  expect(await store.add(drafts)).toMatchObject(release(id, "added"));
+  expect(await store.add(drafts)).toMatchObject(release(id, "unchanged"));
+  expect(await store.update({ ids: ["2.0.0"] }, { critical: true })).toMatchObject(release(id, "changed"));
+  const beta = draftOf(await build(folder, "beta.exe"), "2.1.0", { release: { channel: "beta" } });
+  expect(await store.add([beta])).toMatchObject(release(betaId, "added"));
+  expect(await store.promote({ ids: ["2.1.0"] }, { from: "beta", to: "stable" })).toMatchObject({
+    releases: [{ id: `${betaId}-stable`, from: betaId, outcome: "added" }],
+  });
+  expect(await store.update({ ids: [betaId] }, { yanked: true })).toMatchObject(release(betaId, "changed"));
+  const removed = await store.remove({ ids: [betaId] }, { isForced: false, isDryRun: false });
+  expect(removed).toMatchObject({ result: { releases: [betaId], files: [] } });
+  const pruned = await store.prune({ platform: "windows" }, { keep: 1, isDryRun: true, publishedBefore: undefined });
+  expect(pruned).toMatchObject({ result: { releases: [] } }); // 2.0.0 is critical
+});
+
+test("pruning again removes what is old by then", async () => {
+  const key = await newKey();
+  const store = storeOf(key);
+  for (const version of ["2.0.0", "2.1.0", "2.2.0"]) await publish(key, version);
+  const prune = () => store.prune({}, { keep: 2, isDryRun: false, publishedBefore: undefined });
+  expect((await prune()).result.releases).toEqual(["core-windows-x64-2.0.0"]);
+  await publish(key, "2.3.0");
+  expect((await prune()).result.releases).toEqual(["core-windows-x64-2.1.0"]);
+  expect((await store.list({})).map(({ version }) => version).sort()).toEqual(["2.2.0", "2.3.0"]);
+});
+
+test("several releases are removed in one request: all of them or none", async () => {
+  const key = await newKey();
+  const paths: string[] = [];
+  const store = storeOf(key, ({ path }) => paths.push(path) < 0);
+  for (const version of ["2.0.0", "2.1.0"]) await publish(key, version, { rollout: 0 });
+  await publish(key, "2.2.0");
+  const remove = (...ids: string[]) => store.remove({ ids }, { isForced: false, isDryRun: false });
+  await expect(remove("2.0.0", "2.2.0")).rejects.toMatchObject({ code: "release_in_use" });
+  expect((await store.list({})).length).toBe(3);
+  const [first, second] = ["core-windows-x64-2.0.0", "core-windows-x64-2.1.0"];
+  expect((await remove("2.0.0", "2.1.0")).result.releases.toSorted()).toEqual([first, second]);
+  expect(paths.filter((path) => path.includes("/removals"))).toHaveLength(2);
+  const targets = [first, second].map((id) => `release:${id}`);
+  const where = { actor: `key:${key.id}`, type: "release_removed" };
+  const events = await ctx().db.auditEvent.findMany({ where });
+  expect(events.map(({ target }) => target).toSorted()).toEqual(targets);
+});
+
+test.each([
+  [
+    "remove",
+    (store: Store, isDryRun: boolean, etag?: string) =>
+      store.remove({ ids: ["2.0.0"] }, { isForced: true, isDryRun }, etag),
+  ],
+  [
+    "prune",
+    (store: Store, isDryRun: boolean, etag?: string) =>
+      store.prune({}, { keep: 1, publishedBefore: undefined, isDryRun }, etag),
+  ],
+] as const)("%s is refused if a release was changed after the dry run, and done after another one", async (_, run) => {
+  const key = await newKey();
+  const store = storeOf(key);
+  await publish(key, "2.0.0", { rollout: 0 });
+  await publish(key, "2.1.0");
+  const { etag } = await run(store, true);
+  await store.update({ ids: ["2.0.0"] }, { rollout: 5 });
+  await expect(run(store, false, etag)).rejects.toMatchObject({ code: "precondition_failed" });
+  await store.update({ ids: ["2.0.0"] }, { rollout: 0 });
+  const again = await run(store, true);
+  expect(again).toMatchObject({ result: { releases: ["core-windows-x64-2.0.0"] }, etag: expect.any(String) });
+  expect((await run(store, false, again.etag)).result.releases).toEqual(["core-windows-x64-2.0.0"]);
+  expect((await store.list({})).map(({ version }) => version)).toEqual(["2.1.0"]);
+});
+
+test("a version that was promoted and removed can be promoted again", async () => {
+  const key = await newKey();
+  const store = storeOf(key);
+  await publish(key, "2.0.0", { channel: "beta" });
+  const promote = () => store.promote({ ids: ["2.0.0"], product: "core" }, { from: "beta", to: "stable" });
+  expect(await promote()).toMatchObject({ releases: [{ outcome: "added" }] });
+  await store.remove({ ids: ["core-windows-x64-2.0.0-stable"] }, { isForced: true, isDryRun: false });
+  expect(await promote()).toMatchObject({ releases: [{ outcome: "added" }] });
+  expect((await store.list({ channel: "stable" })).map(({ version }) => version)).toEqual(["2.0.0"]);
+});
+
+test("a change is made once, and reported, where the response to its first attempt is lost", async () => {
+  const key = await newKey();
+  await publish(key, "3.0.0", { rollout: 0 });
+  const lost = new Set<string>();
+  const store = storeOf(key, ({ method, path }) => {
+    const isFirst = (method === "PATCH" || path.endsWith("/removals")) && !lost.has(method);
+    if (isFirst) lost.add(method);
+    return isFirst;
+  });
+  expect((await store.update({ ids: ["core-windows-x64-3.0.0"] }, { notes: "New" })).releases).toMatchObject([
+    { outcome: "changed" },
+  ]);
+  const removed = await store.remove({ ids: ["core-windows-x64-3.0.0"] }, { isForced: false, isDryRun: false });
+  expect(removed.result.releases).toEqual(["core-windows-x64-3.0.0"]);
+  expect([...lost]).toEqual(["PATCH", "POST"]);
+});
+
+test("a block map beside a file is published with it", async () => {
+  const key = await newKey();
+  const file = await build(await newFolder(), "setup.exe", randomBytes(600_000));
+  await writeFile(`${file}.blockmap`, await serializeBlockMap(await makeBlockMap(file, () => {})));
+  const destination = { kind: "url", url: "https://cdn.example.com/setup.exe" } as const;
+  const store = storeOf(key);
+  await store.add([draftOf(file, "4.0.0", { destination })]);
+  const [release] = await store.list({ version: "4.0.0" });
+  expect(release?.artifacts.installer?.blockMap).toMatchObject({ url: "https://cdn.example.com/setup.exe.blockmap" });
+});

@@ -1,0 +1,148 @@
+import { randomUUID } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { newAccount } from "@/tests/support/accounts";
+import { get } from "@/tests/support/api";
+import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";
+import { clock, ctx, withContext } from "@/tests/support/context";
+import {
+  changeRelease,
+  draftOf,
+  listReleases,
+  publishDrafts,
+  releaseEventsOf,
+} from "@/tests/support/releases/admin-api";
+import { isolateDataFolder } from "@/tests/support/releases/catalogs";
+import { uploadFile } from "@/tests/support/releases/uploads";
+
+const folder = () => path.join(ctx().config.DATA_DIR, "releases");
+
+isolateDataFolder();
+
+describe("a published release", () => {
+  test("is listed, changed and removed, each with an event in the audit trail", async () => {
+    const key = await newKey();
+    for (const version of ["1.4.0", "1.5.0"]) await publishDrafts(key.key, [draftOf(version, await uploadFile(key))]);
+    const [newest] = (await listReleases(key.key)).releases;
+    expect(newest).toMatchObject({ id: "core-windows-x64-1.5.0", rollout: 100 });
+    const id = newest?.id ?? "";
+    expect(await changeRelease("PATCH", id, { token: key.key, json: { rollout: 20 } })).toMatchObject({
+      status: 200,
+      releases: [{ id, outcome: "changed" }],
+    });
+    expect(await changeRelease("DELETE", id, { token: key.key })).toMatchObject({
+      status: 409,
+      code: "release_in_use",
+    });
+    expect((await changeRelease("PATCH", id, { token: key.key, json: { yanked: true } })).status).toBe(200);
+    expect(await changeRelease("DELETE", `${id}?dryRun=true`, { token: key.key })).toMatchObject({ releases: [id] });
+    expect((await listReleases(key.key)).releases).toHaveLength(2);
+    expect(await changeRelease("DELETE", id, { token: key.key })).toMatchObject({ status: 200, releases: [id] });
+    expect((await listReleases(key.key)).releases.map(({ version }) => version)).toEqual(["1.4.0"]);
+    expect(await releaseEventsOf(key, id)).toEqual([
+      ["release_published", { outcome: "added" }],
+      ["release_changed", { from: { rollout: 100 }, to: { rollout: 20 } }],
+      ["release_changed", { from: { yanked: false }, to: { yanked: true } }],
+      ["release_removed", { version: "1.5.0" }],
+    ]);
+  });
+
+  test("is found by its id alone: a version or an unknown id is none", async () => {
+    const key = await newKey();
+    await publishDrafts(key.key, [draftOf("1.4.0", await uploadFile(key))]);
+    for (const id of ["1.4.0", "core", "%00"]) {
+      const changed = await changeRelease("PATCH", id, { token: key.key, json: { rollout: 0 } });
+      expect([id, changed.status]).toEqual([id, 404]);
+    }
+    expect((await listReleases(key.key)).releases[0]?.rollout).toBe(100);
+  });
+
+  test.each([
+    { rollout: 101 },
+    { rollout: "1" },
+    { minimumSupportedVersion: "x" },
+    { version: "2.0.0" },
+    { sample: true },
+  ])("does not take %j", async (json) => {
+    const key = await newKey();
+    await publishDrafts(key.key, [draftOf("1.4.0", await uploadFile(key))]);
+    const id = "core-windows-x64-1.4.0";
+    expect((await changeRelease("PATCH", id, { token: key.key, json })).status).toBe(422);
+  });
+
+  test("is read with less than it is changed with", async () => {
+    const key = await newKey();
+    await publishDrafts(key.key, [draftOf("1.4.0", await uploadFile(key))]);
+    const [reader, other] = [
+      (await newKey({ scopes: ["releases:read"] })).key,
+      (await newKey({ scopes: ["push:send"] })).key,
+    ];
+    const [support, admin, user] = [
+      await accountWithRole("support"),
+      await accountWithRole("admin"),
+      await newAccount(),
+    ];
+    const readers = [reader, support.token, admin.token, other, user.token];
+    const statuses = [];
+    for (const token of readers) statuses.push((await get("/api/admin/releases", { token })).status);
+    expect(statuses).toEqual([200, 200, 200, 403, 403]);
+    const id = "core-windows-x64-1.4.0";
+    for (const token of [reader, support.token, other, user.token]) {
+      expect((await changeRelease("PATCH", id, { token, json: { rollout: 0 } })).status).toBe(403);
+      expect((await changeRelease("DELETE", `${id}?force=true`, { token })).status).toBe(403);
+      expect((await publishDrafts(token, [draftOf("1.5.0", { id: randomUUID(), key: "", path: "" })])).status).toBe(
+        403,
+      );
+    }
+    expect((await get("/api/admin/releases")).status).toBe(401);
+    expect((await changeRelease("PATCH", id, { token: admin.token, json: { rollout: 50 } })).status).toBe(200);
+    clock.advance(11 * 60_000);
+    expect(await changeRelease("PATCH", id, { token: admin.token, json: { rollout: 0 } })).toMatchObject({
+      status: 403,
+      code: "reauthentication_required",
+    });
+    expect((await listReleases(key.key)).releases[0]?.rollout).toBe(50);
+  });
+
+  test("is listed by page and by field, and a cursor of another list is refused", async () => {
+    const key = await newKey();
+    const drafts = [];
+    for (const version of ["1.0.0", "1.1.0", "1.2.0"]) drafts.push(draftOf(version, await uploadFile(key)));
+    await publishDrafts(key.key, drafts);
+    const first = await listReleases(key.key, "?limit=2");
+    const second = await listReleases(key.key, `?limit=2&cursor=${first.nextCursor}`);
+    expect([...first.releases, ...second.releases].map(({ version }) => version)).toEqual(["1.2.0", "1.1.0", "1.0.0"]);
+    expect(second.nextCursor).toBeNull();
+    expect(
+      (await listReleases(key.key, "?version=1.1.0&platform=win32")).releases.map(({ version }) => version),
+    ).toEqual(["1.1.0"]);
+    expect(
+      (await get(`/api/admin/keys?cursor=${first.nextCursor}`, { token: (await accountWithRole("admin")).token }))
+        .status,
+    ).toBe(400);
+  });
+});
+
+test("a catalog that cannot be read or changed is an error with a code, without the folder of the machine", async () => {
+  const key = await newKey();
+  await publishDrafts(key.key, [draftOf("1.4.0", await uploadFile(key))]);
+  const upload = await uploadFile(key);
+  await writeFile(path.join(folder(), "catalog.json"), "{");
+  const [listed, published] = [
+    await get("/api/admin/releases", { token: key.key }),
+    await publishDrafts(key.key, [draftOf("1.5.0", upload)]),
+  ];
+  expect([listed.status, published.status, published.code]).toEqual([409, 409, "catalog_invalid"]);
+  expect(published.detail).not.toContain(ctx().config.DATA_DIR);
+  expect(await readFile(path.join(folder(), "catalog.json"), "utf8")).toBe("{");
+  await withContext({ config: { RELEASE_CATALOG: "https://cdn.example.com/c.json" } }, async () => {
+    expect(await publishDrafts(key.key, [draftOf("1.5.0", upload)])).toMatchObject({
+      status: 409,
+      code: "catalog_not_editable",
+      detail: expect.stringContaining("--catalog FILE"),
+    });
+    const read = await listReleases(key.key); // as the URL was last read
+    expect(read.releases.map(({ version }) => version)).toEqual(["1.4.0"]);
+  });
+});

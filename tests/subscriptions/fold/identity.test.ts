@@ -1,0 +1,202 @@
+import { randomUUID } from "node:crypto";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { newAccount } from "@/tests/support/accounts";
+import { clock, ctx } from "@/tests/support/context";
+import {
+  anonymous,
+  billingEvent,
+  DAY_MS,
+  deliverOk,
+  initialPurchase,
+  type Sent,
+  statusOf,
+  storedEvent,
+} from "@/tests/support/subscriptions/billing";
+import { minutesAgo, ownerOf, purchaseBy, redemption, transfer } from "@/tests/support/subscriptions/customers";
+
+test("an alias gives its account what was bought under the other name, before or after", async () => {
+  const [ann, device] = [await newAccount(), anonymous()];
+  const [before, after] = [purchaseBy(device, 10), purchaseBy(device, 1)];
+  await deliverOk(before);
+  const alias = { app_user_id: device, original_app_user_id: device, aliases: [ann.id] };
+  expect(await deliverOk({ id: randomUUID(), type: "SUBSCRIBER_ALIAS", ...alias })).toBe("processed");
+  await deliverOk(after);
+  expect(await Promise.all([before, after].map(ownerOf))).toEqual([ann.id, ann.id]);
+});
+
+test("a purchase from before the sign-in is linked once any event names both App User IDs", async () => {
+  for (const type of ["EXPERIMENT_ENROLLMENT", "RENEWAL", "TEMPORARY_ENTITLEMENT_GRANT", "MADE_UP_LATER"]) {
+    const [ann, device] = [await newAccount(), anonymous()];
+    const bought = purchaseBy(device, 10);
+    const names = { app_user_id: ann.id, original_app_user_id: device, aliases: [ann.id, device] };
+    await deliverOk(bought);
+    expect([type, await ownerOf(bought)]).toEqual([type, null]);
+    await deliverOk(billingEvent(type, { ...names, environment: "SANDBOX" }));
+    expect([type, await ownerOf(bought)]).toEqual([type, ann.id]);
+    expect(await statusOf(ann)).toMatchObject({ isActive: true });
+    const next = purchaseBy(device, 1);
+    await deliverOk(next);
+    expect([type, await ownerOf(next)]).toEqual([type, ann.id]);
+  }
+});
+
+test("an event that names an account takes nothing from another account, nor from whoever a purchase was moved to", async () => {
+  const [ann, bob, carl] = [await newAccount(), await newAccount(), await newAccount()];
+  const [device, phone] = [anonymous(), anonymous()];
+  const [anns, moved] = [purchaseBy(ann.id, 10, { aliases: [device] }), purchaseBy(phone, 10)];
+  await deliverOk(anns);
+  await deliverOk(moved);
+  await deliverOk(transfer([phone], [ann.id], 5));
+  for (const [by, other] of [
+    [bob, device],
+    [carl, phone],
+  ] as const)
+    await deliverOk(billingEvent("EXPERIMENT_ENROLLMENT", { app_user_id: by.id, aliases: [other] }));
+  expect(await Promise.all([anns, moved].map(ownerOf))).toEqual([ann.id, ann.id]);
+  expect(await statusOf(bob)).toMatchObject({ status: "none" });
+});
+
+test("a transfer moves what was bought under a name that only another event gives to its giver", async () => {
+  for (const order of [
+    [0, 1, 2],
+    [2, 1, 0],
+    [1, 2, 0],
+  ]) {
+    const [ann, bob, device] = [await newAccount(), await newAccount(), anonymous()];
+    const bought = purchaseBy(device, 10);
+    const alias = billingEvent("EXPERIMENT_ENROLLMENT", { app_user_id: ann.id, aliases: [device] });
+    const history = [bought, transfer([ann.id], [bob.id], 5), alias];
+    for (const index of order) await deliverOk(history[index] as Sent);
+    expect([order, await ownerOf(bought)]).toEqual([order, bob.id]);
+  }
+});
+
+test("of a purchase and the event that names its account, at the same moment, one sees the other", async () => {
+  const stories = await Promise.all(
+    Array.from({ length: 6 }, async () => {
+      const [ann, device] = [await newAccount(), anonymous()];
+      const alias = billingEvent("EXPERIMENT_ENROLLMENT", { app_user_id: ann.id, aliases: [device] });
+      return { ann, events: [purchaseBy(device, 10), alias] as const };
+    }),
+  );
+  await Promise.all(stories.flatMap(({ events }) => events).map(deliverOk));
+  for (const { ann, events } of stories) expect(await ownerOf(events[0])).toBe(ann.id);
+});
+
+test("a purchase is linked by the next delivery where the process ended before it could be", async () => {
+  const [ann, device] = [await newAccount(), anonymous()];
+  const [bought, alias] = [purchaseBy(device, 10), billingEvent("EXPERIMENT_ENROLLMENT", { app_user_id: ann.id })];
+  await deliverOk(bought);
+  await deliverOk(alias);
+  // As a process leaves it that ends between the two.
+  await ctx().db.billingEvent.updateMany({ where: { eventId: alias.id }, data: { appUserIds: [ann.id, device] } });
+  expect(await ownerOf(bought)).toBeNull();
+  expect(await deliverOk(alias)).toBe("ignored");
+  expect(await ownerOf(bought)).toBe(ann.id);
+});
+
+test("a redeemed web purchase is a transfer, an alias, or nothing, as its outcome says", async () => {
+  const [ann, bob, device, web] = [await newAccount(), await newAccount(), anonymous(), "web-customer-17"];
+  const [moved, joined, owned] = [purchaseBy(device, 10), purchaseBy(web, 10), purchaseBy(ann.id, 10)];
+  for (const event of [moved, joined, owned]) await deliverOk(event);
+  expect(await deliverOk(redemption("transfer", [device], [ann.id], 5))).toBe("processed");
+  expect(await deliverOk(redemption("alias", [web], [bob.id], 5))).toBe("processed");
+  expect(await deliverOk(redemption("redeemer_owns", [ann.id], [bob.id], 5))).toBe("ignored");
+  expect(await Promise.all([moved, joined, owned].map(ownerOf))).toEqual([ann.id, bob.id, ann.id]);
+});
+
+test("a temporary grant gives access for a day at most, on a purchase of its own, and is a mere record without an end", async () => {
+  const ann = await newAccount();
+  const grant = (fields: Record<string, unknown>) =>
+    billingEvent("TEMPORARY_ENTITLEMENT_GRANT", { app_user_id: ann.id, original_transaction_id: undefined, ...fields });
+  const endless = grant({ expiration_at_ms: null });
+  expect(await deliverOk(endless)).toBe("ignored");
+  expect(await storedEvent(endless.id)).toMatchObject({ reason: "grant_without_end", purchaseId: null });
+  await deliverOk({ ...grant({ transaction_id: null, expiration_at_ms: minutesAgo(0) + 30 * DAY_MS }) });
+  expect(await statusOf(ann)).toMatchObject({ status: "active", isActive: true, willRenew: false, stale: false });
+  clock.advance(DAY_MS);
+  expect(await statusOf(ann)).toMatchObject({ status: "expired", isActive: false });
+});
+
+test("an account may have several purchases, and its status is that of the best one", async () => {
+  const ann = await newAccount();
+  await deliverOk(purchaseBy(ann.id, 10, { entitlement_ids: ["pro"] }));
+  await deliverOk(purchaseBy(ann.id, 10, { store: "STRIPE", entitlement_ids: ["cloud"], product_id: "cloud" }));
+  await deliverOk(
+    billingEvent("NON_RENEWING_PURCHASE", { app_user_id: ann.id, expiration_at_ms: null, product_id: "forever" }),
+  );
+  const answer = await statusOf(ann);
+  expect(answer).toMatchObject({ productId: "forever", isLifetime: true, currentPeriodEndsAt: null });
+  expect(answer.subscriptions).toHaveLength(3);
+  expect((answer.entitlements as { id: string }[]).map(({ id }) => id)).toEqual(["cloud", "pro"]);
+});
+
+test("owners and states of purchases are the same in every order of arrival", async () => {
+  const newStory = async () => {
+    const [ann, bob, carl] = [await newAccount(), await newAccount(), await newAccount()];
+    const [device, guest, web] = [anonymous(), anonymous(), `web-${randomUUID()}`];
+    const [one, two, three] = [randomUUID(), randomUUID(), randomUUID()];
+    const of = (id: string) => ({ original_transaction_id: id });
+    const events = [
+      purchaseBy(device, 60, of(one)),
+      purchaseBy(web, 55, of(two)),
+      { id: randomUUID(), type: "SUBSCRIBER_ALIAS", app_user_id: web, aliases: [device], event_timestamp_ms: 1 },
+      transfer([device], [ann.id], 50),
+      purchaseBy(ann.id, 45, { ...of(one), type: "RENEWAL" }),
+      transfer([ann.id], [bob.id], 40),
+      purchaseBy(bob.id, 35, { ...of(two), type: "CANCELLATION", cancel_reason: "UNSUBSCRIBE" }),
+      transfer([bob.id, device], [carl.id], 30, { store: "PLAY_STORE" }),
+      purchaseBy(guest, 25, of(three)),
+      billingEvent("EXPERIMENT_ENROLLMENT", { app_user_id: carl.id, aliases: [guest] }),
+    ];
+    return { bob, carl, events, purchases: [one, two, three] };
+  };
+  const end = async (purchases: string[]) => {
+    const rows = await ctx().db.purchase.findMany({ where: { originalTransactionId: { in: purchases } } });
+    const byKey = new Map(rows.map((row) => [row.originalTransactionId, row]));
+    return purchases.map((key) => [byKey.get(key)?.accountId, byKey.get(key)?.unsubscribedAt !== null]);
+  };
+  const order = fc.shuffledSubarray([0, 1, 2, 3, 4, 5, 6, 7, 8, 9], { minLength: 10, maxLength: 10 });
+  await fc.assert(
+    fc.asyncProperty(order, async (indexes) => {
+      const { bob, carl, events, purchases } = await newStory();
+      for (const index of indexes) await deliverOk(events[index] as Sent);
+      expect(await end(purchases)).toEqual([
+        [bob.id, false],
+        [bob.id, true],
+        [carl.id, false],
+      ]);
+    }),
+    { numRuns: 8, seed: 20_261_120 },
+  );
+});
+
+test("an alias that joins two accounts takes nothing from the one that an event names", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const bought = initialPurchase(ann.id);
+  await deliverOk(bought);
+  await deliverOk({ id: randomUUID(), type: "SUBSCRIBER_ALIAS", app_user_id: bob.id, aliases: [ann.id] });
+  expect(await ownerOf(bought)).toBe(ann.id);
+});
+
+test("an App User ID that an app gives to all customers links nobody's purchases and delays no delivery", async () => {
+  const [ann, shared] = [await newAccount(), `everybody-${randomUUID()}`];
+  const firsts = [
+    purchaseBy(anonymous(), 10, { aliases: [shared] }),
+    purchaseBy(anonymous(), 10, { aliases: [shared] }),
+  ];
+  for (const event of firsts) await deliverOk(event);
+  // As many customers as one event at a time would take long to name.
+  await ctx().db.$executeRaw`
+    INSERT INTO "BillingEvent" (id, provider, "eventId", type, state, "appUserIds", "occurredAt", "receivedAt", facts)
+    SELECT gen_random_uuid(), 'revenuecat', 'enrolled-' || i, 'EXPERIMENT_ENROLLMENT', 'ignored',
+      ARRAY['customer-' || i, ${shared}], now(), now(), '{}' FROM generate_series(1, 1001) AS i`;
+  const anns = purchaseBy(ann.id, 5, { aliases: [shared] });
+  expect(await deliverOk(anns)).toBe("processed");
+  expect(await deliverOk(billingEvent("EXPERIMENT_ENROLLMENT", { app_user_id: ann.id, aliases: [shared] }))).toBe(
+    "ignored",
+  );
+  expect(await Promise.all([...firsts, anns].map(ownerOf))).toEqual([null, null, ann.id]);
+  expect((await storedEvent(anns.id))?.purchase?.appUserIds.length).toBeLessThan(10);
+});

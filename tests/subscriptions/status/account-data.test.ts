@@ -1,0 +1,79 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { anonymizeBilling } from "@/lib/subscriptions/account-data/anonymize-billing";
+import { exportBilling } from "@/lib/subscriptions/account-data/export-billing";
+import { listStoreSubscriptions } from "@/lib/subscriptions/account-data/store-subscriptions";
+import { newAccount } from "@/tests/support/accounts";
+import { ctx } from "@/tests/support/context";
+import { billingEvent, deliverOk, initialPurchase, statusOf } from "@/tests/support/subscriptions/billing";
+
+test("subscriptions that the store may still charge for are listed with the URL to cancel them", async () => {
+  const { id } = await newAccount();
+  const event = initialPurchase(id);
+  await deliverOk(event);
+  await deliverOk(billingEvent("NON_RENEWING_PURCHASE", { app_user_id: id, expiration_at_ms: null }));
+  await deliverOk(billingEvent("EXPIRATION", { app_user_id: id, expiration_reason: "UNSUBSCRIBE" }));
+  expect(await listStoreSubscriptions(ctx(), id)).toEqual([
+    {
+      store: "APP_STORE",
+      status: "active",
+      expiresAt: new Date(event.expiration_at_ms as number),
+      managementUrl: "https://apps.apple.com/account/subscriptions",
+    },
+  ]);
+});
+
+test("an export contains the purchases and events of the account, and of no other account", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const event = initialPurchase(ann.id);
+  await deliverOk(event);
+  await deliverOk(initialPurchase(bob.id));
+  const exported = await ctx().db.$transaction((tx) => exportBilling(tx, ann.id));
+  expect(exported).toMatchObject({
+    subscriptions: [{ productId: event.product_id, store: "APP_STORE" }],
+    billingEvents: [{ eventId: event.id, state: "processed", payload: { event: { id: event.id } } }],
+  });
+  expect(JSON.stringify(exported)).not.toContain(bob.id);
+});
+
+test("a deletion removes the account's data from its billing history and keeps the rest", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const shared = { app_user_id: ann.id, aliases: ["ann@example.com"], original_transaction_id: randomUUID() };
+  await deliverOk(billingEvent("INITIAL_PURCHASE", shared));
+  await deliverOk(billingEvent("TEST", { app_user_id: ann.id }));
+  await deliverOk(
+    billingEvent("RENEWAL", { ...shared, app_user_id: "$RCAnonymousID:1", aliases: ["ann@example.com"] }),
+  );
+  const bobs = billingEvent("INITIAL_PURCHASE", { app_user_id: bob.id, aliases: [ann.id, "bob@example.com"] });
+  await deliverOk(bobs);
+  await ctx().db.$transaction(async (tx) => {
+    await anonymizeBilling(tx, ann.id);
+    await tx.account.delete({ where: { id: ann.id } });
+  });
+  const events = await ctx().db.billingEvent.findMany({ include: { purchase: true } });
+  const everything = JSON.stringify(events);
+  expect(everything).not.toContain(ann.id);
+  expect(everything).not.toContain("ann@example.com");
+  const left = events.filter((event) => event.originalTransactionId === shared.original_transaction_id);
+  expect(left).toHaveLength(2);
+  expect(left[0]).toMatchObject({ payload: null, facts: { productId: "com.example.pro.monthly" } });
+  expect(left[0]?.purchase).toMatchObject({
+    accountId: null,
+    appUserIds: [expect.stringMatching(/^deleted:/)],
+    productId: "com.example.pro.monthly",
+  });
+  expect(events.find(({ eventId }) => eventId === bobs.id)).toMatchObject({
+    accountId: bob.id,
+    appUserIds: expect.arrayContaining([bob.id, expect.stringMatching(/^sha256:/)]),
+  });
+  expect(await statusOf(bob)).toMatchObject({ isActive: true });
+});
+
+test("an event for a deleted account is stored without an account", async () => {
+  const { id } = await newAccount();
+  await ctx().db.account.delete({ where: { id } });
+  const event = initialPurchase(id);
+  expect(await deliverOk(event)).toBe("processed");
+  const row = await ctx().db.billingEvent.findFirst({ where: { eventId: event.id }, include: { purchase: true } });
+  expect(row).toMatchObject({ accountId: null, purchase: { accountId: null, productId: event.product_id } });
+});

@@ -1,0 +1,213 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { accountWithId, newAccount } from "@/tests/support/accounts";
+import { call, get } from "@/tests/support/api";
+import { clock, ctx, withContext } from "@/tests/support/context";
+import {
+  billingEvent,
+  DAY_MS,
+  deliverOk,
+  initialPurchase,
+  revokingRefund,
+  statusOf,
+} from "@/tests/support/subscriptions/billing";
+
+const PATH = "/api/subscription/status";
+
+function farAway(): Date {
+  return new Date(clock.now().getTime() + 60 * DAY_MS);
+}
+
+test("an account without purchases has no subscription", async () => {
+  const answer = await statusOf(await newAccount());
+  expect(answer).toEqual({
+    purchaseId: null,
+    status: "none",
+    isActive: false,
+    willRenew: false,
+    isLifetime: false,
+    isFamilyShare: false,
+    stale: false,
+    entitlements: [],
+    productId: null,
+    pendingProductId: null,
+    changesTo: null,
+    store: null,
+    periodType: null,
+    environment: null,
+    startedAt: null,
+    currentPeriodStartsAt: null,
+    currentPeriodEndsAt: null,
+    accessEndsAt: null,
+    gracePeriodEndsAt: null,
+    canceledAt: null,
+    cancelReason: null,
+    expirationReason: null,
+    billingIssueDetectedAt: null,
+    refundedAt: null,
+    resumesAt: null,
+    managementUrl: null,
+    subscriptions: [],
+    lastEventAt: null,
+    checkedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+  });
+});
+
+test("simultaneous status requests of several accounts each return their own subscriptions", async () => {
+  const [first, second, none] = [await newAccount(), await newAccount(), await newAccount()];
+  for (const { id } of [first, second, second]) await deliverOk(initialPurchase(id));
+  const id = randomUUID();
+  await deliverOk(initialPurchase(id));
+  const late = await accountWithId(id); // its purchase came before it
+  const all = [first, second, none, late];
+  const answers = await Promise.all([...all, ...all].map(statusOf));
+  expect(answers.map(({ subscriptions }) => subscriptions.length)).toEqual([1, 2, 0, 1, 1, 2, 0, 1]);
+});
+
+test("a status contains all fields of a subscription", async () => {
+  const account = await newAccount();
+  const event = initialPurchase(account.id);
+  await deliverOk(event);
+  const endsAt = new Date(event.expiration_at_ms as number).toISOString();
+  const startsAt = new Date(event.purchased_at_ms as number).toISOString();
+  const purchase = {
+    status: "active",
+    isActive: true,
+    willRenew: true,
+    entitlements: [{ id: "pro", isActive: true, expiresAt: endsAt, productId: event.product_id, store: "APP_STORE" }],
+    productId: event.product_id,
+    store: "APP_STORE",
+    periodType: "NORMAL",
+    environment: "PRODUCTION",
+    startedAt: startsAt,
+    currentPeriodStartsAt: startsAt,
+    currentPeriodEndsAt: endsAt,
+    accessEndsAt: endsAt,
+    managementUrl: "https://apps.apple.com/account/subscriptions",
+  };
+  const lastEventAt = new Date(event.event_timestamp_ms as number).toISOString();
+  expect(await statusOf(account)).toMatchObject({ ...purchase, subscriptions: [purchase], lastEventAt });
+});
+
+test("the status follows the clock without any event", async () => {
+  const account = await newAccount();
+  await deliverOk(initialPurchase(account.id));
+  clock.advance(30 * DAY_MS - 60_000);
+  const { token } = account;
+  const after = async (ms: number) => {
+    clock.advance(ms);
+    const { status, isActive, stale } = await statusOf({ token });
+    return { status, isActive, stale };
+  };
+  await ctx().db.session.updateMany({ where: { accountId: account.id }, data: { idleExpiresAt: farAway() } });
+  expect(await after(0)).toEqual({ status: "active", isActive: true, stale: false });
+  expect(await after(120_000)).toEqual({ status: "active", isActive: true, stale: true });
+  expect(await after(3_600_000)).toEqual({ status: "expired", isActive: false, stale: false });
+});
+
+test("events that come out of order end in the same status as those that come in order", async () => {
+  const history = (appUserId: string) => {
+    const shared = { app_user_id: appUserId, original_transaction_id: randomUUID() };
+    const now = clock.now().getTime();
+    return [
+      billingEvent("INITIAL_PURCHASE", { ...shared, event_timestamp_ms: now - 4000, period_type: "TRIAL" }),
+      billingEvent("CANCELLATION", { ...shared, event_timestamp_ms: now - 3000, cancel_reason: "UNSUBSCRIBE" }),
+      billingEvent("UNCANCELLATION", { ...shared, event_timestamp_ms: now - 2000 }),
+      billingEvent("PRODUCT_CHANGE", { ...shared, event_timestamp_ms: now - 1000, new_product_id: "yearly" }),
+    ];
+  };
+  const [forwards, backwards] = [await newAccount(), await newAccount()];
+  for (const event of history(forwards.id)) await deliverOk(event);
+  for (const event of history(backwards.id).reverse()) await deliverOk(event);
+  for (const account of [forwards, backwards]) {
+    expect(await statusOf(account)).toMatchObject({
+      status: "trialing",
+      canceledAt: null,
+      pendingProductId: "yearly",
+      isActive: true,
+    });
+  }
+});
+
+test("a refund that revokes ends access at once, and its reversal restores it", async () => {
+  const account = await newAccount();
+  const shared = { app_user_id: account.id, original_transaction_id: randomUUID() };
+  await deliverOk(billingEvent("INITIAL_PURCHASE", shared));
+  await deliverOk(billingEvent("CANCELLATION", { ...shared, ...revokingRefund(), price: -4.99 }));
+  expect(await statusOf(account)).toMatchObject({ status: "revoked", isActive: false, willRenew: false });
+  await deliverOk(billingEvent("REFUND_REVERSED", shared));
+  expect(await statusOf(account)).toMatchObject({ status: "active", isActive: true, refundedAt: null });
+});
+
+test("a refund with an expiry in the future ends access at that expiry", async () => {
+  const account = await newAccount();
+  const shared = { app_user_id: account.id, original_transaction_id: randomUUID() };
+  await deliverOk(billingEvent("INITIAL_PURCHASE", shared));
+  await deliverOk(billingEvent("CANCELLATION", { ...shared, cancel_reason: "CUSTOMER_SUPPORT", price: -4.99 }));
+  expect(await statusOf(account)).toMatchObject({
+    status: "active",
+    isActive: true,
+    willRenew: true,
+    cancelReason: "CUSTOMER_SUPPORT",
+    refundedAt: expect.any(String),
+  });
+});
+
+test("sandbox purchases and those without an environment give access only to testers", async () => {
+  for (const environment of ["SANDBOX", undefined]) {
+    const account = await newAccount();
+    await deliverOk(billingEvent("INITIAL_PURCHASE", { app_user_id: account.id, environment }));
+    const usual = await statusOf(account);
+    expect(usual).toMatchObject({ status: "none", isActive: false, subscriptions: [{ isActive: false }] });
+    for (const config of [
+      { BILLING_SANDBOX_ENTITLES: true },
+      { BILLING_SANDBOX_TESTERS: [randomUUID(), account.id.toUpperCase()] },
+    ]) {
+      await withContext({ config }, async () => {
+        expect(await statusOf(account)).toMatchObject({ status: "active", isActive: true });
+      });
+    }
+    await withContext({ config: { BILLING_SANDBOX_TESTERS: [randomUUID()] } }, async () => {
+      expect(await statusOf(account)).toMatchObject({ isActive: false });
+    });
+  }
+});
+
+test("a purchase gives access to its own account only", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  await deliverOk(initialPurchase(ann.id));
+  expect(await statusOf(ann)).toMatchObject({ isActive: true });
+  expect(await statusOf(bob)).toMatchObject({ status: "none", subscriptions: [] });
+});
+
+test("a purchase from before the registration is linked when the account requests its status", async () => {
+  const id = randomUUID();
+  const event = initialPurchase(id.toUpperCase());
+  await deliverOk(event);
+  const account = await accountWithId(id);
+  expect(await statusOf(account)).toMatchObject({ status: "active", isActive: true });
+  const row = await ctx().db.billingEvent.findFirst({ where: { eventId: event.id }, include: { purchase: true } });
+  expect(row).toMatchObject({ purchase: { accountId: id, appUserIds: expect.arrayContaining([id]) } });
+  await deliverOk(billingEvent("RENEWAL", { original_transaction_id: event.original_transaction_id }));
+  expect(await statusOf(account)).toMatchObject({ isActive: true });
+});
+
+test("a status requires a session", async () => {
+  for (const options of [{}, { token: "nonsense" }]) {
+    const response = await get(PATH, options);
+    expect(response.status).toBe(401);
+    expect(response.headers.get("www-authenticate")).not.toBeNull();
+    expect(await response.json()).toMatchObject({ code: "unauthenticated" });
+  }
+});
+
+test("a status is not cached, and unknown query parameters are ignored", async () => {
+  const { token } = await newAccount();
+  const response = await get(`${PATH}?_=123&status=active`, { token });
+  expect([response.status, response.headers.get("cache-control")]).toEqual([200, "private, no-store"]);
+});
+
+test("the status accepts only GET, HEAD and OPTIONS", async () => {
+  const response = await call("POST", PATH);
+  expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
+});

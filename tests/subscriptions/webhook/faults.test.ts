@@ -1,0 +1,119 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { newAccount } from "@/tests/support/accounts";
+import { get, post } from "@/tests/support/api";
+import { clock, ctx } from "@/tests/support/context";
+import {
+  billingEvent,
+  DAY_MS,
+  deliver,
+  deliverOk,
+  deliverRaw,
+  revokingRefund,
+  signature,
+  statusOf,
+  storedEvent,
+} from "@/tests/support/subscriptions/billing";
+
+test("a recorded delivery that is replayed changes nothing", async () => {
+  const ann = await newAccount();
+  const purchase = { app_user_id: ann.id, original_transaction_id: randomUUID() };
+  const body = JSON.stringify({ event: billingEvent("INITIAL_PURCHASE", purchase) });
+  const headers = { "x-revenuecat-webhook-signature": signature(body) };
+  expect((await deliverRaw(body, headers)).status).toBe(200);
+  clock.advance(1000);
+  await deliverOk(billingEvent("CANCELLATION", { ...purchase, ...revokingRefund() }));
+  expect(await (await deliverRaw(body, headers)).json()).toMatchObject({ status: "duplicate" });
+  expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false });
+  clock.advance(300_000);
+  expect((await deliverRaw(body, headers)).status).toBe(401);
+});
+
+test("a thousand events of one purchase are folded as one", { timeout: 120_000 }, async () => {
+  const ann = await newAccount();
+  const first = billingEvent("INITIAL_PURCHASE", { app_user_id: ann.id });
+  await deliverOk(first);
+  const { id: _, eventId: __, payload: ___, purchase, facts: stored, ...row } = (await storedEvent(first.id)) ?? {};
+  const start = clock.now().getTime();
+  const facts = stored as Record<string, unknown>;
+  await ctx().db.billingEvent.createMany({
+    data: Array.from({ length: 998 }, (_, i) => {
+      const at = new Date(start + i * 1000);
+      const said = { ...facts, occurredAt: at, purchasedAt: at, expiresAt: new Date(at.getTime() + DAY_MS) };
+      return { ...row, eventId: randomUUID(), type: "RENEWAL", occurredAt: at, facts: said } as never;
+    }),
+  });
+  clock.advance(998_000);
+  const last = billingEvent("RENEWAL", {
+    app_user_id: ann.id,
+    original_transaction_id: first.original_transaction_id,
+    purchased_at_ms: start + 998_000,
+    expiration_at_ms: start + 998_000 + DAY_MS,
+  });
+  expect(await deliverOk(last)).toBe("processed");
+  expect(await ctx().db.billingEvent.count({ where: { purchaseId: purchase?.id ?? "" } })).toBe(1000);
+  expect(await statusOf(ann)).toMatchObject({
+    status: "active",
+    startedAt: new Date(first.purchased_at_ms as number).toISOString(),
+    currentPeriodEndsAt: new Date(start + 998_000 + DAY_MS).toISOString(),
+  });
+});
+
+test("a clock that jumps back and forth loses no event and changes no order", async () => {
+  const ann = await newAccount();
+  const purchase = { app_user_id: ann.id, original_transaction_id: randomUUID() };
+  const now = clock.now().getTime();
+  const at = (minutes: number) => ({ event_timestamp_ms: now + minutes * 60_000, purchased_at_ms: now });
+  await deliverOk(billingEvent("INITIAL_PURCHASE", { ...purchase, ...at(0) }));
+  clock.advance(-20 * 60 * 60 * 1000);
+  await deliverOk(billingEvent("CANCELLATION", { ...purchase, ...at(1), cancel_reason: "UNSUBSCRIBE" }));
+  clock.advance(40 * 60 * 60 * 1000);
+  await deliverOk(billingEvent("UNCANCELLATION", { ...purchase, ...at(2) }));
+  clock.advance(-20 * 60 * 60 * 1000);
+  expect(await statusOf(ann)).toMatchObject({ status: "active", willRenew: true, canceledAt: null });
+});
+
+test("an account that is deleted while its events come in is gone, and no event is lost", {
+  timeout: 120_000,
+}, async () => {
+  for (let round = 0; round < 6; round += 1) {
+    const { id, token, password } = await newAccount();
+    const purchase = { app_user_id: id, original_transaction_id: randomUUID() };
+    const events = ["INITIAL_PURCHASE", "RENEWAL", "PRODUCT_CHANGE", "CANCELLATION"].map((type) =>
+      billingEvent(type, purchase),
+    );
+    await deliverOk(events[0] ?? billingEvent("TEST"));
+    const deliveries = events.map(async (event) => (await deliver(event)).status);
+    const deletion = post("/api/auth/account/delete", { confirm: "DELETE", password }, { token });
+    const reading = get("/api/subscription/status", { token });
+    expect(await Promise.all(deliveries)).toEqual([200, 200, 200, 200]);
+    expect((await deletion).status).toBe(200);
+    expect([200, 401]).toContain((await reading).status);
+    const rows = await ctx().db.billingEvent.findMany({
+      where: { eventId: { in: events.map((event) => event.id) } },
+      include: { purchase: true },
+    });
+    expect(rows).toHaveLength(4);
+    for (const row of rows)
+      expect(row).toMatchObject({ state: "processed", accountId: null, purchase: { accountId: null } });
+  }
+});
+
+test("a late event for a deleted account is stored without its email and without an account", async () => {
+  const { id, email, token, password } = await newAccount();
+  const before = billingEvent("INITIAL_PURCHASE", { app_user_id: id, aliases: [email] });
+  await deliverOk(before);
+  await post("/api/auth/account/delete", { confirm: "DELETE", password }, { token });
+  const after = billingEvent("RENEWAL", {
+    app_user_id: id,
+    aliases: [email],
+    original_transaction_id: before.original_transaction_id,
+    subscriber_attributes: { $email: { value: email }, $phoneNumber: { value: "+49 30 5550177" } },
+  });
+  expect(await deliverOk(after)).toBe("processed");
+  const [first, last] = [await storedEvent(before.id), await storedEvent(after.id)];
+  expect(last).toMatchObject({ accountId: null, purchase: { id: first?.purchaseId, accountId: null } });
+  expect(JSON.stringify([first, last])).not.toContain(email);
+  expect(JSON.stringify([first, last])).not.toContain("5550177");
+  expect(JSON.stringify(first)).not.toContain(`"appUserId":"${id}"`);
+});

@@ -1,0 +1,277 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { newAccount } from "@/tests/support/accounts";
+import { get } from "@/tests/support/api";
+import { clock, ctx, withContext } from "@/tests/support/context";
+import {
+  billingEvent,
+  DAY_MS,
+  deliver,
+  deliverOk,
+  deliverRaw,
+  initialPurchase,
+  storedEvent,
+} from "@/tests/support/subscriptions/billing";
+
+const lineOf = async (eventId: string) => (await storedEvent(eventId))?.purchase;
+
+test("an authenticated delivery is stored without the customer's attributes and folded into its purchase", async () => {
+  const event = initialPurchase(randomUUID());
+  const { subscriber_attributes: _, ...kept } = event;
+  const response = await deliver(event);
+  expect([response.status, await response.json()]).toEqual([200, { status: "processed", eventId: event.id }]);
+  expect(await storedEvent(event.id)).toMatchObject({
+    provider: "revenuecat",
+    state: "processed",
+    reason: null,
+    payload: { api_version: "1.0", event: kept },
+    appUserIds: [event.app_user_id, event.original_app_user_id, ...(event.aliases as string[])],
+    accountId: null,
+    purchase: { environment: "PRODUCTION", store: "APP_STORE", productId: event.product_id, entitlementIds: ["pro"] },
+  });
+});
+
+test.each([
+  "TEST",
+  "INVOICE_ISSUANCE",
+  "PAYWALL_IMPRESSION",
+  "PRICE_INCREASE_CONSENT_REQUIRED",
+  "SOMETHING_NEW",
+  "SNAPSHOT",
+  "__proto__",
+])("%s is stored and ignored", async (type) => {
+  const event = billingEvent(type, { something_new: { nested: [1, "two"] } });
+  expect(await deliverOk(event)).toBe("ignored");
+  expect(await storedEvent(event.id)).toMatchObject({
+    type,
+    state: "ignored",
+    reason: "type_not_applied",
+    purchaseId: null,
+  });
+});
+
+test("an event with nothing but an id, or with every field of the wrong type, is no error", async () => {
+  const bare = { id: randomUUID() };
+  expect(await deliverOk(bare)).toBe("ignored");
+  const fields = Object.keys(billingEvent("RENEWAL")).filter((name) => name !== "id" && name !== "type");
+  const [times, others] = [
+    fields.filter((name) => name.endsWith("_ms")),
+    fields.filter((name) => !name.endsWith("_ms")),
+  ];
+  for (const value of [null, [], {}, true, -1, 1e308, "", "\u0000", "x".repeat(5000)]) {
+    const event = { ...Object.fromEntries(others.map((name) => [name, value])), id: randomUUID(), type: "RENEWAL" };
+    expect(["failed", "processed"]).toContain(await deliverOk(event));
+  }
+  for (const value of [null, -1, 1e308]) {
+    const event = billingEvent("RENEWAL", Object.fromEntries(times.map((name) => [name, value])));
+    expect(await deliverOk(event)).toBe("processed");
+  }
+});
+
+test.each([
+  "event_timestamp_ms",
+  "purchased_at_ms",
+  "expiration_at_ms",
+  "grace_period_expiration_at_ms",
+  "auto_resume_at_ms",
+])("a text, a list or an object in place of %s is refused with its name, and kept as failed", async (field) => {
+  for (const value of ["1795165200000", "2026-11-20T09:00:00Z", "", [], {}, true]) {
+    const event = { ...initialPurchase(randomUUID()), [field]: value };
+    const response = await deliver(event);
+    expect([value, response.status]).toEqual([value, 422]);
+    expect((await response.json()).errors).toMatchObject([{ pointer: `/event/${field}` }]);
+    expect(await storedEvent(event.id)).toMatchObject({ state: "failed", reason: "time_invalid", purchase: null });
+  }
+});
+
+test("an event that names no transaction is kept as failed, with its reason", async () => {
+  const event = { ...initialPurchase(randomUUID()), original_transaction_id: null, transaction_id: 5 };
+  expect(await deliverOk(event)).toBe("failed");
+  expect(await storedEvent(event.id)).toMatchObject({ state: "failed", reason: "transaction_not_named" });
+});
+
+test("text that a database cannot keep is replaced, and the delivery is not lost", async () => {
+  const event = billingEvent("INITIAL_PURCHASE", { product_id: "a\u0000b", note: "\ud800", "key\u0000": 1 });
+  expect(await deliverOk(event)).toBe("processed");
+  expect(await storedEvent(event.id)).toMatchObject({
+    purchase: { productId: "a\ufffdb" },
+    payload: { event: { note: "\ufffd", "key\ufffd": 1 } },
+  });
+});
+
+test("a payload that is nested ten thousand levels deep is taken", async () => {
+  const event = initialPurchase(randomUUID());
+  const deep = `${"[".repeat(10_000)}${"]".repeat(10_000)}`;
+  const objects = `${'{"a":'.repeat(10_000)}1${"}".repeat(10_000)}`;
+  const body = JSON.stringify({ event: { ...event, deep: "DEEP", objects: "OBJECTS" } });
+  expect((await deliverRaw(body.replace('"DEEP"', deep).replace('"OBJECTS"', objects))).status).toBe(200);
+  expect(await storedEvent(event.id)).toMatchObject({ state: "processed" });
+});
+
+test("absurd times do no harm: one that lies more than a day ahead counts as the receipt's", async () => {
+  const now = clock.now().getTime();
+  const far = billingEvent("RENEWAL", { event_timestamp_ms: 78_766_300_800_000, purchased_at_ms: now + 2 * DAY_MS });
+  await deliverOk(far);
+  const row = await storedEvent(far.id);
+  expect(row?.occurredAt).toEqual(row?.receivedAt);
+  expect(row?.purchasedAt).toEqual(row?.receivedAt);
+  for (const time of [-1, 0, 1.5, -1e300, 1e300, Number.MAX_SAFE_INTEGER]) {
+    const event = billingEvent("RENEWAL", {
+      event_timestamp_ms: time,
+      purchased_at_ms: time,
+      expiration_at_ms: time,
+      grace_period_expiration_at_ms: time,
+      auto_resume_at_ms: time,
+    });
+    expect(await deliverOk(event)).toBe("processed");
+  }
+});
+
+test("Google's numbered renewals belong to the purchase of their first purchase", async () => {
+  const id = `GPA.${randomUUID()}`;
+  const first = billingEvent("INITIAL_PURCHASE", { store: "PLAY_STORE", original_transaction_id: id });
+  const second = billingEvent("RENEWAL", { store: "PLAY_STORE", original_transaction_id: `${id}..11` });
+  await deliverOk(first);
+  await deliverOk(second);
+  expect((await lineOf(second.id))?.id).toBe((await lineOf(first.id))?.id);
+  expect((await lineOf(second.id))?.originalTransactionId).toBe(id);
+});
+
+test("an older event's single entitlement is read, and null means none", async () => {
+  const older = billingEvent("INITIAL_PURCHASE", { entitlement_ids: undefined, entitlement_id: "gold" });
+  const none = billingEvent("INITIAL_PURCHASE", { entitlement_ids: null, entitlement_id: null });
+  await deliverOk(older);
+  await deliverOk(none);
+  expect((await lineOf(older.id))?.entitlementIds).toEqual(["gold"]);
+  expect((await lineOf(none.id))?.entitlementIds).toEqual([]);
+});
+
+test("an event counts once, however often it is delivered, and the first delivery is the one kept", async () => {
+  const event = initialPurchase(randomUUID());
+  expect(await deliverOk(event)).toBe("processed");
+  expect(await deliverOk({ ...event, product_id: "something.else" })).toBe("duplicate");
+  expect((await lineOf(event.id))?.productId).toBe(event.product_id);
+  expect(await ctx().db.billingEvent.count({ where: { eventId: event.id } })).toBe(1);
+});
+
+test("of many deliveries of one event at once exactly one is processed", async () => {
+  const event = initialPurchase(randomUUID());
+  const outcomes = await Promise.all(Array.from({ length: 12 }, () => deliverOk(event)));
+  expect(outcomes.toSorted()).toEqual([...Array(11).fill("duplicate"), "processed"]);
+});
+
+test("different events of one new purchase at once are all folded", async () => {
+  const id = randomUUID();
+  const now = clock.now().getTime();
+  const history = Array.from({ length: 12 }, (_, i) =>
+    billingEvent(i === 0 ? "INITIAL_PURCHASE" : "RENEWAL", {
+      original_transaction_id: id,
+      purchased_at_ms: now - (12 - i) * DAY_MS,
+      event_timestamp_ms: now - (12 - i) * DAY_MS,
+      expiration_at_ms: now - (11 - i) * DAY_MS,
+    }),
+  );
+  const outcomes = await Promise.all(history.toReversed().map(deliverOk));
+  expect(new Set(outcomes)).toEqual(new Set(["processed"]));
+  const purchases = await ctx().db.purchase.findMany({
+    where: { originalTransactionId: id },
+    include: { events: true },
+  });
+  expect(purchases).toHaveLength(1);
+  expect(purchases[0]).toMatchObject({
+    startedAt: new Date(now - 12 * DAY_MS),
+    currentPeriodStartsAt: new Date(now - DAY_MS),
+    currentPeriodEndsAt: new Date(now),
+  });
+  expect(purchases[0]?.events).toHaveLength(12);
+});
+
+test("an event that was stored but not applied is applied when it is delivered again", async () => {
+  const event = initialPurchase(randomUUID());
+  await deliverOk(event);
+  const { purchaseId } = (await storedEvent(event.id)) ?? {};
+  await ctx().db.billingEvent.updateMany({
+    where: { eventId: event.id },
+    data: { state: "received", purchaseId: null },
+  });
+  await ctx().db.purchase.deleteMany({ where: { id: purchaseId ?? "" } });
+  expect(await deliverOk(event)).toBe("processed");
+  expect(await lineOf(event.id)).toMatchObject({ productId: event.product_id, lastEventAt: expect.any(Date) });
+});
+
+test("a failure that would repeat is acknowledged, kept with its reason, and tried again on redelivery", async () => {
+  const event = initialPurchase(randomUUID());
+  await deliverOk(event);
+  const kept = (await storedEvent(event.id))?.facts ?? {};
+  const broken = { state: "received" as const, facts: { occurredAt: "never" } };
+  await ctx().db.billingEvent.updateMany({ where: { eventId: event.id }, data: broken });
+  expect(await deliverOk(event)).toBe("failed");
+  expect(await storedEvent(event.id)).toMatchObject({ state: "failed", reason: expect.stringContaining("occurredAt") });
+  await ctx().db.billingEvent.updateMany({ where: { eventId: event.id }, data: { facts: kept } });
+  expect(await deliverOk(event)).toBe("processed");
+  expect(await storedEvent(event.id)).toMatchObject({ state: "processed", reason: null });
+});
+
+test("a database that is out of reach is 503, so that the provider delivers again", async () => {
+  const lost = Object.assign(new Error("connection terminated"), { code: "P1017" });
+  const db = new Proxy(ctx().db, {
+    get: (target, name, receiver) =>
+      name === "$transaction" ? () => Promise.reject(lost) : Reflect.get(target, name, receiver),
+  });
+  const event = initialPurchase(randomUUID());
+  await withContext({ db }, async () => expect((await deliver(event)).status).toBe(503));
+  expect(await deliverOk(event)).toBe("processed");
+});
+
+test("an event belongs to the account that it names, in any letter case, by any of its names", async () => {
+  const { id } = await newAccount();
+  const anonymous = "$RCAnonymousID:8069238d6049ce87cc529853916d624c";
+  const by = [
+    { app_user_id: id },
+    { app_user_id: id.toUpperCase() },
+    { app_user_id: anonymous, original_app_user_id: id },
+    { app_user_id: "someone", original_app_user_id: anonymous, aliases: [anonymous, id] },
+  ];
+  for (const names of by) {
+    const event = billingEvent("INITIAL_PURCHASE", names);
+    await deliverOk(event);
+    expect(await storedEvent(event.id)).toMatchObject({ accountId: id, reason: null, purchase: { accountId: id } });
+  }
+});
+
+test("of two accounts app_user_id wins, and the event says that there were two", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const event = billingEvent("INITIAL_PURCHASE", { app_user_id: ann.id, original_app_user_id: bob.id });
+  await deliverOk(event);
+  expect(await storedEvent(event.id)).toMatchObject({ accountId: ann.id, reason: "names_several_accounts" });
+  expect(await (await get("/api/subscription/status", { token: bob.token })).json()).toMatchObject({ status: "none" });
+});
+
+test("a late event does not take a purchase back from the account that a newer one names", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const id = randomUUID();
+  const now = clock.now().getTime();
+  const newer = billingEvent("RENEWAL", { original_transaction_id: id, app_user_id: bob.id });
+  const older = billingEvent("INITIAL_PURCHASE", {
+    original_transaction_id: id,
+    app_user_id: ann.id,
+    event_timestamp_ms: now - DAY_MS,
+    purchased_at_ms: now - DAY_MS,
+  });
+  await deliverOk(newer);
+  await deliverOk(older);
+  expect((await lineOf(older.id))?.accountId).toBe(bob.id);
+});
+
+test("an email in an event links nothing and is not stored", async () => {
+  const { email } = await newAccount();
+  const event = billingEvent("INITIAL_PURCHASE", {
+    app_user_id: email,
+    aliases: [email.toUpperCase()],
+    subscriber_attributes: { $email: { value: email } },
+  });
+  await deliverOk(event);
+  const row = await storedEvent(event.id);
+  expect(row).toMatchObject({ accountId: null, appUserIds: [expect.stringMatching(/^sha256:/), expect.anything()] });
+  expect(JSON.stringify(row).toLowerCase()).not.toContain(email.toLowerCase());
+});
