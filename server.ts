@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
@@ -78,6 +79,9 @@ async function printFirstOperatorLink(context: Context): Promise<void> {
 
 /** Loads what renders the pages, when the first one is requested: it needs as long as everything else together. */
 async function loadNext({ HOST, PORT }: Config): Promise<NextHandler> {
+  // As in Next's standalone server: what the build resolved. Next would load a compiler to read next.config.ts.
+  const { config } = JSON.parse(await readFile(".next/required-server-files.json", "utf8"));
+  process.env.__NEXT_PRIVATE_STANDALONE_CONFIG = JSON.stringify(config);
   const { default: next } = await import("next");
   // Next ends every connection that offers h2c on the server it is given, so it gets an unused one.
   const app = next({ dev: false, hostname: HOST, port: PORT, httpServer: createServer() });

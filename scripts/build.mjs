@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
-import nextConfig from "../next.config.mjs";
+import { EXTERNAL_PACKAGES } from "./build/external-packages.mjs";
 import { isBuilt, requireBuildPackages, writeFingerprint } from "./build/fingerprint.mjs";
 import { BUILD_MEMORY_MB, requireBuildMemory } from "./build/memory.mjs";
 import { queryCompilerFile } from "./build/query-compiler.mjs";
@@ -32,7 +32,7 @@ const EXTERNAL = [
   "pg-copy-streams",
   "yaml",
   "yauzl",
-  ...nextConfig.serverExternalPackages,
+  ...EXTERNAL_PACKAGES,
 ];
 
 /** What the programs of the build print, without --verbose. Next keeps this folder when it empties its own. */

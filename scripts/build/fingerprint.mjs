@@ -14,7 +14,7 @@ export const SOURCES = [
   "public",
   "scripts",
   "instrumentation.ts",
-  "next.config.mjs",
+  "next.config.ts",
   "proxy.ts",
   "server.ts",
   "worker.ts",

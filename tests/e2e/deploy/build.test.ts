@@ -19,7 +19,7 @@ const LINKED = [
   "public",
 ];
 const ALSO_LINKED = ["server.ts", "tsconfig.json", "worker.ts"];
-const COPIED = ["next.config.mjs", "package.json", "scripts"];
+const COPIED = ["next.config.ts", "package.json", "scripts"];
 /** Prints as many lines as Next does. The pages, which take minutes to build, are not what is tested here. */
 const NEXT = `#!/bin/sh
 for n in $(seq 300); do echo "route $n of next"; done

@@ -21,7 +21,7 @@ const SAME = [
   "public",
   "scripts",
   "instrumentation.ts",
-  "next.config.mjs",
+  "next.config.ts",
   "package-lock.json",
   "proxy.ts",
   "server.ts",

@@ -1,6 +1,8 @@
-// JavaScript: for TypeScript the running service would load a compiler.
-/** @type {import("next").NextConfig} */
-const config = {
+import type { NextConfig } from "next";
+import { EXTERNAL_PACKAGES } from "./scripts/build/external-packages.mjs";
+
+// Read by the build alone: the running service gets what the build resolved (server.ts).
+const config: NextConfig = {
   poweredByHeader: false,
   // Most entries are routes, which server.ts has in its own bundle: Next need not load them.
   // Nothing reads source maps or the compiler's cache, and both take most of the build's size and a third of its time.
@@ -12,30 +14,7 @@ const config = {
   },
   // No page needs Next's image resizing, which fetches and computes for whoever asks.
   images: { unoptimized: true },
-  // Loaded from node_modules as they are: they read files of their own, or their classes must exist once a
-  // process, since the context that server.ts composes reaches into what Next has compiled.
-  serverExternalPackages: [
-    "@apple/app-store-server-library",
-    "@electric-sql/pglite",
-    "@opentelemetry/api",
-    "@opentelemetry/context-async-hooks",
-    "@opentelemetry/core",
-    "@opentelemetry/exporter-trace-otlp-http",
-    "@opentelemetry/resources",
-    "@opentelemetry/sdk-trace-base",
-    "@parse/node-apn",
-    "@prisma/adapter-pg",
-    "@prisma/schema-engine-wasm",
-    "fs-native-extensions",
-    "next-auth",
-    "nodemailer",
-    "pg",
-    "pglite-prisma-adapter",
-    "pino",
-    "prom-client",
-    "semver",
-    "web-push",
-  ],
+  serverExternalPackages: EXTERNAL_PACKAGES,
   // What pages carry comes from proxy.ts; files that never change need no more than this.
   headers: async () =>
     ["/_next/static/:file*", "/icon.svg"].map((source) => ({
