@@ -62,8 +62,8 @@ export default defineConfig({
     // compete with the other workers.
     execArgv: ["--liftoff-only"],
     // For machines that are slow or busy: tests wait for conditions, and these only end a wait that never would.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
-    expect: { poll: { timeout: 30_000 } },
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 });

@@ -168,7 +168,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
           const waiting = () => db.$queryRaw<unknown[]>`
           SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"Purchase"%'
             AND datname = current_database()`;
-          await expect.poll(async () => (await waiting()).length, { timeout: 20_000 }).toBeGreaterThan(0);
+          await expect.poll(async () => (await waiting()).length).toBeGreaterThan(0);
           await tx.$queryRaw`SELECT 1 FROM "BillingEvent" WHERE "purchaseId" = ${purchaseId}::uuid FOR UPDATE`;
         },
         { timeout: 60_000 },

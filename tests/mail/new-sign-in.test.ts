@@ -23,7 +23,7 @@ async function signIn({ email, password }: TestAccount, { ip, jar, headers, ...b
 
 /** The emails about sign-ins in English, once every email that is due was sent. */
 async function signInEmails({ email }: TestAccount): Promise<string[]> {
-  await expect.poll(() => ctx().db.queuedEmail.count({ where: { email } }), { timeout: 10_000 }).toBe(0);
+  await expect.poll(() => ctx().db.queuedEmail.count({ where: { email } })).toBe(0);
   return mailbox.signInsTo(email);
 }
 

@@ -125,10 +125,8 @@ describe("a delivery", () => {
     await attempted(fast.id, 1);
     expect(fast.received).toHaveLength(6);
     expect(slow.received.length).toBeLessThanOrEqual(4);
-    await expect
-      .poll(async () => first(await deliveriesOf(slow.id)).error, { timeout: 15_000 })
-      .toBe("No response within 10 seconds");
-  }, 40_000);
+    await expect.poll(async () => first(await deliveriesOf(slow.id)).error).toBe("No response within 10 seconds");
+  });
 
   test("waits while four others to its endpoint are in progress, however often the queue is woken", async () => {
     const receiver = await newReceiver();

@@ -27,7 +27,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     const variables = { ...origins, OAUTH_CLIENTS: CLIENTS, ...(await anyDatabase()) };
     [browser, service] = await Promise.all([launchChromium(), startService(variables)]);
     url = `http://localhost:${new URL(service.url).port}`;
-  }, 120_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await service?.end("SIGKILL");

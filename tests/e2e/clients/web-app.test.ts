@@ -11,7 +11,6 @@ import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { dataDirWithReleases } from "@/tests/support/web/pages";
 
 const PASSWORD = "a good long password";
-const POLL = { timeout: 30_000, interval: 50 };
 
 /** What the app's page has: the kit, its client, and what it noted. */
 type App = { kit: typeof Kit; client: Kit.Client; statuses: string[]; pushes: Kit.PushMessage[] };
@@ -37,7 +36,7 @@ describe.runIf(hasChromium)("@homeport/client in a web app on another origin", (
     };
     [browser, service] = await Promise.all([launchChromium(), startService(variables)]);
     url = `http://localhost:${new URL(service.url).port}`;
-  }, 180_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await service?.end("SIGKILL");
@@ -118,12 +117,12 @@ describe.runIf(hasChromium)("@homeport/client in a web app on another origin", (
     expect(registered).toMatchObject([device, device]);
 
     expect((await deliverTo(service, billingEvent("RENEWAL", { app_user_id: user?.id }))).status).toBe(200);
-    await expect.poll(() => pushService.received, POLL).toHaveLength(1);
+    await expect.poll(() => pushService.received).toHaveLength(1);
     await worker.push(JSON.stringify(pushService.received[0]?.payload));
-    await expect.poll(() => page.evaluate(() => app.statuses), POLL).toEqual(["active"]);
+    await expect.poll(() => page.evaluate(() => app.statuses)).toEqual(["active"]);
     expect(await page.evaluate(() => app.pushes)).toMatchObject([{ kind: "billing.renewed" }]);
     const shown = async () => (await worker.notifications()).map(({ title }) => title);
-    await expect.poll(shown, POLL).toEqual(worker.canShow ? ["Subscription renewed"] : []);
+    await expect.poll(shown).toEqual(worker.canShow ? ["Subscription renewed"] : []);
   });
 
   const devicesOf = (page: Page) =>

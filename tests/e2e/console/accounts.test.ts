@@ -7,8 +7,6 @@ import { billingEvent, deliverTo } from "@/tests/support/subscriptions/billing";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { accessibilityFaults, COLOR_RULES, type Person, signIn, visit } from "@/tests/support/web/pages";
 
-/** Starting the service and the browser takes long on a busy machine. */
-const STARTS_MS = 180_000;
 const MARKUP = `<img src=x onerror="document.title='run'">`;
 const JSON_BODY = { "content-type": "application/json" };
 
@@ -93,7 +91,7 @@ describe.runIf(hasChromium)("an admin in Chromium", () => {
     expect((await deliverTo(service, billingEvent("INITIAL_PURCHASE", purchase))).status).toBe(200);
     expect((await deliverTo(service, billingEvent("CANCELLATION", purchase))).status).toBe(200);
     await register("customer2@example.com", "Bob Example");
-  }, STARTS_MS);
+  });
 
   afterAll(async () => {
     await browser.close();

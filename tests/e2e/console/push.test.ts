@@ -10,8 +10,6 @@ import { newPhone, type Phone, signedByDeviceKey } from "@/tests/support/push/ph
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { accessibilityFaults, COLOR_RULES, signIn, visit } from "@/tests/support/web/pages";
 
-/** Starting the service and the browser takes long on a busy machine. */
-const STARTS_MS = 240_000;
 const POLL = { timeout: 60_000, interval: 50 };
 const WIDTHS = [360, 768, 1280];
 /** The title of the notification about a sign-in. */
@@ -50,7 +48,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     ]);
     admin = await newFirstOperator(browser, service);
     phone = await addDevice(admin, admin.token);
-  }, STARTS_MS);
+  });
 
   afterAll(async () => {
     await browser.close();
@@ -112,164 +110,152 @@ describe.runIf(hasChromium)("in Chromium", () => {
     return found;
   }
 
-  test(
-    "an operator tests a notification on a device, sends it, announces a version and sees the outcomes",
-    async () => {
-      const { page, faults } = await visit(browser, service, { storageState: admin.storageState });
-      const wrong: string[] = [];
+  test("an operator tests a notification on a device, sends it, announces a version and sees the outcomes", async () => {
+    const { page, faults } = await visit(browser, service, { storageState: admin.storageState });
+    const wrong: string[] = [];
 
-      await page.goto("/console/push/deliveries?account=nobody@example.com");
-      await page.getByText("No account has this email or ID.").waitFor();
-      await page.goto("/console/push/announce?version=x");
-      await page.getByText("Must be a version such as 2.1.0").waitFor();
-      expect(await page.getByRole("textbox", { name: "Version", exact: true }).inputValue()).toBe("x");
-      wrong.push(...(await faultsOf(page)));
-      await page.goto("/console/push/send?account=nobody@example.com&title=Hello&body=Hello");
-      await page.getByText("No account has this email or ID.").waitFor();
-      await page.goto("/console/accounts");
-      await page.getByRole("table").getByRole("link", { name: admin.email }).click();
-      wrong.push(...(await faultsOf(page)));
-      await page.getByRole("link", { name: "Send a notification" }).click();
-      await page.getByRole("region", { name: "Recipients" }).getByText("Test phone").waitFor();
-      expect(await page.getByRole("button", { name: /^Send/ }).count()).toBe(0);
-      await page.getByRole("textbox", { name: "Title" }).fill("<b>Hello</b>");
-      await page.getByRole("textbox", { name: "Text" }).fill("Does it arrive?");
-      await page.getByRole("button", { name: "Preview" }).click();
-      await page.getByRole("region", { name: "Preview" }).getByText("<b>Hello</b>", { exact: true }).first().waitFor();
-      await page.getByRole("figure").getByText("com.example.homeport", { exact: true }).waitFor();
-      wrong.push(...(await faultsOf(page)));
-      const rightOf = (one: Locator) => one.evaluate((element) => element.getBoundingClientRect().right);
-      const [button, panel] = [
-        page.getByRole("button", { name: "Send a test" }),
-        page.getByRole("region", { name: "Preview" }),
-      ];
-      expect(await rightOf(button)).toBeLessThan(await rightOf(panel));
-      await button.click();
-      await page.getByRole("button", { name: "Send the test" }).click();
-      await page.getByText("The test is queued.").waitFor();
-      await expect.poll(() => titlesOf(phone.token), POLL).toContain("<b>Hello</b>");
-      await page.getByRole("button", { name: "Send to 1 device" }).click();
-      await page.getByRole("button", { name: "Send", exact: true }).click();
-      await page.getByText("The message is queued.").waitFor();
-      await expect.poll(() => titlesOf(phone.token).filter((title) => title === "<b>Hello</b>"), POLL).toHaveLength(2);
+    await page.goto("/console/push/deliveries?account=nobody@example.com");
+    await page.getByText("No account has this email or ID.").waitFor();
+    await page.goto("/console/push/announce?version=x");
+    await page.getByText("Must be a version such as 2.1.0").waitFor();
+    expect(await page.getByRole("textbox", { name: "Version", exact: true }).inputValue()).toBe("x");
+    wrong.push(...(await faultsOf(page)));
+    await page.goto("/console/push/send?account=nobody@example.com&title=Hello&body=Hello");
+    await page.getByText("No account has this email or ID.").waitFor();
+    await page.goto("/console/accounts");
+    await page.getByRole("table").getByRole("link", { name: admin.email }).click();
+    wrong.push(...(await faultsOf(page)));
+    await page.getByRole("link", { name: "Send a notification" }).click();
+    await page.getByRole("region", { name: "Recipients" }).getByText("Test phone").waitFor();
+    expect(await page.getByRole("button", { name: /^Send/ }).count()).toBe(0);
+    await page.getByRole("textbox", { name: "Title" }).fill("<b>Hello</b>");
+    await page.getByRole("textbox", { name: "Text" }).fill("Does it arrive?");
+    await page.getByRole("button", { name: "Preview" }).click();
+    await page.getByRole("region", { name: "Preview" }).getByText("<b>Hello</b>", { exact: true }).first().waitFor();
+    await page.getByRole("figure").getByText("com.example.homeport", { exact: true }).waitFor();
+    wrong.push(...(await faultsOf(page)));
+    const rightOf = (one: Locator) => one.evaluate((element) => element.getBoundingClientRect().right);
+    const [button, panel] = [
+      page.getByRole("button", { name: "Send a test" }),
+      page.getByRole("region", { name: "Preview" }),
+    ];
+    expect(await rightOf(button)).toBeLessThan(await rightOf(panel));
+    await button.click();
+    await page.getByRole("button", { name: "Send the test" }).click();
+    await page.getByText("The test is queued.").waitFor();
+    await expect.poll(() => titlesOf(phone.token)).toContain("<b>Hello</b>");
+    await page.getByRole("button", { name: "Send to 1 device" }).click();
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    await page.getByText("The message is queued.").waitFor();
+    await expect.poll(() => titlesOf(phone.token).filter((title) => title === "<b>Hello</b>")).toHaveLength(2);
 
-      await page.getByRole("link", { name: "Push" }).first().click();
-      await page.getByRole("link", { name: "Send to many" }).click();
-      await page.waitForURL("/console/push/audience");
-      await page.getByRole("textbox", { name: "Title", exact: true }).fill("To some");
-      await page.getByRole("textbox", { name: "Text", exact: true }).fill("Does it arrive?");
-      await page.getByRole("textbox", { name: "Language" }).fill("xx");
-      await page.getByRole("textbox", { name: "Not seen since" }).fill("2020-01-02");
-      await page.getByRole("button", { name: "Preview and estimate" }).click();
-      const preview = page.getByRole("region", { name: "Preview" });
-      await preview.getByText("language xx, not seen since 2020-01-02").waitFor();
-      await preview.getByText("0 devices", { exact: true }).waitFor();
-      expect(await page.getByRole("button", { name: "Send to" }).count()).toBe(0);
-      await page.getByRole("textbox", { name: "Language" }).fill("");
-      await page.getByRole("textbox", { name: "Not seen since" }).fill("");
-      await page.getByRole("button", { name: "Preview and estimate" }).click();
-      await preview.getByText("1 device", { exact: true }).waitFor();
-      wrong.push(...(await faultsOf(page)));
-      await page.getByRole("button", { name: "Send to 1 device" }).click();
-      await page.getByRole("button", { name: "Send", exact: true }).click();
-      await page.getByText("The message is queued.").waitFor();
-      await expect.poll(() => titlesOf(phone.token), POLL).toContain("To some");
+    await page.getByRole("link", { name: "Push" }).first().click();
+    await page.getByRole("link", { name: "Send to many" }).click();
+    await page.waitForURL("/console/push/audience");
+    await page.getByRole("textbox", { name: "Title", exact: true }).fill("To some");
+    await page.getByRole("textbox", { name: "Text", exact: true }).fill("Does it arrive?");
+    await page.getByRole("textbox", { name: "Language" }).fill("xx");
+    await page.getByRole("textbox", { name: "Not seen since" }).fill("2020-01-02");
+    await page.getByRole("button", { name: "Preview and estimate" }).click();
+    const preview = page.getByRole("region", { name: "Preview" });
+    await preview.getByText("language xx, not seen since 2020-01-02").waitFor();
+    await preview.getByText("0 devices", { exact: true }).waitFor();
+    expect(await page.getByRole("button", { name: "Send to" }).count()).toBe(0);
+    await page.getByRole("textbox", { name: "Language" }).fill("");
+    await page.getByRole("textbox", { name: "Not seen since" }).fill("");
+    await page.getByRole("button", { name: "Preview and estimate" }).click();
+    await preview.getByText("1 device", { exact: true }).waitFor();
+    wrong.push(...(await faultsOf(page)));
+    await page.getByRole("button", { name: "Send to 1 device" }).click();
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    await page.getByText("The message is queued.").waitFor();
+    await expect.poll(() => titlesOf(phone.token)).toContain("To some");
 
-      await page.goto("/console/push/announce");
-      await page.getByRole("textbox", { name: "Version", exact: true }).fill("9.1.0");
-      await page.getByRole("button", { name: "Estimate" }).click();
-      await page.getByRole("region", { name: "Estimate" }).getByText("1 device", { exact: true }).waitFor();
-      const warning = /^9\.1\.0 is not published: .* Announcing it notifies 1 device\./;
-      await page.getByRole("alert").filter({ hasText: warning }).waitFor();
-      wrong.push(...(await faultsOf(page)));
-      await page.getByRole("button", { name: "Announce 9.1.0" }).click();
-      await page.getByRole("dialog").getByText(warning).waitFor();
-      await page.getByRole("button", { name: "Announce", exact: true }).click();
-      await page.getByText("The version is being announced.").waitFor();
-      await expect.poll(() => titlesOf(phone.token), POLL).toContain("app.new_version.body");
-      await expect
-        .poll(async () => {
-          await page.reload();
-          return page.getByRole("region", { name: "Outcomes" }).getByRole("link", { name: "1", exact: true }).count();
-        }, POLL)
-        .toBe(1);
-      wrong.push(...(await faultsOf(page)));
+    await page.goto("/console/push/announce");
+    await page.getByRole("textbox", { name: "Version", exact: true }).fill("9.1.0");
+    await page.getByRole("button", { name: "Estimate" }).click();
+    await page.getByRole("region", { name: "Estimate" }).getByText("1 device", { exact: true }).waitFor();
+    const warning = /^9\.1\.0 is not published: .* Announcing it notifies 1 device\./;
+    await page.getByRole("alert").filter({ hasText: warning }).waitFor();
+    wrong.push(...(await faultsOf(page)));
+    await page.getByRole("button", { name: "Announce 9.1.0" }).click();
+    await page.getByRole("dialog").getByText(warning).waitFor();
+    await page.getByRole("button", { name: "Announce", exact: true }).click();
+    await page.getByText("The version is being announced.").waitFor();
+    await expect.poll(() => titlesOf(phone.token)).toContain("app.new_version.body");
+    await expect
+      .poll(async () => {
+        await page.reload();
+        return page.getByRole("region", { name: "Outcomes" }).getByRole("link", { name: "1", exact: true }).count();
+      })
+      .toBe(1);
+    wrong.push(...(await faultsOf(page)));
 
-      await page.goto("/console/push");
-      await page.getByRole("link", { name: "Version 9.1.0" }).waitFor();
-      wrong.push(...(await faultsOf(page)));
-      await page.getByRole("link", { name: "Deliveries" }).click();
-      await page.getByRole("combobox", { name: "State" }).selectOption("sent");
-      await page.getByRole("button", { name: "Filter" }).click();
-      await page.waitForURL(/state=sent/);
-      await page.getByRole("table").getByRole("link", { name: "Version 9.1.0" }).waitFor();
-      await page.getByRole("table").getByRole("link", { name: "To some" }).waitFor();
-      await page.getByRole("table").getByRole("link", { name: "push.challenge" }).waitFor();
-      wrong.push(...(await faultsOf(page)));
+    await page.goto("/console/push");
+    await page.getByRole("link", { name: "Version 9.1.0" }).waitFor();
+    wrong.push(...(await faultsOf(page)));
+    await page.getByRole("link", { name: "Deliveries" }).click();
+    await page.getByRole("combobox", { name: "State" }).selectOption("sent");
+    await page.getByRole("button", { name: "Filter" }).click();
+    await page.waitForURL(/state=sent/);
+    await page.getByRole("table").getByRole("link", { name: "Version 9.1.0" }).waitFor();
+    await page.getByRole("table").getByRole("link", { name: "To some" }).waitFor();
+    await page.getByRole("table").getByRole("link", { name: "push.challenge" }).waitFor();
+    wrong.push(...(await faultsOf(page)));
 
-      await page.getByRole("link", { name: "Mail queue" }).click();
-      await page.waitForURL("/console/push/mail");
-      wrong.push(...(await faultsOf(page)));
-      // A hint about when a style sheet was used.
-      const logged = faults.filter((fault) => !fault.includes("preloaded using link preload"));
-      expect({ logged, wrong }).toEqual({ logged: [], wrong: [] });
-    },
-    STARTS_MS,
-  );
+    await page.getByRole("link", { name: "Mail queue" }).click();
+    await page.waitForURL("/console/push/mail");
+    wrong.push(...(await faultsOf(page)));
+    // A hint about when a style sheet was used.
+    const logged = faults.filter((fault) => !fault.includes("preloaded using link preload"));
+    expect({ logged, wrong }).toEqual({ logged: [], wrong: [] });
+  });
 
-  test(
-    "an operator sees how much waits to be sent: for the end of a pause, and for a mail server that is down",
-    async () => {
-      const { page } = await visit(browser, service);
-      const { person, phone } = await adminWithDevice();
-      apns.replyWith(phone.token, { status: 403, reason: "InvalidProviderToken" });
-      await signIn(page, person);
-      const authorization = `Bearer ${admin.token}`;
-      const pauses = async () => (await service.fetch("/api/admin/push/pauses", { headers: { authorization } })).json();
-      await expect.poll(pauses, POLL).toMatchObject({ pauses: [{ environment: "sandbox" }] });
-      const waiting = page.getByText("1 notification that waited is sent at once.");
-      await expect
-        .poll(async () => {
-          await page.goto("/console/push");
-          return waiting.count();
-        }, POLL)
-        .toBe(1);
-      await page.getByRole("button", { name: "End the pause of sandbox" }).click();
-      await waiting.waitFor();
-      await page.getByRole("button", { name: "End the pause", exact: true }).click();
-      await page.getByText("The pause has ended.").waitFor();
-      await expect.poll(() => titlesOf(phone.token), POLL).toEqual([SIGN_IN, SIGN_IN]); // refused, then accepted
+  test("an operator sees how much waits to be sent: for the end of a pause, and for a mail server that is down", async () => {
+    const { page } = await visit(browser, service);
+    const { person, phone } = await adminWithDevice();
+    apns.replyWith(phone.token, { status: 403, reason: "InvalidProviderToken" });
+    await signIn(page, person);
+    const authorization = `Bearer ${admin.token}`;
+    const pauses = async () => (await service.fetch("/api/admin/push/pauses", { headers: { authorization } })).json();
+    await expect.poll(pauses).toMatchObject({ pauses: [{ environment: "sandbox" }] });
+    const waiting = page.getByText("1 notification that waited is sent at once.");
+    await expect
+      .poll(async () => {
+        await page.goto("/console/push");
+        return waiting.count();
+      })
+      .toBe(1);
+    await page.getByRole("button", { name: "End the pause of sandbox" }).click();
+    await waiting.waitFor();
+    await page.getByRole("button", { name: "End the pause", exact: true }).click();
+    await page.getByText("The pause has ended.").waitFor();
+    await expect.poll(() => titlesOf(phone.token)).toEqual([SIGN_IN, SIGN_IN]); // refused, then accepted
 
-      await page.goto("/console/push/mail");
-      await page.getByRole("button", { name: "Send all now" }).click();
-      await page
-        .getByText(/^(1 email that waits|\d+ emails that wait) for another attempt (is|are) sent at once\./)
-        .waitFor();
-    },
-    STARTS_MS,
-  );
+    await page.goto("/console/push/mail");
+    await page.getByRole("button", { name: "Send all now" }).click();
+    await page
+      .getByText(/^(1 email that waits|\d+ emails that wait) for another attempt (is|are) sent at once\./)
+      .waitFor();
+  });
 
-  test(
-    "an announcement is canceled half-way",
-    async () => {
-      const { page } = await visit(browser, service, { storageState: admin.storageState });
-      await adminWithDevice();
-      await page.goto("/console/push/announce?version=9.2.0&perSecond=1");
-      let reply = (_status: { status: number }) => {};
-      const held = new Promise<{ status: number }>((resolve) => {
-        reply = resolve;
-      });
-      apns.replyWith("*", ...Array.from({ length: 4 }, () => held));
-      await page.getByRole("button", { name: "Announce 9.2.0" }).click();
-      await page.getByRole("button", { name: "Announce", exact: true }).click();
-      await page.getByText("The version is being announced.").waitFor();
-      await page.getByRole("button", { name: "Cancel", exact: true }).first().click();
-      await page.getByRole("button", { name: "Cancel the rest" }).click();
-      await page.getByText("Unsent deliveries were canceled.").waitFor();
-      await page.getByText("canceled", { exact: true }).waitFor();
-      apns.replyWith("*");
-      reply({ status: 200 });
-    },
-    STARTS_MS,
-  );
+  test("an announcement is canceled half-way", async () => {
+    const { page } = await visit(browser, service, { storageState: admin.storageState });
+    await adminWithDevice();
+    await page.goto("/console/push/announce?version=9.2.0&perSecond=1");
+    let reply = (_status: { status: number }) => {};
+    const held = new Promise<{ status: number }>((resolve) => {
+      reply = resolve;
+    });
+    apns.replyWith("*", ...Array.from({ length: 4 }, () => held));
+    await page.getByRole("button", { name: "Announce 9.2.0" }).click();
+    await page.getByRole("button", { name: "Announce", exact: true }).click();
+    await page.getByText("The version is being announced.").waitFor();
+    await page.getByRole("button", { name: "Cancel", exact: true }).first().click();
+    await page.getByRole("button", { name: "Cancel the rest" }).click();
+    await page.getByText("Unsent deliveries were canceled.").waitFor();
+    await page.getByText("canceled", { exact: true }).waitFor();
+    apns.replyWith("*");
+    reply({ status: 200 });
+  });
 });

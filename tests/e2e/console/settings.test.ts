@@ -17,7 +17,6 @@ const PAGES = [
   "/console/settings/audit?account=1",
   "/console/settings/guides/sign-in",
 ];
-const POLL = { timeout: 60_000, interval: 100 };
 const MARKUP = `<img src=x onerror="document.title='run'">`;
 
 describe.runIf(hasChromium)("the console in Chromium", () => {
@@ -197,7 +196,7 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
     const { page } = await openAsAdmin({ javaScriptEnabled: false });
     const dialog = page.getByRole("dialog");
     const shows = (text: RegExp) =>
-      expect.poll(() => page.reload().then(() => page.getByRole("main").innerText()), POLL).toMatch(text);
+      expect.poll(() => page.reload().then(() => page.getByRole("main").innerText())).toMatch(text);
     await page.goto("/console/settings/webhooks");
     await page.getByLabel("URL").fill(receiver.url);
     await page.getByLabel("account.created").check();
@@ -210,13 +209,13 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
 
     await page.getByRole("button", { name: "Send a test" }).click();
     await dialog.getByRole("button", { name: "Send the test" }).click();
-    await expect.poll(() => receiver.received, POLL).toHaveLength(1);
+    await expect.poll(() => receiver.received).toHaveLength(1);
     await shows(/^webhook\.test delivered/m);
     expect(receiver.received.map((one) => verifyWebhook(secret, one).type)).toEqual(["webhook.test"]);
 
     receiver.respond = (response) => response.destroy(); // it is down
     const { id: accountId } = await register("customer");
-    await expect.poll(() => receiver.received.length, POLL).toBeGreaterThan(1);
+    await expect.poll(() => receiver.received.length).toBeGreaterThan(1);
     await page.goto(endpoint);
     await shows(/^account\.created\s[^–]*\spending\s+\d\s[^–]*\ssocket hang up\s/m);
     await page.goto("/console");
@@ -228,7 +227,7 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
     await page.getByRole("button", { name: /^Retry account\.created/ }).click();
     await dialog.getByRole("button", { name: "Deliver it now" }).click();
     await page.getByText("The delivery is queued again.").waitFor();
-    await expect.poll(() => receiver.received, POLL).not.toHaveLength(0);
+    await expect.poll(() => receiver.received).not.toHaveLength(0);
     await page.getByRole("link", { name: "account.created", exact: true }).click();
     await shows(/^account\.created delivered/m);
     expect(await page.getByRole("region", { name: "Payload" }).innerText()).toContain(accountId);
@@ -243,7 +242,7 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
     await dialog.getByLabel("Also those that were delivered").check();
     await dialog.getByRole("button", { name: "Replay the events" }).click();
     await page.getByText("The events are queued again.").waitFor();
-    await expect.poll(() => receiver.received.map(({ body }) => body).join(), POLL).toContain(accountId);
+    await expect.poll(() => receiver.received.map(({ body }) => body).join()).toContain(accountId);
 
     await page.getByRole("button", { name: "Delete" }).click();
     expect(await dialog.innerText()).toContain("The log of 2 deliveries is deleted");

@@ -66,7 +66,7 @@ async function requireRefusal(service: Service, disk: Disk): Promise<void> {
   }
 
   await disk.freeAll();
-  await expect.poll(async () => (await service.fetch("/api/health")).status, { timeout: 20_000 }).toBe(200);
+  await expect.poll(async () => (await service.fetch("/api/health")).status).toBe(200);
   expect(await (await deliverTo(service, before)).json()).toMatchObject({ status: "duplicate" });
   expect(await (await deliverTo(service, after)).json()).not.toMatchObject({ status: "duplicate" });
   expect(service.output().match(/the disk is almost full/g)).toHaveLength(1);

@@ -9,8 +9,6 @@ import { startProxy } from "@/tests/support/network/proxy";
 import { newDataDir, type Service, startForTest } from "@/tests/support/process/service";
 import { billingEvent, deliverTo } from "@/tests/support/subscriptions/billing";
 
-const POLL = { timeout: 20_000, interval: 100 };
-
 async function sampleCatalog(): Promise<string> {
   const manifest = path.join(await newDataDir(), "releases", "catalog.json");
   await writeSampleCatalog(manifest);
@@ -31,11 +29,11 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     const status = async () => (await service.fetch("/api/health")).status;
     await requireMissingMigrations(service);
     await applyMigrations(migrationAdapter(cluster.url));
-    await expect.poll(status, POLL).toBe(200);
+    await expect.poll(status).toBe(200);
     expect((await login(service)).status).toBe(401);
 
     cluster.stop();
-    await expect.poll(status, POLL).toBe(503);
+    await expect.poll(status).toBe(503);
     for (const answer of [await login(service), await deliverTo(service, billingEvent("INITIAL_PURCHASE"))]) {
       expect(answer.status).toBe(503);
       expect(await answer.json()).toMatchObject({ code: "unavailable" });
@@ -47,7 +45,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     expect((await service.fetch("/api/health?probe=live")).status).toBe(200);
 
     cluster.start();
-    await expect.poll(status, POLL).toBe(200);
+    await expect.poll(status).toBe(200);
     expect((await login(service)).status).toBe(401);
   });
 
@@ -57,10 +55,10 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     try {
       url.port = String(proxy.port);
       const service = await startForTest({ ...server(url.href), RELEASE_CATALOG: await sampleCatalog() });
-      await expect.poll(async () => (await service.fetch("/api/health")).status, POLL).toBe(200);
+      await expect.poll(async () => (await service.fetch("/api/health")).status).toBe(200);
       proxy.muteOpenConnections();
-      await expect.poll(async () => (await service.fetch("/api/health")).status, POLL).toBe(503);
-      await expect.poll(async () => (await service.fetch("/api/health")).status, POLL).toBe(200);
+      await expect.poll(async () => (await service.fetch("/api/health")).status).toBe(503);
+      await expect.poll(async () => (await service.fetch("/api/health")).status).toBe(200);
     } finally {
       proxy.close();
     }

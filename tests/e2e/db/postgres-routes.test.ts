@@ -15,7 +15,6 @@ import { hasCommands } from "@/tests/support/requirements";
 import { billingEvent, deliverTo } from "@/tests/support/subscriptions/billing";
 
 const SERVER = { NEXTAUTH_URL: "http://localhost:3000", NEXTAUTH_SECRET: "x".repeat(32), RATE_LIMITS: "off" };
-const POLL = { timeout: 30_000, interval: 100 };
 
 const health = async (service: Service) => (await service.fetch("/api/health")).status;
 
@@ -73,7 +72,7 @@ describe.runIf(postgresUrl)("behind PgBouncer in transaction mode", () => {
       for (const statement of statements) await run(direct, statement.replace("ALTER ROLE postgres SET", onDatabase));
       await pooler.restart();
       expect(await lostSettings(pooler.url)).toEqual([]);
-      await expect.poll(() => health(service), POLL).toBe(200);
+      await expect.poll(() => health(service)).toBe(200);
       expect(await registerAndLogIn(service)).toEqual([201, 200]);
       expect(await service.end("SIGTERM")).toBe(0);
     },
@@ -98,11 +97,11 @@ describe.runIf(postgresUrl)("with a primary and its standby", () => {
     const hosts = [standby, primary].map(({ url }) => new URL(url).host);
     const DATABASE_URL = `postgres://postgres@${hosts}/postgres?target_session_attrs=read-write`;
     const service = await startForTest({ ...SERVER, DATABASE_URL });
-    await expect.poll(() => health(service), POLL).toBe(200);
+    await expect.poll(() => health(service)).toBe(200);
     expect(await registerAndLogIn(service)).toEqual([201, 200]);
 
     primary.stop();
-    await expect.poll(() => health(service), POLL).toBe(503);
+    await expect.poll(() => health(service)).toBe(503);
     expect(await registerAndLogIn(service)).toEqual([503, 503]);
     const migration = await runCommand("db:migrate", [], { ...SERVER, DATABASE_URL });
     expect(migration).toMatchObject({ code: 1 });
@@ -112,7 +111,7 @@ describe.runIf(postgresUrl)("with a primary and its standby", () => {
     expect(migration.stderr).not.toMatch(/^\s+at /m);
 
     standby.promote();
-    await expect.poll(() => health(service), POLL).toBe(200);
+    await expect.poll(() => health(service)).toBe(200);
     expect(await registerAndLogIn(service)).toEqual([201, 200]);
   });
 });

@@ -7,7 +7,6 @@ import { canMount, newDisk } from "@/tests/support/process/disk";
 import { preparedDataDir, type Service, startAndFail, startForTest } from "@/tests/support/process/service";
 import { withStoppedDatabase } from "@/tests/support/process/stopped-database";
 
-const POLL = { timeout: 30_000, interval: 100 };
 const RELEASE = "platform=windows&product=core&architecture=x64";
 
 /** The service serves what needs no database, and refuses the rest with `code`. `checks` is what its health says. */
@@ -34,10 +33,10 @@ test.runIf(canMount)(
     const service = await startForTest({ DATA_DIR: dataDir });
     await requireUpdatesOnly(service, "storage_full", { database: "ok", storage: "error", catalog: "ok" });
     const text = `The disk with ${dataDir}/db is full \\(\\d+ MB are free\\), so the embedded database cannot be opened. Free 96 MB.`;
-    await expect.poll(service.output, POLL).toMatch(new RegExp(text));
+    await expect.poll(service.output).toMatch(new RegExp(text));
 
     await disk.freeAll();
-    await expect.poll(async () => (await service.fetch("/api/health")).status, POLL).toBe(200);
+    await expect.poll(async () => (await service.fetch("/api/health")).status).toBe(200);
     const person = { email: "ann@example.com", password: "a good long password" };
     expect((await postJson(service, "/api/auth/register", person)).status).toBe(201);
     expect(await service.end("SIGTERM")).toBe(0);
@@ -53,12 +52,12 @@ test.runIf(canMount)("a start on a full disk serves updates and reads, and names
   await disk.fill();
   const service = await startForTest({ DATA_DIR: dataDir });
   await requireUpdatesOnly(service, "storage_full", { database: "ok", storage: "error", catalog: "ok" });
-  await expect.poll(service.output, POLL).toMatch(/the disk is almost full|is full/);
+  await expect.poll(service.output).toMatch(/the disk is almost full|is full/);
   const { code, output } = await startAndFail({ DATA_DIR: path.join(disk.folder, "another") });
   expect([code, output]).toEqual([1, expect.stringMatching(/another\/db is full \(0 MB are free\).* Free 96 MB\.\n$/)]);
   expect(service.output()).toContain(dataDir);
   await disk.freeAll();
-  await expect.poll(async () => (await service.fetch("/api/health")).status, POLL).toBe(200);
+  await expect.poll(async () => (await service.fetch("/api/health")).status).toBe(200);
 });
 
 const inFolder = (...names: string[]) => {
@@ -86,7 +85,7 @@ test.each<[string, (db: string) => Promise<unknown>]>([
   await damage(db);
   const service = await startForTest({ DATA_DIR: dataDir });
   await requireUpdatesOnly(service, "unavailable", { database: "error", storage: "ok", catalog: "ok" });
-  await expect.poll(service.output, POLL).toContain(`The embedded database in ${db} is damaged and cannot be opened (`);
+  await expect.poll(service.output).toContain(`The embedded database in ${db} is damaged and cannot be opened (`);
   expect(service.output()).toContain("`homeport restore FILE`");
   expect(await service.end("SIGTERM")).toBe(0);
 

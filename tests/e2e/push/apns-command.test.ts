@@ -8,15 +8,13 @@ import { startCommand } from "@/tests/support/process/command";
 import { newDataDir } from "@/tests/support/process/service";
 import { BUNDLE_ID, newToken } from "@/tests/support/push/push";
 
-const POLL = { timeout: 50_000 };
-
 const apns = (dataDir: string, port: string) => startCommand("apns", [port], { DATA_DIR: dataDir });
 
 test("npm run apns prints the variables to set and each push, rejects a port in use, and keeps its key for the next start", async () => {
   const dataDir = await newDataDir();
   const port = await freePort();
   const { child, output } = apns(dataDir, String(port));
-  await expect.poll(output, POLL).toContain("npm start");
+  await expect.poll(output).toContain("npm start");
   const variables = Object.fromEntries(
     [...output().matchAll(/(APNS_[A-Z_]+)=(\S+)/g)].map(([, name, value]) => [name, value]),
   );
@@ -50,10 +48,10 @@ test("npm run apns prints the variables to set and each push, rejects a port in 
     });
   expect(await sendOne()).toEqual({ status: 200, reason: null });
   child.stdin?.write("503 2 retry-after=30\n");
-  await expect.poll(output, POLL).toContain("reply to the next 2 pushes: 503");
+  await expect.poll(output).toContain("reply to the next 2 pushes: 503");
   const busy = { status: 503, reason: "ServiceUnavailable", retryAfterSeconds: 30 };
   expect([await sendOne(), await sendOne(), await sendOne()]).toEqual([busy, busy, { status: 200, reason: null }]);
-  await expect.poll(output, POLL).toMatch(new RegExp(`to ${token}[\\s\\S]*a-nonce`));
+  await expect.poll(output).toMatch(new RegExp(`to ${token}[\\s\\S]*a-nonce`));
   const [file = ""] = await readdir(path.join(dataDir, "outbox"));
   expect(JSON.parse(await readFile(path.join(dataDir, "outbox", file), "utf8"))).toMatchObject({
     token,
@@ -65,7 +63,7 @@ test("npm run apns prints the variables to set and each push, rejects a port in 
 
   child.kill();
   const again = apns(dataDir, String(await freePort()));
-  await expect.poll(again.output, POLL).toContain("npm start");
+  await expect.poll(again.output).toContain("npm start");
   expect(await read("APNS_KEY")).toBe(key);
 });
 

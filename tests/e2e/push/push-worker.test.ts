@@ -16,7 +16,6 @@ import { type Apns, startApns } from "@/tests/support/push/apns";
 import { newPhone, signedByDeviceKey } from "@/tests/support/push/phone";
 import { BUNDLE_ID } from "@/tests/support/push/push";
 
-const POLL = { timeout: 50_000, interval: 50 };
 const SERVER = { NEXTAUTH_URL: "http://localhost:3000", NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough" };
 
 test("in the service's process, a simulator is verified by the nonce from APNs and notified of the next sign-in", async () => {
@@ -29,9 +28,7 @@ test("in the service's process, a simulator is verified by the nonce from APNs a
   const { token, installationId, environment } = phone;
   const wanted = { token, installationId, environment };
   const { device, challenge } = await post("/api/push/register", wanted, session);
-  await expect
-    .poll(() => apns.received, POLL)
-    .toMatchObject([{ token, payload: { data: { challengeId: challenge.id } } }]);
+  await expect.poll(() => apns.received).toMatchObject([{ token, payload: { data: { challengeId: challenge.id } } }]);
   const { nonce: pushNonce = "" } = (apns.received[0]?.payload.data ?? {}) as { nonce?: string };
   const asked = { deviceId: device.id, challengeId: challenge.id, challengeValue: challenge.value, pushNonce };
   const evidence = signedByDeviceKey(user, phone, asked);
@@ -40,7 +37,7 @@ test("in the service's process, a simulator is verified by the nonce from APNs a
   });
   await post("/api/auth/login", { ...credentials, deviceName: "Bob's Mac" });
   await expect
-    .poll(() => apns.received[1], POLL)
+    .poll(() => apns.received[1])
     .toMatchObject({ token, payload: { data: { kind: "security.new_sign_in" } } });
   expect(apns.rejected).toEqual([]);
   expect(await service.end("SIGTERM")).toBe(0);
@@ -67,13 +64,13 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     const service = await startForTest({ ...env, PUSH_WORKER: "off" });
     await queue(database, 30);
     const worker = await startWorkerForTest({ ...env, PUSH_CONCURRENCY: "10" });
-    await expect.poll(() => states(database), POLL).toEqual({ sent: 30 });
+    await expect.poll(() => states(database)).toEqual({ sent: 30 });
     expect(apns.sessions.size).toBe(1);
     const answer = holdReplies(apns, 10);
     await queue(database, 30);
-    await expect.poll(() => apns.received.length, POLL).toBe(40);
+    await expect.poll(() => apns.received.length).toBe(40);
     const ended = worker.end("SIGTERM");
-    await expect.poll(() => worker.output(), POLL).toContain("stopping");
+    await expect.poll(() => worker.output()).toContain("stopping");
     answer();
     expect(await ended).toBe(0);
     expect(await service.end("SIGTERM")).toBe(0);
@@ -86,9 +83,9 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     await Promise.all([startWorkerForTest(variables), startWorkerForTest(variables)]);
     const answer = holdReplies(apns, 20);
     await queue(database, 500);
-    await expect.poll(() => apns.received.length, POLL).toBe(20); // ten of each
+    await expect.poll(() => apns.received.length).toBe(20); // ten of each
     answer();
-    await expect.poll(() => states(database), POLL).toEqual({ sent: 500 });
+    await expect.poll(() => states(database)).toEqual({ sent: 500 });
     expect(timesSent(apns)).toEqual({ ids: 500, most: 1 });
     expect(apns.rejected).toEqual([]);
   });
@@ -98,8 +95,8 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     const worker = await startWorkerForTest({ ...env, PUSH_CONCURRENCY: "10" }); // its batches have 100
     apns.replyWith("*", ...Array(30).fill({ status: 200 }), ...Array(300).fill("silence"));
     await queue(database, 300);
-    await expect.poll(async () => (await states(database)).sending ?? 0, POLL).toBeGreaterThan(100);
-    await expect.poll(async () => (await states(database)).sent ?? 0, POLL).toBe(30);
+    await expect.poll(async () => (await states(database)).sending ?? 0).toBeGreaterThan(100);
+    await expect.poll(async () => (await states(database)).sent ?? 0).toBe(30);
     await worker.end("SIGKILL");
     const { sent, queued = 0, sending = 0, ...others } = await states(database);
     expect({ sum: (sent ?? 0) + queued + sending, others }).toEqual({ sum: 300, others: {} });
@@ -109,7 +106,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
       `UPDATE "QueuedPush" SET "leaseUntil" = now() - interval '1 second' WHERE "leaseUntil" IS NOT NULL`,
     );
     await startWorkerForTest(env);
-    await expect.poll(() => states(database), POLL).toEqual({ sent: 300 });
+    await expect.poll(() => states(database)).toEqual({ sent: 300 });
     expect(timesSent(apns)).toEqual({ ids: 300, most: 2 });
   });
 
@@ -121,13 +118,11 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     const worker = await startWorkerForTest({ ...env, PUSH_CONCURRENCY: "10" });
     const answer = holdReplies(apns, 10, 100);
     await queue(database, 500);
-    await expect.poll(() => apns.received.length, POLL).toBe(110);
+    await expect.poll(() => apns.received.length).toBe(110);
     await database.end();
     cluster.stop();
     answer();
-    await expect
-      .poll(() => worker.output(), POLL)
-      .toMatch(/could not read the push outbox|could not store the outcomes/);
+    await expect.poll(() => worker.output()).toMatch(/could not read the push outbox|could not store the outcomes/);
     cluster.start();
     const again = await connect(cluster.url);
     await expect
@@ -135,7 +130,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
         await again.query(`UPDATE "QueuedPush" SET "leaseUntil" = now() - interval '1 second'
           WHERE "leaseUntil" < now() + interval '55 seconds'`);
         return states(again);
-      }, POLL)
+      })
       .toEqual({ sent: 500 });
     expect(timesSent(apns).ids).toBe(500);
     expect(await worker.end("SIGTERM")).toBe(0);

@@ -66,9 +66,7 @@ async function liveMib(): Promise<number> {
   return Number(reported()[before]?.[1]) / MIB;
 }
 
-test("fifty downloads of 128 MiB at once, half of them of several ranges, add less than 50 MiB of memory", {
-  timeout: 180_000,
-}, async () => {
+test("fifty downloads of 128 MiB at once, half of them of several ranges, add less than 50 MiB of memory", async () => {
   const { hostname, port } = new URL(service.url);
   const start = (_: unknown, i = 0) => {
     const socket = connect(Number(port), hostname).on("error", () => {});

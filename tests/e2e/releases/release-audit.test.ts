@@ -5,8 +5,6 @@ import { expect, test } from "vitest";
 import { runCommand } from "@/tests/support/process/command";
 import { newDataDir, startForTest } from "@/tests/support/process/service";
 
-/** Several commands on a machine that may be busy. */
-const SLOW = { timeout: 300_000 };
 const ID = "core-windows-x64-2.3.0";
 const TARGET = ["--product", "core", "--platform", "windows", "--arch", "x64", "--version", "2.3.0"];
 
@@ -52,17 +50,17 @@ async function expectRecorded(run: Run, file: string) {
   ]);
 }
 
-test("commands record what they change in the audit trail, on an empty folder too", SLOW, async () => {
+test("commands record what they change in the audit trail, on an empty folder too", async () => {
   const DATA_DIR = await newDataDir();
   await expectRecorded(commandsIn(DATA_DIR), await newBuild(DATA_DIR));
 });
 
-test("commands record what they change beside a running service", SLOW, async () => {
+test("commands record what they change beside a running service", async () => {
   const service = await startForTest();
   await expectRecorded(commandsIn(service.dataDir), await newBuild(service.dataDir));
 });
 
-test("--catalog edits a file, and creates nothing else", SLOW, async () => {
+test("--catalog edits a file, and creates nothing else", async () => {
   const folder = await newDataDir();
   const file = await newBuild(folder);
   const run = commandsIn(path.join(folder, "data"));
@@ -87,7 +85,7 @@ syncBuiltinESMExports();
 test.each([
   ["before the change is recorded, neither happens", "staged", false],
   ["after it was recorded, both happen", "recorded", true],
-])("a kill between a change of the catalog and its event: %s", SLOW, async (_, point, isDone) => {
+])("a kill between a change of the catalog and its event: %s", async (_, point, isDone) => {
   const DATA_DIR = await newDataDir();
   const run = commandsIn(DATA_DIR);
   await run("release", "add", await newBuild(DATA_DIR), ...TARGET);
@@ -97,9 +95,9 @@ test.each([
   expect((await runCommand("homeport", ["release", "yank", ID], env)).code).toBeNull();
   const service = await startForTest({ DATA_DIR });
   const isOffered = async () => (await service.fetch("/api/download/windows?version=2.3.0")).status === 200;
-  await expect.poll(isOffered, { timeout: 30_000 }).toBe(!isDone);
+  await expect.poll(isOffered).toBe(!isDone);
   const [newest] = await eventsOf(run);
   expect(newest?.[0]).toBe(isDone ? "release_changed" : "release_published");
   const left = async () => (await readdir(path.join(DATA_DIR, "releases"))).filter((name) => name.endsWith(".next"));
-  await expect.poll(left, { timeout: 30_000 }).toEqual([]);
+  await expect.poll(left).toEqual([]);
 });

@@ -7,7 +7,6 @@ import { build, newFolder, publish } from "@/tests/support/releases/publishing";
 import { toolOutput, writeElectronUpdate } from "@/tests/support/releases/tools/output";
 
 const CORE = ["--product", "core", "--platform", "windows", "--arch", "x64"];
-const SLOW = { timeout: 180_000 };
 const ID = "core-windows-x64-2.3.0";
 
 /** Runs `homeport release … --json`. The whole standard output is one JSON document. */
@@ -22,7 +21,7 @@ async function newRelease() {
   return { testFolder, file: await build(testFolder, "setup.exe"), run };
 }
 
-test("commands of homeport release print one JSON document each", SLOW, async () => {
+test("commands of homeport release print one JSON document each", async () => {
   const { file, run } = await newRelease();
   const updated = (outcome: string) => ({ code: 0, json: { releases: [{ id: ID, outcome }], newerServed: [] } });
   expect(await run("list")).toEqual({ code: 0, json: [] });
@@ -50,7 +49,7 @@ test("commands of homeport release print one JSON document each", SLOW, async ()
   });
 });
 
-test("homeport release add-folder publishes the output of electron-builder", SLOW, async () => {
+test("homeport release add-folder publishes the output of electron-builder", async () => {
   const { testFolder, run } = await newRelease();
   const electron = toolOutput(path.join(testFolder.folder, "dist"));
   await writeElectronUpdate(electron, "latest.yml", "2.0.0", ["Example Setup 2.0.0.exe"], { releaseNotes: "Faster" });
@@ -62,7 +61,7 @@ test("homeport release add-folder publishes the output of electron-builder", SLO
   });
 });
 
-test("errors of homeport release are JSON with a stable code", SLOW, async () => {
+test("errors of homeport release are JSON with a stable code", async () => {
   const { testFolder, file, run } = await newRelease();
   const code = async (...args: string[]) => {
     const { code: exitCode, json } = await run(...args);

@@ -10,7 +10,6 @@ import { runCommand, startCommand } from "@/tests/support/process/command";
 import { newDataDir, type Service, startService } from "@/tests/support/process/service";
 import { toolOutput, writeElectronUpdate } from "@/tests/support/releases/tools/output";
 
-const SLOW = { timeout: 240_000 };
 const CORE = ["--product", "core", "--platform", "windows", "--arch", "x64"];
 const PART_BYTES = 8 * 1024 * 1024;
 
@@ -59,7 +58,7 @@ async function startCounter() {
   return { counter, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-test("the commands publish, change and remove releases of a service elsewhere", SLOW, async () => {
+test("the commands publish, change and remove releases of a service elsewhere", async () => {
   const { folder, run } = await newRemote();
   const dist = toolOutput(path.join(folder, "dist"));
   await writeElectronUpdate(dist, "latest.yml", "2.0.0", ["Example Setup 2.0.0.exe"], { releaseNotes: "Faster" });
@@ -82,7 +81,7 @@ test("the commands publish, change and remove releases of a service elsewhere", 
   expect(await run("remove", id, "--yes")).toMatchObject({ code: 0, json: { releases: [id] } });
 });
 
-test("an upload that is killed continues where it was", SLOW, async () => {
+test("an upload that is killed continues where it was", async () => {
   const { folder, env } = await newRemote();
   const { counter, url } = await startCounter();
   const bytes = randomBytes(2 * PART_BYTES + 1000);
@@ -105,7 +104,7 @@ test("an upload that is killed continues where it was", SLOW, async () => {
   expect(await readdir(path.join(folder, "cache", "homeport-release"))).toEqual([]);
 });
 
-test("a key that may not publish is refused, and so is one that is wrong", SLOW, async () => {
+test("a key that may not publish is refused, and so is one that is wrong", async () => {
   const { folder, env, run } = await newRemote("releases:read");
   const file = path.join(folder, "setup.exe");
   await writeFile(file, randomBytes(100));

@@ -4,8 +4,6 @@ import { expect, test } from "vitest";
 import { runCommand } from "@/tests/support/process/command";
 import { operatorKeyOf, startForTest } from "@/tests/support/process/service";
 
-/** Several commands on a machine that may be busy. */
-const SLOW = { timeout: 300_000 };
 const ID = "core-windows-x64-2.3.0";
 
 /** Runs `homeport release` in a folder with the release 2.3.0. */
@@ -18,7 +16,7 @@ async function withRelease(DATA_DIR: string) {
   return run;
 }
 
-test("schedules, halts, resumes and ends a rollout of a running service, which lists the reason", SLOW, async () => {
+test("schedules, halts, resumes and ends a rollout of a running service, which lists the reason", async () => {
   const service = await startForTest();
   const run = await withRelease(service.dataDir);
   const output = async (...args: string[]) => {

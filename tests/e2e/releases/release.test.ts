@@ -9,8 +9,6 @@ import { anyDatabase, newDataDir, startForTest } from "@/tests/support/process/s
 import { build, newFolder, publish, verify } from "@/tests/support/releases/publishing";
 
 const POLL = { timeout: 20_000, interval: 20 };
-/** Several starts of the command, on a machine that may be busy. */
-const SLOW = { timeout: 180_000 };
 const CORE = ["--product", "core", "--platform", "windows", "--arch", "x64"];
 const QUERY = "/api/version?platform=windows&product=core&architecture=x64";
 
@@ -40,48 +38,44 @@ describe("homeport release", () => {
     expect(await run("list")).toMatchObject({ code: 0, stdout: "", stderr: "No releases found.\n" });
   });
 
-  test(
-    "changes the releases that a running service offers: published, staged, yanked and rolled back",
-    SLOW,
-    async () => {
-      const { DATA_DIR, file, manifest } = await newBuild();
-      await writeSampleCatalog(manifest);
-      const env = { DATA_DIR };
-      const service = await startForTest(env);
-      const run = async (...args: string[]) => {
-        const { code, stderr, stdout } = await runRelease(args, env);
-        expect([code, stderr]).toEqual([0, ""]);
-        return stdout;
-      };
-      const offered = async (current: string, clientId = "") => {
-        const response = await service.fetch(`${QUERY}&current=${current}${clientId && `&clientId=${clientId}`}`);
-        const { version, updateAvailable } = (await response.json()) as { version: string; updateAvailable: boolean };
-        return updateAvailable ? version : "none";
-      };
-      const [id, newId] = ["core-windows-x64-2.0.0", "core-windows-x64-2.1.0"];
-      const args = ["add", file, ...CORE, "--version", "2.0.0", "--kind", "installer", "--kind", "update"];
-      expect(await run(...args)).toContain("Removed the 10 sample releases");
-      await expect.poll(() => offered("1.0.0"), POLL).toBe("2.0.0");
-      const download = await service.fetch("/api/download/windows?version=2.0.0");
-      expect(Buffer.from(await download.arrayBuffer()).equals(await readFile(file))).toBe(true);
+  test("changes the releases that a running service offers: published, staged, yanked and rolled back", async () => {
+    const { DATA_DIR, file, manifest } = await newBuild();
+    await writeSampleCatalog(manifest);
+    const env = { DATA_DIR };
+    const service = await startForTest(env);
+    const run = async (...args: string[]) => {
+      const { code, stderr, stdout } = await runRelease(args, env);
+      expect([code, stderr]).toEqual([0, ""]);
+      return stdout;
+    };
+    const offered = async (current: string, clientId = "") => {
+      const response = await service.fetch(`${QUERY}&current=${current}${clientId && `&clientId=${clientId}`}`);
+      const { version, updateAvailable } = (await response.json()) as { version: string; updateAvailable: boolean };
+      return updateAvailable ? version : "none";
+    };
+    const [id, newId] = ["core-windows-x64-2.0.0", "core-windows-x64-2.1.0"];
+    const args = ["add", file, ...CORE, "--version", "2.0.0", "--kind", "installer", "--kind", "update"];
+    expect(await run(...args)).toContain("Removed the 10 sample releases");
+    await expect.poll(() => offered("1.0.0"), POLL).toBe("2.0.0");
+    const download = await service.fetch("/api/download/windows?version=2.0.0");
+    expect(Buffer.from(await download.arrayBuffer()).equals(await readFile(file))).toBe(true);
 
-      await run("add", file, ...CORE, "--version", "2.1.0", "--rollout", "0", "--critical");
-      await run("rollout", newId, "100");
-      await expect.poll(() => offered("2.0.0"), POLL).toBe("2.1.0");
-      expect(await run("rollback", id)).toContain(`${newId} is newer and still served`);
-      expect(await run("critical", newId, "--undo")).toBe(`${newId}: no longer critical\n`);
-      expect(await run("list")).not.toContain("critical");
-      expect(await run("rollback", id, "--undo")).toBe(`${id}: no longer a rollback\n`);
-      await run("rollout", newId, "0");
-      await expect.poll(() => offered("2.0.0", "ann"), POLL).toBe("none");
-      await run("yank", "--product", "core", "--version", "2.1.0");
-      expect(await run("rollback", id)).not.toContain("newer and still");
-      await expect.poll(() => offered("2.1.0"), POLL).toBe("2.0.0");
-      expect((await service.fetch("/api/download/windows?version=2.1.0")).status).toBe(404);
-    },
-  );
+    await run("add", file, ...CORE, "--version", "2.1.0", "--rollout", "0", "--critical");
+    await run("rollout", newId, "100");
+    await expect.poll(() => offered("2.0.0"), POLL).toBe("2.1.0");
+    expect(await run("rollback", id)).toContain(`${newId} is newer and still served`);
+    expect(await run("critical", newId, "--undo")).toBe(`${newId}: no longer critical\n`);
+    expect(await run("list")).not.toContain("critical");
+    expect(await run("rollback", id, "--undo")).toBe(`${id}: no longer a rollback\n`);
+    await run("rollout", newId, "0");
+    await expect.poll(() => offered("2.0.0", "ann"), POLL).toBe("none");
+    await run("yank", "--product", "core", "--version", "2.1.0");
+    expect(await run("rollback", id)).not.toContain("newer and still");
+    await expect.poll(() => offered("2.1.0"), POLL).toBe("2.0.0");
+    expect((await service.fetch("/api/download/windows?version=2.1.0")).status).toBe(404);
+  });
 
-  test("leaves a valid catalog when killed, and succeeds when repeated", SLOW, async () => {
+  test("leaves a valid catalog when killed, and succeeds when repeated", async () => {
     const testFolder = await newFolder();
     const { folder: DATA_DIR, manifest } = testFolder;
     await publish(testFolder, await build(testFolder, "setup.exe"), "1.0.0");
@@ -127,7 +121,7 @@ describe("homeport release", () => {
 
 // Debian's python3-swift; .ci/run installs it.
 describe.runIf(hasObjectStorage)("homeport release with an object storage", () => {
-  test("uploads the file that the service then redirects to, and verifies it there", SLOW, async () => {
+  test("uploads the file that the service then redirects to, and verifies it there", async () => {
     const bytes = randomBytes(1_000_000);
     const { DATA_DIR, file } = await newBuild(bytes);
     const storage = await startObjectStorage();

@@ -11,7 +11,6 @@ import { createKeyOf } from "@/tests/support/process/api-key";
 import { canMount, newDisk } from "@/tests/support/process/disk";
 import { preparedDataDir, type Service, startForTest, startService } from "@/tests/support/process/service";
 
-const SLOW = { timeout: 300_000 };
 const POLL = { timeout: 30_000, interval: 20 };
 const TUS = { "tus-resumable": "1.0.0" };
 
@@ -61,7 +60,7 @@ async function downloaded(service: Service, version: string): Promise<Buffer> {
   return Buffer.from(await response.arrayBuffer());
 }
 
-test("a tus client continues an upload after the service was killed, and its file is published", SLOW, async () => {
+test("a tus client continues an upload after the service was killed, and its file is published", async () => {
   const bytes = randomBytes(8_000_000);
   let ended: Promise<unknown> | undefined;
   const broken = upload(service, {
@@ -88,7 +87,7 @@ test("a tus client continues an upload after the service was killed, and its fil
   expect((await downloaded(service, "1.4.0")).equals(bytes)).toBe(true);
 });
 
-test("a connection that breaks keeps what has arrived", SLOW, async () => {
+test("a connection that breaks keeps what has arrived", async () => {
   const headers = { ...TUS, authorization: `Bearer ${key}` };
   const created = await service.fetch("/api/admin/uploads", {
     method: "POST",
@@ -122,7 +121,7 @@ test("a connection that breaks keeps what has arrived", SLOW, async () => {
   expect(await offset()).toBe(1_000_000);
 });
 
-test.runIf(canMount)("a full disk responds with 507, and the upload continues when there is space", SLOW, async () => {
+test.runIf(canMount)("a full disk responds with 507, and the upload continues when there is space", async () => {
   const disk = await newDisk(400);
   const full = await startForTest({ DATA_DIR: await preparedDataDir(path.join(disk.folder, "data")) });
   const ownKey = await createKeyOf(full, "releases:write");
@@ -145,7 +144,7 @@ test.runIf(canMount)("a full disk responds with 507, and the upload continues wh
   expect((await downloaded(full, "1.4.0")).equals(bytes)).toBe(true);
 });
 
-test("the guide's commands upload and publish a file", SLOW, async () => {
+test("the guide's commands upload and publish a file", async () => {
   const guide = await readFile("docs/guides/publishing-over-http.md", "utf8");
   const [, commands = ""] = /^```sh\n([\s\S]*?)^```$/m.exec(guide) ?? [];
   const [file, bytes] = [path.join(service.dataDir, "Acme Setup.exe"), randomBytes(300_000)];

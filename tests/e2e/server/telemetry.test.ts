@@ -93,9 +93,7 @@ describe("metrics", () => {
     const device = { token: randomBytes(32).toString("hex") };
     const registered = await postJson(service, "/api/push/register", device, { authorization: `Bearer ${token}` });
     expect(registered.ok).toBe(true);
-    await expect
-      .poll(() => metricsOf(METRICS_PORT), { timeout: 20_000 })
-      .toContain('homeport_push_deliveries_total{result="sent"} 1\n');
+    await expect.poll(() => metricsOf(METRICS_PORT)).toContain('homeport_push_deliveries_total{result="sent"} 1\n');
     const text = await metricsOf(METRICS_PORT);
     expect(text).toContain("homeport_push_outbox_depth 0\n");
     expect(text).toContain("homeport_push_outbox_oldest_age_seconds 0\n");

@@ -109,7 +109,7 @@ async function redeliver(service: Service, { sent, acknowledged }: ReturnType<ty
 describe.each([{ database: "the embedded database" }, ...(postgresUrl ? [{ database: "PostgreSQL" }] : [])])(
   "with $database",
   ({ database }) => {
-    test("a kill -9 under full load loses no acknowledged event", { timeout: 300_000 }, async () => {
+    test("a kill -9 under full load loses no acknowledged event", async () => {
       const url = database === "PostgreSQL" ? await createMigratedDatabase() : null;
       const first = await (url ? serve(url) : startForTest());
       const load = deliverUnderLoad(first);
@@ -145,9 +145,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     }
   });
 
-  test("a database that falls silent while an event is applied is 503, and the next delivery applies it", {
-    timeout: 180_000,
-  }, async () => {
+  test("a database that falls silent while an event is applied is 503, and the next delivery applies it", async () => {
     const direct = await createMigratedDatabase();
     const through = new URL(direct);
     const proxy = await startProxy(Number(through.port));
@@ -175,15 +173,13 @@ describe.runIf(postgresUrl)("on a PostgreSQL server that stops", () => {
     cluster = await startCluster({ durable: true });
     await applyMigrations(migrationAdapter(cluster.url));
     service = await startService({ DATABASE_URL: cluster.url });
-  }, 120_000);
+  });
   afterAll(async () => {
     await service.end("SIGKILL");
     cluster.remove();
   });
 
-  test("an event whose database goes away while it is applied is 503, and nothing is half done", {
-    timeout: 120_000,
-  }, async () => {
+  test("an event whose database goes away while it is applied is 503, and nothing is half done", async () => {
     const { purchase, event, answer } = await waitingEvent(service, cluster.url);
     cluster.stop();
     expect(await answer).toMatchObject({ status: 503 });
@@ -196,7 +192,7 @@ describe.runIf(postgresUrl)("on a PostgreSQL server that stops", () => {
     expect(await isRefunded(cluster.url, purchase)).toBe(true);
   });
 
-  test("a restart of the database under full load loses no acknowledged event", { timeout: 300_000 }, async () => {
+  test("a restart of the database under full load loses no acknowledged event", async () => {
     const load = deliverUnderLoad(service);
     for (const count of [1, 2]) {
       await expect.poll(() => load.acknowledged.size, POLL).toBeGreaterThan(2 * count * CONNECTIONS);

@@ -8,8 +8,6 @@ import { billingEvent, deliverTo } from "@/tests/support/subscriptions/billing";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { newVisitor, newVisitorOn, registerOn, submitSignIn, visit } from "@/tests/support/web/pages";
 
-/** Starting the service and the browser takes long on a busy machine. */
-const STARTS_MS = 180_000;
 const NEW_PASSWORD = "another password for pages";
 
 describe.runIf(hasChromium)("in Chromium", () => {
@@ -19,7 +17,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
   beforeAll(async () => {
     const SMTP_URL = await mailbox.start();
     [service, browser] = await Promise.all([startService({ RATE_LIMITS: "off", SMTP_URL }), launchChromium()]);
-  }, STARTS_MS);
+  });
 
   afterAll(async () => {
     await browser.close();

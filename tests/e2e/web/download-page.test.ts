@@ -10,7 +10,6 @@ import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { accessibilityFaults, COLOR_RULES, visit } from "@/tests/support/web/pages";
 
 const LINUX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
-const START_MS = 120_000;
 
 describe.runIf(hasChromium)("the download page for Linux", () => {
   let folder: string;
@@ -49,7 +48,7 @@ describe.runIf(hasChromium)("the download page for Linux", () => {
     const RELEASE_CATALOG = path.join(folder, "catalog.json");
     const settings = { RATE_LIMITS: "off", RELEASE_CATALOG, ...(await anyDatabase()) };
     [service, browser] = await Promise.all([startService(settings), launchChromium()]);
-  }, START_MS);
+  });
 
   afterAll(async () => {
     await browser.close();
@@ -136,7 +135,7 @@ describe("the installer that a visitor is given", () => {
     const RELEASE_CATALOG = path.join(folder, "catalog.json");
     await writeFile(RELEASE_CATALOG, manifestText(releases));
     service = await startService({ RATE_LIMITS: "off", RELEASE_CATALOG, ...(await anyDatabase()) });
-  }, START_MS);
+  });
   afterAll(() => service.end("SIGKILL"));
 
   /** The links to installers of a page: label, whether it stands out, product and architecture. */

@@ -28,7 +28,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     const SMTP_URL = await mailbox.start();
     settings = { RATE_LIMITS: "off", SMTP_URL, OAUTH_CLIENTS: JSON.stringify(CLIENTS), ...(await anyDatabase()) };
     [service, browser] = await Promise.all([startService(settings), launchChromium()]);
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser.close();
     expect(await service.end("SIGTERM")).toBe(0);

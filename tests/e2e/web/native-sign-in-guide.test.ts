@@ -42,7 +42,7 @@ beforeAll(async () => {
     ...(await anyDatabase()),
   };
   [service, browser] = await Promise.all([startService(settings), hasChromium ? launchChromium() : undefined]);
-}, 120_000);
+});
 afterAll(async () => {
   await browser?.close();
   await service?.end("SIGKILL");

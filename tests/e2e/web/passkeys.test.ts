@@ -22,7 +22,7 @@ describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
   beforeAll(async () => {
     settings = { RATE_LIMITS: "off", ...(await anyDatabase()) };
     [service, browser] = await Promise.all([startService(settings), launchChromium()]);
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await service?.end("SIGTERM");

@@ -15,8 +15,6 @@ import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { accessibilityFaults, COLOR_RULES, newVisitorOn, visit } from "@/tests/support/web/pages";
 
 const run = promisify(execFile);
-const START_MS = 120_000;
-const TESTS_MS = 120_000;
 
 /** What the files at `/.well-known` are made of. */
 const APPS = {
@@ -30,7 +28,7 @@ let browser: Browser | undefined;
 beforeAll(async () => {
   service = await startService({ RATE_LIMITS: "off", ...APPS });
   browser = hasChromium ? await launchChromium() : undefined;
-}, START_MS);
+});
 afterAll(async () => {
   await browser?.close();
   await service.end("SIGKILL");
@@ -93,25 +91,21 @@ async function runSamples(operations: Operation[], cwd: string, variables: Recor
 }
 
 describe.runIf(hasCommands("bash", "curl"))("the curl samples of the reference", () => {
-  test(
-    "are understood by the service, which responds as documented",
-    async () => {
-      const [TOKEN, API_KEY] = await Promise.all([newToken(), operatorKeyOf(service)]);
-      const folder = await newFolder();
-      await writeFile(path.join(folder, "file"), "content");
-      const operations = GROUPS.flatMap((group) => group.operations);
-      const variables = { TOKEN, API_KEY, WEBHOOK_AUTHORIZATION: "Bearer unknown" };
-      const responses = await runSamples(operations, folder, variables);
-      expect(responses).toHaveLength(operations.length);
-      const faults = operations.flatMap((operation, i) => {
-        const { status = "", codes = [] } = responses[i] ?? {};
-        const isDocumented = status in operation.responses;
-        return isDocumented && !isBadExample(operation, codes) ? [] : [[operation.operationId, status, codes]];
-      });
-      expect(faults).toEqual([]);
-    },
-    TESTS_MS,
-  );
+  test("are understood by the service, which responds as documented", async () => {
+    const [TOKEN, API_KEY] = await Promise.all([newToken(), operatorKeyOf(service)]);
+    const folder = await newFolder();
+    await writeFile(path.join(folder, "file"), "content");
+    const operations = GROUPS.flatMap((group) => group.operations);
+    const variables = { TOKEN, API_KEY, WEBHOOK_AUTHORIZATION: "Bearer unknown" };
+    const responses = await runSamples(operations, folder, variables);
+    expect(responses).toHaveLength(operations.length);
+    const faults = operations.flatMap((operation, i) => {
+      const { status = "", codes = [] } = responses[i] ?? {};
+      const isDocumented = status in operation.responses;
+      return isDocumented && !isBadExample(operation, codes) ? [] : [[operation.operationId, status, codes]];
+    });
+    expect(faults).toEqual([]);
+  });
 });
 
 describe.runIf(hasChromium)("in Chromium", () => {
@@ -124,24 +118,20 @@ describe.runIf(hasChromium)("in Chromium", () => {
       return [...document.querySelectorAll("*")].map((one) => `${nameOf(one.parentElement)} ${nameOf(one)}`);
     });
 
-  test(
-    "every page of the reference is accessible on a phone, and nothing is wider than it",
-    async () => {
-      const { page, faults } = await open();
-      const seen = new Set<string>();
-      const groups = GROUPS.map((group) => `/${group.slug}`);
-      for (const slug of new Set(["/web", "", ...groups, "/schemas", "/errors"])) {
-        await page.goto(`/docs${slug}`);
-        const beyond = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-        const kinds = await kindsOn(page);
-        // The colors of an element depend on its kind.
-        const rules = { except: kinds.every((kind) => seen.has(kind)) ? COLOR_RULES : [] };
-        expect([slug, beyond, await accessibilityFaults(page, rules), faults]).toEqual([slug, 0, [], []]);
-        for (const kind of kinds) seen.add(kind);
-      }
-    },
-    TESTS_MS,
-  );
+  test("every page of the reference is accessible on a phone, and nothing is wider than it", async () => {
+    const { page, faults } = await open();
+    const seen = new Set<string>();
+    const groups = GROUPS.map((group) => `/${group.slug}`);
+    for (const slug of new Set(["/web", "", ...groups, "/schemas", "/errors"])) {
+      await page.goto(`/docs${slug}`);
+      const beyond = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      const kinds = await kindsOn(page);
+      // The colors of an element depend on its kind.
+      const rules = { except: kinds.every((kind) => seen.has(kind)) ? COLOR_RULES : [] };
+      expect([slug, beyond, await accessibilityFaults(page, rules), faults]).toEqual([slug, 0, [], []]);
+      for (const kind of kinds) seen.add(kind);
+    }
+  });
 
   test("a link to the former single page leads to the operation's new place", async () => {
     const { page } = await open();

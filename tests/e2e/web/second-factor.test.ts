@@ -13,8 +13,6 @@ import {
   visit,
 } from "@/tests/support/web/pages";
 
-/** Starting the service and the browser takes long on a busy machine. */
-const STARTS_MS = 180_000;
 const STEP_MS = 30_000;
 
 describe.runIf(hasChromium)("in Chromium", () => {
@@ -24,7 +22,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
   beforeAll(async () => {
     const settings = { RATE_LIMITS: "off", ...(await anyDatabase()) };
     [service, browser] = await Promise.all([startService(settings), launchChromium()]);
-  }, STARTS_MS);
+  });
 
   afterAll(async () => {
     await browser.close();

@@ -42,7 +42,7 @@ beforeAll(async () => {
   const variables = { AUTH_TRUSTED_ORIGINS: spa.origin, CORS_ALLOWED_ORIGINS: spa.origin };
   const started = startWebService(variables, pages);
   [browser, web] = await Promise.all([hasChromium ? launchChromium() : undefined, started]);
-}, 180_000);
+});
 afterAll(async () => {
   await browser?.close();
   await web?.close();

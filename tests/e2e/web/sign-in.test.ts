@@ -18,7 +18,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   beforeAll(async () => {
     [browser, web] = await Promise.all([launchChromium(), startWebService()]);
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await web?.close();

@@ -109,7 +109,7 @@ describe("an announcement", () => {
     const { id } = await announce(version, bundleId);
     const workers = [1, 2].map(() => startWorker({ ...ctx(), push } as SenderDeps & Context));
     try {
-      await expect.poll(async () => (await showMessage(ctx(), id)).sent, { timeout: 20_000 }).toBe(20);
+      await expect.poll(async () => (await showMessage(ctx(), id)).sent).toBe(20);
     } finally {
       for (const worker of workers) await worker.stop();
     }

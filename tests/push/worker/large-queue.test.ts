@@ -64,7 +64,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     expect(QUEUED + 1 - left).toBeLessThanOrEqual(2 * MAX_BATCH); // what one worker holds in memory
     await ctx().db.$executeRaw`TRUNCATE "QueuedPush", "PushReceipt"`;
     await ctx().db.$executeRaw`ALTER TABLE "QueuedPush" RESET (autovacuum_enabled)`;
-  }, 240_000);
+  });
 
   test("an index serves every statement of the worker", async () => {
     await queueFor(3);

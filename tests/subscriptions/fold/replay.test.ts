@@ -162,13 +162,13 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
         // Whoever opens this purchase has to wait for it, with the event locked.
         await tx.purchase.create({ data: { ...place, originalTransactionId: second } });
         answers.push(deliverOk(billingEvent("RENEWAL", { original_transaction_id: null, transaction_id: second })));
-        await expect.poll(waiting, { timeout: 20_000 }).toBe(1);
+        await expect.poll(waiting).toBe(1);
         const named = deliverOk(billingEvent("RENEWAL", { original_transaction_id: first, transaction_id: second }));
         answers.push(named);
         void named.finally(() => {
           isOver = true;
         });
-        await expect.poll(async () => isOver || (await waiting()) === 2, { timeout: 20_000 }).toBe(true);
+        await expect.poll(async () => isOver || (await waiting()) === 2).toBe(true);
         throw new Error("undone");
       },
       { timeout: 60_000 },

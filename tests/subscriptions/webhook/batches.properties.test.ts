@@ -168,9 +168,7 @@ async function applyInBatches(batches: NewEvent[][]): Promise<void> {
   for (const batch of batches) await Promise.all(batch.map((event) => storeAndApply(ctx(), event)));
 }
 
-test("events in batches lead to the same purchases, owners and states as one after the other", {
-  timeout: 300_000,
-}, async () => {
+test("events in batches lead to the same purchases, owners and states as one after the other", async () => {
   const some = (names: string[]) => fc.shuffledSubarray(names, { minLength: 1 });
   const customers = fc.oneof(some(ANN), some(BOB));
   const types = [...PURCHASE_TYPES, ...OTHER_TYPES];
@@ -189,7 +187,7 @@ test("events in batches lead to the same purchases, owners and states as one aft
   );
 });
 
-test("events in batches send the same notifications as one after the other", { timeout: 300_000 }, async () => {
+test("events in batches send the same notifications as one after the other", async () => {
   const customers = fc.constantFrom<string[]>(["ann"], ["bob"], ["ann", "$RCAnonymousID:1"]);
   await fc.assert(
     fc.asyncProperty(scenario(scenarioEvent(PURCHASE_TYPES, customers)), async (one) => {
