@@ -15,8 +15,7 @@ import { writeCompletedRollouts } from "./releases/rollouts/write-completed-roll
 import { removeExpiredUploads } from "./releases/uploads/uploads";
 import { retryEvents } from "./subscriptions/inbox/inbox";
 import { notifyTrialEndings } from "./subscriptions/notifications/trial-endings";
-import { scheduleRenewals } from "./subscriptions/reconcile/renewals";
-import { removeReconcileJobs } from "./subscriptions/reconcile/schedule";
+import { removeReconcileJobs, scheduleRenewals } from "./subscriptions/schedule-reconcile";
 
 const EMAIL_INTERVAL_MS = 10 * 1000;
 const REVOCATION_INTERVAL_MS = 10 * 1000;

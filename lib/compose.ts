@@ -1,10 +1,10 @@
 import path from "node:path";
 import { accountEmails, EMAIL_TTL_SECONDS } from "./accounts/emails/account-emails";
 import { announceDisabledEndpoint } from "./accounts/emails/operator-emails";
-import { createAppleRevocations } from "./auth/apple/revocations";
-import { authentication } from "./auth/authenticate-request";
-import { createOperatorKey } from "./auth/operator/operator-key";
+import { authentication } from "./auth/authenticate";
+import { createOperatorKey } from "./auth/local-operator";
 import { createHasher, hasherPoolSize } from "./auth/passwords/hasher";
+import { createAppleRevocations } from "./auth/sign-in-providers/apple-revocations";
 import type { Context } from "./context";
 import { allowedNetworks, createMailer, createPushTransport, createWebPush } from "./platform/adapters/create-adapters";
 import { createBreachLookup } from "./platform/adapters/have-i-been-pwned";
@@ -34,8 +34,8 @@ import { type Adoption, createAdoption } from "./releases/adoption/adoption";
 import { type Catalog, openCatalog } from "./releases/catalog/catalog";
 import { createScheduledCatalog, type Rollouts } from "./releases/rollouts/scheduled-catalog";
 import { createUpdateReports, type UpdateReports } from "./releases/rollouts/update-report-counts";
-import { createEntitledAccounts } from "./subscriptions/account-data/entitled-accounts";
-import { createReconciler } from "./subscriptions/reconcile/reconciler";
+import { createReconciler } from "./subscriptions/reconciler";
+import { createEntitledAccounts } from "./subscriptions/status/read-status";
 import { webhookPurpose } from "./webhooks/signature";
 import { createWebhooks, type Webhooks } from "./webhooks/webhooks";
 

@@ -6,7 +6,7 @@ import type { Prisma } from "../platform/db/generated/client";
 import type { Caller, Principal } from "../principal";
 import { exportDevices } from "../push/export";
 import { readPreferences } from "../push/preferences/preferences";
-import { exportBilling } from "../subscriptions/account-data/export-billing";
+import { exportBilling } from "../subscriptions/export-billing";
 import { toUser } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;

@@ -1,7 +1,6 @@
 import { CREDENTIALS, SESSION, SIGNED_IN, TRANSPORT, USER } from "../auth/examples";
 import { ASSERTION } from "../auth/passkeys/examples";
-import { readChallengeCookie } from "../auth/second-factor/challenge-cookie";
-import { findChallenge } from "../auth/second-factor/challenges";
+import { findChallenge, readChallengeCookie } from "../auth/second-factor/challenges";
 import { SecondFactor } from "../auth/second-factor/schema";
 import {
   chooseTransport,

@@ -1,12 +1,12 @@
+import { consumeEmailLimit, wakeAfterRandomDelay } from "../auth/email-limits";
+import { revokeUnverifiedAccess } from "../auth/email-verification";
 import { hashEmailedToken } from "../auth/emailed-token";
-import { consumeEmailLimit, wakeAfterRandomDelay } from "../auth/limits/consume-email-limit";
-import { isRecognizedDevice, recognizeClient } from "../auth/limits/recognized-clients";
-import { clearFailures } from "../auth/limits/sign-in-throttle";
 import { hashPassword } from "../auth/passwords/password-hash";
 import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../auth/passwords/policy";
+import { isRecognizedDevice, recognizeClient } from "../auth/recognized-clients";
 import { cancelEmailChanges } from "../auth/reserved-emails";
 import { revokeAllSessions } from "../auth/sessions/sessions";
-import { revokeUnverifiedAccess } from "../auth/verification/email-verification";
+import { clearFailures } from "../auth/sign-in-throttle";
 import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
 import { recordSecurityEvent } from "../platform/audit/security-events";

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
-import { consumeEmailLimit, wakeAfterRandomDelay } from "../auth/limits/consume-email-limit";
+import { consumeEmailLimit, wakeAfterRandomDelay } from "../auth/email-limits";
+import { addPendingVerification, unverifiedExpiresAt } from "../auth/email-verification";
 import { isEmailReserved } from "../auth/reserved-emails";
-import { addPendingVerification, unverifiedExpiresAt } from "../auth/verification/email-verification";
 import type { Context } from "../context";
 import { recordSecurityEvent } from "../platform/audit/security-events";
 import type { Locale } from "../platform/locale";

@@ -1,6 +1,5 @@
 import { revokeGrants } from "../auth/authorization-server/granted-session";
-import { revokeSessionInTx } from "../auth/sessions/sessions";
-import { lockAccountForSignOut, signOut } from "../auth/sessions/sign-out";
+import { lockAccountForSignOut, revokeSessionInTx, signOut } from "../auth/sessions/sessions";
 import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
 import { recordSecurityEvent } from "../platform/audit/security-events";

@@ -1,12 +1,18 @@
 import type { Context } from "../context";
 import { AppError } from "../errors";
+import type { AccountRole } from "../platform/db/generated/client";
+import { requireOwnOriginForCookie } from "../platform/http/browser/origin";
+import { clientIp, clientNetwork } from "../platform/http/client-ip";
 import { sessionCookie } from "../platform/http/cookies/cookies";
 import type { ReadableHeaders } from "../platform/http/readable-headers";
-import type { AnyPrincipal, Principal } from "../principal";
-import { authenticateKey, type RequestSource } from "./api-keys/authenticate-key";
+import type { AccessRule, AnyPrincipal, KeyPrincipal, Principal, Scope } from "../principal";
 import { hasKeyPrefix } from "./api-keys/key-text";
-import { authenticateLocalOperator } from "./operator/local-operator";
+import { authenticateKey, type RequestSource } from "./api-keys/keys";
+import { hasKeyInUrl, revokeKeyInUrl } from "./api-keys/leaked-keys";
+import { authenticateLocalOperator } from "./local-operator";
+import { isFresh } from "./sessions/authentication";
 import { findSession } from "./sessions/sessions";
+import { requireStepUp } from "./step-up";
 
 /** A session token, and how the request carried it. */
 export type Credentials = { token: string; via: "bearer" | "cookie" };
@@ -51,4 +57,82 @@ export function readCredentials(headers: ReadableHeaders, config: Context["confi
   }
   const token = sessionCookie(headers.get("cookie"), config);
   return token ? { token, via: "cookie" } : null;
+}
+
+const RANKS: Record<AccountRole, number> = { user: 0, support: 1, admin: 2 };
+
+/**
+ * Checks what a route requires of a session. Checks the role first, so that a caller without it is not asked for a
+ * password.
+ * @throws AppError forbidden, reauthentication_required
+ */
+export function requireAccess(
+  { account, session }: Pick<Principal, "account" | "session">,
+  { role = "user", aal = 1, maxAgeSeconds = Number.POSITIVE_INFINITY }: AccessRule,
+  now: Date,
+): void {
+  if (RANKS[account.role] < RANKS[role]) throw new AppError("forbidden", { detail: "Your role does not allow this." });
+  if (!isFresh(session, { aal, maxAgeSeconds, now })) throw new AppError("reauthentication_required");
+}
+
+/** Checks that a route accepts an API key. @throws AppError forbidden */
+export function requireScope({ key }: KeyPrincipal, { scope }: AccessRule): void {
+  if (scope === undefined) throw new AppError("forbidden", { detail: "API keys may not do this." });
+  if (hasScope(key.scopes, scope)) return;
+  throw new AppError("forbidden", {
+    detail: `The API key lacks the scope ${scope}.`,
+    // RFC 6750, section 3.1.
+    headers: { "WWW-Authenticate": `Bearer realm="homeport", error="insufficient_scope", scope="${scope}"` },
+  });
+}
+
+/** Whether a rule is for operators, whose programs have API keys. */
+export function isForOperators({ role, scope }: AccessRule): boolean {
+  return role !== undefined || scope !== undefined;
+}
+
+/** Whether a key's scopes include a scope. A later build may have stored scopes that this one does not know. */
+function hasScope(scopes: readonly string[], required: Scope): boolean {
+  const [resource, verb] = required.split(":");
+  const includesRead = scopes.includes(`${resource}:write`) || scopes.includes(`${resource}:send`);
+  return scopes.includes(required) || (verb === "read" && includesRead);
+}
+
+/** What the pipeline of lib/platform/http asks of this room. */
+export const authentication: Context["authentication"] = {
+  authenticate: authenticateRequest,
+  requireStepUp: (ctx, principal, caller) => requireStepUp(ctx, principal, {}, caller),
+  hasKeyInUrl,
+  revokeKeyInUrl,
+};
+
+/**
+ * Authenticates a request, and checks what its endpoint requires: the origin of a request by cookie, the account's role,
+ * the session's level and age, or the API key's scope. Only endpoints for operators look at API keys, and let in the
+ * operator of this machine, who may do everything.
+ * @throws AppError unauthenticated, origin_not_allowed, forbidden, reauthentication_required, rate_limited
+ */
+async function authenticateRequest(
+  ctx: Context,
+  { method, headers, socketIp, operator, hasSideEffect }: Parameters<Context["authentication"]["authenticate"]>[1],
+  rule: AccessRule,
+): Promise<AnyPrincipal> {
+  const hops = ctx.config.TRUSTED_PROXY_HOPS;
+  const sourceOf = () => ({
+    ip: clientIp(headers, socketIp, hops),
+    network: clientNetwork(headers, socketIp, hops),
+    socketIp,
+  });
+  if (operator !== undefined && isForOperators(rule)) return { operator };
+  const principal = isForOperators(rule)
+    ? await authenticateOperator(ctx, headers, sourceOf)
+    : await authenticate(ctx, headers);
+  if ("operator" in principal) return principal;
+  if ("key" in principal) {
+    requireScope(principal, rule);
+    return principal;
+  }
+  if (principal.session.via === "cookie") requireOwnOriginForCookie(method, hasSideEffect, headers, ctx.config);
+  requireAccess(principal, rule, ctx.now());
+  return principal;
 }

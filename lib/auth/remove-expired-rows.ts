@@ -3,8 +3,8 @@ import { pseudonymizeEvents } from "../platform/audit/audit-pseudonym";
 import { deleteBatch, removeInBatches, selectBatch } from "../platform/db/remove-in-batches";
 import { sql } from "../platform/db/sql";
 import { accountDeleted } from "../webhooks/events";
-import { queueRevocations } from "./apple/refresh-token";
-import { unverifiedExpiresAt } from "./verification/email-verification";
+import { unverifiedExpiresAt } from "./email-verification";
+import { queueRevocations } from "./sign-in-providers/apple-tokens";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "now" | "webhooks">;
 

@@ -5,7 +5,7 @@ import { recordSecurityEvent } from "../platform/audit/security-events";
 import type { Caller, Principal } from "../principal";
 import { PasskeyAssertion } from "./passkeys/schema";
 import { verifyPasskeyAssertion } from "./passkeys/verify-assertion";
-import { confirmPassword } from "./passwords/confirm-password";
+import { confirmPassword } from "./passwords/verify-password";
 import { listSecondFactors } from "./second-factor/factors";
 import { RecoveryCode, TotpCode } from "./second-factor/schema";
 import { verifySecondFactor } from "./second-factor/verify-second-factor";

@@ -15,13 +15,20 @@ import { revenueCat } from "./providers/revenuecat";
 import type { Purchase } from "./purchase-state";
 import { endReplacedPurchases } from "./replacement";
 import { sanitizeJson } from "./sanitize";
-import { DeliveryReceipt, Purchases, StatusQuery, SubscriptionStatus, WebhookQuery } from "./schema";
+import {
+  DeliveryReceipt,
+  EntitlementToken,
+  Purchases,
+  StatusQuery,
+  SubscriptionStatus,
+  TokenQuery,
+  WebhookQuery,
+} from "./schema";
 import { accountStatus } from "./status/account-status";
-import { requestStatus, serializeStatus } from "./status/await-change";
+import { issueEntitlementToken } from "./status/entitlement-token";
 import { purchaseStatus } from "./status/purchase-status";
 import { readEntitlingPurchases } from "./status/read-status";
-import { issueEntitlementToken } from "./token/entitlement-token";
-import { EntitlementToken, TokenQuery } from "./token/schema";
+import { requestStatus, serializeStatus } from "./status/request-status";
 
 /** RevenueCat, "Webhooks", Event Types and Fields. */
 const REVENUECAT = {

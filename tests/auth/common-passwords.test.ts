@@ -1,6 +1,6 @@
 import { dictionary } from "@zxcvbn-ts/language-common";
 import { expect, test } from "vitest";
-import { isCommonPassword } from "@/lib/auth/passwords/common-passwords";
+import { isCommonPassword } from "@/lib/auth/passwords/policy";
 
 // ASVS 6.2.4
 test("the 3,000 most common passwords of at least 8 characters are recognized, in any letter case", async () => {

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { parseOperatorName } from "@/lib/auth/operator/local-operator";
-import { createOperatorKey } from "@/lib/auth/operator/operator-key";
+import { createOperatorKey, parseOperatorName } from "@/lib/auth/local-operator";
 import type { OperatorKey } from "@/lib/context";
 import { declare } from "@/lib/operation";
 import { defineRoute } from "@/lib/platform/http/route";

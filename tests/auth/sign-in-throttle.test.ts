@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { waitMs } from "@/lib/auth/limits/sign-in-throttle";
+import { waitMs } from "@/lib/auth/sign-in-throttle";
 
 const rule = { freeFailures: 10, maxWaitMinutes: 60 };
 

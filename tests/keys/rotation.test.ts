@@ -3,9 +3,9 @@ import { decodeProtectedHeader } from "jose";
 import { encode } from "next-auth/jwt";
 import { afterEach, describe, expect, test } from "vitest";
 import { issueResetToken } from "@/lib/accounts/password-reset-token";
-import { isRecognizedDevice } from "@/lib/auth/limits/recognized-clients";
-import { decodeToken, encodeToken } from "@/lib/auth/sessions/token";
-import { newestVerificationToken } from "@/lib/auth/verification/email-verification";
+import { newestVerificationToken } from "@/lib/auth/email-verification";
+import { isRecognizedDevice } from "@/lib/auth/recognized-clients";
+import { decodeToken, encodeToken } from "@/lib/auth/sessions/sessions";
 import { newAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import {

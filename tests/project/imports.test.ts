@@ -109,7 +109,7 @@ const ROOMS: Record<string, string[]> = {
     "lib/releases/uploads",
     "lib/subscriptions/inbox",
     "lib/subscriptions/notifications",
-    "lib/subscriptions/reconcile",
+    "lib/subscriptions/schedule-reconcile",
   ],
   // Creates what the Context type names.
   "lib/compose": [

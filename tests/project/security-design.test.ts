@@ -19,7 +19,6 @@ const CLIENTS = [
   "app/(web)/passkeys/", // the same
   "lib/platform/adapters/",
   "lib/releases/publishing/verify.ts", // for an operator
-  "lib/auth/apple/",
   "lib/auth/sign-in-providers/",
   "lib/platform/db/",
   "lib/releases/catalog/url-source.ts",

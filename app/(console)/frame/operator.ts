@@ -1,7 +1,7 @@
 import { headers } from "next/headers";
 import { notFound, redirect } from "next/navigation";
 import { cache } from "react";
-import { requireAccess } from "@/lib/auth/access";
+import { requireAccess } from "@/lib/auth/authenticate";
 import { isFresh } from "@/lib/auth/sessions/authentication";
 import { readStepUpMethods } from "@/lib/auth/step-up";
 import { findVisitor, pageContext } from "@/lib/auth/visitor";

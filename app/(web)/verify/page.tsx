@@ -1,7 +1,7 @@
 import { headers } from "next/headers";
 import { readProfile } from "@/lib/accounts/profile";
 import { listSignInProviders } from "@/lib/auth/next-auth/call-from-forms";
-import { readPendingIdentityCookie } from "@/lib/auth/next-auth/pending-identity";
+import { readPendingIdentityCookie } from "@/lib/auth/next-auth/respond";
 import { findVisitor, pageContext } from "@/lib/auth/visitor";
 import { AccountStep } from "../account/account-step";
 import { Form } from "../components/form";

@@ -1,6 +1,6 @@
 import { confirmReset } from "@/lib/accounts/password-reset";
 import { ConfirmReset, EmailedToken } from "@/lib/accounts/schema";
-import { setDeviceCookie } from "@/lib/auth/limits/recognized-clients";
+import { setDeviceCookie } from "@/lib/auth/recognized-clients";
 import { defineForm } from "@/lib/platform/http/pages/form";
 import { continuingTo } from "@/lib/platform/http/pages/redirect-paths";
 import { readReturnCookie } from "@/lib/platform/http/pages/return-cookie";

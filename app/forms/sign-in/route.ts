@@ -1,6 +1,6 @@
 import { Login } from "@/lib/accounts/schema";
 import { signIn } from "@/lib/accounts/sign-in";
-import { secondFactorPage, setChallengeCookie } from "@/lib/auth/second-factor/challenge-cookie";
+import { secondFactorPage, setChallengeCookie } from "@/lib/auth/second-factor/challenges";
 import { replaceSession } from "@/lib/auth/sessions/session-response";
 import { defineForm } from "@/lib/platform/http/pages/form";
 import { NextPage, trustedUrl } from "@/lib/platform/http/pages/redirect-paths";

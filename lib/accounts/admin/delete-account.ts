@@ -2,7 +2,7 @@ import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { actorOn, withReason } from "../../platform/audit/operator-events";
 import type { Operator } from "../../principal";
-import { listStoreSubscriptions } from "../../subscriptions/account-data/store-subscriptions";
+import { listStoreSubscriptions } from "../../subscriptions/status/read-status";
 import { removeAccount } from "../delete-account";
 import type { DeletedAccount, WithReason } from "./schema";
 

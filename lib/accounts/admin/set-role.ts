@@ -1,4 +1,4 @@
-import { requireAnotherAdmin } from "../../auth/last-admin";
+import { requireAnotherAdmin } from "../../auth/account-checks";
 import type { Context } from "../../context";
 import { recordAccountChange } from "../../platform/audit/operator-events";
 import type { Operator } from "../../principal";

@@ -1,4 +1,4 @@
-import { recognizeClient } from "../../auth/limits/recognized-clients";
+import { recognizeClient } from "../../auth/recognized-clients";
 import { cancelEmailChanges, reservedEmailCondition } from "../../auth/reserved-emails";
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";

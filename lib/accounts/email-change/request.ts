@@ -1,4 +1,4 @@
-import { consumeEmailLimit } from "../../auth/limits/consume-email-limit";
+import { consumeEmailLimit } from "../../auth/email-limits";
 import { cancelEmailChanges } from "../../auth/reserved-emails";
 import { requireStepUp } from "../../auth/step-up";
 import type { Context, Tx } from "../../context";

@@ -1,4 +1,4 @@
-import { consumeEmailLimit, wakeAfterRandomDelay } from "../../auth/limits/consume-email-limit";
+import { consumeEmailLimit, wakeAfterRandomDelay } from "../../auth/email-limits";
 import type { Context } from "../../context";
 import type { Caller } from "../../principal";
 

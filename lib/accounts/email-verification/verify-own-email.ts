@@ -1,4 +1,4 @@
-import { confirmVerification, verificationHashes } from "../../auth/verification/email-verification";
+import { confirmVerification, verificationHashes } from "../../auth/email-verification";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import type { Caller } from "../../principal";

@@ -1,5 +1,5 @@
+import { issueVerificationToken, VERIFICATION_TTL_HOURS } from "../../auth/email-verification";
 import { providerTitle } from "../../auth/sign-in-providers/providers";
-import { issueVerificationToken, VERIFICATION_TTL_HOURS } from "../../auth/verification/email-verification";
 import type { Context } from "../../context";
 import { composeEmail } from "../../platform/mail/compose-email";
 import type { EmailData, EmailKind } from "../../platform/mail/emails";

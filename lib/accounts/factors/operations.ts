@@ -1,8 +1,7 @@
 import { CREDENTIALS, RECOVERY_CODES } from "../../auth/examples";
 import { PASSKEY } from "../../auth/passkeys/examples";
-import { confirmTotp, startTotp } from "../../auth/second-factor/enroll-totp";
+import { confirmTotp, removeTotp, renewRecoveryCodes, startTotp } from "../../auth/second-factor/change-factors";
 import { readFactors } from "../../auth/second-factor/factors";
-import { removeTotp, renewRecoveryCodes } from "../../auth/second-factor/manage-factors";
 import { ConfirmTotp, Factors, NewRecoveryCodes, TotpConfirmed, TotpEnrollment } from "../../auth/second-factor/schema";
 import { StepUpProof } from "../../auth/step-up";
 import { operation } from "../../operation";

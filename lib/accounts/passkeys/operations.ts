@@ -1,3 +1,5 @@
+import { requireEnabled } from "../../auth/account-checks";
+import { requireVerifiedEmail } from "../../auth/email-verification";
 import { SIGNED_IN, TRANSPORT } from "../../auth/examples";
 import {
   ASSERTION,
@@ -20,15 +22,12 @@ import {
 } from "../../auth/passkeys/schema";
 import { listPasskeys } from "../../auth/passkeys/stored-passkeys";
 import { verifyPasskeyAssertion } from "../../auth/passkeys/verify-assertion";
-import { requireEnabled } from "../../auth/require-enabled";
-import { readChallengeCookie } from "../../auth/second-factor/challenge-cookie";
-import { findChallenge } from "../../auth/second-factor/challenges";
+import { findChallenge, readChallengeCookie } from "../../auth/second-factor/challenges";
 import { SecondFactorOptions } from "../../auth/second-factor/schema";
 import { issueSession } from "../../auth/sessions/issue-session";
 import { chooseTransport, sessionResponse } from "../../auth/sessions/session-response";
 import type { Transport } from "../../auth/sessions/sessions";
 import { StepUpProof } from "../../auth/step-up";
-import { requireVerifiedEmail } from "../../auth/verification/email-verification";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { operation } from "../../operation";

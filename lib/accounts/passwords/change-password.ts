@@ -1,6 +1,6 @@
-import { recognizeClient } from "../../auth/limits/recognized-clients";
 import { hashPassword } from "../../auth/passwords/password-hash";
 import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../../auth/passwords/policy";
+import { recognizeClient } from "../../auth/recognized-clients";
 import { sessionToken } from "../../auth/sessions/sessions";
 import { requireStepUp } from "../../auth/step-up";
 import type { Context, Tx } from "../../context";

@@ -5,8 +5,7 @@ import type { Aal, Amr } from "../sessions/authentication";
 import { revokeSession } from "../sessions/sessions";
 import type { AuthorizationRequest } from "./authorization-request";
 import { findClient } from "./clients";
-import { newCode, sha256 } from "./codes";
-import { exchangeGrant, grantOf } from "./granted-session";
+import { exchangeGrant, grantOf, newCode, sha256 } from "./granted-session";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
 

@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { networkOf } from "../../platform/audit/security-events";
@@ -5,9 +6,25 @@ import type { DeviceCode } from "../../platform/db/generated/client";
 import type { Caller, Principal } from "../../principal";
 import { requireStepUp } from "../step-up";
 import { findClient } from "./clients";
-import { newCode, sha256 } from "./codes";
-import { BY_OTHER_DEVICE, exchangeGrant, grantOf } from "./granted-session";
-import { newUserCode, parseUserCode } from "./user-codes";
+import { BY_OTHER_DEVICE, exchangeGrant, grantOf, newCode, sha256 } from "./granted-session";
+
+/** Letters that form no words and are not taken for each other (RFC 8628, section 6.1). */
+const ALPHABET = "BCDFGHJKLMNPQRSTVWXZ";
+const LENGTH = 8;
+const GROUP_LENGTH = 4;
+
+/** A random code for a person to type: 34 bits, "WDJB-MJHT". */
+function newUserCode(): string {
+  const letters = Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join("");
+  return `${letters.slice(0, GROUP_LENGTH)}-${letters.slice(GROUP_LENGTH)}`;
+}
+
+/** A code as it was typed, without regard to case and to what is between the letters; null if it cannot be one. */
+function parseUserCode(typed: string): string | null {
+  const letters = typed.toUpperCase().replace(/[\s-]/g, "");
+  const isCode = letters.length === LENGTH && [...letters].every((letter) => ALPHABET.includes(letter));
+  return isCode ? `${letters.slice(0, GROUP_LENGTH)}-${letters.slice(GROUP_LENGTH)}` : null;
+}
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
 

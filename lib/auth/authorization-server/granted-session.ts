@@ -1,3 +1,4 @@
+import { createHash, randomBytes } from "node:crypto";
 import type { Context, Tx } from "../../context";
 import { AppError, type ErrorCode, isAppError } from "../../errors";
 import type { OAuthClient } from "../../platform/config/oauth-clients";
@@ -75,4 +76,14 @@ async function issueGrantedSession(
   } catch (error) {
     throw isAppError(error) && REFUSALS.has(error.code) ? new AppError("invalid_grant") : error;
   }
+}
+
+/** A new authorization code or device code: 256 random bits. */
+export function newCode(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+/** The base64url of a SHA-256: a code as it is stored, and a code verifier's challenge (RFC 7636, section 4.6). */
+export function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("base64url");
 }

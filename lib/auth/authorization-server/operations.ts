@@ -1,22 +1,25 @@
+import type { z } from "zod";
 import { operation } from "../../operation";
+import type { Config } from "../../platform/config";
 import { writeOAuthError } from "../../platform/http/oauth-error";
 import { RouteResponse } from "../../platform/http-message";
 import { OAUTH_ERROR_EXAMPLES, OAUTH_ERRORS } from "../examples";
 import { AuthorizationParameters, authorizationPage, checkAuthorizationRequest } from "./authorization-request";
 import { startDeviceAuthorization } from "./device-codes";
-import { serverMetadata } from "./metadata";
-import { revokeToken } from "./revoke";
 import {
+  AUTHORIZATION_CODE_GRANT,
+  DEVICE_CODE_GRANT,
   DeviceAuthorization,
   DeviceAuthorizationRequest,
   OAuthError,
   RevocationRequest,
   ServerMetadata,
+  TOKEN_EXCHANGE_GRANT,
   TokenError,
   TokenRequest,
   TokenResponse,
 } from "./schema";
-import { issueToken } from "./token";
+import { issueToken, revokeToken } from "./token";
 
 export const oauthOperations = {
   getAuthorizationServerMetadata: operation({
@@ -200,3 +203,22 @@ export const oauthOperations = {
     writeError: writeOAuthError,
   }),
 };
+
+/** Describes the authorization server to client libraries (RFC 8414, section 2). */
+function serverMetadata({ baseUrl }: Pick<Config, "baseUrl">): z.infer<typeof ServerMetadata> {
+  const endpoints = `${baseUrl}/api/auth/oauth`;
+  return {
+    issuer: baseUrl,
+    authorization_endpoint: `${endpoints}/authorize`,
+    token_endpoint: `${endpoints}/token`,
+    revocation_endpoint: `${endpoints}/revoke`,
+    device_authorization_endpoint: `${endpoints}/device`,
+    response_types_supported: ["code"],
+    grant_types_supported: [AUTHORIZATION_CODE_GRANT, DEVICE_CODE_GRANT, TOKEN_EXCHANGE_GRANT],
+    code_challenge_methods_supported: ["S256"],
+    token_endpoint_auth_methods_supported: ["none"],
+    revocation_endpoint_auth_methods_supported: ["none"],
+    authorization_response_iss_parameter_supported: true,
+    service_documentation: `${baseUrl}/docs`,
+  };
+}

@@ -1,8 +1,10 @@
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import type { Caller } from "../../principal";
-import { exchangeIdToken } from "../id-tokens/exchange-id-token";
+import { findSession, signOut } from "../sessions/sessions";
+import { exchangeIdToken } from "../sign-in-providers/exchange-id-token";
 import { exchangeCode } from "./authorization-codes";
+import { findClient } from "./clients";
 import { exchangeDeviceCode } from "./device-codes";
 import {
   ACCESS_TOKEN_TYPE,
@@ -49,4 +51,14 @@ function required(given: TokenRequest, name: keyof TokenRequest): string {
   const value = given[name];
   if (value !== undefined) return value;
   throw new AppError("validation_failed", { errors: [{ pointer: `/${name}`, code: "required", detail: "Required" }] });
+}
+
+/**
+ * Ends the session of an access token (RFC 7009, section 2.1). Does nothing for an invalid token.
+ * @throws AppError invalid_client
+ */
+export async function revokeToken(ctx: Deps, clientId: string, token: string, caller: Caller): Promise<void> {
+  findClient(ctx.config, clientId);
+  const found = await findSession(ctx, token);
+  if (found?.session.transport === "token") await signOut(ctx, found.claims, caller);
 }

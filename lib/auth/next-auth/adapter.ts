@@ -2,9 +2,9 @@ import type { Adapter, AdapterUser } from "next-auth/adapters";
 import type { Context } from "../../context";
 import type { Account } from "../../platform/db/generated/client";
 import type { Caller } from "../../principal";
-import type { AttemptCounters } from "../limits/sign-in-throttle";
+import { confirmVerification, type MatchedRegistration } from "../email-verification";
 import { issuerOf } from "../sign-in-providers/providers";
-import { confirmVerification, type MatchedRegistration } from "../verification/email-verification";
+import type { AttemptCounters } from "../sign-in-throttle";
 import { type OnFailure, orNull } from "./catch-refusal";
 
 /** An account as next-auth's "user", with the fields that `issueSession` needs. */

@@ -1,14 +1,13 @@
+import { z } from "zod";
 import type { Context } from "../../context";
 import { CLEAR_SITE_DATA } from "../../platform/http/browser/security-headers";
-import { linkingSessionCookieName, setCookie } from "../../platform/http/cookies/cookies";
+import { linkingSessionCookieName, pendingIdentityCookieName, setCookie } from "../../platform/http/cookies/cookies";
 import { readEncryptedCookie, setEncryptedCookie } from "../../platform/http/cookies/encrypted-cookie";
 import { jsonResponse, type RequestHead, RouteResponse } from "../../platform/http-message";
-import { findSession } from "../sessions/sessions";
-import { signOut } from "../sessions/sign-out";
-import { matchRegistration } from "../verification/match-registration";
+import { matchRegistration, VERIFICATION_TTL_HOURS } from "../email-verification";
+import { findSession, signOut } from "../sessions/sessions";
 import { isProviderAction, type NextAuthCall, requireAction } from "./call-from-request";
 import { providersFor, VERIFY_PAGE } from "./options";
-import { readPendingIdentityCookie, setPendingIdentityCookie } from "./pending-identity";
 import { type CallState, isSignedIn, isSignedOut, type NextAuthDeps, runNextAuth, withCookies } from "./run";
 
 type Config = Context["config"];
@@ -30,6 +29,35 @@ async function setLinkingSessionCookie(config: Config, now: Date, sessionId: str
 async function readLinkingSessionCookie(config: Config, cookieHeader: string | null): Promise<string | undefined> {
   const claims = await readEncryptedCookie(config, cookieHeader, linkingSessionCookieName(config));
   return typeof claims?.sid === "string" ? claims.sid : undefined;
+}
+
+/** An identity that signed in to an account with an unverified email. */
+const PendingIdentity = z.object({ provider: z.string(), issuer: z.string(), subject: z.string() });
+type PendingIdentity = z.infer<typeof PendingIdentity>;
+
+const PENDING_IDENTITY_TTL_SECONDS = VERIFICATION_TTL_HOURS * 60 * 60;
+
+/**
+ * The Set-Cookie header that stores the identity with which a browser signed in before the email was verified. With the
+ * emailed token it proves both the identity and the email. It is encrypted, so only this service can create it.
+ */
+async function setPendingIdentityCookie(config: Config, now: Date, { provider, issuer, subject }: PendingIdentity) {
+  const name = pendingIdentityCookieName(config);
+  return setEncryptedCookie(config, now, {
+    name,
+    claims: { provider, issuer, subject },
+    ttlSeconds: PENDING_IDENTITY_TTL_SECONDS,
+  });
+}
+
+/** The identity with which this browser signed in; undefined if there is none. */
+export async function readPendingIdentityCookie(
+  config: Config,
+  cookieHeader: string | null,
+): Promise<PendingIdentity | undefined> {
+  const claims = await readEncryptedCookie(config, cookieHeader, pendingIdentityCookieName(config));
+  const parsed = PendingIdentity.safeParse(claims);
+  return parsed.success ? parsed.data : undefined;
 }
 
 /** The parameters of a sign-in that are forwarded to the provider. next-auth would forward all, `scope` included. */

@@ -2,11 +2,10 @@ import type { NextAuthOptions } from "next-auth";
 import type { Context } from "../../context";
 import { parseCookies, sessionCookieName } from "../../platform/http/cookies/cookies";
 import { RouteResponse } from "../../platform/http-message";
-import { setDeviceCookie } from "../limits/recognized-clients";
-import { setChallengeCookie } from "../second-factor/challenge-cookie";
+import { setDeviceCookie } from "../recognized-clients";
+import { setChallengeCookie } from "../second-factor/challenges";
 import { isProviderAction, type NextAuthCall } from "./call-from-request";
-import { nextAuthOptions } from "./options";
-import { secretsOfCall } from "./secrets-of-call";
+import { nextAuthOptions, secretsOfCall } from "./options";
 
 export type NextAuthDeps = Pick<
   Context,

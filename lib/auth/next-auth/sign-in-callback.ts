@@ -3,9 +3,9 @@ import type { Context } from "../../context";
 import type { ErrorCode } from "../../errors";
 import { logRefusal } from "../../platform/audit/refusals";
 import type { Caller } from "../../principal";
-import { storeAppleToken } from "../apple/refresh-token";
-import { secondFactorPage } from "../second-factor/challenge-cookie";
+import { type MatchedRegistration, requireVerifiedEmail } from "../email-verification";
 import type { SecondFactorChallenge } from "../second-factor/challenges";
+import { secondFactorPage } from "../second-factor/challenges";
 import { challengeSignIn } from "../second-factor/complete-sign-in";
 import {
   type Amr,
@@ -16,13 +16,12 @@ import {
   MAX_AUTHENTICATION_AGE_SECONDS,
 } from "../sessions/authentication";
 import type { findSession } from "../sessions/sessions";
+import { storeAppleToken } from "../sign-in-providers/apple-tokens";
 import { linkOrCreateAccount } from "../sign-in-providers/link-or-create-account";
-import { parseProfile } from "../sign-in-providers/profile";
+import { type ProviderIdentity, parseProfile } from "../sign-in-providers/profile";
 import { issuerOf } from "../sign-in-providers/providers";
-import { type MatchedRegistration, requireVerifiedEmail } from "../verification/email-verification";
 import type { AdapterAccount } from "./adapter";
 import { catchRefusal, type OnFailure } from "./catch-refusal";
-import type { PendingIdentity } from "./pending-identity";
 
 type Deps = Pick<
   Context,
@@ -41,7 +40,7 @@ export type SignInCall = {
   /** The page that follows, as the caller sent it. */
   callbackUrl?: string;
   /** Output: the identity of a sign-in that is refused until the email is verified. */
-  unverifiedIdentities: PendingIdentity[];
+  unverifiedIdentities: ProviderIdentity[];
   /** Output: the challenge of a sign-in that a second factor has to complete. */
   challenges: SecondFactorChallenge[];
 };

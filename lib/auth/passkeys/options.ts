@@ -2,10 +2,8 @@ import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
 import type { Caller, Principal } from "../../principal";
 import { requireStepUp, type StepUpProof } from "../step-up";
-import { CHALLENGE_TTL_MS, issueChallenge, type PasskeyPurpose } from "./challenges";
-import { relyingPartyId } from "./relying-party";
+import { CHALLENGE_TTL_MS, issueChallenge, type PasskeyPurpose, relyingPartyId, userHandleOf } from "./ceremony";
 import type { PasskeyCreationOptions, PasskeyRequestOptions } from "./schema";
-import { userHandleOf } from "./user-handle";
 
 type Deps = Pick<Context, "config" | "db" | "now">;
 

@@ -4,11 +4,15 @@ import { AppError } from "../../errors";
 import { recordSecurityEvent } from "../../platform/audit/security-events";
 import type { Caller, Principal } from "../../principal";
 import { clientName } from "../sessions/client-name";
-import { consumePasskeyChallenge } from "./challenges";
-import { checkAuthenticatorData, readChallenge } from "./client-data";
-import { passkeyInvalid } from "./errors";
+import {
+  checkAuthenticatorData,
+  consumePasskeyChallenge,
+  passkeyInvalid,
+  passkeyOrigins,
+  readChallenge,
+  relyingPartyId,
+} from "./ceremony";
 import { ALGORITHMS } from "./options";
-import { passkeyOrigins, relyingPartyId } from "./relying-party";
 import type { Passkey, PasskeyRegistration, RegisterPasskey } from "./schema";
 import { toPasskey } from "./stored-passkeys";
 

@@ -4,12 +4,19 @@ import { recordSecurityEvent } from "../../platform/audit/security-events";
 import type { Passkey } from "../../platform/db/generated/client";
 import type { Caller } from "../../principal";
 import type { Amr } from "../sessions/authentication";
-import { consumePasskeyChallenge, type PasskeyPurpose } from "./challenges";
-import { checkAuthenticatorData, isUserVerified, readChallenge } from "./client-data";
-import { type PasskeyReason, passkeyInvalid } from "./errors";
-import { passkeyOrigins, relyingPartyId } from "./relying-party";
+import {
+  checkAuthenticatorData,
+  consumePasskeyChallenge,
+  isUserVerified,
+  type PasskeyPurpose,
+  type PasskeyReason,
+  passkeyInvalid,
+  passkeyOrigins,
+  readChallenge,
+  relyingPartyId,
+  userHandleOf,
+} from "./ceremony";
 import type { PasskeyAssertion } from "./schema";
-import { userHandleOf } from "./user-handle";
 
 type Deps = Pick<Context, "config" | "db" | "now">;
 type Purpose = Exclude<PasskeyPurpose, "registration">;

@@ -1,23 +1,24 @@
 import type { Context } from "../../context";
 import { AppError, isAppError } from "../../errors";
-import { recordFailedSignIn } from "../../platform/audit/security-events";
+import { recordFailedSignIn, recordSecurityEvent } from "../../platform/audit/security-events";
 import type { Account } from "../../platform/db/generated/client";
 import type { Caller } from "../../principal";
+import { requireEnabled } from "../account-checks";
+import { requireVerifiedEmail } from "../email-verification";
 import {
   type AttemptCounters,
   beginAttempt,
   beginAttemptByDevice,
+  beginReauthentication,
   clearAttempt,
   recordFailure,
   refundAttempt,
   shouldWait,
-} from "../limits/sign-in-throttle";
-import { requireEnabled } from "../require-enabled";
-import { requireVerifiedEmail } from "../verification/email-verification";
+} from "../sign-in-throttle";
 import { hashPassword, isOutdated, isPasswordCorrect } from "./password-hash";
 import { normalizePassword } from "./policy";
 
-type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now">;
+type Deps = Pick<Context, "config" | "db" | "emails" | "hasher" | "limits" | "now">;
 /** An account whose password was checked, and the attempt that `issueSession` clears. */
 export type VerifiedAccount = Account & { attempt: AttemptCounters };
 type EmailAndPassword = { email: string; password: string };
@@ -83,4 +84,28 @@ async function rehashPassword(ctx: Deps, id: string, outdated: string, password:
   } catch (error) {
     if (!isAppError(error)) throw error;
   }
+}
+
+/**
+ * Checks the password of a signed-in caller. Wrong passwords are throttled as in a sign-in, and recorded in the audit
+ * trail. @throws AppError reauthentication_required with the field, rate_limited, overloaded
+ */
+export async function confirmPassword(
+  ctx: Omit<Deps, "emails">,
+  { id, passwordHash }: { id: string; passwordHash: string },
+  password: string,
+  caller: Caller,
+): Promise<void> {
+  const attempt = await beginReauthentication(ctx, id);
+  const isCorrect = await isPasswordCorrect(ctx, password, passwordHash).catch(async (error: unknown) => {
+    await refundAttempt(ctx, attempt);
+    throw error;
+  });
+  if (isCorrect) return clearAttempt(ctx.db, attempt);
+  await ctx.db.$transaction(async (tx) => {
+    await recordFailure(tx, ctx.now(), attempt);
+    await recordSecurityEvent(tx, ctx.now(), id, "sign_in_failed", caller);
+  });
+  const errors = [{ pointer: "/password", code: "incorrect", detail: "This is not your password" }];
+  throw new AppError("reauthentication_required", { errors });
 }

@@ -1,10 +1,10 @@
 import type { Context } from "../../context";
 import { AppError, type ErrorExtras, isAppError } from "../../errors";
 import type { Caller } from "../../principal";
-import { clearAttempt } from "../limits/sign-in-throttle";
 import type { Authentication } from "../sessions/authentication";
 import { type AuthenticatedAccount, issueSession } from "../sessions/issue-session";
 import type { SessionOptions } from "../sessions/sessions";
+import { clearAttempt } from "../sign-in-throttle";
 import { consumeChallenge, createChallenge, type PendingChallenge, type SecondFactorChallenge } from "./challenges";
 import { type SecondFactorProof, verifySecondFactor } from "./verify-second-factor";
 

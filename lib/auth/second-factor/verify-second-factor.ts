@@ -2,16 +2,10 @@ import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { recordSecurityEvent } from "../../platform/audit/security-events";
 import type { Caller } from "../../principal";
-import {
-  beginSecondFactor,
-  clearAttempt,
-  type FactorPlace,
-  recordFailure,
-  refundAttempt,
-} from "../limits/sign-in-throttle";
 import type { PasskeyAssertion } from "../passkeys/schema";
 import { verifyPasskeyAssertion } from "../passkeys/verify-assertion";
 import type { Amr } from "../sessions/authentication";
+import { beginSecondFactor, clearAttempt, type FactorPlace, recordFailure, refundAttempt } from "../sign-in-throttle";
 import { consumeRecoveryCode } from "./recovery-codes";
 import { consumeTotpCode } from "./totp";
 

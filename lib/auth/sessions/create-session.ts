@@ -4,12 +4,11 @@ import type { Prisma } from "../../platform/db/generated/client";
 import { newId } from "../../platform/db/ids";
 import { empty, sql } from "../../platform/db/sql";
 import type { Caller } from "../../principal";
-import { recognition } from "../limits/recognized-clients";
-import { type AttemptCounters, deleteCounters } from "../limits/sign-in-throttle";
+import { recognition } from "../recognized-clients";
+import { type AttemptCounters, deleteCounters } from "../sign-in-throttle";
 import type { Authentication } from "./authentication";
-import { LIFETIMES } from "./lifetimes";
-import type { SessionOptions, Transport } from "./sessions";
-import type { Claims } from "./token";
+import type { Claims, SessionOptions, Transport } from "./sessions";
+import { LIFETIMES } from "./sessions";
 
 const MAX_SESSIONS = 20;
 

@@ -1,16 +1,18 @@
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
+import { networkOf } from "../../platform/audit/security-events";
 import type { Prisma } from "../../platform/db/generated/client";
 import { sql } from "../../platform/db/sql";
 import type { Caller } from "../../principal";
 import { enqueue } from "../../push/outbox/enqueue";
-import type { AttemptCounters } from "../limits/sign-in-throttle";
-import { requireEnabled } from "../require-enabled";
+import { requireEnabled } from "../account-checks";
+import { consumeEmailLimit } from "../email-limits";
+import { clientKeys, recognizedClientCondition } from "../recognized-clients";
+import type { AttemptCounters } from "../sign-in-throttle";
 import type { Authentication } from "./authentication";
-import { clientName } from "./client-name";
+import { clientName, UNKNOWN_CLIENT } from "./client-name";
 import { type CreatedSession, createSession } from "./create-session";
-import { newSignInEmail, recognizedSignInCondition } from "./new-client";
-import { type SessionOptions, sessionToken } from "./sessions";
+import { type SessionOptions, sessionToken, type Transport } from "./sessions";
 
 /** An account that has been authenticated, as its row was then, and the counters of its attempt. */
 export type AuthenticatedAccount = { id: string; email: string; sessionEpoch: number; attempt?: AttemptCounters };
@@ -95,4 +97,46 @@ function newSignIn(account: AuthenticatedAccount, eventId: string, deviceName: s
   const client = clientName(deviceName, userAgent);
   const message = { kind: "security.new_sign_in", eventId, client } as const;
   return { eventKey: `sign-in:${eventId}`, to: { accountId: account.id }, message };
+}
+
+type Deps = Pick<Context, "db" | "limits" | "now">;
+type Owner = { id: string; email: string };
+
+/** How long after its creation an account's first session is expected: as long as the account may stay unverified. */
+const FIRST_SIGN_IN_MS = 30 * 24 * 60 * 60 * 1000;
+
+/**
+ * An SQL condition: the account recognizes the client that signs in. A browser is recognized by its cookie alone, since
+ * others may share its network; a client without cookies by its network.
+ */
+async function recognizedSignInCondition(
+  ctx: Pick<Deps, "limits" | "now">,
+  { email }: Owner,
+  transport: Transport,
+  caller: Caller,
+): Promise<Prisma.Sql> {
+  const { device, network } = await clientKeys(ctx, email, caller);
+  return recognizedClientCondition(transport === "cookie" ? device : network, ctx.now());
+}
+
+/**
+ * The data of the email about a sign-in from an unrecognized client; null if no email is due: the client is recognized,
+ * this is the account's first sign-in, or the limit for these emails is reached. Only a verified email is sent a name
+ * that the client chose, so that nobody sends texts of their own to strangers.
+ */
+async function newSignInEmail(
+  ctx: Deps,
+  account: Owner,
+  { recognizedCondition, deviceName }: { recognizedCondition: Prisma.Sql; deviceName: string | null },
+  caller: Caller,
+): Promise<{ client: string | null; network: string | null; at: string } | null> {
+  const at = ctx.now();
+  const [row] = await ctx.db.$queryRaw<{ isNew: boolean; isVerified: boolean }[]>`
+    SELECT NOT ${recognizedCondition} AND ("createdAt" < ${new Date(at.getTime() - FIRST_SIGN_IN_MS)}::timestamptz
+        OR EXISTS (SELECT FROM "Session" WHERE "accountId" = ${account.id}::uuid)) AS "isNew",
+      "emailVerifiedAt" IS NOT NULL AS "isVerified"
+    FROM "Account" WHERE "id" = ${account.id}::uuid`;
+  if (!row?.isNew || !(await consumeEmailLimit(ctx, "signIn", account.email, caller.ip))) return null;
+  const client = clientName(row.isVerified ? deviceName : null, caller.userAgent);
+  return { client: client === UNKNOWN_CLIENT ? null : client, network: networkOf(caller.ip), at: at.toISOString() };
 }

@@ -5,7 +5,7 @@ import { setSessionCookie } from "../../platform/http/cookies/cookies";
 import { type RequestHead, RouteResponse } from "../../platform/http-message";
 import type { Caller, Principal } from "../../principal";
 import { readCredentials } from "../authenticate";
-import { setDeviceCookie } from "../limits/recognized-clients";
+import { setDeviceCookie } from "../recognized-clients";
 import type { SecondFactorChallenge } from "../second-factor/challenges";
 import { secondFactorRequired } from "../second-factor/complete-sign-in";
 import { findSession, revokeSession, type Transport } from "./sessions";

@@ -1,16 +1,15 @@
 import type { Context, Tx } from "../../context";
-import { AppError } from "../../errors";
+import { AppError, type ErrorCode } from "../../errors";
 import { recordSecurityEvent } from "../../platform/audit/security-events";
 import type { Account } from "../../platform/db/generated/client";
 import { isUniqueViolation } from "../../platform/errors/database-errors";
 import type { Caller } from "../../principal";
 import { accountCreated } from "../../webhooks/events";
-import { requireEnabled } from "../require-enabled";
+import { requireEnabled } from "../account-checks";
+import { revokeUnverifiedAccess, unverifiedExpiresAt } from "../email-verification";
 import { isEmailReserved } from "../reserved-emails";
 import { removeTotpAndRecoveryCodes } from "../second-factor/factors";
 import { readStepUpMethods } from "../step-up";
-import { revokeUnverifiedAccess, unverifiedExpiresAt } from "../verification/email-verification";
-import { planLink } from "./link-plan";
 import type { ProviderIdentity } from "./profile";
 
 type Deps = Pick<Context, "config" | "db" | "emails" | "now" | "removeDevices" | "webhooks">;
@@ -114,4 +113,47 @@ async function createAccount(
     },
   });
   return id;
+}
+
+type LinkInput = {
+  identity: { email: string | null; emailVerified: boolean };
+  /** The account that the identity is linked to. */
+  linkedAccountId: string | null;
+  /**
+   * The session that started the sign-in at the provider, and whether it was authenticated recently: null if it has ended
+   * since, undefined if there was none.
+   */
+  linkingSession: { accountId: string; isFresh: boolean } | null | undefined;
+  /** The account with the identity's email. */
+  emailAccount: { id: string; emailVerifiedAt: Date | null } | null;
+};
+
+/** `take_over` links the identity after all unverified access to the account is revoked. */
+type LinkPlan =
+  | { action: "sign_in" | "link" | "take_over"; accountId: string }
+  | { action: "create"; email: string }
+  | { action: "refuse"; code: ErrorCode };
+
+/**
+ * Decides whether an identity signs in, is linked, creates an account or is refused. Without a session, it is linked to
+ * an existing account only if the provider has verified their common email.
+ */
+function planLink({ identity, linkedAccountId, linkingSession, emailAccount }: LinkInput): LinkPlan {
+  if (linkingSession === null) return refuse("unauthenticated");
+  if (linkingSession) {
+    const { accountId } = linkingSession;
+    if (linkedAccountId !== null) {
+      return linkedAccountId === accountId ? { action: "sign_in", accountId } : refuse("identity_in_use");
+    }
+    return linkingSession.isFresh ? { action: "link", accountId } : refuse("reauthentication_required");
+  }
+  if (linkedAccountId !== null) return { action: "sign_in", accountId: linkedAccountId };
+  if (identity.email === null) return refuse("identity_without_email");
+  if (!emailAccount) return { action: "create", email: identity.email };
+  if (!identity.emailVerified) return refuse("identity_unverified");
+  return { action: emailAccount.emailVerifiedAt ? "link" : "take_over", accountId: emailAccount.id };
+}
+
+function refuse(code: ErrorCode): LinkPlan {
+  return { action: "refuse", code };
 }

@@ -1,7 +1,7 @@
 import type { OAuthConfig } from "next-auth/providers/oauth";
+import { z } from "zod";
 import type { Context } from "../../context";
-import { appleClientSecret } from "./apple-client-secret";
-import { fetchGitHubUser } from "./github";
+import { appleClientSecret } from "./apple-request";
 import { parseProfile } from "./profile";
 
 type Config = Context["config"];
@@ -93,4 +93,28 @@ function github({ AUTH_GITHUB_ID, AUTH_GITHUB_SECRET, AUTH_GITHUB_ISSUER }: Conf
 function provider(id: ProviderName, buttonStyle: ReturnType<typeof style>) {
   const profile = (claims: unknown) => ({ id: parseProfile(id, claims).subject });
   return { id, name: TITLES[id], type: "oauth" as const, style: buttonStyle, httpOptions, profile };
+}
+
+const TIMEOUT_MS = 10_000;
+
+const Emails = z.array(z.object({ email: z.string(), primary: z.boolean(), verified: z.boolean() }));
+
+/**
+ * Fetches GitHub's user, with the primary verified email of GET /user/emails. The email in the profile is only the one
+ * that the user chose to show (GitHub REST API, "Users" and "Emails").
+ * @throws Error for a response that is not as documented
+ */
+async function fetchGitHubUser(api: string, accessToken: string): Promise<Record<string, unknown>> {
+  const get = async (path: string): Promise<unknown> => {
+    const response = await fetch(`${api}${path}`, {
+      headers: { Authorization: `Bearer ${accessToken}`, Accept: "application/vnd.github+json" },
+      redirect: "error", // a redirect would send the token to another host
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    if (!response.ok) throw new Error(`GitHub responded to ${path} with ${response.status}`);
+    return response.json();
+  };
+  const [user, emails] = await Promise.all([get("/user"), get("/user/emails?per_page=100")]);
+  const primary = Emails.parse(emails).find(({ primary, verified }) => primary && verified);
+  return { ...(user as Record<string, unknown>), email: primary?.email ?? null };
 }

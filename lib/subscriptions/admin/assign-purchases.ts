@@ -14,7 +14,7 @@ import { storeEvent } from "../inbox/store";
 import { buildAliasEvent } from "../providers/build-event";
 import type { StoredPurchase } from "../purchase-state";
 import { sanitizeJson } from "../sanitize";
-import type { AssignedPurchases, Assignment } from "./changes-schema";
+import type { AssignedPurchases, Assignment } from "./schema";
 
 type Deps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now" | "webhooks"> & { config: BillingRules };
 /** An unlinked customer: all of their App User IDs, and their purchases, which are locked. */

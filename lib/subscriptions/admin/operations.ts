@@ -4,24 +4,28 @@ import { Reason } from "../../platform/audit/reason";
 import { PageQuery } from "../../platform/lists/pages";
 import { assignPurchases } from "./assign-purchases";
 import { BillingProducts, BillingProductsQuery, listBillingProducts } from "./billing-products";
+import { listBillingEvents } from "./list-events";
+import { prunePayloads } from "./prune-payloads";
+import { readPurchaseTimeline } from "./purchase-timeline";
+import { reconcileCustomers } from "./reconcile";
+import { replayBatch, replayEvent } from "./replay-events";
 import {
   AssignedPurchases,
   Assignment,
+  BillingEventDetails,
+  BillingEvents,
+  BillingEventsQuery,
+  BillingIdParams,
   PruneBatch,
   PrunedBatch,
+  PurchaseTimeline,
   ReconciledCustomers,
   Reconciliation,
   Replay,
   ReplayBatch,
   ReplayedBatch,
   ReplayedEvent,
-} from "./changes-schema";
-import { listBillingEvents } from "./list-events";
-import { prunePayloads } from "./prune-payloads";
-import { readPurchaseTimeline } from "./purchase-timeline";
-import { reconcileCustomers } from "./reconcile";
-import { replayBatch, replayEvent } from "./replay-events";
-import { BillingEventDetails, BillingEvents, BillingEventsQuery, BillingIdParams, PurchaseTimeline } from "./schema";
+} from "./schema";
 import { showBillingEvent } from "./show-event";
 
 const MAX_REPLAYED_EVENTS = 200;

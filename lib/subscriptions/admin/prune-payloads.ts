@@ -4,8 +4,8 @@ import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import { sql } from "../../platform/db/sql";
 import { countRows } from "../../platform/lists/counts";
 import type { Operator } from "../../principal";
-import type { PruneBatch, PrunedBatch } from "./changes-schema";
 import { type Position, progressOf, readBatch, toCursor } from "./event-batches";
+import type { PruneBatch, PrunedBatch } from "./schema";
 
 type Deps = Pick<Context, "db" | "now"> & { config: Pick<Context["config"], "BILLING_PAYLOAD_RETENTION_DAYS"> };
 

@@ -6,10 +6,10 @@ import { sql } from "../../platform/db/sql";
 import { countRows } from "../../platform/lists/counts";
 import type { Operator } from "../../principal";
 import type { BillingRules } from "../entitlement-rules";
-import { findAppUserId, findAppUserIds } from "../reconcile/app-user-ids";
-import { reconcileCustomer } from "../reconcile/reconcile-customer";
-import type { CustomerPosition, ReconciledCustomer, ReconciledCustomers, Reconciliation } from "./changes-schema";
+import { reconcileCustomer } from "../reconcile-customer";
+import { findAppUserId, findAppUserIds } from "../schedule-reconcile";
 import { toCursor } from "./event-batches";
+import type { CustomerPosition, ReconciledCustomer, ReconciledCustomers, Reconciliation } from "./schema";
 
 type Deps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now" | "webhooks"> & { config: BillingRules };
 type ApiDeps = Deps & { billing: NonNullable<Context["billing"]> };

@@ -9,8 +9,8 @@ import type { Applied } from "../inbox/apply";
 import { applyEvent } from "../inbox/inbox";
 import { ownerAccountIds, storedAppUserIds } from "../inbox/store";
 import { findProvider } from "../providers/find-provider";
-import type { ReplayBatch, ReplayedBatch, ReplayedEvent } from "./changes-schema";
 import { type Position, progressOf, readBatch, toCursor } from "./event-batches";
+import type { ReplayBatch, ReplayedBatch, ReplayedEvent } from "./schema";
 
 type Deps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now" | "webhooks"> & {
   config: BillingRules & Pick<Context["config"], "BILLING_PRODUCTS">;

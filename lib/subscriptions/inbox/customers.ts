@@ -1,5 +1,5 @@
 import type { Tx } from "../../context";
-import { StoredEvent } from "../fold/stored-event";
+import { StoredEvent } from "../events";
 import type { OwnerEvent } from "../ownership";
 import type { ParsedEvent } from "./decide";
 

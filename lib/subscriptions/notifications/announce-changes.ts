@@ -4,11 +4,10 @@ import type { WebhookRecorder } from "../../webhooks/outbox";
 import { type BillingRules, canEntitle, statusRules } from "../entitlement-rules";
 import type { ParsedEvent } from "../inbox/decide";
 import type { PurchaseChange, Refolded } from "../inbox/fold";
-import { customersToReconcile, scheduleReconcile } from "../reconcile/schedule";
+import { customersToReconcile, scheduleReconcile } from "../schedule-reconcile";
 import { notifyOwners } from "./notify-owners";
 import { recordStatusChanges } from "./status-changes";
 import { cancelTrialEndings } from "./trial-endings";
-import { warnOfProducts } from "./warn-products";
 
 type Reason = "refund" | "transfer" | "recovery";
 
@@ -78,4 +77,22 @@ export async function announceChanges(
   }
   await scheduleReconcile(tx, deps.dbNow, [...toReconcile.values()].flat());
   return toReconcile;
+}
+
+type WarnProductsDeps = Pick<Context, "log"> & { config: BillingRules };
+
+/** The products that this process has warned of. A sender may use any id. */
+const warned = new Set<string>();
+const MAX_WARNED = 1_000;
+
+/** Warns of subscriptions that give no entitlement, once for each product: the usual cause is an incomplete set-up. */
+function warnOfProducts({ config, log }: WarnProductsDeps, changes: readonly PurchaseChange[]): void {
+  for (const { after } of changes) {
+    const { provider, productId, entitlementIds, periodType } = after;
+    if (productId === null || periodType === null || entitlementIds.length > 0) continue;
+    const key = `${provider} ${productId}`;
+    if (config.BILLING_PRODUCTS.get(productId)?.length === 0 || warned.has(key) || warned.size >= MAX_WARNED) continue;
+    warned.add(key);
+    log.warn({ provider, productId }, "a product that was bought has no entitlement: see homeport billing products");
+  }
 }

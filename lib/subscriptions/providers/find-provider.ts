@@ -1,11 +1,11 @@
 import { AppError } from "../../errors";
 import type { Config } from "../../platform/config";
-import { appStore } from "./app-store/app-store";
-import { paddle } from "./paddle/paddle";
+import { appStore } from "./app-store";
+import { paddle } from "./paddle";
 import type { Delivery, Provider } from "./provider";
 import { revenueCat } from "./revenuecat";
 import { standardWebhooks } from "./standard-webhooks";
-import { stripe } from "./stripe/stripe";
+import { stripe } from "./stripe";
 
 const PROVIDERS: Provider[] = [revenueCat, standardWebhooks, stripe, paddle, appStore];
 

@@ -1,8 +1,9 @@
 import type { Context, Tx } from "../../context";
 import { batchLoad } from "../../platform/db/batch-load";
+import { uuidArray } from "../../platform/db/sql";
 import { type BillingRules, statusRules } from "../entitlement-rules";
 import { StoredPurchase } from "../purchase-state";
-import { scheduleAfterSignIn, scheduleOverdue } from "../reconcile/schedule";
+import { scheduleAfterSignIn, scheduleOverdue } from "../schedule-reconcile";
 import type { SubscriptionStatus } from "../schema";
 import { accountStatus } from "./account-status";
 import { isRenewalOverdue } from "./purchase-status";
@@ -79,4 +80,44 @@ async function linkPurchases(db: Tx, accountId: string): Promise<void> {
     WITH account AS MATERIALIZED (SELECT id FROM "Account" WHERE id = ${accountId}::uuid FOR KEY SHARE)
     UPDATE "Purchase" AS purchase SET "accountId" = account.id FROM account
     WHERE purchase."accountId" IS NULL AND purchase."appUserIds" @> ARRAY[${accountId}]`;
+}
+
+type EntitledAccountsDeps = Pick<Context, "now"> & { config: BillingRules };
+
+/** Returns a function that finds the accounts, among those given, for which an entitlement is active now. */
+export function createEntitledAccounts(deps: EntitledAccountsDeps): Context["entitledAccounts"] {
+  return (db, accountIds, entitlement) => findEntitledAccounts(deps, db, accountIds, entitlement);
+}
+
+/** Uses the subscription status of each account. */
+async function findEntitledAccounts(
+  { config, now }: EntitledAccountsDeps,
+  db: Tx,
+  accountIds: readonly string[],
+  entitlement: string,
+): Promise<Set<string>> {
+  const rows = await db.$queryRaw<{ accountId: string; purchases: unknown[] }[]>`
+    SELECT "accountId"::text, jsonb_agg(to_jsonb(purchase) ORDER BY id) AS purchases FROM "Purchase" AS purchase
+    WHERE "accountId" = ANY(${uuidArray(accountIds)}) GROUP BY "accountId"
+    HAVING bool_or(${entitlement} = ANY("entitlementIds"))`;
+  const at = now();
+  const entitled = rows.filter(({ accountId, purchases }) => {
+    const parsed = StoredPurchase.array().parse(purchases);
+    const { entitlements } = accountStatus(parsed, at, statusRules(config, accountId));
+    return entitlements.some(({ id, isActive }) => id === entitlement && isActive);
+  });
+  return new Set(entitled.map(({ accountId }) => accountId));
+}
+
+/**
+ * Lists an account's subscriptions that a store may still charge for or give access to: those that renew, and those
+ * whose access has not ended. A server cannot cancel them. `expiresAt` is when access ends.
+ */
+export async function listStoreSubscriptions(deps: Pick<Context, "config" | "now"> & { db: Tx }, accountId: string) {
+  const { subscriptions, checkedAt } = (await readStatus(deps, accountId)).status;
+  return subscriptions.flatMap(({ store, status, accessEndsAt: expiresAt, willRenew, managementUrl }) =>
+    store !== null && (willRenew || (expiresAt !== null && expiresAt > checkedAt))
+      ? [{ store, status, expiresAt, managementUrl }]
+      : [],
+  );
 }

@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { responders } from "../../../app/routes.generated";
-import { parseOperatorName } from "../../../lib/auth/operator/local-operator";
+import { parseOperatorName } from "../../../lib/auth/local-operator";
 import { composeContext } from "../../../lib/compose";
 import { type Context, setContext } from "../../../lib/context";
 import { loadConfig } from "../../../lib/platform/config";

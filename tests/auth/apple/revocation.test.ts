@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { deleteAccount as deleteAsOperator } from "@/lib/accounts/admin/delete-account";
 import { unlinkProvider } from "@/lib/accounts/admin/unlink-provider";
-import { createAppleRevocations } from "@/lib/auth/apple/revocations";
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
+import { createAppleRevocations } from "@/lib/auth/sign-in-providers/apple-revocations";
 import { call, get } from "@/tests/support/api";
 import { OPERATOR } from "@/tests/support/auth/api-keys";
 import { Jar, session, signInWith } from "@/tests/support/auth/browser";

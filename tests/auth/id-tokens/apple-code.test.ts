@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { readAppleToken } from "@/lib/auth/apple/refresh-token";
+import { readAppleToken } from "@/lib/auth/sign-in-providers/apple-tokens";
 import { APP_ID, exchange, newNonce, setUpIssuers } from "@/tests/support/auth/native-app";
 import { identitiesOf } from "@/tests/support/auth/providers";
 import { ctx } from "@/tests/support/context";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { appleClientSecret } from "@/lib/auth/sign-in-providers/apple-client-secret";
+import { appleClientSecret } from "@/lib/auth/sign-in-providers/apple-request";
 import { loadConfig } from "@/lib/platform/config";
 import { call, get } from "@/tests/support/api";
 import { csrfToken, Jar, postForm, postFromApple, SESSION_COOKIE, signInWith } from "@/tests/support/auth/browser";

@@ -1,8 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Scope } from "@/lib/principal";
-import type { AssignedPurchases, ReplayedBatch } from "@/lib/subscriptions/admin/changes-schema";
-import type { BillingEventDetails, BillingEvents, PurchaseTimeline } from "@/lib/subscriptions/admin/schema";
+import type {
+  AssignedPurchases,
+  BillingEventDetails,
+  BillingEvents,
+  PurchaseTimeline,
+  ReplayedBatch,
+} from "@/lib/subscriptions/admin/schema";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";

@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from "vitest";
 import type { Tx } from "@/lib/context";
-import { anonymizeBilling } from "@/lib/subscriptions/account-data/anonymize-billing";
-import { exportBilling } from "@/lib/subscriptions/account-data/export-billing";
 import { type Position, readBatch } from "@/lib/subscriptions/admin/event-batches";
+import { anonymizeBilling } from "@/lib/subscriptions/anonymize-billing";
+import { exportBilling } from "@/lib/subscriptions/export-billing";
 import { newAccount } from "@/tests/support/accounts";
 import { ctx } from "@/tests/support/context";
 import { deliverOk, initialPurchase } from "@/tests/support/subscriptions/billing";

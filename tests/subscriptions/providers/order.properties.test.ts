@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type PurchaseEvent, PurchaseEventType } from "@/lib/subscriptions/events";
 import { foldPurchase } from "@/lib/subscriptions/fold/fold-purchase";
-import { appStore } from "@/lib/subscriptions/providers/app-store/app-store";
-import { paddle } from "@/lib/subscriptions/providers/paddle/paddle";
+import { appStore } from "@/lib/subscriptions/providers/app-store";
+import { paddle } from "@/lib/subscriptions/providers/paddle";
 import type { Provider } from "@/lib/subscriptions/providers/provider";
-import { stripe } from "@/lib/subscriptions/providers/stripe/stripe";
+import { stripe } from "@/lib/subscriptions/providers/stripe";
 import { ctx } from "@/tests/support/context";
 
 const RUNS = { numRuns: 200, seed: Number(process.env.FAST_CHECK_SEED ?? 20_261_123) };

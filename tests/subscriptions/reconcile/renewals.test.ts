@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from "vitest";
 import { freePort } from "@/dev/free-port";
 import { openMetrics } from "@/lib/platform/telemetry/metrics";
-import { reconcileNext } from "@/lib/subscriptions/reconcile/reconciler";
-import { scheduleRenewals } from "@/lib/subscriptions/reconcile/renewals";
+import { reconcileNext } from "@/lib/subscriptions/reconciler";
+import { scheduleRenewals } from "@/lib/subscriptions/schedule-reconcile";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { clock, ctx } from "@/tests/support/context";
 import { DAY_MS, deliverOk } from "@/tests/support/subscriptions/billing";

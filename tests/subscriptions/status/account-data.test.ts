@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { anonymizeBilling } from "@/lib/subscriptions/account-data/anonymize-billing";
-import { exportBilling } from "@/lib/subscriptions/account-data/export-billing";
-import { listStoreSubscriptions } from "@/lib/subscriptions/account-data/store-subscriptions";
+import { anonymizeBilling } from "@/lib/subscriptions/anonymize-billing";
+import { exportBilling } from "@/lib/subscriptions/export-billing";
+import { listStoreSubscriptions } from "@/lib/subscriptions/status/read-status";
 import { newAccount } from "@/tests/support/accounts";
 import { ctx } from "@/tests/support/context";
 import { billingEvent, deliverOk, initialPurchase, statusOf } from "@/tests/support/subscriptions/billing";

@@ -1,15 +1,10 @@
 import type { BillingApi } from "@/lib/platform/adapters/billing-api";
 import { COMMAND_LINE } from "@/lib/platform/audit/operator-events";
-import {
-  PruneBatch,
-  type ReconciledCustomer,
-  Reconciliation,
-  ReplayBatch,
-} from "@/lib/subscriptions/admin/changes-schema";
 import { findEventIds } from "@/lib/subscriptions/admin/list-events";
 import { prunePayloads } from "@/lib/subscriptions/admin/prune-payloads";
 import { reconcileCustomers } from "@/lib/subscriptions/admin/reconcile";
 import { replayBatch, replayEvent } from "@/lib/subscriptions/admin/replay-events";
+import { PruneBatch, type ReconciledCustomer, Reconciliation, ReplayBatch } from "@/lib/subscriptions/admin/schema";
 import { ctx } from "@/tests/support/context";
 
 /** Somebody at the command line. */

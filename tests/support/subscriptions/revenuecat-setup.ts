@@ -1,6 +1,6 @@
 import { afterAll, beforeEach } from "vitest";
 import { createBillingApi } from "@/lib/platform/adapters/revenuecat";
-import { createReconciler } from "@/lib/subscriptions/reconcile/reconciler";
+import { createReconciler } from "@/lib/subscriptions/reconciler";
 import { ctx, withContext } from "@/tests/support/context";
 import { startRevenueCat } from "./revenuecat";
 

@@ -1,7 +1,6 @@
 import { headers } from "next/headers";
 import { redirect } from "next/navigation";
-import { readChallengeCookie, secondFactorPage } from "@/lib/auth/second-factor/challenge-cookie";
-import { listChallengeFactors } from "@/lib/auth/second-factor/challenges";
+import { listChallengeFactors, readChallengeCookie, secondFactorPage } from "@/lib/auth/second-factor/challenges";
 import { pageContext } from "@/lib/auth/visitor";
 import { trustedUrl } from "@/lib/platform/http/pages/redirect-paths";
 import { Field } from "../../components/field";

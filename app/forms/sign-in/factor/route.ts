@@ -1,6 +1,5 @@
 import { completeSignInWithFactor } from "@/lib/accounts/sign-in";
-import { clearChallengeCookie, readChallengeCookie } from "@/lib/auth/second-factor/challenge-cookie";
-import { findChallenge } from "@/lib/auth/second-factor/challenges";
+import { clearChallengeCookie, findChallenge, readChallengeCookie } from "@/lib/auth/second-factor/challenges";
 import { TypedFactor, toProof } from "@/lib/auth/second-factor/schema";
 import { replaceSession } from "@/lib/auth/sessions/session-response";
 import { defineForm } from "@/lib/platform/http/pages/form";

@@ -1,4 +1,4 @@
-import { LIFETIMES } from "../../../../lib/auth/sessions/lifetimes";
+import { LIFETIMES } from "../../../../lib/auth/sessions/sessions";
 import type { Context } from "../../../../lib/context";
 import { type Config, loadConfig } from "../../../../lib/platform/config";
 import { removePreviousSecrets, replaceSecret } from "../../../../lib/platform/embedded-secrets";

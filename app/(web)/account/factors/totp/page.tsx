@@ -1,5 +1,5 @@
 import { redirect } from "next/navigation";
-import { readEnrollment } from "@/lib/auth/second-factor/enroll-totp";
+import { readEnrollment } from "@/lib/auth/second-factor/change-factors";
 import { pageContext } from "@/lib/auth/visitor";
 import { Field } from "../../../components/field";
 import { Form } from "../../../components/form";

@@ -1,4 +1,4 @@
-import { confirmTotp } from "@/lib/auth/second-factor/enroll-totp";
+import { confirmTotp } from "@/lib/auth/second-factor/change-factors";
 import { ConfirmTotp } from "@/lib/auth/second-factor/schema";
 import { defineForm } from "@/lib/platform/http/pages/form";
 import { setShownCodesCookie } from "@/lib/platform/http/pages/recovery-codes-cookie";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { renewRecoveryCodes } from "@/lib/auth/second-factor/manage-factors";
+import { renewRecoveryCodes } from "@/lib/auth/second-factor/change-factors";
 import { defineForm } from "@/lib/platform/http/pages/form";
 import { setShownCodesCookie } from "@/lib/platform/http/pages/recovery-codes-cookie";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { removeTotp } from "@/lib/auth/second-factor/manage-factors";
+import { removeTotp } from "@/lib/auth/second-factor/change-factors";
 import { defineForm } from "@/lib/platform/http/pages/form";
 import { clearShownCodesCookie } from "@/lib/platform/http/pages/recovery-codes-cookie";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { startTotp } from "@/lib/auth/second-factor/enroll-totp";
+import { startTotp } from "@/lib/auth/second-factor/change-factors";
 import { defineForm } from "@/lib/platform/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/factors/totp", {

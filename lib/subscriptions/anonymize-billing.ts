@@ -1,0 +1,112 @@
+import type { Context, Tx } from "../context";
+import { sql } from "../platform/db/sql";
+import { isPseudonym, possibleAccountIds, pseudonymOf } from "./app-user-ids";
+
+type Sql = ReturnType<Context["dbNow"]>;
+type OwnPurchase = { id: string; appUserIds: string[] };
+/** The account to remove, its App User IDs, and the pseudonym that replaces them. */
+type Customer = { accountId: string; appUserIds: string[]; pseudonym: string };
+
+/**
+ * Removes an account from the billing history, in the transaction that deletes it: its id, its App User IDs and the
+ * payloads of its deliveries. Keeps what the fold needs, and who transferred purchases to whom: one pseudonym replaces
+ * all App User IDs of the account. Locks the account, then events, then purchases, as the inbox does.
+ */
+export async function anonymizeBilling(tx: Tx, accountId: string): Promise<void> {
+  await tx.$queryRaw`SELECT id FROM "Account" WHERE id = ${accountId}::uuid FOR UPDATE`;
+  const purchases = await tx.purchase.findMany({ where: { accountId }, select: { id: true, appUserIds: true } });
+  const appUserIds = await findAppUserIds(tx, accountId, purchases);
+  const customer = { accountId, appUserIds, pseudonym: pseudonymOf(accountId) };
+  const providerAppUserIds = await findProviderAppUserIds(tx, appUserIds);
+  await anonymizeEvents(tx, customer, purchases);
+  await tx.reconcileJob.deleteMany({ where: { appUserId: { in: [...appUserIds, ...providerAppUserIds] } } });
+  await anonymizePurchases(tx, customer);
+}
+
+async function anonymizeEvents(tx: Tx, customer: Customer, purchases: OwnPurchase[]): Promise<void> {
+  const { accountId, appUserIds, pseudonym } = customer;
+  const purchaseIds = purchases.map(({ id }) => id);
+  await tx.$executeRaw`
+    UPDATE "BillingEvent" AS event SET
+      "accountId" = NULLIF("accountId", ${accountId}::uuid),
+      "appUserId" = CASE WHEN "accountId" <> ${accountId}::uuid AND NOT lower("appUserId") = ANY(${appUserIds}::text[])
+        AND NOT "appUserId" = ANY(${appUserIds}::text[]) THEN "appUserId" END,
+      "appUserIds" = CASE WHEN "accountId" = ${accountId}::uuid AND cardinality("transferredFrom") = 0
+        THEN ARRAY[${pseudonym}] ELSE ${withPseudonym(sql`"appUserIds"`, customer)} END,
+      "transferredFrom" = ${withPseudonym(sql`"transferredFrom"`, customer)},
+      payload = NULL
+    FROM (
+      SELECT id FROM "BillingEvent" WHERE id = ANY(ARRAY(
+        SELECT id FROM "BillingEvent" WHERE "accountId" = ${accountId}::uuid
+        UNION SELECT id FROM "BillingEvent" WHERE "appUserIds" && ${appUserIds}::text[]
+        UNION SELECT id FROM "BillingEvent" WHERE "accountId" IS NULL AND "purchaseId" = ANY(${purchaseIds}::uuid[])
+      )) ORDER BY id FOR UPDATE
+    ) AS locked WHERE event.id = locked.id`;
+}
+
+/** Returns the App User IDs as the provider wrote them, which reconcile jobs contain. */
+async function findProviderAppUserIds(tx: Tx, appUserIds: string[]): Promise<string[]> {
+  const rows = await tx.$queryRaw<{ appUserId: string }[]>`
+    SELECT DISTINCT "appUserId" FROM "BillingEvent"
+    WHERE "appUserIds" && ${appUserIds}::text[] AND lower("appUserId") = ANY(${appUserIds}::text[])`;
+  return rows.map(({ appUserId }) => appUserId);
+}
+
+async function anonymizePurchases(tx: Tx, customer: Customer): Promise<void> {
+  const { accountId, appUserIds, pseudonym } = customer;
+  await tx.$executeRaw`
+    UPDATE "Purchase" AS purchase SET
+      "accountId" = NULLIF("accountId", ${accountId}::uuid),
+      "appUserIds" = CASE WHEN "accountId" = ${accountId}::uuid THEN ARRAY[${pseudonym}]
+        ELSE ${withPseudonym(sql`"appUserIds"`, customer)} END
+    FROM (
+      SELECT id FROM "Purchase" WHERE id = ANY(ARRAY(
+        SELECT id FROM "Purchase" WHERE "accountId" = ${accountId}::uuid
+        UNION SELECT id FROM "Purchase" WHERE "appUserIds" && ${appUserIds}::text[]
+      )) ORDER BY provider, environment, store, "originalTransactionId" FOR UPDATE
+    ) AS locked WHERE purchase.id = locked.id`;
+}
+
+/** The elements of an array column in order, with the pseudonym for each of the customer's App User IDs. */
+function withPseudonym(column: Sql, { appUserIds, pseudonym }: Customer): Sql {
+  return sql`ARRAY(SELECT CASE WHEN id = ANY(${appUserIds}::text[]) THEN ${pseudonym} ELSE id END
+    FROM unnest(${column}) WITH ORDINALITY AS named (id, ordinal) ORDER BY ordinal)`;
+}
+
+/**
+ * Finds all App User IDs of an account's customer in the provider's events. Leaves out other account ids, pseudonyms of
+ * previous owners, and ids that only the events of another account name.
+ */
+async function findAppUserIds(tx: Tx, accountId: string, purchases: OwnPurchase[]): Promise<string[]> {
+  const candidates = [
+    ...(await findIdsInEvents(tx, accountId, purchases)),
+    ...(await findIdsOfPurchases(tx, accountId, purchases)),
+  ];
+  const accounts = await tx.account.findMany({
+    where: { id: { in: possibleAccountIds(candidates), not: accountId } },
+    select: { id: true },
+  });
+  const otherAccountIds = new Set(accounts.map(({ id }) => id));
+  return [...new Set([accountId, ...candidates.filter((id) => !otherAccountIds.has(id) && !isPseudonym(id))])];
+}
+
+/** App User IDs in the account's own events, except transfers. */
+async function findIdsInEvents(tx: Tx, accountId: string, purchases: OwnPurchase[]): Promise<string[]> {
+  const purchaseIds = purchases.map(({ id }) => id);
+  const rows = await tx.$queryRaw<{ id: string }[]>`
+    SELECT unnest("appUserIds") AS id FROM "BillingEvent"
+    WHERE cardinality("transferredFrom") = 0 AND "accountId" = ${accountId}::uuid
+    UNION SELECT unnest("appUserIds") FROM "BillingEvent"
+    WHERE cardinality("transferredFrom") = 0 AND "accountId" IS NULL AND "purchaseId" = ANY(${purchaseIds}::uuid[])`;
+  return rows.map(({ id }) => id);
+}
+
+/** App User IDs of the account's purchases, except those in another account's events. Transfers do not count. */
+async function findIdsOfPurchases(tx: Tx, accountId: string, purchases: OwnPurchase[]): Promise<string[]> {
+  const ids = purchases.flatMap(({ appUserIds }) => appUserIds);
+  const rows = await tx.$queryRaw<{ id: string }[]>`
+    SELECT DISTINCT unnest("appUserIds") AS id FROM "BillingEvent"
+    WHERE "appUserIds" && ${ids}::text[] AND "accountId" <> ${accountId}::uuid AND cardinality("transferredFrom") = 0`;
+  const idsOfOthers = new Set(rows.map(({ id }) => id));
+  return ids.filter((id) => !idsOfOthers.has(id));
+}

@@ -1,0 +1,83 @@
+import type { Tx } from "../context";
+import { isPseudonym, normalizeAppUserIds, possibleAccountIds } from "./app-user-ids";
+
+/**
+ * Returns all billing data about an account for its data export, oldest first: its purchases and its events, linked or
+ * not, with the payloads of the deliveries. Leaves out the App User IDs of other customers.
+ */
+export async function exportBilling(tx: Tx, accountId: string) {
+  const purchases = await tx.purchase.findMany({
+    where: { id: { in: await findPurchases(tx, accountId) } },
+    omit: { reconciledAt: true, trialEndingNotifiedAt: true },
+    orderBy: { createdAt: "asc" },
+  });
+  const linked = purchases.filter((purchase) => purchase.accountId === accountId);
+  const events = await tx.billingEvent.findMany({
+    where: {
+      id: {
+        in: await findEvents(
+          tx,
+          accountId,
+          linked.map(({ id }) => id),
+        ),
+      },
+    },
+    omit: { id: true, accountId: true, purchaseId: true, attempts: true, nextAttemptAt: true },
+    orderBy: { receivedAt: "asc" },
+  });
+  return {
+    subscriptions: purchases.map(({ id: _, accountId: __, appUserIds: identities, ...purchase }) =>
+      redact({ ...purchase, identities }, idsOfOthers(identities, [], accountId)),
+    ),
+    billingEvents: events.map(({ appUserIds: identities, facts: normalized, ...event }) =>
+      redact({ ...event, identities, normalized }, idsOfOthers(identities, event.transferredFrom, accountId)),
+    ),
+  };
+}
+
+/** Finds an account's purchases, and those without an account that name it. */
+async function findPurchases(tx: Tx, accountId: string): Promise<string[]> {
+  const rows = await tx.$queryRaw<{ id: string }[]>`
+    WITH named AS MATERIALIZED (
+      SELECT id, "accountId" FROM "Purchase" WHERE "appUserIds" @> ARRAY[${accountId}]
+    )
+    SELECT id FROM "Purchase" WHERE "accountId" = ${accountId}::uuid
+    UNION SELECT id FROM named WHERE "accountId" IS NULL`;
+  return rows.map(({ id }) => id);
+}
+
+/** Finds an account's events, and those without an account that name it or belong to one of its purchases. */
+async function findEvents(tx: Tx, accountId: string, purchaseIds: string[]): Promise<string[]> {
+  const rows = await tx.$queryRaw<{ id: string }[]>`
+    WITH related AS MATERIALIZED (
+      SELECT id, "accountId" FROM "BillingEvent" WHERE "appUserIds" @> ARRAY[${accountId}]
+      UNION SELECT id, "accountId" FROM "BillingEvent" WHERE "purchaseId" = ANY(${purchaseIds}::uuid[])
+    )
+    SELECT id FROM "BillingEvent" WHERE "accountId" = ${accountId}::uuid
+    UNION SELECT id FROM related WHERE "accountId" IS NULL`;
+  return rows.map(({ id }) => id);
+}
+
+/** Returns the ids of other customers: other account ids, pseudonyms, and all ids on the other side of a transfer. */
+function idsOfOthers(appUserIds: string[], transferredFrom: string[], accountId: string): Set<string> {
+  const isPreviousOwner = transferredFrom.includes(accountId);
+  const isTransfer = transferredFrom.length > 0;
+  const accountIds = new Set(possibleAccountIds(appUserIds));
+  const others = appUserIds.filter(
+    (id) => accountIds.has(id) || isPseudonym(id) || (isTransfer && transferredFrom.includes(id) !== isPreviousOwner),
+  );
+  return new Set(others.filter((id) => id !== accountId));
+}
+
+/** Removes ids from a value at any depth: elements and fields named by an id are left out, other values become null. */
+function redact<T>(value: T, ids: Set<string>): T;
+function redact(value: unknown, ids: Set<string>): unknown {
+  const isRedacted = (item: unknown) =>
+    typeof item === "string" && normalizeAppUserIds([item]).some((id) => ids.has(id));
+  if (isRedacted(value)) return null;
+  if (Array.isArray(value)) return value.filter((item) => !isRedacted(item)).map((item) => redact(item, ids));
+  if (typeof value !== "object" || value === null || value instanceof Date) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, item]) => (isRedacted(key) ? [] : [[key, redact(item, ids)]])),
+  );
+}

@@ -1,0 +1,315 @@
+import { z } from "zod";
+import { AppError, isAppError } from "../../errors";
+import type { Config } from "../../platform/config";
+import type { EventFacts, ProviderEvent } from "../events";
+import { earliest } from "../fold/periods";
+import { buildProviderEvent, orderOf, snapshotOf } from "./build-event";
+import {
+  EventId,
+  entitlementsOf,
+  OptionalBoolean,
+  OptionalNumber,
+  OptionalText,
+  optional,
+  requireFields,
+  toDate,
+  toPastDate,
+} from "./fields";
+import type { Delivery, Products, Provider } from "./provider";
+
+/** A notification has some 20 KB: three signed parts, each with its chain of certificates. */
+const MAX_LENGTH = 64 * 1024;
+const MAX_HEADER_LENGTH = 16 * 1024;
+
+const Header = z.object({ alg: z.literal("ES256"), x5c: z.tuple([z.string(), z.string(), z.string()]) });
+const Subject = z.object({ bundleId: z.string(), environment: z.string().optional() });
+const Payload = z.object({
+  data: Subject.nullish(),
+  summary: Subject.nullish(),
+  externalPurchaseToken: Subject.nullish(),
+  appData: Subject.nullish(),
+});
+
+/** What a notification says of itself before its signature is verified. */
+type Claim = { bundleId: string; environment: string | undefined };
+
+/**
+ * Reads a signed notification without verifying any signature, which takes milliseconds. Returns null if Apple cannot have
+ * signed it: by its size, its JWS header (RFC 7515, section 4.1), or the last certificate of its chain, which must be the
+ * root. Proves nothing.
+ */
+function claimOf(signed: string, root: string): Claim | null {
+  if (signed.length > MAX_LENGTH) return null;
+  const [header = "", payload = "", signature, ...rest] = signed.split(".");
+  if (!signature || rest.length > 0 || header.length > MAX_HEADER_LENGTH) return null;
+  const chain = decode(Header, header)?.x5c;
+  if (!chain || !Buffer.from(chain[2], "base64").equals(derOf(root))) return null;
+  const { data, summary, externalPurchaseToken, appData } = decode(Payload, payload) ?? {};
+  const subject = data ?? summary ?? externalPurchaseToken ?? appData;
+  return subject ? { bundleId: subject.bundleId, environment: subject.environment } : null;
+}
+
+/** Without parsing it: that takes as long as all else here. */
+const derOf = (pem: string) => Buffer.from(pem.replace(/-----[A-Z ]+-----/g, ""), "base64");
+
+function decode<Value>(schema: z.ZodType<Value>, part: string): Value | null {
+  try {
+    return schema.safeParse(JSON.parse(Buffer.from(part, "base64url").toString())).data ?? null;
+  } catch {
+    return null; // not JSON
+  }
+}
+
+/** Apple Root CA - G3, valid until April 30, 2039 (Apple PKI, "AppleRootCA-G3.cer"). Its SHA-256 begins with 63343abf. */
+const APPLE_ROOT_CA_G3 = `\
+-----BEGIN CERTIFICATE-----
+MIICQzCCAcmgAwIBAgIILcX8iNLFS5UwCgYIKoZIzj0EAwMwZzEbMBkGA1UEAwwS
+QXBwbGUgUm9vdCBDQSAtIEczMSYwJAYDVQQLDB1BcHBsZSBDZXJ0aWZpY2F0aW9u
+IEF1dGhvcml0eTETMBEGA1UECgwKQXBwbGUgSW5jLjELMAkGA1UEBhMCVVMwHhcN
+MTQwNDMwMTgxOTA2WhcNMzkwNDMwMTgxOTA2WjBnMRswGQYDVQQDDBJBcHBsZSBS
+b290IENBIC0gRzMxJjAkBgNVBAsMHUFwcGxlIENlcnRpZmljYXRpb24gQXV0aG9y
+aXR5MRMwEQYDVQQKDApBcHBsZSBJbmMuMQswCQYDVQQGEwJVUzB2MBAGByqGSM49
+AgEGBSuBBAAiA2IABJjpLz1AcqTtkyJygRMc3RCV8cWjTnHcFBbZDuWmBSp3ZHtf
+TjjTuxxEtX/1H7YyYl3J6YRbTzBPEVoA/VhYDKX1DyxNB0cTddqXl5dvMVztK517
+IDvYuVTZXpmkOlEKMaNCMEAwHQYDVR0OBBYEFLuw3qFYM4iapIqZ3r6966/ayySr
+MA8GA1UdEwEB/wQFMAMBAf8wDgYDVR0PAQH/BAQDAgEGMAoGCCqGSM49BAMDA2gA
+MGUCMQCD6cHEFl4aXTQY2e3v9GwOAEZLuN+yRhHFD/3meoyhpmvOwgPUnPWTxnS4
+at+qIxUCMG1mihDK1A3UT82NQz60imOlM27jbdoXt2QfyFMm+YhidDkLF1vLUagM
+6BgD56KyKA==
+-----END CERTIFICATE-----
+`;
+
+const SignedBody = z.object({ signedPayload: z.string() });
+
+/** App Store Server Notifications, version 2. */
+export const appStore: Provider = {
+  name: "app-store",
+  recognizes: (delivery, config) => config.BILLING_APP_STORE_APPS.length > 0 && signedPayloadOf(delivery) !== null,
+  authenticate,
+  eventId: (body) => requireFields(AppStorePayload, body).notification.notificationUUID,
+  toPayload: (body) => requireFields(AppStorePayload, body),
+  read,
+};
+
+/**
+ * The signature is in the body: without a JSON object that has one, nothing is signed. To verify one takes milliseconds, so
+ * what cannot be Apple's is refused first, and failures are limited by network.
+ */
+async function authenticate(config: Config, delivery: Delivery): Promise<unknown> {
+  const apps = config.BILLING_APP_STORE_APPS;
+  if (apps.length === 0) throw new AppError("webhook_not_configured");
+  const signed = signedPayloadOf(delivery);
+  const root = config.BILLING_APP_STORE_ROOT_CA ?? APPLE_ROOT_CA_G3;
+  const claim = signed === null ? null : claimOf(signed, root);
+  if (signed === null || claim === null) throw new AppError("webhook_unauthorized");
+  const named = apps.filter(({ bundleId }) => bundleId === claim.bundleId);
+  if (named.length === 0) throw new AppError("webhook_unauthorized");
+  const { limits, network } = delivery;
+  await limits.consume("webhookFailureByIp", network);
+  const { verify } = await import("./app-store-signature"); // loads Apple's package, which only this provider needs
+  const verified = await verify(signed, named, root, claim.environment);
+  if (!verified) throw new AppError("webhook_unauthorized");
+  await limits.refund("webhookFailureByIp", network);
+  return verified;
+}
+
+function signedPayloadOf(delivery: Delivery): string | null {
+  try {
+    return SignedBody.safeParse(delivery.json()).data?.signedPayload ?? null;
+  } catch (error) {
+    if (isAppError(error)) return null;
+    throw error;
+  }
+}
+
+function read(body: unknown, receivedAt: Date, products: Products): ProviderEvent {
+  const event = requireFields(AppStorePayload, body);
+  const { notification, renewalInfo, transaction } = event;
+  const base = {
+    type: notification.notificationType ?? "UNKNOWN",
+    occurredAt: toPastDate(notification.signedDate, receivedAt) ?? receivedAt,
+    environment: notification.data?.environment?.toUpperCase() ?? null,
+    store: "APP_STORE",
+    order: orderOf(receivedAt),
+    purchaseId: transaction?.originalTransactionId ?? transaction?.transactionId ?? null,
+    transactionId: transaction?.transactionId ?? null,
+    customers: [transaction?.appAccountToken ?? renewalInfo?.appAccountToken ?? null],
+  };
+  if (!transaction) return buildProviderEvent(base);
+  const isSubscription = transaction.type === "Auto-Renewable Subscription";
+  const change = isSubscription
+    ? readSubscription({ ...event, transaction }, base.occurredAt, products)
+    : readOneTime({ ...event, transaction }, products);
+  return buildProviderEvent({ ...base, ...change });
+}
+
+/** JWSTransactionDecodedPayload. Times are in milliseconds since 1970. Other fields are not stored. */
+const Transaction = z.object({
+  transactionId: OptionalText,
+  originalTransactionId: OptionalText,
+  productId: OptionalText,
+  type: OptionalText,
+  purchaseDate: OptionalNumber,
+  originalPurchaseDate: OptionalNumber,
+  expiresDate: OptionalNumber,
+  appAccountToken: OptionalText,
+  inAppOwnershipType: OptionalText,
+  offerType: OptionalNumber,
+  offerDiscountType: OptionalText,
+  revocationDate: OptionalNumber,
+});
+type Transaction = z.infer<typeof Transaction>;
+
+/** JWSRenewalInfoDecodedPayload. */
+const RenewalInfo = z.object({
+  autoRenewProductId: OptionalText,
+  autoRenewStatus: OptionalNumber,
+  expirationIntent: OptionalNumber,
+  gracePeriodExpiresDate: OptionalNumber,
+  isInBillingRetryPeriod: OptionalBoolean,
+  renewalDate: OptionalNumber,
+  appAccountToken: OptionalText,
+});
+type RenewalInfo = z.infer<typeof RenewalInfo>;
+
+/** responseBodyV2DecodedPayload, with its transaction and its renewal information decoded. */
+const AppStorePayload = z.object({
+  notification: z.object({
+    notificationUUID: EventId,
+    notificationType: OptionalText,
+    subtype: OptionalText,
+    signedDate: OptionalNumber,
+    data: optional(z.object({ environment: OptionalText, bundleId: OptionalText, status: OptionalNumber })),
+  }),
+  transaction: optional(Transaction),
+  renewalInfo: optional(RenewalInfo),
+});
+type AppStoreEvent = z.infer<typeof AppStorePayload>;
+
+type Event = AppStoreEvent & { transaction: Transaction };
+type NotificationEffect = { type: string; facts: Partial<EventFacts> };
+
+/** "notificationType" and "subtype". Types that are not here, such as TEST and PRICE_INCREASE, change no purchase. */
+const TYPES = new Map([
+  ["SUBSCRIBED", "INITIAL_PURCHASE"],
+  ["SUBSCRIBED.RESUBSCRIBE", "RENEWAL"],
+  ["DID_RENEW", "RENEWAL"],
+  ["DID_CHANGE_RENEWAL_STATUS.AUTO_RENEW_DISABLED", "CANCELLATION"],
+  ["DID_CHANGE_RENEWAL_STATUS.AUTO_RENEW_ENABLED", "UNCANCELLATION"],
+  ["DID_CHANGE_RENEWAL_PREF", "PRODUCT_CHANGE"],
+  ["OFFER_REDEEMED", "SNAPSHOT"],
+  ["DID_FAIL_TO_RENEW", "BILLING_ISSUE"],
+  ["GRACE_PERIOD_EXPIRED", "BILLING_ISSUE"],
+  ["EXPIRED", "EXPIRATION"],
+  ["REVOKE", "EXPIRATION"],
+  ["REFUND", "CANCELLATION"],
+  ["REFUND_REVERSED", "REFUND_REVERSED"],
+  ["RENEWAL_EXTENDED", "SUBSCRIPTION_EXTENDED"],
+]);
+/** "expirationIntent". */
+const END_REASONS = new Map([
+  [1, "UNSUBSCRIBE"],
+  [2, "BILLING_ERROR"],
+  [3, "PRICE_INCREASE"],
+]);
+/** "status". */
+const STATUS = { active: 1, expired: 2, billingRetry: 3, gracePeriod: 4, revoked: 5 } as const;
+
+/** A notification about a subscription. Undefined: it changes nothing. */
+function readSubscription(event: Event, occurredAt: Date, products: Products): NotificationEffect | undefined {
+  const { notification, renewalInfo, transaction } = event;
+  const { notificationType: name, subtype } = notification;
+  const type = TYPES.get(`${name}.${subtype}`) ?? TYPES.get(name ?? "");
+  if (!type) return undefined;
+  const sold = soldFacts(transaction, products);
+  if (isOfOtherPeriod(event)) {
+    // It leaves the current period as it is. One that is over or not paid for has nothing to record.
+    if ((notification.data?.status ?? STATUS.active) !== STATUS.active)
+      return { type: `${name}.OTHER_PERIOD`, facts: {} };
+    const expiresAt = toDate(renewalInfo?.renewalDate ?? null);
+    const refund = { isRefund: name === "REFUND", cancelReason: name === "REFUND" ? "CUSTOMER_SUPPORT" : null };
+    return { type, facts: { entitlementIds: sold.entitlementIds, expiresAt, ...refund } };
+  }
+  return { type, facts: { ...sold, ...stateOf(event, occurredAt) } };
+}
+
+/**
+ * A refund and its reversal name a transaction of any period. `renewalDate` is the end of the newest, which may be before
+ * that of a longer one that it has replaced.
+ */
+function isOfOtherPeriod({ notification, renewalInfo, transaction }: Event): boolean {
+  const { data, notificationType: name } = notification;
+  if (name !== "REFUND" && name !== "REFUND_REVERSED") return false;
+  const [end, newest] = [transaction.expiresDate, renewalInfo?.renewalDate ?? null];
+  if (end === null || newest === null) return false;
+  return end < newest || (end > newest && name === "REFUND" && data?.status === STATUS.active);
+}
+
+function soldFacts({ inAppOwnershipType, productId }: Transaction, products: Products): Partial<EventFacts> {
+  const entitlementIds = entitlementsOf(products, [{ ids: [productId], metadataEntitlementIds: null }]);
+  return { productId, entitlementIds, isFamilyShare: inAppOwnershipType === "FAMILY_SHARED" };
+}
+
+/** The subscription's whole state: the newest transaction, the renewal information and the status. */
+function stateOf(event: Event, occurredAt: Date): Partial<EventFacts> {
+  const { renewalInfo, transaction } = event;
+  const status = event.notification.data?.status ?? statusOf(transaction, renewalInfo, occurredAt);
+  const expiresAt = toDate(transaction.expiresDate);
+  const revokedAt = status === STATUS.revoked ? (toDate(transaction.revocationDate) ?? occurredAt) : null;
+  const isRefund = revokedAt !== null && event.notification.notificationType !== "REVOKE";
+  const hasIssue = status === STATUS.billingRetry || status === STATUS.gracePeriod;
+  const revokedFrom = revokedAt && earliest(expiresAt, revokedAt); // a refund may follow the end
+  const endedAt = revokedFrom ?? (status === STATUS.expired ? (expiresAt ?? occurredAt) : null);
+  return {
+    expiresAt: revokedFrom ?? expiresAt,
+    periodType: periodTypeOf(transaction),
+    newProductId: renewalInfo?.autoRenewProductId ?? null,
+    gracePeriodEndsAt: status === STATUS.gracePeriod ? toDate(renewalInfo?.gracePeriodExpiresDate ?? null) : null,
+    isRefund,
+    cancelReason: isRefund ? "CUSTOMER_SUPPORT" : renewalInfo?.autoRenewStatus === 0 ? "UNSUBSCRIBE" : null,
+    expirationReason: revokedAt
+      ? "CUSTOMER_SUPPORT"
+      : (END_REASONS.get(renewalInfo?.expirationIntent ?? 0) ?? "UNKNOWN"),
+    snapshot: snapshotOf({
+      startedAt: toDate(transaction.originalPurchaseDate),
+      periodStartsAt: toDate(transaction.purchaseDate),
+      unsubscribedAt: renewalInfo?.autoRenewStatus === 0 ? occurredAt : null,
+      billingIssueDetectedAt: hasIssue ? occurredAt : null,
+      refundedAt: isRefund ? revokedAt : null,
+      endedAt,
+    }),
+  };
+}
+
+/** The status as of a notification that has none. */
+function statusOf(transaction: Transaction, renewalInfo: RenewalInfo | null, occurredAt: Date): number {
+  if (transaction.revocationDate !== null) return STATUS.revoked;
+  if ((transaction.expiresDate ?? 0) > occurredAt.getTime()) return STATUS.active;
+  if ((renewalInfo?.gracePeriodExpiresDate ?? 0) > occurredAt.getTime()) return STATUS.gracePeriod;
+  return renewalInfo?.isInBillingRetryPeriod === true ? STATUS.billingRetry : STATUS.expired;
+}
+
+function periodTypeOf({ offerDiscountType, offerType }: Transaction): string {
+  if (offerDiscountType === "FREE_TRIAL") return "TRIAL";
+  return offerType === 1 ? "INTRO" : "NORMAL";
+}
+
+/** A notification about a one-time purchase. Undefined: it changes nothing. */
+function readOneTime({ notification, transaction }: Event, products: Products): NotificationEffect | undefined {
+  const purchasedAt = toDate(transaction.purchaseDate);
+  const facts = { ...soldFacts(transaction, products), purchasedAt, expiresAt: toDate(transaction.expiresDate) };
+  switch (notification.notificationType) {
+    case "ONE_TIME_CHARGE":
+      return { type: "NON_RENEWING_PURCHASE", facts };
+    case "REFUND":
+    case "REVOKE": {
+      const snapshot = snapshotOf({ refundedAt: toDate(transaction.revocationDate ?? notification.signedDate) });
+      const refund = { cancelReason: "CUSTOMER_SUPPORT", isRefund: true, expiresAt: null, snapshot };
+      return { type: "CANCELLATION", facts: { ...facts, ...refund } };
+    }
+    case "REFUND_REVERSED":
+      return { type: "REFUND_REVERSED", facts };
+    default:
+      return undefined;
+  }
+}

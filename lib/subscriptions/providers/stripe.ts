@@ -1,0 +1,294 @@
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { AppError } from "../../errors";
+import type { Config } from "../../platform/config";
+import type { EventFacts, ProviderEvent } from "../events";
+import { buildAliasEvent, buildProviderEvent, orderOf, refundOfPayment, snapshotOf } from "./build-event";
+import {
+  EntitlementsField,
+  EventId,
+  entitlementsOf,
+  OptionalBoolean,
+  OptionalNumber,
+  OptionalText,
+  optional,
+  requireFields,
+  toDate,
+  toPastDate,
+} from "./fields";
+import type { Delivery, Products, Provider } from "./provider";
+import { isSigned } from "./signatures";
+
+const PAID = new Set(["paid", "no_payment_required"]);
+
+/**
+ * A paid checkout session without a subscription. Webhooks have no line items: the metadata or the payment link names
+ * the product.
+ */
+function checkoutFacts(session: StripeObject, occurredAt: Date, products: Products): Partial<EventFacts> | null {
+  const { metadata, mode, payment_link: link, payment_status: status } = session;
+  if (mode !== "payment" || status === null || !PAID.has(status)) return null;
+  const productId = metadata?.productId ?? link;
+  const sold = { ids: [productId, link], metadataEntitlementIds: metadata?.entitlements ?? null };
+  return { purchasedAt: occurredAt, productId, entitlementIds: entitlementsOf(products, [sold]) };
+}
+
+/** A dispute takes the payment back once it is lost ("The Dispute object", status). */
+function disputeFacts({ payment_intent, status }: StripeObject, occurredAt: Date) {
+  return status === "lost" && payment_intent !== null ? refundOfPayment(occurredAt) : null;
+}
+
+/**
+ * A full refund. Before API version 2025-03-31 a charge names its invoice. Since then, that of an invoice is stored as a
+ * purchase without a product or entitlements, which no status shows.
+ */
+function refundFacts({ invoice, payment_intent, refunded }: StripeObject, occurredAt: Date) {
+  if (refunded !== true || invoice !== null || payment_intent === null) return null;
+  return refundOfPayment(occurredAt);
+}
+
+/** Stripe's webhooks, snapshot payloads of API versions before and after 2025-03-31 ("Events", "The Event object"). */
+export const stripe: Provider = {
+  name: "stripe",
+  recognizes: ({ headers }) => headers.get("stripe-signature") !== null,
+  authenticate,
+  eventId: (body) => requireFields(StripePayload, body).id,
+  toPayload: (body) => requireFields(StripePayload, body),
+  read,
+};
+
+function authenticate(config: Config, delivery: Delivery, now: Date): unknown {
+  const secrets = config.BILLING_STRIPE_WEBHOOK_SECRET;
+  if (secrets.length === 0) throw new AppError("webhook_not_configured");
+  if (!isSigned("stripe", delivery, secrets, now)) throw new AppError("webhook_unauthorized");
+  return delivery.json();
+}
+
+function read(body: unknown, receivedAt: Date, products: Products): ProviderEvent {
+  const event = requireFields(StripePayload, body);
+  const { created, livemode } = event;
+  const base = {
+    occurredAt: toPastDate(created === null ? null : created * 1000, receivedAt) ?? receivedAt,
+    environment: livemode === null ? null : livemode ? "PRODUCTION" : "SANDBOX",
+    store: "STRIPE",
+    order: orderOf(receivedAt),
+  };
+  const type = event.type ?? "UNKNOWN";
+  if (type.startsWith("customer.subscription.")) return readSubscription(event, base, products);
+  if (type.startsWith("checkout.session.")) return readCheckout(event, base, products);
+  if (type === "charge.refunded") return readRefund(event, base, refundFacts);
+  if (type === "charge.dispute.closed") return readRefund(event, base, disputeFacts);
+  return buildProviderEvent({ ...base, type, purchaseId: null, customers: [] });
+}
+
+/** A one-time purchase; of a subscription, the account that it belongs to. */
+function readCheckout(event: StripeEvent, base: StripeBase, products: Products): ProviderEvent {
+  const session = event.data?.object;
+  const accountId = session?.metadata?.accountId ?? session?.client_reference_id ?? null;
+  const customers = [accountId, session?.customer ?? null];
+  if (session?.mode === "subscription" && !customers.includes(null)) return buildAliasEvent({ ...base, customers });
+  const facts = session ? checkoutFacts(session, base.occurredAt, products) : null;
+  const type = facts ? "NON_RENEWING_PURCHASE" : (event.type ?? "UNKNOWN");
+  const purchaseId = session?.payment_intent ?? session?.id ?? null;
+  return buildProviderEvent({ ...base, type, purchaseId, customers, facts: facts ?? {} });
+}
+
+/**
+ * A full refund or a lost dispute ends a one-time purchase. That of an invoice does not: Stripe keeps the subscription.
+ * `given`: a charge or a dispute.
+ */
+function readRefund(event: StripeEvent, base: StripeBase, factsOf: typeof refundFacts): ProviderEvent {
+  const given = event.data?.object;
+  const facts = given ? factsOf(given, base.occurredAt) : null;
+  const type = facts ? "CANCELLATION" : (event.type ?? "UNKNOWN");
+  const customers = [given?.metadata?.accountId ?? null, given?.customer ?? null];
+  return buildProviderEvent({
+    ...base,
+    type,
+    purchaseId: given?.payment_intent ?? null,
+    customers,
+    facts: facts ?? {},
+  });
+}
+
+/** Times are in seconds since 1970. Other fields, such as a buyer's name and address, are not stored. */
+const Price = z.object({
+  id: OptionalText,
+  product: OptionalText,
+  metadata: optional(z.object({ entitlements: EntitlementsField })),
+});
+const Item = z.object({
+  /** On the item since API version 2025-03-31; on the subscription before. */
+  current_period_start: OptionalNumber,
+  current_period_end: OptionalNumber,
+  price: optional(Price),
+});
+const Items = optional(z.object({ data: optional(z.array(Item)) }));
+/** The fields that change with a subscription's state. */
+const SubscriptionState = {
+  status: OptionalText,
+  current_period_start: OptionalNumber,
+  current_period_end: OptionalNumber,
+  cancel_at: OptionalNumber,
+  cancel_at_period_end: OptionalBoolean,
+  canceled_at: OptionalNumber,
+  ended_at: OptionalNumber,
+  items: Items,
+};
+
+/** The fields of a subscription, a checkout session, a charge and a dispute. */
+const StripeObject = z.object({
+  ...SubscriptionState,
+  id: OptionalText,
+  customer: OptionalText,
+  metadata: optional(z.object({ accountId: OptionalText, productId: OptionalText, entitlements: EntitlementsField })),
+  start_date: OptionalNumber,
+  cancellation_details: optional(z.object({ reason: OptionalText })),
+  mode: OptionalText,
+  payment_status: OptionalText,
+  payment_intent: OptionalText,
+  payment_link: OptionalText,
+  client_reference_id: OptionalText,
+  refunded: OptionalBoolean,
+  invoice: OptionalText,
+});
+type StripeObject = z.infer<typeof StripeObject>;
+
+/** A thin event has no `data`: it is ignored. */
+const StripePayload = z.object({
+  id: EventId,
+  type: OptionalText,
+  created: OptionalNumber,
+  livemode: OptionalBoolean,
+  data: optional(
+    z.object({ object: optional(StripeObject), previous_attributes: optional(z.object(SubscriptionState).partial()) }),
+  ),
+});
+type StripeEvent = z.infer<typeof StripePayload>;
+
+/** The state of a subscription. */
+function subscriptionState(subscription: StripeObject): Pick<StripeObject, keyof typeof SubscriptionState> {
+  return z.object(SubscriptionState).parse(subscription);
+}
+
+/** What every event has. */
+type StripeBase = Pick<EventFacts, "occurredAt" | "order"> & { environment: string | null; store: string };
+
+const END_REASONS = new Map([
+  ["cancellation_requested", "UNSUBSCRIBE"],
+  ["payment_failed", "BILLING_ERROR"],
+  ["payment_disputed", "CUSTOMER_SUPPORT"],
+]);
+
+type Period = { start: Date | null; end: Date | null };
+
+/**
+ * Reads an event with a subscription, whatever its type: each has the whole subscription ("The Subscription object"). An
+ * incomplete one has not been paid for yet, and is ignored.
+ */
+function readSubscription(event: StripeEvent, base: StripeBase, products: Products): ProviderEvent {
+  const subscription = event.data?.object;
+  const customers = [subscription?.metadata?.accountId ?? null, subscription?.customer ?? null];
+  const given = { ...base, purchaseId: subscription?.id ?? null, customers };
+  const state = subscription ? stateOf(subscription, base.occurredAt) : null;
+  if (!subscription || !state) return buildProviderEvent({ ...given, type: event.type ?? "UNKNOWN" });
+  const facts = { ...soldFacts(subscription, products), ...state };
+  const order = base.order && { ...base.order, ...statesOf(event, subscription) };
+  return buildProviderEvent({ ...given, order, type: typeOf(event, subscription, state), facts });
+}
+
+/**
+ * Digests of the subscription's state and of the one before it. `created` is in seconds: they say which of two changes of one
+ * second came first.
+ */
+function statesOf({ type, data }: StripeEvent, subscription: StripeObject) {
+  const digest = (state: object) => createHash("sha256").update(JSON.stringify(state)).digest("base64url").slice(0, 22);
+  const state = subscriptionState(subscription);
+  const previous = data?.previous_attributes;
+  // Nothing precedes the creation, and the end says nothing of what it replaced.
+  const none = type === "customer.subscription.created" ? "" : null;
+  return { state: digest(state), replacedState: previous ? digest({ ...state, ...previous }) : none };
+}
+
+function soldFacts({ items }: StripeObject, products: Products): Partial<EventFacts> {
+  const sold = (items?.data ?? []).map(({ price }) => ({
+    ids: [price?.id ?? null, price?.product ?? null],
+    metadataEntitlementIds: price?.metadata?.entitlements ?? null,
+  }));
+  const main = sold.find((one) => entitlementsOf(products, [one]).length > 0) ?? sold[0];
+  return { productId: main?.ids[1] ?? main?.ids[0] ?? null, entitlementIds: entitlementsOf(products, sold) };
+}
+
+/** The state of a subscription ("How subscriptions work", Subscription statuses); null: it gives nothing yet. */
+function stateOf(subscription: StripeObject, occurredAt: Date): Partial<EventFacts> | null {
+  const period = periodOf(subscription);
+  const startedAt = seconds(subscription.start_date);
+  const snapshot = {
+    startedAt,
+    periodStartsAt: period.start,
+    unsubscribedAt: unsubscribedAt(subscription, occurredAt),
+  };
+  const base = { periodType: "NORMAL", expiresAt: earlier(period.end, seconds(subscription.cancel_at)) };
+  switch (subscription.status) {
+    case "trialing":
+      return { ...base, periodType: "TRIAL", snapshot: snapshotOf(snapshot) };
+    case "active":
+      return { ...base, snapshot: snapshotOf(snapshot) };
+    case "past_due":
+    case "unpaid": {
+      // The period has begun without being paid: what was paid ended at its start. Stripe retries while it is past due.
+      const grace = subscription.status === "past_due" ? period.end : null;
+      const unpaid = snapshotOf({ ...snapshot, billingIssueDetectedAt: occurredAt });
+      return { ...base, expiresAt: period.start, gracePeriodEndsAt: grace, snapshot: unpaid };
+    }
+    case "paused":
+      return ended({ ...base, snapshot: snapshotOf(snapshot) }, occurredAt, "SUBSCRIPTION_PAUSED");
+    case "canceled": {
+      const reason = END_REASONS.get(subscription.cancellation_details?.reason ?? "") ?? "UNKNOWN";
+      return ended({ ...base, snapshot: snapshotOf(snapshot) }, seconds(subscription.ended_at) ?? occurredAt, reason);
+    }
+    default:
+      return null;
+  }
+}
+
+type Ended = Partial<EventFacts> & { snapshot: NonNullable<EventFacts["snapshot"]> };
+
+function ended({ snapshot, ...facts }: Ended, endedAt: Date, expirationReason: string): Partial<EventFacts> {
+  return { ...facts, expiresAt: endedAt, expirationReason, snapshot: { ...snapshot, endedAt } };
+}
+
+/** The period of the item that is paid for longest: items may have different periods. */
+function periodOf({ items, current_period_start, current_period_end }: StripeObject): Period {
+  const all = (items?.data ?? []).toSorted((a, b) => (b.current_period_end ?? 0) - (a.current_period_end ?? 0));
+  return {
+    start: seconds(all[0]?.current_period_start ?? current_period_start),
+    end: seconds(all[0]?.current_period_end ?? current_period_end),
+  };
+}
+
+/** When the subscription was canceled, if it ends with its period. A later `cancel_at` leaves renewals before it. */
+function unsubscribedAt(subscription: StripeObject, occurredAt: Date): Date | null {
+  const { cancel_at, cancel_at_period_end, canceled_at } = subscription;
+  const { end } = periodOf(subscription);
+  const endsAt = seconds(cancel_at);
+  const isCanceled = cancel_at_period_end === true || (endsAt !== null && end !== null && endsAt <= end);
+  return isCanceled ? (seconds(canceled_at) ?? occurredAt) : null;
+}
+
+/** Names what changed, for operators and for the notification of a renewal. The state does not depend on it. */
+function typeOf({ type, data }: StripeEvent, subscription: StripeObject, { snapshot }: Partial<EventFacts>): string {
+  if (type === "customer.subscription.created") return "INITIAL_PURCHASE";
+  if (snapshot?.endedAt) return "EXPIRATION";
+  if (snapshot?.billingIssueDetectedAt) return "BILLING_ISSUE";
+  const previous = data?.previous_attributes;
+  if (!previous) return "SNAPSHOT";
+  const before = periodOf({ ...subscription, items: null, current_period_end: null, ...previous });
+  const { end } = periodOf(subscription);
+  if (before.end && end && before.end < end) return "RENEWAL";
+  if (previous.cancel_at === undefined && previous.cancel_at_period_end === undefined) return "SNAPSHOT";
+  return snapshot?.unsubscribedAt ? "CANCELLATION" : "UNCANCELLATION";
+}
+
+const seconds = (value: number | null) => (value === null ? null : toDate(value * 1000));
+const earlier = (a: Date | null, b: Date | null) => (a && b ? (a < b ? a : b) : (a ?? b));
