@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { runCommandLine, UsageError } from "../scripts/command-line";
 import { ASSUMPTIONS, type Assumptions } from "./capacity/assumptions";
 import { assumptionsTable, CLIENTS, capacityTable } from "./capacity/table";
-import { readPublished } from "./report/publish";
+import { readPublished } from "./report/published";
 
 const NAMES = Object.keys(ASSUMPTIONS) as (keyof Assumptions)[];
 const HELP = `Usage: npm run capacity [-- --clients NUMBER... --NAME VALUE...]

@@ -10,7 +10,8 @@ import { hasWrk } from "./lib/wrk";
 import { type About, describeRun } from "./report/about";
 import { DEFAULT_NAMES, WORKLOAD_NAMES, type WorkloadName } from "./report/groups";
 import { markdown } from "./report/markdown";
-import { publish, readPublished } from "./report/publish";
+import { publish } from "./report/publish";
+import { readPublished } from "./report/published";
 import { changedTargets } from "./report/targets";
 import { WORKLOADS } from "./workloads";
 

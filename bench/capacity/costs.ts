@@ -1,5 +1,5 @@
 import { medianOf } from "../lib/table";
-import type { Published } from "../report/publish";
+import type { Published } from "../report/published";
 
 /** The operations whose costs the workload `operations` measures, by the names of its rows. */
 export const OPERATION = {

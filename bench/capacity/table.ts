@@ -1,6 +1,6 @@
 import { createRandom } from "../../dev/seed/random";
 import { digits } from "../report/markdown";
-import type { Published } from "../report/publish";
+import type { Published } from "../report/published";
 import { ASSUMPTIONS, type Assumptions } from "./assumptions";
 import { readCosts } from "./costs";
 import { hitRate } from "./edge-cache";

@@ -1,5 +1,5 @@
 import { medianOf } from "../lib/table";
-import type { Published } from "./publish";
+import type { Published } from "./published";
 
 /** The figures that the README quotes: the median throughput of a workload's first row. */
 const HEADLINES = [

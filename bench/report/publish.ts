@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { assumptionsTable, capacityTable } from "../capacity/table";
 import type { Curve, Section } from "../lib/table";
 import type { About } from "./about";
@@ -6,16 +6,9 @@ import { chart } from "./chart";
 import { GROUPS, WORKLOAD_NAMES } from "./groups";
 import { headlines } from "./headlines";
 import { markdown } from "./markdown";
+import { PUBLISHED_FILE, type Published, readPublished } from "./published";
 
-/** The medians in the docs, by workload; each section with the run that it is from. */
-export type Published = Record<string, Section & { about: About }>;
-
-export const PUBLISHED_FILE = "bench/published.json";
 export const DOCUMENTS = ["docs/performance.md", "README.md"];
-
-export function readPublished(): Published {
-  return existsSync(PUBLISHED_FILE) ? JSON.parse(readFileSync(PUBLISHED_FILE, "utf8")) : {};
-}
 
 /** Adds sections to the published figures, and writes the documents' tables. Returns the files that it wrote. */
 export function publish(sections: Record<string, Section>, about: About): string[] {

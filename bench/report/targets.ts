@@ -1,5 +1,5 @@
 import type { Section } from "../lib/table";
-import type { Published } from "./publish";
+import type { Published } from "./published";
 
 /** Lists the targets of workloads that differ from the published ones. Rows that were left out are not compared. */
 export function changedTargets(sections: Record<string, Section>, published: Published): string[] {

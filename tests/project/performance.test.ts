@@ -3,7 +3,8 @@ import { ASSUMPTIONS } from "@/bench/capacity/assumptions";
 import { readCosts } from "@/bench/capacity/costs";
 import { hitRate } from "@/bench/capacity/edge-cache";
 import { needsOf } from "@/bench/capacity/model";
-import { charts, DOCUMENTS, readPublished, withTables } from "@/bench/report/publish";
+import { charts, DOCUMENTS, withTables } from "@/bench/report/publish";
+import { readPublished } from "@/bench/report/published";
 import { createRandom } from "@/dev/seed/random";
 import { read } from "@/tests/support/sources";
 

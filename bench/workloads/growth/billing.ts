@@ -8,7 +8,7 @@ import type { Bench } from "../../lib/bench";
 import { homeport } from "../../lib/candidates";
 import { type RequestSpec, runClosedLoop } from "../../lib/load";
 import type { Latency } from "../../lib/table";
-import type { Growth } from "./growth";
+import type { Growth } from "./growing-tables";
 import { callInTurn, latencyOf, ROUND } from "./latency";
 
 /** Accounts whose purchases are renewed and whose status is read in turn, spread over all. */

@@ -1,22 +1,11 @@
 import type { Bench } from "../../lib/bench";
 import { isSmoke, MAX_ROWS } from "../../lib/scale";
-import type { Curve, Latency, Section } from "../../lib/table";
+import type { Curve, Section } from "../../lib/table";
 import { billingGrowth } from "./billing";
+import type { Growth } from "./growing-tables";
 import { pushGrowth } from "./push";
 
 const SIZES = isSmoke ? [10_000, 20_000] : [10_000, 100_000, 1_000_000, 10_000_000].filter((size) => size <= MAX_ROWS);
-
-/**
- * Tables that grow: `grow` adds rows to what is there. `measure` calls `plot` with the latency of each curve, in any
- * order; a curve of which a measurement fails has no further points.
- */
-export type Growth = {
-  curves: Omit<Curve, "points">[];
-  grow: (from: number, to: number) => Promise<void>;
-  measure: (size: number, plot: Plot) => Promise<void>;
-};
-
-export type Plot = (name: string, measure: () => Promise<Latency>) => Promise<void>;
 
 /** The latency of single requests as the tables that they read and write grow. */
 export async function growth(bench: Bench): Promise<Section> {

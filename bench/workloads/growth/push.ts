@@ -6,7 +6,7 @@ import { claimDeliveries } from "../../../lib/push/worker/claim-deliveries";
 import { addPushQueue } from "../../fixtures/growth/push-queue";
 import type { Bench } from "../../lib/bench";
 import type { Latency } from "../../lib/table";
-import type { Growth } from "./growth";
+import type { Growth } from "./growing-tables";
 import { callInTurn, latencyOf } from "./latency";
 
 const CLAIMED = 500;
