@@ -136,6 +136,13 @@ describe("a form does not", () => {
     expect(response.status).toBe(405);
     expect(response.headers.get("allow")).toBe("POST, OPTIONS");
   });
+
+  test("exist at any other path", async () => {
+    for (const path of ["nothing", "sign-in/nothing", "console", "console/nothing", "console/revokeApiKey/nothing"]) {
+      const responses = [await get(`/forms/${path}`), await submit(path, {})];
+      expect(responses.map(({ status }) => status)).toEqual([404, 404]);
+    }
+  });
 });
 
 // ASVS 3.3.1, 3.3.2, 3.3.3

@@ -1,6 +1,12 @@
 import { AppError } from "@/lib/errors";
 import { declare } from "@/lib/operation";
-import { defineRoute, forEveryMethod } from "@/lib/platform/http/route";
+import { defineRoute, defineRoutes, forEveryMethod } from "@/lib/platform/http/route";
+import { accountForms } from "../account";
+import { consoleForms } from "../console/forms";
+import { emailForms } from "../email";
+import { factorForms } from "../factors";
+import { firstOperatorForms } from "../first-operator";
+import { signInForms } from "../sign-in";
 
 const nothing = declare({
   summary: "Anything else under /forms",
@@ -11,7 +17,7 @@ const nothing = declare({
   },
 });
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
-  "/forms/[...path]",
-  forEveryMethod(nothing),
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoutes(
+  new Map([signInForms, emailForms, accountForms, factorForms, firstOperatorForms, consoleForms].flat()),
+  defineRoute("/forms/[...path]", forEveryMethod(nothing)),
 );

@@ -49,6 +49,8 @@ export type RouteHandler = ((request: Request, context: RouteContext) => Promise
   endpoint: AnyDeclaration | undefined;
 };
 
+export type RouteHandlers = Record<Method, RouteHandler>;
+
 /** One method of a route. `path` is as the App Router writes it, `allow` the value of the `Allow` header. */
 type Route = { path: string; method: Method | "other"; endpoint: AnyDeclaration | undefined; allow: string };
 
@@ -61,7 +63,7 @@ export function defineRoute(
   path: string,
   endpoints: Partial<Record<Method, AnyDeclaration>>,
   { takesMethodOverride = false } = {},
-): Record<Method, RouteHandler> {
+): RouteHandlers {
   const declared = { ...endpoints, ...(endpoints.GET && !endpoints.HEAD ? { HEAD: endpoints.GET } : {}) };
   const allow = METHODS.filter((method) => method === "OPTIONS" || declared[method]).join(", ");
   const handlerOf = (method: Method | "other", endpoint?: AnyDeclaration): DirectHandler => {
@@ -80,23 +82,24 @@ export function defineRoute(
     const handle = async (request: Request, context: RouteContext) => toResponse(await respond(request, context));
     return [method, Object.assign(handle, { respond, respondToOther, endpoint: declared[method] })];
   });
-  return Object.fromEntries(handlers) as Record<Method, RouteHandler>;
+  return Object.fromEntries(handlers) as RouteHandlers;
 }
 
-/** Handlers that leave each request to those that `choose` returns for the path's parameters. */
-export function chooseRoute(
-  choose: (params: PathParams) => Record<Method, RouteHandler>,
-): Record<Method, RouteHandler> {
+/** Handlers that leave each request to those of exactly its path in `routes`, and any other to `otherwise`. */
+export function defineRoutes(routes: ReadonlyMap<string, RouteHandlers>, otherwise: RouteHandlers): RouteHandlers {
   const handlers = METHODS.map((method) => {
     const respondBy = (name: "respond" | "respondToOther"): DirectHandler => {
-      return async (request, context) => choose((await context.params) ?? {})[method][name](request, context);
+      return (request, context) => {
+        const { pathname } = new URL(request.url, "http://localhost");
+        return (routes.get(pathname) ?? otherwise)[method][name](request, context);
+      };
     };
     const respond = respondBy("respond");
     const handle = async (request: Request, context: RouteContext) => toResponse(await respond(request, context));
     const direct = { respond, respondToOther: respondBy("respondToOther"), endpoint: undefined };
     return [method, Object.assign(handle, direct)];
   });
-  return Object.fromEntries(handlers) as Record<Method, RouteHandler>;
+  return Object.fromEntries(handlers) as RouteHandlers;
 }
 
 /** One declaration for every method. */

@@ -5,7 +5,7 @@ import type { AccountRole } from "../../db/generated/client";
 import { jsonResponse, type RequestHead, type ResponseHeaders, RouteResponse } from "../../http-message";
 import { CLEAR_SITE_DATA, REFRESH_POLICY } from "../browser/security-headers";
 import { parseForm } from "../input/body";
-import { defineRoute } from "../route";
+import { defineRoute, type RouteHandlers } from "../route";
 import { setFlash } from "./flash";
 import { toFormError } from "./form-errors";
 import { forgetSentForm, keepForm } from "./kept-form";
@@ -49,7 +49,7 @@ const REQUEST_ERRORS: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * The route of a form on a page. A browser without JavaScript gets a redirect (303): to the next page, or back to the
+ * The path of a form on a page, and what responds to it. A browser without JavaScript gets a redirect (303): to the next page, or back to the
  * form with the errors. The page's script sends `Accept: application/json` and gets `{ location }` or a problem
  * document. Accepts requests from our own pages only.
  */
@@ -57,7 +57,7 @@ export function defineForm<
   Fields,
   Role extends AccountRole | undefined = undefined,
   Session extends true | undefined = undefined,
->(path: string, form: Form<Fields, Role, Session>) {
+>(path: string, form: Form<Fields, Role, Session>): [path: string, RouteHandlers] {
   const { summary, session, role, stepUp, body, maxBodyBytes } = form;
   const post = declare<unknown, unknown, Fields, Role, undefined, Session>({
     summary,
@@ -78,7 +78,7 @@ export function defineForm<
     },
     writeError: (error, scope) => writeError(path, form, error, scope),
   });
-  return defineRoute(path, { POST: post });
+  return [path, defineRoute(path, { POST: post })];
 }
 
 type ErrorForm = Omit<Form<unknown, undefined, undefined>, "session" | "role" | "body" | "handle">;

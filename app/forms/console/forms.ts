@@ -6,9 +6,7 @@ import { decodeFields, fieldsOf } from "@/lib/platform/http/input/form-fields";
 import { defineForm } from "@/lib/platform/http/pages/form";
 import { ownPath } from "@/lib/platform/http/pages/redirect-paths";
 import { clearShownSecretCookie, setShownSecretCookie } from "@/lib/platform/http/pages/shown-secret-cookie";
-import { chooseRoute } from "@/lib/platform/http/route";
-import * as nothing from "../../[...path]/route";
-import { FORM_OPERATIONS } from "../operations";
+import { FORM_OPERATIONS } from "./operations";
 
 /** Only the path and the query of the URLs matter. */
 const BASE_URL = "http://console";
@@ -16,11 +14,7 @@ const BASE_URL = "http://console";
 type FormInput = Input<unknown, unknown, unknown, FormOperation["role"]>;
 type Outcome = ReturnType<NonNullable<NonNullable<FormOperation["form"]>["after"]>>;
 
-const forms = new Map(FORM_OPERATIONS.map(({ operation, page }) => [operation.id, consoleForm(operation, page)]));
-
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = chooseRoute(
-  ({ operation }) => forms.get(String(operation)) ?? nothing,
-);
+export const consoleForms = FORM_OPERATIONS.map(({ operation, page }) => consoleForm(operation, page));
 
 /**
  * The form of an operation. It requires the operation's role and a recent authentication: without the latter, the page
