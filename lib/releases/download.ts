@@ -3,6 +3,7 @@ import { AppError, type ErrorCode } from "../errors";
 import { attachment } from "../platform/content-disposition";
 import type { BodyPart, Caching, DownloadContent } from "../platform/response-content";
 import type { Adoption } from "./adoption/adoption";
+import { DEFAULT_ARCHITECTURES } from "./architectures";
 import { findArtifactFile, readFileParts } from "./artifact-files";
 import type { Catalog } from "./catalog/catalog";
 import type { Snapshot } from "./catalog/snapshot";
@@ -59,8 +60,6 @@ type Deps = ContentDeps & { catalog: Catalog };
 type DownloadRequest = DownloadQuery & { platform: string };
 /** A file of a release to send. */
 export type Selected = { snapshot: Snapshot; release: Release; artifact: ServedFile; caching: Caching };
-
-const DEFAULT_ARCHITECTURES: Record<Platform, string> = { windows: "x64", macos: "universal", linux: "x64" };
 
 /** The errors of a download apart from those of its query. */
 export const DOWNLOAD_ERRORS: ErrorCode[] = [

@@ -1,5 +1,6 @@
 import { parse, type SemVer } from "semver";
 import { z } from "zod";
+import { normalizeArchitecture } from "./architectures";
 import { EdSignature, MinisignSignature, PublicKeys } from "./signatures";
 import { SystemVersion } from "./system-version";
 
@@ -9,24 +10,6 @@ export type Platform = z.infer<typeof Platform>;
 /** People download the `installer`, updaters the `update`. */
 export const ArtifactKind = z.enum(["installer", "update"]);
 export type ArtifactKind = z.infer<typeof ArtifactKind>;
-
-/** Aliases that compilers, Node.js and Tauri use. */
-const ARCHITECTURE_ALIASES: ReadonlyMap<string, string> = new Map([
-  ["x86_64", "x64"],
-  ["x86-64", "x64"],
-  ["amd64", "x64"],
-  ["aarch64", "arm64"],
-  ["x86", "ia32"],
-  ["386", "ia32"],
-  ["i386", "ia32"],
-  ["i686", "ia32"],
-  ["universal2", "universal"],
-]);
-
-/** Maps an architecture's name or alias to the canonical name, case-insensitively: `X86_64` becomes `x64`. */
-export function normalizeArchitecture(name: string): string {
-  return ARCHITECTURE_ALIASES.get(name.toLowerCase()) ?? name.toLowerCase();
-}
 
 /** A SemVer 2.0.0 version of at most 256 characters; a leading `v` is removed. */
 export const Version = z.string().transform((text, context): SemVer => {

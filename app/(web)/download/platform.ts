@@ -1,3 +1,4 @@
+import { RUNS_ON } from "@/lib/releases/architectures";
 import type { InstallerGroup } from "@/lib/releases/installers";
 import type { Platform } from "@/lib/releases/schema";
 
@@ -10,11 +11,10 @@ const MAC_NAMES: Record<string, string> = { arm64: "Apple silicon", x64: "Intel"
  * The builds that run on a visitor's computer, best first: Windows on Arm and macOS on Apple silicon also run those for x64,
  * not the reverse. A User-Agent tells neither Windows on Arm nor Apple silicon.
  */
-const RUNNABLE: Record<Platform, Record<"x64" | "arm64" | "ia32", readonly string[]>> = {
-  windows: { x64: ["x64", "universal", "ia32"], arm64: ["arm64", "universal", "x64", "ia32"], ia32: ["ia32"] },
-  macos: { x64: ["x64", "universal"], arm64: ["arm64", "universal", "x64"], ia32: [] },
-  linux: { x64: ["x64", "universal"], arm64: ["arm64", "universal"], ia32: ["ia32"] },
-};
+function buildsFor(platform: Platform, architecture: "x64" | "arm64" | "ia32"): readonly string[] {
+  const [own = architecture, ...others] = RUNS_ON[platform][architecture] ?? [];
+  return architecture === "ia32" ? [own] : [own, "universal", ...others];
+}
 
 /** A visitor's computer. `builds` null: macOS, of which the browser does not say whether it is on Intel or Apple silicon. */
 export type Computer = { platform: Platform; builds: readonly string[] | null };
@@ -31,7 +31,7 @@ export function computerOf({ get }: { get: (name: string) => string | null }): C
   if (platform === "macos" && hint === undefined) return { platform, builds: null };
   const isArm = hint === "arm" || (hint === undefined && /aarch64|arm64/i.test(userAgent));
   const is32Bit = platform === "windows" ? !/Win64|WOW64|x64/.test(userAgent) : /i[3-6]86/.test(userAgent);
-  return { platform, builds: RUNNABLE[platform][isArm ? "arm64" : is32Bit && hint === undefined ? "ia32" : "x64"] };
+  return { platform, builds: buildsFor(platform, isArm ? "arm64" : is32Bit && hint === undefined ? "ia32" : "x64") };
 }
 
 /**

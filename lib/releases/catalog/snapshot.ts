@@ -1,4 +1,5 @@
 import { compareBuild, type SemVer } from "semver";
+import { BUILT_IN_ARCHITECTURES } from "../architectures";
 import { completeFiles } from "../release-files";
 import { formatVersion, Platform, type Release } from "../schema";
 import { compareSystemVersions } from "../system-version";
@@ -35,7 +36,7 @@ export type Snapshot = {
 export const BUILT_IN_VALUES: Snapshot["knownValues"] = {
   platform: new Set(Platform.options),
   product: new Set(["core", "ops"]),
-  architecture: new Set(["x64", "arm64", "universal"]),
+  architecture: new Set(BUILT_IN_ARCHITECTURES),
   channel: new Set(["stable", "beta"]),
 };
 

@@ -1,5 +1,6 @@
 import { parse as parseVersion } from "semver";
-import { formatVersion, normalizeArchitecture, type Release } from "../schema";
+import { normalizeArchitecture } from "../architectures";
+import { formatVersion, type Release } from "../schema";
 import { parsePlatform } from "../selection/parse-query";
 import { PublishingError } from "./manifest/publishing-error";
 import type { ReleasesFilter } from "./schemas/maintenance";

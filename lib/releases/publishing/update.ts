@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { compareBuild } from "semver";
+import { shareComputers } from "../architectures";
 import type { Release } from "../schema";
 import { selectReleases } from "./filter-releases";
 import { changeManifest, type EditableManifest, type ManifestEntry } from "./manifest/manifest-file";
@@ -62,18 +63,16 @@ function applyChange(entry: ManifestEntry, change: ChangedRelease): ManifestEntr
 
 /**
  * The ids of releases that are newer than one of `ids` on its channel, still served to some clients, and for the same
- * computers. A universal build is for every architecture.
+ * computers.
  */
 export function findNewerServedReleases(releases: readonly Release[], ids: readonly string[]): string[] {
   const streamOf = ({ product, platform, channel }: Release) => [product, platform, channel].join("/");
-  const shareComputers = (a: Release, b: Release) =>
-    a.architecture === b.architecture || [a.architecture, b.architecture].includes("universal");
   const older = releases.filter(({ id }) => ids.includes(id));
   const isNewer = (release: Release) =>
     older.some(
       (other) =>
         streamOf(release) === streamOf(other) &&
-        shareComputers(release, other) &&
+        shareComputers(release.architecture, other.architecture) &&
         compareBuild(release.version, other.version) > 0,
     );
   return releases.filter((release) => !release.yanked && release.rollout > 0 && isNewer(release)).map(({ id }) => id);

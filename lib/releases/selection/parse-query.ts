@@ -1,6 +1,7 @@
 import { AppError, type FieldError } from "../../errors";
+import { normalizeArchitecture } from "../architectures";
 import { BUILT_IN_VALUES, type SelectorName, type Snapshot } from "../catalog/snapshot";
-import { normalizeArchitecture, type Platform } from "../schema";
+import type { Platform } from "../schema";
 
 /** The releases that a client asks for, in the catalog's canonical names. */
 export type ReleaseSelector = { platform: Platform; product: string; architecture: string; channel: string };

@@ -1,4 +1,5 @@
 import { compareBuild, type SemVer } from "semver";
+import { FALLBACKS } from "../architectures";
 import { productVersions } from "../catalog/product-versions";
 import { channelReleases, type Snapshot, versionReleases } from "../catalog/snapshot";
 import type { Artifact, ArtifactKind, Release } from "../schema";
@@ -43,13 +44,6 @@ export type Client = {
 export type Selection = { release: Release | undefined; isClientSpecific: boolean };
 
 const MAX_CONCURRENT_ROLLOUTS = 4;
-
-/** Architectures whose builds also run here. A universal build is native, so a newer one wins over the own build. */
-const FALLBACKS: ReadonlyMap<string, { architecture: string; winsIfNewer: boolean }> = new Map([
-  ["macos/x64", { architecture: "universal", winsIfNewer: true }],
-  ["macos/arm64", { architecture: "universal", winsIfNewer: true }],
-  ["windows/arm64", { architecture: "x64", winsIfNewer: false }],
-]);
 
 /**
  * Selects the newest release that has a suitable artifact, runs on the client's system, and is rolled out to everybody

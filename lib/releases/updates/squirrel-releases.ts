@@ -1,7 +1,8 @@
 import type { SemVer } from "semver";
 import type { DocumentContent } from "../../platform/response-content";
+import { COMMON_BUILDS, normalizeArchitecture, RUNS_ON } from "../architectures";
 import { completeFiles } from "../release-files";
-import { type Artifact, normalizeArchitecture, type Release } from "../schema";
+import type { Artifact, Release } from "../schema";
 import type { ReleaseSelector } from "../selection/parse-query";
 import { candidateLists } from "../selection/select-release";
 import { deltaChain } from "./delta-chain";
@@ -10,14 +11,6 @@ import { recordCheck } from "./record-check";
 import { type SelectedUpdate, selectUpdate, type UpdaterRules } from "./select-update";
 import { toDocument, type UpdateFeed, type UpdateRequest } from "./update-feed";
 
-/** The architectures whose builds run on what Squirrel.Windows sends, which is the system's: amd64 or x86. */
-const ARCHITECTURES: Readonly<Record<string, readonly string[]>> = {
-  x64: ["x64", "ia32"],
-  ia32: ["ia32"],
-  arm64: ["arm64", "x64", "ia32"],
-};
-/** The architectures of builds that RELEASES may name. */
-export const SQUIRREL_ARCHITECTURES: readonly string[] = ["x64", "ia32", "arm64"];
 const MAX_STAGED_RELEASES = 4;
 const NO_HASH = "0".repeat(40);
 
@@ -30,8 +23,8 @@ const RULES: UpdaterRules = { selectArtifact: fullPackage, comparesSystemVersion
 export const squirrelReleases: UpdateFeed = {
   pattern: /^RELEASES$/,
   resolve: (sent) => {
-    const { arch = "" } = sent.query;
-    for (const architecture of ARCHITECTURES[normalizeArchitecture(arch)] ?? SQUIRREL_ARCHITECTURES) {
+    const { arch = "" } = sent.query; // the system's: amd64 or x86
+    for (const architecture of RUNS_ON.windows[normalizeArchitecture(arch)] ?? COMMON_BUILDS.windows) {
       const selector = { platform: "windows", product: sent.product, channel: sent.channel, architecture } as const;
       const request = { ...sent, current: installedOf(sent, selector) };
       const selected = selectUpdate(request, selector, RULES);

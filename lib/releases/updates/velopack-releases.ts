@@ -1,5 +1,6 @@
+import { COMMON_BUILDS, normalizeArchitecture, RUNS_ON } from "../architectures";
 import { completeFiles } from "../release-files";
-import { type Artifact, formatVersion, normalizeArchitecture, Platform, type Release } from "../schema";
+import { type Artifact, formatVersion, Platform, type Release } from "../schema";
 import type { ReleaseSelector } from "../selection/parse-query";
 import { deltaChain } from "./delta-chain";
 import { type NupkgKind, velopackPackageId } from "./nupkg";
@@ -12,18 +13,6 @@ const PLATFORMS: ReadonlyMap<string, Platform> = new Map([
   ["osx", "macos"],
   ["linux", "linux"],
 ]);
-/** Of an app whose channel names no architecture. A universal build counts as x64 on macOS. */
-const DEFAULT_ARCHITECTURES: Readonly<Record<Platform, readonly string[]>> = {
-  windows: ["x64", "ia32", "arm64"],
-  macos: ["x64", "arm64"],
-  linux: ["x64", "arm64"],
-};
-/** The builds that run on a system of this architecture, its own first; on macOS with Rosetta. */
-const RUNS_ON: Readonly<Record<Platform, Readonly<Record<string, readonly string[]>>>> = {
-  windows: { x64: ["x64", "ia32"], arm64: ["arm64", "x64", "ia32"] },
-  macos: { arm64: ["arm64", "x64"] },
-  linux: {},
-};
 const RULES: UpdaterRules = { selectArtifact: fullPackage, comparesSystemVersion: () => false };
 
 type Target = { platform: Platform; channel: string; architectures: readonly string[] };
@@ -81,7 +70,7 @@ function parseChannel({ snapshot: { knownValues }, channel, query }: SelectionIn
 
 /** What a client sends is the system's architecture, and the app may be built for another one that runs there. */
 function architecturesOf(platform: Platform, system: string | undefined): readonly string[] {
-  if (system === undefined) return DEFAULT_ARCHITECTURES[platform];
+  if (system === undefined) return COMMON_BUILDS[platform];
   const own = normalizeArchitecture(system);
   return RUNS_ON[platform][own] ?? [own];
 }

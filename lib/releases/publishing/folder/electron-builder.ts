@@ -2,10 +2,10 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
-import { normalizeArchitecture, type Platform } from "../../schema";
+import { architectureIn, normalizeArchitecture } from "../../architectures";
+import type { Platform } from "../../schema";
 import { PublishingError } from "../manifest/publishing-error";
 import type { DraftFile } from "../publish/draft";
-import { architectureIn } from "./architecture";
 import {
   assignKinds,
   type FolderHints,

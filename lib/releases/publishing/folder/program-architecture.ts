@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import path from "node:path";
 import { createGunzip } from "node:zlib";
 import { readZipHeads } from "../../../platform/files/zip-heads";
-import { normalizeArchitecture } from "../../schema";
+import { architectureOf, normalizeArchitecture, RUNS_ON } from "../../architectures";
 import { PublishingError } from "../manifest/publishing-error";
 import type { FoundRelease } from "./found-releases";
 
@@ -47,30 +47,14 @@ function text(block: Buffer, start: number, length: number): string {
 /** How many bytes of a program `architectureOfProgram` needs. */
 const MAX_HEADER_BYTES = 8192;
 
-const ELF = new Map([
-  [0x03, "ia32"],
-  [0x28, "armv7l"],
-  [0x3e, "x64"],
-  [0xb7, "arm64"],
-]);
-const PE = new Map([
-  [0x8664, "x64"],
-  [0xaa64, "arm64"],
-]);
-const MACH_O = new Map([
-  [0x01000007, "x64"],
-  [0x0100000c, "arm64"],
-]);
-
 /**
- * The architecture that the header of an ELF, PE or Mach-O program names. Undefined if there is none, and for PE's i386:
- * installers for every architecture and programs of .NET have it.
+ * The architecture that the header of an ELF, PE or Mach-O program names. Undefined if there is none.
  */
 function architectureOfProgram(bytes: Buffer): string | undefined {
   if (bytes.length < 64) return undefined;
   const magic = bytes.readUInt32BE(0);
-  if (magic === 0x7f454c46) return ELF.get(bytes.readUInt16LE(18));
-  if (magic === 0xcffaedfe) return MACH_O.get(bytes.readUInt32LE(4));
+  if (magic === 0x7f454c46) return architectureOf("elf", bytes.readUInt16LE(18));
+  if (magic === 0xcffaedfe) return architectureOf("machO", bytes.readUInt32LE(4));
   if (magic === 0xcafebabe || magic === 0xcafebabf) return architectureOfFat(bytes, magic === 0xcafebabe ? 20 : 32);
   return bytes.toString("latin1", 0, 2) === "MZ" ? architectureOfPe(bytes) : undefined;
 }
@@ -78,13 +62,15 @@ function architectureOfProgram(bytes: Buffer): string | undefined {
 function architectureOfPe(bytes: Buffer): string | undefined {
   const offset = bytes.readUInt32LE(0x3c);
   if (offset + 6 > bytes.length || bytes.toString("latin1", offset, offset + 4) !== "PE\0\0") return undefined;
-  return PE.get(bytes.readUInt16LE(offset + 4));
+  return architectureOf("pe", bytes.readUInt16LE(offset + 4));
 }
 
 /** A universal program has one entry for each architecture (mach-o/fat.h). */
 function architectureOfFat(bytes: Buffer, entryBytes: number): string | undefined {
   const count = Math.min(bytes.readUInt32BE(4), Math.floor((bytes.length - 12) / entryBytes), 32);
-  const types = Array.from({ length: count }, (_, index) => MACH_O.get(bytes.readUInt32BE(8 + index * entryBytes)));
+  const types = Array.from({ length: count }, (_, index) =>
+    architectureOf("machO", bytes.readUInt32BE(8 + index * entryBytes)),
+  );
   const own = [...new Set(types.filter((type) => type !== undefined))];
   return own.length > 1 ? "universal" : own[0];
 }
@@ -146,20 +132,13 @@ async function architectureOfDeb(file: string): Promise<string | undefined> {
         end: start + sizeBytes - 1,
       })) {
         const [, own] = /^Architecture: *([a-z0-9]+)/m.exec(head.toString("latin1")) ?? [];
-        if (/^(?:\.\/)?control$/.test(name)) return own && DEBIAN.get(own);
+        if (/^(?:\.\/)?control$/.test(name)) return own && architectureOf("debian", own);
       }
     }
     offset = start + sizeBytes + (sizeBytes % 2);
   }
   return undefined;
 }
-
-const DEBIAN = new Map([
-  ["amd64", "x64"],
-  ["arm64", "arm64"],
-  ["armhf", "armv7l"],
-  ["i386", "ia32"],
-]);
 
 async function readStart(file: string, position: number, length: number): Promise<Buffer> {
   const handle = await open(file);
@@ -180,16 +159,12 @@ export async function assertProgramArchitectures({ platform, architecture, files
     const runs = [
       expected,
       ...(platform === "macos" ? ["universal"] : []),
-      ...(isBootstrapper ? bootstraps(expected) : []),
+      // An installer may itself be a program for a system that runs it, too.
+      ...(isBootstrapper ? (RUNS_ON.windows[expected] ?? []) : []),
     ];
     if (own === undefined || runs.includes(own)) continue;
     throw new PublishingError(
       `${path.basename(file)} holds a program for ${own}, but would be published for ${expected}. If several jobs wrote to one folder, publish the folder of each job on its own. If only the name is wrong, set --arch ${own}.`,
     );
   }
-}
-
-/** An installer for arm64 may itself be a program for x64, which arm64 runs. */
-function bootstraps(architecture: string): string[] {
-  return architecture === "arm64" ? ["x64"] : [];
 }

@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { compareBuild, parse as parseVersion, SemVer } from "semver";
+import { architectureIn } from "../../architectures";
 import { formatVersion } from "../../schema";
 import { parseSquirrelVersion, squirrelVersion } from "../../updates/nupkg";
 import { PublishingError } from "../manifest/publishing-error";
 import type { DraftFile } from "../publish/draft";
-import { architectureIn } from "./architecture";
 import { type FolderHints, type FoundFolder, type Listing, toFile } from "./found-releases";
 import { readNuspec } from "./nuspec";
 import { programArchitecture } from "./program-architecture";

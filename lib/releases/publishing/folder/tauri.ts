@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { normalizeArchitecture, type Platform } from "../../schema";
+import { normalizeArchitecture } from "../../architectures";
+import type { Platform } from "../../schema";
 import { PublishingError } from "../manifest/publishing-error";
 import type { DraftFile } from "../publish/draft";
 import {

@@ -1,9 +1,9 @@
+import { COMMON_BUILDS } from "../../architectures";
 import { indexReleases } from "../../catalog/snapshot";
 import { releaseFiles } from "../../release-files";
 import type { Platform, Release } from "../../schema";
 import { candidateLists } from "../../selection/select-release";
 import { parseVelopackName, squirrelPackageId } from "../../updates/nupkg";
-import { SQUIRREL_ARCHITECTURES } from "../../updates/squirrel-releases";
 import { findVelopackReleases } from "../../updates/velopack-releases";
 import { PublishingError } from "./publishing-error";
 
@@ -27,7 +27,7 @@ export function assertOffered(release: Release, releases: readonly Release[]): v
   const query = { arch: architecture === "universal" ? undefined : architecture, os: SYSTEMS[platform] };
   for (const { fileName } of full) {
     const isSquirrel = platform === "windows" && squirrelPackageId(fileName, release.version, "full") !== null;
-    if (isSquirrel && SQUIRREL_ARCHITECTURES.includes(architecture)) continue; // RELEASES names it
+    if (isSquirrel && COMMON_BUILDS.windows.includes(architecture)) continue; // RELEASES names it
     const own = parseVelopackName(fileName, release.version, "full");
     const name = own?.channel ?? SYSTEMS[platform];
     const found = own ? findVelopackReleases({ ...asked, query }, name) : [];

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { readZipEntry } from "../../../platform/files/zip-entry";
+import { normalizeArchitecture } from "../../architectures";
 import { releaseFiles } from "../../release-files";
-import { formatVersion, normalizeArchitecture, PackageIdentity, type Release } from "../../schema";
+import { formatVersion, PackageIdentity, type Release } from "../../schema";
 import { PublishingError } from "../manifest/publishing-error";
 import { parseXml, unescapeXml } from "./read-xml";
 

@@ -1,4 +1,5 @@
 import { SemVer } from "semver";
+import { shareComputers } from "../../architectures";
 import { BUILT_IN_VALUES } from "../../catalog/snapshot";
 import { releaseFiles } from "../../release-files";
 import { isSampleSignature } from "../../sample/sample-signatures";
@@ -137,8 +138,7 @@ export function assertBuildVersionIncreases(release: Release, others: readonly R
 function canUpdateTo(older: Release, newer: Release): boolean {
   const isSameApp = older.product === newer.product && older.platform === newer.platform;
   const isVisible = newer.channel === "stable" || older.channel === newer.channel;
-  const architectures = new Set([older.architecture, newer.architecture]);
-  const runs = architectures.size === 1 || architectures.has("universal");
+  const runs = shareComputers(older.architecture, newer.architecture);
   return isSameApp && isVisible && runs && older.version.compare(newer.version) < 0;
 }
 

@@ -1,5 +1,6 @@
+import { normalizeArchitecture } from "../../architectures";
 import { releaseFields, squirrel } from "../../formats/squirrel-mac";
-import { normalizeArchitecture, type Platform } from "../../schema";
+import type { Platform } from "../../schema";
 import { recordCheck } from "../record-check";
 import { selectUpdate, type UpdaterRules } from "../select-update";
 import { storedFileUrls } from "../stored-files";

@@ -1,4 +1,5 @@
 import type { DocumentContent } from "../../../platform/response-content";
+import { normalizeArchitecture } from "../../architectures";
 import { versionReleases } from "../../catalog/snapshot";
 import {
   comparesKernelVersion,
@@ -9,7 +10,7 @@ import {
 } from "../../formats/electron";
 import { yamlString } from "../../formats/yaml";
 import { completeFiles } from "../../release-files";
-import { type Artifact, formatVersion, normalizeArchitecture, type Platform, type Release } from "../../schema";
+import { type Artifact, formatVersion, type Platform, type Release } from "../../schema";
 import { isInRollout } from "../../selection/rollout-bucket";
 import type { SystemFilter } from "../../selection/system-filter";
 import { compareSystemVersions } from "../../system-version";

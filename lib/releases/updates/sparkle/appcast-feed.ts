@@ -1,8 +1,9 @@
 import type { DocumentContent } from "../../../platform/response-content";
+import { DEFAULT_ARCHITECTURES, normalizeArchitecture } from "../../architectures";
 import { findBuildVersion } from "../../catalog/build-version";
 import { type AppcastItem, renderAppcast } from "../../formats/appcast";
 import { sparkle } from "../../formats/sparkle";
-import { normalizeArchitecture, type Platform, type Release } from "../../schema";
+import type { Platform, Release } from "../../schema";
 import { installedByBuild } from "../../selection/installed-version";
 import { findReleasesForOlderSystems } from "../../selection/select-release";
 import { evaluateUpdate, supportPolicyOf } from "../../selection/support-policy";
@@ -26,8 +27,6 @@ function parseSparkleClient(userAgent: string | null): SparkleClient | undefined
 
 const { selectArtifact, comparesSystemVersion = () => true, contentType } = sparkle;
 const RULES: UpdaterRules = { selectArtifact, comparesSystemVersion };
-/** Of apps that name none in their URL. */
-const DEFAULT_ARCHITECTURES: Partial<Record<Platform, string>> = { macos: "universal", windows: "x64" };
 
 /**
  * One appcast for Sparkle on macOS and WinSparkle on Windows. The User-Agent names the system and the installed version;
@@ -54,7 +53,7 @@ function platformItems(
   client: SparkleClient | undefined,
 ): { items: AppcastItem[]; isClientSpecific: boolean } | null {
   const { snapshot, product, channel, query, deps } = request;
-  const architecture = normalizeArchitecture(query.arch ?? DEFAULT_ARCHITECTURES[platform] ?? "");
+  const architecture = normalizeArchitecture(query.arch ?? DEFAULT_ARCHITECTURES[platform]);
   const selector = { platform, product, channel, architecture };
   const current = request.current ?? (client && installedByBuild(snapshot, selector, client.version)?.version);
   const update = selectUpdate({ ...request, current }, selector, RULES);

@@ -1,5 +1,5 @@
+import { normalizeArchitecture } from "../../architectures";
 import { releaseFields, tauri } from "../../formats/tauri";
-import { normalizeArchitecture } from "../../schema";
 import { parsePlatform } from "../../selection/parse-query";
 import { recordCheck } from "../record-check";
 import { selectUpdate } from "../select-update";

@@ -1,5 +1,6 @@
 import { compareBuild } from "semver";
 import type { DocumentContent } from "../../../platform/response-content";
+import { architecturesIn } from "../../architectures";
 import { releaseFields, tauri } from "../../formats/tauri";
 import type { Artifact, Platform, Release } from "../../schema";
 import { selectUpdate, type UpdaterRules } from "../select-update";
@@ -7,17 +8,11 @@ import { storedFileUrls } from "../stored-files";
 import { missingRelease, toDocument, type UpdateFeed, type UpdateRequest } from "../update-feed";
 import { defaultTauriFile, tauriFiles } from "./bundle-type";
 
-/** The names that Tauri's plugin gives to systems and architectures. */
+/** The names that Tauri's plugin gives to systems. */
 const SYSTEMS: readonly (readonly [Platform, string])[] = [
   ["windows", "windows"],
   ["macos", "darwin"],
   ["linux", "linux"],
-];
-const ARCHITECTURES: readonly (readonly [string, string])[] = [
-  ["x64", "x86_64"],
-  ["arm64", "aarch64"],
-  ["ia32", "i686"],
-  ["armv7", "armv7"],
 ];
 const RULES: UpdaterRules = {
   selectArtifact: (release) => tauriFiles(release)[0]?.file,
@@ -36,7 +31,7 @@ function resolve(request: UpdateRequest): DocumentContent {
   const targets: Target[] = [];
   let isClientSpecific = false;
   for (const [platform, system] of SYSTEMS) {
-    for (const [architecture, name] of ARCHITECTURES) {
+    for (const [architecture, name] of architecturesIn("tauri")) {
       const selected = selectUpdate(request, { platform, architecture }, RULES);
       isClientSpecific ||= selected.isClientSpecific;
       if (selected.release) targets.push({ name: `${system}-${name}`, release: selected.release });

@@ -1,6 +1,7 @@
+import { normalizeArchitecture } from "../../architectures";
 import { emptyElement, escapeXml } from "../../formats/xml";
 import { completeFiles } from "../../release-files";
-import { type Artifact, normalizeArchitecture, type PackageIdentity, type Release } from "../../schema";
+import type { Artifact, PackageIdentity, Release } from "../../schema";
 import { supportPolicyOf } from "../../selection/support-policy";
 import { recordCheck } from "../record-check";
 import { selectUpdate, type UpdaterRules } from "../select-update";

@@ -1,5 +1,6 @@
 import { compareBuild } from "semver";
-import { normalizeArchitecture, type Release } from "../../schema";
+import { normalizeArchitecture } from "../../architectures";
+import type { Release } from "../../schema";
 import { selectUpdate, type UpdaterRules } from "../select-update";
 import { storedFileUrls } from "../stored-files";
 import { missingRelease, toDocument, type UpdateFeed, type UpdateRequest } from "../update-feed";

@@ -1,3 +1,4 @@
+import { architecturesIn } from "../../architectures";
 import { yamlString } from "../../formats/yaml";
 import type { UpdateQuery } from "../../http-schema";
 import { completeFiles } from "../../release-files";
@@ -24,12 +25,7 @@ type WingetPackage = Pick<
 >;
 type UrlOf = (release: Release, file: Artifact) => string;
 
-/** What winget calls the architectures. */
-export const WINGET_ARCHITECTURES: ReadonlyMap<string, string> = new Map([
-  ["x64", "x64"],
-  ["arm64", "arm64"],
-  ["ia32", "x86"],
-]);
+export const WINGET_ARCHITECTURES = architecturesIn("winget");
 /** By file name; an .exe is what `installerType` says. */
 const INSTALLER_TYPES: readonly [RegExp, string | null][] = [
   [/\.msix(bundle)?$/i, "msix"],

@@ -1,3 +1,5 @@
+import { wordsFor } from "@/lib/releases/architectures";
+
 /** What a file is likely to be, by its name. */
 export type Guess = { platform: string; architecture: string; kinds: string; version: string };
 
@@ -9,12 +11,9 @@ const PLATFORMS: readonly (readonly [RegExp, string])[] = [
   [/linux/i, "linux"],
 ];
 
-const ARCHITECTURES: readonly (readonly [RegExp, string])[] = [
-  [/(arm64|aarch64)/i, "arm64"],
-  [/(x64|x86_64|amd64|win64)/i, "x64"],
-  [/(ia32|i386|i686|x86)/i, "ia32"],
-  [/universal/i, "universal"],
-];
+const patternFor = (architecture: string, ...words: string[]) =>
+  [new RegExp([...wordsFor(architecture), ...words].join("|"), "i"), architecture] as const;
+const ARCHITECTURES = [patternFor("arm64"), patternFor("x64", "win64"), patternFor("ia32"), patternFor("universal")];
 
 const PRERELEASE = "(?:alpha|beta|rc|pre|preview|next|canary|nightly)";
 const VERSION = new RegExp(`\\d+\\.\\d+\\.\\d+(?:-${PRERELEASE}(?:\\.?\\d+)*)?`, "i");
