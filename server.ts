@@ -12,10 +12,8 @@ import { publishOperatorAccess } from "./lib/platform/files/operator-file";
 import { createDrain, type Drain } from "./lib/platform/http/server/drain";
 import { createHttpServer } from "./lib/platform/http/server/http-server";
 import type { NextHandler } from "./lib/platform/http/server/next-page";
-import { createRouteTable } from "./lib/platform/http/server/routes";
-import { listStaticFiles } from "./lib/platform/http/server/static-files";
-import { FIRST_OPERATOR, firstOperatorMessage, startupMessage } from "./lib/platform/startup/message";
-import { stopOnSignals } from "./lib/platform/startup/signals";
+import { createRouteTable, listStaticFiles } from "./lib/platform/http/server/routes";
+import { FIRST_OPERATOR, firstOperatorMessage, startupMessage, stopOnSignals } from "./lib/platform/startup";
 import { logConsole } from "./lib/platform/telemetry/log";
 
 /** How long requests may take to finish after a signal to stop. */

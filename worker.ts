@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { composeWorker } from "./lib/compose";
 import { loadConfig } from "./lib/platform/config";
-import { stopOnSignals } from "./lib/platform/startup/signals";
+import { stopOnSignals } from "./lib/platform/startup";
 
 /** How long notifications being sent and the database may take to finish after a signal to stop. */
 const CLOSE_MS = 15_000;

@@ -1,7 +1,7 @@
 import type { Metadata, Viewport } from "next";
 import type { ReactNode } from "react";
 import { pageContext } from "@/lib/auth/visitor";
-import { brandStylesheetPath } from "@/lib/platform/brand/brand";
+import { brandStylesheetPath } from "@/lib/platform/brand";
 import { FRAME } from "./(web)/frame/texts";
 import { pageLocale } from "./(web)/language/page-language";
 import "./(web)/styles/base.css";

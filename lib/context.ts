@@ -2,7 +2,6 @@ import type { Logger } from "pino";
 import type { BillingApi } from "./platform/adapters/billing-api";
 import type { BreachLookup } from "./platform/adapters/breach-lookup";
 import type { Mailer } from "./platform/adapters/mail/mailer";
-import type { ObjectStorage } from "./platform/adapters/object-storage";
 import type {
   EndpointNotAllowed,
   PushResponse,
@@ -10,10 +9,11 @@ import type {
   WebPushKeys,
   WebPushTransport,
 } from "./platform/adapters/push-transport";
+import type { ObjectStorage } from "./platform/adapters/s3";
 import type { Config } from "./platform/config";
 import type { Prisma, PrismaClient } from "./platform/db/generated/client";
 import type { Database } from "./platform/db/open";
-import type { Consumer } from "./platform/db/queue/consumer";
+import type { Consumer } from "./platform/db/queue";
 import type { Tx } from "./platform/db/transaction";
 import type { EmailData } from "./platform/mail/emails";
 import type { EmailQueue } from "./platform/mail/queue";

@@ -1,6 +1,6 @@
 import { headers } from "next/headers";
 import { pageContext } from "@/lib/auth/visitor";
-import { productName } from "@/lib/platform/brand/brand";
+import { productName } from "@/lib/platform/brand";
 import { type InstallerGroup, listInstallers } from "@/lib/releases/installers";
 import { buildName, type Computer, computerOf, offeredTo, PLATFORM_NAMES } from "./download/platform";
 import { currentVisitor, textsOf } from "./language/page-language";

@@ -9,7 +9,7 @@ import { DeleteAccount, SetName } from "@/lib/accounts/schema";
 import { revokeOtherSessions, revokeOwnSession } from "@/lib/accounts/sessions";
 import { renewedSessionCookies } from "@/lib/auth/sessions/session-response";
 import { requireStepUp, StepUpProof } from "@/lib/auth/step-up";
-import { setSessionCookie } from "@/lib/platform/http/cookies/cookies";
+import { setSessionCookie } from "@/lib/platform/http/cookies";
 import { defineForm } from "@/lib/platform/http/pages/form";
 import { LOCALES } from "@/lib/platform/locale";
 import { removeDevice } from "@/lib/push/devices";

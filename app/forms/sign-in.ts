@@ -27,7 +27,7 @@ import {
 import { TypedFactor, toProof } from "@/lib/auth/second-factor/schema";
 import { replaceSession } from "@/lib/auth/sessions/session-response";
 import { reauthenticate, StepUpProof } from "@/lib/auth/step-up";
-import { setSessionCookie } from "@/lib/platform/http/cookies/cookies";
+import { setSessionCookie } from "@/lib/platform/http/cookies";
 import { redirectWithEmail } from "@/lib/platform/http/pages/flash";
 import { defineForm } from "@/lib/platform/http/pages/form";
 import { confirmPath, continuingTo, NextPage, ownPath, trustedUrl } from "@/lib/platform/http/pages/redirect-paths";

@@ -1,5 +1,5 @@
 import type { PrismaClient } from "../../lib/platform/db/generated/client";
-import { DAY_MS, HOUR_MS, startOf } from "../../lib/platform/statistics/hourly-metrics";
+import { DAY_MS, HOUR_MS, startOf } from "../../lib/platform/statistics";
 import { ACCOUNT_DAYS, SEEN_DAYS } from "./account";
 import type { Random } from "./random";
 import type { Rows } from "./rows";

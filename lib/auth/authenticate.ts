@@ -1,10 +1,10 @@
 import type { Context } from "../context";
 import { AppError } from "../errors";
 import type { AccountRole } from "../platform/db/generated/client";
-import { requireOwnOriginForCookie } from "../platform/http/browser/origin";
+import { requireOwnOriginForCookie } from "../platform/http/origin";
 import { clientIp, clientNetwork } from "../platform/http/client-ip";
-import { sessionCookie } from "../platform/http/cookies/cookies";
-import type { ReadableHeaders } from "../platform/http/readable-headers";
+import { sessionCookie } from "../platform/http/cookies";
+import type { ReadableHeaders } from "../platform/http-message";
 import type { AccessRule, AnyPrincipal, KeyPrincipal, Principal, Scope } from "../principal";
 import { hasKeyPrefix } from "./api-keys/key-text";
 import { authenticateKey, type RequestSource } from "./api-keys/keys";

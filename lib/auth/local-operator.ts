@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { isIP } from "node:net";
 import type { Context, OperatorKey } from "../context";
 import { AppError } from "../errors";
-import type { ReadableHeaders } from "../platform/http/readable-headers";
+import type { ReadableHeaders } from "../platform/http-message";
 import type { LocalOperatorPrincipal, OperatorName } from "../principal";
 import { generateApiKey } from "./api-keys/key-text";
 

@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../context";
 import type { Prisma } from "../platform/db/generated/client";
 import { sql } from "../platform/db/sql";
-import { deviceCookieName, setCookie } from "../platform/http/cookies/cookies";
+import { deviceCookieName, setCookie } from "../platform/http/cookies";
 import type { Caller } from "../principal";
 
 type Deps = Pick<Context, "db" | "limits" | "now">;

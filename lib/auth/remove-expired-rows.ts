@@ -1,5 +1,5 @@
 import type { Context } from "../context";
-import { pseudonymizeEvents } from "../platform/audit/audit-pseudonym";
+import { pseudonymizeEvents } from "../platform/audit/retention";
 import { deleteBatch, removeInBatches, selectBatch } from "../platform/db/remove-in-batches";
 import { sql } from "../platform/db/sql";
 import { accountDeleted } from "../webhooks/events";

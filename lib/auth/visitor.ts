@@ -1,6 +1,6 @@
 import { type Context, currentContext } from "../context";
 import { toAppError } from "../platform/http/problem";
-import type { ReadableHeaders } from "../platform/http/readable-headers";
+import type { ReadableHeaders } from "../platform/http-message";
 import type { Principal } from "../principal";
 import { authenticate } from "./authenticate";
 

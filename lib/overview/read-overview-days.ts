@@ -1,6 +1,5 @@
 import type { Context } from "../context";
-import { DAY_MS, METRICS, type Metric, startOf } from "../platform/statistics/hourly-metrics";
-import { lastCountedAt } from "../platform/statistics/update-statistics";
+import { DAY_MS, lastCountedAt, METRICS, type Metric, startOf } from "../platform/statistics";
 
 /** Two weeks, so that the same day of last week is among them. */
 const DAYS = 14;

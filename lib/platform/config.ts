@@ -1,8 +1,8 @@
+import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { backupErrors, backupVariables } from "./config/backups";
 import { appStoreApps, managementUrls, productEntitlements, signingKeyErrors, stripeSecrets } from "./config/billing";
 import { brandErrors, brandName, color, logo, productNames, support, webPage } from "./config/brand";
-import { type Build, readBuild } from "./config/build";
 import { postgresUrl } from "./config/database";
 import { Network } from "./config/networks";
 import { oauthClients } from "./config/oauth-clients";
@@ -21,7 +21,7 @@ import {
   text,
 } from "./config/values";
 import { PUSH_SERVICE_HOSTS, vapidPrivateKey } from "./config/web-push";
-import { fieldMessage } from "./errors/field-message";
+import { fieldMessage } from "./field-message";
 
 const DOMAIN = /^(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.)*[a-z](?:[a-z\d-]{0,61}[a-z\d])?$/;
 
@@ -274,4 +274,20 @@ function apnsErrors(env: Environment): string[] {
   return (["APNS_KEY", "APNS_KEY_ID", "APNS_TEAM_ID"] as const)
     .filter((name) => env[name] === undefined)
     .map((name) => `${name}: is required because other APNs credentials are set`);
+}
+
+/** From package.json and the build. Null: not built, or built outside a checkout. */
+type Build = { name: string; version: string; commit: string | null; builtAt: string | null };
+
+/** Reads package.json and what the build has written. */
+function readBuild(): Build {
+  const { name, version } = JSON.parse(readFileSync("package.json", "utf8")) as { name: string; version: string };
+  const written = ((): Partial<Build> => {
+    try {
+      return JSON.parse(readFileSync(".next/build.json", "utf8"));
+    } catch {
+      return {}; // not built
+    }
+  })();
+  return { name, version, commit: written.commit ?? null, builtAt: written.builtAt ?? null };
 }

@@ -89,3 +89,6 @@ function streamOf(bytes: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> 
   };
   return new ReadableStream(source, { highWaterMark: 0 }); // opens nothing before the first read
 }
+
+/** Readable request headers, by lower-case names. */
+export type ReadableHeaders = { get: (name: string) => string | null };

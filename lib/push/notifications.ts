@@ -1,5 +1,5 @@
 import type { PushDeviceStatus } from "../platform/db/generated/client";
-import { toStorableText } from "../platform/storable-text";
+import { toStorableText } from "../platform/storable";
 import type { LiveActivityMessage } from "./live-activities/message";
 import { type CustomOptions, customAps, toStorableFields, toText } from "./messages/custom";
 

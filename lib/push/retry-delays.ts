@@ -1,4 +1,4 @@
-import { backoffSeconds } from "../platform/db/queue/backoff";
+import { backoffSeconds } from "../platform/db/queue";
 
 /** The delay before each attempt. `retryAfterSeconds` is the response's Retry-After. */
 export type RetryDelays = { delaysSeconds: readonly number[]; retryAfterSeconds?: number };

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { operation } from "../operation";
-import { documentResponse } from "../platform/http/content/document-response";
-import { downloadResponse } from "../platform/http/content/download-response";
+import { documentResponse, downloadResponse } from "../platform/http/content/content-response";
 import { resolveClientId } from "./client-id";
 import { DOWNLOAD_ERRORS, resolveDownload } from "./download";
 import { DownloadParams, DownloadQuery, ReleaseVersion, ServiceVersion, VersionQuery } from "./http-schema";

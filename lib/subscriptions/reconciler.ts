@@ -1,5 +1,5 @@
 import type { Context } from "../context";
-import { type Consumer, createConsumer } from "../platform/db/queue/consumer";
+import { type Consumer, createConsumer } from "../platform/db/queue";
 import { empty, sql } from "../platform/db/sql";
 import { revenueCat } from "./providers/revenuecat";
 import { reconcileCustomer } from "./reconcile-customer";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { toStorableText } from "../platform/storable-text";
+import { toStorableText } from "../platform/storable";
 
 /** Far less than the depth at which the JSON parsers of PostgreSQL and PGlite run out of stack. */
 const MAX_DEPTH = 64;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NextCursor } from "../platform/lists/pages";
+import { NextCursor } from "../platform/lists";
 
 const MAX_WAIT_SECONDS = 30;
 

@@ -1,5 +1,5 @@
 import type { Context } from "../context";
-import { MAX_COUNTED } from "../platform/lists/counts";
+import { MAX_COUNTED } from "../platform/lists";
 
 /** An endpoint's deliveries by state, each counted up to `MAX_COUNTED`. */
 export type DeliveryCounts = { pending: number; failed: number; delivered: number };

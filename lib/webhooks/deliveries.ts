@@ -3,7 +3,7 @@ import { AppError } from "../errors";
 import type { Prisma } from "../platform/db/generated/client";
 import { isUuid } from "../platform/db/ids";
 import { empty, sql } from "../platform/db/sql";
-import { readPage } from "../platform/lists/pages";
+import { readPage } from "../platform/lists";
 import { findEndpoint } from "./endpoints";
 import type { Deliveries, DeliveriesQuery, Delivery, DeliveryDetails } from "./schema";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { formOperation, operation } from "../operation";
-import { ifMatch, withState } from "../platform/http/content/if-match";
+import { ifMatch, withState } from "../platform/http/content/conditional";
 import { RouteResponse } from "../platform/http-message";
 import { findDelivery, listDeliveries } from "./deliveries";
 import {

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { NextCursor, PageQuery } from "../platform/lists/pages";
-import { Time } from "../platform/storable-time";
+import { NextCursor, PageQuery } from "../platform/lists";
+import { Time } from "../platform/storable";
 import { WebhookEventType } from "./events";
 
 const MAX_URL_LENGTH = 2_048;

@@ -22,7 +22,7 @@ export const SOURCES = [
   "tsconfig.json",
 ];
 const EXCLUDED = /^lib\/db\/generated$|\.generated\.ts$|\/node_modules$/;
-/** Written last, so an interrupted build has none. lib/platform/config/build.ts reads it. */
+/** Written last, so an interrupted build has none. lib/platform/config.ts reads it. */
 const FILE = ".next/build.json";
 const PIECE_BYTES = 64 * 1024;
 

@@ -1,6 +1,6 @@
 import { Option } from "commander";
 import type { z } from "zod";
-import { fieldMessage } from "../../lib/platform/errors/field-message";
+import { fieldMessage } from "../../lib/platform/field-message";
 import { UsageError } from "../command-line";
 
 /** For an option that may be repeated: collects its values. Without the option there is no array. */

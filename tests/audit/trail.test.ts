@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { deleteAccount } from "@/lib/accounts/admin/delete-account";
 import { setRole } from "@/lib/accounts/admin/set-role";
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
-import { listSecurityEvents } from "@/lib/platform/audit/trail";
+import { listSecurityEvents } from "@/lib/platform/audit/list-events";
 import { eventsOf, newAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import { OPERATOR } from "@/tests/support/auth/api-keys";

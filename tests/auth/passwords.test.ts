@@ -6,7 +6,7 @@ import { pino } from "pino";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createHasher } from "@/lib/auth/passwords/hasher";
 import { AppError } from "@/lib/errors";
-import { createBreachLookup } from "@/lib/platform/adapters/have-i-been-pwned";
+import { createBreachLookup } from "@/lib/platform/adapters/breach-lookup";
 import { newAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";

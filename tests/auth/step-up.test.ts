@@ -1,6 +1,6 @@
 import * as client from "openid-client";
 import { describe, expect, test } from "vitest";
-import { listSecurityEvents } from "@/lib/platform/audit/trail";
+import { listSecurityEvents } from "@/lib/platform/audit/list-events";
 import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import { accountWithRole } from "@/tests/support/auth/api-keys";

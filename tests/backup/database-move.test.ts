@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { COMMAND_LINE } from "@/lib/platform/audit/operator-events";
-import { cancelMove, readMove, startMove } from "@/lib/platform/backup/move-database/move";
+import { cancelMove, readMove, startMove } from "@/lib/platform/backup/move-database";
 import type { MoveTarget } from "@/lib/platform/db/move/target";
 import { databaseOf } from "@/lib/platform/db/open";
 import type { Operator } from "@/lib/principal";

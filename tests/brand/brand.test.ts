@@ -3,8 +3,15 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { brandStylesheet, brandStylesheetPath, productName, readLogo } from "@/lib/platform/brand/brand";
-import { contrast, darkAccent, lightAccent } from "@/lib/platform/brand/colors";
+import {
+  brandStylesheet,
+  brandStylesheetPath,
+  contrast,
+  darkAccent,
+  lightAccent,
+  productName,
+  readLogo,
+} from "@/lib/platform/brand";
 import { loadConfig } from "@/lib/platform/config";
 import { composeEmail } from "@/lib/platform/mail/compose-email";
 import { call } from "@/tests/support/api";

@@ -1,8 +1,6 @@
 import { expect, test } from "vitest";
 import { Prisma } from "@/lib/platform/db/generated/client";
-import { backoffSeconds } from "@/lib/platform/db/queue/backoff";
-import { createConsumer } from "@/lib/platform/db/queue/consumer";
-import { isLeaseExpired, leaseExpired } from "@/lib/platform/db/queue/lease-expiry";
+import { backoffSeconds, createConsumer, isLeaseExpired, leaseExpired } from "@/lib/platform/db/queue";
 import { ctx } from "@/tests/support/context";
 
 const MINUTE_MS = 60_000;

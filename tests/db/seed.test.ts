@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { seedDatabase } from "@/dev/seed/seed";
 import { readDays } from "@/lib/overview/read-overview-days";
 import { Prisma } from "@/lib/platform/db/generated/client";
-import { updateStatistics } from "@/lib/platform/statistics/update-statistics";
+import { updateStatistics } from "@/lib/platform/statistics";
 import { readStatistics } from "@/lib/push/admin/statistics";
 import { ctx } from "@/tests/support/context";
 import { replay } from "@/tests/support/subscriptions/operator-actions";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { fieldMessage } from "@/lib/platform/errors/field-message";
+import { fieldMessage } from "@/lib/platform/field-message";
 
 const messageOf = (schema: z.ZodType, value: unknown) =>
   schema.safeParse(value, { error: fieldMessage }).error?.issues[0]?.message;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { decodeFields } from "@/lib/platform/http/input/form-fields";
-import { Time } from "@/lib/platform/storable-time";
+import { decodeFields } from "@/lib/platform/http/form-fields";
+import { Time } from "@/lib/platform/storable";
 
 const Params = z.object({ id: z.uuid().toLowerCase() });
 const Body = z.strictObject({

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { checkEmbeddedWrites } from "@/lib/platform/db/readiness";
+import { checkEmbeddedWrites } from "@/lib/platform/db/open";
 import { call, get } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { withCatalog } from "@/tests/support/releases/releases";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { securityHeaders } from "@/lib/platform/http/browser/security-headers";
 import { pageHeaders } from "@/lib/platform/http/pages/page-headers";
+import { securityHeaders } from "@/lib/platform/http/security-headers";
 import { config as proxyConfig } from "@/proxy";
 import { newAccount } from "@/tests/support/accounts";
 import { call, get } from "@/tests/support/api";

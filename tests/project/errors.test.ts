@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isDatabaseUnavailable } from "@/lib/platform/errors/database-errors";
+import { isDatabaseUnavailable } from "@/lib/platform/database-errors";
 
 const error = (marks: object) => Object.assign(new Error("x"), marks);
 

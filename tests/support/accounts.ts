@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { auditPseudonym } from "@/lib/platform/audit/audit-pseudonym";
+import { auditPseudonym } from "@/lib/platform/audit/retention";
 import { post } from "./api";
 import { ctx } from "./context";
 

@@ -3,7 +3,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { openLogDestination } from "@/lib/platform/telemetry/log-destination";
+import { openLogDestination } from "@/lib/platform/telemetry/log";
 
 const newFile = async () => path.join(await mkdtemp(path.join(tmpdir(), "homeport-log-")), "log");
 

@@ -1,8 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { removeAccount } from "@/lib/accounts/delete-account";
 import { COMMAND_LINE } from "@/lib/platform/audit/operator-events";
-import { isAllowedAddress, LOOPBACK_NETWORKS, resolveAddress } from "@/lib/platform/outbound/addresses";
-import { postMessage } from "@/lib/platform/outbound/post";
+import { isAllowedAddress, LOOPBACK_NETWORKS, postMessage, resolveAddress } from "@/lib/platform/outbound";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";

@@ -1,4 +1,4 @@
-import { MAX_COUNTED } from "@/lib/platform/lists/counts";
+import { MAX_COUNTED } from "@/lib/platform/lists";
 
 const COUNT = new Intl.NumberFormat("en");
 const SHARE = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 });

@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
 import type { z } from "zod";
 import { AppError, isAppError } from "@/lib/errors";
-import { fieldMessage } from "@/lib/platform/errors/field-message";
-import { isStorableText } from "@/lib/platform/storable-text";
+import { fieldMessage } from "@/lib/platform/field-message";
+import { isStorableText } from "@/lib/platform/storable";
 
 /** The messages for query parameters that the page does not accept, by their names. */
 export type QueryErrors = Record<string, string>;

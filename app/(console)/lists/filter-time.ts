@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isStorableTime, NOT_STORABLE } from "@/lib/platform/storable-time";
+import { isStorableTime, NOT_STORABLE } from "@/lib/platform/storable";
 
 /** A time as `TimeFilter` sends it, or as the API has it. Without an offset it is in UTC, and a date is its midnight. */
 export const FilterTime = z

@@ -1,6 +1,6 @@
 import { Fragment } from "react";
 import { pageContext } from "@/lib/auth/visitor";
-import { productName } from "@/lib/platform/brand/brand";
+import { productName } from "@/lib/platform/brand";
 import type { Locale } from "@/lib/platform/locale";
 import type { Installer, InstallerFile, InstallerGroup } from "@/lib/releases/installers";
 import { Day } from "../components/time";

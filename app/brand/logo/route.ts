@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { declare } from "@/lib/operation";
-import { readLogo } from "@/lib/platform/brand/brand";
+import { readLogo } from "@/lib/platform/brand";
 import { defineRoute } from "@/lib/platform/http/route";
 import { RouteResponse } from "@/lib/platform/http-message";
 

@@ -1,5 +1,5 @@
 import { declare } from "@/lib/operation";
-import { brandStylesheet } from "@/lib/platform/brand/brand";
+import { brandStylesheet } from "@/lib/platform/brand";
 import { defineRoute } from "@/lib/platform/http/route";
 import { RouteResponse } from "@/lib/platform/http-message";
 

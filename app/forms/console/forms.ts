@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Context } from "@/lib/context";
 import { AppError } from "@/lib/errors";
 import { type FormOperation, formPath, type Input } from "@/lib/operation";
-import { decodeFields, fieldsOf } from "@/lib/platform/http/input/form-fields";
+import { decodeFields, fieldsOf } from "@/lib/platform/http/form-fields";
 import { defineForm } from "@/lib/platform/http/pages/form";
 import { ownPath } from "@/lib/platform/http/pages/redirect-paths";
 import { clearShownSecretCookie, setShownSecretCookie } from "@/lib/platform/http/pages/shown-secret-cookie";

@@ -1,4 +1,4 @@
-import { updateStatistics } from "../../../lib/platform/statistics/update-statistics";
+import { updateStatistics } from "../../../lib/platform/statistics";
 import type { Bench } from "../../lib/bench";
 import { homeport } from "../../lib/candidates";
 import { percentile } from "../../lib/load";

@@ -1,9 +1,9 @@
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import { type EventPosition, listSecurityEvents } from "../../platform/audit/trail";
+import { type EventPosition, listSecurityEvents } from "../../platform/audit/list-events";
 import { isUuid } from "../../platform/db/ids";
-import { type PageQuery, readPage } from "../../platform/lists/pages";
-import { isStorableTime } from "../../platform/storable-time";
+import { type PageQuery, readPage } from "../../platform/lists";
+import { isStorableTime } from "../../platform/storable";
 import type { AccountEvents } from "./schema";
 
 /**

@@ -1,9 +1,9 @@
 import type { Context } from "../../context";
 import { formOperation, operation } from "../../operation";
 import { recordAccountChange } from "../../platform/audit/operator-events";
-import { Reason } from "../../platform/audit/reason";
+import { Reason } from "../../platform/audit/schema";
 import { jsonFile } from "../../platform/http-message";
-import { PageQuery } from "../../platform/lists/pages";
+import { PageQuery } from "../../platform/lists";
 import type { Operator } from "../../principal";
 import { PREFERENCES } from "../../push/examples";
 import { exportFileName, readExport } from "../export-account";

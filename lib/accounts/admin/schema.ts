@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { Factors } from "../../auth/second-factor/schema";
 import { PROVIDER_NAMES } from "../../auth/sign-in-providers/providers";
-import { Reason } from "../../platform/audit/reason";
-import { NextCursor, PageQuery } from "../../platform/lists/pages";
-import { isStorableText } from "../../platform/storable-text";
-import { Time as FromTime } from "../../platform/storable-time";
+import { Reason } from "../../platform/audit/schema";
+import { NextCursor, PageQuery } from "../../platform/lists";
+import { Time as FromTime, isStorableText } from "../../platform/storable";
 import { PurchaseStatus } from "../../subscriptions/schema";
 import { AccountDeleted } from "../schema";
 

@@ -3,8 +3,8 @@ import type { Context, Tx } from "../../context";
 import type { Prisma } from "../../platform/db/generated/client";
 import { firstIdAt, isUuid } from "../../platform/db/ids";
 import { empty, sql, uuidArray } from "../../platform/db/sql";
-import { readPage } from "../../platform/lists/pages";
-import { isStorableText } from "../../platform/storable-text";
+import { readPage } from "../../platform/lists";
+import { isStorableText } from "../../platform/storable";
 import { normalizeAppUserIds } from "../../subscriptions/app-user-ids";
 import type { AccountSummary, Accounts, AccountsQuery } from "./schema";
 

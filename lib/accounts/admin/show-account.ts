@@ -1,7 +1,7 @@
 import { readFactors } from "../../auth/second-factor/factors";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import { listSecurityEvents } from "../../platform/audit/trail";
+import { listSecurityEvents } from "../../platform/audit/list-events";
 import { readStatus } from "../../subscriptions/status/read-status";
 import { SUMMARY } from "./account-columns";
 import { listPurchases } from "./list-purchases";

@@ -3,8 +3,8 @@ import { cancelEmailChanges, reservedEmailCondition } from "../../auth/reserved-
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
 import { recordSecurityEvent } from "../../platform/audit/security-events";
+import { isUniqueViolation } from "../../platform/database-errors";
 import type { EmailChange } from "../../platform/db/generated/client";
-import { isUniqueViolation } from "../../platform/errors/database-errors";
 import type { Caller, Principal } from "../../principal";
 import { toUser, type User } from "../schema";
 import { findUnconfirmedChange, lockEmail } from "./pending";

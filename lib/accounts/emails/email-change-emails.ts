@@ -1,7 +1,6 @@
 import type { Context } from "../../context";
-import type { EmailData, EmailKind } from "../../platform/mail/emails";
+import type { EmailData, EmailInput, EmailKind } from "../../platform/mail/emails";
 import type { Compose, Queued } from "../../platform/mail/queue";
-import type { EmailInput } from "../../platform/mail/texts/text-types";
 import { CONFIRM_TTL_HOURS, findConfirmToken, findUndo, UNDO_TTL_DAYS } from "../email-change/tokens";
 
 type Deps = Pick<Context, "config" | "db" | "now">;

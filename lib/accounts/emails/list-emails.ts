@@ -1,7 +1,7 @@
 import type { Context } from "../../context";
 import { idOr, MAX_ID, NIL_ID } from "../../platform/db/ids";
 import { sql } from "../../platform/db/sql";
-import { readPage } from "../../platform/lists/pages";
+import { readPage } from "../../platform/lists";
 import type { EmailsQuery, QueuedEmail, QueuedEmails } from "./schema";
 
 type Row = Omit<QueuedEmail, "kind" | "to"> & { kind: string; email: string };

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NextCursor, PageQuery } from "../../platform/lists/pages";
+import { NextCursor, PageQuery } from "../../platform/lists";
 
 const MAX_RETRIED_IDS = 1_000;
 const State = z.enum(["queued", "sending", "retrying"]);

@@ -9,7 +9,7 @@ import { AppError } from "../../errors";
 import { recordSecurityEvent } from "../../platform/audit/security-events";
 import { newId } from "../../platform/db/ids";
 import { sql } from "../../platform/db/sql";
-import { withRetry } from "../../platform/db/with-retry";
+import { withRetry } from "../../platform/db/transaction";
 import type { Caller } from "../../principal";
 import { accountCreated } from "../../webhooks/events";
 import type { Register } from "../schema";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import { Reason } from "../../platform/audit/reason";
+import { Reason } from "../../platform/audit/schema";
 import { Email } from "../../platform/email";
 import type { Operator } from "../../principal";
 import { setRole } from "../admin/set-role";

@@ -1,7 +1,7 @@
 import type { Context } from "../../context";
 import type { AccountRole } from "../../platform/db/generated/client";
 import { idOr, MAX_ID } from "../../platform/db/ids";
-import { type PageQuery, readPage } from "../../platform/lists/pages";
+import { type PageQuery, readPage } from "../../platform/lists";
 
 /** An account with a role. */
 export type ListedOperator = {

@@ -4,7 +4,7 @@ import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import { isInNetworks } from "../../platform/config/networks";
 import type { ApiKey as Row } from "../../platform/db/generated/client";
 import { isUuid, newId } from "../../platform/db/ids";
-import { type PageQuery, readPage } from "../../platform/lists/pages";
+import { type PageQuery, readPage } from "../../platform/lists";
 import type { KeyPrincipal, Operator } from "../../principal";
 import { displayedPrefix, generateApiKey, hashKey, isApiKey } from "./key-text";
 import type { ApiKey, ApiKeys, CreatedKey, NewKey } from "./schema";

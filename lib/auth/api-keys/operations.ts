@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operation } from "../../operation";
-import { PageQuery } from "../../platform/lists/pages";
+import { PageQuery } from "../../platform/lists";
 import { Scope } from "../../principal";
 import { createKey, listKeys, revokeKey } from "./keys";
 import { ApiKeys, CreatedKey, KeyParams, NewKey } from "./schema";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Network } from "../../platform/config/networks";
-import { NextCursor } from "../../platform/lists/pages";
-import { Time } from "../../platform/storable-time";
+import { NextCursor } from "../../platform/lists";
+import { Time } from "../../platform/storable";
 import { Scope } from "../../principal";
 
 const MAX_NETWORKS = 50;

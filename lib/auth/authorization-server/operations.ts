@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { operation } from "../../operation";
 import type { Config } from "../../platform/config";
-import { writeOAuthError } from "../../platform/http/oauth-error";
+import { writeOAuthError } from "../../platform/http/problem";
 import { RouteResponse } from "../../platform/http-message";
 import { OAUTH_ERROR_EXAMPLES, OAUTH_ERRORS } from "../examples";
 import { AuthorizationParameters, authorizationPage, checkAuthorizationRequest } from "./authorization-request";

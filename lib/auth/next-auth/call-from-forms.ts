@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import type { ReadableHeaders } from "../../platform/http/readable-headers";
+import type { ReadableHeaders } from "../../platform/http-message";
 import { RouteResponse } from "../../platform/http-message";
 import type { Caller } from "../../principal";
 import { readCredentials } from "../authenticate";

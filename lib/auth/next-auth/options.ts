@@ -13,7 +13,7 @@ import {
   parseCookies,
   sessionCookieName,
   sessionCookieOptions,
-} from "../../platform/http/cookies/cookies";
+} from "../../platform/http/cookies";
 import { decryptToken } from "../../platform/keys/encrypted-token";
 import type { Caller } from "../../principal";
 import { verifyPassword } from "../passwords/verify-password";

@@ -1,6 +1,6 @@
 import type { NextAuthOptions } from "next-auth";
 import type { Context } from "../../context";
-import { parseCookies, sessionCookieName } from "../../platform/http/cookies/cookies";
+import { parseCookies, sessionCookieName } from "../../platform/http/cookies";
 import { RouteResponse } from "../../platform/http-message";
 import { setDeviceCookie } from "../recognized-clients";
 import { setChallengeCookie } from "../second-factor/challenges";

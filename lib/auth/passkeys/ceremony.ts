@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import type { Config } from "../../platform/config";
-import { isStorableText } from "../../platform/storable-text";
+import { isStorableText } from "../../platform/storable";
 
 /** Why a passkey was refused: the `reason` for programs, with its `detail` for people. */
 const PASSKEY_REASONS = {

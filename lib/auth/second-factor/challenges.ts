@@ -7,8 +7,8 @@ import {
   parseCookies,
   setCookie,
   setShortCookie,
-} from "../../platform/http/cookies/cookies";
-import type { ReadableHeaders } from "../../platform/http/readable-headers";
+} from "../../platform/http/cookies";
+import type { ReadableHeaders } from "../../platform/http-message";
 import type { Caller } from "../../principal";
 import type { Amr, Authentication } from "../sessions/authentication";
 import type { SessionOptions } from "../sessions/sessions";

@@ -1,7 +1,7 @@
 import type { Context } from "../../context";
-import { requireOwnOrigin } from "../../platform/http/browser/origin";
-import { CLEAR_SITE_DATA } from "../../platform/http/browser/security-headers";
-import { setSessionCookie } from "../../platform/http/cookies/cookies";
+import { setSessionCookie } from "../../platform/http/cookies";
+import { requireOwnOrigin } from "../../platform/http/origin";
+import { CLEAR_SITE_DATA } from "../../platform/http/security-headers";
 import { type RequestHead, RouteResponse } from "../../platform/http-message";
 import type { Caller, Principal } from "../../principal";
 import { readCredentials } from "../authenticate";

@@ -1,8 +1,8 @@
 import type { Context, Tx } from "../../context";
 import { AppError, type ErrorCode } from "../../errors";
 import { recordSecurityEvent } from "../../platform/audit/security-events";
+import { isUniqueViolation } from "../../platform/database-errors";
 import type { Account } from "../../platform/db/generated/client";
-import { isUniqueViolation } from "../../platform/errors/database-errors";
 import type { Caller } from "../../principal";
 import { accountCreated } from "../../webhooks/events";
 import { requireEnabled } from "../account-checks";

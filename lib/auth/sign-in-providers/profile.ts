@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Email } from "../../platform/email";
-import { isStorableText, toStorableText } from "../../platform/storable-text";
+import { isStorableText, toStorableText } from "../../platform/storable";
 
 /** A provider's user. `emailVerified` if the provider is authoritative for the email's domain. */
 export type ProviderProfile = {

@@ -1,3 +1,5 @@
+import type { Config } from "../config";
+
 /** The API of the subscription provider. */
 export type BillingApi = {
   /** Returns a customer as JSON. @throws BillingApiError, within five seconds */
@@ -5,7 +7,7 @@ export type BillingApi = {
 };
 
 /** The provider did not respond, or with an error. `retryAfterSeconds` is its Retry-After, a day at most. */
-export class BillingApiError extends Error {
+class BillingApiError extends Error {
   override readonly name = "BillingApiError";
   readonly retryAfterSeconds: number | undefined;
 
@@ -13,4 +15,43 @@ export class BillingApiError extends Error {
     super(message, { cause: options.cause });
     this.retryAfterSeconds = options.retryAfterSeconds;
   }
+}
+
+const TIMEOUT_MS = 5_000;
+const TOO_MANY_REQUESTS = 429;
+const DEFAULT_RETRY_AFTER_SECONDS = 60;
+const MAX_RETRY_AFTER_SECONDS = 24 * 60 * 60;
+
+/** Opens RevenueCat's REST API v1 with `BILLING_API_KEY`; null without a key, and for other providers. */
+export function createBillingApi(config: Config): BillingApi | null {
+  const { BILLING_API_KEY: key, BILLING_API_URL: url, BILLING_PROVIDER: provider } = config;
+  if (key === undefined || provider !== "revenuecat") return null;
+  const base = url.replace(/\/$/, "");
+  return { getCustomer: (appUserId) => getJson(`${base}/subscribers/${encodeURIComponent(appUserId)}`, key) };
+}
+
+async function getJson(url: string, key: string): Promise<unknown> {
+  const response = await fetch(url, {
+    headers: { authorization: `Bearer ${key}`, accept: "application/json" },
+    redirect: "error", // a redirect would send the key to another host
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  }).catch((cause: unknown) => {
+    throw new BillingApiError("the billing provider is unreachable", { cause });
+  });
+  if (!response.ok) {
+    await response.body?.cancel();
+    const { status, headers } = response;
+    throw new BillingApiError(`the billing provider returned status ${status}`, {
+      retryAfterSeconds: status === TOO_MANY_REQUESTS ? parseRetryAfter(headers.get("retry-after")) : undefined,
+    });
+  }
+  return response.json().catch((cause: unknown) => {
+    throw new BillingApiError("the billing provider's response is not JSON", { cause });
+  });
+}
+
+/** Parses Retry-After in seconds (RFC 9110, section 10.2.3). */
+function parseRetryAfter(value: string | null): number {
+  if (value === null || !/^\d+$/.test(value)) return DEFAULT_RETRY_AFTER_SECONDS;
+  return Math.min(Number(value), MAX_RETRY_AFTER_SECONDS);
 }

@@ -2,7 +2,7 @@ import path from "node:path";
 import type { Logger } from "pino";
 import type { Config } from "../config";
 import { vapidSubject } from "../config/web-push";
-import { LOOPBACK_NETWORKS } from "../outbound/addresses";
+import { LOOPBACK_NETWORKS } from "../outbound";
 import { createFileMailer, createFilePushTransport } from "./file-transports";
 import type { Mailer } from "./mail/mailer";
 import { toMailMessage } from "./mail/message";
@@ -60,7 +60,7 @@ function hasMailOutbox({ MAIL_OUTBOX, mode, baseUrl }: Config): boolean {
 export async function createPushTransport(config: Config, log: Logger): Promise<PushTransport | null> {
   const { APNS_KEY: key, APNS_KEY_ID: keyId, APNS_TEAM_ID: teamId } = config;
   if (key && keyId && teamId) {
-    const { createApnsTransport } = await import("./apns/transport"); // loaded only if APNs is configured
+    const { createApnsTransport } = await import("./apns"); // loaded only if APNs is configured
     const { APNS_HOST: host, APNS_PORT: port, APNS_CA: ca } = config;
     return createApnsTransport({ key, keyId, teamId, host, port, ca }, log);
   }

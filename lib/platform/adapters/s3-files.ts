@@ -1,5 +1,5 @@
 import { AwsClient } from "aws4fetch";
-import { type Bucket, errorCodeOf, objectUrl } from "./s3-url";
+import { type Bucket, errorCodeOf, objectUrl } from "./s3";
 
 /** S3's multipart upload takes 10,000 parts of at least 5 MiB: the objects have up to 160 GiB. */
 const PART_BYTES = 16 * 1024 * 1024;

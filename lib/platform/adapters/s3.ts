@@ -5,8 +5,56 @@ import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { AwsV4Signer } from "aws4fetch";
 import type { Config } from "../config";
-import type { ObjectStorage } from "./object-storage";
-import { type Bucket, errorCodeOf, objectUrl } from "./s3-url";
+
+/** An object with the headers that a browser receives. */
+type DownloadObject = { key: string; contentDisposition: string; contentType: string };
+
+/** An object to store. `sha256` is hexadecimal; the storage rejects bytes with another hash. */
+type UploadObject = {
+  key: string;
+  sizeBytes: number;
+  sha256: string;
+  contentType: string;
+  bytes: AsyncIterable<Uint8Array>;
+};
+
+/** S3-compatible object storage. */
+export type ObjectStorage = {
+  /** Returns a public URL that is valid for five minutes, without a request. @throws Error for an invalid key */
+  presignGet: (object: DownloadObject) => Promise<string>;
+  /** Stores an object of at most 5 GiB. @throws Error if the storage rejects it or does not respond */
+  put: (upload: UploadObject) => Promise<void>;
+};
+
+/** A bucket of S3-compatible storage, and its keys. */
+export type Bucket = { endpoint: string; bucket: string; region: string; accessKeyId: string; secretAccessKey: string };
+
+/**
+ * The URL of an object. Amazon S3 takes the bucket in the host name, unless the bucket's name has a dot, for which there is no
+ * certificate. Other storages take it in the path. An empty key is the bucket.
+ * @throws Error for a key with . or .. as a segment
+ */
+export function objectUrl({ endpoint, bucket }: Pick<Bucket, "endpoint" | "bucket">, key: string): URL {
+  const url = new URL(endpoint);
+  const base = url.pathname.replace(/\/$/, "");
+  const isInHost = url.hostname.startsWith(`${bucket}.`);
+  const isAmazon = /^s3([.-].*)?\.amazonaws\.com(\.cn)?$/.test(url.hostname) && !bucket.includes(".");
+  if (isAmazon) url.hostname = `${bucket}.${url.hostname}`;
+  const path = key.split("/").map(encodeSegment).join("/");
+  url.pathname = isInHost || isAmazon ? `${base}/${path}` : `${base}/${bucket}/${path}`;
+  if (!url.pathname.endsWith(`/${path}`)) throw new Error("A key must not have . or .. as a path segment");
+  return url;
+}
+
+function encodeSegment(segment: string): string {
+  return encodeURIComponent(segment).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** The code in S3's XML error document, after a colon; empty without one. */
+export function errorCodeOf(text: string): string {
+  const [, code] = /<Code>(\w+)<\/Code>/.exec(text) ?? [];
+  return code === undefined ? "" : `: ${code}`;
+}
 
 const EXPIRES_SECONDS = 300;
 /** The limit of S3's PutObject. */

@@ -1,8 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import { z } from "zod";
 import { isInNetworks } from "../config/networks";
-import { type AllowedNetworks, findUrlFault, hostOf } from "../outbound/addresses";
-import { postMessage, trustAlso } from "../outbound/post";
+import { type AllowedNetworks, findUrlFault, hostOf, postMessage, trustAlso } from "../outbound";
 import type { EndpointNotAllowed, PushResponse, WebPushMessage, WebPushTransport } from "./push-transport";
 
 type Options = {

@@ -2,8 +2,8 @@ import type { Context } from "../../context";
 import type { Prisma } from "../db/generated/client";
 import { isUuid } from "../db/ids";
 import { join, sql, uuidArray } from "../db/sql";
-import { readPage } from "../lists/pages";
-import { auditPseudonyms } from "./audit-pseudonym";
+import { readPage } from "../lists";
+import { auditPseudonyms } from "./retention";
 import type { AuditEntry, AuditFilter, AuditPage, AuditQuery } from "./schema";
 
 type Deps = Pick<Context, "config" | "db">;
@@ -66,4 +66,40 @@ function conditionsOf(config: Deps["config"], { type, actor, target, account, fr
   if (from) conditions.push(sql`"at" >= ${from}::timestamptz`);
   if (to) conditions.push(sql`"at" < ${to}::timestamptz`);
   return conditions;
+}
+
+/** An event's place in the trail. */
+export type EventPosition = { at: Date; id: string };
+
+/** An account's newest events, also after the account was deleted; those before `before`, if it is given. */
+export async function listSecurityEvents(ctx: Deps, accountId: string, limit: number, before?: EventPosition) {
+  return ctx.db.auditEvent.findMany({
+    where: {
+      accountId: { in: [accountId, ...auditPseudonyms(ctx.config, accountId)] },
+      ...(before && { at: { lte: before.at }, OR: [{ at: { lt: before.at } }, { id: { lt: before.id } }] }),
+    },
+    omit: { accountId: true },
+    orderBy: [{ at: "desc" }, { id: "desc" }],
+    take: limit,
+  });
+}
+
+/** What the actors of events are called now, by actor: the emails of operators, the names of API keys. */
+export async function nameActors(
+  { db }: Pick<Context, "db">,
+  events: readonly Pick<AuditEntry, "actor">[],
+): Promise<ReadonlyMap<string, string>> {
+  const idsOf = (kind: string) => {
+    const ids = events.map(({ actor }) => actor).filter((actor) => actor.startsWith(kind));
+    return [...new Set(ids.map((actor) => actor.slice(kind.length)).filter(isUuid))];
+  };
+  const accounts = await db.account.findMany({
+    where: { id: { in: idsOf("account:") } },
+    select: { id: true, email: true },
+  });
+  const keys = await db.apiKey.findMany({ where: { id: { in: idsOf("key:") } }, select: { id: true, name: true } });
+  return new Map([
+    ...accounts.map(({ id, email }) => [`account:${id}`, email] as const),
+    ...keys.map(({ id, name }) => [`key:${id}`, name] as const),
+  ]);
 }

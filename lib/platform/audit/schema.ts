@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { NextCursor, PageQuery } from "../lists/pages";
-import { isStorableText } from "../storable-text";
-import { isStorableTime, NOT_STORABLE } from "../storable-time";
+import { NextCursor, PageQuery } from "../lists";
+import { isStorableText, isStorableTime, NOT_STORABLE } from "../storable";
 import { type AuditEventType, EVENT_LABELS } from "./event-types";
 
 const text = z.string().max(256).refine(isStorableText, "Must not contain NUL or lone surrogates");
@@ -55,3 +54,12 @@ export type AuditEntry = z.infer<typeof AuditEntry>;
 
 export const AuditPage = z.object({ events: z.array(AuditEntry), nextCursor: NextCursor });
 export type AuditPage = z.infer<typeof AuditPage>;
+
+/** Why an operator makes a change. The audit event keeps it. */
+export const Reason = z
+  .string()
+  .trim()
+  .min(1)
+  .max(500)
+  .refine(isStorableText, "Must not contain NUL or lone surrogates")
+  .meta({ description: "Why, for the audit trail.", examples: ["Asked for by email, ticket 4711"] });

@@ -3,17 +3,16 @@ import { rm } from "node:fs/promises";
 import path from "node:path";
 import type { Context } from "../../context";
 import { AppError, isAppError } from "../../errors";
-import type { CopySnapshot } from "../db/copy/session";
-import { appliedMigrations } from "../db/copy/tables";
+import type { CopySnapshot } from "../db/copy";
+import { appliedMigrations } from "../db/copy";
 import { newId } from "../db/ids";
 import { readSecretsText } from "../embedded-secrets";
 import { writeChunks } from "../files/durable";
-import type { BackupStore } from "./backup-store";
 import { encode } from "./encoding";
-import { PARTIAL, removeOldPartials } from "./folder-store";
 import { writeBackup } from "./format";
 import { backupName } from "./names";
-import { openStore } from "./open-store";
+import type { BackupStore } from "./store";
+import { openStore, PARTIAL, removeOldPartials } from "./store";
 
 type Deps = Pick<Context, "config" | "database" | "db" | "log" | "now">;
 

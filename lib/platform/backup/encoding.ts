@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { constants, createGunzip, createGzip } from "node:zlib";
-import { BackupError, notFound } from "./errors";
+import { BackupError, notFound } from "./format";
 
 /** The first bytes of an age file (age-encryption.org/v1, "Header") and of a gzip file (RFC 1952, section 2.3.1). */
 const AGE = Buffer.from("age-encryption.org/v1\n");

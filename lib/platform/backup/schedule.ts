@@ -3,7 +3,7 @@ import type { Context } from "../../context";
 import { newId } from "../db/ids";
 import { createBackup, isBackingUp } from "./create-backup";
 import { expiredNames } from "./names";
-import { openStore } from "./open-store";
+import { openStore } from "./store";
 
 type Deps = Pick<Context, "config" | "database" | "db" | "log" | "now">;
 

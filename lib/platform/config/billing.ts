@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { fieldMessage } from "../errors/field-message";
+import { fieldMessage } from "../field-message";
 import { list } from "./values";
 
 /** An app whose notifications are accepted. `appleId` is the number in the URL of its page in the App Store. */

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { fieldMessage } from "../errors/field-message";
+import { fieldMessage } from "../field-message";
 
 /** `http` on a loopback address, without a port (RFC 8252, section 7.3). */
 const LOOPBACK = /^http:\/\/(?:127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?=\/|$)/;

@@ -1,6 +1,6 @@
 import pLimit from "p-limit";
 import type { Logger } from "pino";
-import { isConnectionLost } from "../errors/database-errors";
+import { isConnectionLost } from "../database-errors";
 
 /** The maximum number of items in one batch. */
 const MAX_ITEMS = 200;

@@ -1,14 +1,12 @@
 import path from "node:path";
 import type { SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapter-utils";
 import type { Config } from "../config";
-import { isDatabaseUnavailable, isDataCorrupted } from "../errors/database-errors";
-import type { CopySnapshot } from "./copy/session";
-import { appliedMigrations } from "./copy/tables";
+import { isDatabaseUnavailable, isDataCorrupted, isStorageFull } from "../database-errors";
+import { appliedMigrations, type CopySnapshot } from "./copy";
+import { damaged } from "./embedded/failures";
 import type { Embedded, EmbeddedHooks } from "./embedded/open";
-import { damaged } from "./embedded/opening/failure";
-import { PrismaClient } from "./generated/client";
+import { Prisma, PrismaClient } from "./generated/client";
 import { migrationNames } from "./migrations";
-import { checkEmbeddedWrites, checkServerWrites, type WriteFailure } from "./readiness";
 import { COMMAND_LIMITS, type Limits, SERVICE_LIMITS } from "./time-limits";
 
 /** The name of Prisma's adapter for PostgreSQL servers, whose package is loaded with `DATABASE_URL` only. */
@@ -177,5 +175,55 @@ async function missingMigrations(query: Query): Promise<string[]> {
   } catch (error) {
     if (isDatabaseUnavailable(error) || isDataCorrupted(error)) throw error;
     return expected; // the table does not exist: no migration was applied
+  }
+}
+
+/** Why writes would fail: the database is unavailable, or its storage is full. */
+type WriteFailure = "database" | "storage";
+
+/**
+ * Deletes no rows. Like a write, it fails in a read-only session. Unlike a write, it assigns no transaction id and writes
+ * no WAL. One table is enough for the embedded database, where no other session can lock a table.
+ */
+const WRITES_NOTHING = `WITH d AS (DELETE FROM "${Prisma.ModelName.RateLimit}" WHERE false) SELECT 1`;
+
+const deletes = Object.values(Prisma.ModelName).map(
+  (table, index) => `d${index} AS (DELETE FROM "${table}" WHERE false)`,
+);
+
+/**
+ * Deletes no rows, from every table: it fails on a standby or a read-only server, and while ALTER TABLE or CREATE INDEX
+ * locks a table. Writes a temporary file of 200 kB on the server, which fails with 53100 if the disk is full.
+ */
+const WRITES_TEMPORARILY = Prisma.raw(
+  `WITH ${deletes}, setting AS MATERIALIZED (SELECT set_config('work_mem', '64kB', true) AS memory)
+   SELECT count(*) FROM setting, generate_series(1, 5000 + length(setting.memory))`,
+);
+
+/**
+ * Shorter than PostgreSQL's `deadlock_timeout` of 1 s: if this check and a migration waited for each other's tables,
+ * PostgreSQL could otherwise end the migration as the victim of the deadlock.
+ */
+const LOCK_TIMEOUT = Prisma.sql`SELECT set_config('lock_timeout', '500ms', true)`;
+
+/**
+ * Checks whether writes to a PostgreSQL server would succeed: null, or why they would fail. Waits at most 500 ms for a
+ * locked table.
+ */
+function checkServerWrites(client: PrismaClient): Promise<WriteFailure | null> {
+  return failureOf(() => client.$transaction([client.$queryRaw(LOCK_TIMEOUT), client.$queryRaw(WRITES_TEMPORARILY)]));
+}
+
+/** As above, for the embedded database. `query` runs a statement. */
+export function checkEmbeddedWrites(query: (sql: string) => Promise<unknown>): Promise<WriteFailure | null> {
+  return failureOf(() => query(WRITES_NOTHING));
+}
+
+async function failureOf(write: () => Promise<unknown>): Promise<WriteFailure | null> {
+  try {
+    await write();
+    return null;
+  } catch (error) {
+    return isStorageFull(error) ? "storage" : "database";
   }
 }

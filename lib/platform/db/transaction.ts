@@ -1,4 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { isAppError } from "../../errors";
+import { isDatabaseUnavailable, isTransactionConflict } from "../database-errors";
 import type { Prisma, PrismaClient } from "./generated/client";
 
 /** The client inside a transaction. On PGlite, queries through any other client wait until the transaction ends. */
@@ -63,4 +65,25 @@ function checked(method: Function, owner: object) {
     assertOutside();
     return method.apply(owner, args);
   };
+}
+
+const MAX_ATTEMPTS = 2;
+/** Maximum attempts after a deadlock or a conflict, which a retry usually resolves. */
+const MAX_RACE_ATTEMPTS = 4;
+
+/**
+ * Retries a transaction that fails, for example because its account was deleted concurrently or because of a deadlock.
+ * Does not retry an `AppError`, or while the database is unavailable. `isRaceLost`: whether an error is such a conflict.
+ * @throws the last attempt's error
+ */
+export async function withRetry<T>(attempt: () => Promise<T>, isRaceLost = isTransactionConflict): Promise<T> {
+  for (let attempts = 1; ; attempts += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const isRace = isRaceLost(error);
+      const maxAttempts = isRace ? MAX_RACE_ATTEMPTS : MAX_ATTEMPTS;
+      if (attempts === maxAttempts || isAppError(error) || (isDatabaseUnavailable(error) && !isRace)) throw error;
+    }
+  }
 }

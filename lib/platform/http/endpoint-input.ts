@@ -2,11 +2,11 @@ import { randomBytes } from "node:crypto";
 import type { Context } from "../../context";
 import type { Input, RequestScope } from "../../operation";
 import type { AnyPrincipal, Caller, Operator } from "../../principal";
-import { operatorOf } from "../audit/operator";
+import { operatorOf } from "../audit/operator-events";
 import type { RequestHead, RouteRequest } from "../http-message";
 import { preferredLocale } from "../locale";
 import { clientNetwork } from "./client-ip";
-import { deviceCookieName, parseCookies } from "./cookies/cookies";
+import { deviceCookieName, parseCookies } from "./cookies";
 
 const MAX_USER_AGENT_LENGTH = 256;
 /** 128 random bits, base64url. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Context } from "../../context";
 import { operation } from "../../operation";
 import { type BackupState, readBackupState } from "../backup/schedule";
-import { isStorageFull } from "../errors/database-errors";
+import { isStorageFull } from "../database-errors";
 import { RouteResponse } from "../http-message";
 
 type Deps = Pick<Context, "catalog" | "config" | "database" | "db" | "isDraining" | "now">;

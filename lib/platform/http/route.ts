@@ -12,14 +12,14 @@ import {
 import type { OperatorName } from "../../principal";
 import { logRefusal } from "../audit/refusals";
 import { isStreamed, jsonResponse, type RouteRequest, RouteResponse, requestId, toResponse } from "../http-message";
-import { corsHeaders, requireOwnOrigin } from "./browser/origin";
-import { securityHeaders } from "./browser/security-headers";
+import { DEFAULT_MAX_BODY_BYTES, decodeBody, formatOf, readBody } from "./body";
 import { clientNetwork } from "./client-ip";
 import { callerIn, EndpointInput } from "./endpoint-input";
-import { DEFAULT_MAX_BODY_BYTES, decodeBody, formatOf, readBody } from "./input/body";
-import { withIdempotency } from "./input/idempotency";
-import { parseBody, parseParams, parseQuery } from "./input/validation";
+import { withIdempotency } from "./idempotency";
+import { corsHeaders, requireOwnOrigin } from "./origin";
 import { problemResponse, toAppError } from "./problem";
+import { securityHeaders } from "./security-headers";
+import { parseBody, parseParams, parseQuery } from "./validation";
 
 /** The methods that the App Router knows. */
 export const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;

@@ -1,8 +1,7 @@
-import { createECDH, randomBytes } from "node:crypto";
+import { createECDH, createHmac, randomBytes } from "node:crypto";
 import type { Context } from "../../context";
 import { sql } from "../db/sql";
-import { open, seal } from "./aead";
-import { deriveKey, findSecret, type Secrets, secretId } from "./key-ring";
+import { deriveKey, findSecret, open, type Secrets, seal, secretId } from "./key-ring";
 
 type Deps = Pick<Context, "config" | "db">;
 
@@ -20,13 +19,13 @@ type DataKeys = { keys: DataKey[]; missingSecretIds: string[] };
 const WRAPPING = "Homeport data key";
 
 /** Encrypts a data key with the first secret ("envelope encryption"; NIST SP 800-57 Part 1, 5.3.5). */
-export function wrapKey(secrets: Secrets, id: string, key: Uint8Array): Pick<Row, "wrappedBy" | "wrapped"> {
+function wrapKey(secrets: Secrets, id: string, key: Uint8Array): Pick<Row, "wrappedBy" | "wrapped"> {
   const [secret] = secrets;
   return { wrappedBy: secretId(secret), wrapped: seal(deriveKey(secret, WRAPPING), id, key) };
 }
 
 /** Decrypts a data key; null if the ring lacks the secret that wraps it. @throws Error if the row was changed */
-export function unwrapKey(secrets: Secrets, { id, wrappedBy, wrapped }: Omit<Row, "purpose">): Buffer | null {
+function unwrapKey(secrets: Secrets, { id, wrappedBy, wrapped }: Omit<Row, "purpose">): Buffer | null {
   const secret = findSecret(secrets, wrappedBy);
   return secret === undefined ? null : open(deriveKey(secret, WRAPPING), id, wrapped);
 }
@@ -101,4 +100,48 @@ function newPrivateKey(): Buffer {
   curve.generateKeys();
   const key = curve.getPrivateKey();
   return Buffer.concat([Buffer.alloc(32 - key.length), key]); // without its leading zeros
+}
+
+/** What `rewrapDataKeys` did. `missingSecretIds` names the secrets that wrap a data key and are not in the ring. */
+export type Rewrapped = { rewrapped: number; unchanged: number; missingSecretIds: string[] };
+
+/**
+ * Wraps every data key with the first secret, in one transaction. The keys stay the same, and so does what they encrypt.
+ * Keys whose secret is not in the ring are left as they are.
+ */
+export async function rewrapDataKeys({ config, db }: Pick<Context, "config" | "db">): Promise<Rewrapped> {
+  const { secrets } = config;
+  return db.$transaction(async (tx) => {
+    const rows = await tx.dataKey.findMany({ orderBy: { id: "asc" } });
+    const old = rows.filter(({ wrappedBy }) => wrappedBy !== secretId(secrets[0]));
+    const missing = new Set<string>();
+    for (const row of old) {
+      const key = unwrapKey(secrets, row);
+      if (key) await tx.dataKey.update({ where: { id: row.id }, data: wrapKey(secrets, row.id, key) });
+      else missing.add(row.wrappedBy);
+    }
+    const count = old.filter(({ wrappedBy }) => !missing.has(wrappedBy)).length;
+    return { rewrapped: count, unchanged: rows.length - old.length, missingSecretIds: [...missing] };
+  });
+}
+
+/**
+ * A keyed hash of private text (HMAC-SHA-256, base64url), the same before and after a rotation. It lets rows be found by
+ * an email, a network or a typed code, and hides them from a reader of the database. It protects no access.
+ */
+export async function pseudonym(deps: Pick<Context, "config" | "db">, text: string): Promise<string> {
+  const { key } = await dataKey(deps, "pseudonyms");
+  return createHmac("sha256", key).update(text).digest("base64url");
+}
+
+/** The keys that identify the service to push services (RFC 8292), in base64url. */
+type VapidKeys = { publicKey: string; privateKey: string };
+
+/** Returns VAPID_PRIVATE_KEY with its public key, or the stored key, which was created once. */
+export async function vapidKeys(deps: Pick<Context, "config" | "db">): Promise<VapidKeys> {
+  const configured = deps.config.VAPID_PRIVATE_KEY;
+  const key = configured ? Buffer.from(configured, "base64url") : (await dataKey(deps, "vapid")).key;
+  const curve = createECDH("prime256v1");
+  curve.setPrivateKey(key);
+  return { publicKey: curve.getPublicKey("base64url"), privateKey: key.toString("base64url") };
 }

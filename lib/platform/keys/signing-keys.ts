@@ -2,6 +2,8 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:cryp
 import { calculateJwkThumbprint } from "jose";
 import { z } from "zod";
 import type { Context } from "../../context";
+import { operation } from "../../operation";
+import { RouteResponse } from "../http-message";
 import { decryptSecret, encryptSecret } from "./stored-secrets";
 
 type Deps = Pick<Context, "config" | "db" | "now">;
@@ -16,7 +18,7 @@ const PUBLISHED_AHEAD_MS = DAY_MS;
 const PUBLISHED_AFTER_MS = 91 * DAY_MS;
 
 /** The public keys that verify tokens (RFC 7517, section 5; RFC 8037, section 2). */
-export const JsonWebKeySet = z.object({
+const JsonWebKeySet = z.object({
   keys: z.array(
     z.object({
       kty: z.literal("OKP"),
@@ -28,7 +30,7 @@ export const JsonWebKeySet = z.object({
     }),
   ),
 });
-export type JsonWebKeySet = z.infer<typeof JsonWebKeySet>;
+type JsonWebKeySet = z.infer<typeof JsonWebKeySet>;
 
 /** Returns the Ed25519 key that signs now. Do not call it inside a transaction. @throws AppError unavailable */
 export async function currentSigningKey(deps: Deps): Promise<{ kid: string; key: KeyObject }> {
@@ -39,7 +41,7 @@ export async function currentSigningKey(deps: Deps): Promise<{ kid: string; key:
 }
 
 /** Returns the keys that signed a token that may still be valid, that sign now, and that will. */
-export async function publishedKeys(deps: Deps): Promise<JsonWebKeySet> {
+async function publishedKeys(deps: Deps): Promise<JsonWebKeySet> {
   const keys = await readKeys(deps);
   return {
     keys: keys.map(({ kid, publicKey: x }) => ({ kty: "OKP", crv: "Ed25519", alg: "EdDSA", use: "sig", kid, x })),
@@ -79,3 +81,32 @@ async function removeOldKeys({ db, now }: Deps, keys: Row[]): Promise<void> {
 }
 
 const purposeOf = (kid: string) => `signing-key:${kid}`;
+
+export const keySetOperations = {
+  getJsonWebKeySet: operation({
+    id: "getJsonWebKeySet",
+    summary: "List the public keys of entitlement tokens",
+    description:
+      "The keys that verify the tokens of `/api/subscription/token` (RFC 7517). A key is listed a day before it signs, and until the last token that it signed has expired.",
+    response: {
+      description: "The keys. May be cached for an hour.",
+      schema: JsonWebKeySet,
+      examples: {
+        "One key": {
+          keys: [
+            {
+              kty: "OKP",
+              crv: "Ed25519",
+              alg: "EdDSA",
+              use: "sig",
+              kid: "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
+              x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+            },
+          ],
+        },
+      },
+    },
+    run: async ({ ctx }) =>
+      new RouteResponse(200, await publishedKeys(ctx), { "Cache-Control": "public, max-age=3600" }),
+  }),
+};

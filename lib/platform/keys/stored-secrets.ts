@@ -1,7 +1,7 @@
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import { open, seal } from "./aead";
 import { clearDataKeyCache, dataKey, loadDataKeys } from "./data-keys";
+import { open, seal } from "./key-ring";
 
 type Deps = Pick<Context, "config" | "db">;
 

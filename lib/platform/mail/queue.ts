@@ -1,9 +1,7 @@
 import type { Logger } from "pino";
 import type { Prisma, PrismaClient } from "../db/generated/client";
 import { newId } from "../db/ids";
-import { backoffSeconds } from "../db/queue/backoff";
-import { createConsumer } from "../db/queue/consumer";
-import { createLeaseQueue, type Lease, type LeaseQueue } from "../db/queue/lease-queue";
+import { backoffSeconds, createConsumer, createLeaseQueue, type Lease, type LeaseQueue } from "../db/queue";
 import { sql } from "../db/sql";
 import type { Tx } from "../db/transaction";
 import { type Locale, toLocale } from "../locale";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseUtc, UtcText } from "../../platform/storable-time";
+import { parseUtc, UtcText } from "../../platform/storable";
 import { Audience } from "../audience/audience";
 import { Announcement, CustomMessage } from "./messages/new-message";
 import { PerSecondText } from "./schema";

@@ -3,7 +3,7 @@ import { AppError } from "../../errors";
 import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import { NIL_ID } from "../../platform/db/ids";
 import { sql } from "../../platform/db/sql";
-import { countRows } from "../../platform/lists/counts";
+import { countRows } from "../../platform/lists";
 import type { Operator } from "../../principal";
 import { PAUSED } from "../worker/outcomes";
 import type { PauseParams, PushPause } from "./schema";

@@ -1,5 +1,5 @@
 import type { Context } from "../../context";
-import { findAccountId } from "../../platform/lists/find-account";
+import { findAccountId } from "../../platform/find-account";
 
 /** A device that receives notifications. */
 export type ActiveDevice = Awaited<ReturnType<typeof listActiveDevices>>["devices"][number];

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { AccountName } from "../../platform/lists/find-account";
-import { NextCursor, PageQuery } from "../../platform/lists/pages";
-import { Time } from "../../platform/storable-time";
+import { AccountName } from "../../platform/find-account";
+import { NextCursor, PageQuery } from "../../platform/lists";
+import { Time } from "../../platform/storable";
 import { Audience } from "../audience/audience";
 
 const MAX_RETRIED_IDS = 1_000;

@@ -3,7 +3,7 @@ import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
 import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import { readDatabaseTime } from "../../platform/db/clock";
-import { findAccountId } from "../../platform/lists/find-account";
+import { findAccountId } from "../../platform/find-account";
 import type { Operator } from "../../principal";
 import { EVERY_DEVICE, type MessageTarget, mayReachBrowsers } from "../audience/recipients";
 import { isLiveActivityMessage } from "../live-activities/message";

@@ -1,5 +1,5 @@
 import type { Context } from "../../context";
-import { MAX_COUNTED } from "../../platform/lists/counts";
+import { MAX_COUNTED } from "../../platform/lists";
 import { QueuePriority } from "../notifications";
 import type { Statistics, StatisticsQuery } from "./schema";
 

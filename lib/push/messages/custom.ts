@@ -1,4 +1,4 @@
-import { toStorableText } from "../../platform/storable-text";
+import { toStorableText } from "../../platform/storable";
 import type { Translation } from "./translations";
 
 /** What an operator may choose of a notification (Apple, "Generating a remote notification", table 1). */

@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
 import { firstIdAt } from "../../platform/db/ids";
-import { leaseExpired } from "../../platform/db/queue/lease-expiry";
+import { leaseExpired } from "../../platform/db/queue";
 import { isLockedBy, sql } from "../../platform/db/sql";
 import { OTHER_MESSAGES } from "../outbox/outcome-counts";
 import { insertReceipts } from "../outbox/receipts";

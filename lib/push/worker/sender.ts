@@ -1,5 +1,5 @@
 import type { Context } from "../../context";
-import { isLeaseExpired } from "../../platform/db/queue/lease-expiry";
+import { isLeaseExpired } from "../../platform/db/queue";
 import { type ClaimedPush, claimDeliveries, databaseTime } from "./claim-deliveries";
 import { createConcurrency } from "./concurrency";
 import { deliver } from "./deliver";

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { z } from "zod";
-import { fieldMessage } from "../../platform/errors/field-message";
+import { fieldMessage } from "../../platform/field-message";
 import { PathTraversalError, resolveArtifactPath } from "../artifact-files";
 import { releaseFiles, removeStoredFiles, storedFiles } from "../release-files";
 import { isSampleSignature } from "../sample/sample-signatures";

@@ -1,6 +1,6 @@
 import { formOperation, operation } from "../../operation";
-import { ownerOf } from "../../platform/audit/operator";
-import { ifMatch, withSeenState, withState } from "../../platform/http/content/if-match";
+import { ownerOf } from "../../platform/audit/operator-events";
+import { ifMatch, withSeenState, withState } from "../../platform/http/content/conditional";
 import { changeNotes, NotesForm } from "./actions/change-notes";
 import { performAction } from "./actions/perform-action";
 import { PreviewedAction, ReleaseAction, versionPath } from "./actions/release-action";

@@ -1,5 +1,5 @@
 import { operation } from "../../operation";
-import { ifMatch, withState } from "../../platform/http/content/if-match";
+import { ifMatch, withState } from "../../platform/http/content/conditional";
 import { changeRollout, readSeenRollout, startRollout } from "../publishing/api/manage-rollouts";
 import { ChangedRollout, NewRollout, RolloutParams } from "../publishing/schemas/rollouts";
 import { listRollouts, RolloutList, RolloutState } from "./list-rollouts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { formOperation, operation } from "../../operation";
-import { ownerOf } from "../../platform/audit/operator";
+import { ownerOf } from "../../platform/audit/operator-events";
 import {
   parseCreation,
   parsePatch,

@@ -2,7 +2,7 @@ import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
 import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import { newId } from "../../platform/db/ids";
-import { withRetry } from "../../platform/db/with-retry";
+import { withRetry } from "../../platform/db/transaction";
 import type { Operator } from "../../principal";
 import { normalizeAppUserIds, possibleAccountIds } from "../app-user-ids";
 import type { BillingRules } from "../entitlement-rules";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Context } from "../../context";
 import { sql } from "../../platform/db/sql";
-import { MAX_COUNTED } from "../../platform/lists/counts";
+import { MAX_COUNTED } from "../../platform/lists";
 
 /** More products than a company sells. */
 const MAX_PRODUCTS = 500;

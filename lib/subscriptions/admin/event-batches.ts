@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Tx } from "../../context";
 import type { BillingEventState } from "../../platform/db/generated/client";
 import { NIL_ID } from "../../platform/db/ids";
-import { Time } from "../../platform/storable-time";
+import { Time } from "../../platform/storable";
 
 /**
  * The position of a batch change: after the event `id`, received at `receivedAt`. The change began with the event received

@@ -2,9 +2,8 @@ import type { Context } from "../../context";
 import type { Prisma } from "../../platform/db/generated/client";
 import { isUuid } from "../../platform/db/ids";
 import { empty, identifier, join, sql } from "../../platform/db/sql";
-import { countRows } from "../../platform/lists/counts";
-import { readEmails, toAccountId } from "../../platform/lists/find-account";
-import { readPage } from "../../platform/lists/pages";
+import { readEmails, toAccountId } from "../../platform/find-account";
+import { countRows, readPage } from "../../platform/lists";
 import { PROVIDER_NAMES } from "../providers/find-provider";
 import { BillingEventState, type BillingEventSummary, type BillingEvents, type BillingEventsQuery } from "./schema";
 

@@ -2,9 +2,9 @@ import type { z } from "zod";
 import type { Context } from "../../context";
 import { idOr, MAX_ID } from "../../platform/db/ids";
 import { sql } from "../../platform/db/sql";
-import { AccountName, readEmails, toAccountId } from "../../platform/lists/find-account";
-import { PageQuery, readPage } from "../../platform/lists/pages";
-import { activeSubscriptionCondition } from "../../platform/statistics/count-levels";
+import { AccountName, readEmails, toAccountId } from "../../platform/find-account";
+import { PageQuery, readPage } from "../../platform/lists";
+import { activeSubscriptionCondition } from "../../platform/statistics";
 
 /** An active subscription in a list. */
 export type ListedSubscription = {

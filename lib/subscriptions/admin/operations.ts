@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { operation } from "../../operation";
-import { Reason } from "../../platform/audit/reason";
-import { PageQuery } from "../../platform/lists/pages";
+import { Reason } from "../../platform/audit/schema";
+import { PageQuery } from "../../platform/lists";
 import { assignPurchases } from "./assign-purchases";
 import { BillingProducts, BillingProductsQuery, listBillingProducts } from "./billing-products";
 import { listBillingEvents } from "./list-events";

@@ -2,7 +2,7 @@ import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import { sql } from "../../platform/db/sql";
-import { countRows } from "../../platform/lists/counts";
+import { countRows } from "../../platform/lists";
 import type { Operator } from "../../principal";
 import { type Position, progressOf, readBatch, toCursor } from "./event-batches";
 import type { PruneBatch, PrunedBatch } from "./schema";

@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
-import { readEmails } from "../../platform/lists/find-account";
-import { type PageQuery, readPage } from "../../platform/lists/pages";
+import { readEmails } from "../../platform/find-account";
+import { type PageQuery, readPage } from "../../platform/lists";
 import { possibleAccountIds } from "../app-user-ids";
 import { type BillingRules, statusRules } from "../entitlement-rules";
 import { isPurchaseEvent, StoredEvent, toOwnerEvent, toPurchaseEvent } from "../events";

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { Reason } from "../../platform/audit/reason";
+import { Reason } from "../../platform/audit/schema";
 import { isUuid } from "../../platform/db/ids";
-import { AccountName } from "../../platform/lists/find-account";
-import { NextCursor, PageQuery } from "../../platform/lists/pages";
-import { Time } from "../../platform/storable-time";
+import { AccountName } from "../../platform/find-account";
+import { NextCursor, PageQuery } from "../../platform/lists";
+import { Time } from "../../platform/storable";
 import { EventFacts } from "../events";
 import { PurchaseState, StoredPurchase } from "../purchase-state";
 import { PurchaseStatus } from "../schema";

@@ -1,6 +1,6 @@
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
-import { readEmails } from "../../platform/lists/find-account";
+import { readEmails } from "../../platform/find-account";
 import { EventFacts } from "../events";
 import { readHistory } from "./purchase-timeline";
 import type { BillingEventDetails } from "./schema";

@@ -1,15 +1,15 @@
 import type { Context, Tx } from "../../context";
 import { AppError, isAppError } from "../../errors";
-import { batchWrite } from "../../platform/db/batch-write";
-import { literals, sql } from "../../platform/db/sql";
-import { withRetry } from "../../platform/db/with-retry";
 import {
   isDatabaseUnavailable,
   isReferencedRowMissing,
   isTransactionConflict,
   isUniqueViolation,
-} from "../../platform/errors/database-errors";
-import { toStorableText } from "../../platform/storable-text";
+} from "../../platform/database-errors";
+import { batchWrite } from "../../platform/db/batch-write";
+import { literals, sql } from "../../platform/db/sql";
+import { withRetry } from "../../platform/db/transaction";
+import { toStorableText } from "../../platform/storable";
 import { possibleAccountIds } from "../app-user-ids";
 import { IdentityEventType } from "../events";
 import { type Applied, type ApplyDeps, type ApplyOptions, applyEvents } from "./apply";

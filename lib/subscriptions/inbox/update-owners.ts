@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
+import { isDatabaseUnavailable } from "../../platform/database-errors";
 import { literals, sql } from "../../platform/db/sql";
-import { withRetry } from "../../platform/db/with-retry";
-import { isDatabaseUnavailable } from "../../platform/errors/database-errors";
+import { withRetry } from "../../platform/db/transaction";
 import type { WebhookRecorder } from "../../webhooks/outbox";
 import type { BillingRules } from "../entitlement-rules";
 import { IdentityEventType } from "../events";

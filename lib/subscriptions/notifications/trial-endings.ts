@@ -1,5 +1,5 @@
 import type { Context, Tx } from "../../context";
-import { withRetry } from "../../platform/db/with-retry";
+import { withRetry } from "../../platform/db/transaction";
 import { cancelEvents, enqueueAll } from "../../push/outbox/enqueue";
 import { type BillingRules, statusRules } from "../entitlement-rules";
 import type { Refolded } from "../inbox/fold";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../errors";
-import { fieldMessage } from "../../platform/errors/field-message";
+import { fieldMessage } from "../../platform/field-message";
 import type { Products } from "./provider";
 
 const MAX_TEXT_LENGTH = 255;

@@ -1,10 +1,10 @@
 import type { Logger } from "pino";
 import type { Prisma, PrismaClient } from "../../platform/db/generated/client";
-import { backoffSeconds } from "../../platform/db/queue/backoff";
+import { backoffSeconds } from "../../platform/db/queue";
 import { seconds } from "../../platform/db/sql";
 import type { Tx } from "../../platform/db/transaction";
-import type { AllowedNetworks } from "../../platform/outbound/addresses";
-import { type PostResult, postMessage } from "../../platform/outbound/post";
+import type { AllowedNetworks } from "../../platform/outbound";
+import { type PostResult, postMessage } from "../../platform/outbound";
 import { signWebhook } from "../signature";
 import { type ClaimedDelivery, claimCondition } from "./claim-delivery";
 

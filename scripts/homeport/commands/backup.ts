@@ -1,4 +1,4 @@
-import type { Loaded } from "../../../lib/platform/backup/load-backup";
+import type { Loaded } from "../../../lib/platform/backup/restore";
 import { UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup, HomeportCommand } from "../command";
 import { formatBytes } from "../output/format-bytes";
@@ -64,7 +64,7 @@ async function restoreFile({ output }: CommandContext, file: string, options: Id
 
 async function fileOf(file: string, { identity }: IdentityOption) {
   const { loadConfig } = await import("../../../lib/platform/config");
-  const { backupReader } = await import("../../../lib/platform/backup/open-store");
+  const { backupReader } = await import("../../../lib/platform/backup/store");
   const config = loadConfig();
   const identityFile = identity === undefined ? config.BACKUP_IDENTITY_FILE : resolveFromCaller(identity);
   return { config, loaded: { read: backupReader(config, locationOf(file)), identityFile } };

@@ -1,10 +1,10 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDatabase } from "@/dev/postgres";
+import { isDatabaseUnavailable } from "@/lib/platform/database-errors";
 import { type Database, databaseOf, serverParts } from "@/lib/platform/db/open";
 import { postgresAdapter } from "@/lib/platform/db/server/adapter";
 import type { Timeouts } from "@/lib/platform/db/time-limits";
-import { isDatabaseUnavailable } from "@/lib/platform/errors/database-errors";
 import { postgresUrl } from "@/tests/support/database";
 
 /** Time-outs that never come, as where a pooler drops what the service asks of the server. */

@@ -3,7 +3,7 @@ import path from "node:path";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { freePort } from "@/dev/free-port";
-import { createApnsTransport } from "@/lib/platform/adapters/apns/transport";
+import { createApnsTransport } from "@/lib/platform/adapters/apns";
 import { startCommand } from "@/tests/support/process/command";
 import { newDataDir } from "@/tests/support/process/service";
 import { BUNDLE_ID, newToken } from "@/tests/support/push/push";

@@ -1,7 +1,5 @@
-import { clearDataKeyCache } from "@/lib/platform/keys/data-keys";
+import { clearDataKeyCache, pseudonym, rewrapDataKeys } from "@/lib/platform/keys/data-keys";
 import { type Secrets, secretId } from "@/lib/platform/keys/key-ring";
-import { pseudonym } from "@/lib/platform/keys/pseudonym";
-import { rewrapDataKeys } from "@/lib/platform/keys/rewrap";
 import { createRateLimits } from "@/lib/platform/rate-limits";
 import { ctx, SECRET, withContext } from "@/tests/support/context";
 

@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { onTestFinished } from "vitest";
 import { newCertificate, newSigningKey } from "@/dev/apns/credentials";
 import { type Push, type Reply, startFakeApns } from "@/dev/apns/fake-server";
-import { createApnsTransport } from "@/lib/platform/adapters/apns/transport";
+import { createApnsTransport } from "@/lib/platform/adapters/apns";
 import { BUNDLE_ID } from "./push";
 
 const KEY_ID = "ABC123DEFG";

@@ -1,5 +1,5 @@
 import { afterAll, beforeEach } from "vitest";
-import { createBillingApi } from "@/lib/platform/adapters/revenuecat";
+import { createBillingApi } from "@/lib/platform/adapters/billing-api";
 import { createReconciler } from "@/lib/subscriptions/reconciler";
 import { ctx, withContext } from "@/tests/support/context";
 import { startRevenueCat } from "./revenuecat";

@@ -1,5 +1,5 @@
 import { cache } from "react";
-import { readGuideRow } from "@/lib/platform/configuration/read-guide";
+import { readGuideRow } from "@/lib/platform/guides";
 
 /** What an event's reason means and what to do, as the billing guide says; the code itself if the guide does not have it. */
 export const describeReason = cache(async (reason: string): Promise<string> => {

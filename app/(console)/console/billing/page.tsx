@@ -1,4 +1,4 @@
-import { AccountName } from "@/lib/platform/lists/find-account";
+import { AccountName } from "@/lib/platform/find-account";
 import { listBillingProducts } from "@/lib/subscriptions/admin/billing-products";
 import { countPendingEvents, listBillingEvents } from "@/lib/subscriptions/admin/list-events";
 import { countExpired } from "@/lib/subscriptions/admin/prune-payloads";

@@ -1,10 +1,11 @@
+import { guidePath } from "@/lib/platform/guides";
 import {
   describeConfiguration,
   findGenerated,
+  findMissing,
+  type MissingPart,
   type Setting,
-} from "@/lib/platform/configuration/describe-configuration";
-import { findMissing, type MissingPart } from "@/lib/platform/configuration/find-missing";
-import { guidePath } from "@/lib/platform/configuration/read-guide";
+} from "@/lib/platform/settings";
 import { Badge } from "../../components/badge";
 import { Facts } from "../../components/facts";
 import { PageHead, Section } from "../../components/headings";

@@ -1,5 +1,5 @@
 import { clientName, UNKNOWN_CLIENT } from "@/lib/auth/sessions/client-name";
-import { listSecurityEvents } from "@/lib/platform/audit/trail";
+import { listSecurityEvents } from "@/lib/platform/audit/list-events";
 import { TimeText } from "../../components/time";
 import { pageLocale } from "../../language/page-language";
 import type { AccountTexts } from "../texts/account";

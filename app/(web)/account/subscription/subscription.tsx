@@ -1,5 +1,5 @@
 import type { Context } from "@/lib/context";
-import { productName } from "@/lib/platform/brand/brand";
+import { productName } from "@/lib/platform/brand";
 import type { PurchaseStatus } from "@/lib/subscriptions/schema";
 import { readSubscriptionStatus } from "@/lib/subscriptions/status/read-status";
 import { Day } from "../../components/time";

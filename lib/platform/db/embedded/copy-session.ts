@@ -1,7 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { PGlite } from "@electric-sql/pglite";
-import { wholeLines } from "../copy/lines";
-import { type CopySession, type CopySnapshot, copyTarget, quoted } from "../copy/session";
+import { type CopySession, type CopySnapshot, copyTarget, quoted, wholeLines } from "../copy";
 import type { WriteGate } from "./write-gate";
 
 const PAGE_BYTES = 8192;

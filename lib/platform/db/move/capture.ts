@@ -1,4 +1,4 @@
-import { type CopySession, quoted, type Table } from "../copy/session";
+import { type CopySession, quoted, type Table } from "../copy";
 
 /** A table with the columns of its primary key. */
 export type KeyedTable = Table & { key: readonly { name: string; type: string }[] };

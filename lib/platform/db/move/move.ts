@@ -1,9 +1,16 @@
-import { type CopySession, type CopySnapshot, quoted, type Table } from "../copy/session";
-import { appliedMigrations, listTables } from "../copy/tables";
+import { appliedMigrations, type CopySession, type CopySnapshot, listTables, quoted, type Table } from "../copy";
 import { discardChanges, type KeyedTable, startCapture, stopCapture, withKeys } from "./capture";
-import { createForeignKeys, createIndexes, removeDefinitions, validateForeignKeys } from "./definitions";
 import { compareCounts, copyChanges, copyTable } from "./rows";
-import { finishTarget, type MoveTarget, prepareTarget, requireThisVersion } from "./target";
+import {
+  createForeignKeys,
+  createIndexes,
+  finishTarget,
+  type MoveTarget,
+  prepareTarget,
+  removeDefinitions,
+  requireThisVersion,
+  validateForeignKeys,
+} from "./target";
 
 /** The database that is moved. Others may write to it until it is paused. */
 export type Source = {

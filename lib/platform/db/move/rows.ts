@@ -1,6 +1,4 @@
-import { readTable, summarizeTable } from "../copy/copy";
-import { type Summary, TableSummary } from "../copy/lines";
-import { type CopySession, quoted, type Table } from "../copy/session";
+import { type CopySession, quoted, readTable, type Summary, summarizeTable, type Table, TableSummary } from "../copy";
 import {
   changedKeys,
   changedRows,

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type CopySession, type CopySnapshot, quoted, type Table } from "../copy/session";
+import { type CopySession, type CopySnapshot, quoted, type Table } from "../copy";
 import { openServerCopySession } from "../server/copy-session";
 import { migrateServer } from "../server/migrate";
 import type { Source } from "./move";

@@ -3,9 +3,8 @@ import type { SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapt
 import { Client, Pool } from "pg";
 import { hostUrls } from "../../config/database";
 import { withScripts } from "../migrations";
-import { SERVICE_LIMITS, type Timeouts } from "../time-limits";
+import { SERVICE_LIMITS, sessionSettings, type Timeouts } from "../time-limits";
 import { writableClient } from "./hosts";
-import { sessionSettings } from "./session";
 
 const CONNECT_TIMEOUT_MS = 3_000;
 /** Maximum time that a migration waits for a locked table. */

@@ -3,8 +3,7 @@ import { pipeline } from "node:stream/promises";
 import { Client } from "pg";
 import { from as copyFrom, to as copyTo } from "pg-copy-streams";
 import { hostUrls } from "../../config/database";
-import { wholeLines } from "../copy/lines";
-import { type CopySnapshot, copyTarget, quoted } from "../copy/session";
+import { type CopySnapshot, copyTarget, quoted, wholeLines } from "../copy";
 import { withSession } from "./adapter";
 import { findHost } from "./hosts";
 

@@ -1,5 +1,6 @@
 import { AppError } from "../../../errors";
-import type { RequestHead } from "../../http-message";
+import { type RequestHead, RouteResponse } from "../../http-message";
+import type { Precondition } from "../../precondition";
 
 type Headers = RequestHead["headers"];
 
@@ -43,7 +44,7 @@ function matchesWeakly(ifNoneMatch: string, etag: string): boolean {
 }
 
 /** If-Match compares strongly (RFC 9110, section 13.1.1): `W/"…"` matches nothing. */
-export function matchesStrongly(ifMatch: string, etag: string): boolean {
+function matchesStrongly(ifMatch: string, etag: string): boolean {
   if (ifMatch.trim() === "*") return true;
   return ifMatch.match(/(W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g)?.includes(etag) ?? false;
 }
@@ -59,3 +60,27 @@ function parseHttpDate(value: string | null): number | null {
 function toWholeSeconds(date: Date): number {
   return Math.floor(date.getTime() / 1000) * 1000;
 }
+
+/** A response with the state that a change may require, as its `ETag`. */
+export function withState(body: unknown, state: string): RouteResponse<unknown> {
+  return new RouteResponse(200, body, { ETag: quoted(state) });
+}
+
+/** The response to a change, or to its dry run, which has a state. */
+export function withSeenState<T>({ result, state }: { result: T; state: string | null }) {
+  return state === null ? result : withState(result, state);
+}
+
+/** `If-Match` of a change: the `ETag` of what the caller has seen, such as a preview. undefined: anything may have changed. */
+export function ifMatch({ headers }: RequestHead): Precondition | undefined {
+  const given = headers.get("if-match");
+  if (given === null) return undefined;
+  const check = (state: string) => {
+    if (matchesStrongly(given, quoted(state))) return;
+    const detail = "Something has changed since: read or preview it again.";
+    throw new AppError("precondition_failed", { detail, headers: { ETag: quoted(state) } });
+  };
+  return { check };
+}
+
+const quoted = (state: string) => `"${state}"`;

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
-import { type CookieConfig, formCookieName, parseCookies, setShortCookie } from "../cookies/cookies";
+import { type CookieConfig, formCookieName, parseCookies, setShortCookie } from "../cookies";
 
 const TTL_SECONDS = 60;
 /** Browsers drop cookies beyond 4 KiB (RFC 6265bis, 5.7). */

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import type { Context } from "../../../context";
 import type { Principal } from "../../../principal";
-import { keptFormCookieName, setCookie } from "../cookies/cookies";
-import { readEncryptedCookie, setEncryptedCookie } from "../cookies/encrypted-cookie";
+import { keptFormCookieName, readEncryptedCookie, setCookie, setEncryptedCookie } from "../cookies";
 import { Flash, MAX_COOKIE_LENGTH, newFlashId } from "./flash";
 
 type Deps = Pick<Context, "config" | "now">;

@@ -1,7 +1,12 @@
 import { z } from "zod";
 import type { Context } from "../../../context";
-import { emailChangeCookieName, firstOperatorCookieName, setCookie } from "../cookies/cookies";
-import { readEncryptedCookie, setEncryptedCookie } from "../cookies/encrypted-cookie";
+import {
+  emailChangeCookieName,
+  firstOperatorCookieName,
+  readEncryptedCookie,
+  setCookie,
+  setEncryptedCookie,
+} from "../cookies";
 
 type Config = Context["config"];
 type Link = keyof typeof NAMES;

@@ -1,5 +1,5 @@
 import type { Config } from "../../config";
-import { securityHeaders } from "../browser/security-headers";
+import { securityHeaders } from "../security-headers";
 
 /** The header of a request in which proxy.ts passes to a page its own path and query. */
 export const PAGE_URL_HEADER = "x-page-url";

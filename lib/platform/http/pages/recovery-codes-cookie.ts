@@ -1,7 +1,7 @@
 import type { Context } from "../../../context";
+import type { ReadableHeaders } from "../../http-message";
 import { decryptSecret, encryptSecret } from "../../keys/stored-secrets";
-import { parseCookies, recoveryCodesCookieName, setCookie, setShortCookie } from "../cookies/cookies";
-import type { ReadableHeaders } from "../readable-headers";
+import { parseCookies, recoveryCodesCookieName, setCookie, setShortCookie } from "../cookies";
 
 type Deps = Pick<Context, "config" | "db">;
 

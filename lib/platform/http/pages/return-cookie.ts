@@ -1,5 +1,5 @@
 import type { Config } from "../../config";
-import { parseCookies, returnCookieName, setShortCookie } from "../cookies/cookies";
+import { parseCookies, returnCookieName, setShortCookie } from "../cookies";
 import { trustedUrl } from "./redirect-paths";
 
 /** As long as a person may look for the email. */

@@ -1,8 +1,8 @@
 import type { Context } from "../../../context";
 import { formOperation } from "../../../operation";
+import type { ReadableHeaders } from "../../http-message";
 import { decryptSecret, encryptSecret } from "../../keys/stored-secrets";
-import { parseCookies, setCookie, setShortCookie, shownSecretCookieName } from "../cookies/cookies";
-import type { ReadableHeaders } from "../readable-headers";
+import { parseCookies, setCookie, setShortCookie, shownSecretCookieName } from "../cookies";
 
 type Deps = Pick<Context, "config" | "db">;
 

@@ -3,8 +3,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { currentContext } from "../../../context";
 import { AppError, ERRORS, type ErrorCode } from "../../../errors";
-import { securityHeaders } from "../browser/security-headers";
 import { problemResponse } from "../problem";
+import { securityHeaders } from "../security-headers";
 import { hasLongBody } from "./node-request";
 import { formatResponse } from "./send";
 

@@ -6,7 +6,7 @@ import { currentContext } from "../../../context";
 import { AppError } from "../../../errors";
 import { type RequestHead, type RouteResponse, requestId } from "../../http-message";
 import { LOCALES, type Locale, preferredLocale } from "../../locale";
-import { securityHeaders } from "../browser/security-headers";
+import { securityHeaders } from "../security-headers";
 import { type LoadNext, type RenderedPage, renderPage, withTimeout } from "./next-page";
 import type { RouteMatch } from "./routes";
 

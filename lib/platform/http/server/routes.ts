@@ -1,4 +1,6 @@
-import { decodePercent } from "../cookies/cookies";
+import { readdirSync } from "node:fs";
+import path from "node:path";
+import { decodePercent } from "../cookies";
 import type { RouteContext, RouteHandler } from "../route";
 
 export type Handlers = Record<string, RouteHandler>;
@@ -69,4 +71,19 @@ function compile(route: string): { pattern: RegExp; names: string[]; rank: strin
       return optional === undefined ? "/(.+)" : "(?:/(.*))?";
     });
   return { pattern: new RegExp(`^${source.join("")}$`), names, rank: ranks.join("/") };
+}
+
+const ASSETS = "/_next/static/";
+
+/** The files that Next sends: the decoded URL path of each, and its route in logs and metrics. */
+export function listStaticFiles(): ReadonlyMap<string, string> {
+  const assets = filesIn(".next/static").map((file) => [ASSETS + file, `${ASSETS}[...file]`] as const);
+  const publicFiles = filesIn("public").map((file) => [`/${file}`, `/${file}`] as const);
+  return new Map([...assets, ...publicFiles]);
+}
+
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)));
 }

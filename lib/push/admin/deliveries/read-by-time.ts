@@ -3,7 +3,7 @@ import type { Context } from "../../../context";
 import type { Prisma } from "../../../platform/db/generated/client";
 import { MAX_ID, NIL_ID } from "../../../platform/db/ids";
 import { sql } from "../../../platform/db/sql";
-import { Time } from "../../../platform/storable-time";
+import { Time } from "../../../platform/storable";
 import type { DeliveriesQuery } from "../schema";
 import { type DeliveryRow, selectEnded, selectQueued, withMessages } from "./columns";
 import { endedWhere, isInQueue, isInReceipts, queuedWhere } from "./conditions";

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { isStorableJson } from "../../../platform/storable-text";
-import { Time } from "../../../platform/storable-time";
+import { isStorableJson, Time } from "../../../platform/storable";
 import { ActivityId, AttributesType } from "../../live-activities/schema";
 import { Name, Sending, To } from "./sending";
 

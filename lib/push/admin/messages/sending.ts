@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { AccountName } from "../../../platform/lists/find-account";
-import { Time } from "../../../platform/storable-time";
+import { AccountName } from "../../../platform/find-account";
+import { Time } from "../../../platform/storable";
 import { Audience } from "../../audience/audience";
 import { PerSecond } from "../schema";
 

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import type { Context } from "../../../context";
 import { AppError } from "../../../errors";
 import { recordOperatorEvent } from "../../../platform/audit/operator-events";
-import { readPage } from "../../../platform/lists/pages";
+import { readPage } from "../../../platform/lists";
 import type { Operator } from "../../../principal";
 import { catalogFileOf } from "../../catalog/catalog";
 import { haltYankedRollouts, leaveRollouts, resumeYankedRollouts } from "../../rollouts/change-rollouts";

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { z } from "zod";
-import { readZipEntry } from "../../../platform/files/zip-entry";
+import { readZipEntry } from "../../../platform/files/zip";
 import { PublishingError } from "../manifest/publishing-error";
 import { parseXml, unescapeXml } from "../publish/read-xml";
 

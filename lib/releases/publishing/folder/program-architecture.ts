@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import path from "node:path";
 import { createGunzip } from "node:zlib";
-import { readZipHeads } from "../../../platform/files/zip-heads";
+import { readZipHeads } from "../../../platform/files/zip";
 import { architectureOf, normalizeArchitecture, RUNS_ON } from "../../architectures";
 import { PublishingError } from "../manifest/publishing-error";
 import type { FoundRelease } from "./found-releases";

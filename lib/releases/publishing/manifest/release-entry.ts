@@ -1,4 +1,4 @@
-import { fieldMessage } from "../../../platform/errors/field-message";
+import { fieldMessage } from "../../../platform/field-message";
 import { formatVersion, Release } from "../../schema";
 import type { ManifestEntry } from "./manifest-file";
 import { PublishingError } from "./publishing-error";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { readZipEntry } from "../../../platform/files/zip-entry";
+import { readZipEntry } from "../../../platform/files/zip";
 import { normalizeArchitecture } from "../../architectures";
 import { releaseFiles } from "../../release-files";
 import { formatVersion, PackageIdentity, type Release } from "../../schema";

@@ -1,4 +1,4 @@
-import { fieldMessage } from "../../../platform/errors/field-message";
+import { fieldMessage } from "../../../platform/field-message";
 import { PublicKeys } from "../../signatures";
 import type { EditableManifest } from "../manifest/manifest-file";
 import { ConfirmationRequiredError, PublishingError } from "../manifest/publishing-error";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Time } from "../../../platform/storable-time";
+import { Time } from "../../../platform/storable";
 import { ChangedRelease, ChangeResult } from "./releases";
 
 export const ReleasesFilter = z

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NextCursor, PageQuery } from "../../../platform/lists/pages";
+import { NextCursor, PageQuery } from "../../../platform/lists";
 import { Platform } from "../../schema";
 import { FileKind } from "../publish/file-kind";
 

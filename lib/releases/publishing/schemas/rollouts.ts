@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Time } from "../../../platform/storable-time";
+import { Time } from "../../../platform/storable";
 import { ReleasesFilter } from "./maintenance";
 
 /** Fits the column, and is more than any version has. */

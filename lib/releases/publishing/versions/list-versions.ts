@@ -2,7 +2,7 @@ import { compareBuild, parse } from "semver";
 import { z } from "zod";
 import type { Context } from "../../../context";
 import { AppError } from "../../../errors";
-import { PageQuery, readPage } from "../../../platform/lists/pages";
+import { PageQuery, readPage } from "../../../platform/lists";
 import { listRollouts, type RolloutState } from "../../rollouts/list-rollouts";
 import { readCatalog } from "../api/manage-releases";
 import { listReleases, type ReleaseDocument } from "../list";

@@ -2,7 +2,7 @@ import { LIFETIMES } from "../../../../lib/auth/sessions/sessions";
 import type { Context } from "../../../../lib/context";
 import { type Config, loadConfig } from "../../../../lib/platform/config";
 import { removePreviousSecrets, replaceSecret } from "../../../../lib/platform/embedded-secrets";
-import { type Rewrapped, rewrapDataKeys } from "../../../../lib/platform/keys/rewrap";
+import { type Rewrapped, rewrapDataKeys } from "../../../../lib/platform/keys/data-keys";
 import { openCommandDatabase } from "../../../command-database";
 import { UsageError } from "../../../command-line";
 import type { Output } from "../../output/output";

@@ -1,4 +1,4 @@
-import { ownerOf } from "@/lib/platform/audit/operator";
+import { ownerOf } from "@/lib/platform/audit/operator-events";
 import { metadataValue } from "@/lib/platform/http/content/tus";
 import { catalogFileOf } from "@/lib/releases/catalog/catalog";
 import { releaseOperations } from "@/lib/releases/publishing/operations";

@@ -1,8 +1,7 @@
 import { EVENT_LABELS } from "@/lib/platform/audit/event-types";
-import { listAuditEvents } from "@/lib/platform/audit/list-events";
-import { nameActors } from "@/lib/platform/audit/name-actors";
+import { listAuditEvents, nameActors } from "@/lib/platform/audit/list-events";
 import { type AuditFilter, AuditQuery } from "@/lib/platform/audit/schema";
-import { AccountName, toAccountId } from "@/lib/platform/lists/find-account";
+import { AccountName, toAccountId } from "@/lib/platform/find-account";
 import { PageHead, Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
 import { consolePage } from "../../../frame/console-page";

@@ -1,7 +1,7 @@
 import { isKeyActive, listKeys } from "@/lib/auth/api-keys/keys";
 import { keyOperations } from "@/lib/auth/api-keys/operations";
 import type { ApiKey } from "@/lib/auth/api-keys/schema";
-import { PageQuery } from "@/lib/platform/lists/pages";
+import { PageQuery } from "@/lib/platform/lists";
 import { Action } from "../../../actions/action";
 import { ShownSecret } from "../../../actions/shown-secret";
 import { Badge, type Tone } from "../../../components/badge";

@@ -1,6 +1,6 @@
 import { type ListedOperator, listOperators } from "@/lib/accounts/operators/list-operators";
 import { operatorOperations } from "@/lib/accounts/operators/operations";
-import { PageQuery } from "@/lib/platform/lists/pages";
+import { PageQuery } from "@/lib/platform/lists";
 import { Badge } from "../../../components/badge";
 import { PageHead, Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";

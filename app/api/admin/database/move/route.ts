@@ -1,4 +1,4 @@
-import { databaseOperations } from "@/lib/platform/backup/move-database/operations";
+import { databaseOperations } from "@/lib/platform/backup/operations";
 import { defineRoute } from "@/lib/platform/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/database/move", {

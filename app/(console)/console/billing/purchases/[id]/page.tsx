@@ -1,4 +1,4 @@
-import { PageQuery } from "@/lib/platform/lists/pages";
+import { PageQuery } from "@/lib/platform/lists";
 import { readPurchaseTimeline } from "@/lib/subscriptions/admin/purchase-timeline";
 import { BillingIdParams, type PurchaseTimeline } from "@/lib/subscriptions/admin/schema";
 import { AccountLink } from "../../../../components/account-link";

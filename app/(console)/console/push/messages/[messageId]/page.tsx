@@ -1,4 +1,4 @@
-import { PageQuery } from "@/lib/platform/lists/pages";
+import { PageQuery } from "@/lib/platform/lists";
 import { listDeliveries } from "@/lib/push/admin/deliveries/list-deliveries";
 import { showMessage } from "@/lib/push/admin/messages/list-messages";
 import { pushOperations } from "@/lib/push/admin/operations";

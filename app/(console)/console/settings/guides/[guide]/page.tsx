@@ -1,7 +1,7 @@
 import Markdown from "markdown-to-jsx/react";
 import { Children, type ReactNode } from "react";
 import { AppError } from "@/lib/errors";
-import { guideLink, readGuide } from "@/lib/platform/configuration/read-guide";
+import { guideLink, readGuide } from "@/lib/platform/guides";
 import { consolePage, titleOf } from "../../../../frame/console-page";
 
 export const generateMetadata = titleOf("Guides", async ({ params }) => {

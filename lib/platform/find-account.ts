@@ -1,0 +1,33 @@
+import { z } from "zod";
+import type { Tx } from "../context";
+import { AppError } from "../errors";
+import { isUuid } from "./db/ids";
+import { Email } from "./email";
+
+type Deps = { db: Pick<Tx, "account"> };
+
+/** An account in a request: its id or email. */
+export const AccountName = z.string().trim().min(1).max(320).describe("An account's id or email.");
+
+/** Returns the id of an account, by its id or email. @throws AppError not_found */
+export async function findAccountId({ db }: Deps, given: string): Promise<string> {
+  const email = Email.safeParse(given);
+  const where = isUuid(given) ? { id: given.toLowerCase() } : email.success ? { email: email.data } : null;
+  const account = where && (await db.account.findUnique({ where, select: { id: true } }));
+  if (!account) throw new AppError("not_found", { detail: `Account not found: ${given}` });
+  return account.id;
+}
+
+/** As `findAccountId`, but takes every id, also that of a deleted account. @throws AppError not_found */
+export async function toAccountId(deps: Deps, given: string | undefined): Promise<string | undefined> {
+  if (given === undefined) return undefined;
+  return isUuid(given) ? given.toLowerCase() : findAccountId(deps, given);
+}
+
+/** The emails of accounts, by their ids. */
+export async function readEmails({ db }: Deps, ids: readonly (string | null)[]) {
+  const known = [...new Set(ids.filter((id) => id !== null))];
+  if (known.length === 0) return new Map<string, string>();
+  const accounts = await db.account.findMany({ where: { id: { in: known } }, select: { id: true, email: true } });
+  return new Map(accounts.map(({ id, email }) => [id, email]));
+}

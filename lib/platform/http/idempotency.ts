@@ -1,0 +1,122 @@
+import { createHash } from "node:crypto";
+import type { Context } from "../../context";
+import { AppError } from "../../errors";
+import type { AnyDeclaration, RequestScope } from "../../operation";
+import type { AnyPrincipal } from "../../principal";
+import { seconds, sql } from "../db/sql";
+import { RouteResponse, serializedResponse } from "../http-message";
+
+/** How long a response is kept. */
+const RETENTION_SECONDS = 24 * 60 * 60;
+/** After a process was killed, the request can be repeated when its lease has ended. */
+const LEASE_SECONDS = 60;
+const RENEWAL_MS = 20_000;
+const KEY = /^[!-~]{1,255}$/;
+
+type Deps = Pick<Context, "db" | "dbNow">;
+type Request = { id: string; fingerprint: string };
+
+/**
+ * Makes a change once for each Idempotency-Key of a caller and a URL (draft-ietf-httpapi-idempotency-key-header): a
+ * repetition within 24 hours gets the first response. A change that fails may be tried again. One whose response cannot be
+ * stored was made all the same, so that its caller gets the response. Without the header, it is made each time.
+ * @throws AppError invalid_idempotency_key, idempotency_key_reused, idempotency_key_used, request_in_progress
+ */
+export async function withIdempotency(
+  { idempotency }: Pick<AnyDeclaration, "idempotency">,
+  scope: RequestScope,
+  respond: () => Promise<RouteResponse>,
+): Promise<RouteResponse> {
+  const key = scope.request.headers.get("idempotency-key");
+  if (key === null) return respond();
+  if (!KEY.test(key)) throw new AppError("invalid_idempotency_key");
+  const request = identify(scope, key);
+  const first = await claim(scope.ctx, request);
+  if (first !== null) return replay(first);
+  const renewal = setInterval(() => void extend(scope.ctx, request, LEASE_SECONDS).catch(() => {}), RENEWAL_MS).unref();
+  try {
+    const response = await respond().catch(async (error: unknown) => {
+      await scope.ctx.db.idempotentRequest.deleteMany({ where: { id: request.id } }).catch(() => {}); // the lease ends
+      throw error;
+    });
+    const body = idempotency === "replay" ? String(response.body ?? "") : null;
+    await complete(scope.ctx, request, response.status, body).catch((error: unknown) => {
+      scope.ctx.log.warn({ err: error, requestId: scope.id }, "a response could not be stored for its Idempotency-Key");
+    });
+    return response;
+  } finally {
+    clearInterval(renewal);
+  }
+}
+
+/**
+ * Frees the keys of requests that a process left unfinished when it was killed. Only for a database that no other process
+ * can have open: otherwise another one may still be working on them.
+ */
+export async function freeIdempotencyKeys({ db, log }: Pick<Context, "db" | "log">): Promise<void> {
+  await db.$executeRaw`DELETE FROM "IdempotentRequest" WHERE "status" IS NULL`.catch((error: unknown) => {
+    log.warn({ err: error }, "the keys of unfinished requests could not be freed: they are free after a minute");
+  });
+}
+
+/** The caller is part of the id: nobody gets the response to another's request. */
+function identify({ principal, request, bytes }: RequestScope, key: string): Request {
+  const caller = principal === null ? "" : callerId(principal);
+  const { pathname, search } = new URL(request.url, "http://localhost");
+  const hash = (value: string | Uint8Array) => createHash("sha256").update(value).digest("hex");
+  const content = Buffer.concat([Buffer.from(`${search}\n`), bytes]);
+  return { id: hash(`${caller} ${request.method} ${pathname} ${key}`), fingerprint: hash(content) };
+}
+
+function callerId(principal: AnyPrincipal): string {
+  if ("operator" in principal) return principal.operator;
+  return "key" in principal ? principal.key.id : principal.account.id;
+}
+
+type Stored = { status: number; body: string | null };
+type Row = { status: number | null; body: string | null; fingerprint: string; remainingSeconds: number };
+
+/** Claims a request for this process. Returns the stored response if there is one, otherwise null. */
+async function claim({ db, dbNow }: Deps, { id, fingerprint }: Request): Promise<Stored | null> {
+  const claimed = await db.$executeRaw`
+    INSERT INTO "IdempotentRequest" AS stored ("id", "fingerprint", "expiresAt")
+    VALUES (${id}, ${fingerprint}, ${dbNow()} + ${seconds(LEASE_SECONDS)})
+    ON CONFLICT ("id") DO UPDATE SET
+      "fingerprint" = EXCLUDED."fingerprint", "expiresAt" = EXCLUDED."expiresAt", "status" = NULL, "body" = NULL
+    WHERE stored."expiresAt" <= ${dbNow()}`;
+  if (claimed > 0) return null;
+  const [stored] = await db.$queryRaw<Row[]>`
+    SELECT "status", "body", "fingerprint",
+      ceil(extract(epoch FROM "expiresAt" - ${dbNow()}))::int AS "remainingSeconds"
+    FROM "IdempotentRequest" WHERE "id" = ${id}`;
+  if (stored && stored.fingerprint !== fingerprint) throw new AppError("idempotency_key_reused");
+  if (stored?.status == null) throw inProgress(Math.max(1, stored?.remainingSeconds ?? 1));
+  return { status: stored.status, body: stored.body };
+}
+
+function inProgress(remainingSeconds: number): AppError {
+  return new AppError("request_in_progress", {
+    detail: `If its process has stopped, the request can be repeated in ${remainingSeconds} s.`,
+    retryAfterSeconds: remainingSeconds,
+  });
+}
+
+function replay({ status, body }: Stored): RouteResponse {
+  if (body === null) throw new AppError("idempotency_key_used");
+  const replayed = { "Idempotency-Replayed": "true" };
+  if (body === "") return new RouteResponse(status, null, replayed);
+  return serializedResponse(status, body, replayed);
+}
+
+async function complete({ db, dbNow }: Deps, { id }: Request, status: number, body: string | null): Promise<void> {
+  await db.$executeRaw`
+    UPDATE "IdempotentRequest" SET "status" = ${status}::smallint, "body" = ${body}::text,
+      "expiresAt" = ${dbNow()} + ${seconds(RETENTION_SECONDS)}
+    WHERE "id" = ${id}`;
+}
+
+async function extend({ db, dbNow }: Deps, { id }: Request, leaseSeconds: number): Promise<void> {
+  const expiresAt = sql`${dbNow()} + ${seconds(leaseSeconds)}`;
+  await db.$executeRaw`
+    UPDATE "IdempotentRequest" SET "expiresAt" = ${expiresAt} WHERE "id" = ${id} AND "status" IS NULL`;
+}
