@@ -1,9 +1,9 @@
 import type { Context } from "../context";
 import { AppError } from "../errors";
 import type { AccountRole } from "../platform/db/generated/client";
-import { requireOwnOriginForCookie } from "../platform/http/origin";
 import { clientIp, clientNetwork } from "../platform/http/client-ip";
 import { sessionCookie } from "../platform/http/cookies";
+import { requireOwnOriginForCookie } from "../platform/http/origin";
 import type { ReadableHeaders } from "../platform/http-message";
 import type { AccessRule, AnyPrincipal, KeyPrincipal, Principal, Scope } from "../principal";
 import { hasKeyPrefix } from "./api-keys/key-text";

@@ -1,8 +1,13 @@
 import { z } from "zod";
 import type { Context } from "../../context";
+import {
+  linkingSessionCookieName,
+  pendingIdentityCookieName,
+  readEncryptedCookie,
+  setCookie,
+  setEncryptedCookie,
+} from "../../platform/http/cookies";
 import { CLEAR_SITE_DATA } from "../../platform/http/security-headers";
-import { linkingSessionCookieName, pendingIdentityCookieName, setCookie } from "../../platform/http/cookies";
-import { readEncryptedCookie, setEncryptedCookie } from "../../platform/http/cookies";
 import { jsonResponse, type RequestHead, RouteResponse } from "../../platform/http-message";
 import { matchRegistration, VERIFICATION_TTL_HOURS } from "../email-verification";
 import { findSession, signOut } from "../sessions/sessions";

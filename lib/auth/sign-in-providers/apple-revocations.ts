@@ -1,7 +1,12 @@
 import type { Context } from "../../context";
-import { backoffSeconds } from "../../platform/db/queue";
-import { type Consumer, createConsumer } from "../../platform/db/queue";
-import { createLeaseQueue, type Lease, type LeaseQueue } from "../../platform/db/queue";
+import {
+  backoffSeconds,
+  type Consumer,
+  createConsumer,
+  createLeaseQueue,
+  type Lease,
+  type LeaseQueue,
+} from "../../platform/db/queue";
 import { type AppleDeps, postToApple } from "./apple-request";
 import { type AppleToken, readAppleToken } from "./apple-tokens";
 
