@@ -3,16 +3,16 @@ import { AppError, type ErrorCode } from "../errors";
 import { attachment } from "../platform/content-disposition";
 import type { BodyPart, Caching, DownloadContent } from "../platform/response-content";
 import type { Adoption } from "./adoption/adoption";
-import { DEFAULT_ARCHITECTURES } from "./architectures";
 import { findArtifactFile, readFileParts } from "./artifact-files";
 import type { Catalog } from "./catalog/catalog";
 import type { Snapshot } from "./catalog/snapshot";
 import type { DownloadQuery } from "./http-schema";
 import { verifyIntegrity } from "./integrity";
+import { DEFAULT_ARCHITECTURES, type Platform, parsePlatform } from "./platforms";
 import { completeFiles, releaseFiles, type ServedFile } from "./release-files";
-import { formatVersion, type Platform, type Release } from "./schema";
+import { formatVersion, type Release } from "./schema";
 import { parseFileType, selectByFileType } from "./selection/file-types";
-import { parsePlatform, parseReleaseSelector, type ReleaseSelector } from "./selection/parse-query";
+import { parseReleaseSelector, type ReleaseSelector } from "./selection/parse-query";
 import { type ArtifactSelector, findVersion, SELECTORS_BY_KIND, selectRelease } from "./selection/select-release";
 
 /** Picks the installer, else another file, else the update: `format` chooses among them. */

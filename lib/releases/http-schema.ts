@@ -1,6 +1,7 @@
 import type { SemVer } from "semver";
 import { z } from "zod";
-import { ArtifactKind, Platform, Version } from "./schema";
+import { Platform } from "./platforms";
+import { ArtifactKind, Version } from "./schema";
 import { NOT_A_VERSION, parseInstalledVersion } from "./selection/installed-version";
 import { SystemVersion } from "./system-version";
 

@@ -2,7 +2,8 @@ import { compareBuild } from "semver";
 import type { Catalog } from "./catalog/catalog";
 import type { Snapshot } from "./catalog/snapshot";
 import { downloadUrl } from "./download-url";
-import { type Artifact, formatVersion, type Platform, type Release } from "./schema";
+import type { Platform } from "./platforms";
+import { type Artifact, formatVersion, type Release } from "./schema";
 import { type FileType, fileTypeOf } from "./selection/file-types";
 
 /** One file that people install. `href` is pinned to the version. `type` null: a type that is not known. */

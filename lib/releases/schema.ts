@@ -1,11 +1,8 @@
 import { parse, type SemVer } from "semver";
 import { z } from "zod";
-import { normalizeArchitecture } from "./architectures";
+import { normalizeArchitecture, Platform } from "./platforms";
 import { EdSignature, MinisignSignature, PublicKeys } from "./signatures";
 import { SystemVersion } from "./system-version";
-
-export const Platform = z.enum(["windows", "macos", "linux"]);
-export type Platform = z.infer<typeof Platform>;
 
 /** People download the `installer`, updaters the `update`. */
 export const ArtifactKind = z.enum(["installer", "update"]);

@@ -1,6 +1,5 @@
-import { RUNS_ON } from "@/lib/releases/architectures";
 import type { InstallerGroup } from "@/lib/releases/installers";
-import type { Platform } from "@/lib/releases/schema";
+import { type Platform, RUNS_ON } from "@/lib/releases/platforms";
 
 /** The platforms' own names. */
 export const PLATFORM_NAMES: Record<Platform, string> = { windows: "Windows", macos: "macOS", linux: "Linux" };

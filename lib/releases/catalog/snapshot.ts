@@ -1,7 +1,7 @@
 import { compareBuild, type SemVer } from "semver";
-import { BUILT_IN_ARCHITECTURES } from "../architectures";
+import { BUILT_IN_ARCHITECTURES, Platform } from "../platforms";
 import { completeFiles } from "../release-files";
-import { formatVersion, Platform, type Release } from "../schema";
+import { formatVersion, type Release } from "../schema";
 import { compareSystemVersions } from "../system-version";
 import { indexProductVersions, type ProductVersions } from "./product-versions";
 

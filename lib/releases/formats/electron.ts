@@ -1,5 +1,6 @@
 import { downloadUrl } from "../download-url";
-import { formatVersion, type Platform, type Release } from "../schema";
+import type { Platform } from "../platforms";
+import { formatVersion, type Release } from "../schema";
 import { type FormatInput, selectByFileName, type VersionFormat } from "./version-format";
 import { yamlString } from "./yaml";
 

@@ -1,6 +1,7 @@
 import type { SemVer } from "semver";
+import type { Platform } from "../platforms";
 import { completeFiles } from "../release-files";
-import type { Artifact, Platform, Release } from "../schema";
+import type { Artifact, Release } from "../schema";
 import type { ArtifactSelector } from "../selection/select-release";
 import type { SupportPolicy } from "../selection/support-policy";
 

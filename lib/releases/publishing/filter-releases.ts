@@ -1,7 +1,6 @@
 import { parse as parseVersion } from "semver";
-import { normalizeArchitecture } from "../architectures";
+import { normalizeArchitecture, parsePlatform } from "../platforms";
 import { formatVersion, type Release } from "../schema";
-import { parsePlatform } from "../selection/parse-query";
 import { PublishingError } from "./manifest/publishing-error";
 import type { ReleasesFilter } from "./schemas/maintenance";
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { compareBuild } from "semver";
-import { shareComputers } from "../architectures";
+import { shareComputers } from "../platforms";
 import type { Release } from "../schema";
 import { selectReleases } from "./filter-releases";
 import { changeManifest, type EditableManifest, type ManifestEntry } from "./manifest/manifest-file";

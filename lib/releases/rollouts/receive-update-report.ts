@@ -1,11 +1,10 @@
 import { z } from "zod";
 import { AppError } from "../../errors";
-import { normalizeArchitecture } from "../architectures";
 import type { Catalog } from "../catalog/catalog";
 import { isPublished } from "../catalog/snapshot";
 import { InstalledVersion } from "../http-schema";
+import { normalizeArchitecture, parsePlatform } from "../platforms";
 import { formatVersion } from "../schema";
-import { parsePlatform } from "../selection/parse-query";
 import type { UpdateReports } from "./update-report-counts";
 
 export const ReportParams = z.object({ product: z.string().max(64) });

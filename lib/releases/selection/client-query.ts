@@ -1,7 +1,7 @@
 import { AppError } from "../../errors";
 import type { Snapshot } from "../catalog/snapshot";
 import type { VersionQuery } from "../http-schema";
-import type { Platform } from "../schema";
+import type { Platform } from "../platforms";
 import { type InstalledVersion, installedByBuild, NOT_A_VERSION, parseInstalledVersion } from "./installed-version";
 import type { ReleaseSelector } from "./parse-query";
 

@@ -1,6 +1,7 @@
 import { AppError } from "../../errors";
+import type { Platform } from "../platforms";
 import { completeFiles } from "../release-files";
-import type { Artifact, Platform, Release } from "../schema";
+import type { Artifact, Release } from "../schema";
 import type { ArtifactSelector } from "./select-release";
 
 /** The types of files that people choose from, by their names. */

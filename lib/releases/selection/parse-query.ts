@@ -1,31 +1,11 @@
 import { AppError, type FieldError } from "../../errors";
-import { normalizeArchitecture } from "../architectures";
 import { BUILT_IN_VALUES, type SelectorName, type Snapshot } from "../catalog/snapshot";
-import type { Platform } from "../schema";
+import { normalizeArchitecture, type Platform, parsePlatform } from "../platforms";
 
 /** The releases that a client asks for, in the catalog's canonical names. */
 export type ReleaseSelector = { platform: Platform; product: string; architecture: string; channel: string };
 
 type SelectorQuery = Partial<Record<SelectorName, string>>;
-
-const PLATFORMS: ReadonlyMap<string, Platform> = new Map([
-  ["windows", "windows"],
-  ["win32", "windows"],
-  ["win64", "windows"],
-  ["win", "windows"],
-  ["macos", "macos"],
-  ["darwin", "macos"],
-  ["mac", "macos"],
-  ["osx", "macos"],
-  ["macosx", "macos"],
-  ["linux", "linux"],
-  ["linux64", "linux"],
-]);
-
-/** Parses a platform's name or alias, case-insensitively: `win32`, `Darwin`. Returns undefined for an unknown one. */
-export function parsePlatform(name: string): Platform | undefined {
-  return PLATFORMS.get(name.toLowerCase());
-}
 
 /** Whether a query asks for a release: it names a format, a platform, a product or an architecture. */
 export function isReleaseQuery(query: SelectorQuery & { format?: string | undefined }): boolean {

@@ -1,7 +1,7 @@
 import { compareBuild, type SemVer } from "semver";
-import { FALLBACKS } from "../architectures";
 import { productVersions } from "../catalog/product-versions";
 import { channelReleases, type Snapshot, versionReleases } from "../catalog/snapshot";
+import { FALLBACKS } from "../platforms";
 import type { Artifact, ArtifactKind, Release } from "../schema";
 import { compareSystemVersions } from "../system-version";
 import type { ReleaseSelector } from "./parse-query";

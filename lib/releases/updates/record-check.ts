@@ -1,5 +1,6 @@
 import { toUpdateCheck } from "../adoption/update-check";
-import type { Platform, Release } from "../schema";
+import type { Platform } from "../platforms";
+import type { Release } from "../schema";
 import type { UpdateRequest } from "./update-feed";
 
 /** The architecture of clients that do not send theirs. */

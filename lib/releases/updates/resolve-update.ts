@@ -1,9 +1,9 @@
 import { AppError } from "../../errors";
 import type { DocumentContent, DownloadContent } from "../../platform/response-content";
-import { normalizeArchitecture } from "../architectures";
 import { resolveClientId } from "../client-id";
 import { artifactContent } from "../download";
 import type { UpdateParams, UpdateQuery } from "../http-schema";
+import { normalizeArchitecture } from "../platforms";
 import { UPDATE_FEEDS } from "./feeds";
 import { findStoredFile } from "./stored-files";
 import { installedVersionOf, type UpdateRequest } from "./update-feed";

@@ -1,6 +1,6 @@
 import type { SemVer } from "semver";
 import type { DocumentContent } from "../../platform/response-content";
-import { COMMON_BUILDS, normalizeArchitecture, RUNS_ON } from "../architectures";
+import { COMMON_BUILDS, normalizeArchitecture, RUNS_ON } from "../platforms";
 import { completeFiles } from "../release-files";
 import type { Artifact, Release } from "../schema";
 import type { ReleaseSelector } from "../selection/parse-query";

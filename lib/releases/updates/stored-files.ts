@@ -2,9 +2,9 @@ import { AppError } from "../../errors";
 import type { Caching } from "../../platform/response-content";
 import type { Snapshot } from "../catalog/snapshot";
 import type { UpdateParams } from "../http-schema";
+import { parsePlatform } from "../platforms";
 import { type ServedFile, servedFiles } from "../release-files";
 import { type Artifact, formatVersion, type Release } from "../schema";
-import { parsePlatform } from "../selection/parse-query";
 
 /** A file of a release. */
 type FoundFile = { release: Release; artifact: ServedFile; caching: Caching };

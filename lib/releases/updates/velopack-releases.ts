@@ -1,6 +1,6 @@
-import { COMMON_BUILDS, normalizeArchitecture, RUNS_ON } from "../architectures";
+import { COMMON_BUILDS, normalizeArchitecture, Platform, parseVelopackSystem, RUNS_ON } from "../platforms";
 import { completeFiles } from "../release-files";
-import { type Artifact, formatVersion, Platform, type Release } from "../schema";
+import { type Artifact, formatVersion, type Release } from "../schema";
 import type { ReleaseSelector } from "../selection/parse-query";
 import { deltaChain } from "./delta-chain";
 import { type NupkgKind, velopackPackageId } from "./nupkg";
@@ -8,11 +8,6 @@ import { recordCheck } from "./record-check";
 import { type SelectedUpdate, selectUpdate, type UpdaterRules } from "./select-update";
 import { missingRelease, toDocument, type UpdateFeed, type UpdateRequest } from "./update-feed";
 
-const PLATFORMS: ReadonlyMap<string, Platform> = new Map([
-  ["win", "windows"],
-  ["osx", "macos"],
-  ["linux", "linux"],
-]);
 const RULES: UpdaterRules = { selectArtifact: fullPackage, comparesSystemVersion: () => false };
 
 type Target = { platform: Platform; channel: string; architectures: readonly string[] };
@@ -53,10 +48,10 @@ export function findVelopackReleases(input: SelectionInput, name: string): Found
 
 function parseChannel({ snapshot: { knownValues }, channel, query }: SelectionInput, name: string): Target[] {
   const words = name.toLowerCase().split("-");
-  const named = PLATFORMS.get(words[0] ?? "");
+  const named = parseVelopackSystem(words[0] ?? "");
   if (named) words.shift();
   const [, ridSystem = "", ridArchitecture] = /^([a-z]+)[\d.]*(?:-(\w+))?/.exec(query.rid ?? "") ?? [];
-  const platform = named ?? PLATFORMS.get(query.os?.toLowerCase() ?? ridSystem);
+  const platform = named ?? parseVelopackSystem(query.os ?? ridSystem);
   const hasArchitecture = knownValues.architecture.has(normalizeArchitecture(words[0] ?? ""));
   const own = hasArchitecture ? words.shift() : undefined;
   const rest = words.join("-");

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { isAppError } from "@/lib/errors";
 import type { Snapshot } from "@/lib/releases/catalog/snapshot";
-import { isReleaseQuery, parsePlatform, parseReleaseSelector } from "@/lib/releases/selection/parse-query";
+import { parsePlatform } from "@/lib/releases/platforms";
+import { isReleaseQuery, parseReleaseSelector } from "@/lib/releases/selection/parse-query";
 import { snapshotOf } from "@/tests/support/releases/releases";
 import { selected } from "@/tests/support/releases/selection";
 

@@ -2,8 +2,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
-import { architectureIn, normalizeArchitecture } from "../../architectures";
-import type { Platform } from "../../schema";
+import { architectureIn, normalizeArchitecture, type Platform } from "../../platforms";
 import { PublishingError } from "../manifest/publishing-error";
 import type { DraftFile } from "../publish/draft";
 import {

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import path from "node:path";
-import type { Platform } from "../../schema";
+import type { Platform } from "../../platforms";
 import type { DraftFile } from "../publish/draft";
 
 /** What the operator knows better than the folder. */

@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import path from "node:path";
 import { createGunzip } from "node:zlib";
 import { readZipHeads } from "../../../platform/files/zip";
-import { architectureOf, normalizeArchitecture, RUNS_ON } from "../../architectures";
+import { architectureOf, normalizeArchitecture, RUNS_ON } from "../../platforms";
 import { PublishingError } from "../manifest/publishing-error";
 import type { FoundRelease } from "./found-releases";
 

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { compareBuild, parse as parseVersion, SemVer } from "semver";
-import { architectureIn } from "../../architectures";
+import { architectureIn } from "../../platforms";
 import { formatVersion } from "../../schema";
 import { parseSquirrelVersion, squirrelVersion } from "../../updates/nupkg";
 import { PublishingError } from "../manifest/publishing-error";

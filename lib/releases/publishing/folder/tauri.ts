@@ -1,7 +1,6 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { normalizeArchitecture } from "../../architectures";
-import type { Platform } from "../../schema";
+import { normalizeArchitecture, type Platform } from "../../platforms";
 import { PublishingError } from "../manifest/publishing-error";
 import type { DraftFile } from "../publish/draft";
 import {

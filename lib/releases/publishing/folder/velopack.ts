@@ -2,8 +2,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { compare, parse as parseVersion } from "semver";
 import { z } from "zod";
-import { normalizeArchitecture } from "../../architectures";
-import type { Platform } from "../../schema";
+import { normalizeArchitecture, parseVelopackSystem } from "../../platforms";
 import { PublishingError } from "../manifest/publishing-error";
 import type { DraftFile } from "../publish/draft";
 import { type FolderHints, type FoundFolder, type FoundRelease, type Listing, toFile } from "./found-releases";
@@ -28,7 +27,6 @@ type Asset = z.infer<typeof Feed>["Assets"][number];
 /** assets.{channel}.json: what `vpk pack` has built. */
 const BuiltAssets = z.array(z.object({ RelativeFileName: z.string(), Type: z.string() }));
 
-const PLATFORMS: Readonly<Record<string, Platform>> = { win: "windows", osx: "macos", linux: "linux" };
 /** The same on every platform, except the extension of the installer. */
 const INSTALLER = /-Setup\.(?:exe|pkg|msi)$|\.AppImage$/;
 const PORTABLE = /-Portable\.zip$/;
@@ -125,11 +123,11 @@ function targetOf(nuspec: Nuspec, channelName: string, hints: FolderHints) {
   const [, ridSystem, ridArchitecture] = /^(win|osx|linux)[\d.]*(?:-(\w+))?$/.exec(nuspec.rid ?? "") ?? [];
   const words = channelName.toLowerCase().split("-");
   const system = nuspec.os ?? ridSystem ?? words[0] ?? "";
-  const platform = PLATFORMS[system.toLowerCase()];
+  const platform = parseVelopackSystem(system);
   if (!platform) throw new PublishingError(`The package names an unknown system: "${system}".`);
   const named = hints.architecture ?? nuspec.machineArchitecture ?? ridArchitecture ?? "x64";
   const architecture = normalizeArchitecture(named);
-  if (words[0] !== undefined && Object.hasOwn(PLATFORMS, words[0])) words.shift();
+  if (parseVelopackSystem(words[0] ?? "")) words.shift();
   if (words[0] !== undefined && normalizeArchitecture(words[0]) === architecture) words.shift();
   return { platform, architecture, channel: words.join("-") || "stable" };
 }

@@ -1,7 +1,7 @@
 import { compareBuild } from "semver";
 import type { Snapshot } from "../../catalog/snapshot";
-import { formatVersion, type Platform, type Release } from "../../schema";
-import { parsePlatform } from "../../selection/parse-query";
+import { type Platform, parsePlatform } from "../../platforms";
+import { formatVersion, type Release } from "../../schema";
 import type { AdoptionReport } from "../adoption";
 import type { ClientGroup } from "./compare-offers";
 

@@ -1,6 +1,6 @@
 import path from "node:path";
+import { parsePlatform } from "../../platforms";
 import type { Artifact } from "../../schema";
-import { parsePlatform } from "../../selection/parse-query";
 import { BLOCK_MAP_EXTENSION } from "../block-maps/block-map";
 import { findBlockMap, type NewBlockMap } from "../block-maps/find-block-map";
 import type { ManifestEntry } from "../manifest/manifest-file";

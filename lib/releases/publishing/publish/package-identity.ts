@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { readZipEntry } from "../../../platform/files/zip";
-import { normalizeArchitecture } from "../../architectures";
+import { normalizeArchitecture } from "../../platforms";
 import { releaseFiles } from "../../release-files";
 import { formatVersion, PackageIdentity, type Release } from "../../schema";
 import { PublishingError } from "../manifest/publishing-error";

@@ -1,9 +1,9 @@
 import { SemVer } from "semver";
-import { shareComputers } from "../../architectures";
 import { BUILT_IN_VALUES } from "../../catalog/snapshot";
+import { type Platform, shareComputers } from "../../platforms";
 import { releaseFiles } from "../../release-files";
 import { isSampleSignature } from "../../sample/sample-signatures";
-import { formatVersion, type Platform, type Release } from "../../schema";
+import { formatVersion, type Release } from "../../schema";
 import { parseMinisignature } from "../../signatures";
 import { compareSystemVersions } from "../../system-version";
 import { separateNumber, squirrelPackageId, squirrelVersion, velopackPackageId } from "../../updates/nupkg";

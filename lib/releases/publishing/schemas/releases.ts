@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { NextCursor, PageQuery } from "../../../platform/lists";
-import { Platform } from "../../schema";
+import { Platform } from "../../platforms";
 import { FileKind } from "../publish/file-kind";
 
 const MAX_RELEASES = 100;

@@ -1,6 +1,5 @@
-import { normalizeArchitecture } from "../../architectures";
 import { releaseFields, squirrel } from "../../formats/squirrel-mac";
-import type { Platform } from "../../schema";
+import { normalizeArchitecture, type Platform } from "../../platforms";
 import { recordCheck } from "../record-check";
 import { selectUpdate, type UpdaterRules } from "../select-update";
 import { storedFileUrls } from "../stored-files";

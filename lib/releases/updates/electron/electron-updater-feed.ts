@@ -1,5 +1,4 @@
 import type { DocumentContent } from "../../../platform/response-content";
-import { normalizeArchitecture } from "../../architectures";
 import { versionReleases } from "../../catalog/snapshot";
 import {
   comparesKernelVersion,
@@ -9,8 +8,9 @@ import {
   renderInstalledVersion,
 } from "../../formats/electron";
 import { yamlString } from "../../formats/yaml";
+import { normalizeArchitecture, type Platform } from "../../platforms";
 import { completeFiles } from "../../release-files";
-import { type Artifact, formatVersion, type Platform, type Release } from "../../schema";
+import { type Artifact, formatVersion, type Release } from "../../schema";
 import { isInRollout } from "../../selection/rollout-bucket";
 import type { SystemFilter } from "../../selection/system-filter";
 import { compareSystemVersions } from "../../system-version";

@@ -1,9 +1,9 @@
 import type { DocumentContent } from "../../../platform/response-content";
-import { DEFAULT_ARCHITECTURES, normalizeArchitecture } from "../../architectures";
 import { findBuildVersion } from "../../catalog/build-version";
 import { type AppcastItem, renderAppcast } from "../../formats/appcast";
 import { sparkle } from "../../formats/sparkle";
-import type { Platform, Release } from "../../schema";
+import { DEFAULT_ARCHITECTURES, normalizeArchitecture, type Platform } from "../../platforms";
+import type { Release } from "../../schema";
 import { installedByBuild } from "../../selection/installed-version";
 import { findReleasesForOlderSystems } from "../../selection/select-release";
 import { evaluateUpdate, supportPolicyOf } from "../../selection/support-policy";

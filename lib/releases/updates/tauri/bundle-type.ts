@@ -1,5 +1,6 @@
 import { tauri } from "../../formats/tauri";
-import type { Artifact, Platform, Release } from "../../schema";
+import type { Platform } from "../../platforms";
+import type { Artifact, Release } from "../../schema";
 import { parseBundleType, selectByBundleType } from "../../selection/file-types";
 import type { ArtifactSelector } from "../../selection/select-release";
 

@@ -1,6 +1,5 @@
-import { normalizeArchitecture } from "../../architectures";
 import { releaseFields, tauri } from "../../formats/tauri";
-import { parsePlatform } from "../../selection/parse-query";
+import { normalizeArchitecture, parsePlatform } from "../../platforms";
 import { recordCheck } from "../record-check";
 import { selectUpdate } from "../select-update";
 import { storedFileUrls } from "../stored-files";

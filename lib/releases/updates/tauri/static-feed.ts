@@ -1,8 +1,8 @@
 import { compareBuild } from "semver";
 import type { DocumentContent } from "../../../platform/response-content";
-import { architecturesIn } from "../../architectures";
 import { releaseFields, tauri } from "../../formats/tauri";
-import type { Artifact, Platform, Release } from "../../schema";
+import { architecturesIn, type Platform } from "../../platforms";
+import type { Artifact, Release } from "../../schema";
 import { selectUpdate, type UpdaterRules } from "../select-update";
 import { storedFileUrls } from "../stored-files";
 import { missingRelease, toDocument, type UpdateFeed, type UpdateRequest } from "../update-feed";

@@ -1,5 +1,5 @@
-import { normalizeArchitecture } from "../../architectures";
 import { emptyElement, escapeXml } from "../../formats/xml";
+import { normalizeArchitecture } from "../../platforms";
 import { completeFiles } from "../../release-files";
 import type { Artifact, PackageIdentity, Release } from "../../schema";
 import { supportPolicyOf } from "../../selection/support-policy";

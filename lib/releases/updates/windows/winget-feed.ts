@@ -1,5 +1,5 @@
 import { compareBuild } from "semver";
-import { normalizeArchitecture } from "../../architectures";
+import { normalizeArchitecture } from "../../platforms";
 import type { Release } from "../../schema";
 import { selectUpdate, type UpdaterRules } from "../select-update";
 import { storedFileUrls } from "../stored-files";

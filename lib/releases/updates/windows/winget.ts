@@ -1,6 +1,6 @@
-import { architecturesIn } from "../../architectures";
 import { yamlString } from "../../formats/yaml";
 import type { UpdateQuery } from "../../http-schema";
+import { architecturesIn } from "../../platforms";
 import { completeFiles } from "../../release-files";
 import { type Artifact, formatVersion, type Release } from "../../schema";
 

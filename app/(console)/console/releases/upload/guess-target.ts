@@ -1,4 +1,4 @@
-import { wordsFor } from "@/lib/releases/architectures";
+import { wordsFor } from "@/lib/releases/platforms";
 
 /** What a file is likely to be, by its name. */
 export type Guess = { platform: string; architecture: string; kinds: string; version: string };

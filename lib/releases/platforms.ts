@@ -1,5 +1,27 @@
-import type { Platform } from "./schema";
+import { z } from "zod";
 
+export const Platform = z.enum(["windows", "macos", "linux"]);
+export type Platform = z.infer<typeof Platform>;
+
+const PLATFORM_ALIASES: Readonly<Record<Platform, readonly string[]>> = {
+  windows: ["win32", "win64", "win"],
+  macos: ["darwin", "mac", "osx", "macosx"],
+  linux: ["linux64"],
+};
+
+/** Velopack's names of the systems, which are also those of its default channels. */
+export const VELOPACK_SYSTEMS: Readonly<Record<Platform, string>> = { windows: "win", macos: "osx", linux: "linux" };
+
+/** Parses a platform's name or alias, case-insensitively: `win32`, `Darwin`. Returns undefined for an unknown one. */
+export function parsePlatform(name: string): Platform | undefined {
+  const own = name.toLowerCase();
+  return Platform.options.find((platform) => platform === own || PLATFORM_ALIASES[platform].includes(own));
+}
+
+/** The platform that Velopack calls by a name, case-insensitively. */
+export function parseVelopackSystem(name: string): Platform | undefined {
+  return Platform.options.find((platform) => VELOPACK_SYSTEMS[platform] === name.toLowerCase());
+}
 /** What others call an architecture. Debian names it in packages, and the last three number it in the headers of programs. */
 type Names = {
   /** Of compilers, Node.js and Tauri, which clients and catalogs may use. */
