@@ -40,14 +40,3 @@ export const RECOVERY_CODES = [
 
 export const TRANSPORT =
   "Returns the session as a token or sets a cookie, as `transport` requests. By default, browsers get a cookie and other clients a token. Cookies are set only for the service's own origin and trusted ones.";
-
-/** The errors that OAuth's endpoints have in common. */
-export const OAUTH_ERRORS =
-  "`error` is `invalid_request`, `invalid_client`, `unauthorized_client`, `invalid_grant` or `unsupported_grant_type` (RFC 6749, section 5.2).";
-export const OAUTH_ERROR_EXAMPLES = {
-  "An unknown client": {
-    error: "invalid_client",
-    error_description: "The client is not registered",
-    error_uri: "https://api.example.com/docs/errors#invalid_client",
-  },
-};

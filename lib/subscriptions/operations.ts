@@ -72,18 +72,35 @@ const STANDARD = {
   },
 };
 
-/** Returns the response on the day after these events, each of its own purchase. */
-function statusAfter(...deliveries: { event: { event_timestamp_ms: number } }[]): unknown {
-  const at = new Date("2026-11-21T08:00:00Z");
-  const rules = { staleLeewaySeconds: 3600, isSandboxEntitled: false, managementUrls: new Map() };
-  const purchases = deliveries.map((delivery): Purchase => {
-    const { store, environment, facts } = revenueCat.read(delivery, at);
-    const state = foldPurchase([{ id: "1", type: "INITIAL_PURCHASE", ...facts }]);
-    const key = { id: PURCHASE_ID, provider: revenueCat.name };
-    return { ...state, ...key, store: store ?? "UNKNOWN", environment: environment ?? "UNKNOWN" };
-  });
-  return JSON.parse(JSON.stringify(accountStatus(purchases, at, rules)));
+/** One-time purchases have neither a period nor an expiry. These coins give no entitlement. */
+const COINS = {
+  event: {
+    ...REVENUECAT.event,
+    product_id: "com.example.coins.100",
+    entitlement_ids: [],
+    period_type: null,
+    expiration_at_ms: null,
+    original_transaction_id: "2000000123456790",
+  },
+};
+
+const EXAMPLE_TIME = new Date("2026-11-21T08:00:00Z");
+const EXAMPLE_RULES = { staleLeewaySeconds: 3600, isSandboxEntitled: false, managementUrls: new Map() };
+
+/** A purchase after its first event. */
+function examplePurchase(type: PurchaseEventType, delivery: { event: object }): Purchase {
+  const { store, environment, facts } = revenueCat.read(delivery, EXAMPLE_TIME);
+  const key = { id: PURCHASE_ID, provider: revenueCat.name, store: store ?? "", environment: environment ?? "" };
+  return { ...foldPurchase([{ id: "1", type, ...facts }]), ...key };
 }
+
+const toJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+const { purchaseId: _, ...coinsStatus } = purchaseStatus(
+  examplePurchase("NON_RENEWING_PURCHASE", COINS),
+  EXAMPLE_TIME,
+  EXAMPLE_RULES,
+);
+const exampleStatus = (purchases: Purchase[]) => toJson(accountStatus(purchases, EXAMPLE_TIME, EXAMPLE_RULES));
 
 export const subscriptionOperations = {
   receiveBillingEvent: operation({
@@ -149,35 +166,11 @@ export const subscriptionOperations = {
       examples: {
         Coins: {
           purchases: [
-            {
+            toJson({
               purchaseId: PURCHASE_ID,
-              originalTransactionId: "2000000123456790",
-              status: "none",
-              isActive: false,
-              willRenew: false,
-              isLifetime: false,
-              isFamilyShare: false,
-              stale: false,
-              entitlements: [],
-              productId: "com.example.coins.100",
-              pendingProductId: null,
-              changesTo: null,
-              store: "APP_STORE",
-              periodType: null,
-              environment: "PRODUCTION",
-              startedAt: "2026-11-20T09:00:00.000Z",
-              currentPeriodStartsAt: "2026-11-20T09:00:00.000Z",
-              currentPeriodEndsAt: null,
-              accessEndsAt: null,
-              gracePeriodEndsAt: null,
-              canceledAt: null,
-              cancelReason: null,
-              expirationReason: null,
-              billingIssueDetectedAt: null,
-              refundedAt: null,
-              resumesAt: null,
-              managementUrl: "https://apps.apple.com/account/subscriptions",
-            },
+              originalTransactionId: COINS.event.original_transaction_id,
+              ...coinsStatus,
+            }),
           ],
           nextCursor: null,
         },
@@ -199,7 +192,10 @@ export const subscriptionOperations = {
       description: "The status at the time `checkedAt`. The `ETag` stays the same until another field changes.",
       schema: SubscriptionStatus,
       headers: ["ETag"],
-      examples: { "A monthly subscription": statusAfter(REVENUECAT), "No subscription": statusAfter() },
+      examples: {
+        "A monthly subscription": exampleStatus([examplePurchase("INITIAL_PURCHASE", REVENUECAT)]),
+        "No subscription": exampleStatus([]),
+      },
     },
     run: async ({ ctx, principal, query, request }) => {
       const { json, opaqueTag } = serializeStatus(await requestStatus(ctx, principal, query, request));

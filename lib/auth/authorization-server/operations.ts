@@ -3,7 +3,6 @@ import { operation } from "../../operation";
 import type { Config } from "../../platform/config";
 import { writeOAuthError } from "../../platform/http/problem";
 import { RouteResponse } from "../../platform/http-message";
-import { OAUTH_ERROR_EXAMPLES, OAUTH_ERRORS } from "../examples";
 import { AuthorizationParameters, authorizationPage, checkAuthorizationRequest } from "./authorization-request";
 import { startDeviceAuthorization } from "./device-codes";
 import {
@@ -21,6 +20,22 @@ import {
 } from "./schema";
 import { issueToken, revokeToken } from "./token";
 
+const ACCESS_TOKEN = "eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0…";
+const ISSUED = { access_token: ACCESS_TOKEN, token_type: "Bearer", expires_in: 7776000 };
+
+/** The body of an error. `code` is ours, which the documentation explains. */
+function oauthError(error: string, description: string, code = error) {
+  return { error, error_description: description, error_uri: `https://api.example.com/docs/errors#${code}` };
+}
+
+/** The errors that the endpoints have in common. */
+const REFUSAL = {
+  description:
+    "`error` is `invalid_request`, `invalid_client`, `unauthorized_client`, `invalid_grant` or `unsupported_grant_type` (RFC 6749, section 5.2).",
+  schema: OAuthError,
+  examples: { "An unknown client": oauthError("invalid_client", "The client is not registered") },
+};
+
 export const oauthOperations = {
   getAuthorizationServerMetadata: operation({
     id: "getAuthorizationServerMetadata",
@@ -30,26 +45,7 @@ export const oauthOperations = {
     response: {
       description: "The metadata.",
       schema: ServerMetadata,
-      examples: {
-        "A service": {
-          issuer: "https://api.example.com",
-          authorization_endpoint: "https://api.example.com/api/auth/oauth/authorize",
-          token_endpoint: "https://api.example.com/api/auth/oauth/token",
-          revocation_endpoint: "https://api.example.com/api/auth/oauth/revoke",
-          device_authorization_endpoint: "https://api.example.com/api/auth/oauth/device",
-          response_types_supported: ["code"],
-          grant_types_supported: [
-            "authorization_code",
-            "urn:ietf:params:oauth:grant-type:device_code",
-            "urn:ietf:params:oauth:grant-type:token-exchange",
-          ],
-          code_challenge_methods_supported: ["S256"],
-          token_endpoint_auth_methods_supported: ["none"],
-          revocation_endpoint_auth_methods_supported: ["none"],
-          authorization_response_iss_parameter_supported: true,
-          service_documentation: "https://api.example.com/docs",
-        },
-      },
+      examples: { "A service": serverMetadata({ baseUrl: "https://api.example.com" }) },
     },
     run: ({ ctx }) => new RouteResponse(200, serverMetadata(ctx.config), { "Cache-Control": "public, max-age=3600" }),
   }),
@@ -99,7 +95,7 @@ export const oauthOperations = {
         },
       },
     },
-    otherResponses: { 400: { description: OAUTH_ERRORS, schema: OAuthError, examples: OAUTH_ERROR_EXAMPLES } },
+    otherResponses: { 400: REFUSAL },
     run: ({ ctx, body, caller }) => startDeviceAuthorization(ctx, body.client_id, caller),
     writeError: writeOAuthError,
   }),
@@ -111,9 +107,9 @@ export const oauthOperations = {
       "Signs an app out (RFC 7009): ends the session of an access token and removes the devices that it registered. An invalid token is not an error.",
     bodyFormat: "form",
     body: RevocationRequest,
-    examples: { "Sign out": { token: "eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0…", client_id: "desktop" } },
+    examples: { "Sign out": { token: ACCESS_TOKEN, client_id: "desktop" } },
     response: { status: 200, description: "The token is no longer valid.", schema: null },
-    otherResponses: { 400: { description: OAUTH_ERRORS, schema: OAuthError, examples: OAUTH_ERROR_EXAMPLES } },
+    otherResponses: { 400: REFUSAL },
     run: ({ ctx, body, caller }) => revokeToken(ctx, body.client_id, body.token, caller),
     writeError: writeOAuthError,
   }),
@@ -152,34 +148,23 @@ export const oauthOperations = {
       description: "A new session.",
       schema: TokenResponse,
       examples: {
-        "A session": {
-          access_token: "eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0…",
-          token_type: "Bearer",
-          expires_in: 7776000,
-        },
-        "A session for an ID token": {
-          access_token: "eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0…",
-          token_type: "Bearer",
-          expires_in: 7776000,
-          issued_token_type: "urn:ietf:params:oauth:token-type:access_token",
-        },
+        "A session": ISSUED,
+        "A session for an ID token": { ...ISSUED, issued_token_type: "urn:ietf:params:oauth:token-type:access_token" },
       },
     },
     otherResponses: {
       400: {
-        description: `${OAUTH_ERRORS} Of a device: \`authorization_pending\`, \`slow_down\`, \`access_denied\` or \`expired_token\` (RFC 8628, section 3.5). Of an ID token: \`invalid_request\` if it is not valid (RFC 8693, section 2.2.2), \`second_factor_required\` with a \`challenge\` for \`POST /api/auth/login/factor\`, \`account_disabled\`, \`email_not_verified\`, \`identity_unverified\` or \`identity_without_email\`.`,
+        description: `${REFUSAL.description} Of a device: \`authorization_pending\`, \`slow_down\`, \`access_denied\` or \`expired_token\` (RFC 8628, section 3.5). Of an ID token: \`invalid_request\` if it is not valid (RFC 8693, section 2.2.2), \`second_factor_required\` with a \`challenge\` for \`POST /api/auth/login/factor\`, \`account_disabled\`, \`email_not_verified\`, \`identity_unverified\` or \`identity_without_email\`.`,
         schema: TokenError,
         examples: {
-          ...OAUTH_ERROR_EXAMPLES,
-          "An ID token that was used before": {
-            error: "invalid_request",
-            error_description: "The token was used before",
-            error_uri: "https://api.example.com/docs/errors#invalid_id_token",
-          },
+          ...REFUSAL.examples,
+          "An ID token that was used before": oauthError(
+            "invalid_request",
+            "The token was used before",
+            "invalid_id_token",
+          ),
           "An account with a second factor": {
-            error: "second_factor_required",
-            error_description: "A second factor is required",
-            error_uri: "https://api.example.com/docs/errors#second_factor_required",
+            ...oauthError("second_factor_required", "A second factor is required"),
             challenge: "0dXJpPk3c0n1xq2Qm8s7vYb5tLwZ4aEfGhJkMnOpQrS",
             expiresAt: "2026-11-20T09:10:00.000Z",
             factors: ["totp", "recovery_code"],
@@ -191,11 +176,11 @@ export const oauthOperations = {
         schema: OAuthError,
         headers: ["Retry-After"],
         examples: {
-          "Apple does not respond": {
-            error: "temporarily_unavailable",
-            error_description: "The sign-in provider does not respond",
-            error_uri: "https://api.example.com/docs/errors#provider_unavailable",
-          },
+          "Apple does not respond": oauthError(
+            "temporarily_unavailable",
+            "The sign-in provider does not respond",
+            "provider_unavailable",
+          ),
         },
       },
     },

@@ -7,6 +7,25 @@ import { AppleAppSiteAssociation, DigitalAssetLinks } from "./schema";
 
 const FINGERPRINT = Array.from({ length: 32 }, (_, index) => (index + 160).toString(16).toUpperCase()).join(":");
 
+/** The same response for an hour. @throws AppError not_found without apps */
+function listApps<List>(apps: readonly unknown[], list: List): RouteResponse<List> {
+  if (apps.length === 0) throw new AppError("not_found");
+  return new RouteResponse(200, list, { "Cache-Control": "public, max-age=3600" });
+}
+
+/** Apple's list of the apps that share passkeys with this domain ("Supporting associated domains"). */
+function appleAppSiteAssociation(apps: Config["AUTH_PASSKEY_APPLE_APPS"]): z.infer<typeof AppleAppSiteAssociation> {
+  return { webcredentials: { apps: [...apps] } };
+}
+
+/** Android's list of the apps that share passkeys with this domain (Google, "Digital Asset Links"). */
+function digitalAssetLinks(apps: Config["AUTH_PASSKEY_ANDROID_APPS"]): z.infer<typeof DigitalAssetLinks> {
+  return apps.map(({ packageName, fingerprint }) => ({
+    relation: ["delegate_permission/common.handle_all_urls", "delegate_permission/common.get_login_creds"],
+    target: { namespace: "android_app", package_name: packageName, sha256_cert_fingerprints: [fingerprint] },
+  }));
+}
+
 export const passkeyDomainOperations = {
   getAppleAppSiteAssociation: operation({
     id: "getAppleAppSiteAssociation",
@@ -18,10 +37,10 @@ export const passkeyDomainOperations = {
     response: {
       description: "The apps.",
       schema: AppleAppSiteAssociation,
-      examples: { "One app": { webcredentials: { apps: ["ABCDE12345.com.example.app"] } } },
+      examples: { "One app": appleAppSiteAssociation(["ABCDE12345.com.example.app"]) },
     },
-    run: ({ ctx }) =>
-      new RouteResponse(200, appleAppSiteAssociation(ctx.config), { "Cache-Control": "public, max-age=3600" }),
+    run: ({ ctx: { config } }) =>
+      listApps(config.AUTH_PASSKEY_APPLE_APPS, appleAppSiteAssociation(config.AUTH_PASSKEY_APPLE_APPS)),
   }),
 
   getDigitalAssetLinks: operation({
@@ -34,45 +53,9 @@ export const passkeyDomainOperations = {
     response: {
       description: "The apps.",
       schema: DigitalAssetLinks,
-      examples: {
-        "One app": [
-          {
-            relation: ["delegate_permission/common.handle_all_urls", "delegate_permission/common.get_login_creds"],
-            target: {
-              namespace: "android_app",
-              package_name: "com.example.app",
-              sha256_cert_fingerprints: [FINGERPRINT],
-            },
-          },
-        ],
-      },
+      examples: { "One app": digitalAssetLinks([{ packageName: "com.example.app", fingerprint: FINGERPRINT }]) },
     },
-    run: ({ ctx }) =>
-      new RouteResponse(200, digitalAssetLinks(ctx.config), { "Cache-Control": "public, max-age=3600" }),
+    run: ({ ctx: { config } }) =>
+      listApps(config.AUTH_PASSKEY_ANDROID_APPS, digitalAssetLinks(config.AUTH_PASSKEY_ANDROID_APPS)),
   }),
 };
-
-/**
- * Apple's list of the apps that share passkeys with this domain ("Supporting associated domains").
- * @throws AppError not_found if none is configured
- */
-function appleAppSiteAssociation({
-  AUTH_PASSKEY_APPLE_APPS: apps,
-}: Pick<Config, "AUTH_PASSKEY_APPLE_APPS">): z.infer<typeof AppleAppSiteAssociation> {
-  if (apps.length === 0) throw new AppError("not_found");
-  return { webcredentials: { apps: [...apps] } };
-}
-
-/**
- * Android's list of the apps that share passkeys with this domain (Google, "Digital Asset Links").
- * @throws AppError not_found if none is configured
- */
-function digitalAssetLinks({
-  AUTH_PASSKEY_ANDROID_APPS: apps,
-}: Pick<Config, "AUTH_PASSKEY_ANDROID_APPS">): z.infer<typeof DigitalAssetLinks> {
-  if (apps.length === 0) throw new AppError("not_found");
-  return apps.map(({ packageName, fingerprint }) => ({
-    relation: ["delegate_permission/common.handle_all_urls", "delegate_permission/common.get_login_creds"],
-    target: { namespace: "android_app", package_name: packageName, sha256_cert_fingerprints: [fingerprint] },
-  }));
-}

@@ -28,6 +28,12 @@ import {
 } from "./schema";
 import { showBillingEvent } from "./show-event";
 
+const READ = { role: "support", scope: "billing:read" } as const;
+const CHANGE = { role: "admin", stepUp: true, scope: "billing:write", idempotency: "replay" } as const;
+
+const ID = "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11";
+const EVENT_ID = "12345678-1234-1234-1234-123456789012";
+
 const MAX_REPLAYED_EVENTS = 200;
 
 /** How many requests of a batch have failed before: a field of the form that continues it. */
@@ -51,32 +57,18 @@ export const billingOperations = {
     summary: "Assign an unlinked customer's purchases to an account",
     description:
       "Assigns the purchases of an unlinked customer to an account, and those that the customer makes later. The customer is named by one of the purchases or by an App User ID. It stores an event of type `SUBSCRIBER_ALIAS`, as the provider sends one when the app names the account. Purchases of another account are refused. Repeating the request changes nothing.",
-    role: "admin",
-    stepUp: true,
-    scope: "billing:write",
-    idempotency: "replay",
+    ...CHANGE,
     body: Assignment,
     errors: ["not_found", "assignment_conflict"],
     examples: {
-      "What would be assigned": {
-        purchaseId: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11",
-        accountId: "019aa5f0-9a51-7c09-8d3e-1b9e4f0a2c77",
-        isDryRun: true,
-      },
+      "What would be assigned": { purchaseId: ID, accountId: "019aa5f0-9a51-7c09-8d3e-1b9e4f0a2c77", isDryRun: true },
     },
     response: {
       description: "The customer's purchases. With `isDryRun`, `eventId` is null.",
       schema: AssignedPurchases,
       examples: {
         Assigned: {
-          purchases: [
-            {
-              id: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11",
-              productId: "com.example.pro.monthly",
-              store: "APP_STORE",
-              environment: "PRODUCTION",
-            },
-          ],
+          purchases: [{ id: ID, productId: "com.example.pro.monthly", store: "APP_STORE", environment: "PRODUCTION" }],
           appUserIds: ["$RCAnonymousID:2f1c7d9b5e0a4c3f8b6d1e2a3c4b5d6e"],
           eventId: "assignment:019aa5f1-03b2-7f4e-a1c8-5d6e7f809112",
         },
@@ -99,8 +91,7 @@ export const billingOperations = {
     summary: "List the events of the billing inbox",
     description:
       "Lists the events that the billing provider sent, newest first. Filters can be combined. Follow `nextCursor` until it is null, even after an empty page.",
-    role: "support",
-    scope: "billing:read",
+    ...READ,
     query: BillingEventsQuery,
     errors: ["not_found"],
     response: {
@@ -110,9 +101,9 @@ export const billingOperations = {
         "A failed event": {
           events: [
             {
-              id: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11",
+              id: ID,
               provider: "revenuecat",
-              eventId: "12345678-1234-1234-1234-123456789012",
+              eventId: EVENT_ID,
               type: "RENEWAL",
               state: "failed",
               reason: "transaction_not_named",
@@ -138,8 +129,7 @@ export const billingOperations = {
     summary: "Show a billing event",
     description:
       "Returns an event with its payload, its normalized form, its purchase and what it changed. The changes are computed from all events of the purchase, so they are also right for older events.",
-    role: "support",
-    scope: "billing:read",
+    ...READ,
     params: BillingIdParams,
     errors: ["not_found"],
     response: { description: "The event.", schema: BillingEventDetails },
@@ -151,10 +141,7 @@ export const billingOperations = {
     summary: "Apply a billing event again",
     description:
       "Parses the event's payload again, and applies the event again. Every event counts once and in its original position: two operators may replay an event at the same time. An event that is applied for the first time may notify the owner, once, if it is not older than a day; an event that was processed before notifies nobody.",
-    role: "admin",
-    stepUp: true,
-    scope: "billing:write",
-    idempotency: "replay",
+    ...CHANGE,
     params: BillingIdParams,
     body: Replay,
     isBodyOptional: true,
@@ -163,15 +150,7 @@ export const billingOperations = {
     response: {
       description: "The outcome for the event. `failed` is not an error of the request.",
       schema: ReplayedEvent,
-      examples: {
-        Processed: {
-          id: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11",
-          eventId: "12345678-1234-1234-1234-123456789012",
-          type: "RENEWAL",
-          status: "processed",
-          reason: null,
-        },
-      },
+      examples: { Processed: { id: ID, eventId: EVENT_ID, type: "RENEWAL", status: "processed", reason: null } },
     },
     run: ({ ctx, operator, params, body }) => replayEvent(ctx, operator, params.id, body),
     form: { after: ({ id, status }) => ({ to: `/console/billing/events/${id}`, done: `event_${status}` }) },
@@ -182,8 +161,7 @@ export const billingOperations = {
     summary: "List the products that were bought",
     description:
       "Lists every product that was bought, 500 at most, with the entitlements that its purchases give. A subscription without an entitlement is active, and gives access to nothing that an app checks by entitlement.",
-    role: "support",
-    scope: "billing:read",
+    ...READ,
     query: BillingProductsQuery,
     response: {
       description: "The products, by provider and id.",
@@ -211,10 +189,7 @@ export const billingOperations = {
     summary: "Delete old payloads",
     description:
       "Deletes the payloads of deliveries older than `BILLING_PAYLOAD_RETENTION_DAYS`, of 5,000 events at most. Send `nextCursor` as `cursor` until it is null. The events stay, and so do the payloads of failed events.",
-    role: "admin",
-    stepUp: true,
-    scope: "billing:write",
-    idempotency: "replay",
+    ...CHANGE,
     body: PruneBatch,
     isBodyOptional: true,
     errors: ["retention_not_configured"],
@@ -232,8 +207,7 @@ export const billingOperations = {
     summary: "Show how a purchase's state came about",
     description:
       "Returns a purchase with its status and the events that determine its state, newest first, each with the state before and after it. The order is the one in which events count, which may differ from their order of arrival.",
-    role: "support",
-    scope: "billing:read",
+    ...READ,
     params: BillingIdParams,
     query: PageQuery,
     errors: ["not_found"],
@@ -246,19 +220,16 @@ export const billingOperations = {
     summary: "Compare customers' purchases with the billing provider",
     description:
       "Asks the billing provider's API about an account, or about the next customers of all, and corrects the purchases that differ. Send `nextCursor` as `cursor` until it is null, after `retry.afterSeconds`. A failed customer does not stop the others. It can be interrupted and repeated.",
-    role: "admin",
-    stepUp: true,
-    scope: "billing:write",
-    idempotency: "replay",
+    ...CHANGE,
     body: Reconciliation,
     errors: ["billing_api_not_configured"],
-    examples: { "One account": { accountId: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11" }, "All customers": {} },
+    examples: { "One account": { accountId: ID }, "All customers": {} },
     response: {
       description: "The outcomes for the customers.",
       schema: ReconciledCustomers,
       examples: {
         Corrected: {
-          customers: [{ appUserId: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11", known: 2, corrected: 1, failure: null }],
+          customers: [{ appUserId: ID, known: 2, corrected: 1, failure: null }],
           retry: null,
           progress: 1,
           nextCursor: null,
@@ -284,10 +255,7 @@ export const billingOperations = {
     summary: "Apply the next billing events of a state again",
     description:
       "Applies the events of a state again, oldest first: `limit` of them, and for five seconds at most. Send `nextCursor` as `cursor` until it is null. Events that arrive after the first request are left out. Notifications are sent as for the replay of one event. It can be interrupted and repeated.",
-    role: "admin",
-    stepUp: true,
-    scope: "billing:write",
-    idempotency: "replay",
+    ...CHANGE,
     body: ReplayBatch,
     examples: { "The failed events": { state: "failed", limit: 50 } },
     response: {

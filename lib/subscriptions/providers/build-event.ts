@@ -11,6 +11,8 @@ type ProviderEventInput = {
   transactionId?: string | null;
   /** The account's id and the provider's id of the customer, in order of precedence. */
   customers: (string | null)[];
+  /** Those of the previous owner in a transfer. */
+  previousCustomers?: string[];
   order?: EventFacts["order"];
   facts?: Partial<EventFacts>;
 };
@@ -35,17 +37,10 @@ const NO_FACTS: Omit<EventFacts, "occurredAt"> = {
   order: null,
 };
 
-/**
- * Builds the event of a delivery. Facts that are not given are null. A type that is not one of Homeport's is ignored.
- */
-export function buildProviderEvent({
-  customers,
-  purchaseId,
-  facts,
-  order = null,
-  ...given
-}: ProviderEventInput): ProviderEvent {
-  const { type, occurredAt, environment, store, transactionId = purchaseId } = given;
+/** Builds the event of a delivery. Facts that are not given are null. A type that is not one of Homeport's is ignored. */
+export function buildProviderEvent({ facts, order = null, ...given }: ProviderEventInput): ProviderEvent {
+  const { type, occurredAt, environment, store, purchaseId, transactionId = purchaseId } = given;
+  const { customers, previousCustomers: previous = [] } = given;
   const appUserIds = customers.filter((id) => id !== null);
   return {
     type,
@@ -54,8 +49,9 @@ export function buildProviderEvent({
     originalTransactionId: purchaseId,
     transactionId,
     appUserId: appUserIds[0] ?? null,
-    appUserIds: normalizeAppUserIds(appUserIds),
-    transferredFrom: [],
+    // Each side of a transfer has its own limit.
+    appUserIds: [...new Set([appUserIds, previous].flatMap(normalizeAppUserIds))],
+    transferredFrom: normalizeAppUserIds(previous.filter((id) => !appUserIds.includes(id))),
     facts: { ...NO_FACTS, occurredAt, order, ...facts },
   };
 }

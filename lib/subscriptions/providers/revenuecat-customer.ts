@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { normalizeAppUserIds } from "../app-user-ids";
 import type { ProviderEvent } from "../events";
 import { latest } from "../status/purchase-status";
+import { buildProviderEvent, snapshotOf } from "./build-event";
 import { OptionalBoolean, OptionalText, toDate, withoutRenewalNumber } from "./fields";
 
 const Rfc3339Date = z
@@ -52,15 +52,10 @@ export function readCustomer(response: unknown, appUserId: string, requestedAt: 
   const parsed = Customer.safeParse(response);
   if (!parsed.success) throw new Error("the billing provider's response is not as documented", { cause: parsed.error });
   const { subscriber } = parsed.data;
-  const subscriptions = Object.entries(subscriber.subscriptions).map(([productId, subscription]) =>
-    snapshot(
-      subscriber,
-      productId,
-      { ...subscription, period_type: subscription.period_type ?? "NORMAL" },
-      appUserId,
-      requestedAt,
-    ),
-  );
+  const subscriptions = Object.entries(subscriber.subscriptions).map(([productId, subscription]) => {
+    const period_type = subscription.period_type ?? "NORMAL";
+    return snapshot(subscriber, productId, { ...subscription, period_type }, appUserId, requestedAt);
+  });
   const purchases = Object.entries(subscriber.non_subscriptions).flatMap(([productId, bought]) => {
     const expiresAt = expiryOf(subscriber, productId);
     // The expiry is that of a subscription to the same product.
@@ -74,16 +69,7 @@ export function readCustomer(response: unknown, appUserId: string, requestedAt: 
   return [...subscriptions, ...purchases].filter((one): one is SnapshotEvent => one !== null);
 }
 
-const NO_SUBSCRIPTION = {
-  auto_resume_date: null,
-  billing_issues_detected_at: null,
-  expires_date: null,
-  grace_period_expires_date: null,
-  ownership_type: null,
-  period_type: null,
-  refunded_at: null,
-  unsubscribe_detected_at: null,
-};
+const NO_SUBSCRIPTION = Subscription.parse({});
 
 /** Returns null without a store and a transaction, which identify the purchase. */
 function snapshot(
@@ -97,42 +83,33 @@ function snapshot(
   if (storeName === null || transactionId === null) return null;
   const store = storeName.toUpperCase();
   const entitlementIds = entitlementsOf(customer, productId);
-  return {
+  const event = buildProviderEvent({
     type: "SNAPSHOT",
+    occurredAt: requestedAt,
     environment: bought.is_sandbox === null ? null : bought.is_sandbox ? "SANDBOX" : "PRODUCTION",
     store,
-    originalTransactionId: withoutRenewalNumber(store, transactionId),
+    purchaseId: withoutRenewalNumber(store, transactionId),
     transactionId,
-    appUserId,
-    appUserIds: normalizeAppUserIds([appUserId]),
-    transferredFrom: [],
+    customers: [appUserId],
     facts: {
-      occurredAt: requestedAt,
       purchasedAt: bought.purchase_date,
       expiresAt: bought.expires_date,
       gracePeriodEndsAt: bought.grace_period_expires_date,
       resumesAt: bought.auto_resume_date,
       productId: plan === null ? productId : `${productId}:${plan}`,
-      newProductId: null,
       // The API lists an entitlement with only one of the products that give it.
       entitlementIds: entitlementIds.length > 0 ? entitlementIds : null,
       periodType: bought.period_type?.toUpperCase() ?? null,
       isFamilyShare: bought.ownership_type === null ? null : bought.ownership_type === "FAMILY_SHARED",
-      cancelReason: null,
-      expirationReason: null,
-      isRefund: false,
-      identityChange: null,
-      snapshot: {
+      // The API does not return the end: see withEnd in reconcile-customer.ts.
+      snapshot: snapshotOf({
         unsubscribedAt: bought.unsubscribe_detected_at,
         billingIssueDetectedAt: bought.billing_issues_detected_at,
         refundedAt: bought.refunded_at,
-        endedAt: null, // the API does not return it: see withEnd in reconcile/reconcile-customer.ts
-      },
-      payment: null,
-      invalidField: null,
-      order: null,
+      }),
     },
-  };
+  });
+  return { ...event, store, transactionId };
 }
 
 /** When the entitlements of a one-time purchase end: only they have an expiry in the response. null: one has none. */

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { Config } from "../../platform/config";
-import { isAnonymous, normalizeAppUserIds } from "../app-user-ids";
+import { isAnonymous } from "../app-user-ids";
 import type { EventFacts, ProviderEvent } from "../events";
+import { buildProviderEvent } from "./build-event";
 import {
   EventId,
   entitlements,
@@ -84,30 +85,44 @@ function read(body: unknown, receivedAt: Date): ProviderEvent {
   const given = requireFields(Envelope, body).event;
   const event = RevenueCatEvent.parse(given);
   const invalid = findInvalid(given, TIMES, OptionalNumber);
-  const { store, transaction_id: transactionId } = event;
+  const {
+    entitlement_id: entitlementId,
+    entitlement_ids: entitlementIds,
+    store,
+    transaction_id: transactionId,
+  } = event;
   const isTemporary = event.type === "TEMPORARY_ENTITLEMENT_GRANT";
-  const customers = customersOf(event);
-  return {
+  // The first purchase has no original transaction. Nor has a temporary grant, until the purchase is validated.
+  const original = isTemporary ? transactionId : (event.original_transaction_id ?? transactionId);
+  const { appUserIds, from, change } = customersOf(event);
+  return buildProviderEvent({
     type: event.type ?? "UNKNOWN",
+    occurredAt: toPastDate(event.event_timestamp_ms, receivedAt) ?? receivedAt,
     // RevenueCat does not guarantee an environment in a temporary grant.
     environment: event.environment ?? (isTemporary ? "PRODUCTION" : null),
     store,
-    // The first purchase has no original transaction. Nor has a temporary grant, until the purchase is validated.
-    originalTransactionId: withoutRenewalNumber(
-      store,
-      isTemporary ? transactionId : (event.original_transaction_id ?? transactionId),
-    ),
+    purchaseId: withoutRenewalNumber(store, original),
     transactionId,
-    appUserId: customers.appUserIds[0] ?? null,
-    // Each side of a transfer has its own limit.
-    appUserIds: [...new Set([customers.appUserIds, customers.from].flatMap(normalizeAppUserIds))],
-    transferredFrom: normalizeAppUserIds(customers.from.filter((id) => !customers.appUserIds.includes(id))),
+    customers: appUserIds,
+    previousCustomers: from,
     facts: {
-      ...facts(event, receivedAt),
-      identityChange: customers.change,
+      purchasedAt: toPastDate(event.purchased_at_ms, receivedAt),
+      expiresAt: toDate(event.expiration_at_ms),
+      gracePeriodEndsAt: toDate(event.grace_period_expiration_at_ms),
+      resumesAt: toDate(event.auto_resume_at_ms),
+      productId: event.product_id,
+      newProductId: event.new_product_id,
+      // The deprecated `entitlement_id` may be null although `entitlement_ids` is set.
+      entitlementIds: entitlements(entitlementId ? (entitlementIds ?? [entitlementId]) : entitlementIds),
+      periodType: event.period_type,
+      isFamilyShare: event.is_family_share,
+      cancelReason: event.cancel_reason,
+      expirationReason: event.expiration_reason,
+      isRefund: event.price !== null && event.price < 0,
+      identityChange: change,
       invalidField: invalid && `/event/${invalid}`,
     },
-  };
+  });
 }
 
 /** `from`: the App User IDs of the previous owner. */
@@ -140,28 +155,4 @@ function customersOf(event: RevenueCatEvent): Customers {
 /** A transfer gives its ids no precedence. Ids of signed-in customers go before anonymous ones. */
 function signedInFirst(appUserIds: string[]): string[] {
   return appUserIds.toSorted((a, b) => Number(isAnonymous(a)) - Number(isAnonymous(b)));
-}
-
-function facts(event: RevenueCatEvent, receivedAt: Date): Omit<EventFacts, "identityChange" | "invalidField"> {
-  return {
-    occurredAt: toPastDate(event.event_timestamp_ms, receivedAt) ?? receivedAt,
-    purchasedAt: toPastDate(event.purchased_at_ms, receivedAt),
-    expiresAt: toDate(event.expiration_at_ms),
-    gracePeriodEndsAt: toDate(event.grace_period_expiration_at_ms),
-    resumesAt: toDate(event.auto_resume_at_ms),
-    productId: event.product_id,
-    newProductId: event.new_product_id,
-    // The deprecated `entitlement_id` may be null although `entitlement_ids` is set.
-    entitlementIds: entitlements(
-      event.entitlement_id ? (event.entitlement_ids ?? [event.entitlement_id]) : event.entitlement_ids,
-    ),
-    periodType: event.period_type,
-    isFamilyShare: event.is_family_share,
-    cancelReason: event.cancel_reason,
-    expirationReason: event.expiration_reason,
-    isRefund: event.price !== null && event.price < 0,
-    snapshot: null,
-    payment: null,
-    order: null,
-  };
 }

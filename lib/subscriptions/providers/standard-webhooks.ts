@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Config } from "../../platform/config";
-import { normalizeAppUserIds } from "../app-user-ids";
 import type { EventFacts, ProviderEvent } from "../events";
+import { buildProviderEvent } from "./build-event";
 import {
   EventId,
   entitlements,
@@ -45,7 +45,6 @@ const Payload = z.object({
     isRefund: OptionalBoolean,
   }),
 });
-type Payload = z.infer<typeof Payload>;
 
 const Envelope = z.object({ data: z.object({}).loose() }).loose();
 const MessageId = z.object({ "webhook-id": EventId });
@@ -73,20 +72,33 @@ function read(body: unknown, receivedAt: Date): ProviderEvent {
   const { data } = payload;
   const { environment, store, transactionId, customerId } = data;
   const type = payload.type?.slice(payload.type.lastIndexOf(".") + 1).toUpperCase() || "UNKNOWN";
-  const appUserIds = [customerId, ...(data.aliases ?? [])].filter((id) => id !== null);
-  const from = type === "TRANSFER" ? (data.transferredFrom ?? []) : [];
-  return {
+  const event = buildProviderEvent({
     type,
+    occurredAt: toPastDate(payload.timestamp, receivedAt) ?? receivedAt,
     environment,
     store,
-    originalTransactionId: withoutRenewalNumber(store, data.originalTransactionId ?? transactionId),
+    purchaseId: withoutRenewalNumber(store, data.originalTransactionId ?? transactionId),
     transactionId,
-    appUserId: customerId,
-    // Each side of a transfer has its own limit.
-    appUserIds: [...new Set([appUserIds, from].flatMap(normalizeAppUserIds))],
-    transferredFrom: normalizeAppUserIds(from.filter((id) => !appUserIds.includes(id))),
-    facts: { ...facts(payload, receivedAt), identityChange: identityChange(type), invalidField: invalidTime(given) },
-  };
+    customers: [customerId, ...(data.aliases ?? [])],
+    previousCustomers: type === "TRANSFER" ? (data.transferredFrom ?? []) : [],
+    facts: {
+      purchasedAt: toPastDate(data.purchasedAt, receivedAt),
+      expiresAt: toDate(data.expiresAt),
+      gracePeriodEndsAt: toDate(data.gracePeriodEndsAt),
+      resumesAt: toDate(data.resumesAt),
+      productId: data.productId,
+      newProductId: data.newProductId,
+      entitlementIds: entitlements(data.entitlementIds),
+      periodType: data.periodType,
+      isFamilyShare: data.isFamilyShare,
+      cancelReason: data.cancelReason,
+      expirationReason: data.expirationReason,
+      isRefund: data.isRefund ?? false,
+      identityChange: identityChange(type),
+      invalidField: invalidTime(given),
+    },
+  });
+  return { ...event, appUserId: customerId };
 }
 
 /** A text that is no time would be read as none, which ends access. */
@@ -99,25 +111,4 @@ function invalidTime({ data, ...envelope }: z.infer<typeof Envelope>): string | 
 function identityChange(type: string): EventFacts["identityChange"] {
   if (type === "TRANSFER") return "transfer";
   return type === "SUBSCRIBER_ALIAS" ? "alias" : null;
-}
-
-function facts({ timestamp, data }: Payload, receivedAt: Date): Omit<EventFacts, "identityChange" | "invalidField"> {
-  return {
-    occurredAt: toPastDate(timestamp, receivedAt) ?? receivedAt,
-    purchasedAt: toPastDate(data.purchasedAt, receivedAt),
-    expiresAt: toDate(data.expiresAt),
-    gracePeriodEndsAt: toDate(data.gracePeriodEndsAt),
-    resumesAt: toDate(data.resumesAt),
-    productId: data.productId,
-    newProductId: data.newProductId,
-    entitlementIds: entitlements(data.entitlementIds),
-    periodType: data.periodType,
-    isFamilyShare: data.isFamilyShare,
-    cancelReason: data.cancelReason,
-    expirationReason: data.expirationReason,
-    isRefund: data.isRefund ?? false,
-    snapshot: null,
-    payment: null,
-    order: null,
-  };
 }

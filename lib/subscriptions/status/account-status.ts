@@ -1,4 +1,5 @@
 import { canEntitle, type StatusRules } from "../entitlement-rules";
+import { EMPTY_STATE } from "../fold/periods";
 import type { Purchase } from "../purchase-state";
 import { endReplacedPurchases } from "../replacement";
 import type { Entitlement, PurchaseStatus, SubscriptionStatus } from "../schema";
@@ -9,34 +10,16 @@ const MAX_ENTITLEMENTS = 100;
 /** The maximum number of purchases of a response, best first. The list of purchases has all. */
 const MAX_SUBSCRIPTIONS = 20;
 
-/** The status of an account without purchases. */
+/** The status of an account without purchases: that of one without a state. */
 const NO_PURCHASE: PurchaseStatus = {
+  ...purchaseStatus({ ...EMPTY_STATE, id: "", provider: "", store: "", environment: "" }, new Date(0), {
+    staleLeewaySeconds: 0,
+    isSandboxEntitled: false,
+    managementUrls: new Map(),
+  }),
   purchaseId: null,
-  status: "none",
-  isActive: false,
-  willRenew: false,
-  isLifetime: false,
-  isFamilyShare: false,
-  stale: false,
-  entitlements: [],
-  productId: null,
-  pendingProductId: null,
-  changesTo: null,
   store: null,
-  periodType: null,
   environment: null,
-  startedAt: null,
-  currentPeriodStartsAt: null,
-  currentPeriodEndsAt: null,
-  accessEndsAt: null,
-  gracePeriodEndsAt: null,
-  canceledAt: null,
-  cancelReason: null,
-  expirationReason: null,
-  billingIssueDetectedAt: null,
-  refundedAt: null,
-  resumesAt: null,
-  managementUrl: null,
 };
 
 /**
