@@ -10,7 +10,7 @@ const databases = isOnPostgres ? ["embedded", "postgres"] : ["embedded"];
 const setupFilesOf = (...names: string[]) => names.map((name) => `${SETUP}/${name}.setup.ts`);
 
 /** What a server does not change: files that neither call a route nor use the database, or use the embedded one. */
-const WITHOUT_SERVER = ["project/*", "releases/publishing/*", "db/database-template*", "db/embedded-*"];
+const WITHOUT_SERVER = ["project/*", "releases/publishing/*", "db/embedded-*"];
 
 /** The tests that run in process. */
 const inProcess = {

@@ -47,8 +47,8 @@ describe("on the embedded database", () => {
   const homeport = (...args: string[]) => accounts({ DATA_DIR: service.dataDir, SUDO_USER: "ops" }, ...args);
   const jsonOf = async (...args: string[]) => JSON.parse((await homeport(...args, "--json")).output);
 
-  test(// ASVS 7.4.5
-  "an operator searches, shows, signs out, changes and deletes accounts while the service runs", async () => {
+  // ASVS 7.4.5
+  test("an operator searches, shows, signs out, changes and deletes accounts while the service runs", async () => {
     const [ann, bob] = [await register(service), await register(service)];
 
     expect((await homeport("list")).output).toMatch(

@@ -42,8 +42,8 @@ describe.runIf(hasChromium)("in Chromium", () => {
     expect(await service.end("SIGTERM")).toBe(0);
   });
 
-  test(// ASVS 3.6.1, 14.2.3
-  "every page is accessible in light and dark mode, fits a narrow screen, logs no errors and makes no requests to other hosts", async () => {
+  // ASVS 3.6.1, 14.2.3
+  test("every page is accessible in light and dark mode, fits a narrow screen, logs no errors and makes no requests to other hosts", async () => {
     const { page, faults } = await visit(browser, service);
     await newVisitor(page, "W".repeat(80)); // the longest name
     // A recent sign-in leads from /confirm to the account. The tests of passkeys check that page.

@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
+import { exportDevices } from "@/lib/push/export";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { clock, ctx } from "@/tests/support/context";
-import { newToken, registeredDevice } from "@/tests/support/push/push";
+import { activate, newToken, registeredDevice } from "@/tests/support/push/push";
 
 const list = ({ token }: Pick<TestAccount, "token">) => get("/api/push/devices", { token });
+
 const remove = ({ token }: Pick<TestAccount, "token">, id: string) =>
   call("DELETE", `/api/push/devices/${id}`, { token });
 
@@ -115,4 +117,24 @@ test.each([
   const response = await call(method, path);
   expect(response.status).toBe(405);
   expect(response.headers.get("allow")).toContain("OPTIONS");
+});
+
+test("the export of devices is plain JSON without a full token or a key", async () => {
+  const account = await newAccount();
+  const token = newToken();
+  const { device } = await registeredDevice(account, { token, device: { name: "Mine", timeZone: "Asia/Tokyo" } });
+  await activate(device.id);
+  const exported = await ctx().db.$transaction((tx) => exportDevices(tx, account.id));
+  const text = JSON.stringify(exported);
+  expect(text).not.toContain(token);
+  expect(text).not.toMatch(/key/i);
+  expect(exported).toMatchObject([
+    { id: device.id, name: "Mine", timeZone: "Asia/Tokyo", status: "active", tokenSuffix: token.slice(-4) },
+  ]);
+});
+
+test("the export contains no other account's devices", async () => {
+  await registeredDevice(await newAccount());
+  const account = await newAccount();
+  expect(await ctx().db.$transaction((tx) => exportDevices(tx, account.id))).toEqual([]);
 });

@@ -1,12 +1,26 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { createHash, randomBytes, randomUUID, verify } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { newAttestKey } from "@/dev/app-attest/app-attest";
+import { sendMessage } from "@/lib/push/admin/send";
 import { newAccount } from "@/tests/support/accounts";
+import { get, post } from "@/tests/support/api";
+import { OPERATOR } from "@/tests/support/auth/api-keys";
 import { clock, ctx, withContext } from "@/tests/support/context";
-import { challengedPhone, expectInvalid } from "@/tests/support/push/evidence";
-import { answer, attested, challenge, decidingTogether, verifiedDevice } from "@/tests/support/push/phone";
-import { deviceRow, newToken } from "@/tests/support/push/push";
+import { requeueReceipts } from "@/tests/support/push/deliveries";
+import { challengedAgain, challengedPhone, expectInvalid } from "@/tests/support/push/evidence";
+import {
+  answer,
+  asserted,
+  attested,
+  challenge,
+  decidingTogether,
+  signedByDeviceKey,
+  verifiedDevice,
+} from "@/tests/support/push/phone";
+import { activeDevices, deliverDue, deviceRow, newToken, recordingPush } from "@/tests/support/push/push";
 
 const MINUTE_MS = 60 * 1000;
+
 const BUNDLES = ["com.example.homeport", "com.example.other"];
 
 describe("evidence for another purpose", () => {
@@ -135,5 +149,136 @@ describe("a challenge", () => {
     const back = { ...phone };
     await challenge(account, back);
     await expectInvalid(await answer(account, back, attested(account, back, challenged)), "challenge_unknown");
+  });
+});
+
+describe("a device with evidence", () => {
+  test("becomes active with an attestation", async () => {
+    const { account, phone, challenged } = await challengedPhone();
+    const response = await answer(account, phone, attested(account, phone, challenged));
+    expect(response.status).toBe(200);
+    const body = await response.json();
+    expect(body).toEqual({
+      device: expect.objectContaining({ id: challenged.deviceId, status: "active", current: true }),
+    });
+    expect(Date.parse(body.device.verifiedAt)).toBeGreaterThanOrEqual(Date.parse(body.device.createdAt));
+    expect(await deviceRow(challenged.deviceId)).toMatchObject({
+      keyId: phone.key.keyId.toString("base64"),
+      publicKey: new Uint8Array(phone.key.point),
+      keyCounter: 0n,
+    });
+    const { devices } = await (await get("/api/push/devices", { token: account.token })).json();
+    expect(devices).toEqual([body.device]);
+  });
+
+  test("is recorded as a security event with its caller", async () => {
+    const { account, phone, challenged } = await challengedPhone();
+    await answer(account, phone, attested(account, phone, challenged));
+    const where = { accountId: account.id, type: "device_verified" as const };
+    expect(await ctx().db.auditEvent.findMany({ where })).toMatchObject([{ network: expect.stringMatching(/\/24$/) }]);
+  });
+
+  test("signs eight lines, with the hash of the token instead of the token", async () => {
+    const { account, phone, challenged } = await challengedPhone({ environment: "sandbox" });
+    const lines = [
+      "push-register.v1",
+      challenged.challengeId,
+      challenged.challengeValue,
+      challenged.pushNonce,
+      "sandbox",
+      "com.example.homeport",
+      createHash("sha256").update(phone.token).digest("hex"),
+      account.id,
+    ];
+    const evidence = signedByDeviceKey(account, phone, challenged);
+    const signature = Buffer.from(evidence.signature, "base64");
+    expect(verify("sha256", Buffer.from(lines.join("\n")), phone.key.publicKey, signature)).toBe(true);
+    expect((await answer(account, phone, evidence)).status).toBe(200);
+  });
+
+  test("uses an assertion of the same key when its token has changed", async () => {
+    const { account, phone, challenged, deviceId } = await challengedAgain();
+    const response = await answer(account, phone, asserted(account, phone, challenged, 1));
+    expect(await response.json()).toMatchObject({ device: { id: deviceId, status: "active" } });
+    const devices = await ctx().db.pushDevice.findMany({ where: { accountId: account.id } });
+    expect(devices).toMatchObject([{ id: deviceId, status: "active", token: phone.token, keyCounter: 1n }]);
+  });
+
+  test("keeps its queued notifications when its token has changed", async () => {
+    const { account, phone, challenged, deviceId } = await challengedAgain();
+    await sendMessage(ctx(), OPERATOR, { kind: "custom", to: { account: account.id }, title: "A", body: "B" });
+    expect((await answer(account, phone, asserted(account, phone, challenged, 1))).status).toBe(200);
+    const { push, sent } = recordingPush();
+    await requeueReceipts(deviceId);
+    await deliverDue({ push });
+    expect(sent).toMatchObject([{ token: phone.token }]);
+  });
+
+  test.each<["production" | "sandbox", (...asked: Parameters<typeof signedByDeviceKey>) => object]>([
+    ["production", attested],
+    ["sandbox", signedByDeviceKey],
+  ])("in %s with a new key is a new device, whatever its installation id", async (environment, sign) => {
+    const { account, phone, challenged, deviceId } = await challengedAgain({ environment });
+    const restored = { ...phone, key: newAttestKey() };
+    expect((await answer(account, restored, sign(account, restored, challenged))).status).toBe(200);
+    expect(await deviceRow(challenged.deviceId)).toMatchObject({ keyId: restored.key.keyId.toString("base64") });
+    expect(await deviceRow(deviceId)).toMatchObject({ status: "active" });
+  });
+
+  test("of a known installation replaces the previous device beyond the limit", async () => {
+    const { account, phone, challenged, deviceId } = await challengedAgain();
+    await activeDevices(account, 19);
+    const again = { ...phone, token: newToken(), key: newAttestKey() };
+    const latest = await challenge(account, again);
+    expect(latest.deviceId).toBe(challenged.deviceId);
+    expect((await answer(account, again, attested(account, again, latest))).status).toBe(200);
+    const devices = await ctx().db.pushDevice.findMany({ where: { accountId: account.id } });
+    expect(devices).toHaveLength(20);
+    expect(devices.map(({ id }) => id)).not.toContain(deviceId);
+  });
+
+  test("beyond the limit is rejected if no other device has its installation id", async () => {
+    const { account, phone, challenged, deviceId } = await challengedAgain();
+    await activeDevices(account, 19);
+    await ctx().db.pushDevice.update({ where: { id: deviceId }, data: { installationId: randomUUID() } });
+    const other = { ...phone, key: newAttestKey() };
+    const response = await answer(account, other, attested(account, other, challenged));
+    expect(await response.json()).toMatchObject({ status: 409, code: "device_limit_reached" });
+    expect(await ctx().db.pushDevice.count({ where: { accountId: account.id, status: "active" } })).toBe(20);
+  });
+
+  test("can be a simulator, whose device key is pinned", async () => {
+    const { account, phone, challenged } = await challengedPhone({ environment: "sandbox" });
+    expect((await answer(account, phone, signedByDeviceKey(account, phone, challenged))).status).toBe(200);
+    await ctx().db.pushDevice.update({ where: { id: challenged.deviceId }, data: { status: "invalid" } });
+    const again = await challenge(account, phone);
+    const other = { ...phone, key: newAttestKey() };
+    await expectInvalid(await answer(account, other, signedByDeviceKey(account, other, again)), "key_unknown");
+    expect((await answer(account, phone, signedByDeviceKey(account, phone, again))).status).toBe(200);
+  });
+
+  test("updates its details, as with any registration", async () => {
+    const { account, phone, challenged } = await challengedPhone();
+    const { token, installationId } = phone;
+    const evidence = attested(account, phone, challenged);
+    const json = { token: token.toUpperCase(), installationId, device: { name: "Ann's" }, evidence };
+    const response = await post("/api/push/register", json, { token: account.token });
+    expect(await response.json()).toMatchObject({ device: { status: "active", name: "Ann's" } });
+  });
+});
+
+test("without a team ID App Attest is not configured, and simulators still work", async () => {
+  await withContext({ config: { APNS_TEAM_ID: undefined } }, async () => {
+    const { account, phone, challenged } = await challengedPhone({ environment: "sandbox" });
+    const response = await answer(account, phone, attested(account, phone, challenged));
+    expect(await response.json()).toMatchObject({ status: 503, code: "push_not_configured" });
+    expect((await answer(account, phone, signedByDeviceKey(account, phone, challenged))).status).toBe(200);
+  });
+});
+
+test("evidence of another root than Apple's is invalid unless that root is configured", async () => {
+  await withContext({ config: { APP_ATTEST_ROOT_CA: undefined } }, async () => {
+    const { account, phone, challenged } = await challengedPhone();
+    await expectInvalid(await answer(account, phone, attested(account, phone, challenged)), "certificate_untrusted");
   });
 });

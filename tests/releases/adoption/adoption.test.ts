@@ -3,15 +3,33 @@ import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { setRole } from "@/lib/accounts/admin/set-role";
 import { type Adoption, createAdoption } from "@/lib/releases/adoption/adoption";
+import type { UpdateCheck } from "@/lib/releases/adoption/day-counts";
+import {
+  addToSketch,
+  createSketch,
+  estimateCount,
+  hashItem,
+  mergeSketch,
+  packSketch,
+  unpackSketch,
+} from "@/lib/releases/adoption/hyperloglog";
 import { readAdoption } from "@/lib/releases/publishing/adoption";
 import { newAccount } from "@/tests/support/accounts";
 import { call, get } from "@/tests/support/api";
 import { OPERATOR } from "@/tests/support/auth/api-keys";
 import { ctx, withContext } from "@/tests/support/context";
-import { type EntryFields, manifestEntry, type TestCatalog, withCatalog } from "@/tests/support/releases/releases";
+import {
+  type EntryFields,
+  manifestEntry,
+  remoteArtifact,
+  type TestCatalog,
+  withCatalog,
+} from "@/tests/support/releases/releases";
+import { STABLE } from "@/tests/support/releases/updates";
 import { callsHandlers } from "@/tests/support/server";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+
 const NOON = new Date("2030-06-15T12:00:00Z");
 
 type Service = TestCatalog & {
@@ -286,4 +304,107 @@ test.each(["days=0", "days=93", "days=x", "days=1&days=2"])("the query %s is ref
   await setRole(ctx(), OPERATOR, id, { role: "support" });
   const response = await get(`/api/admin/releases/adoption?${query}`, { token });
   expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([400, "invalid_query"]);
+});
+
+const SALT = "a salt";
+
+function sketchOf(from: number, to: number, salt = SALT) {
+  const sketch = createSketch();
+  for (let i = from; i < to; i++) addToSketch(sketch, hashItem(salt, `client ${i}`));
+  return sketch;
+}
+
+test.each([0, 1, 10, 100, 1_000, 10_000, 30_000, 50_000, 100_000, 300_000, 1_000_000])(
+  "%i distinct clients are counted within 2 percent",
+  (clients) => {
+    const error = Math.abs(estimateCount(sketchOf(0, clients)) - clients);
+    expect(error).toBeLessThanOrEqual(clients * 0.02);
+  },
+);
+
+test("the error has no bias: with many salts it is near zero on average", () => {
+  const salts = Array.from({ length: 16 }, (_, i) => `salt ${i}`);
+  for (const clients of [3_000, 40_000]) {
+    const errors = salts.map((salt) => estimateCount(sketchOf(0, clients, salt)) / clients - 1);
+    const mean = errors.reduce((sum, error) => sum + error, 0) / errors.length;
+    expect(Math.abs(mean)).toBeLessThan(0.005);
+  }
+});
+
+test("a client that checks again does not count again", () => {
+  const sketch = sketchOf(0, 500);
+  for (let i = 0; i < 500; i++) addToSketch(sketch, hashItem(SALT, `client ${i}`));
+  expect(sketch).toEqual(sketchOf(0, 500));
+});
+
+test("merged sketches are the sketch of both sets, whatever they share", () => {
+  const merged = sketchOf(0, 6_000);
+  expect(mergeSketch(merged, sketchOf(4_000, 10_000))).toBe(true);
+  expect(merged).toEqual(sketchOf(0, 10_000));
+  expect(mergeSketch(merged, sketchOf(5_000, 7_000))).toBe(false);
+});
+
+test("the same client has another hash with another salt", () => {
+  expect(hashItem("monday", "client")).not.toEqual(hashItem("tuesday", "client"));
+});
+
+test("a sketch survives packing, and few clients need few bytes", async () => {
+  for (const clients of [0, 20, 200_000]) {
+    const sketch = sketchOf(0, clients);
+    expect(new Uint8Array(await unpackSketch(await packSketch(sketch)))).toEqual(sketch);
+  }
+  expect((await packSketch(sketchOf(0, 20))).length).toBeLessThan(300);
+  expect((await packSketch(sketchOf(0, 200_000))).length).toBeLessThan(9_000);
+});
+
+test.each([
+  ["too short", new Uint8Array(10)],
+  ["a bomb", new Uint8Array(1_000_000)],
+])("packed bytes of another size are refused: %s", async (_, bytes) => {
+  await expect(unpackSketch(await packSketch(bytes))).rejects.toThrow();
+});
+
+type Counted = UpdateCheck & { clientId: string };
+
+/** What is counted for a path, with a catalog of version 2.0.0 for Windows. */
+async function countedFor(path: string, headers: Record<string, string> = {}): Promise<Counted[]> {
+  const counted: Counted[] = [];
+  const adoption = {
+    ...ctx().adoption,
+    recordUpdateCheck: (check: UpdateCheck, clientId: string) => void counted.push({ ...check, clientId }),
+  };
+  const others = [
+    remoteArtifact({ fileName: "Acme-2.0.0.exe" }),
+    remoteArtifact({ fileName: "Acme-2.0.0-full.nupkg", sha1: "ab".repeat(20) }),
+  ];
+  await withCatalog(({ publish }) =>
+    withContext({ adoption }, async () => {
+      await publish(manifestEntry({ version: "2.0.0", artifacts: { others } }));
+      await get(`${STABLE}/${path}`, { headers, ip: "10.9.8.7" });
+    }),
+  );
+  return counted;
+}
+
+const CHECK = { product: "core", platform: "windows", architecture: "x64", channel: "stable" };
+
+test("a check is counted with what the updater says: its id, its version, its architecture", async () => {
+  expect(await countedFor("latest.yml", { "x-user-staging-id": "ann" })).toEqual([
+    { installed: { ...CHECK, architecture: "unknown", version: "unknown" }, offered: null, clientId: "ann" },
+  ]);
+  expect(await countedFor("RELEASES?localVersion=1.0.0&arch=amd64")).toMatchObject([
+    {
+      installed: { ...CHECK, version: "1.0.0" },
+      offered: { ...CHECK, version: "2.0.0" },
+      clientId: expect.stringContaining("10.9.8.7"),
+    },
+  ]);
+  expect(await countedFor("releases.win.json?localVersion=2.0.0&stagingId=bob")).toEqual([
+    { installed: { ...CHECK, version: "2.0.0" }, offered: null, clientId: "bob" },
+  ]);
+});
+
+test("downloads and checks without a release are not counted as checks", async () => {
+  expect(await countedFor("Acme-2.0.0.exe")).toEqual([]);
+  expect(await countedFor("latest-linux.yml")).toEqual([]);
 });

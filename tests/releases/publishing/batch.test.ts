@@ -1,10 +1,16 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, rm } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { addReleases } from "@/lib/releases/publishing/add";
+import { promoteReleases } from "@/lib/releases/publishing/promote";
+import { type PruneOptions, pruneReleases } from "@/lib/releases/publishing/prune";
+import { planPrune } from "@/lib/releases/publishing/prune-plan";
+import { removeReleases } from "@/lib/releases/publishing/remove";
+import { updateReleases } from "@/lib/releases/publishing/update";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import { signForTauri } from "@/lib/releases/sample/sample-signatures";
+import { Release } from "@/lib/releases/schema";
 import { canMount, newDisk } from "@/tests/support/process/disk";
 import {
   build,
@@ -21,6 +27,7 @@ import {
   verify,
   versions,
 } from "@/tests/support/releases/publishing";
+import { type EntryFields, manifestEntry } from "@/tests/support/releases/releases";
 
 /** Drafts of one version for Windows and macOS. */
 async function drafts(testFolder: TestFolder, version: string) {
@@ -133,5 +140,183 @@ describe("a sample", () => {
     await expect(publishAll(testFolder, all)).rejects.toMatchObject({ code: "file_unreadable" });
     expect(await readFile(testFolder.manifest, "utf8")).toBe(before);
     expect((await verify(testFolder)).filter(({ problem }) => problem !== null)).toEqual([]);
+  });
+});
+
+const remove = ({ manifest }: TestFolder, ids: string[], { isForced = false, isDryRun = false } = {}) =>
+  removeReleases(manifest, { ids }, { isForced, isDryRun });
+
+const prune = ({ manifest }: TestFolder, options: Partial<PruneOptions> = {}) =>
+  pruneReleases(manifest, {}, { isDryRun: false, ...options });
+
+const stored = ({ manifest }: TestFolder) => filesIn(path.dirname(manifest));
+
+describe("removing a release", () => {
+  test("that is offered to clients is rejected, unless it is forced", async () => {
+    const testFolder = await newCatalog();
+    await expectRejected(testFolder, () => remove(testFolder, ["1.4.0"]), { code: "release_in_use" });
+    expect((await remove(testFolder, ["1.4.0"], { isForced: true })).releases).toEqual(["core-windows-x64-1.4.0"]);
+    expect(await stored(testFolder)).toEqual(["catalog.json"]);
+  });
+
+  test("deletes its files, and a dry run only names them", async () => {
+    const testFolder = await newCatalog();
+    await publish(testFolder, await build(testFolder, "new.exe"), "1.5.0");
+    await updateReleases(testFolder.manifest, { ids: ["1.5.0"] }, { yanked: true });
+    const before = await stored(testFolder);
+    const planned = await remove(testFolder, ["1.5.0"], { isDryRun: true });
+    expect(planned).toEqual({
+      releases: ["core-windows-x64-1.5.0"],
+      files: [expect.stringMatching(/^[0-9a-f]{16}\/new\.exe$/)],
+      elsewhere: [],
+    });
+    expect(await stored(testFolder)).toEqual(before);
+    expect(await remove(testFolder, ["1.5.0"])).toEqual(planned);
+    expect(await versions(testFolder)).toEqual(["1.4.0"]);
+    expect(await stored(testFolder)).toHaveLength(2);
+    await expectRejected(testFolder, () => remove(testFolder, ["1.5.0"]), { code: "release_not_found" });
+  });
+
+  test("keeps the files that a release of another channel has, and those at URLs", async () => {
+    const testFolder = await newFolder();
+    const url = "https://cdn.example.com/update.exe";
+    const update = { kinds: ["update" as const], destination: { kind: "url" as const, url } };
+    const release = { channel: "beta" };
+    await publish(testFolder, await build(testFolder, "a.exe"), "1.0.0", { release });
+    await promoteReleases(
+      { manifestFile: testFolder.manifest, now: () => NOW },
+      { ids: ["1.0.0"] },
+      { from: "beta", to: "stable" },
+    );
+    await publish(testFolder, await build(testFolder, "update.exe"), "1.0.0", { ...update, release });
+    const id = "core-windows-x64-1.0.0";
+    expect(await remove(testFolder, [id], { isForced: true })).toEqual({ releases: [id], files: [], elsewhere: [url] });
+    expect(await verify(testFolder)).toMatchObject([{ problem: null }]);
+  });
+});
+
+describe("pruning", () => {
+  test("keeps a file that another release names by another path", async () => {
+    const folder = await newFolder();
+    await publish(folder, await build(folder, "setup.exe"), "1.4.0");
+    const manifest = JSON.parse(await readFile(folder.manifest, "utf8"));
+    const [one] = manifest.releases;
+    const installer = { ...one.artifacts.installer, file: `./${one.artifacts.installer.file}` };
+    manifest.releases.push({ ...one, id: "beta", channel: "beta", artifacts: { installer } });
+    await writeFile(folder.manifest, JSON.stringify(manifest));
+    await remove(folder, ["beta"], { isForced: true });
+    expect((await verify(folder)).map(({ problem }) => problem)).toEqual([null]);
+  });
+
+  test("deletes what no release has, and nothing that publishing did not store", async () => {
+    const testFolder = await newCatalog();
+    const folder = path.dirname(testFolder.manifest);
+    const kept = ["index.html", "downloads/setup.exe", "0123456789abcde/a.exe", "0123456789ABCDEF/a.exe"];
+    const lost = ["0123456789abcdef/a.exe", "0123456789abcdef/a.exe.blockmap"];
+    for (const file of [...kept, ...lost]) {
+      await mkdir(path.join(folder, path.dirname(file)), { recursive: true });
+      await writeFile(path.join(folder, file), "bytes");
+    }
+    const before = await stored(testFolder);
+    const planned = await prune(testFolder, { isDryRun: true });
+    expect(planned).toEqual({ releases: [], files: lost, freedBytes: 10, elsewhere: [] });
+    expect(await stored(testFolder)).toEqual(before);
+    const text = await readFile(testFolder.manifest, "utf8");
+    expect(await prune(testFolder)).toEqual(planned);
+    expect(await readFile(testFolder.manifest, "utf8")).toBe(text);
+    expect(await stored(testFolder)).toHaveLength(before.length - lost.length);
+    expect(await verify(testFolder)).toMatchObject([{ problem: null }]);
+    expect((await prune(testFolder)).files).toEqual([]);
+  });
+
+  test("removes old releases with their files, and publishing goes on", async () => {
+    const testFolder = await newFolder();
+    const all = ["1.0.0", "1.1.0", "1.2.0", "1.3.0"];
+    for (const version of all) await publish(testFolder, await build(testFolder, `${version}.exe`), version);
+    const pruned = prune(testFolder, { keep: 2 });
+    const published = publish(testFolder, await build(testFolder, "next.exe"), "1.4.0");
+    const [{ releases, files }] = await Promise.all([pruned, published]);
+    expect(releases.slice(0, 2).sort()).toEqual(["core-windows-x64-1.0.0", "core-windows-x64-1.1.0"]);
+    expect(files).toHaveLength(releases.length);
+    expect(await versions(testFolder)).toEqual(expect.arrayContaining(["1.3.0", "1.4.0"]));
+    expect((await verify(testFolder)).filter(({ problem }) => problem !== null)).toEqual([]);
+  });
+
+  test("of an empty folder and of samples alone removes nothing", async () => {
+    const testFolder = await newFolder();
+    expect(await prune(testFolder, { keep: 1 })).toMatchObject({ releases: [], files: [] });
+    await writeSampleCatalog(testFolder.manifest);
+    expect(await prune(testFolder, { keep: 1 })).toMatchObject({ releases: [], files: [] });
+  });
+});
+
+describe("what pruning removes", () => {
+  const now = new Date("2026-11-20T00:00:00Z");
+  /** The versions that are removed; the releases are a month apart. */
+  const pruned = (limits: object, ...changes: EntryFields[]) => {
+    const releases = changes.map((change, i) => {
+      const releasedAt = new Date(now.getTime() - (i + 1) * 30 * 86_400_000).toISOString();
+      return Release.parse(manifestEntry({ id: String(i), releasedAt, ...change }));
+    });
+    return planPrune(releases, limits).map(({ version }) => version.version);
+  };
+  const versionsOf = (...all: string[]) => all.map((version) => ({ version }));
+
+  test("is nothing without a limit", () => {
+    expect(pruned({}, ...versionsOf("1.2.0", "1.1.0", "1.0.0"))).toEqual([]);
+  });
+
+  test("exceeds the number, the age, or both if both are given", () => {
+    const all = versionsOf("1.4.0", "1.3.0", "1.2.0", "1.1.0", "1.0.0");
+    const publishedBefore = new Date(now.getTime() - 100 * 86_400_000);
+    expect(pruned({ keep: 3 }, ...all)).toEqual(["1.1.0", "1.0.0"]);
+    expect(pruned({ publishedBefore }, ...all)).toEqual(["1.1.0", "1.0.0"]);
+    expect(pruned({ keep: 4, publishedBefore }, ...all)).toEqual(["1.0.0"]);
+    expect(pruned({ keep: 0 }, ...all)).toEqual(["1.3.0", "1.2.0", "1.1.0", "1.0.0"]);
+  });
+
+  test("is counted for each platform, architecture and channel", () => {
+    const beta = versionsOf("1.2.0-beta.2", "1.2.0-beta.1").map((one) => ({ ...one, channel: "beta" }));
+    expect(pruned({ keep: 1 }, ...versionsOf("1.1.0", "1.0.0"), ...beta)).toEqual(["1.0.0", "1.2.0-beta.1"]);
+  });
+
+  test.each([
+    ["the newest that all clients receive", [{ version: "1.2.0", rollout: 5 }, { version: "1.1.0" }], ["1.0.0"]],
+    [
+      "a yanked one that a rollback replaces",
+      [
+        { version: "1.2.0", yanked: true },
+        { version: "1.1.0", rollback: true },
+      ],
+      ["1.0.0"],
+    ],
+    [
+      "the newest for older systems",
+      [{ version: "1.2.0", minimumSystemVersion: "13" }, { version: "1.1.0" }],
+      ["1.0.0"],
+    ],
+    [
+      "the one before a required version",
+      [{ version: "1.2.0", requiresFrom: "1.1.0" }, { version: "1.1.0" }],
+      ["1.0.0"],
+    ],
+    ["a critical one", [{ version: "1.2.0" }, { version: "1.1.0", critical: true }], ["1.0.0"]],
+    ["the highest minimum", [{ version: "1.2.0" }, { version: "1.1.0", minimumSupportedVersion: "1.1.0" }], ["1.0.0"]],
+    [
+      "everything while no release is for all clients",
+      [
+        { version: "1.2.0", rollout: 5 },
+        { version: "1.1.0", yanked: true },
+        { version: "1.0.1", rollout: 0 },
+      ],
+      [],
+    ],
+  ])("is never %s", (_, releases, expected) => {
+    const last = expected.length === 0 ? { version: "1.0.0", rollout: 0 } : { version: "1.0.0" };
+    expect(pruned({ keep: 1 }, ...releases, last)).toEqual(expected);
+  });
+
+  test("is every sample beside a real release", () => {
+    expect(pruned({}, { version: "1.0.0", sample: true }, { version: "1.0.0", id: "real" })).toEqual(["1.0.0"]);
   });
 });

@@ -1,8 +1,21 @@
 import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { listReleases, renderTable } from "@/lib/releases/publishing/list";
+import { promoteReleases } from "@/lib/releases/publishing/promote";
 import { findNewerServedReleases, updateReleases } from "@/lib/releases/publishing/update";
-import { build, newFolder, publish, releasesOf } from "@/tests/support/releases/publishing";
+import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
+import {
+  build,
+  expectRejected,
+  NOW,
+  newCatalog,
+  newFolder,
+  publish,
+  releasesOf,
+  type TestFolder,
+  versions,
+} from "@/tests/support/releases/publishing";
 
 describe("a published release", () => {
   test("is yanked, rolled out and rolled back by id, or by product and version on all platforms", async () => {
@@ -62,5 +75,92 @@ describe("a published release", () => {
       updateReleases(testFolder.manifest, { product: "core", version: "2.0.0" }, { yanked: true }),
     ).rejects.toThrow("no release that matches");
     expect(await releasesOf(testFolder)).toMatchObject([{ yanked: false }]);
+  });
+});
+
+const BETA = { channel: "beta" };
+
+const promotion = { from: "beta", to: "stable" };
+
+const promote = ({ manifest }: TestFolder, ids: string[], change: object = {}) =>
+  promoteReleases({ manifestFile: manifest, now: () => NOW }, { ids }, { ...promotion, ...change });
+
+describe("editing a release", () => {
+  test("changes its fields, removes them by null, and says what was changed", async () => {
+    const testFolder = await newCatalog({ release: { minimumSystemVersion: "10.0" } });
+    const id = "core-windows-x64-1.4.0";
+    const change = { notes: "Fixed", critical: true, minimumSystemVersion: null, requiresFrom: "1.0.0" };
+    expect(await updateReleases(testFolder.manifest, { ids: [id] }, change)).toEqual([{ id, outcome: "changed" }]);
+    expect(await releasesOf(testFolder)).toMatchObject([
+      { notes: "Fixed", critical: true, minimumSystemVersion: null, requiresFrom: { version: "1.0.0" } },
+    ]);
+    const before = await readFile(testFolder.manifest, "utf8");
+    expect(before).not.toContain("minimumSystemVersion");
+    expect(await updateReleases(testFolder.manifest, { ids: ["v1.4.0"] }, change)).toEqual([
+      { id, outcome: "unchanged" },
+    ]);
+    expect(await readFile(testFolder.manifest, "utf8")).toBe(before);
+  });
+
+  test("is rejected for a value that the service would reject", async () => {
+    const testFolder = await newCatalog();
+    const edit = (change: object) => updateReleases(testFolder.manifest, { ids: ["1.4.0"] }, change);
+    await expectRejected(testFolder, () => edit({ rollout: 101 }), "- rollout:");
+    await expectRejected(testFolder, () => edit({ minimumSupportedVersion: "new" }), "- minimumSupportedVersion:");
+    await expectRejected(testFolder, () => edit({ rolout: 5 }), "rolout");
+  });
+
+  test("is rejected if it would require itself, or a later version", async () => {
+    const folder = await newCatalog();
+    for (const requiresFrom of ["1.4.0", "9.0.0"]) {
+      const edited = updateReleases(folder.manifest, { ids: ["1.4.0"] }, { requiresFrom });
+      await expect(edited).rejects.toThrow(
+        `The required version ${requiresFrom} must be older than the release, 1.4.0.`,
+      );
+    }
+  });
+
+  test("by a version changes one product only", async () => {
+    const testFolder = await newCatalog();
+    await publish(testFolder, await build(testFolder, "ops.exe"), "1.4.0", { release: { product: "ops" } });
+    const edit = (filter: object) => updateReleases(testFolder.manifest, { ids: ["1.4.0"], ...filter }, { notes: "x" });
+    await expectRejected(testFolder, () => edit({}), "exists in core and ops: select one with --product");
+    expect(await edit({ product: "ops" })).toEqual([{ id: "ops-windows-x64-1.4.0", outcome: "changed" }]);
+  });
+});
+
+describe("promoting a release", () => {
+  test("offers the same files on the other channel, and again changes nothing", async () => {
+    const testFolder = await newFolder();
+    const mac = { ...BETA, platform: "macos", architecture: "universal" };
+    const windows = { ...BETA, notes: "Faster", rollout: 10, rollback: true };
+    await publish(testFolder, await build(testFolder, "a.exe"), "2.3.0", { release: windows });
+    await publish(testFolder, await build(testFolder, "a.zip"), "2.3.0", { release: mac });
+    const ids = ["core-windows-x64-2.3.0", "core-macos-universal-2.3.0"];
+    const promoted = (outcome: string) => ids.map((from) => ({ id: `${from}-stable`, from, outcome }));
+    expect(await promote(testFolder, ["2.3.0"], { rollout: 25 })).toEqual(promoted("added"));
+    expect(await promote(testFolder, ["2.3.0"])).toEqual(promoted("unchanged"));
+    const [beta, , stable] = await releasesOf(testFolder);
+    const fields = { channel: "stable", notes: "Faster", rollout: 25, rollback: false, artifacts: beta?.artifacts };
+    expect(stable).toMatchObject({ ...fields, releasedAt: NOW });
+    expect(await versions(testFolder)).toHaveLength(4);
+  });
+
+  test("is rejected for a prerelease, a yanked one, a sample, and other files", async () => {
+    const testFolder = await newFolder();
+    await writeSampleCatalog(testFolder.manifest);
+    const sample = ["core-windows-x64-1.2.0-beta.1"];
+    await expectRejected(testFolder, () => promote(testFolder, sample), "is a sample");
+    await publish(testFolder, await build(testFolder, "a.exe"), "2.3.0-beta.1", { release: BETA });
+    await expectRejected(testFolder, () => promote(testFolder, ["2.3.0-beta.1"]), "is a prerelease");
+    await expectRejected(testFolder, () => promote(testFolder, ["2.3.0"]), { code: "release_not_found" });
+    expect(await promote(testFolder, ["2.3.0-beta.1"], { to: "nightly", confirmations: { isNew: true } })).toHaveLength(
+      1,
+    );
+    await publish(testFolder, await build(testFolder, "b.exe"), "2.3.0", { release: BETA });
+    await publish(testFolder, await build(testFolder, "c.exe"), "2.3.0");
+    await expectRejected(testFolder, () => promote(testFolder, ["2.3.0"]), { code: "release_conflict" });
+    await updateReleases(testFolder.manifest, { ids: ["2.3.0"], channel: "beta" }, { yanked: true });
+    await expectRejected(testFolder, () => promote(testFolder, ["2.3.0"]), { code: "release_yanked" });
   });
 });

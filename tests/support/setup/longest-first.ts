@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const LONGEST = [
   // in process
   "tests/backup/",
-  "http/server/long-bodies",
+  "http/server/slow-readers",
   "push/worker/large-queue",
   "webhooks/delivery",
   "auth/sign-in-limits",
