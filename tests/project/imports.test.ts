@@ -325,6 +325,6 @@ describe("imports", () => {
     // Pages alone live inside a request that Next serves.
     const fromHeaders = imports.filter(({ to }) => to === "next/headers");
     expect(fromHeaders.length).toBeGreaterThan(0);
-    expect(fromHeaders.filter(({ from }) => !/^app\/\((web|console)\)\//.test(from))).toEqual([]);
+    expect(fromHeaders.filter(({ from }) => !/^app\/(\(web\)|console)\//.test(from))).toEqual([]);
   });
 });

@@ -10,8 +10,8 @@ const filesWith = (pattern: RegExp, files = service): string[] =>
 
 /** Where requests go out: each folder takes its URLs from the configuration, unless it says otherwise. */
 const CLIENTS = [
-  "app/(console)/console/releases/upload/client/", // in the browser, to the service itself
-  "app/(console)/console/accounts/search-field.tsx", // in the browser, to the service itself
+  "app/console/releases/upload/upload-file", // in the browser, to the service itself
+  "app/console/accounts/search-field.tsx", // in the browser, to the service itself
   "app/(web)/components/send-form.ts", // the same
   "app/(web)/docs/reference/try-it.tsx", // the same
   "app/(web)/docs/samples/javascript.ts", // writes a call as text, and sends nothing

@@ -1,0 +1,111 @@
+import { accountOperations } from "@/lib/accounts/admin/operations";
+import type { AccountDetails } from "@/lib/accounts/admin/schema";
+import { SelectField } from "../../components/select-field";
+import { AccountAction } from "./account-action";
+import { countOf, endsSessions } from "./impact";
+
+type Props = { account: AccountDetails };
+
+/** What can be done with the whole account. */
+export function AccountActions({ account }: Props) {
+  return (
+    <>
+      {account.disabledAt ? <Enable account={account} /> : <Disable account={account} />}
+      <ChangeRole account={account} />
+      <AccountAction
+        operation={accountOperations.downloadAccountExport}
+        account={account}
+        label="Export"
+        title="Export the data of this account?"
+        submit="Download the export"
+      >
+        <p>Downloads everything that is stored about the owner as one JSON file. The audit trail records the export.</p>
+      </AccountAction>
+      <Delete account={account} />
+    </>
+  );
+}
+
+function Enable({ account }: Props) {
+  return (
+    <AccountAction
+      operation={accountOperations.enableAccount}
+      account={account}
+      label="Enable"
+      title={`Enable ${account.email}?`}
+      submit="Enable the account"
+    >
+      <p>The owner can sign in again. Devices register again when the owner signs in on them.</p>
+    </AccountAction>
+  );
+}
+
+function Disable({ account }: Props) {
+  const [first, ...rest] = endsSessions(account);
+  return (
+    <AccountAction
+      operation={accountOperations.disableAccount}
+      account={account}
+      label="Disable"
+      title={`Disable ${account.email}?`}
+      submit="Disable the account"
+      isDanger
+    >
+      <p>
+        {first?.toUpperCase()}
+        {rest.join("")} Nobody can sign in to the account. Its data and its subscriptions stay, and it can be enabled
+        again.
+      </p>
+    </AccountAction>
+  );
+}
+
+function ChangeRole({ account }: Props) {
+  return (
+    <AccountAction
+      operation={accountOperations.setAccountRole}
+      account={account}
+      label="Change role"
+      title={`The role of ${account.email}`}
+      submit="Change the role"
+    >
+      <p>
+        Support can view everything except API keys, webhook secrets and the audit trail, and can end sessions. An admin
+        may do everything. The {countOf(account.sessions.length, "session")} of the account{" "}
+        {account.sessions.length === 1 ? "has" : "have"} the role at once.
+      </p>
+      <SelectField
+        name="role"
+        label="Role"
+        options={{ user: "User", support: "Support", admin: "Admin" }}
+        defaultValue={account.role}
+      />
+    </AccountAction>
+  );
+}
+
+function Delete({ account }: Props) {
+  const { purchases, devices, sessions } = account;
+  const renewing = purchases.filter(({ willRenew }) => willRenew).length;
+  return (
+    <AccountAction
+      operation={accountOperations.deleteAccountAsOperator}
+      account={account}
+      label="Delete"
+      title={`Delete ${account.email}?`}
+      submit="Delete the account"
+      isDanger
+    >
+      <p>
+        Deletes the account with {countOf(sessions.length, "session")} and {countOf(devices.length, "device")}, and
+        takes the personal data out of {countOf(purchases.length, "purchase")}. The owner gets an email. This cannot be
+        undone.
+      </p>
+      {renewing > 0 && (
+        <p>
+          <strong>{countOf(renewing, "subscription")} will continue</strong> until the owner cancels in the store.
+        </p>
+      )}
+    </AccountAction>
+  );
+}

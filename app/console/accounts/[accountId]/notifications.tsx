@@ -1,0 +1,64 @@
+import type { Context } from "@/lib/context";
+import { listDeliveries } from "@/lib/push/admin/deliveries/list-deliveries";
+import type { Delivery } from "@/lib/push/admin/schema";
+import { Section } from "../../components/headings";
+import { EmptyState } from "../../components/states";
+import { type Column, Table } from "../../components/table";
+import { Ago } from "../../components/time";
+import { messageName } from "../../push/message-name";
+import { DeliveryState } from "../../push/status";
+
+const MAX_SHOWN = 20;
+const COLUMNS: Column<Delivery>[] = [
+  {
+    head: "Notification",
+    isRowHead: true,
+    cell: (delivery) => (
+      <a href={`/console/push/messages/${delivery.messageId}`}>
+        <bdi>{messageName(delivery)}</bdi>
+      </a>
+    ),
+  },
+  {
+    head: "State",
+    cell: ({ state, reason }) => (
+      <>
+        <DeliveryState state={state} /> {reason}
+      </>
+    ),
+  },
+  { head: "Attempts", align: "end", cell: ({ attempts }) => attempts },
+  { head: "Queued", isTight: true, cell: ({ createdAt }) => <Ago at={createdAt} /> },
+  { head: "Ended", isTight: true, cell: ({ endedAt }) => <Ago at={endedAt} /> },
+];
+
+type Props = { ctx: Context; accountId: string; canSend: boolean };
+
+/** The newest notifications to the devices of the account. */
+export async function Notifications({ ctx, accountId, canSend }: Props) {
+  const { deliveries, nextCursor } = await listDeliveries(ctx, { account: accountId, limit: MAX_SHOWN });
+  const ofAccount = new URLSearchParams({ account: accountId });
+  return (
+    <Section
+      title="Notifications"
+      actions={
+        <>
+          {nextCursor !== null && <a href={`/console/push/deliveries?${ofAccount}`}>All notifications</a>}
+          {canSend && (
+            <a className="button quiet" href={`/console/push/send?${ofAccount}`}>
+              Send a notification
+            </a>
+          )}
+        </>
+      }
+    >
+      <Table
+        caption="Notifications, the newest first"
+        columns={COLUMNS}
+        rows={deliveries}
+        rowKey={({ id }) => id}
+        empty={<EmptyState title="No notification was sent to a device of this account" />}
+      />
+    </Section>
+  );
+}

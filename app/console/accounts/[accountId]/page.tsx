@@ -1,0 +1,57 @@
+import { listAccountEvents } from "@/lib/accounts/admin/list-events";
+import { AccountParams } from "@/lib/accounts/admin/schema";
+import { showAccount } from "@/lib/accounts/admin/show-account";
+import { PageQuery } from "@/lib/platform/lists";
+import { PageHead } from "../../components/headings";
+import { consolePage, parseId, titleOf } from "../../frame/console-page";
+import { hasRole } from "../../frame/operator";
+import { AccountBadges } from "../account-badges";
+import { AccountActions } from "./account-actions";
+import { Devices } from "./devices";
+import { Notifications } from "./notifications";
+import { Profile } from "./profile";
+import { Purchases } from "./purchases";
+import { SecurityEvents } from "./security-events";
+import { Sessions } from "./sessions";
+import { SignInMethods } from "./sign-in-methods";
+
+export const generateMetadata = titleOf("Accounts", async ({ ctx, params }) => {
+  const { accountId } = parseId(AccountParams, params);
+  return (await showAccount(ctx, accountId)).email;
+});
+
+const DONE = {
+  disabled: "The account is disabled. Its sessions have ended, and nobody can sign in to it.",
+  enabled: "The account is enabled. Its owner can sign in again.",
+  sessions_ended: "Every session has ended.",
+  session_ended: "The session has ended.",
+  unlinked: "The provider is unlinked, and every session has ended. The owner gets an email.",
+  factors_reset: "The second factors and passkeys are removed, and every session has ended. The owner gets an email.",
+  role_changed: "The account has the role. Its sessions have it at once.",
+};
+
+export default consolePage({ query: PageQuery, done: DONE }, async ({ ctx, operator, params, query }) => {
+  const { accountId } = parseId(AccountParams, params);
+  const account = await showAccount(ctx, accountId);
+  const { events, nextCursor } = await listAccountEvents(ctx, accountId, { limit: 25, ...query });
+  return (
+    <>
+      <PageHead
+        title={account.email}
+        parent={{ href: "/console/accounts", label: "Accounts" }}
+        aside={<AccountBadges account={account} />}
+        lead={account.name}
+        actions={<AccountActions account={account} />}
+      />
+      <div className="columns">
+        <Profile account={account} />
+        <SignInMethods account={account} />
+      </div>
+      <Sessions account={account} />
+      <Devices devices={account.devices} />
+      <Purchases purchases={account.purchases} />
+      <Notifications ctx={ctx} accountId={accountId} canSend={hasRole(operator, "admin")} />
+      <SecurityEvents events={events} nextCursor={nextCursor} />
+    </>
+  );
+});

@@ -1,0 +1,81 @@
+import { accountOperations } from "@/lib/accounts/admin/operations";
+import type { AccountDetails } from "@/lib/accounts/admin/schema";
+import { clientName } from "@/lib/auth/sessions/client-name";
+import { Section } from "../../components/headings";
+import { EmptyState } from "../../components/states";
+import { type Column, Table } from "../../components/table";
+import { Ago } from "../../components/time";
+import { AccountAction } from "./account-action";
+import { countOf, endsSessions } from "./impact";
+
+type Session = AccountDetails["sessions"][number];
+
+/** Where the owner is signed in. */
+export function Sessions({ account }: { account: AccountDetails }) {
+  return (
+    <Section title="Sessions" actions={account.sessions.length > 0 && <EndAll account={account} />}>
+      <Table
+        caption="Live sessions, the newest first"
+        columns={columnsFor(account)}
+        rows={account.sessions}
+        rowKey={({ id }) => id}
+        empty={<EmptyState title="The owner is not signed in anywhere" />}
+      />
+    </Section>
+  );
+}
+
+const columnsFor = (account: AccountDetails): Column<Session>[] => [
+  {
+    head: "Client",
+    isRowHead: true,
+    cell: ({ deviceName, userAgent }) => (
+      <>
+        {clientName(deviceName, userAgent)}
+        {userAgent && <p className="cell-detail">{userAgent}</p>}
+      </>
+    ),
+  },
+  { head: "Kind", cell: ({ transport }) => (transport === "cookie" ? "Browser" : "App") },
+  { head: "Authenticated by", cell: ({ amr, aal }) => `${amr.join(", ") || "–"} (AAL${aal})` },
+  { head: "Signed in", isTight: true, cell: ({ createdAt }) => <Ago at={createdAt} /> },
+  { head: "Last seen", isTight: true, cell: ({ lastSeenAt }) => <Ago at={lastSeenAt} /> },
+  { head: "Actions", align: "end", cell: (session) => <EndOne account={account} session={session} /> },
+];
+
+function EndAll({ account }: { account: AccountDetails }) {
+  const [first, ...rest] = endsSessions(account);
+  return (
+    <AccountAction
+      operation={accountOperations.endAccountSessions}
+      account={account}
+      label="End all sessions"
+      title="End all sessions?"
+      submit={`End ${countOf(account.sessions.length, "session")}`}
+      isDanger
+    >
+      <p>
+        {first?.toUpperCase()}
+        {rest.join("")} The owner can sign in again.
+      </p>
+    </AccountAction>
+  );
+}
+
+function EndOne({ account, session }: { account: AccountDetails; session: Session }) {
+  const client = clientName(session.deviceName, session.userAgent);
+  return (
+    <AccountAction
+      operation={accountOperations.endAccountSession}
+      account={account}
+      label="End"
+      name={`the session of ${client}`}
+      title="End this session?"
+      submit="End the session"
+      params={{ sessionId: session.id }}
+      isDanger
+    >
+      <p>Signs {client} out, and removes the devices that this session registered. The owner can sign in again.</p>
+    </AccountAction>
+  );
+}

@@ -1,0 +1,103 @@
+import { accountOperations } from "@/lib/accounts/admin/operations";
+import type { AccountDetails } from "@/lib/accounts/admin/schema";
+import { Facts } from "../../components/facts";
+import { Section } from "../../components/headings";
+import { type Column, Table } from "../../components/table";
+import { Ago } from "../../components/time";
+import { AccountAction } from "./account-action";
+import { countOf, endsSessions } from "./impact";
+
+/** How the owner signs in. */
+export function SignInMethods({ account }: { account: AccountDetails }) {
+  const { hasPassword, factors } = account;
+  const { totp, recoveryCodes, passkeys } = factors;
+  return (
+    <Section title="Sign-in" actions={(totp !== null || passkeys.length > 0) && <ResetFactors account={account} />}>
+      <Facts
+        entries={[
+          ["Password", hasPassword ? "Yes" : "No"],
+          ["Authenticator app", totp ? <LastUse key="totp" at={totp.lastUsedAt} /> : "No"],
+          ["Recovery codes", recoveryCodes ? `${recoveryCodes.remaining} left` : "No"],
+          ["Passkeys", passkeys.length === 0 ? "No" : <Passkeys key="passkeys" passkeys={passkeys} />],
+        ]}
+      />
+      <Table
+        caption="Linked sign-in providers"
+        columns={identityColumns(account)}
+        rows={account.identities}
+        rowKey={({ id }) => id}
+        empty={<p className="muted">No sign-in provider is linked.</p>}
+      />
+    </Section>
+  );
+}
+
+function Passkeys({ passkeys }: { passkeys: AccountDetails["factors"]["passkeys"] }) {
+  return (
+    <ul className="plain">
+      {passkeys.map(({ id, name, lastUsedAt }) => (
+        <li key={id}>
+          <bdi>{name}</bdi>, <LastUse at={lastUsedAt} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function LastUse({ at }: { at: Date | null }) {
+  return at ? (
+    <>
+      last used <Ago at={at} />
+    </>
+  ) : (
+    "not used yet"
+  );
+}
+
+const identityColumns = (account: AccountDetails): Column<AccountDetails["identities"][number]>[] => [
+  { head: "Provider", isRowHead: true, cell: ({ provider }) => provider },
+  { head: "Subject", cell: ({ subject }) => <code>{subject}</code> },
+  { head: "Linked", isTight: true, cell: ({ createdAt }) => <Ago at={createdAt} /> },
+  {
+    head: "Actions",
+    align: "end",
+    cell: ({ provider }) => (
+      <AccountAction
+        operation={accountOperations.unlinkAccountProvider}
+        account={account}
+        label="Unlink"
+        name={provider}
+        title={`Unlink ${provider}?`}
+        submit={`Unlink ${provider}`}
+        params={{ provider }}
+        isDanger
+      >
+        <p>
+          Removes {countOf(account.identities.filter((one) => one.provider === provider).length, "identity")} and{" "}
+          {endsSessions(account)} The owner gets an email
+          {account.hasPassword ? "." : ", and signs in again after a password reset."}
+        </p>
+      </AccountAction>
+    ),
+  },
+];
+
+function ResetFactors({ account }: { account: AccountDetails }) {
+  const { totp, passkeys } = account.factors;
+  const removed = [totp && "the authenticator app", passkeys.length > 0 && countOf(passkeys.length, "passkey")];
+  return (
+    <AccountAction
+      operation={accountOperations.resetAccountFactors}
+      account={account}
+      label="Reset factors"
+      title="Reset the second factors?"
+      submit="Reset the factors"
+      isDanger
+    >
+      <p>
+        Removes {removed.filter(Boolean).join(" and ")}, and {endsSessions(account)} Make sure first that it is the
+        owner who asks. The owner gets an email.
+      </p>
+    </AccountAction>
+  );
+}

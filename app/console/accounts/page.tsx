@@ -1,0 +1,82 @@
+import { type AccountSummary, AccountsQuery } from "@/lib/accounts/admin/schema";
+import { searchAccounts } from "@/lib/accounts/admin/search-accounts";
+import { Dash } from "../components/dash";
+import { FilterTime } from "../components/filter-time";
+import { Filters, SelectFilter, TimeFilter } from "../components/filters";
+import { PageHead, Section } from "../components/headings";
+import { Pager } from "../components/pager";
+import { EmptyState } from "../components/states";
+import { type Column, Table } from "../components/table";
+import { Ago } from "../components/time";
+import { consolePage } from "../frame/console-page";
+import { AccountBadges } from "./account-badges";
+import { SearchField } from "./search-field";
+
+export const metadata = { title: "Accounts" };
+
+const COLUMNS: Column<AccountSummary>[] = [
+  { head: "Email", isRowHead: true, cell: ({ id, email }) => <a href={`/console/accounts/${id}`}>{email}</a> },
+  { head: "Name", cell: ({ name }) => (name === null ? <Dash /> : <bdi>{name}</bdi>) },
+  { head: "State", cell: (account) => <AccountBadges account={account} /> },
+  { head: "Created", isTight: true, cell: ({ createdAt }) => <Ago at={createdAt} /> },
+];
+
+export default consolePage(
+  {
+    query: AccountsQuery.extend({ createdFrom: FilterTime.optional(), seenFrom: FilterTime.optional() }),
+    done: { deleted: "The account and all its data are deleted. Its owner gets an email." },
+  },
+  async ({ ctx, query }) => {
+    const { accounts, nextCursor } = await searchAccounts(ctx, query);
+    const { role, state, createdFrom, seenFrom } = query;
+    const isFiltered = Boolean(query.query ?? role ?? state ?? createdFrom ?? seenFrom);
+    return (
+      <>
+        <PageHead title="Accounts" lead="Search by email, name, account ID, or App User ID of the billing provider." />
+        <Filters>
+          <SearchField value={query.query} />
+          <SelectFilter
+            name="role"
+            label="Role"
+            value={role}
+            options={{ user: "User", support: "Support", admin: "Admin" }}
+          />
+          <SelectFilter
+            name="state"
+            label="State"
+            value={state}
+            options={{ active: "Active", disabled: "Disabled", unverified: "Email not verified" }}
+          />
+          {createdFrom && <TimeFilter name="createdFrom" label="Created from" value={createdFrom} />}
+          {seenFrom && <TimeFilter name="seenFrom" label="Active from" value={seenFrom} />}
+        </Filters>
+        <Section title={isFiltered ? "Found accounts" : "Newest accounts"}>
+          <Table
+            caption={query.query ? "Accounts, in alphabetical order" : "Accounts, the newest first"}
+            columns={COLUMNS}
+            rows={accounts}
+            rowKey={({ id }) => id}
+            empty={<NoAccounts isFiltered={isFiltered} hasOthers={nextCursor !== null} />}
+          />
+          <Pager nextCursor={nextCursor} />
+        </Section>
+      </>
+    );
+  },
+);
+
+function NoAccounts({ isFiltered, hasOthers }: { isFiltered: boolean; hasOthers: boolean }) {
+  if (hasOthers) {
+    return (
+      <EmptyState title="None among the newest accounts">
+        The next page continues the search with older ones.
+      </EmptyState>
+    );
+  }
+  if (!isFiltered) return <EmptyState title="There are no accounts yet">People register in your apps.</EmptyState>;
+  return (
+    <EmptyState title="No account matches">
+      Search by how an email or a name begins, or by a whole ID. Deleted accounts are not found.
+    </EmptyState>
+  );
+}

@@ -1,0 +1,63 @@
+import {
+  type ListedSubscription,
+  listActiveSubscriptions,
+  SubscriptionsQuery,
+} from "@/lib/subscriptions/admin/list-subscriptions";
+import { AccountLink } from "../../components/account-link";
+import { Filters, InputFilter } from "../../components/filters";
+import { PageHead, Section } from "../../components/headings";
+import { Pager } from "../../components/pager";
+import { EmptyState } from "../../components/states";
+import { type Column, Table } from "../../components/table";
+import { Ago } from "../../components/time";
+import { NO_SUCH_ACCOUNT, noSuchAccount } from "../../components/unknown-account";
+import { consolePage } from "../../frame/console-page";
+
+export const metadata = { title: "Active subscriptions" };
+
+const COLUMNS: Column<ListedSubscription>[] = [
+  {
+    head: "Product",
+    isRowHead: true,
+    cell: ({ id, productId }) => <a href={`/console/billing/purchases/${id}`}>{productId ?? "Unknown product"}</a>,
+  },
+  { head: "Store", cell: ({ store }) => store.toLowerCase() },
+  { head: "Account", cell: AccountLink },
+  { head: "Started", isTight: true, cell: ({ startedAt }) => <Ago at={startedAt} /> },
+  { head: "Period ends", isTight: true, cell: ({ currentPeriodEndsAt }) => <Ago at={currentPeriodEndsAt} /> },
+];
+
+export default consolePage({ query: SubscriptionsQuery }, async ({ ctx, query }) => {
+  const found = await listActiveSubscriptions(ctx, query).catch(noSuchAccount);
+  const { subscriptions, nextCursor } = found ?? { subscriptions: [], nextCursor: null };
+  return (
+    <>
+      <PageHead
+        title="Active subscriptions"
+        parent={{ href: "/console/billing", label: "Billing" }}
+        lead="Subscriptions in production that are active now, also those to products without entitlements. The overview counts them."
+      />
+      <Section title="Subscriptions">
+        <Filters>
+          <InputFilter name="account" label="Account" value={query.account} hint="Email or ID" />
+        </Filters>
+        <Table
+          caption="Active subscriptions, the newest first"
+          columns={COLUMNS}
+          rows={subscriptions}
+          rowKey={({ id }) => id}
+          empty={
+            nextCursor === null ? (
+              <EmptyState title={found ? "No subscription is active" : NO_SUCH_ACCOUNT} />
+            ) : (
+              <EmptyState title="None among the newest purchases">
+                The next page continues the search with older ones.
+              </EmptyState>
+            )
+          }
+        />
+        <Pager nextCursor={nextCursor} />
+      </Section>
+    </>
+  );
+});

@@ -1,0 +1,81 @@
+import type { ReactNode } from "react";
+import { Field } from "../../(web)/components/field";
+import { requireOperator } from "../frame/operator";
+import { SelectField } from "./select-field";
+
+/** A bar of filters: a form that is sent as the query of its own page. `Clear` shows the list without filters. */
+export async function Filters({ children }: { children: ReactNode }) {
+  const { pageUrl } = await requireOperator();
+  const { pathname, searchParams } = new URL(pageUrl, "http://console");
+  const isFiltered = [...searchParams.keys()].some(
+    (name) => !["cursor", "before", "done", "formErrors"].includes(name),
+  );
+  return (
+    <form className="filters" action={pathname} method="get">
+      {children}
+      <button type="submit" className="quiet">
+        Filter
+      </button>
+      {isFiltered && <a href={pathname}>Clear</a>}
+    </form>
+  );
+}
+
+type SelectProps = {
+  name: string;
+  label: string;
+  value: string | undefined;
+  /** What the choices are called, by their values. */
+  options: Readonly<Record<string, string>>;
+  /** What no choice means. null: there is always one. */
+  any?: string | null;
+};
+
+/** A filter with a few choices. */
+export function SelectFilter({ name, label, value = "", options, any = "All" }: SelectProps) {
+  return (
+    <SelectField
+      group="filter"
+      name={name}
+      label={label}
+      options={any === null ? options : { "": any, ...options }}
+      defaultValue={value}
+    />
+  );
+}
+
+type InputProps = { name: string; label: string; value: string | undefined; hint?: string };
+
+/** A filter that is typed. `hint` is its placeholder. */
+export function InputFilter({ name, label, value, hint }: InputProps) {
+  return (
+    <Field
+      group="filter search"
+      name={name}
+      label={label}
+      type="search"
+      defaultValue={value}
+      placeholder={hint}
+      autoComplete="off"
+      spellCheck={false}
+    />
+  );
+}
+
+type TimeProps = { name: string; label: string; value: Date | undefined };
+
+/** A filter by time in UTC, to the second. */
+export function TimeFilter({ name, label, value }: TimeProps) {
+  const text = value?.toISOString().slice(0, "2026-11-22T09:00:00".length);
+  return (
+    <Field
+      group="filter time"
+      name={name}
+      label={`${label} (UTC)`}
+      type="datetime-local"
+      step="1"
+      defaultValue={text}
+      autoComplete="off"
+    />
+  );
+}

@@ -1,0 +1,58 @@
+import { readNewestVersions } from "@/lib/overview/read-newest-versions";
+import { readOverviewDays } from "@/lib/overview/read-overview-days";
+import { readQueues } from "@/lib/overview/read-queues";
+import { checkHealth } from "@/lib/platform/http/health";
+import { listBillingProducts } from "@/lib/subscriptions/admin/billing-products";
+import { Notice } from "../(web)/components/notice";
+import { PageHead } from "./components/headings";
+import { Ago } from "./components/time";
+import { consolePage } from "./frame/console-page";
+import { hasRole } from "./frame/operator";
+import { Adoption } from "./overview/adoption";
+import { Figures } from "./overview/figures";
+import { Health } from "./overview/health";
+import { Trends } from "./overview/trends";
+
+export const metadata = { title: "Overview" };
+
+export default consolePage({}, async ({ ctx, operator }) => {
+  const [health, queues, days, versions, { products }] = await Promise.all([
+    checkHealth(ctx, { probe: "ready" }),
+    readQueues(ctx),
+    readOverviewDays(ctx),
+    readNewestVersions(ctx),
+    listBillingProducts(ctx, { withoutEntitlement: "true" }),
+  ]);
+  return (
+    <>
+      <PageHead
+        title="Overview"
+        lead={
+          days.countedAt ? (
+            <>
+              Days are in UTC. Counted <Ago at={days.countedAt} />.
+            </>
+          ) : (
+            "Nothing is counted yet. The first figures appear within five minutes."
+          )
+        }
+      />
+      {hasRole(operator, "admin") && !operator.hasSecondFactor && (
+        <Notice kind="info">
+          Your account may change everything here, and has no second factor. Add an{" "}
+          <a href="/account/factors/totp">authenticator app</a> or a <a href="/account/passkeys/add">passkey</a>.
+        </Notice>
+      )}
+      <Health
+        health={health}
+        queues={queues}
+        mailer={ctx.mailer.mode}
+        isPushConfigured={ctx.push !== null}
+        productsWithoutEntitlement={products.length}
+      />
+      <Figures days={days} />
+      <Trends days={days} />
+      <Adoption versions={versions} />
+    </>
+  );
+});

@@ -1,0 +1,67 @@
+import { listDeliveries } from "@/lib/push/admin/deliveries/list-deliveries";
+import { pushOperations } from "@/lib/push/admin/operations";
+import { DeliveriesQuery } from "@/lib/push/admin/schema";
+import { Action } from "../../components/action";
+import { FilterTime } from "../../components/filter-time";
+import { Filters, InputFilter, SelectFilter, TimeFilter } from "../../components/filters";
+import { PageHead, Section } from "../../components/headings";
+import { Pager } from "../../components/pager";
+import { EmptyState } from "../../components/states";
+import { Table } from "../../components/table";
+import { consolePage } from "../../frame/console-page";
+import { DELIVERY_COLUMNS } from "../delivery-columns";
+import { PushTabs } from "../push-tabs";
+import { STATE_LABELS } from "../status";
+import { unknownAccount } from "../unknown-account";
+
+export const metadata = { title: "Deliveries" };
+
+export default consolePage(
+  {
+    query: DeliveriesQuery.extend({ endedFrom: FilterTime.optional() }),
+    queryFields: ["account"],
+    done: { retried: "Failed notifications that have not expired are queued again." },
+  },
+  async ({ ctx, query }) => {
+    const { deliveries, nextCursor } = await listDeliveries(ctx, query).catch(unknownAccount);
+    return (
+      <>
+        <PageHead title="Deliveries" actions={<RetryAll />} />
+        <PushTabs current="/console/push/deliveries" />
+        <Filters>
+          <SelectFilter name="state" label="State" value={query.state} options={STATE_LABELS} />
+          <InputFilter name="reason" label="Reason" value={query.reason} hint="Unregistered" />
+          <InputFilter name="account" label="Account" value={query.account} hint="Email or ID" />
+          <TimeFilter name="endedFrom" label="Ended from" value={query.endedFrom} />
+          {query.messageId && <input type="hidden" name="messageId" value={query.messageId} />}
+        </Filters>
+        <Section title={query.messageId ? "Deliveries of the message" : "Deliveries"}>
+          <Table
+            caption="Deliveries of notifications to devices"
+            columns={DELIVERY_COLUMNS}
+            rows={deliveries}
+            rowKey={({ id }) => id}
+            empty={<EmptyState title="No delivery fits">Deliveries that have ended are kept for 30 days.</EmptyState>}
+          />
+          <Pager nextCursor={nextCursor} />
+        </Section>
+      </>
+    );
+  },
+);
+
+function RetryAll() {
+  return (
+    <Action
+      operation={pushOperations.retryPushDeliveries}
+      label="Retry all failed"
+      title="Send all failed notifications again?"
+      submit="Send again"
+    >
+      <p>
+        Up to 100,000 failed notifications that have not expired are queued again, and pauses of APNs environments end.
+        Devices that APNs reported as invalid stay invalid.
+      </p>
+    </Action>
+  );
+}

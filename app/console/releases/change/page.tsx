@@ -1,0 +1,84 @@
+import type { Metadata } from "next";
+import { z } from "zod";
+import { ReleaseAction, toProposedChange, versionPath } from "@/lib/releases/publishing/actions/release-action";
+import { releaseOperations } from "@/lib/releases/publishing/operations";
+import { previewChange } from "@/lib/releases/publishing/preview/preview-change";
+import { Field } from "../../../(web)/components/field";
+import { Notice } from "../../../(web)/components/notice";
+import { ConfirmLink } from "../../components/confirm-link";
+import { PageHead, Section } from "../../components/headings";
+import { OperationForm } from "../../components/operation-form";
+import { consolePage } from "../../frame/console-page";
+import type { ConsoleOperator } from "../../frame/operator";
+import { Preview } from "./preview";
+import { ACTION_TEXTS } from "./texts";
+
+type PageProps = { searchParams: Promise<Record<string, string>> };
+
+export async function generateMetadata({ searchParams }: PageProps): Promise<Metadata> {
+  const action = ReleaseAction.safeParse(await searchParams).data;
+  return { title: { absolute: `${action ? ACTION_TEXTS[action.action].title(action) : "Change"} – Releases` } };
+}
+
+const Query = ReleaseAction.extend({ done: z.string().optional() });
+
+const STALE =
+  "Nothing was changed: the release, its rollout or another release of the product has changed since the preview. This is the new preview.";
+
+export default consolePage({ role: "admin", query: Query }, async ({ ctx, operator, query: { done, ...action } }) => {
+  const { title, consequence } = ACTION_TEXTS[action.action];
+  const { preview, state } = await previewChange(ctx, toProposedChange(action));
+  return (
+    <>
+      <PageHead
+        title={title(action)}
+        parent={{ href: versionPath(action), label: `${action.product} ${action.version}` }}
+        lead={consequence}
+      />
+      {done === "stale" && <Notice kind="error">{STALE}</Notice>}
+      <Section title="Who gets what">
+        <Preview preview={preview} />
+      </Section>
+      <Confirmation action={action} previewed={state} operator={operator} />
+    </>
+  );
+});
+
+type ConfirmationProps = { action: ReleaseAction; previewed: string; operator: ConsoleOperator };
+
+function Confirmation({ action, previewed, operator }: ConfirmationProps) {
+  const { button, isDanger, takesReason } = ACTION_TEXTS[action.action];
+  if (!operator.isRecent) {
+    return <ConfirmLink operator={operator} to="continue" />;
+  }
+  return (
+    <OperationForm operation={releaseOperations.changeVersion} params={{ ...action, previewed }} className="form">
+      {action.action === "rollback" && <Withdrawal />}
+      {takesReason && (
+        <Field name="reason" label="Reason (optional)" hint="Recorded in the audit trail." maxLength={500} />
+      )}
+      <div className="buttons">
+        <button type="submit" className={isDanger && "danger"}>
+          {button}
+        </button>
+        <a className="button quiet" href={versionPath(action)}>
+          Cancel
+        </a>
+      </div>
+    </OperationForm>
+  );
+}
+
+function Withdrawal() {
+  return (
+    <fieldset>
+      <legend>Newer versions</legend>
+      <label className="check">
+        <input type="radio" name="withdrawal" value="yank" defaultChecked /> are yanked: they are broken
+      </label>
+      <label className="check">
+        <input type="radio" name="withdrawal" value="pause" /> are paused: they may be rolled out again
+      </label>
+    </fieldset>
+  );
+}

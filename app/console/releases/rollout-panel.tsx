@@ -1,0 +1,100 @@
+import type { CatalogVersion } from "@/lib/releases/publishing/versions/list-versions";
+import type { RolloutState } from "@/lib/releases/rollouts/list-rollouts";
+import { Facts } from "../components/facts";
+import { ExactTime } from "../components/time";
+import { actionPath } from "./links";
+import { PercentageFields } from "./percentage-fields";
+import { ScheduleFields } from "./schedule-fields";
+
+type Props = { version: CatalogVersion; isEditable: boolean; isAdmin: boolean };
+
+/** Who is offered the version, its schedule, and the forms that change both. */
+export function RolloutPanel({ version, isEditable, isAdmin }: Props) {
+  const { schedule, releases } = version;
+  const percentages = [...new Set(releases.filter(({ yanked }) => !yanked).map(({ served }) => served))];
+  const current = percentages.length === 1 ? (percentages[0] ?? 100) : Math.max(0, ...percentages);
+  return (
+    <>
+      <Facts entries={[["Offered to", percentages.map((one) => `${one}%`).join(", ") || "nobody"]]} />
+      {schedule && <Schedule version={version} schedule={schedule} isAdmin={isAdmin} />}
+      {isEditable && !schedule && current > 0 && percentages.length > 0 && (
+        <div className="buttons">
+          <a className="button quiet" href={actionPath(version, "halt")}>
+            Halt
+          </a>
+        </div>
+      )}
+      {isEditable && (
+        <div className="release-forms">
+          <form className="form" action="/console/releases/change" method="get">
+            <h3>Set a percentage</h3>
+            <VersionFields version={version} action="rollout" />
+            <PercentageFields current={current} />
+            <button type="submit" className="quiet">
+              Preview
+            </button>
+          </form>
+          <form className="form" action="/console/releases/change" method="get">
+            <h3>Advance by itself</h3>
+            <VersionFields version={version} action="schedule" />
+            <ScheduleFields />
+            <button type="submit" className="quiet">
+              Preview the first step
+            </button>
+          </form>
+        </div>
+      )}
+    </>
+  );
+}
+
+function VersionFields({
+  version: { product, channel, version },
+  action,
+}: {
+  version: CatalogVersion;
+  action: string;
+}) {
+  const fields = Object.entries({ action, product, channel, version });
+  return fields.map(([name, value]) => <input key={name} type="hidden" name={name} value={value} />);
+}
+
+const STATES = { scheduled: "Scheduled", running: "Running", halted: "Halted", completed: "Completed" };
+
+function Schedule({
+  version,
+  schedule,
+  isAdmin,
+}: {
+  version: CatalogVersion;
+  schedule: RolloutState;
+  isAdmin: boolean;
+}) {
+  const { id, state, steps, step, startsAt, nextStepAt, haltReason } = schedule;
+  const link = (action: "halt" | "resume" | "complete", label: string) => (
+    <a className="button quiet" href={actionPath(version, action, { rolloutId: id })}>
+      {label}
+    </a>
+  );
+  return (
+    <>
+      <Facts
+        entries={[
+          ["Schedule", STATES[state]],
+          ["Steps", steps.map((one, i) => (i === step ? `${one}% (current)` : `${one}%`)).join(" → ")],
+          ...(startsAt ? [["Starts", <ExactTime key="start" at={startsAt} />] as const] : []),
+          ...(nextStepAt ? [["Next step", <ExactTime key="next" at={nextStepAt} />] as const] : []),
+          ...(haltReason ? [["Halted because", haltReason] as const] : []),
+        ]}
+      />
+      {isAdmin && (
+        <div className="buttons">
+          {state !== "halted" && link("halt", "Halt")}
+          {state === "halted" && link("resume", "Resume")}
+          {state === "scheduled" && link("resume", "Start now")}
+          {state !== "completed" && link("complete", "Complete")}
+        </div>
+      )}
+    </>
+  );
+}
