@@ -131,10 +131,22 @@ export class AppError extends Error {
   readonly code: ErrorCode;
   readonly extras: ErrorExtras;
 
-  constructor(code: ErrorCode, extras: ErrorExtras = {}) {
-    super(extras.detail ?? ERRORS[code][1], { cause: extras.cause });
+  /** `extras`: a text is the detail. */
+  constructor(code: ErrorCode, extras: ErrorExtras | string = {}) {
+    const given = typeof extras === "string" ? { detail: extras } : extras;
+    super(given.detail ?? ERRORS[code][1], { cause: given.cause });
     this.code = code;
-    this.extras = extras;
+    this.extras = given;
+  }
+}
+
+/** An error that a command alone can cause, by the files that it is given: no client receives its code. */
+export class CommandError extends Error {
+  constructor(
+    readonly code: "file_unreadable" | "folder_unknown" | "folder_incomplete",
+    message: string,
+  ) {
+    super(message);
   }
 }
 

@@ -2,8 +2,13 @@ import path from "node:path";
 import type { Context } from "../../context";
 import { releaseFiles } from "../release-files";
 import { formatVersion, type Release } from "../schema";
-import { changeManifest, type EditableManifest, readManifest, serializeManifest } from "./manifest/manifest-file";
-import { describeDiskError } from "./manifest/publishing-error";
+import {
+  changeManifest,
+  describeDiskError,
+  type EditableManifest,
+  readManifest,
+  serializeManifest,
+} from "./manifest/manifest-file";
 import type { ChangeRecord } from "./manifest/recorded-write";
 import type { OnProgress } from "./publish/build-file";
 import { type HashedDraft, type HashedFile, hashDraft, type ReleaseDraft } from "./publish/draft";
@@ -31,7 +36,7 @@ export type AddResult = Published & { notes: string[] };
  * Publishes releases with all their files: hashes the files, verifies their signatures, stores them and adds them to the
  * manifest in one write, in this order. So the releases become visible at once, and the manifest never names a missing
  * file. Rejects invalid input before it writes anything. Removes the sample releases.
- * @throws PublishingError, ConfirmationRequiredError; errors of the storage or the file system
+ * @throws AppError; errors of the storage or the file system
  */
 export async function addReleases(deps: PublishDeps, drafts: readonly ReleaseDraft[]): Promise<AddResult> {
   const { manifestFile, now, onProgress } = deps;

@@ -1,7 +1,7 @@
 import { parse as parseVersion } from "semver";
+import { AppError } from "../../errors";
 import { normalizeArchitecture, parsePlatform } from "../platforms";
 import { formatVersion, type Release } from "../schema";
-import { PublishingError } from "./manifest/publishing-error";
 import type { ReleasesFilter } from "./schemas/maintenance";
 
 /** A release of the catalog, or its document. */
@@ -11,7 +11,7 @@ type Selectable = Pick<Release, "id" | "product" | "platform" | "architecture" |
 
 /**
  * The releases that a command changes.
- * @throws PublishingError release_not_found if the filter, an id or a version matches nothing; release_invalid if the
+ * @throws AppError release_not_found if the filter, an id or a version matches nothing; release_invalid if the
  * filter is too wide
  */
 export function selectReleases<T extends Selectable>(releases: readonly T[], filter: ReleasesFilter): T[] {
@@ -19,7 +19,7 @@ export function selectReleases<T extends Selectable>(releases: readonly T[], fil
   const matching = filterReleases(releases, filter);
   if (ids.length > 0) return [...new Set(ids.flatMap((id) => selectByIdOrVersion(matching, id)))];
   if (product === undefined || version === undefined) {
-    throw new PublishingError("Select a release by its id or version, or by --product and --version.");
+    throw new AppError("release_invalid", "Select a release by its id or version, or by --product and --version.");
   }
   return matching.length > 0 ? matching : notFound("that matches these options");
 }
@@ -31,7 +31,10 @@ function selectByIdOrVersion<T extends Selectable>(matching: readonly T[], idOrV
   const byVersion = filterReleases(matching, { version: idOrVersion });
   const products = [...new Set(byVersion.map(({ product }) => product))];
   if (products.length > 1) {
-    throw new PublishingError(`Version ${idOrVersion} exists in ${products.join(" and ")}: select one with --product.`);
+    throw new AppError(
+      "release_invalid",
+      `Version ${idOrVersion} exists in ${products.join(" and ")}: select one with --product.`,
+    );
   }
   return byVersion.length > 0 ? byVersion : notFound(`with version ${idOrVersion}`);
 }
@@ -61,8 +64,8 @@ function normalizeVersion(version: string): string {
 }
 
 function notFound(description: string): never {
-  throw new PublishingError(
-    `There is no release ${description}: list them with \`homeport release list\`.`,
+  throw new AppError(
     "release_not_found",
+    `There is no release ${description}: list them with \`homeport release list\`.`,
   );
 }

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
+import { AppError } from "../../errors";
 import { formatVersion, type Release } from "../schema";
 import { filterReleases, selectReleases } from "./filter-releases";
 import { assertOffered } from "./manifest/assert-offered";
 import { changeManifest, type EditableManifest, type ManifestEntry } from "./manifest/manifest-file";
-import { PublishingError } from "./manifest/publishing-error";
 import type { ChangeRecord } from "./manifest/recorded-write";
 import { identityOf, makeReleaseId, parseRelease } from "./manifest/release-entry";
 import { assertPublishable, type Confirmations } from "./publish/publish-checks";
@@ -21,7 +21,7 @@ type Deps = { manifestFile: string; now: () => Date; record?: ChangeRecord<Promo
 /**
  * Offers the same builds on another channel, in one write: adds a release with the same version, files and notes for
  * each selected release of the channel `from`. `now` is its release date.
- * @throws PublishingError if a release is a prerelease, yanked or a sample, or the channel has the version with other
+ * @throws AppError if a release is a prerelease, yanked or a sample, or the channel has the version with other
  * files; and from `assertPublishable`
  */
 export async function promoteReleases(
@@ -34,7 +34,7 @@ export async function promoteReleases(
   return changeManifest(manifestFile, change, record);
 }
 
-/** Adds the promoted releases to a manifest. Writes nothing. @throws PublishingError */
+/** Adds the promoted releases to a manifest. Writes nothing. @throws AppError */
 export function planPromotion(
   manifest: EditableManifest,
   filter: ReleasesFilter,
@@ -69,7 +69,7 @@ function promote(
   if (existing) {
     if (isDeepStrictEqual(existing.artifacts, source.artifacts)) return { release: existing, entry: null };
     const message = `${existing.id} is already published on ${to} with other files: publish a new version instead.`;
-    throw new PublishingError(message, "release_conflict");
+    throw new AppError("release_conflict", message);
   }
   const { rollback: _, ...fields } = entries[releases.indexOf(source)] ?? {};
   const draft = { ...fields, id: "new", channel: to, releasedAt, rollout };
@@ -83,10 +83,11 @@ function promote(
 
 function assertPromotable(source: Release, to: string, { isPrerelease }: Confirmations): void {
   const version = formatVersion(source.version);
-  if (source.sample) throw new PublishingError(`${source.id} is a sample, which is not promoted.`);
-  if (source.yanked) throw new PublishingError(`${source.id} is yanked, so it is not promoted.`, "release_yanked");
+  if (source.sample) throw new AppError("release_invalid", `${source.id} is a sample, which is not promoted.`);
+  if (source.yanked) throw new AppError("release_yanked", `${source.id} is yanked, so it is not promoted.`);
   if (to !== "stable" || source.version.prerelease.length === 0 || isPrerelease) return;
-  throw new PublishingError(
+  throw new AppError(
+    "release_invalid",
     `${version} is a prerelease, and every client would compare with its version: publish the final version, or confirm with --prerelease.`,
   );
 }

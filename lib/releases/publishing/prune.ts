@@ -18,7 +18,7 @@ const CONTENT_FOLDER = /^[0-9a-f]{16}$/;
 /**
  * Removes old releases with their files as `planPrune` says, and the files that publishing stored but no release has:
  * those of an interrupted publication, or of releases that are not in the manifest any more. Other files are left alone.
- * @throws PublishingError
+ * @throws AppError
  */
 export async function pruneReleases(
   manifestFile: string,

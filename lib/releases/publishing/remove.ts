@@ -1,7 +1,7 @@
+import { AppError } from "../../errors";
 import type { Release } from "../schema";
 import { selectReleases } from "./filter-releases";
 import { changeManifest, type EditableManifest, readManifest } from "./manifest/manifest-file";
-import { PublishingError } from "./manifest/publishing-error";
 import type { ChangeRecord } from "./manifest/recorded-write";
 import { remoteFilesOf, removeUnusedFiles } from "./remove-files";
 import type { ReleasesFilter } from "./schemas/maintenance";
@@ -13,7 +13,7 @@ export type RemoveOptions = { isForced: boolean; isDryRun: boolean };
 /**
  * Removes releases from the catalog in one write, and the files that no other release has. A download that has started
  * continues, because its file is open; an interrupted one cannot be resumed.
- * @throws PublishingError release_in_use if a release is offered to clients; release_not_found
+ * @throws AppError release_in_use if a release is offered to clients; release_not_found
  */
 export async function removeReleases(
   manifestFile: string,
@@ -50,8 +50,8 @@ function resultOf(removed: readonly Release[], remaining: readonly Release[], fi
 function assertNotOffered(releases: readonly Release[]): void {
   const offered = releases.filter(({ yanked, rollout, sample }) => !yanked && rollout > 0 && !sample);
   if (offered.length === 0) return;
-  throw new PublishingError(
-    `Clients may be downloading ${offered.map(({ id }) => id).join(", ")}: yank it first and remove it later, or pass --force.`,
+  throw new AppError(
     "release_in_use",
+    `Clients may be downloading ${offered.map(({ id }) => id).join(", ")}: yank it first and remove it later, or pass --force.`,
   );
 }

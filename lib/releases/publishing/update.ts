@@ -17,7 +17,7 @@ export type ManifestPlan<T> = Pick<EditableManifest, "entries" | "releases"> & {
 
 /**
  * Changes published releases in one write: all that the filter selects, or none.
- * @throws PublishingError if the filter matches none, an id does not exist, or the service would reject a field
+ * @throws AppError if the filter matches none, an id does not exist, or the service would reject a field
  */
 export async function updateReleases(
   manifestFile: string,
@@ -28,7 +28,7 @@ export async function updateReleases(
   return changeManifest(manifestFile, (manifest) => planUpdate(manifest, filter, change), record);
 }
 
-/** Applies a change to the releases that the filter selects. Writes nothing. @throws PublishingError */
+/** Applies a change to the releases that the filter selects. Writes nothing. @throws AppError */
 export function planUpdate(
   { entries, releases }: Pick<EditableManifest, "entries" | "releases">,
   filter: ReleasesFilter,

@@ -1,6 +1,6 @@
+import { AppError } from "../../errors";
 import { selectReleases } from "../publishing/filter-releases";
 import { changeManifest, type EditableManifest } from "../publishing/manifest/manifest-file";
-import { PublishingError } from "../publishing/manifest/publishing-error";
 import type { ChangeRecord } from "../publishing/manifest/recorded-write";
 import type { ReleasesFilter } from "../publishing/schemas/maintenance";
 import { findNewerServedReleases, type ManifestPlan, planUpdate, type UpdatedRelease } from "../publishing/update";
@@ -14,7 +14,7 @@ export type RollbackResult = { releases: UpdatedRelease[]; withdrawn: string[] }
 /**
  * Rolls back to older releases in one write: marks those that the filter selects as rollbacks that everybody gets, and withdraws
  * the newer ones of their channel that the same computers get.
- * @throws PublishingError if the filter matches none, or a yanked release
+ * @throws AppError if the filter matches none, or a yanked release
  */
 export async function rollBackReleases(
   manifestFile: string,
@@ -25,7 +25,7 @@ export async function rollBackReleases(
   return changeManifest(manifestFile, (manifest) => planRollback(manifest, filter, withdrawal), record);
 }
 
-/** Changes the releases of a manifest for a rollback. Writes nothing. @throws PublishingError */
+/** Changes the releases of a manifest for a rollback. Writes nothing. @throws AppError */
 export function planRollback(
   { entries, releases }: EditableManifest,
   filter: ReleasesFilter,
@@ -33,7 +33,7 @@ export function planRollback(
 ): ManifestPlan<RollbackResult> {
   const targets = selectReleases(releases, filter);
   const yanked = targets.find((release) => release.yanked);
-  if (yanked) throw new PublishingError(`${yanked.id} is yanked, so nobody can roll back to it.`, "release_yanked");
+  if (yanked) throw new AppError("release_yanked", `${yanked.id} is yanked, so nobody can roll back to it.`);
   const ids = targets.map(({ id }) => id);
   const withdrawn = findNewerServedReleases(releases, ids).filter((id) => !ids.includes(id));
   const marked = planUpdate({ entries, releases }, { ids }, { rollback: true, rollout: 100 });

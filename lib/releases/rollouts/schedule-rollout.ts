@@ -1,9 +1,9 @@
 import type { Context, Tx } from "../../context";
+import { AppError } from "../../errors";
 import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import { readDatabaseTime } from "../../platform/db/clock";
 import { newId } from "../../platform/db/ids";
 import type { Operator } from "../../principal";
-import { PublishingError } from "../publishing/manifest/publishing-error";
 import type { NewRollout } from "../publishing/schemas/rollouts";
 import { runningFrom } from "./advance-rollouts";
 import { leaveRollouts } from "./change-rollouts";
@@ -25,7 +25,7 @@ const DEFAULTS = { maxFailureShare: 0.05, minReports: 50, minAdoptionShare: 0.1,
 /**
  * Schedules the rollout of a version, in a transaction. Whoever commits it writes `initialRollout` to the catalog. Replaces
  * the schedules of its releases; those go on for the other releases of the catalog, `known`. Returns the schedule's id.
- * @throws PublishingError for releases of several versions, and for a plan that is not possible
+ * @throws AppError for releases of several versions, and for a plan that is not possible
  */
 export async function scheduleRollout(
   { dbNow }: Deps,
@@ -81,7 +81,7 @@ function haltThresholdsOf(plan: RolloutPlan): typeof DEFAULTS {
   };
 }
 
-/** @throws PublishingError */
+/** @throws AppError */
 export function assertSchedulable(
   releases: readonly ScheduledRelease[],
   { steps, everySeconds, startsAt, maxFailureShare = 0, minReports = 1, minAdoptionShare = 0 }: RolloutPlan,
@@ -114,6 +114,6 @@ export function assertSchedulable(
 
 const isTenth = (step: number) => Math.abs(step * 10 - Math.round(step * 10)) < 1e-9;
 
-function invalid(message: string): PublishingError {
-  return new PublishingError(message, "rollout_invalid");
+function invalid(message: string): AppError {
+  return new AppError("rollout_invalid", message);
 }

@@ -1,28 +1,7 @@
 import path from "node:path";
 import type { Context } from "../../../context";
-import { AppError, type ErrorCode } from "../../../errors";
+import { AppError, CommandError } from "../../../errors";
 import { catalogFileOf } from "../../catalog/catalog";
-import { PublishingError, type PublishingErrorCode } from "../manifest/publishing-error";
-
-/** The codes that clients receive. Those that only a command can cause become more general ones here. */
-const CODES: Readonly<Record<PublishingErrorCode, ErrorCode>> = {
-  release_invalid: "release_invalid",
-  confirmation_required: "confirmation_required",
-  release_conflict: "release_conflict",
-  release_yanked: "release_yanked",
-  release_not_found: "release_not_found",
-  release_in_use: "release_in_use",
-  rollout_invalid: "rollout_invalid",
-  signature_invalid: "signature_invalid",
-  file_unreadable: "file_changed",
-  file_changed: "file_changed",
-  folder_unknown: "release_invalid",
-  folder_incomplete: "release_invalid",
-  catalog_invalid: "catalog_invalid",
-  catalog_locked: "catalog_locked",
-  catalog_not_editable: "catalog_not_editable",
-  disk_full: "disk_full",
-};
 
 const NOT_EDITABLE =
   "The release catalog is at a URL: change the file that is published there, with `homeport release --catalog FILE`.";
@@ -34,14 +13,16 @@ export function requireCatalogFile(config: Context["config"]): string {
   return file;
 }
 
-/** Runs a change of the catalog. Its errors become those of the API, without the folder of this machine. */
+/** Runs a change of the catalog. Its errors do not name the folder of this machine. */
 export async function withAppErrors<T>(catalogFile: string | null, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    if (!(error instanceof PublishingError)) throw error;
+    if (!(error instanceof AppError || error instanceof CommandError)) throw error;
     const detail = withoutFolder(error.message, catalogFile);
-    throw new AppError(CODES[error.code], { detail, cause: error });
+    if (error instanceof CommandError) throw new AppError("file_changed", { detail, cause: error });
+    if (detail === error.message) throw error;
+    throw new AppError(error.code, { ...error.extras, detail, cause: error });
   }
 }
 

@@ -9,7 +9,6 @@ import { assertSchedulable, initialRollout, scheduleRollout } from "../../rollou
 import { writeCompletedRollouts } from "../../rollouts/write-completed-rollouts";
 import { formatVersion, type Release } from "../../schema";
 import { selectReleases } from "../filter-releases";
-import { PublishingError } from "../manifest/publishing-error";
 import type { ChangedRollout, NewRollout } from "../schemas/rollouts";
 import { updateReleases } from "../update";
 import { refreshCatalog, withAppErrors } from "./app-errors";
@@ -34,8 +33,7 @@ export async function startRollout(
   const id = await withAppErrors(file, async () => {
     const known = await readCatalog(deps);
     const selected = selectReleases(known, filter).filter(({ yanked }) => !yanked);
-    if (selected.length === 0)
-      throw new PublishingError("The release is yanked: offer it again first.", "release_yanked");
+    if (selected.length === 0) throw new AppError("release_yanked", "The release is yanked: offer it again first.");
     const releases = selected.map((release) => ({ ...release, version: formatVersion(release.version) }));
     assertSchedulable(releases, plan, deps.now());
     const rollout = initialRollout(plan);
@@ -70,7 +68,7 @@ function assertHasRollout(releases: readonly Release[], rollout: number): void {
   const other = releases.find((release) => release.rollout !== rollout);
   if (!other) return;
   const message = `The catalog is at a URL: publish ${other.id} there with a rollout of ${rollout} first.`;
-  throw new PublishingError(message, "catalog_not_editable");
+  throw new AppError("catalog_not_editable", message);
 }
 
 /**

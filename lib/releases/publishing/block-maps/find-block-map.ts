@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
-import { PublishingError } from "../manifest/publishing-error";
+import { AppError, CommandError } from "../../../errors";
 import type { OnProgress } from "../publish/build-file";
 import type { FileKind } from "../publish/file-kind";
 import { BLOCK_MAP_EXTENSION, parseBlockMap, serializeBlockMap } from "./block-map";
@@ -28,7 +28,7 @@ const MAX_FILE_BYTES = 64 * 1024 * 1024;
 /**
  * Finds the block map of a file for electron-updater: the one that is named, else the one beside the file, else a new
  * one. Returns null for other files, and instead of a new one for a small file or for one at a URL.
- * @throws PublishingError if the block map is damaged, or that of another file
+ * @throws AppError if the block map is damaged, or that of another file
  */
 export async function findBlockMap(build: BuildFile, onProgress?: OnProgress): Promise<NewBlockMap | null> {
   const { file, fileName, sizeBytes, kinds, destination, blockMapFile } = build;
@@ -47,20 +47,21 @@ export async function findBlockMap(build: BuildFile, onProgress?: OnProgress): P
 async function readBlockMap(from: string, { file, sizeBytes }: BuildFile, onBytes: (doneBytes: number) => void) {
   const bytes = await readSmallFile(from);
   const blockMap = await parseBlockMap(bytes).catch((error: Error) => {
-    throw new PublishingError(`${from} is not a block map: ${error.message}.`);
+    throw new AppError("release_invalid", `${from} is not a block map: ${error.message}.`);
   });
   if (await isBlockMapOf(blockMap, file, sizeBytes, onBytes)) return bytes;
-  throw new PublishingError(
+  throw new AppError(
+    "release_invalid",
     `${from} is the block map of another file than ${file}: updates would fail. Build it again, or delete it and a new one is made.`,
   );
 }
 
 async function readSmallFile(file: string): Promise<Buffer> {
   const stats = await stat(file).catch((error: Error) => {
-    throw new PublishingError(`${file} cannot be read: ${error.message}`, "file_unreadable");
+    throw new CommandError("file_unreadable", `${file} cannot be read: ${error.message}`);
   });
   if (stats.isFile() && stats.size <= MAX_FILE_BYTES) return readFile(file);
-  throw new PublishingError(`${file} is not a block map: it is a folder, or larger than 64 MiB.`);
+  throw new AppError("release_invalid", `${file} is not a block map: it is a folder, or larger than 64 MiB.`);
 }
 
 async function exists(file: string): Promise<boolean> {

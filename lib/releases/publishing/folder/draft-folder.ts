@@ -1,9 +1,9 @@
 import { stat } from "node:fs/promises";
+import { AppError, CommandError } from "../../../errors";
 import { BUILT_IN_VALUES } from "../../catalog/snapshot";
 import { formatVersion, Version } from "../../schema";
 import { parseSquirrelVersion } from "../../updates/nupkg";
 import type { ManifestEntry } from "../manifest/manifest-file";
-import { PublishingError } from "../manifest/publishing-error";
 import type { Destination, ReleaseDraft } from "../publish/draft";
 import { findElectronBuilder } from "./electron-builder";
 import { type FolderHints, type FoundFolder, type FoundRelease, listFolder } from "./found-releases";
@@ -26,18 +26,18 @@ export type DraftedFolder = { tool: string; drafts: ReleaseDraft[]; notes: strin
 
 /**
  * Makes drafts of what electron-builder, Tauri, Velopack or Squirrel.Windows have written to a folder.
- * @throws PublishingError folder_unknown; folder_incomplete, which names the missing files; release_invalid if a
+ * @throws AppError folder_unknown; folder_incomplete, which names the missing files; release_invalid if a
  * package has a different version than its name, or a program is for another architecture
  */
 export async function draftFolder(folder: string, options: FolderOptions): Promise<DraftedFolder> {
   if (!(await stat(folder).catch(() => null))?.isDirectory()) {
-    throw new PublishingError(`${folder} is not a folder.`, "folder_unknown");
+    throw new CommandError("folder_unknown", `${folder} is not a folder.`);
   }
   const found = await findReleases(folder, options.hints);
   if (found.missing.length > 0) {
-    throw new PublishingError(
-      `The output of ${found.tool} is not complete. These files are missing:\n${found.missing.map((name) => `  - ${name}`).join("\n")}`,
+    throw new CommandError(
       "folder_incomplete",
+      `The output of ${found.tool} is not complete. These files are missing:\n${found.missing.map((name) => `  - ${name}`).join("\n")}`,
     );
   }
   for (const release of found.releases) {
@@ -72,9 +72,9 @@ async function findReleases(folder: string, hints: FolderHints): Promise<FoundFo
     const found = await find(listing, hints);
     if (found) return found;
   }
-  throw new PublishingError(
-    `${folder} is not the output of electron-builder, Tauri, Velopack or Squirrel.Windows: publish its files with add.`,
+  throw new CommandError(
     "folder_unknown",
+    `${folder} is not the output of electron-builder, Tauri, Velopack or Squirrel.Windows: publish its files with add.`,
   );
 }
 
@@ -82,7 +82,7 @@ function assertVersion({ version }: FoundRelease, hints: FolderHints): void {
   if (hints.version === undefined) return;
   const meant = [Version.safeParse(hints.version).data, parseSquirrelVersion(hints.version)];
   if (meant.some((one) => one && formatVersion(one) === version)) return;
-  throw new PublishingError(`The folder has version ${version}, not ${hints.version}.`);
+  throw new AppError("release_invalid", `The folder has version ${version}, not ${hints.version}.`);
 }
 
 function toDraft(

@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
+import { AppError } from "../../../errors";
 import { architectureIn, normalizeArchitecture, type Platform } from "../../platforms";
-import { PublishingError } from "../manifest/publishing-error";
 import type { DraftFile } from "../publish/draft";
 import {
   assignKinds,
@@ -55,7 +55,7 @@ type UpdateFile = {
   info: UpdateInfo;
 };
 
-/** The output folder of electron-builder. Null if the folder is of another tool. @throws PublishingError */
+/** The output folder of electron-builder. Null if the folder is of another tool. @throws AppError */
 export async function findElectronBuilder(listing: Listing, hints: FolderHints): Promise<FoundFolder | null> {
   const updates = await readUpdateFiles(listing);
   if (updates.length === 0 && !CONFIG_FILES.some((name) => listing.files.has(name))) return null;
@@ -111,7 +111,8 @@ function assertOneVersion(updates: readonly UpdateFile[]): void {
   const [first] = updates;
   const other = updates.find(({ info }) => info.version !== first?.info.version);
   if (!first || !other) return;
-  throw new PublishingError(
+  throw new AppError(
+    "release_invalid",
     `${first.name} is of version ${first.info.version}, ${other.name} of ${other.info.version}: remove the older files.`,
   );
 }
@@ -119,7 +120,8 @@ function assertOneVersion(updates: readonly UpdateFile[]): void {
 /** The small installer of nsis-web downloads a package that the feed would have to name. */
 function assertWhole({ name, info }: UpdateFile): void {
   if (info.packages === undefined || info.packages === null) return;
-  throw new PublishingError(
+  throw new AppError(
+    "release_invalid",
     `${name} is of an nsis-web installer, which downloads its package from where it was built: use the target nsis.`,
   );
 }
@@ -202,7 +204,7 @@ function addUnlisted(
     const release = releases.find(({ architecture }) => normalizeArchitecture(architecture) === own);
     if (release) release.files.push({ ...toFile(listing, name), kinds: ["other"] });
     else if (releases.length === 0) found.missing.push(`latest${UPDATE_SUFFIXES[platform]}.yml, for ${name}`);
-    else throw new PublishingError(notNamed(name, own, platform));
+    else throw new AppError("release_invalid", notNamed(name, own, platform));
   }
   for (const release of found.releases) release.files = withInstaller(release);
 }

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { z } from "zod";
+import { AppError } from "../../../errors";
 import { readZipEntry } from "../../../platform/files/zip";
-import { PublishingError } from "../manifest/publishing-error";
 import { parseXml, unescapeXml } from "../publish/read-xml";
 
 /** A nuspec has a few kilobytes. */
@@ -24,17 +24,20 @@ const Package = z.object({ package: z.object({ metadata: Nuspec }) });
 
 /**
  * Reads the nuspec in a NuGet package, which is a zip file (Open Packaging Conventions).
- * @throws PublishingError if it is not one, or its name has a different id or version than its nuspec
+ * @throws AppError if it is not one, or its name has a different id or version than its nuspec
  */
 export async function readNuspec(file: string): Promise<Nuspec> {
   const name = path.basename(file);
   const nuspec = await parseNuspec(file).catch((error: Error) => {
-    throw new PublishingError(`${name} is not a NuGet package: ${error.message}`);
+    throw new AppError("release_invalid", `${name} is not a NuGet package: ${error.message}`);
   });
   // In a nuspec a prerelease has no dots for Squirrel.Windows; electron-builder's version in the name may have them.
   const plain = (text: string) => text.toLowerCase().replace(/(?<=-[a-z-]+)\.(?=\d)/g, "");
   if (plain(name).startsWith(plain(`${nuspec.id}-${nuspec.version}-`))) return nuspec;
-  throw new PublishingError(`${name} does not match its content: the package is ${nuspec.id} ${nuspec.version}.`);
+  throw new AppError(
+    "release_invalid",
+    `${name} does not match its content: the package is ${nuspec.id} ${nuspec.version}.`,
+  );
 }
 
 async function parseNuspec(file: string): Promise<Nuspec> {

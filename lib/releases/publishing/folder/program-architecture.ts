@@ -2,9 +2,9 @@ import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import path from "node:path";
 import { createGunzip } from "node:zlib";
+import { AppError } from "../../../errors";
 import { readZipHeads } from "../../../platform/files/zip";
 import { architectureOf, normalizeArchitecture, RUNS_ON } from "../../platforms";
-import { PublishingError } from "../manifest/publishing-error";
 import type { FoundRelease } from "./found-releases";
 
 const BLOCK_BYTES = 512;
@@ -150,7 +150,7 @@ async function readStart(file: string, position: number, length: number): Promis
   }
 }
 
-/** @throws PublishingError if a file holds a program for another architecture than its release has */
+/** @throws AppError if a file holds a program for another architecture than its release has */
 export async function assertProgramArchitectures({ platform, architecture, files }: FoundRelease): Promise<void> {
   const expected = normalizeArchitecture(architecture);
   for (const { file } of files) {
@@ -163,7 +163,8 @@ export async function assertProgramArchitectures({ platform, architecture, files
       ...(isBootstrapper ? (RUNS_ON.windows[expected] ?? []) : []),
     ];
     if (own === undefined || runs.includes(own)) continue;
-    throw new PublishingError(
+    throw new AppError(
+      "release_invalid",
       `${path.basename(file)} holds a program for ${own}, but would be published for ${expected}. If several jobs wrote to one folder, publish the folder of each job on its own. If only the name is wrong, set --arch ${own}.`,
     );
   }

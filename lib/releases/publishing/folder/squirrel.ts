@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { compareBuild, parse as parseVersion, SemVer } from "semver";
+import { AppError } from "../../../errors";
 import { architectureIn } from "../../platforms";
 import { formatVersion } from "../../schema";
 import { parseSquirrelVersion, squirrelVersion } from "../../updates/nupkg";
-import { PublishingError } from "../manifest/publishing-error";
 import type { DraftFile } from "../publish/draft";
 import { type FolderHints, type FoundFolder, type Listing, toFile } from "./found-releases";
 import { readNuspec } from "./nuspec";
@@ -26,7 +26,7 @@ type Package = {
   comment: string;
 };
 
-/** The output folder of Squirrel.Windows. Null if the folder is of another tool. @throws PublishingError */
+/** The output folder of Squirrel.Windows. Null if the folder is of another tool. @throws AppError */
 export async function findSquirrel(listing: Listing, hints: FolderHints): Promise<FoundFolder | null> {
   if (!listing.files.has("RELEASES")) return null;
   const { packages, unreadable } = parseReleases(await readFile(path.join(listing.folder, "RELEASES"), "utf8"));
@@ -38,7 +38,7 @@ export async function findSquirrel(listing: Listing, hints: FolderHints): Promis
   const own = packages.filter((one) => one.version === version);
   const full = fullPackage(own);
   if (version === undefined || !full)
-    throw new PublishingError(`RELEASES has no full package of ${version ?? "any version"}.`);
+    throw new AppError("release_invalid", `RELEASES has no full package of ${version ?? "any version"}.`);
   const missing = own.filter(({ name }) => !listing.files.has(name)).map(({ name }) => name);
   const previous = ordered.findLast((other) => compareBuild(other, version) < 0);
   const setups = setupsOf(listing, version);
@@ -51,7 +51,7 @@ export async function findSquirrel(listing: Listing, hints: FolderHints): Promis
   const named = hints.architecture ?? full.architecture ?? architectureIn(path.basename(listing.folder));
   const architecture = named ?? (await programArchitecture(toFile(listing, full.name).file));
   if (architecture === undefined && listing.files.has(full.name)) {
-    throw new PublishingError(`The architecture of ${full.name} is unknown: set it with --arch.`);
+    throw new AppError("release_invalid", `The architecture of ${full.name} is unknown: set it with --arch.`);
   }
   const channel = /-([a-z]+)/i.exec(version)?.[1]?.toLowerCase() ?? "stable";
   const release = {
@@ -92,7 +92,8 @@ function assertReadable(lines: readonly string[], wanted: string | undefined): v
   const text = wanted === undefined ? "" : squirrelVersion(new SemVer(wanted));
   const line = lines.find((one) => one.includes(text));
   if (line === undefined) return;
-  throw new PublishingError(
+  throw new AppError(
+    "release_invalid",
     `RELEASES has a line that is not a SHA-1, the name of a package and its size: "${line}". Correct it, or name another version with --version.`,
   );
 }
@@ -100,24 +101,26 @@ function assertReadable(lines: readonly string[], wanted: string | undefined): v
 function toSemVer(text: string): string {
   const version = parseSquirrelVersion(text.replace(/^v/i, "")) ?? parseVersion(text);
   if (version) return formatVersion(version);
-  throw new PublishingError(`${text} is not a version that Squirrel.Windows has.`);
+  throw new AppError("release_invalid", `${text} is not a version that Squirrel.Windows has.`);
 }
 
-/** @throws PublishingError if two packages have the version, as those of two architectures may */
+/** @throws AppError if two packages have the version, as those of two architectures may */
 function fullPackage(packages: readonly Package[]): Package | undefined {
   const [full, other] = packages.filter(({ isDelta }) => !isDelta);
   if (!full || !other) return full;
-  throw new PublishingError(
+  throw new AppError(
+    "release_invalid",
     `RELEASES has two full packages of ${full.version}, ${full.name} and ${other.name}: publish the folder of each on its own.`,
   );
 }
 
-/** Squirrel.Windows 1.4.0 and later: `# 10%` after the size. @throws PublishingError */
+/** Squirrel.Windows 1.4.0 and later: `# 10%` after the size. @throws AppError */
 function rolloutOf({ name, comment }: Package): number | undefined {
   if (!comment.includes("%")) return undefined;
   const [, percent] = /^\s*(\d{1,3})\s*%\s*$/.exec(comment) ?? [];
   if (percent !== undefined && Number(percent) <= 100) return Number(percent);
-  throw new PublishingError(
+  throw new AppError(
+    "release_invalid",
     `RELEASES stages ${name} with "#${comment}", which is not a percentage such as # 10%: correct it, or remove it and set --rollout.`,
   );
 }
@@ -151,7 +154,7 @@ async function packageFile(
   const file = { ...toFile(listing, name), artifact: { fileName }, expected: { by: "RELEASES", sizeBytes } };
   const nuspec = await readNuspec(file.file);
   if (toSemVer(nuspec.version) !== version) {
-    throw new PublishingError(`${name} does not match its name: it contains version ${nuspec.version}.`);
+    throw new AppError("release_invalid", `${name} does not match its name: it contains version ${nuspec.version}.`);
   }
   if (!isDelta) return [{ ...file, kinds: ["update"] }];
   return previous === undefined ? [] : [{ ...file, kinds: ["delta"], from: previous }];

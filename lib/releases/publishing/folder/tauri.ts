@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
+import { AppError } from "../../../errors";
 import { normalizeArchitecture, type Platform } from "../../platforms";
-import { PublishingError } from "../manifest/publishing-error";
 import type { DraftFile } from "../publish/draft";
 import {
   assignKinds,
@@ -27,7 +27,7 @@ const MAX_PARENTS = 5;
 
 type Bundle = { name: string; platform: Platform; version?: string; architecture?: string; isForUpdater: boolean };
 
-/** Tauri's folder `bundle`. Null if the folder is of another tool. @throws PublishingError if the version is unknown */
+/** Tauri's folder `bundle`. Null if the folder is of another tool. @throws AppError if the version is unknown */
 export async function findTauri(listing: Listing, hints: FolderHints): Promise<FoundFolder | null> {
   const own = [...listing.files].some((name) => name.startsWith("bundle/")) ? subfolder(listing, "bundle") : listing;
   const bundles = [...own.files].sort().flatMap((name) => parseBundle(name) ?? []);
@@ -96,13 +96,13 @@ async function readVersion(folder: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** @throws PublishingError if the names have several versions, or none */
+/** @throws AppError if the names have several versions, or none */
 function onlyVersion(bundles: readonly Bundle[]): string {
   const versions = [...new Set(bundles.flatMap(({ version, name }) => (name.endsWith(".msi") ? [] : (version ?? []))))];
   const [version] = versions.length > 0 ? versions : bundles.flatMap((bundle) => bundle.version ?? []);
   if (version !== undefined && versions.length <= 1) return version;
   const found = versions.length > 1 ? `has the versions ${versions.join(", ")}` : "does not contain its version";
-  throw new PublishingError(`The folder ${found}: set one with --version.`);
+  throw new AppError("release_invalid", `The folder ${found}: set one with --version.`);
 }
 
 /** An .msi has the numbers alone, and an .rpm writes a tilde before a prerelease. */
@@ -115,7 +115,7 @@ function isOfVersion({ name, version: bundleVersion }: Bundle, version: string):
 /**
  * The architecture of an .app.tar.gz, whose name has none: that of the program in it, else of its disk image, or of the
  * target in the folder's path.
- * @throws PublishingError if disk images of several architectures lie beside it: it is one job's, and the other's is lost
+ * @throws AppError if disk images of several architectures lie beside it: it is one job's, and the other's is lost
  */
 async function architectureOfApp(
   listing: Listing,
@@ -126,7 +126,8 @@ async function architectureOfApp(
   const images = bundles.filter(({ platform, architecture }) => platform === "macos" && architecture !== undefined);
   const [first, second] = [...new Set(images.map(({ architecture }) => architecture))];
   if (app && second !== undefined) {
-    throw new PublishingError(
+    throw new AppError(
+      "release_invalid",
       `${app.name} lies beside disk images for ${first} and ${second}, so another job's file of this name was overwritten: publish the folder of each job on its own.`,
     );
   }
@@ -143,7 +144,7 @@ function addFile(
   file: Omit<DraftFile, "kinds">,
 ): void {
   if (architecture === undefined)
-    throw new PublishingError(`The architecture of ${name} is unknown: set it with --arch.`);
+    throw new AppError("release_invalid", `The architecture of ${name} is unknown: set it with --arch.`);
   const known = releases.find((release) => release.platform === platform && release.architecture === architecture);
   const release = known ?? { platform, architecture, version, channel: channelOf(version), files: [] };
   release.files.push({ ...file, kinds: [] });

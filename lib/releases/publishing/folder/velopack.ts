@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { compare, parse as parseVersion } from "semver";
 import { z } from "zod";
+import { AppError, CommandError } from "../../../errors";
 import { normalizeArchitecture, parseVelopackSystem } from "../../platforms";
-import { PublishingError } from "../manifest/publishing-error";
 import type { DraftFile } from "../publish/draft";
 import { type FolderHints, type FoundFolder, type FoundRelease, type Listing, toFile } from "./found-releases";
 import { type Nuspec, readNuspec } from "./nuspec";
@@ -31,7 +31,7 @@ const BuiltAssets = z.array(z.object({ RelativeFileName: z.string(), Type: z.str
 const INSTALLER = /-Setup\.(?:exe|pkg|msi)$|\.AppImage$/;
 const PORTABLE = /-Portable\.zip$/;
 
-/** The output folder of `vpk pack`. Null if the folder is of another tool. @throws PublishingError */
+/** The output folder of `vpk pack`. Null if the folder is of another tool. @throws AppError */
 export async function findVelopack(listing: Listing, hints: FolderHints): Promise<FoundFolder | null> {
   const feeds = [...listing.files].filter((name) => FEED_FILE.test(name)).sort();
   if (feeds.length === 0) return null;
@@ -51,7 +51,7 @@ async function findRelease(
 ): Promise<FoundRelease | null> {
   const { name: channel = "" } = FEED_FILE.exec(feed)?.groups ?? {};
   const parsed = Feed.safeParse(await readJson(listing, feed));
-  if (!parsed.success) throw new PublishingError(`${feed} is not a feed of Velopack.`);
+  if (!parsed.success) throw new AppError("release_invalid", `${feed} is not a feed of Velopack.`);
   const packages = parsed.data.Assets.filter(({ Type }) => ["Full", "Delta"].includes(Type));
   const versions = packages.map(({ Version }) => Version).sort(compare);
   const version = hints.version ?? versions.at(-1);
@@ -110,11 +110,11 @@ async function assertContents(listing: Listing, assets: readonly Asset[]): Promi
     const nuspec = await readNuspec(toFile(listing, FileName).file);
     if (nuspec.version !== Version || nuspec.id !== PackageId) {
       const said = `${nuspec.id} ${nuspec.version}, not ${PackageId} ${Version}`;
-      throw new PublishingError(`${FileName} does not match the feed: ${said}.`);
+      throw new AppError("release_invalid", `${FileName} does not match the feed: ${said}.`);
     }
     if (Type === "Full") full = nuspec;
   }
-  if (!full) throw new PublishingError("The full package is missing.", "folder_incomplete");
+  if (!full) throw new CommandError("folder_incomplete", "The full package is missing.");
   return full;
 }
 
@@ -124,7 +124,7 @@ function targetOf(nuspec: Nuspec, channelName: string, hints: FolderHints) {
   const words = channelName.toLowerCase().split("-");
   const system = nuspec.os ?? ridSystem ?? words[0] ?? "";
   const platform = parseVelopackSystem(system);
-  if (!platform) throw new PublishingError(`The package names an unknown system: "${system}".`);
+  if (!platform) throw new AppError("release_invalid", `The package names an unknown system: "${system}".`);
   const named = hints.architecture ?? nuspec.machineArchitecture ?? ridArchitecture ?? "x64";
   const architecture = normalizeArchitecture(named);
   if (parseVelopackSystem(words[0] ?? "")) words.shift();
@@ -137,6 +137,6 @@ async function readJson({ folder }: Listing, name: string): Promise<unknown> {
   try {
     return JSON.parse(text.replace(/^\ufeff/, ""));
   } catch {
-    throw new PublishingError(`${name} is not JSON.`);
+    throw new AppError("release_invalid", `${name} is not JSON.`);
   }
 }

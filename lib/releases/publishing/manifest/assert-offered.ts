@@ -1,3 +1,4 @@
+import { AppError } from "../../../errors";
 import { indexReleases } from "../../catalog/snapshot";
 import { COMMON_BUILDS, VELOPACK_SYSTEMS } from "../../platforms";
 import { releaseFiles } from "../../release-files";
@@ -5,12 +6,11 @@ import type { Release } from "../../schema";
 import { candidateLists } from "../../selection/select-release";
 import { parseVelopackName, squirrelPackageId } from "../../updates/nupkg";
 import { findVelopackReleases } from "../../updates/velopack-releases";
-import { PublishingError } from "./publishing-error";
 
 /**
  * Computes the feeds that the clients of packages will request, and refuses a release that none of them can name: no
  * app would find it. The rollout does not count, since it may start later.
- * @throws PublishingError
+ * @throws AppError
  */
 export function assertOffered(release: Release, releases: readonly Release[]): void {
   const full = releaseFiles(release).filter(({ fileName }) => fileName.endsWith("-full.nupkg"));
@@ -31,7 +31,8 @@ export function assertOffered(release: Release, releases: readonly Release[]): v
     const lists = found.flatMap(({ selector }) => candidateLists(snapshot, selector));
     if (lists.some((list) => list.includes(reachable))) continue;
     const feed = own ? `releases.${name}.json` : "RELEASES";
-    throw new PublishingError(
+    throw new AppError(
+      "release_invalid",
       `Apps with ${fileName} request ${feed}, which would never name a release of the channel ${channel} for ${platform} ${architecture}: choose another --channel or --arch, or build it with the channel ${VELOPACK_SYSTEMS[platform]}.`,
     );
   }

@@ -1,13 +1,13 @@
 import { readFile, realpath } from "node:fs/promises";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { AppError } from "../../../errors";
 import { makeFolder, writeDurably } from "../../../platform/files/durable";
 import { FileLockedError, lockFile } from "../../../platform/files/lock";
 import { validateManifest } from "../../catalog/manifest";
 import { MAX_MANIFEST_BYTES } from "../../catalog/manifest-source";
 import type { Release } from "../../schema";
 import type { PublicKeys } from "../../signatures";
-import { describeDiskError, PublishingError } from "./publishing-error";
 import {
   type ChangeRecord,
   finishInterruptedWrites,
@@ -41,7 +41,7 @@ type Change<T> = (manifest: EditableManifest) => ManifestChange<T> | Promise<Man
 
 const MAX_LOCK_WAIT_MS = 60_000;
 
-/** Reads a manifest; a missing file is an empty one. @throws PublishingError if the service would reject it */
+/** Reads a manifest; a missing file is an empty one. @throws AppError if the service would reject it */
 export async function readManifest(file: string): Promise<EditableManifest> {
   try {
     const bytes = await readFile(file);
@@ -50,7 +50,7 @@ export async function readManifest(file: string): Promise<EditableManifest> {
     return { publicKeys, entries: document.releases as ManifestEntry[], releases };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return EMPTY;
-    throw new PublishingError(`${file} cannot be used: ${(error as Error).message}`, "catalog_invalid");
+    throw new AppError("catalog_invalid", `${file} cannot be used: ${(error as Error).message}`);
   }
 }
 
@@ -59,7 +59,7 @@ const EMPTY: EditableManifest = { publicKeys: {}, entries: [], releases: [] };
 /**
  * Changes a manifest under a lock, and writes it atomically. Writes nothing if the service would reject the new manifest,
  * or if nothing has changed. The service's own catalog is changed with a `record` only: see `writeRecorded`.
- * @throws PublishingError; what `record` throws, and then nothing has changed
+ * @throws AppError; what `record` throws, and then nothing has changed
  */
 export async function changeManifest<T>(file: string, change: Change<T>, record?: ChangeRecord<T>): Promise<T> {
   return withManifestLock(file, async (target) => {
@@ -101,14 +101,14 @@ async function withManifestLock<T>(file: string, run: (target: string) => Promis
   }
 }
 
-/** Without the database nobody can tell whether an interrupted change counts. @throws PublishingError */
+/** Without the database nobody can tell whether an interrupted change counts. @throws AppError */
 async function assertNotInterrupted(target: string): Promise<void> {
   if ((await listStagedWrites(target)).length === 0) return;
   const message = `A change of ${target} was interrupted: start the service, which completes it.`;
-  throw new PublishingError(message, "catalog_locked");
+  throw new AppError("catalog_locked", message);
 }
 
-/** Serializes a manifest. @throws PublishingError if the service would reject it */
+/** Serializes a manifest. @throws AppError if the service would reject it */
 export async function serializeManifest({
   publicKeys,
   entries,
@@ -116,9 +116,9 @@ export async function serializeManifest({
   const keys = Object.keys(publicKeys).length > 0 ? { publicKeys } : {};
   const bytes = Buffer.from(`${JSON.stringify({ schemaVersion: 1, ...keys, releases: entries }, null, 2)}\n`);
   if (bytes.byteLength > MAX_MANIFEST_BYTES)
-    throw new PublishingError("The catalog would exceed the maximum size that the service reads.");
+    throw new AppError("release_invalid", "The catalog would exceed the maximum size that the service reads.");
   await validateManifest(bytes).catch((error: Error) => {
-    throw new PublishingError(error.message);
+    throw new AppError("release_invalid", error.message);
   });
   return bytes;
 }
@@ -127,9 +127,17 @@ async function lockManifest(file: string): Promise<() => Promise<void>> {
   return lockFile(`${file}.lock`, MAX_LOCK_WAIT_MS).catch((error: unknown) => {
     if (!(error instanceof FileLockedError)) throw error;
     const holder = `Another process${error.pid ? ` (pid ${error.pid})` : ""}`;
-    throw new PublishingError(
-      `${holder} is changing ${file}: it holds the lock on ${error.file}. Try again later.`,
+    throw new AppError(
       "catalog_locked",
+      `${holder} is changing ${file}: it holds the lock on ${error.file}. Try again later.`,
     );
   });
+}
+
+/** Describes a full disk to the operator. Returns any other error as it is. */
+export function describeDiskError(error: unknown, folder: string): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== "ENOSPC" && code !== "EDQUOT") return error;
+  const reason = code === "ENOSPC" ? "The disk is full" : "The disk quota is used up";
+  return new AppError("disk_full", `${reason}: ${folder} has no space left. The catalog was not changed.`);
 }

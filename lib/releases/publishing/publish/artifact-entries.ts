@@ -1,5 +1,5 @@
+import { AppError } from "../../../errors";
 import { ArtifactKind } from "../../schema";
-import { PublishingError } from "../manifest/publishing-error";
 import type { ArtifactEntry, HashedDraft, HashedFile } from "./draft";
 
 /** The artifacts of a manifest's entry. A delta also has the version `from`. */
@@ -8,13 +8,16 @@ export type ArtifactEntries = Partial<Record<ArtifactKind, ArtifactEntry>> & {
   deltas?: readonly (ArtifactEntry & { from?: string | undefined })[];
 };
 
-/** Makes an entry of a draft's files. @throws PublishingError if two files are the installer, or the update */
+/** Makes an entry of a draft's files. @throws AppError if two files are the installer, or the update */
 export function artifactEntries({ files }: Pick<HashedDraft, "files">): ArtifactEntries {
   const entries: ArtifactEntries = {};
   for (const kind of ArtifactKind.options) {
     const [first, second] = filesOfKind(files, kind);
     if (first && second) {
-      throw new PublishingError(`${first.artifact.fileName} and ${second.artifact.fileName} are both the ${kind}.`);
+      throw new AppError(
+        "release_invalid",
+        `${first.artifact.fileName} and ${second.artifact.fileName} are both the ${kind}.`,
+      );
     }
     if (first) entries[kind] = withoutUndefined(first.artifact);
   }

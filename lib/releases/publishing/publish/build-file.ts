@@ -2,8 +2,8 @@ import { createHash, type Hash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { link, readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
+import { CommandError } from "../../../errors";
 import { makeFolder, moveDurably, writeChunks } from "../../../platform/files/durable";
-import { PublishingError } from "../manifest/publishing-error";
 
 /** A file's size and hashes as the catalog has them: `sha256` in hexadecimal, `sha512` in base64. */
 export type Digest = { sizeBytes: number; sha256: string; sha512: string };
@@ -20,13 +20,13 @@ const PART_EXTENSION = ".part";
 /** Interrupted copies are deleted after a day. */
 const MAX_PART_AGE_MS = 24 * 60 * 60 * 1000;
 
-/** @throws PublishingError if it is not a regular file, or empty */
+/** @throws AppError if it is not a regular file, or empty */
 async function sizeOf(file: string): Promise<number> {
   const stats = await stat(file).catch((error: Error) => {
-    throw new PublishingError(`${file} cannot be read: ${error.message}`, "file_unreadable");
+    throw new CommandError("file_unreadable", `${file} cannot be read: ${error.message}`);
   });
   if (stats.isFile() && stats.size > 0) return stats.size;
-  throw new PublishingError(`${file} is not a regular file, or is empty`, "file_unreadable");
+  throw new CommandError("file_unreadable", `${file} is not a regular file, or is empty`);
 }
 
 /** Passes bytes through and hashes them. `digest` is valid once all bytes have been read. */
@@ -57,7 +57,7 @@ export async function* readChunks(file: string, onBytes: (doneBytes: number) => 
   }
 }
 
-/** Hashes a file. @throws PublishingError if it is not a regular file, or empty */
+/** Hashes a file. @throws AppError if it is not a regular file, or empty */
 export async function digestFile(file: string, onProgress?: OnProgress): Promise<Digest> {
   const totalBytes = await sizeOf(file);
   const { bytes, digest } = withDigest(readChunks(file, (done) => onProgress?.("Hashing", done, totalBytes)));

@@ -1,10 +1,10 @@
 import path from "node:path";
+import { AppError } from "../../../errors";
 import { parsePlatform } from "../../platforms";
 import type { Artifact } from "../../schema";
 import { BLOCK_MAP_EXTENSION } from "../block-maps/block-map";
 import { findBlockMap, type NewBlockMap } from "../block-maps/find-block-map";
 import type { ManifestEntry } from "../manifest/manifest-file";
-import { PublishingError } from "../manifest/publishing-error";
 import { type Digest, digestFile, type OnProgress } from "./build-file";
 import type { FileKind } from "./file-kind";
 import { readPackageFacts } from "./package-facts";
@@ -79,7 +79,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 
 const MAX_FILE_NAME_BYTES = 255;
 
-/** Hashes a draft's files. @throws PublishingError if one is not a regular file, is empty or has no valid name */
+/** Hashes a draft's files. @throws AppError if one is not a regular file, is empty or has no valid name */
 export async function hashDraft(draft: ReleaseDraft, onProgress?: OnProgress): Promise<HashedDraft> {
   const platform = parsePlatform(String(draft.release.platform)) ?? draft.release.platform;
   const files: HashedFile[] = [];
@@ -89,17 +89,18 @@ export async function hashDraft(draft: ReleaseDraft, onProgress?: OnProgress): P
 
 /**
  * Refuses what the manifest accepts, but file systems do not, and direction marks, which show `exe.txt` where a name ends in
- * `txt.exe`: a catalog may have older names with them. @throws PublishingError
+ * `txt.exe`: a catalog may have older names with them. @throws AppError
  */
 function assertFileName(name: string): void {
   if (/\p{Bidi_Control}/u.test(name)) {
     const shown = name.replaceAll(/\p{Bidi_Control}/gu, "\ufffd");
-    throw new PublishingError(
+    throw new AppError(
+      "release_invalid",
       `"${shown}" cannot be the name of a file: it has characters that change the direction of text.`,
     );
   }
   if (name !== "." && name !== ".." && Buffer.byteLength(name) <= MAX_FILE_NAME_BYTES) return;
-  throw new PublishingError(`"${name}" cannot be the name of a file.`);
+  throw new AppError("release_invalid", `"${name}" cannot be the name of a file.`);
 }
 
 async function hashFile(draft: DraftFile, onProgress?: OnProgress): Promise<HashedFile> {
@@ -136,8 +137,5 @@ function assertExpected(file: string, digest: Digest, { by, ...expected }: Expec
     (name) => expected[name] !== undefined && expected[name] !== digest[name],
   );
   if (different.length === 0) return;
-  throw new PublishingError(
-    `${file} is not the file that ${by} describes: ${different.join(", ")} differ.`,
-    "file_changed",
-  );
+  throw new AppError("file_changed", `${file} is not the file that ${by} describes: ${different.join(", ")} differ.`);
 }

@@ -12,7 +12,7 @@ const MAX_BLOCK_MAP_BYTES = 16 * 1024 * 1024;
 /**
  * What updaters need to know of a package besides its usual hashes: the SHA-1 of a .nupkg, an AppImage's block map, and
  * the identity of an MSIX package.
- * @throws PublishingError if an MSIX package is not one
+ * @throws AppError if an MSIX package is not one
  */
 export async function readPackageFacts(
   file: string,

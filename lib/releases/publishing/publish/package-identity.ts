@@ -1,9 +1,9 @@
 import { z } from "zod";
+import { AppError } from "../../../errors";
 import { readZipEntry } from "../../../platform/files/zip";
 import { normalizeArchitecture } from "../../platforms";
 import { releaseFiles } from "../../release-files";
 import { formatVersion, PackageIdentity, type Release } from "../../schema";
-import { PublishingError } from "../manifest/publishing-error";
 import { parseXml, unescapeXml } from "./read-xml";
 
 const PACKAGE = { pattern: /\.(msix|appx)$/i, manifest: "AppxManifest.xml" };
@@ -25,7 +25,7 @@ const Identity = z.object({
 
 /**
  * Reads the identity of an MSIX package or bundle from its manifest. Returns undefined for other files, by the name.
- * @throws PublishingError if the file is not what its name says
+ * @throws AppError if the file is not what its name says
  */
 export async function readPackageIdentity(file: string, fileName: string): Promise<PackageIdentity | undefined> {
   const kind = [PACKAGE, BUNDLE].find(({ pattern }) => pattern.test(fileName));
@@ -56,8 +56,9 @@ function parseManifest(bytes: Uint8Array): unknown {
   }
 }
 
-function notPackage(fileName: string, reason: string): PublishingError {
-  return new PublishingError(
+function notPackage(fileName: string, reason: string): AppError {
+  return new AppError(
+    "release_invalid",
     `${fileName} is not an MSIX package that App Installer accepts: ${reason.replace(/\.$/, "")}.`,
   );
 }
@@ -65,7 +66,7 @@ function notPackage(fileName: string, reason: string): PublishingError {
 /**
  * Rejects a package of another version or architecture than its release. The fourth number of the package's version may
  * be any, since SemVer has none.
- * @throws PublishingError
+ * @throws AppError
  */
 export function assertPackageFitsRelease(release: Release): void {
   const { major, minor, patch } = release.version;
@@ -73,10 +74,13 @@ export function assertPackageFitsRelease(release: Release): void {
     if (!packageIdentity) continue;
     const { version, architecture } = packageIdentity;
     if (version.split(".").slice(0, 3).map(Number).join(".") !== `${major}.${minor}.${patch}`) {
-      throw new PublishingError(`${fileName} has the version ${version}, not ${formatVersion(release.version)}.`);
+      throw new AppError(
+        "release_invalid",
+        `${fileName} has the version ${version}, not ${formatVersion(release.version)}.`,
+      );
     }
     if (architecture === null || architecture === "neutral") continue;
     if (normalizeArchitecture(architecture) === release.architecture) continue;
-    throw new PublishingError(`${fileName} is for ${architecture}, not for ${release.architecture}.`);
+    throw new AppError("release_invalid", `${fileName} is for ${architecture}, not for ${release.architecture}.`);
   }
 }

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
+import { AppError } from "../../../errors";
 import { releaseFiles } from "../../release-files";
 import { ArtifactKind, type Release } from "../../schema";
 import { assertOffered } from "../manifest/assert-offered";
 import type { EditableManifest } from "../manifest/manifest-file";
-import { PublishingError } from "../manifest/publishing-error";
 import { identityOf, makeReleaseId, parseRelease } from "../manifest/release-entry";
 import { type ArtifactEntries, artifactEntries, mergeArtifacts, withoutUndefined } from "./artifact-entries";
 import type { HashedDraft } from "./draft";
@@ -23,7 +23,7 @@ export type Plan = EditableManifest & {
  * Plans how drafts enter a manifest: each as a new release, or in the existing one of the same product, platform,
  * architecture, channel and version. The same bytes may be published again with other fields or another location.
  * Removes the sample releases. Pure.
- * @throws PublishingError if a release has other bytes or is yanked, for fields that the service would reject, and
+ * @throws AppError if a release has other bytes or is yanked, for fields that the service would reject, and
  * from `assertPublishable`, `assertOffered` and `mergePublicKeys`
  */
 export function planAdditions(manifest: EditableManifest, drafts: readonly HashedDraft[], now: Date): Plan {
@@ -60,7 +60,8 @@ function planAddition(plan: Plan, draft: HashedDraft, now: Date): Plan {
     };
   }
   const { id } = before;
-  if (fields.id !== undefined && fields.id !== id) throw new PublishingError(`This release already has the id ${id}.`);
+  if (fields.id !== undefined && fields.id !== id)
+    throw new AppError("release_invalid", `This release already has the id ${id}.`);
   assertSameBytes(before, release);
   const next = { ...entry, ...named, artifacts: mergeArtifacts(entry.artifacts as ArtifactEntries, artifacts) };
   const outcome = isDeepStrictEqual(next, entry) ? "unchanged" : "changed";
@@ -88,12 +89,12 @@ function withoutSamples({ entries, releases }: Pick<EditableManifest, "entries" 
 /** Clients and caches keep a published artifact for a year, so its bytes never change. */
 function assertSameBytes(before: Release, release: Release): void {
   const name = `${before.id} (${before.channel})`;
-  if (before.yanked) throw new PublishingError(`${name} is yanked: publish a new version instead.`, "release_yanked");
+  if (before.yanked) throw new AppError("release_yanked", `${name} is yanked: publish a new version instead.`);
   const changed = changedFile(before, release);
   if (changed === undefined) return;
-  throw new PublishingError(
-    `${name} already has ${changed} with other bytes: publish a new version instead.`,
+  throw new AppError(
     "release_conflict",
+    `${name} already has ${changed} with other bytes: publish a new version instead.`,
   );
 }
 

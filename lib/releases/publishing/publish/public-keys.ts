@@ -1,7 +1,7 @@
+import { AppError } from "../../../errors";
 import { fieldMessage } from "../../../platform/field-message";
 import { PublicKeys } from "../../signatures";
 import type { EditableManifest } from "../manifest/manifest-file";
-import { ConfirmationRequiredError, PublishingError } from "../manifest/publishing-error";
 import type { Confirmations } from "./publish-checks";
 
 /** Public keys in any format that `PublicKeys` accepts. */
@@ -16,7 +16,7 @@ export function publicKeysOf(publicKeys: EditableManifest["publicKeys"], product
 
 /**
  * Adds a product's keys to the catalog's.
- * @throws PublishingError if a key is not valid; ConfirmationRequiredError if it would replace another key
+ * @throws AppError if a key is not valid; confirmation_required if it would replace another key
  */
 export function mergePublicKeys(
   { publicKeys }: Pick<EditableManifest, "publicKeys">,
@@ -25,13 +25,15 @@ export function mergePublicKeys(
   { isNew }: Confirmations,
 ): EditableManifest["publicKeys"] {
   const parsed = PublicKeys.safeParse(input, { error: fieldMessage });
-  if (!parsed.success) throw new PublishingError(parsed.error.issues.map(({ message }) => message).join("; "));
+  if (!parsed.success)
+    throw new AppError("release_invalid", parsed.error.issues.map(({ message }) => message).join("; "));
   const next = { ...publicKeysOf(publicKeys, product) };
   for (const kind of ["minisign", "ed"] as const) {
     const [key, before] = [parsed.data[kind], next[kind]];
     if (key === undefined || key === before) continue;
     if (before !== undefined && !isNew) {
-      throw new ConfirmationRequiredError(
+      throw new AppError(
+        "confirmation_required",
         `${product}'s ${NAMES[kind]} key is ${before}: installed apps would reject signatures of another key. Confirm a new key with --new.`,
       );
     }

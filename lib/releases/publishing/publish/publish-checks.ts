@@ -1,4 +1,5 @@
 import { SemVer } from "semver";
+import { AppError } from "../../../errors";
 import { BUILT_IN_VALUES } from "../../catalog/snapshot";
 import { type Platform, shareComputers } from "../../platforms";
 import { releaseFiles } from "../../release-files";
@@ -7,7 +8,6 @@ import { formatVersion, type Release } from "../../schema";
 import { parseMinisignature } from "../../signatures";
 import { compareSystemVersions } from "../../system-version";
 import { separateNumber, squirrelPackageId, squirrelVersion, velopackPackageId } from "../../updates/nupkg";
-import { ConfirmationRequiredError, PublishingError } from "../manifest/publishing-error";
 import { assertPackageFitsRelease } from "./package-identity";
 
 /** What the operator confirms although it looks like a mistake. */
@@ -27,7 +27,7 @@ const PLATFORM_FILES: readonly [RegExp, Platform][] = [
 
 /**
  * Rejects a release that the service could serve but that is likely to be a mistake.
- * @throws PublishingError; ConfirmationRequiredError if `isNew` permits it
+ * @throws AppError; confirmation_required if `isNew` permits it
  */
 export function assertPublishable(release: Release, others: readonly Release[], confirmations: Confirmations): void {
   assertNoSample(release);
@@ -47,11 +47,11 @@ export function assertPublishable(release: Release, others: readonly Release[], 
 /** Anyone can sign with the samples' key, so the service would treat the release as a sample. */
 function assertNoSample(release: Release): void {
   if (release.sample)
-    throw new PublishingError("A release cannot be published as a sample: leave the field sample out.");
+    throw new AppError("release_invalid", "A release cannot be published as a sample: leave the field sample out.");
   if (!releaseFiles(release).some(({ minisign }) => isSampleSignature(minisign))) return;
-  throw new PublishingError(
-    "The minisign signature is by the key of the sample releases, which anyone can use: sign the file with your own key.",
+  throw new AppError(
     "signature_invalid",
+    "The minisign signature is by the key of the sample releases, which anyone can use: sign the file with your own key.",
   );
 }
 
@@ -60,7 +60,7 @@ function assertFilesFitPlatform(release: Release): void {
   for (const { fileName } of releaseFiles(release)) {
     const [, filePlatform] = PLATFORM_FILES.find(([pattern]) => pattern.test(fileName)) ?? [];
     if (filePlatform === undefined || filePlatform === platform) continue;
-    throw new PublishingError(`${fileName} is not a file for ${platform}.`);
+    throw new AppError("release_invalid", `${fileName} is not a file for ${platform}.`);
   }
 }
 
@@ -72,7 +72,8 @@ function assertPackagesNamed(release: Release): void {
     if (!/\.nupkg$/i.test(file.fileName)) continue;
     const kind = deltas.has(file) ? "delta" : "full";
     if (squirrelPackageId(file.fileName, version, kind) ?? velopackPackageId(file.fileName, version, kind)) continue;
-    throw new PublishingError(
+    throw new AppError(
+      "release_invalid",
       `${file.fileName} is not the name of a ${kind} package of version ${formatVersion(version)}, such as Acme-${squirrelVersion(version)}-${kind}.nupkg.`,
     );
   }
@@ -81,20 +82,22 @@ function assertPackagesNamed(release: Release): void {
 function assertDeltasFromOlderVersions({ version, artifacts }: Release): void {
   const delta = artifacts.deltas.find(({ from }) => from.compare(version) >= 0);
   if (!delta) return;
-  throw new PublishingError(
+  throw new AppError(
+    "release_invalid",
     `${delta.fileName} is a delta from ${formatVersion(delta.from)}, which is not older than ${formatVersion(version)}.`,
   );
 }
 
 function assertPrereleaseChannel({ channel, version }: Release, { isPrerelease }: Confirmations): void {
   if (channel !== "stable" || version.prerelease.length === 0 || isPrerelease) return;
-  throw new PublishingError(
+  throw new AppError(
+    "release_invalid",
     `${formatVersion(version)} is a prerelease and would be offered to every client: choose its channel (--channel beta), or confirm with --prerelease.`,
   );
 }
 
 /**
- * SemVer compares `beta10` and `beta9` as texts, so that the tenth one reaches nobody. @throws PublishingError if the
+ * SemVer compares `beta10` and `beta9` as texts, so that the tenth one reaches nobody. @throws AppError if the
  * numbers say another order than SemVer
  */
 function assertVersionOrder(release: Release, others: readonly Release[]): void {
@@ -110,7 +113,8 @@ function assertVersionOrder(release: Release, others: readonly Release[]): void 
   if (!other) return;
   const [own, before] = [formatVersion(version), formatVersion(other.version)];
   const place = version.compare(other.version) < 0 ? "below" : "above";
-  throw new PublishingError(
+  throw new AppError(
+    "release_invalid",
     `${own} sorts ${place} ${before}, so it would be offered to the wrong clients: SemVer reads a number only after a dot. Write ${formatVersion(withNumbers(version))}, and yank ${before} if it is written differently.`,
   );
 }
@@ -129,7 +133,8 @@ export function assertBuildVersionIncreases(release: Release, others: readonly R
     return compareSystemVersions(buildVersionOf(other), buildVersionOf(release)) >= 0;
   });
   if (!higher) return;
-  throw new PublishingError(
+  throw new AppError(
+    "release_invalid",
     `The build version must increase: ${higher.id} has ${buildVersionOf(higher)}, and Sparkle would not update it to ${buildVersionOf(release)}. Set a higher one with --build-version.`,
   );
 }
@@ -153,7 +158,8 @@ function assertKnownValues(release: Release, others: readonly Release[]): void {
     if (name === "product" && others.length === 0) continue;
     const known = new Set([...BUILT_IN_VALUES[name], ...others.map((other) => other[name])]);
     if (known.has(release[name])) continue;
-    throw new ConfirmationRequiredError(
+    throw new AppError(
+      "confirmation_required",
       `The catalog has no ${name} "${release[name]}", only ${[...known].join(", ")}. ${name === "channel" ? "Choose one with --channel, or confirm" : "Confirm"} a new one with --new.`,
     );
   }
@@ -164,7 +170,8 @@ function assertSameSigningKey(release: Release, others: readonly Release[]): voi
   const known = new Set(others.filter(({ product }) => product === release.product).flatMap(keyIdsOf));
   const unknown = keyIdsOf(release).find((keyId) => known.size > 0 && !known.has(keyId));
   if (unknown === undefined) return;
-  throw new ConfirmationRequiredError(
+  throw new AppError(
+    "confirmation_required",
     `The minisign signature is by the key ${unknown}, but ${release.product}'s releases are signed by ${[...known].join(", ")}: installed apps would reject it. Confirm a new key with --new.`,
   );
 }
@@ -178,7 +185,8 @@ function keyIdsOf(release: Release): string[] {
 /** A release that requires itself could never be installed as an update. */
 export function assertRequiredVersion({ requiresFrom, version }: Release): void {
   if (requiresFrom === null || requiresFrom.compare(version) < 0) return;
-  throw new PublishingError(
+  throw new AppError(
+    "release_invalid",
     `The required version ${formatVersion(requiresFrom)} must be older than the release, ${formatVersion(version)}.`,
   );
 }

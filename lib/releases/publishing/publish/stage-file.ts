@@ -2,8 +2,8 @@ import { stat } from "node:fs/promises";
 import path from "node:path";
 import { Readable } from "node:stream";
 import type { Context } from "../../../context";
+import { AppError } from "../../../errors";
 import { makeFolder, writeDurably } from "../../../platform/files/durable";
-import { PublishingError } from "../manifest/publishing-error";
 import { copyToFolder, digestFile, linkToFolder, type OnProgress, readChunks } from "./build-file";
 import type { ArtifactEntry, HashedFile } from "./draft";
 
@@ -16,13 +16,14 @@ const NOTHING_TO_COMMIT: StagedFile = { commit: async () => {}, discard: async (
 
 /**
  * Copies a file into the catalog's folder under a temporary name, or uploads it to the object storage.
- * @throws PublishingError if the file has changed since it was hashed; errors of the storage or the file system
+ * @throws AppError if the file has changed since it was hashed; errors of the storage or the file system
  */
 export async function stageFile(deps: Deps, hashed: HashedFile): Promise<StagedFile> {
   const { file, artifact, destination } = hashed;
   if (destination.kind === "url") return NOTHING_TO_COMMIT;
   if (destination.kind === "folder") return stageCopy(deps, hashed);
-  if (!deps.storage) throw new PublishingError("The object storage is not configured: set the RELEASE_S3_ variables.");
+  if (!deps.storage)
+    throw new AppError("release_invalid", "The object storage is not configured: set the RELEASE_S3_ variables.");
   const { s3Key: key = "", sizeBytes, sha256, contentType = "application/octet-stream" } = artifact;
   const bytes = readChunks(file, (doneBytes) => deps.onProgress?.("Uploading", doneBytes, sizeBytes));
   await deps.storage.put({ key, sizeBytes, sha256, contentType, bytes });
@@ -68,17 +69,14 @@ async function stageCopy(
   const copy = await copyToFolder(file, folder, onProgress);
   if (copy.sha256 !== artifact.sha256) {
     await copy.discard();
-    throw new PublishingError(`${file} changed while it was copied. Nothing was published.`, "file_changed");
+    throw new AppError("file_changed", `${file} changed while it was copied. Nothing was published.`);
   }
   return { commit: () => copy.moveTo(target), discard: copy.discard };
 }
 
 async function assertPresent(file: string): Promise<void> {
   if (await stat(file).catch(() => null)) return;
-  throw new PublishingError(
-    `${file} was deleted by another process. Nothing was published: try again.`,
-    "file_changed",
-  );
+  throw new AppError("file_changed", `${file} was deleted by another process. Nothing was published: try again.`);
 }
 
 /** Compares the bytes, since publishing again repairs a damaged file. */

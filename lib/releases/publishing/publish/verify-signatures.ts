@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import path from "node:path";
+import { AppError } from "../../../errors";
 import {
   keyIdOf,
   type Minisignature,
@@ -9,7 +10,6 @@ import {
   verifyEdSignature,
   verifyMinisignature,
 } from "../../signatures";
-import { SignatureError } from "../manifest/publishing-error";
 import { readChunks } from "./build-file";
 
 /** A signed file to publish. `fileNames`: its local name and the name it is published under. */
@@ -28,7 +28,7 @@ const MAX_ED25519_BYTES = 2 ** 31 - 1;
 
 /**
  * Verifies a file's signatures with the product's public keys. Returns a sentence for each one it could not verify.
- * @throws PublishingError if a signature is for another file, key or version
+ * @throws AppError if a signature is for another file, key or version
  */
 export async function verifySignatures(signed: SignedFile, keys: PublicKeys): Promise<string[]> {
   const notes: string[] = [];
@@ -40,7 +40,7 @@ export async function verifySignatures(signed: SignedFile, keys: PublicKeys): Pr
   else if (signed.sizeBytes > MAX_ED25519_BYTES)
     notes.push("The EdDSA signature was NOT verified: the file is larger than 2 GiB.");
   else if (!verifyEdSignature(edSignature, keys.ed, await readWhole(file, signed.sizeBytes))) {
-    throw new SignatureError(`The EdDSA signature does not match ${file} and ${product}'s key.`);
+    throw new AppError("signature_invalid", `The EdDSA signature does not match ${file} and ${product}'s key.`);
   }
   return notes;
 }
@@ -53,20 +53,24 @@ async function verifyMinisign(
   const { file, product, sizeBytes, fileNames } = signed;
   const { algorithm, keyId, trustedComment } = signature;
   assertSameVersion(trustedComment, signed.version);
-  if (!["ED", "Ed"].includes(algorithm)) throw new SignatureError("The minisign signature has an unknown algorithm.");
+  if (!["ED", "Ed"].includes(algorithm))
+    throw new AppError("signature_invalid", "The minisign signature has an unknown algorithm.");
   if (key === undefined) {
     assertSameFileName(trustedComment, fileNames);
     return [unverified("minisign", product, "--minisign-key")];
   }
   if (keyIdOf(key) !== keyId) {
-    throw new SignatureError(`The minisign signature is by the key ${keyId}, but ${product}'s key is ${keyIdOf(key)}.`);
+    throw new AppError(
+      "signature_invalid",
+      `The minisign signature is by the key ${keyId}, but ${product}'s key is ${keyIdOf(key)}.`,
+    );
   }
   if (algorithm === "Ed" && sizeBytes > MAX_ED25519_BYTES) {
     return ["The minisign signature was NOT verified: it has the legacy format, and the file is larger than 2 GiB."];
   }
   const bytes = algorithm === "ED" ? await hashWhole(file) : await readWhole(file, sizeBytes);
   if (!verifyMinisignature(signature, key, bytes)) {
-    throw new SignatureError(`The minisign signature does not match ${file} and ${product}'s key.`);
+    throw new AppError("signature_invalid", `The minisign signature does not match ${file} and ${product}'s key.`);
   }
   return [];
 }
@@ -79,7 +83,8 @@ function assertSameVersion(trustedComment: string, version: string): void {
   const named = fieldOf(trustedComment, "version");
   const isSame = named === undefined ? mayName(trustedComment, version) : named.replace(/^v/, "") === version;
   if (isSame) return;
-  throw new SignatureError(
+  throw new AppError(
+    "signature_invalid",
     `The minisign signature is for another version: its trusted comment is "${trustedComment}".`,
   );
 }
@@ -105,7 +110,8 @@ const isPrefix = (prerelease: string, label: string) =>
 function assertSameFileName(trustedComment: string, fileNames: readonly string[]): void {
   const named = fieldOf(trustedComment, "file");
   if (named === undefined || fileNames.includes(path.win32.basename(named))) return;
-  throw new SignatureError(
+  throw new AppError(
+    "signature_invalid",
     `The minisign signature is for another file: its trusted comment is "${trustedComment}". If the file was renamed, set the public key with --minisign-key: then the signature itself is verified.`,
   );
 }
