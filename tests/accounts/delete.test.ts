@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
-import { call, get, post } from "@/tests/support/api";
+import { answerOf, call, get, post } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
 import { mailbox } from "@/tests/support/mailbox";
@@ -68,8 +68,7 @@ test("no table contains the id of a deleted account, and its billing events are 
 test("the response lists the subscriptions that a store still charges for, and where to cancel them", async () => {
   const account = await newAccount();
   await deliverOk(initialPurchase(account.id));
-  const response = await remove(account);
-  expect(await response.json()).toEqual({
+  expect(await (await remove(account)).json()).toEqual({
     status: "deleted",
     subscriptions: [
       {
@@ -88,9 +87,7 @@ test("an account without a password has to sign in again ten minutes after its s
   await ctx().db.account.update({ where: { id: account.id }, data: { passwordHash: null } });
   const attempt = () => post("/api/auth/account/delete", { confirm: "DELETE" }, { token: account.token });
   clock.advance(10 * 60_000 + 1_000);
-  const refused = await attempt();
-  expect(refused.status).toBe(403);
-  expect(await refused.json()).toMatchObject({ code: "reauthentication_required" });
+  expect(await answerOf(await attempt())).toMatchObject({ status: 403, body: { code: "reauthentication_required" } });
   clock.advance(-20_000);
   expect((await attempt()).status).toBe(200);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { disableAccount, enableAccount } from "@/lib/accounts/admin/disable-account";
 import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
-import { get, post } from "@/tests/support/api";
+import { answerOf, get, post } from "@/tests/support/api";
 import { OPERATOR } from "@/tests/support/auth/api-keys";
 import { Jar, SESSION_COOKIE, session, signIn, signInWith } from "@/tests/support/auth/browser";
 import { errorOf, googlePerson, markVerified, setUpProviders } from "@/tests/support/auth/providers";
@@ -30,9 +30,7 @@ describe("a disabled account", () => {
   test("gets an error that says so after the right password alone, and no session", async () => {
     const account = await newAccount();
     await disableAccount(ctx(), OPERATOR, account.id);
-    const refused = await logIn(account);
-    expect(refused.status).toBe(403);
-    expect(await refused.json()).toMatchObject({ code: "account_disabled" });
+    expect(await answerOf(await logIn(account))).toMatchObject({ status: 403, body: { code: "account_disabled" } });
     const guessed = await logIn({ ...account, password: "a wrong one" });
     expect(guessed.status).toBe(401);
     expect(await guessed.json()).toMatchObject({ code: "invalid_credentials" });

@@ -18,8 +18,7 @@ test("the right password signs in, and the letter case of the email does not mat
   const body = await response.json();
   expect(body).toMatchObject({ user: { id, email }, session: { transport: "token" }, tokenType: "Bearer" });
   expect(response.headers.get("set-cookie")).toBeNull();
-  const row = await ctx().db.session.findUniqueOrThrow({ where: { id: body.session.id } });
-  expect(row.deviceName).toBe("Ann's Mac");
+  expect((await ctx().db.session.findUniqueOrThrow({ where: { id: body.session.id } })).deviceName).toBe("Ann's Mac");
 });
 
 // ASVS 3.3.4, 10.1.1
@@ -33,8 +32,7 @@ test("a browser gets a cookie and no token in the body", async () => {
   const [cookie = "", device] = response.headers.getSetCookie();
   expect(device).toMatch(/^homeport\.device=[\w-]{22}; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/);
   expect(cookie).toMatch(/^next-auth\.session-token=[^;]+; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/);
-  const status = await get("/api/push/devices", { cookie: cookie.split(";", 1)[0] });
-  expect(status.status).toBe(200);
+  expect((await get("/api/push/devices", { cookie: cookie.split(";", 1)[0] })).status).toBe(200);
 });
 
 // ASVS 7.2.4

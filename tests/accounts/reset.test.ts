@@ -94,8 +94,7 @@ test("after a reset, every route refuses a stolen cookie and a stolen token", as
   const { email, password, token: bearer } = await newAccount();
   const login = await post("/api/auth/login", { email, password }, { headers: { origin: BASE_URL } });
   const cookie = (login.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
-  const device = await post("/api/push/register", { token: "cd".repeat(32) }, { token: bearer });
-  expect(device.status).toBe(202);
+  expect((await post("/api/push/register", { token: "cd".repeat(32) }, { token: bearer })).status).toBe(202);
   expect((await confirm(await emailedToken(email))).status).toBe(200);
   for (const stolen of [{ cookie }, { token: bearer }]) {
     for (const path of ["/api/push/devices", "/api/subscription/status", "/api/auth/account/export"]) {

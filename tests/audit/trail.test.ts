@@ -97,8 +97,7 @@ describe("events that an instance of version 1.0 writes during an upgrade", () =
   test("are deleted with their account by this build", async () => {
     const { id, password, token } = await newAccount();
     await writeAsBefore(id, "signed_out");
-    const deleted = await post("/api/auth/account/delete", { confirm: "DELETE", password }, { token });
-    expect(deleted.status).toBe(200);
+    expect((await post("/api/auth/account/delete", { confirm: "DELETE", password }, { token })).status).toBe(200);
     expect(await ctx().db.auditEvent.count({ where: { accountId: id } })).toBe(0);
     expect(await eventsOf(id)).toEqual(["registered", "signed_out", "account_deleted"]);
   });

@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 import { AppError } from "@/lib/errors";
 import { newAccount } from "@/tests/support/accounts";
-import { call, get, post } from "@/tests/support/api";
+import { answerOf, call, get, post } from "@/tests/support/api";
 import { csrfToken, Jar, postForm, SESSION_COOKIE, session, signIn } from "@/tests/support/auth/browser";
 import { BASE_URL, ctx, withContext } from "@/tests/support/context";
 
@@ -18,8 +18,7 @@ test("sign-in, session and sign-out use the same sessions as the API", async () 
   expect(await session(jar)).toMatchObject({ user: { id: account.id, email: account.email } });
   expect((await get("/api/push/devices", { cookie: jar.header })).status).toBe(200);
   const oldCookie = jar.header;
-  const out = await postForm(jar, "/api/auth/signout", { csrfToken: await csrfToken(jar) });
-  expect(out.status).toBe(200);
+  expect((await postForm(jar, "/api/auth/signout", { csrfToken: await csrfToken(jar) })).status).toBe(200);
   expect(jar.has(SESSION_COOKIE)).toBe(false);
   expect((await get("/api/push/devices", { cookie: oldCookie })).status).toBe(401);
   expect(await (await get("/api/auth/session", { cookie: oldCookie })).json()).toEqual({});
@@ -42,8 +41,7 @@ test("a wrong password and invalid input do not sign in", async () => {
     { email: "x", password: "" },
   ]) {
     const jar = new Jar();
-    const response = await signIn(jar, wrong);
-    expect(response.status).toBe(401);
+    expect((await signIn(jar, wrong)).status).toBe(401);
     expect(jar.has(SESSION_COOKIE)).toBe(false);
   }
 });
@@ -108,9 +106,7 @@ test.each([
   "/api/auth/signin/a/b",
   "/api/auth/callback",
 ])("%s returns 404 with a problem document", async (path) => {
-  const response = await get(path);
-  expect(response.status).toBe(404);
-  expect(await response.json()).toMatchObject({ code: "not_found" });
+  expect(await answerOf(await get(path))).toMatchObject({ status: 404, body: { code: "not_found" } });
 });
 
 // ASVS 16.5.2, 16.5.3

@@ -56,8 +56,7 @@ test("setting the clock back extends nothing, and a new token ends what a clock 
 test("a token of another app or service, a changed one, and a damaged file give nothing", async () => {
   const { client, stored, store, entitlements } = await subscribedApp();
   await entitlements.refresh();
-  const other = openOfflineEntitlements(client, { audience: "com.example.other", store, now });
-  expect(await other.check()).toBeNull();
+  expect(await openOfflineEntitlements(client, { audience: "com.example.other", store, now }).check()).toBeNull();
   const elsewhere = { ...client, url: "https://api.example.org" };
   expect(await openOfflineEntitlements(elsewhere, { audience, store, now }).check()).toBeNull();
   const state = JSON.parse(stored.text ?? "") as { token: string; keys: object[] };

@@ -15,8 +15,7 @@ test("an app learns of the release that it should update to, and of none when it
   const query = "platform=windows&product=core&architecture=x64";
   const newest = (await (await get(`/api/version?${query}`)).json()) as { version: string };
   const app = { product: "core", platform: "windows", architecture: "x64" } as const;
-  const release = await checkForUpdate(client, { ...app, version: "1.0.0" });
-  expect(release).toMatchObject({
+  expect(await checkForUpdate(client, { ...app, version: "1.0.0" })).toMatchObject({
     version: newest.version,
     updateAvailable: true,
     artifact: { sizeBytes: expect.any(Number) },

@@ -43,8 +43,7 @@ describe("the link for the first operator", () => {
       expect(await ctx().db.queuedEmail.count()).toBe(0);
       const { id } = await ctx().db.account.findUniqueOrThrow({ where: { email: person.email } });
       expect((await eventsOf(id)).sort()).toEqual(["registered", "role_changed"]);
-      const signIn = await submit("sign-in", person);
-      expect(signIn.headers.get("location")).toBe("/account");
+      expect((await submit("sign-in", person)).headers.get("location")).toBe("/account");
     });
   });
 

@@ -75,8 +75,7 @@ describe("the figures of the overview", () => {
     await addSession(ann, now);
     await addSession(ann, new Date(now.getTime() - 2 * HOUR_MS));
     await addSession(bob, new Date(now.getTime() - DAY_MS));
-    const first = await statisticsAt(now);
-    expect(first.active_accounts).toMatchObject({ today: 1, weekAgo: null });
+    expect((await statisticsAt(now)).active_accounts).toMatchObject({ today: 1, weekAgo: null });
     const later = new Date(now.getTime() + 7 * DAY_MS);
     await addSession(bob, later);
     expect((await statisticsAt(later)).active_accounts).toMatchObject({ today: 1, weekAgo: 1 });

@@ -57,7 +57,6 @@ test("the first request of a first start finds the data keys, which its transact
   const database = await openTestDatabase(DATA_DIR);
   const first = await composeContext(config, { database, mailer, log, checksTransactions: true });
   const registration = { email: "first@example.com", password: "a good long password" };
-  const response = await withContext(first, () => post("/api/auth/register", registration));
-  expect(response.status).toBe(201);
+  expect((await withContext(first, () => post("/api/auth/register", registration))).status).toBe(201);
   await first.close();
 });

@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { composeContext } from "@/lib/compose";
 import { type Config, loadConfig } from "@/lib/platform/config";
 import { newAccount } from "@/tests/support/accounts";
-import { call, get, post } from "@/tests/support/api";
+import { answerOf, call, get, post } from "@/tests/support/api";
 import { accountWithRole } from "@/tests/support/auth/api-keys";
 import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
 import { callsHandlers, contentLength } from "@/tests/support/server";
@@ -91,9 +91,7 @@ describe("methods", () => {
 test("an unknown path under /api is a problem document", async () => {
   for (const path of ["/api/nothing", "/api/subscription/nothing/here", "/api"]) {
     for (const method of ["GET", "POST", "OPTIONS"]) {
-      const response = await call(method, path);
-      expect(response.status).toBe(404);
-      expect(await response.json()).toMatchObject({ code: "not_found" });
+      expect(await answerOf(await call(method, path))).toMatchObject({ status: 404, body: { code: "not_found" } });
     }
   }
 });
@@ -102,8 +100,7 @@ describe("a session", () => {
   test("is a bearer token, with a case-insensitive scheme", async () => {
     const { token } = await newAccount();
     for (const scheme of ["Bearer", "bearer", "BEARER"]) {
-      const response = await get("/api/push/devices", { headers: { authorization: `${scheme} ${token}` } });
-      expect(response.status).toBe(200);
+      expect((await get("/api/push/devices", { headers: { authorization: `${scheme} ${token}` } })).status).toBe(200);
     }
   });
 
@@ -190,8 +187,7 @@ test("an account that is deleted during a request has no session", async () => {
     },
   });
   const { token } = await newAccount();
-  const response = await withContext({ db }, () => get("/api/push/devices", { token }));
-  expect(response.status).toBe(401);
+  expect((await withContext({ db }, () => get("/api/push/devices", { token }))).status).toBe(401);
 });
 
 const NEW_KEY = { name: "Release pipeline", scopes: ["releases:write"] };

@@ -95,8 +95,7 @@ describe("the mail queue", () => {
     const leased = await queueEmails(1, { attempts: 1, nextAttemptAt: new Date(+clock.now() + 90_000) });
     const token = await writer();
     expect((await list(token, "state=sending")).messages).toMatchObject([{ id: leased[0], nextAttemptAt: null }]);
-    const retried = await post(RETRIES, {}, { token });
-    expect(await retried.json()).toEqual({ retried: 1 });
+    expect(await (await post(RETRIES, {}, { token })).json()).toEqual({ retried: 1 });
     await expect.poll(async () => (await list(token, `to=${email}`)).messages).toEqual([]);
     expect((await list(token)).messages).toMatchObject([{ id: leased[0] }]);
     const event = await ctx().db.auditEvent.findFirst({ where: { type: "email_retried" }, orderBy: { id: "desc" } });

@@ -16,8 +16,7 @@ test.each([
   const account = await newAccount();
   const devices = await activeDevices(account, 2);
   const { email, password } = account;
-  const response = await post("/api/auth/login", { email, password, ...how }, { headers });
-  expect(response.status).toBe(200);
+  expect((await post("/api/auth/login", { email, password, ...how }, { headers })).status).toBe(200);
   const rows = (await Promise.all(devices.map(({ id }) => deliveriesOf({ deviceId: id })))).flat();
   expect(rows.map(({ deviceId }) => deviceId).sort()).toEqual(devices.map(({ id }) => id).sort());
   for (const { kind, payload } of rows) {

@@ -61,8 +61,7 @@ test.each([
   ["2026-10-28", 1, "error"],
 ])("an advisory of %s, seen on 2026-11-28, ends with %d: %s", (published, status, level) => {
   const advisory = { ...advisories.find(({ id }) => id === "GHSA-2x7j-588g-ccc2"), published };
-  const result = lint(oldMailer, { date: "2026-11-28", advisories: [advisory] });
-  expect(result).toMatchObject({
+  expect(lint(oldMailer, { date: "2026-11-28", advisories: [advisory] })).toMatchObject({
     status,
     stdout: expect.stringMatching(new RegExp(`^${level}: nodemailer 7\\.0\\.13 `)),
   });

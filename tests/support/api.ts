@@ -66,3 +66,6 @@ function routeOf(file: string): string {
 
 export const get = (path: string, options?: Options) => call("GET", path, options);
 export const post = (path: string, json?: unknown, options?: Options) => call("POST", path, { json, ...options });
+
+/** The status and the JSON body of a response. */
+export const answerOf = async (response: Response) => ({ status: response.status, body: await response.json() });

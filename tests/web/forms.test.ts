@@ -101,8 +101,7 @@ describe("a form does not", () => {
     // ASVS 1.2.2
   ])("send anybody to %j", async (callbackUrl) => {
     const { email, password } = await newAccount();
-    const response = await submit("sign-in", { email, password, callbackUrl });
-    expect(response.headers.get("location")).toBe("/account");
+    expect((await submit("sign-in", { email, password, callbackUrl })).headers.get("location")).toBe("/account");
   });
 
   test("lose the page that the user came from", async () => {

@@ -39,8 +39,7 @@ describe("an endpoint over the API", () => {
     expect(JSON.stringify(shown)).not.toContain("whsec_");
     const changed = await call("PATCH", `${URL_PATH}/${id}`, { json: { enabled: false }, token });
     expect(await changed.json()).toMatchObject({ status: "disabled", disabledReason: "operator" });
-    const rotated = await (await post(`${URL_PATH}/${id}/secret`, undefined, { token })).json();
-    expect(rotated.secret).not.toBe(secret);
+    expect((await (await post(`${URL_PATH}/${id}/secret`, undefined, { token })).json()).secret).not.toBe(secret);
     expect((await call("DELETE", `${URL_PATH}/${id}`, { token })).status).toBe(204);
     expect((await get(`${URL_PATH}/${id}`, { token })).status).toBe(404);
     const events = await ctx().db.auditEvent.findMany({ where: { target: `webhook:${id}` }, orderBy: { id: "asc" } });
@@ -96,8 +95,7 @@ describe("an endpoint over the API", () => {
     "hooks.example.com",
     `https://hooks.example.com/${"x".repeat(3_000)}`,
   ])("is refused with the URL %s", async (url) => {
-    const response = await post(URL_PATH, { ...NEW, url }, { token: admin.token });
-    expect(response.status).toBe(422);
+    expect((await post(URL_PATH, { ...NEW, url }, { token: admin.token })).status).toBe(422);
   });
 
   test("is refused without a type, or with one that does not exist", async () => {

@@ -232,8 +232,7 @@ test("a code of another person is not stored: a deletion would end that person's
     apple.codeSubject = "another person";
     expect((await exchange(token, nonce, { authorization_code: "code-4" })).status).toBe(200);
     expect([...apple.codes.keys()]).not.toContain("code-4");
-    const identity = await ctx().db.identity.findFirstOrThrow({ where: { subject: sub } });
-    expect(identity.refreshToken).toBeNull();
+    expect((await ctx().db.identity.findFirstOrThrow({ where: { subject: sub } })).refreshToken).toBeNull();
   });
 });
 

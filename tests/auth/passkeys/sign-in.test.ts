@@ -25,8 +25,7 @@ test("a passkey signs in without an email and a password, at level 2", async () 
   expect((await get("/api/auth/passkeys", { token })).status).toBe(200);
   const row = await ctx().db.session.findUniqueOrThrow({ where: { id: session.id } });
   expect(row).toMatchObject({ aal: 2, amr: ["swk", "user", "mfa"], deviceName: "Ann's iPhone", transport: "token" });
-  const used = await ctx().db.passkey.findUniqueOrThrow({ where: { id: passkey.id } });
-  expect(used.lastUsedAt).not.toBeNull();
+  expect((await ctx().db.passkey.findUniqueOrThrow({ where: { id: passkey.id } })).lastUsedAt).not.toBeNull();
   expect(await eventsOf(account.id)).toEqual(["registered", "passkey_added", "signed_in"]);
 });
 

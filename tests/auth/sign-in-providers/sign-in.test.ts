@@ -64,8 +64,7 @@ describe.each([
       const email = newEmail();
       provider().person = personWith(email);
       await signInWith(provider(), new Jar());
-      const response = await post("/api/auth/login", { email, password: "any password" });
-      expect(response.status).toBe(401);
+      expect((await post("/api/auth/login", { email, password: "any password" })).status).toBe(401);
     });
   });
 });

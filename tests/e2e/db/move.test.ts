@@ -198,8 +198,7 @@ async function requireUndone(dataDir: string): Promise<void> {
   );
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("has moved to postgres://") });
   await cancelOk(env);
-  const keys = await runCommand("homeport", ["keys", "create", "CI", "--scope", "releases:write"], env);
-  expect(keys.code).toBe(0);
+  expect((await runCommand("homeport", ["keys", "create", "CI", "--scope", "releases:write"], env)).code).toBe(0);
 }
 
 async function settingsOf(dataDir: string): Promise<Record<string, string>> {

@@ -174,8 +174,7 @@ describe.runIf(isServer)("a machine that is set up as in the guide", () => {
     expect(status.status).toBe(200);
     expect((await post("/api/auth/login", ann)).status).toBe(200);
     for (const event of before) {
-      const again = await fetch(`${url}${WEBHOOK}`, delivery(event));
-      expect(await again.json()).toMatchObject({ status: "duplicate" });
+      expect(await (await fetch(`${url}${WEBHOOK}`, delivery(event))).json()).toMatchObject({ status: "duplicate" });
     }
   });
 });

@@ -129,8 +129,7 @@ describe.runIf(hasObjectStorage)("homeport release with an object storage", () =
     const env = { DATA_DIR, ...storage.env };
     const added = await runRelease(["add", file, ...CORE, "--version", "3.0.0", "--s3"], env);
     expect(added).toMatchObject({ code: 0, stderr: "" });
-    const verified = await runRelease(["verify", "--remote"], env);
-    expect(verified).toMatchObject({ code: 0, stdout: "2 valid, 0 invalid\n" }); // the file and its block map
+    expect(await runRelease(["verify", "--remote"], env)).toMatchObject({ code: 0, stdout: "2 valid, 0 invalid\n" }); // the file and its block map
 
     const service = await startForTest({ ...env, ...(await anyDatabase()) });
     const download = await service.fetch("/api/download/windows?version=3.0.0");

@@ -235,8 +235,7 @@ describe("Sparkle and WinSparkle, configured as in the guide", () => {
   test("an app on macOS downloads a file that its public key verifies", async () => {
     const url = await feedUrl();
     const swift = await snippet("Sparkle 2", "swift", fixture.service.url);
-    const added = [...swift.matchAll(/"key": "(\w+)"/g)].map(([, key]) => key);
-    expect(added).toEqual(["clientId"]);
+    expect([...swift.matchAll(/"key": "(\w+)"/g)].map(([, key]) => key)).toEqual(["clientId"]);
     url.searchParams.set("clientId", randomUUID());
     const [item] = await items(url.href, "Example/1.0.0 Sparkle/2.9.4");
     expect(item?.["sparkle:version"]).toBe("1.1.0");

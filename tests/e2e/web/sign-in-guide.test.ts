@@ -79,8 +79,7 @@ describe("without a browser", () => {
   test("the iOS requests, sent with curl, get the responses in the guide", async () => {
     const shell = spawn("sh", ["-eu"], { env: { ...process.env, BASE: web.service.url, EMAIL: email, PASSWORD } });
     shell.stdin.end(example("ios.sh"));
-    const output = await text(shell.stdout);
-    expect(output).toMatch(
+    expect(await text(shell.stdout)).toMatch(
       new RegExp(`^\\{"user":\\{[^}]*"email":"${email}"[^}]*\\}[^}]*\\}\\{"url":"[^"]+"\\}\\{\\}$`),
     );
   });

@@ -36,8 +36,7 @@ describe("while Next is loading", () => {
     const waiting = ["/page", "/file.json"].map((path) => server.exchange(httpRequest(path)));
     expect(parseResponse(await server.exchange(httpRequest("/api/hello"))).body).toContain("hello");
     finishLoading(echo);
-    const statuses = (await Promise.all(waiting)).map((text) => parseResponse(text).status);
-    expect(statuses).toEqual([200, 200]);
+    expect((await Promise.all(waiting)).map((text) => parseResponse(text).status)).toEqual([200, 200]);
   });
 
   test("pages and files wait for a limited time", async () => {

@@ -166,8 +166,7 @@ describe("an announcement to an audience", () => {
     expect(await announce(version, { to: { bundleId } })).toMatchObject({ id, http: 201 });
     while (await queueBroadcast(ctx()));
     expect(await show(id)).toMatchObject({ status: "sending", waiting: 1 });
-    const canceled = await call("DELETE", `${MESSAGES}/${id}`, { token });
-    expect(await canceled.json()).toMatchObject({ status: "canceled" });
+    expect(await (await call("DELETE", `${MESSAGES}/${id}`, { token })).json()).toMatchObject({ status: "canceled" });
     expect(await deliver()).toEqual([]);
   });
 

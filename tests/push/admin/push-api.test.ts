@@ -228,8 +228,7 @@ describe("/api/admin/push", () => {
         ]);
       }
     });
-    const estimate = await json<Warned>(post("/api/admin/push/estimates", { audience: {} }, { token }));
-    expect(estimate.warnings).toEqual([]);
+    expect((await json<Warned>(post("/api/admin/push/estimates", { audience: {} }, { token }))).warnings).toEqual([]);
   });
 
   test("shows a pause, and ends it with what waits for it", async () => {

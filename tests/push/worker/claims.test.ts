@@ -109,8 +109,7 @@ describe("before sending", () => {
     const sender = createSender(deps({ push }));
     await sender.claimAndSend();
     await expect.poll(() => sent.length).toBe(3);
-    const removed = await call("DELETE", `/api/push/devices/${devices[0]?.id}`, { token: account.token });
-    expect(removed.status).toBe(204);
+    expect((await call("DELETE", `/api/push/devices/${devices[0]?.id}`, { token: account.token })).status).toBe(204);
     letGo();
     await sender.finish();
     expect(await rows()).toMatchObject([{ state: "sent" }, { state: "sent" }]);

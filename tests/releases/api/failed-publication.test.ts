@@ -54,8 +54,7 @@ async function expectNothingPublished({ key, uploads }: Request) {
 }
 
 async function expectPublishedOnce({ key, send }: Request) {
-  const published = await send();
-  expect(published).toMatchObject({ status: 201, releases: IDS.map((id) => ({ id, outcome: "added" })) });
+  expect(await send()).toMatchObject({ status: 201, releases: IDS.map((id) => ({ id, outcome: "added" })) });
   expect((await send()).headers.get("idempotency-replayed")).toBe("true");
   for (const id of IDS) expect(await releaseEventsOf(key, id)).toEqual([["release_published", { outcome: "added" }]]);
   expect((await announced()).sort()).toEqual([...IDS].sort());

@@ -144,8 +144,7 @@ test("the id that electron-updater sends decides on a rollout, once for all arch
       expect(info).not.toHaveProperty("stagingPercentage");
     }
     expect(await getYml("latest.yml")).toMatchObject({ version: "1.9.0" });
-    const response = await get(`${STABLE}/latest.yml`);
-    expect(response.headers.get("cache-control")).toBe("private, no-cache");
+    expect((await get(`${STABLE}/latest.yml`)).headers.get("cache-control")).toBe("private, no-cache");
   }));
 
 test("a lower rollout of another architecture holds for that architecture", () =>

@@ -45,8 +45,7 @@ describe("publishing uploads", () => {
         { id: "core-macos-universal-1.4.0", outcome: "added" },
       ],
     });
-    const version = await get("/api/version?platform=windows&product=core&architecture=x64");
-    expect(await version.json()).toMatchObject({
+    expect(await (await get("/api/version?platform=windows&product=core&architecture=x64")).json()).toMatchObject({
       version: "1.4.0",
       artifact: { fileName: "Setup 1.4.0.exe", sha256: sha256(exe) },
     });
@@ -89,8 +88,7 @@ describe("publishing uploads", () => {
   test("changes nothing if one draft is wrong, and the uploads stay", async () => {
     const key = await newKey();
     const [good, bad] = [await uploadFile(key), await uploadFile(key, randomBytes(10), "setup.dmg")];
-    const refused = await publishDrafts(key.key, [draftOf("1.4.0", good), draftOf("1.5.0", bad)]);
-    expect(refused).toMatchObject({
+    expect(await publishDrafts(key.key, [draftOf("1.4.0", good), draftOf("1.5.0", bad)])).toMatchObject({
       status: 422,
       code: "release_invalid",
       detail: "setup.dmg is not a file for windows.",

@@ -319,8 +319,7 @@ describe("assignments", () => {
       code: "assignment_conflict",
       reason: "linked",
     });
-    const active = [await statusOf(ann), await statusOf(bob)].filter(({ isActive }) => isActive);
-    expect(active).toHaveLength(1);
+    expect([await statusOf(ann), await statusOf(bob)].filter(({ isActive }) => isActive)).toHaveLength(1);
   });
 
   test("a purchase of another account, an id that many share and a customer without a name are refused", async () => {

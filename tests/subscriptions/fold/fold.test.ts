@@ -108,8 +108,7 @@ test.each<PurchaseEventType>(["UNCANCELLATION", "SUBSCRIPTION_PAUSED", "CANCELLA
 );
 
 test("unsubscribing keeps the period, and un-canceling takes it and a pause back", () => {
-  const state = foldPurchase([bought, unsubscribed, paused]);
-  expect(state).toMatchObject({
+  expect(foldPurchase([bought, unsubscribed, paused])).toMatchObject({
     unsubscribedAt: day(5),
     cancelReason: "UNSUBSCRIBE",
     pausedAt: day(7),

@@ -204,8 +204,7 @@ test("an App User ID that an app gives to all customers links nobody's purchases
 });
 
 async function remove({ password, token }: TestAccount): Promise<void> {
-  const response = await post("/api/auth/account/delete", { confirm: "DELETE", password }, { token });
-  expect(response.status).toBe(200);
+  expect((await post("/api/auth/account/delete", { confirm: "DELETE", password }, { token })).status).toBe(200);
 }
 
 test("after a deletion transferred purchases stay with their new owner", async () => {

@@ -19,8 +19,7 @@ function farAway(): Date {
 }
 
 test("an account without purchases has no subscription", async () => {
-  const answer = await statusOf(await newAccount());
-  expect(answer).toEqual({
+  expect(await statusOf(await newAccount())).toEqual({
     purchaseId: null,
     status: "none",
     isActive: false,
