@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { responders } from "./app/routes.generated";
-import { createFirstOperatorLink } from "./lib/accounts/first-operator/links";
+import { createFirstOperatorLink } from "./lib/accounts/first-operator";
 import { startBackground } from "./lib/background";
 import { composeContext } from "./lib/compose";
 import { type Context, setContext } from "./lib/context";

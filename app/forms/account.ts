@@ -1,12 +1,10 @@
 import { z } from "zod";
 import { deleteAccount } from "@/lib/accounts/delete-account";
-import { setLocale } from "@/lib/accounts/emails/locale";
-import { unlinkIdentity } from "@/lib/accounts/identities";
-import { changePassword } from "@/lib/accounts/passwords/change-password";
-import { ChangePasswordForm } from "@/lib/accounts/passwords/schema";
-import { setName } from "@/lib/accounts/profile";
+import { setLocale, setName } from "@/lib/accounts/profile";
 import { DeleteAccount, SetName } from "@/lib/accounts/schema";
 import { revokeOtherSessions, revokeOwnSession } from "@/lib/accounts/sessions";
+import { ChangePasswordForm, changePassword } from "@/lib/accounts/sign-in-methods/change-password";
+import { unlinkIdentity } from "@/lib/accounts/sign-in-methods/identities";
 import { renewedSessionCookies } from "@/lib/auth/sessions/session-response";
 import { requireStepUp, StepUpProof } from "@/lib/auth/step-up";
 import { setSessionCookie } from "@/lib/platform/http/cookies";

@@ -1,11 +1,9 @@
 import { z } from "zod";
 import { confirmEmailChange, requireEmailChange } from "@/lib/accounts/email-change/confirm";
-import { cancelEmailChange } from "@/lib/accounts/email-change/pending";
-import { requestEmailChange } from "@/lib/accounts/email-change/request";
+import { cancelEmailChange, requestEmailChange } from "@/lib/accounts/email-change/request";
 import { RequestEmailChange } from "@/lib/accounts/email-change/schema";
 import { undoEmailChange } from "@/lib/accounts/email-change/undo";
-import { resendVerification } from "@/lib/accounts/email-verification/resend-verification";
-import { verifyOwnEmail } from "@/lib/accounts/email-verification/verify-own-email";
+import { resendVerification, verifyOwnEmail } from "@/lib/accounts/email-verification";
 import { reportNotMe } from "@/lib/accounts/emails/not-me";
 import { ConfirmEmail, EmailedToken, RequestReset } from "@/lib/accounts/schema";
 import { confirmEmail } from "@/lib/auth/next-auth/call-from-forms";

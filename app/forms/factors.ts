@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { removePasskey, renamePasskey } from "@/lib/accounts/passkeys/passkeys";
+import { removePasskey, renamePasskey } from "@/lib/accounts/sign-in-methods/passkeys";
 import { RenamePasskey } from "@/lib/auth/passkeys/schema";
 import { confirmTotp, removeTotp, renewRecoveryCodes, startTotp } from "@/lib/auth/second-factor/change-factors";
 import { ConfirmTotp } from "@/lib/auth/second-factor/schema";

@@ -1,6 +1,10 @@
 import { z } from "zod";
-import { becomeFirstOperator, registerFirstOperator } from "@/lib/accounts/first-operator/become-operator";
-import { LINK_TTL_SECONDS, requireFirstOperatorLink } from "@/lib/accounts/first-operator/links";
+import {
+  becomeFirstOperator,
+  LINK_TTL_SECONDS,
+  registerFirstOperator,
+  requireFirstOperatorLink,
+} from "@/lib/accounts/first-operator";
 import { EmailedToken, Register } from "@/lib/accounts/schema";
 import { replaceSession } from "@/lib/auth/sessions/session-response";
 import { defineForm } from "@/lib/platform/http/pages/form";

@@ -3,16 +3,19 @@ import { consumeEmailLimit } from "../auth/email-limits";
 import { queueRevocations } from "../auth/sign-in-providers/apple-tokens";
 import { requireStepUp, type StepUpProof } from "../auth/step-up";
 import type { Context, Tx } from "../context";
+import { AppError } from "../errors";
+import { actorOn, withReason } from "../platform/audit/operator-events";
 import { auditPseudonym, pseudonymizeEvents } from "../platform/audit/retention";
 import { type EventExtra, networkOf, recordSecurityEvent } from "../platform/audit/security-events";
 import { newId } from "../platform/db/ids";
 import { withRetry } from "../platform/db/transaction";
-import type { Caller, Principal } from "../principal";
+import type { Caller, Operator, Principal } from "../principal";
 import { removeAccountReceipts } from "../push/outbox/receipts";
 import { anonymizeBilling } from "../subscriptions/anonymize-billing";
 import { listStoreSubscriptions } from "../subscriptions/status/read-status";
 import { accountDeleted } from "../webhooks/events";
 import type { WebhookRecorder } from "../webhooks/outbox";
+import type { DeletedAccount, WithReason } from "./admin/schema";
 import type { AccountDeleted } from "./schema";
 
 type Deps = Pick<
@@ -41,6 +44,28 @@ export async function deleteAccount(
   ctx.emails.wake();
   ctx.appleRevocations.wake();
   return { status: "deleted", subscriptions, storeSubscriptionsCancelled: false };
+}
+
+/**
+ * Deletes an account with all its data, and sends an email to its owner. Returns the store subscriptions, which only their
+ * owner can cancel.
+ * @throws AppError not_found, last_admin
+ */
+export async function deleteAccountAsOperator(
+  deps: Omit<Deps, "hasher" | "limits">,
+  operator: Operator,
+  id: string,
+  { reason }: WithReason = {},
+): Promise<DeletedAccount> {
+  const account = await deps.db.account.findUnique({ where: { id }, select: { id: true, email: true } });
+  if (account === null) throw new AppError("not_found");
+  const subscriptions = await listStoreSubscriptions(deps, id);
+  const extra = { actor: actorOn(operator, id), ...withReason(undefined, reason) };
+  const isDeleted = await removeAccount(deps, id, { caller: operator.source, shouldEmail: true, operator: extra });
+  if (!isDeleted) throw new AppError("not_found");
+  deps.emails.wake();
+  deps.appleRevocations.wake();
+  return { status: "deleted", ...account, subscriptions, storeSubscriptionsCancelled: false };
 }
 
 type RemoveDeps = Pick<Deps, "config" | "db" | "dbNow" | "now"> & {

@@ -11,14 +11,11 @@ import {
 import { Reauthenticated, reauthenticate, StepUpProof } from "../auth/step-up";
 import { type Declared, operation } from "../operation";
 import { jsonFile, RouteResponse } from "../platform/http-message";
-import { PREFERENCES } from "../push/examples";
 import { deleteAccount } from "./delete-account";
-import { resendVerification } from "./email-verification/resend-verification";
+import { resendVerification } from "./email-verification";
+import { NEW_ACCOUNT_EXPORT } from "./examples";
 import { exportAccount, exportFileName } from "./export-account";
-import { listIdentities, unlinkIdentity } from "./identities";
 import { confirmReset, requestReset } from "./password-reset";
-import { changePassword } from "./passwords/change-password";
-import { ChangePassword, PasswordChanged } from "./passwords/schema";
 import { register } from "./register";
 import {
   AccountDeleted,
@@ -36,6 +33,8 @@ import {
   VerificationRequired,
 } from "./schema";
 import { completeSignInWithFactor, SIGN_IN_ERRORS, signIn } from "./sign-in";
+import { ChangePassword, changePassword, PasswordChanged } from "./sign-in-methods/change-password";
+import { listIdentities, unlinkIdentity } from "./sign-in-methods/identities";
 
 const challenge = "0dXJpc3RzIG9mIHRoZSB3b3JsZCwgdW5pdGUgbm93IQ";
 
@@ -138,18 +137,8 @@ export const accountOperations = {
       headers: ["Content-Disposition"],
       examples: {
         "A new account": {
-          schema: "account-export",
-          schemaVersion: 1,
-          exportedAt: "2026-11-20T09:30:00.000Z",
-          account: { ...USER, role: "user", locale: "en", updatedAt: USER.createdAt },
-          identities: [],
-          emailChanges: [],
+          ...NEW_ACCOUNT_EXPORT,
           sessions: [{ id: SESSION.id, transport: "token", createdAt: USER.createdAt, expiresAt: SESSION.expiresAt }],
-          factors: { totp: null, recoveryCodes: null, passkeys: [] },
-          devices: [],
-          notificationPreferences: PREFERENCES,
-          subscriptions: [],
-          billingEvents: [],
           securityEvents: [{ type: "registered", at: USER.createdAt, actor: "account" }],
         },
       },

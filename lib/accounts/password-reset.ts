@@ -1,6 +1,6 @@
 import { consumeEmailLimit, wakeAfterRandomDelay } from "../auth/email-limits";
 import { revokeUnverifiedAccess } from "../auth/email-verification";
-import { hashEmailedToken } from "../auth/emailed-token";
+import { emailedToken, findEmailedToken, hashEmailedToken } from "../auth/emailed-token";
 import { hashPassword } from "../auth/passwords/password-hash";
 import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../auth/passwords/policy";
 import { isRecognizedDevice, recognizeClient } from "../auth/recognized-clients";
@@ -10,11 +10,49 @@ import { clearFailures } from "../auth/sign-in-throttle";
 import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
 import { recordSecurityEvent } from "../platform/audit/security-events";
+import { newId } from "../platform/db/ids";
 import type { Caller } from "../principal";
-import { type LinkedIdentity, listIdentities } from "./identities";
 import type { ConfirmReset } from "./schema";
+import { type LinkedIdentity, listIdentities } from "./sign-in-methods/identities";
 
 type Deps = Pick<Context, "breaches" | "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
+
+export const RESET_TTL_MINUTES = 30;
+
+/**
+ * The token of a password reset link, valid for 30 minutes from now; null if the email has no account. A token is
+ * reused for 30 minutes after its creation, so that another request does not invalidate the link that was just sent.
+ */
+export async function issueResetToken(
+  { config, db, now }: Pick<Deps, "config" | "db" | "now">,
+  email: string,
+): Promise<string | null> {
+  const at = now();
+  const ttlMs = RESET_TTL_MINUTES * 60 * 1000;
+  const expiresAt = new Date(at.getTime() + ttlMs);
+  // The second round replaces a live row whose token was made with a secret that is no longer in the ring.
+  for (const reusedFrom of [new Date(at.getTime() - ttlMs), expiresAt]) {
+    const id = newId();
+    const [row] = await db.$queryRaw<{ id: string; tokenHash: string }[]>`
+      INSERT INTO "PasswordResetToken" AS live ("accountId", "id", "tokenHash", "createdAt", "expiresAt")
+      SELECT "id", ${id}::uuid, ${hashEmailedToken(emailedToken(config, "password-reset", id))}, ${at}::timestamptz, ${expiresAt}::timestamptz
+      FROM "Account" WHERE "email" = ${email}
+      ON CONFLICT ("accountId") DO UPDATE SET
+        ("id", "tokenHash", "createdAt", "expiresAt") = (SELECT
+          CASE WHEN isReused THEN live."id" ELSE EXCLUDED."id" END,
+          CASE WHEN isReused THEN live."tokenHash" ELSE EXCLUDED."tokenHash" END,
+          CASE WHEN isReused THEN live."createdAt" ELSE EXCLUDED."createdAt" END,
+          EXCLUDED."expiresAt"
+          FROM (SELECT live."createdAt" > ${reusedFrom}::timestamptz AND live."createdAt" <= EXCLUDED."createdAt"
+            AND live."expiresAt" > EXCLUDED."createdAt" AS isReused) AS age)
+      RETURNING "id", "tokenHash"`;
+    if (!row) return null;
+    const isStored = (token: string) => hashEmailedToken(token) === row.tokenHash;
+    const token = findEmailedToken(config, "password-reset", row.id, isStored);
+    if (token) return token;
+  }
+  throw new Error("A process with another secret replaced the reset token");
+}
 
 /**
  * Queues an email with a reset link. The account is looked up when the email is composed: until then known and unknown

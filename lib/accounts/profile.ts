@@ -1,6 +1,7 @@
 import type { Context } from "../context";
-import { type LinkedIdentity, listIdentities } from "./identities";
+import type { Locale } from "../platform/locale";
 import { toUser, type User } from "./schema";
+import { type LinkedIdentity, listIdentities } from "./sign-in-methods/identities";
 
 /** The profile on the account page. */
 export type AccountProfile = { user: User; hasPassword: boolean; identities: LinkedIdentity[] };
@@ -16,4 +17,9 @@ export async function readProfile({ db }: Pick<Context, "db">, accountId: string
 /** Sets or removes an account's name. Does nothing if the account has been deleted. */
 export async function setName({ db }: Pick<Context, "db">, accountId: string, name: string | null): Promise<void> {
   await db.account.updateMany({ where: { id: accountId }, data: { name } });
+}
+
+/** Sets the language of an account's emails. Does nothing if the account has been deleted. */
+export async function setLocale({ db }: Pick<Context, "db">, accountId: string, locale: Locale): Promise<void> {
+  await db.account.updateMany({ where: { id: accountId }, data: { locale } });
 }

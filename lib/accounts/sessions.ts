@@ -7,11 +7,15 @@ import type { Caller } from "../principal";
 
 type Deps = Pick<Context, "db" | "now" | "removeDevices">;
 
+/** The condition of an account's live sessions. */
+export function liveSessions(accountId: string, at: Date) {
+  return { accountId, revokedAt: null, expiresAt: { gt: at }, idleExpiresAt: { gt: at } };
+}
+
 /** An account's live sessions, last used first. */
 export async function listSessions({ db, now }: { db: Tx; now: () => Date }, accountId: string) {
-  const at = now();
   return db.session.findMany({
-    where: { accountId, revokedAt: null, expiresAt: { gt: at }, idleExpiresAt: { gt: at } },
+    where: liveSessions(accountId, now()),
     orderBy: [{ lastSeenAt: "desc" }, { id: "desc" }],
     select: { id: true, transport: true, userAgent: true, deviceName: true, createdAt: true, lastSeenAt: true },
   });

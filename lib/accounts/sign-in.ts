@@ -6,7 +6,7 @@ import { BY_PASSWORD } from "../auth/sessions/authentication";
 import type { Transport } from "../auth/sessions/sessions";
 import type { Context } from "../context";
 import type { Caller } from "../principal";
-import { setLocale } from "./emails/locale";
+import { setLocale } from "./profile";
 import { type Login, toUser } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;

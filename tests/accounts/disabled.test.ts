@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { disableAccount, enableAccount } from "@/lib/accounts/admin/disable-account";
+import { disableAccount, enableAccount } from "@/lib/accounts/admin/change-account";
 import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
 import { answerOf, get, post } from "@/tests/support/api";
 import { OPERATOR } from "@/tests/support/auth/api-keys";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { findMaskedEmail } from "@/lib/accounts/email-change/pending";
+import { findMaskedEmail } from "@/lib/accounts/email-change/request";
 import { readLinkCookie } from "@/lib/platform/http/pages/link-cookie";
 import { eventsOf, newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";

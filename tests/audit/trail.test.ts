@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { deleteAccount } from "@/lib/accounts/admin/delete-account";
-import { setRole } from "@/lib/accounts/admin/set-role";
+import { setRole } from "@/lib/accounts/admin/change-account";
+import { deleteAccountAsOperator } from "@/lib/accounts/delete-account";
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { listSecurityEvents } from "@/lib/platform/audit/list-events";
 import { eventsOf, newAccount } from "@/tests/support/accounts";
@@ -24,7 +24,7 @@ describe("of a deleted account", () => {
     const account = await newAccount();
     await post("/api/auth/login", { email: account.email, password: "a wrong one" }, CLIENT);
     await setRole(ctx(), OPERATOR, account.id, { role: "support" });
-    await deleteAccount(ctx(), { ...OPERATOR, actor: "operator:ann" }, account.id);
+    await deleteAccountAsOperator(ctx(), { ...OPERATOR, actor: "operator:ann" }, account.id);
     expect(await ctx().db.auditEvent.count({ where: { accountId: account.id } })).toBe(0);
     const events = await listSecurityEvents(ctx(), account.id, 10);
     expect(events.map(({ type, actor }) => [type, actor])).toEqual([
@@ -38,7 +38,7 @@ describe("of a deleted account", () => {
 
   test("the events are found by the secret that made the pseudonym alone", async () => {
     const account = await newAccount();
-    await deleteAccount(ctx(), OPERATOR, account.id);
+    await deleteAccountAsOperator(ctx(), OPERATOR, account.id);
     const other = "another secret of thirty-two characters";
     const listWith = (secrets: readonly [string, ...string[]]) =>
       withContext({ config: { secrets } }, () => listSecurityEvents(ctx(), account.id, 10));

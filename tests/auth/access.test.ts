@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { setRole } from "@/lib/accounts/admin/set-role";
+import { setRole } from "@/lib/accounts/admin/change-account";
 import { operation } from "@/lib/operation";
 import type { AccountRole } from "@/lib/platform/db/generated/client";
 import { defineRoute } from "@/lib/platform/http/route";

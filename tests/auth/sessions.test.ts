@@ -1,8 +1,8 @@
 import { EncryptJWT, SignJWT } from "jose";
 import { encode } from "next-auth/jwt";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { deleteAccount } from "@/lib/accounts/admin/delete-account";
-import { revokeAccountSessions } from "@/lib/accounts/admin/revoke-sessions";
+import { revokeAccountSessions } from "@/lib/accounts/admin/change-account";
+import { deleteAccountAsOperator } from "@/lib/accounts/delete-account";
 import { revokeSession, signOut } from "@/lib/auth/sessions/sessions";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
@@ -96,7 +96,7 @@ describe("a forged token", () => {
 describe("a session", () => {
   test.each<[string, (account: TestAccount) => Promise<unknown>]>([
     ["that is revoked", ({ sessionId }) => revokeSession(ctx(), sessionId)],
-    ["whose account is deleted", ({ id }) => deleteAccount(ctx(), OPERATOR, id)],
+    ["whose account is deleted", ({ id }) => deleteAccountAsOperator(ctx(), OPERATOR, id)],
   ])("%s is refused", async (_, end) => {
     const account = await newAccount();
     await end(account);

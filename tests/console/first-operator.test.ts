@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
-import { createFirstOperatorLink } from "@/lib/accounts/first-operator/links";
+import { createFirstOperatorLink } from "@/lib/accounts/first-operator";
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { eventsOf, newAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";

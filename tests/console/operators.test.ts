@@ -2,7 +2,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { listOperators } from "@/lib/accounts/operators/list-operators";
+import { listOperators } from "@/lib/accounts/admin/operators";
 import { loadConfig } from "@/lib/platform/config";
 import { withSecrets } from "@/lib/platform/embedded-secrets";
 import { guideLink, guidePath, readGuide } from "@/lib/platform/guides";

@@ -5,7 +5,7 @@ import path from "node:path";
 import { decodeProtectedHeader } from "jose";
 import { encode } from "next-auth/jwt";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
-import { issueResetToken } from "@/lib/accounts/password-reset-token";
+import { issueResetToken } from "@/lib/accounts/password-reset";
 import { newestVerificationToken } from "@/lib/auth/email-verification";
 import { isRecognizedDevice } from "@/lib/auth/recognized-clients";
 import { decodeToken, encodeToken } from "@/lib/auth/sessions/sessions";

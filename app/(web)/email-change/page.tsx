@@ -1,5 +1,5 @@
 import { headers } from "next/headers";
-import { findMaskedEmail } from "@/lib/accounts/email-change/pending";
+import { findMaskedEmail } from "@/lib/accounts/email-change/request";
 import { readProfile } from "@/lib/accounts/profile";
 import { findVisitor, pageContext } from "@/lib/auth/visitor";
 import type { Flash } from "@/lib/platform/http/pages/flash";

@@ -1,6 +1,6 @@
 import { headers } from "next/headers";
 import type { ReactNode } from "react";
-import { hasAdmin } from "@/lib/accounts/first-operator/links";
+import { hasAdmin } from "@/lib/accounts/first-operator";
 import { readProfile } from "@/lib/accounts/profile";
 import { findVisitor, pageContext } from "@/lib/auth/visitor";
 import { readLinkCookie } from "@/lib/platform/http/pages/link-cookie";

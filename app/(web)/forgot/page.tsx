@@ -1,4 +1,4 @@
-import { RESET_TTL_MINUTES } from "@/lib/accounts/password-reset-token";
+import { RESET_TTL_MINUTES } from "@/lib/accounts/password-reset";
 import { pageContext } from "@/lib/auth/visitor";
 import { continuingTo, trustedUrl } from "@/lib/platform/http/pages/redirect-paths";
 import { Field } from "../components/field";

@@ -1,4 +1,4 @@
-import { RESET_TTL_MINUTES } from "@/lib/accounts/password-reset-token";
+import { RESET_TTL_MINUTES } from "@/lib/accounts/password-reset";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";

@@ -1,6 +1,5 @@
-import { accountOperations } from "@/lib/accounts/admin/operations";
+import { accountOperations, operatorOperations } from "@/lib/accounts/admin/operations";
 import { mailOperations } from "@/lib/accounts/emails/operations";
-import { operatorOperations } from "@/lib/accounts/operators/operations";
 import { keyOperations } from "@/lib/auth/api-keys/operations";
 import type { FormOperation } from "@/lib/operation";
 import { forgetShownSecret } from "@/lib/platform/http/pages/shown-secret-cookie";

@@ -5,15 +5,21 @@ import { Reason } from "../../platform/audit/schema";
 import { jsonFile } from "../../platform/http-message";
 import { PageQuery } from "../../platform/lists";
 import type { Operator } from "../../principal";
-import { PREFERENCES } from "../../push/examples";
+import { deleteAccountAsOperator } from "../delete-account";
+import { NEW_ACCOUNT_EXPORT } from "../examples";
 import { exportFileName, readExport } from "../export-account";
 import { AccountExport } from "../schema";
-import { lockAccount } from "./change-account";
-import { deleteAccount } from "./delete-account";
-import { disableAccount, enableAccount } from "./disable-account";
-import { listAccountEvents } from "./list-events";
-import { resetFactors } from "./reset-factors";
-import { revokeAccountSession, revokeAccountSessions } from "./revoke-sessions";
+import {
+  disableAccount,
+  enableAccount,
+  lockAccount,
+  resetFactors,
+  revokeAccountSession,
+  revokeAccountSessions,
+  setRole,
+  unlinkProvider,
+} from "./change-account";
+import { grantRole, RoleGrant } from "./operators";
 import {
   AccountChange,
   AccountDetails,
@@ -30,9 +36,7 @@ import {
   WithReason,
 } from "./schema";
 import { searchAccounts } from "./search-accounts";
-import { setRole } from "./set-role";
-import { showAccount } from "./show-account";
-import { unlinkProvider } from "./unlink-provider";
+import { listAccountEvents, showAccount } from "./show-account";
 
 /** An account as operators see it. */
 const ACCOUNT = {
@@ -63,6 +67,23 @@ const TIMES = { createdAt: "2026-11-20T09:00:00.000Z", lastSeenAt: "2026-11-22T0
 /** In the console, a reason is required. */
 const WITH_REASON = AccountParams.extend({ reason: Reason });
 
+const READ = { role: "support", scope: "accounts:read" } as const;
+const CHANGE = { stepUp: true, scope: "accounts:write", idempotency: "replay", params: AccountParams } as const;
+const CHANGE_WITH_REASON = {
+  ...CHANGE,
+  body: WithReason,
+  isBodyOptional: true,
+  examples: { "With a reason": { reason: REASON } },
+} as const;
+
+const NOTHING_ENDED = { sessionsEnded: 0, devicesRemoved: 0 };
+
+/** The response to a change, with the fields of its example that differ. */
+function accountChanged(description: string, changed: object = {}) {
+  const example = { account: ACCOUNT, isChanged: true, sessionsEnded: 3, devicesRemoved: 2, ...changed };
+  return { description, schema: AccountChange, examples: { Changed: example } };
+}
+
 const LAST_ADMIN = { last_admin: { message: "This is the only admin. Give another account the role first" } };
 
 export const accountOperations = {
@@ -71,8 +92,7 @@ export const accountOperations = {
     summary: "Search accounts",
     description:
       "Lists accounts, newest first. With `query`, lists the account with that id first, then those whose email, name or a later word of the name begins with it, in alphabetical order. A cursor is valid with the same filters only.",
-    role: "support",
-    scope: "accounts:read",
+    ...READ,
     query: AccountsQuery,
     response: {
       description: "A page of accounts.",
@@ -87,8 +107,7 @@ export const accountOperations = {
     summary: "Show an account",
     description:
       "Shows an account with its live sessions, devices, purchases with their events, factors and newest security events. Nothing in it is secret.",
-    role: "support",
-    scope: "accounts:read",
+    ...READ,
     params: AccountParams,
     errors: ["not_found"],
     response: {
@@ -132,11 +151,8 @@ export const accountOperations = {
     summary: "Delete an account",
     description:
       "Deletes an account with all its data, and sends an email to its owner. Its billing history stays without personal data. Only the owner can cancel the subscriptions of a store. The last admin cannot be deleted.",
+    ...CHANGE,
     role: "admin",
-    stepUp: true,
-    scope: "accounts:write",
-    idempotency: "replay",
-    params: AccountParams,
     query: WithReason.strip(),
     errors: ["not_found", "last_admin"],
     response: {
@@ -152,7 +168,7 @@ export const accountOperations = {
         },
       },
     },
-    run: ({ ctx, operator, params, query }) => deleteAccount(ctx, operator, params.accountId, query),
+    run: ({ ctx, operator, params, query }) => deleteAccountAsOperator(ctx, operator, params.accountId, query),
     form: { fields: WITH_REASON, errors: LAST_ADMIN, after: () => ({ done: "deleted", to: "/console/accounts" }) },
   }),
 
@@ -161,27 +177,12 @@ export const accountOperations = {
     summary: "Disable an account",
     description:
       "Ends the account's sessions, removes its devices, and blocks sign-ins. Its data and its subscriptions stay. The last admin cannot be disabled. Repeating the request changes nothing.",
+    ...CHANGE_WITH_REASON,
     role: "admin",
-    stepUp: true,
-    scope: "accounts:write",
-    idempotency: "replay",
-    params: AccountParams,
-    body: WithReason,
-    isBodyOptional: true,
     errors: ["not_found", "last_admin"],
-    examples: { "With a reason": { reason: REASON } },
-    response: {
-      description: "The account is disabled.",
-      schema: AccountChange,
-      examples: {
-        Changed: {
-          account: { ...ACCOUNT, disabledAt: "2026-11-22T14:03:00.000Z" },
-          isChanged: true,
-          sessionsEnded: 3,
-          devicesRemoved: 2,
-        },
-      },
-    },
+    response: accountChanged("The account is disabled.", {
+      account: { ...ACCOUNT, disabledAt: "2026-11-22T14:03:00.000Z" },
+    }),
     run: ({ ctx, operator, params, body }) => disableAccount(ctx, operator, params.accountId, body),
     form: { fields: WITH_REASON, errors: LAST_ADMIN, after: () => ({ done: "disabled" }) },
   }),
@@ -190,20 +191,10 @@ export const accountOperations = {
     id: "enableAccount",
     summary: "Enable an account",
     description: "Its owner can sign in again. Repeating the request changes nothing.",
+    ...CHANGE_WITH_REASON,
     role: "admin",
-    stepUp: true,
-    scope: "accounts:write",
-    idempotency: "replay",
-    params: AccountParams,
-    body: WithReason,
-    isBodyOptional: true,
     errors: ["not_found"],
-    examples: { "With a reason": { reason: REASON } },
-    response: {
-      description: "The account is enabled.",
-      schema: AccountChange,
-      examples: { Changed: { account: ACCOUNT, isChanged: true, sessionsEnded: 0, devicesRemoved: 0 } },
-    },
+    response: accountChanged("The account is enabled.", NOTHING_ENDED),
     run: ({ ctx, operator, params, body }) => enableAccount(ctx, operator, params.accountId, body),
     form: { fields: WITH_REASON, after: () => ({ done: "enabled" }) },
   }),
@@ -213,8 +204,7 @@ export const accountOperations = {
     summary: "List the security events of an account",
     description:
       "Lists events, newest first: what its owner did, and what operators did to it. Works after the account was deleted, too, with its former id.",
-    role: "support",
-    scope: "accounts:read",
+    ...READ,
     params: AccountParams,
     query: PageQuery,
     errors: ["not_found"],
@@ -244,29 +234,17 @@ export const accountOperations = {
       headers: ["Content-Disposition"],
       examples: {
         "A new account": {
-          schema: "account-export",
-          schemaVersion: 1,
+          ...NEW_ACCOUNT_EXPORT,
           exportedAt: "2026-11-22T14:03:00.000Z",
           account: {
+            ...NEW_ACCOUNT_EXPORT.account,
             id: ACCOUNT.id,
             email: ACCOUNT.email,
             name: ACCOUNT.name,
-            image: null,
             emailVerified: true,
             createdAt: ACCOUNT.createdAt,
-            role: "user",
-            locale: "en",
             updatedAt: ACCOUNT.createdAt,
           },
-          identities: [],
-          emailChanges: [],
-          sessions: [],
-          factors: { totp: null, recoveryCodes: null, passkeys: [] },
-          devices: [],
-          notificationPreferences: PREFERENCES,
-          subscriptions: [],
-          billingEvents: [],
-          securityEvents: [],
         },
       },
     },
@@ -307,11 +285,8 @@ export const accountOperations = {
     summary: "Give an account a role",
     description:
       "Takes effect at once, also in live sessions. The role of the last admin cannot be changed. Repeating the request changes nothing.",
+    ...CHANGE,
     role: "admin",
-    stepUp: true,
-    scope: "accounts:write",
-    idempotency: "replay",
-    params: AccountParams,
     body: NewRole,
     errors: ["not_found", "last_admin"],
     examples: { "With a reason": { role: "support", reason: REASON } },
@@ -319,13 +294,7 @@ export const accountOperations = {
       description: "The account has the role.",
       schema: RoleChange,
       examples: {
-        Changed: {
-          account: { ...ACCOUNT, role: "support" },
-          previousRole: "user",
-          isChanged: true,
-          sessionsEnded: 0,
-          devicesRemoved: 0,
-        },
+        Changed: { account: { ...ACCOUNT, role: "support" }, previousRole: "user", isChanged: true, ...NOTHING_ENDED },
       },
     },
     run: ({ ctx, operator, params, body }) => setRole(ctx, operator, params.accountId, body),
@@ -341,20 +310,10 @@ export const accountOperations = {
     summary: "Remove the second factors and passkeys of an account",
     description:
       "For an owner who has lost them: removes the authenticator app, the recovery codes and the passkeys, ends the sessions, and sends an email to the owner.",
+    ...CHANGE_WITH_REASON,
     role: "admin",
-    stepUp: true,
-    scope: "accounts:write",
-    idempotency: "replay",
-    params: AccountParams,
-    body: WithReason,
-    isBodyOptional: true,
     errors: ["not_found", "no_second_factor"],
-    examples: { "With a reason": { reason: REASON } },
-    response: {
-      description: "The account has no second factor.",
-      schema: AccountChange,
-      examples: { Changed: { account: ACCOUNT, isChanged: true, sessionsEnded: 3, devicesRemoved: 2 } },
-    },
+    response: accountChanged("The account has no second factor."),
     run: ({ ctx, operator, params, body }) => resetFactors(ctx, operator, params.accountId, body),
     form: { fields: WITH_REASON, after: () => ({ done: "factors_reset" }) },
   }),
@@ -363,20 +322,10 @@ export const accountOperations = {
     id: "endAccountSessions",
     summary: "End every session of an account",
     description: "Signs the account out on all devices, and removes its devices. Its owner can sign in again.",
+    ...CHANGE_WITH_REASON,
     role: "support",
-    stepUp: true,
-    scope: "accounts:write",
-    idempotency: "replay",
-    params: AccountParams,
-    body: WithReason,
-    isBodyOptional: true,
     errors: ["not_found"],
-    examples: { "With a reason": { reason: REASON } },
-    response: {
-      description: "The account has no live session.",
-      schema: AccountChange,
-      examples: { Changed: { account: ACCOUNT, isChanged: true, sessionsEnded: 3, devicesRemoved: 2 } },
-    },
+    response: accountChanged("The account has no live session."),
     run: ({ ctx, operator, params, body }) => revokeAccountSessions(ctx, operator, params.accountId, body),
     form: { fields: WITH_REASON, after: () => ({ done: "sessions_ended" }) },
   }),
@@ -385,10 +334,8 @@ export const accountOperations = {
     id: "endAccountSession",
     summary: "End a session of an account",
     description: "Ends one session, and removes the devices that it registered.",
+    ...CHANGE,
     role: "support",
-    stepUp: true,
-    scope: "accounts:write",
-    idempotency: "replay",
     params: SessionParams,
     query: WithReason.strip(),
     errors: ["not_found"],
@@ -409,11 +356,8 @@ export const accountOperations = {
     summary: "Unlink a sign-in provider from an account",
     description:
       "Removes the account's identities of a provider, ends its sessions, which the provider may have created, and sends an email to the owner, who can sign in after a password reset.",
+    ...CHANGE,
     role: "admin",
-    stepUp: true,
-    scope: "accounts:write",
-    idempotency: "replay",
-    params: AccountParams,
     body: UnlinkedProvider,
     errors: ["not_found"],
     examples: { "With a reason": { provider: "google", reason: REASON } },
@@ -446,3 +390,21 @@ async function exportAccount(
   });
   return readExport(ctx, id, exportedAt);
 }
+
+export const operatorOperations = {
+  grantRole: formOperation({
+    id: "grantRole",
+    summary: "Change an operator's role",
+    role: "admin",
+    body: RoleGrant,
+    run: ({ ctx, operator, body }) => grantRole(ctx, operator, body),
+    form: {
+      kept: ["email", "reason"],
+      errors: {
+        not_found: { field: "email", message: "No account has this email. Its owner has to register first" },
+        last_admin: { message: "This is the only admin. Make another account admin first" },
+      },
+      after: (_, { role }) => ({ done: role === "user" ? "role_removed" : "role_granted" }),
+    },
+  }),
+};

@@ -1,19 +1,51 @@
 import { readFactors } from "../../auth/second-factor/factors";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import { listSecurityEvents } from "../../platform/audit/list-events";
+import { type EventPosition, listSecurityEvents } from "../../platform/audit/list-events";
+import { isUuid } from "../../platform/db/ids";
+import { type PageQuery, readPage } from "../../platform/lists";
+import { isStorableTime } from "../../platform/storable";
+import { statusRules } from "../../subscriptions/entitlement-rules";
+import { endReplacedPurchases } from "../../subscriptions/replacement";
+import { purchaseStatus } from "../../subscriptions/status/purchase-status";
 import { readStatus } from "../../subscriptions/status/read-status";
-import { SUMMARY } from "./account-columns";
-import { listPurchases } from "./list-purchases";
-import type { AccountDetails } from "./schema";
+import { liveSessions } from "../sessions";
+import { SUMMARY } from "./change-account";
+import type { AccountDetails, AccountEvents, AccountPurchase } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "now">;
+
+/** Of each purchase. */
+const MAX_PURCHASE_EVENTS = 100;
+const PURCHASE_EVENT = {
+  id: true,
+  eventId: true,
+  type: true,
+  state: true,
+  reason: true,
+  occurredAt: true,
+  receivedAt: true,
+} as const;
+
+/** An account's purchases, latest first, each with its status and its newest events. */
+async function listPurchases({ config, db, now }: Deps, accountId: string): Promise<AccountPurchase[]> {
+  const at = now();
+  const rules = statusRules(config, accountId);
+  const stored = await db.purchase.findMany({
+    where: { accountId },
+    include: {
+      events: { select: PURCHASE_EVENT, orderBy: [{ occurredAt: "desc" }, { id: "desc" }], take: MAX_PURCHASE_EVENTS },
+    },
+    orderBy: { id: "desc" },
+  });
+  const ended = endReplacedPurchases(stored);
+  return stored.map((purchase, i) => ({ ...purchase, ...purchaseStatus(ended[i] ?? purchase, at, rules) }));
+}
 
 const MAX_EVENTS = 50;
 
 /** Shows an account with what support needs, newest first, and without anything secret. @throws AppError not_found */
 export async function showAccount({ config, db, now }: Deps, id: string): Promise<AccountDetails> {
-  const at = now();
   const found = await db.account.findUnique({
     where: { id },
     select: {
@@ -26,10 +58,7 @@ export async function showAccount({ config, db, now }: Deps, id: string): Promis
         select: { id: true, provider: true, subject: true, createdAt: true },
         orderBy: { createdAt: "asc" },
       },
-      sessions: {
-        where: { revokedAt: null, expiresAt: { gt: at }, idleExpiresAt: { gt: at } },
-        orderBy: [{ createdAt: "desc" }, { id: "desc" }],
-      },
+      sessions: { where: liveSessions(id, now()), orderBy: [{ createdAt: "desc" }, { id: "desc" }] },
       devices: { orderBy: [{ createdAt: "desc" }, { id: "desc" }] },
     },
   });
@@ -44,4 +73,29 @@ export async function showAccount({ config, db, now }: Deps, id: string): Promis
     factors: await readFactors({ db }, id),
     securityEvents: await listSecurityEvents({ config, db }, id, MAX_EVENTS),
   };
+}
+
+/**
+ * A page of an account's security events, newest first, also after the account was deleted.
+ * @throws AppError not_found if there is neither the account nor an event of it; invalid_query
+ */
+export async function listAccountEvents(
+  ctx: Pick<Context, "config" | "db">,
+  accountId: string,
+  page: PageQuery,
+): Promise<AccountEvents> {
+  const { entries, nextCursor } = await readPage(`events of ${accountId}`, page, async ({ after, take }) => {
+    const events = await listSecurityEvents(ctx, accountId, take, toPosition(after));
+    return events.map((event) => ({ id: `${event.at.toISOString()} ${event.id}`, event }));
+  });
+  if (entries.length === 0 && (await ctx.db.account.count({ where: { id: accountId } })) === 0) {
+    throw new AppError("not_found");
+  }
+  return { events: entries.map(({ event }) => event), nextCursor };
+}
+
+function toPosition(cursor: string | null): EventPosition | undefined {
+  const [time = "", id = ""] = cursor?.split(" ") ?? [];
+  const at = new Date(time);
+  return isStorableTime(at) && isUuid(id) ? { at, id } : undefined;
 }

@@ -7,7 +7,7 @@ import { isUniqueViolation } from "../../platform/database-errors";
 import type { EmailChange } from "../../platform/db/generated/client";
 import type { Caller, Principal } from "../../principal";
 import { toUser, type User } from "../schema";
-import { findUnconfirmedChange, lockEmail } from "./pending";
+import { findUnconfirmedChange, lockEmail } from "./request";
 import { UNDO_TTL_DAYS } from "./tokens";
 
 type Deps = Pick<Context, "config" | "db" | "limits" | "emails" | "now">;

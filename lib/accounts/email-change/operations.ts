@@ -2,8 +2,7 @@ import { CREDENTIALS, PENDING_EMAIL, USER } from "../../auth/examples";
 import { operation } from "../../operation";
 import { RouteResponse } from "../../platform/http-message";
 import { confirmEmailChange } from "./confirm";
-import { cancelEmailChange, findPendingEmailChange } from "./pending";
-import { requestEmailChange } from "./request";
+import { cancelEmailChange, findPendingEmailChange, requestEmailChange } from "./request";
 import {
   EmailChanged,
   EmailChangeRequested,

@@ -7,8 +7,8 @@ import { recordSecurityEvent } from "../../platform/audit/security-events";
 import { isUniqueViolation } from "../../platform/database-errors";
 import type { EmailChange } from "../../platform/db/generated/client";
 import type { Caller } from "../../principal";
-import { type LinkedIdentity, listIdentities } from "../identities";
-import { lockEmail } from "./pending";
+import { type LinkedIdentity, listIdentities } from "../sign-in-methods/identities";
+import { lockEmail } from "./request";
 
 type Deps = Pick<Context, "db" | "limits" | "emails" | "now" | "removeDevices">;
 

@@ -1,6 +1,5 @@
 import { operation } from "../../operation";
-import { removeEmail, retryEmails } from "./change-emails";
-import { listEmails } from "./list-emails";
+import { listEmails, removeEmail, retryEmails } from "./queued-emails";
 import { EmailParams, EmailRetry, EmailRetryResult, EmailsQuery, QueuedEmails } from "./schema";
 
 /** 1,000 ids. */

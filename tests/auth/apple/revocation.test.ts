@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { deleteAccount as deleteAsOperator } from "@/lib/accounts/admin/delete-account";
-import { unlinkProvider } from "@/lib/accounts/admin/unlink-provider";
+import { unlinkProvider } from "@/lib/accounts/admin/change-account";
+import { deleteAccountAsOperator } from "@/lib/accounts/delete-account";
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { createAppleRevocations } from "@/lib/auth/sign-in-providers/apple-revocations";
 import { call, get } from "@/tests/support/api";
@@ -85,7 +85,7 @@ describe("Apple's refresh token", () => {
     await withApple(async (asked) => {
       const { id } = await signInWithApple();
       await unlinkProvider(ctx(), OPERATOR, id, { provider: "apple" });
-      await deleteAsOperator(ctx(), OPERATOR, id);
+      await deleteAccountAsOperator(ctx(), OPERATOR, id);
       await asked();
       expect(apple.revoked).toEqual([]);
     });
@@ -150,7 +150,7 @@ describe("the deletion of an account", () => {
   test("by an operator, or because its email was not verified in time, asks Apple too", async () => {
     await withApple(async (asked) => {
       const first = await signInWithApple();
-      await deleteAsOperator(ctx(), OPERATOR, first.id);
+      await deleteAccountAsOperator(ctx(), OPERATOR, first.id);
       const second = await signInWithApple();
       const unverified = { emailVerifiedAt: null, unverifiedExpiresAt: clock.now() };
       await ctx().db.account.update({ where: { id: second.id }, data: unverified });

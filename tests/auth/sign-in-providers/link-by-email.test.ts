@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { unlinkProvider } from "@/lib/accounts/admin/unlink-provider";
+import { unlinkProvider } from "@/lib/accounts/admin/change-account";
 import { newAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import { OPERATOR } from "@/tests/support/auth/api-keys";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { listEmails } from "@/lib/accounts/emails/list-emails";
+import { listEmails } from "@/lib/accounts/emails/queued-emails";
 import { NIL_ID } from "@/lib/platform/db/ids";
 import { listDeliveries } from "@/lib/push/admin/deliveries/list-deliveries";
 import { listMessages, showMessage } from "@/lib/push/admin/messages/list-messages";

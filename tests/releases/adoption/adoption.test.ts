@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
-import { setRole } from "@/lib/accounts/admin/set-role";
+import { setRole } from "@/lib/accounts/admin/change-account";
 import { type Adoption, createAdoption } from "@/lib/releases/adoption/adoption";
 import type { UpdateCheck } from "@/lib/releases/adoption/day-counts";
 import {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
-import { setRole } from "@/lib/accounts/admin/set-role";
+import { setRole } from "@/lib/accounts/admin/change-account";
 import { watchRollouts } from "@/lib/background";
 import { COMMAND_LINE } from "@/lib/platform/audit/operator-events";
 import { Prisma } from "@/lib/platform/db/generated/client";

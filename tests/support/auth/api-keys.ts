@@ -1,4 +1,4 @@
-import { setRole } from "@/lib/accounts/admin/set-role";
+import { setRole } from "@/lib/accounts/admin/change-account";
 import { createKey, listKeys } from "@/lib/auth/api-keys/keys";
 import { type CreatedKey, NewKey } from "@/lib/auth/api-keys/schema";
 import { COMMAND_LINE } from "@/lib/platform/audit/operator-events";

@@ -1,4 +1,4 @@
-import type { LinkedIdentity } from "@/lib/accounts/identities";
+import type { LinkedIdentity } from "@/lib/accounts/sign-in-methods/identities";
 import { providerTitle } from "@/lib/auth/sign-in-providers/providers";
 import { Day } from "../../components/time";
 import { ProviderLogo } from "../../sign-in/provider-button";

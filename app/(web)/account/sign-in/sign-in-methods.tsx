@@ -1,4 +1,4 @@
-import { findPendingEmailChange } from "@/lib/accounts/email-change/pending";
+import { findPendingEmailChange } from "@/lib/accounts/email-change/request";
 import type { AccountProfile } from "@/lib/accounts/profile";
 import { listSignInProviders } from "@/lib/auth/next-auth/call-from-forms";
 import { COMMON } from "../../language/common-texts";

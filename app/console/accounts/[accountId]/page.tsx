@@ -1,6 +1,5 @@
-import { listAccountEvents } from "@/lib/accounts/admin/list-events";
 import { AccountParams } from "@/lib/accounts/admin/schema";
-import { showAccount } from "@/lib/accounts/admin/show-account";
+import { listAccountEvents, showAccount } from "@/lib/accounts/admin/show-account";
 import { PageQuery } from "@/lib/platform/lists";
 import { PageHead } from "../../components/headings";
 import { consolePage, parseId, titleOf } from "../../frame/console-page";

@@ -1,6 +1,5 @@
-import { countRetrying } from "@/lib/accounts/emails/change-emails";
-import { listEmails } from "@/lib/accounts/emails/list-emails";
 import { mailOperations } from "@/lib/accounts/emails/operations";
+import { countRetrying, listEmails } from "@/lib/accounts/emails/queued-emails";
 import { EmailsQuery, type QueuedEmail } from "@/lib/accounts/emails/schema";
 import { Action } from "../../components/action";
 import { Badge, type Tone } from "../../components/badge";

@@ -1,4 +1,4 @@
-import { operatorOperations } from "@/lib/accounts/operators/operations";
+import { operatorOperations } from "@/lib/accounts/admin/operations";
 import type { Flash } from "@/lib/platform/http/pages/flash";
 import { Field } from "../../../(web)/components/field";
 import { ConfirmLink } from "../../components/confirm-link";

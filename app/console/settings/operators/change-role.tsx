@@ -1,5 +1,5 @@
-import type { ListedOperator } from "@/lib/accounts/operators/list-operators";
-import { operatorOperations } from "@/lib/accounts/operators/operations";
+import { operatorOperations } from "@/lib/accounts/admin/operations";
+import type { ListedOperator } from "@/lib/accounts/admin/operators";
 import { Action } from "../../components/action";
 import { SelectField } from "../../components/select-field";
 import { OPERATOR_ROLES } from "./roles";

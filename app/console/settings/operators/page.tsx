@@ -1,5 +1,5 @@
-import { type ListedOperator, listOperators } from "@/lib/accounts/operators/list-operators";
-import { operatorOperations } from "@/lib/accounts/operators/operations";
+import { operatorOperations } from "@/lib/accounts/admin/operations";
+import { type ListedOperator, listOperators } from "@/lib/accounts/admin/operators";
 import { PageQuery } from "@/lib/platform/lists";
 import { Badge } from "../../components/badge";
 import { PageHead, Section } from "../../components/headings";

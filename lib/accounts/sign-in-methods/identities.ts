@@ -1,10 +1,25 @@
-import { requireStepUp, type StepUpProof } from "../auth/step-up";
-import type { Context, Tx } from "../context";
-import { AppError } from "../errors";
-import { recordSecurityEvent } from "../platform/audit/security-events";
-import type { Caller, Principal } from "../principal";
-import { revokeOtherSessionsInTx } from "./sessions";
-import { lockSignInMethods } from "./sign-in-methods";
+import { requireStepUp, type StepUpProof } from "../../auth/step-up";
+import type { Context, Tx } from "../../context";
+import { AppError } from "../../errors";
+import { recordSecurityEvent } from "../../platform/audit/security-events";
+import type { Caller, Principal } from "../../principal";
+import { revokeOtherSessionsInTx } from "../sessions";
+
+/**
+ * Locks an account, and counts its ways to sign in: the password, linked providers and passkeys. Concurrent removals take
+ * turns, so that they cannot remove the last two.
+ * @throws AppError unauthenticated if the account was deleted
+ */
+export async function lockSignInMethods(tx: Tx, accountId: string): Promise<{ email: string; count: number }> {
+  const [account] = await tx.$queryRaw<{ email: string; passwords: number }[]>`
+    SELECT "email", ("passwordHash" IS NOT NULL)::int AS "passwords" FROM "Account"
+    WHERE "id" = ${accountId}::uuid FOR NO KEY UPDATE`;
+  if (!account) throw new AppError("unauthenticated");
+  // Separate statements, because a statement that waits for the lock would count the rows as they were before.
+  const identities = await tx.identity.count({ where: { accountId } });
+  const passkeys = await tx.passkey.count({ where: { accountId } });
+  return { email: account.email, count: account.passwords + identities + passkeys };
+}
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
 

@@ -1,7 +1,13 @@
+import { z } from "zod";
 import type { Context } from "../../context";
+import { AppError } from "../../errors";
+import { Reason } from "../../platform/audit/schema";
 import type { AccountRole } from "../../platform/db/generated/client";
 import { idOr, MAX_ID } from "../../platform/db/ids";
+import { Email } from "../../platform/email";
 import { type PageQuery, readPage } from "../../platform/lists";
+import type { Operator } from "../../principal";
+import { setRole } from "./change-account";
 
 /** An account with a role. */
 export type ListedOperator = {
@@ -47,4 +53,23 @@ async function findOperators({ db }: Pick<Context, "db">, after: string | null, 
     WHERE "role" <> 'user' AND account."id" < ${idOr(MAX_ID, after)}::uuid
     ORDER BY account."id" DESC LIMIT ${take}::integer`;
   return rows.map(({ id }) => id);
+}
+
+/** An account, and the role that it is to have. */
+export const RoleGrant = z.object({
+  email: Email,
+  role: z.enum(["user", "support", "admin"]),
+  reason: Reason.optional(),
+});
+export type RoleGrant = z.infer<typeof RoleGrant>;
+
+/** Gives the account with an email a role. @throws AppError not_found, last_admin */
+export async function grantRole(
+  deps: Pick<Context, "db" | "now">,
+  operator: Operator,
+  { email, role, reason }: RoleGrant,
+): Promise<void> {
+  const account = await deps.db.account.findUnique({ where: { email }, select: { id: true } });
+  if (!account) throw new AppError("not_found");
+  await setRole(deps, operator, account.id, { role, reason });
 }

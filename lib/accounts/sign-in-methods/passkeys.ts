@@ -6,7 +6,7 @@ import { AppError } from "../../errors";
 import { recordSecurityEvent } from "../../platform/audit/security-events";
 import type { Caller, Principal } from "../../principal";
 import { revokeOtherSessionsInTx } from "../sessions";
-import { lockSignInMethods } from "../sign-in-methods";
+import { lockSignInMethods } from "./identities";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
 

@@ -1,14 +1,35 @@
+import { z } from "zod";
 import { hashPassword } from "../../auth/passwords/password-hash";
 import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../../auth/passwords/policy";
 import { recognizeClient } from "../../auth/recognized-clients";
 import { sessionToken } from "../../auth/sessions/sessions";
-import { requireStepUp } from "../../auth/step-up";
+import { requireStepUp, StepUpProof } from "../../auth/step-up";
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
 import { recordSecurityEvent } from "../../platform/audit/security-events";
 import type { Caller, Principal } from "../../principal";
 import { revokeOtherSessionsInTx } from "../sessions";
-import type { ChangePassword } from "./schema";
+
+export const ChangePassword = StepUpProof.extend({
+  newPassword: z.string().min(1).max(1024),
+  keepOtherSessions: z.boolean().optional().describe("By default the account's other sessions end."),
+});
+export type ChangePassword = z.infer<typeof ChangePassword>;
+
+/** The form has a checkbox, checked by default; browsers send it only while it is checked. */
+export const ChangePasswordForm = StepUpProof.extend({
+  newPassword: ChangePassword.shape.newPassword,
+  signOutOthers: z.string().optional(),
+}).transform(({ signOutOthers, ...change }) => ({ ...change, keepOtherSessions: signOutOthers === undefined }));
+
+export const PasswordChanged = z.object({
+  status: z.literal("password_changed"),
+  token: z
+    .string()
+    .optional()
+    .describe("Replaces the bearer token of the request, which has ended. Absent if it still works, or is a cookie."),
+  tokenType: z.literal("Bearer").optional(),
+});
 
 type Deps = Parameters<typeof requireStepUp>[0] &
   Pick<Context, "breaches" | "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
