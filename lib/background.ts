@@ -9,7 +9,7 @@ import { runScheduledBackup } from "./platform/backup/schedule";
 import { warnAtStart } from "./platform/startup";
 import { updateStatistics } from "./platform/statistics";
 import { removeUnverifiedDevices } from "./push/devices";
-import { removeOldCounts } from "./releases/adoption/retention";
+import { removeOldCounts } from "./releases/adoption/stored-counts";
 import { advanceRollouts } from "./releases/rollouts/advance-rollouts";
 import { writeCompletedRollouts } from "./releases/rollouts/write-completed-rollouts";
 import { removeExpiredUploads } from "./releases/uploads/uploads";

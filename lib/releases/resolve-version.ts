@@ -3,19 +3,16 @@ import { AppError } from "../errors";
 import type { Config } from "../platform/config";
 import type { DocumentContent } from "../platform/response-content";
 import type { Adoption } from "./adoption/adoption";
-import type { UpdateCheck } from "./adoption/day-counts";
-import { toUpdateCheck } from "./adoption/update-check";
-import { findBuildVersion } from "./catalog/build-version";
+import { toUpdateCheck, type UpdateCheck } from "./adoption/day-counts";
 import type { Catalog } from "./catalog/catalog";
-import type { Snapshot } from "./catalog/snapshot";
+import { findBuildVersion, type Snapshot } from "./catalog/snapshot";
 import { findFormat } from "./formats/formats";
 import type { VersionFormat } from "./formats/version-format";
 import { ServiceVersion, type VersionQuery } from "./http-schema";
 import { formatVersion, type Release } from "./schema";
 import { assertSupportedQuery, readInstalledBuild, readInstalledVersion } from "./selection/client-query";
-import { compareWithInstalled } from "./selection/compare-versions";
 import { parseBundleType, selectByBundleType } from "./selection/file-types";
-import type { InstalledVersion } from "./selection/installed-version";
+import { compareWithInstalled, type InstalledVersion } from "./selection/installed-version";
 import { isReleaseQuery, parseReleaseSelector, type ReleaseSelector } from "./selection/parse-query";
 import {
   type ArtifactSelector,

@@ -45,8 +45,8 @@ test("no code is evaluated, no process is started, and XML is parsed without ent
   expect(
     Object.keys(dependencies).filter((name) => /xml|ldap|xpath|graphql|memcache|socket\.io|^ws$/i.test(name)),
   ).toEqual(["fast-xml-parser"]);
-  expect(filesWith(/fast-xml-parser/)).toEqual(["lib/releases/publishing/publish/read-xml.ts"]);
-  expect(read("lib/releases/publishing/publish/read-xml.ts")).toContain("processEntities: false");
+  expect(filesWith(/fast-xml-parser/)).toEqual(["lib/releases/publishing/files/read-xml.ts"]);
+  expect(read("lib/releases/publishing/files/read-xml.ts")).toContain("processEntities: false");
 });
 
 // ASVS 1.2.4
@@ -78,7 +78,7 @@ test("randomness that must not be guessed comes from node:crypto, and weak hashe
   expect(filesWith(/"(?:md5|md4|sha1|ripemd\w*)"/i)).toEqual([
     "lib/auth/second-factor/totp.ts", // in an HMAC, as RFC 6238 and the apps have it
     "lib/platform/adapters/breach-lookup.ts",
-    "lib/releases/publishing/publish/package-facts.ts", // which Squirrel.Windows and Velopack verify
+    "lib/releases/publishing/files/package-facts.ts", // which Squirrel.Windows and Velopack verify
   ]);
   expect(filesWith(/"(?:aes-\d+-(?:ecb|cbc|ctr)|des\b|rc4|bf-)/i)).toEqual([]);
 });

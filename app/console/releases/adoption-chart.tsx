@@ -1,4 +1,4 @@
-import type { AdoptionCurve } from "@/lib/releases/publishing/versions/adoption-curve";
+import type { AdoptionCurve } from "@/lib/releases/adoption/report";
 import { LineChart } from "../components/chart";
 import { EmptyState } from "../components/states";
 

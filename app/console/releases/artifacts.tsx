@@ -1,5 +1,5 @@
+import type { CatalogVersion, ServedRelease } from "@/lib/releases/publishing/list-versions";
 import { releaseOperations } from "@/lib/releases/publishing/operations";
-import type { CatalogVersion, ServedRelease } from "@/lib/releases/publishing/versions/list-versions";
 import { releaseFiles } from "@/lib/releases/release-files";
 import { Badge } from "../components/badge";
 import { Section } from "../components/headings";

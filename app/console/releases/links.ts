@@ -1,4 +1,4 @@
-import type { ReleaseAction } from "@/lib/releases/publishing/actions/release-action";
+import type { ReleaseAction } from "@/lib/releases/publishing/release-action";
 
 type Version = { product: string; channel: string; version: string };
 

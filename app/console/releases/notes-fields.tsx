@@ -1,8 +1,8 @@
 import { formPath } from "@/lib/operation";
 import type { Flash } from "@/lib/platform/http/pages/flash";
-import { NOTES_FIELDS, stateOfFields } from "@/lib/releases/publishing/api/seen-state";
+import type { CatalogVersion } from "@/lib/releases/publishing/list-versions";
 import { releaseOperations } from "@/lib/releases/publishing/operations";
-import type { CatalogVersion } from "@/lib/releases/publishing/versions/list-versions";
+import { NOTES_FIELDS, stateOfFields } from "@/lib/releases/publishing/seen-state";
 import { Field } from "../../(web)/components/field";
 import { ReleaseNotes } from "../../(web)/download/release-notes";
 import { ConfirmLink } from "../components/confirm-link";

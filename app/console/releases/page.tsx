@@ -1,7 +1,7 @@
+import { countClients, readAdoptionCurve } from "@/lib/releases/adoption/report";
 import { catalogFileOf } from "@/lib/releases/catalog/catalog";
-import { versionPath } from "@/lib/releases/publishing/actions/release-action";
-import { countClients, readAdoptionCurve } from "@/lib/releases/publishing/versions/adoption-curve";
-import { type CatalogVersion, listVersions, VersionsQuery } from "@/lib/releases/publishing/versions/list-versions";
+import { type CatalogVersion, listVersions, VersionsQuery } from "@/lib/releases/publishing/list-versions";
+import { versionPath } from "@/lib/releases/publishing/release-action";
 import { Badge } from "../components/badge";
 import { Filters, SelectFilter } from "../components/filters";
 import { formatCount } from "../components/format-numbers";

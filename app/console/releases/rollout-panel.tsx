@@ -1,4 +1,4 @@
-import type { CatalogVersion } from "@/lib/releases/publishing/versions/list-versions";
+import type { CatalogVersion } from "@/lib/releases/publishing/list-versions";
 import type { RolloutState } from "@/lib/releases/rollouts/list-rollouts";
 import { Facts } from "../components/facts";
 import { ExactTime } from "../components/time";

@@ -1,4 +1,4 @@
-import type { CatalogVersion } from "@/lib/releases/publishing/versions/list-versions";
+import type { CatalogVersion } from "@/lib/releases/publishing/list-versions";
 import { Badge } from "../components/badge";
 
 type Version = Pick<CatalogVersion, "releases" | "schedule">;

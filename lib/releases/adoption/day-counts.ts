@@ -1,3 +1,5 @@
+import type { SemVer } from "semver";
+import { formatVersion, type Release } from "../schema";
 import { addToSketch, createSketch, hashItem, mergeSketch, type Sketch } from "./hyperloglog";
 
 /** What is counted together. `version`: the one that the client runs or downloads. */
@@ -153,4 +155,18 @@ function isSameKey(a: AdoptionKey, b: AdoptionKey): boolean {
     a.architecture === b.architecture &&
     a.channel === b.channel
   );
+}
+
+/** The check of a client that asked for `target` and found `release`. `current` undefined: it does not send its version. */
+export function toUpdateCheck(
+  { product, platform, architecture, channel }: Omit<AdoptionKey, "version">,
+  { version }: Release,
+  current: SemVer | undefined,
+): UpdateCheck {
+  const target = { product, platform, architecture, channel };
+  const isNewer = current !== undefined && version.compare(current) > 0;
+  return {
+    installed: { ...target, version: current ? formatVersion(current) : UNKNOWN_VERSION },
+    offered: isNewer ? { ...target, version: formatVersion(version) } : null,
+  };
 }

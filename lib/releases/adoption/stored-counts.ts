@@ -1,4 +1,5 @@
 import type { PrismaClient } from "../../platform/db/generated/client";
+import { REMOVAL_BATCH_SIZE, removeInBatches } from "../../platform/db/remove-in-batches";
 import type { Tx } from "../../platform/db/transaction";
 import { type AdoptionEntry, type AdoptionKey, keyText } from "./day-counts";
 import { mergeSketch, packSketch, type Sketch, unpackSketch } from "./hyperloglog";
@@ -81,4 +82,23 @@ async function writeSketches(tx: Tx, date: string, merged: readonly MergedSketch
     WHERE stored."day" = ${date}::date AND stored."product" = merged."product"
       AND stored."platform" = merged."platform" AND stored."architecture" = merged."architecture"
       AND stored."channel" = merged."channel" AND stored."version" = merged."version"`;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const RETENTION_DAYS = 400;
+
+/** Removes counts of checks, downloads and reports after 400 days. Returns how many rows. */
+export async function removeOldCounts({ db, now }: { db: PrismaClient; now: () => Date }): Promise<number> {
+  const before = new Date(now().getTime() - RETENTION_DAYS * DAY_MS);
+  const adoption = await removeInBatches(
+    () => db.$executeRaw`
+      DELETE FROM "AdoptionCount" WHERE ctid = ANY(ARRAY(
+        SELECT ctid FROM "AdoptionCount" WHERE "day" < ${before}::date LIMIT ${REMOVAL_BATCH_SIZE}::int))`,
+  );
+  const reports = await removeInBatches(
+    () => db.$executeRaw`
+      DELETE FROM "UpdateReportCount" WHERE ctid = ANY(ARRAY(
+        SELECT ctid FROM "UpdateReportCount" WHERE "day" < ${before}::date LIMIT ${REMOVAL_BATCH_SIZE}::int))`,
+  );
+  return adoption + reports;
 }

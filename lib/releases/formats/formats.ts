@@ -1,10 +1,39 @@
 import { AppError } from "../../errors";
+import { downloadUrl } from "../download-url";
+import { ReleaseVersion } from "../http-schema";
+import { formatVersion } from "../schema";
+import { selectPrimaryArtifact } from "../selection/select-release";
 import { electron } from "./electron";
-import { release } from "./release";
 import { sparkle } from "./sparkle";
 import { squirrel } from "./squirrel-mac";
 import { tauri } from "./tauri";
-import type { VersionFormat } from "./version-format";
+import type { FormatInput, VersionFormat } from "./version-format";
+
+/** This service's own format, for clients with an updater of their own. */
+export const release: VersionFormat = {
+  name: "release",
+  selectArtifact: selectPrimaryArtifact,
+  contentType: "application/json",
+  render,
+};
+
+function render(input: FormatInput): string {
+  const { release, artifact, baseUrl, requestedArchitecture, updateAvailable, mandatory, supportPolicyOf } = input;
+  const { minimumSupportedVersion } = supportPolicyOf(release);
+  return JSON.stringify(
+    ReleaseVersion.parse({
+      ...release,
+      kind: "release",
+      requestedArchitecture,
+      version: formatVersion(release.version),
+      minimumSupportedVersion: minimumSupportedVersion && formatVersion(minimumSupportedVersion),
+      requiresFrom: release.requiresFrom && formatVersion(release.requiresFrom),
+      updateAvailable,
+      mandatory,
+      artifact: { ...artifact, url: downloadUrl(baseUrl, release, artifact) },
+    } satisfies ReleaseVersion),
+  );
+}
 
 const FORMATS: ReadonlyMap<string, VersionFormat> = new Map(
   [electron, tauri, squirrel, sparkle].map((format) => [format.name, format]),

@@ -2,21 +2,20 @@ import path from "node:path";
 import type { Context } from "../../context";
 import { releaseFiles } from "../release-files";
 import { formatVersion, type Release } from "../schema";
+import { type HashedDraft, type HashedFile, hashDraft, type ReleaseDraft } from "./draft";
+import type { OnProgress } from "./files/build-file";
+import { type StagedFile, stageBlockMap, stageFile } from "./files/stage-file";
+import { type SignedFile, verifySignatures } from "./files/verify-signatures";
 import {
   changeManifest,
   describeDiskError,
   type EditableManifest,
   readManifest,
   serializeManifest,
-} from "./manifest/manifest-file";
-import type { ChangeRecord } from "./manifest/recorded-write";
-import type { OnProgress } from "./publish/build-file";
-import { type HashedDraft, type HashedFile, hashDraft, type ReleaseDraft } from "./publish/draft";
-import { type AddedRelease, type Plan, planAdditions } from "./publish/plan-addition";
-import { publicKeysOf } from "./publish/public-keys";
-import { type StagedFile, stageBlockMap, stageFile } from "./publish/stage-file";
-import { type SignedFile, verifySignatures } from "./publish/verify-signatures";
-import { removeUnusedFiles } from "./remove-files";
+} from "./manifest-file";
+import { type AddedRelease, type Plan, planAdditions, publicKeysOf } from "./plan-addition";
+import type { ChangeRecord } from "./recorded-write";
+import { removeUnusedFiles } from "./remove";
 
 /** What publishing depends on. `now` is the default release date; `record` goes with the one write of the manifest. */
 export type PublishDeps = {

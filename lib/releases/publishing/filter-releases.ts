@@ -2,7 +2,7 @@ import { parse as parseVersion } from "semver";
 import { AppError } from "../../errors";
 import { normalizeArchitecture, parsePlatform } from "../platforms";
 import { formatVersion, type Release } from "../schema";
-import type { ReleasesFilter } from "./schemas/maintenance";
+import type { ReleasesFilter } from "./schema";
 
 /** A release of the catalog, or its document. */
 type Selectable = Pick<Release, "id" | "product" | "platform" | "architecture" | "channel"> & {

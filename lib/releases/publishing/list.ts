@@ -1,6 +1,5 @@
 import { compareBuild } from "semver";
 import { ArtifactKind, formatVersion, type Release } from "../schema";
-import { alignColumns } from "./text-columns";
 
 /** A release as JSON has it: the manifest's fields with all defaults. */
 export type ReleaseDocument = ReturnType<typeof toDocument>;
@@ -62,4 +61,11 @@ function stateOf({ yanked, rollout, rollback, critical, sample }: ReleaseDocumen
   if (sample) return "sample";
   const reach = rollout === 100 ? "everyone" : rollout === 0 ? "paused" : `${rollout}%`;
   return [reach, rollback && "rollback", critical && "critical"].filter(Boolean).join(", ");
+}
+
+/** Renders rows as text in aligned columns; the first row is the heading. */
+export function alignColumns(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const render = (row: readonly string[]) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ");
+  return rows.map((row) => render(row).trimEnd()).join("\n");
 }

@@ -1,45 +1,37 @@
 import { formOperation, operation } from "../../operation";
 import { ownerOf } from "../../platform/audit/operator-events";
 import { ifMatch, withSeenState, withState } from "../../platform/http/content/conditional";
-import { changeNotes, NotesForm } from "./actions/change-notes";
-import { performAction } from "./actions/perform-action";
-import { PreviewedAction, ReleaseAction, versionPath } from "./actions/release-action";
-import { AdoptionQuery, AdoptionReport, readAdoption } from "./adoption";
-import {
-  promoteInCatalog,
-  pruneCatalog,
-  removeFromCatalog,
-  removeRelease,
-  rollBackCatalog,
-} from "./api/maintain-catalog";
-import { changeRelease, changeReleases, listCatalog, readRelease } from "./api/manage-releases";
-import { PublishForm, toNewReleases } from "./api/publish-form";
-import { publishUploads } from "./api/publish-uploads";
-import { Verification, VerifiedRelease, verifyRelease, verifyVersion } from "./api/verify-release";
-import { previewChange } from "./preview/preview-change";
-import { ProposedChange, ReleasePreview } from "./preview/schema";
+import { AdoptionQuery, AdoptionReport, readAdoption } from "../adoption/report";
+import { promoteInCatalog, pruneCatalog, removeFromCatalog, removeRelease, rollBackCatalog } from "./maintain-catalog";
+import { changeRelease, changeReleases, listCatalog, readRelease } from "./manage-releases";
+import { changeNotes, NotesForm, performAction } from "./perform-action";
+import { previewChange } from "./preview-change";
+import { PublishForm, toNewReleases } from "./publish-form";
+import { publishUploads } from "./publish-uploads";
+import { PreviewedAction, ReleaseAction, versionPath } from "./release-action";
 import {
   CatalogPrune,
-  ChangedReleases,
-  PromotedReleases,
-  Promotion,
-  PrunedCatalog,
-  Removal,
-  Rollback,
-  RolledBack,
-} from "./schemas/maintenance";
-import {
   ChangedRelease,
+  ChangedReleases,
   ChangeResult,
   NewReleases,
+  PromotedReleases,
+  Promotion,
+  ProposedChange,
+  PrunedCatalog,
   PublishedReleases,
   Release,
   ReleaseParams,
+  ReleasePreview,
   Releases,
   ReleasesQuery,
+  Removal,
   RemovalQuery,
   RemovalResult,
-} from "./schemas/releases";
+  Rollback,
+  RolledBack,
+} from "./schema";
+import { Verification, VerifiedRelease, verifyRelease, verifyVersion } from "./verify-release";
 
 /** A release as the catalog has it. */
 const RELEASE = {

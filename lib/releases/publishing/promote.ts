@@ -1,13 +1,19 @@
 import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../../errors";
 import { formatVersion, type Release } from "../schema";
+import { assertOffered } from "./assert-offered";
 import { filterReleases, selectReleases } from "./filter-releases";
-import { assertOffered } from "./manifest/assert-offered";
-import { changeManifest, type EditableManifest, type ManifestEntry } from "./manifest/manifest-file";
-import type { ChangeRecord } from "./manifest/recorded-write";
-import { identityOf, makeReleaseId, parseRelease } from "./manifest/release-entry";
-import { assertPublishable, type Confirmations } from "./publish/publish-checks";
-import type { Promotion, ReleasesFilter } from "./schemas/maintenance";
+import {
+  changeManifest,
+  type EditableManifest,
+  identityOf,
+  type ManifestEntry,
+  makeReleaseId,
+  parseRelease,
+} from "./manifest-file";
+import { assertPublishable, type Confirmations } from "./publish-checks";
+import type { ChangeRecord } from "./recorded-write";
+import type { Promotion, ReleasesFilter } from "./schema";
 import type { ManifestPlan } from "./update";
 
 /** The channels, and how the promoted releases start. `rollout` is 100 by default. */

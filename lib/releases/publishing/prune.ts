@@ -1,13 +1,13 @@
 import { readdir, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Release } from "../schema";
+import { removeStaleParts } from "./files/build-file";
 import { filterReleases } from "./filter-releases";
-import { changeManifest, type EditableManifest, readManifest } from "./manifest/manifest-file";
-import type { ChangeRecord } from "./manifest/recorded-write";
+import { changeManifest, type EditableManifest, readManifest } from "./manifest-file";
 import { type PruneLimits, planPrune } from "./prune-plan";
-import { removeStaleParts } from "./publish/build-file";
-import { filesOf, remoteFilesOf, removeFile, removeUnusedFiles } from "./remove-files";
-import type { PrunedCatalog, ReleasesFilter } from "./schemas/maintenance";
+import type { ChangeRecord } from "./recorded-write";
+import { filesOf, remoteFilesOf, removeFile, removeUnusedFiles } from "./remove";
+import type { PrunedCatalog, ReleasesFilter } from "./schema";
 
 /** `isDryRun`: change nothing. */
 export type PruneOptions = PruneLimits & { isDryRun: boolean };

@@ -5,7 +5,7 @@ import { attachment } from "../../platform/content-disposition";
 import { resolveArtifactPath } from "../artifact-files";
 import { type ServedFile, servedFiles } from "../release-files";
 import { ArtifactKind, type Release } from "../schema";
-import { type OnProgress, readChunks, withDigest } from "./publish/build-file";
+import { type OnProgress, readChunks, withDigest } from "./files/build-file";
 
 /** The outcome for one file; `kinds` is empty for others, deltas and block maps. `problem` is null if every byte is as published. */
 export type VerifyResult = { id: string; kinds: ArtifactKind[]; location: string; problem: string | null };

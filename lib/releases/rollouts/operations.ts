@@ -1,8 +1,8 @@
 import { operation } from "../../operation";
 import { ifMatch, withState } from "../../platform/http/content/conditional";
-import { changeRollout, readSeenRollout, startRollout } from "../publishing/api/manage-rollouts";
-import { ChangedRollout, NewRollout, RolloutParams } from "../publishing/schemas/rollouts";
+import { ChangedRollout, NewRollout, RolloutParams } from "../publishing/schema";
 import { listRollouts, RolloutList, RolloutState } from "./list-rollouts";
+import { changeRollout, readSeenRollout, startRollout } from "./manage-rollouts";
 
 const HALTED = {
   id: "0198d2f4-3c2b-7d40-8a55-2e9c1f7b6d32",

@@ -4,7 +4,7 @@ import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import { readDatabaseTime } from "../../platform/db/clock";
 import { newId } from "../../platform/db/ids";
 import type { Operator } from "../../principal";
-import type { NewRollout } from "../publishing/schemas/rollouts";
+import type { NewRollout } from "../publishing/schema";
 import { runningFrom } from "./advance-rollouts";
 import { leaveRollouts } from "./change-rollouts";
 

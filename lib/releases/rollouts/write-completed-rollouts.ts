@@ -2,7 +2,7 @@ import type { Context, Tx } from "../../context";
 import { COMMAND_LINE, recordOperatorEvent } from "../../platform/audit/operator-events";
 import type { RolloutSchedule } from "../../platform/db/generated/client";
 import { catalogFileOf } from "../catalog/catalog";
-import { changeManifest, type EditableManifest, finishInterruptedChange } from "../publishing/manifest/manifest-file";
+import { changeManifest, type EditableManifest, finishInterruptedChange } from "../publishing/manifest-file";
 import { COMPLETED_SCHEDULE_RETENTION_MS } from "./scheduled-catalog";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "log" | "now" | "rollouts">;

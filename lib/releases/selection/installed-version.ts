@@ -1,6 +1,6 @@
 import { parse, type SemVer } from "semver";
-import { productVersions } from "../catalog/product-versions";
-import type { Snapshot } from "../catalog/snapshot";
+import { productVersions, type Snapshot } from "../catalog/snapshot";
+import type { Release } from "../schema";
 import { compareSystemVersions } from "../system-version";
 import type { ReleaseSelector } from "./parse-query";
 
@@ -45,4 +45,26 @@ export function installedByBuild(
   if (isDotted && isKnown) return parsed;
   const build = builds.findLast(({ buildVersion }) => compareSystemVersions(buildVersion, text) <= 0);
   return build ? { version: build.version, numbers: null } : parsed;
+}
+
+/**
+ * Compares a release with the installed version, as `Array.prototype.sort` expects: by SemVer precedence, then by the
+ * build number if both have one (`1.4.2+7`). Four numbers are compared with the release's `buildVersion`, if it has one.
+ */
+export function compareWithInstalled(
+  { version, buildVersion }: Pick<Release, "version" | "buildVersion">,
+  installed: InstalledVersion,
+): number {
+  if (installed.numbers !== null && buildVersion !== null) {
+    return compareSystemVersions(buildVersion, installed.numbers);
+  }
+  const order = version.compare(installed.version);
+  if (order !== 0) return order;
+  const [own, other] = [buildNumberOf(version), buildNumberOf(installed.version)];
+  return own === null || other === null ? 0 : own - other;
+}
+
+/** The build metadata if it is one number; SemVer gives it no precedence. */
+function buildNumberOf({ build }: SemVer): number | null {
+  return build.length === 1 && /^\d+$/.test(build[0] ?? "") ? Number(build[0]) : null;
 }

@@ -1,6 +1,5 @@
 import { compareBuild, type SemVer } from "semver";
-import { productVersions } from "../catalog/product-versions";
-import { channelReleases, type Snapshot, versionReleases } from "../catalog/snapshot";
+import { channelReleases, productVersions, type Snapshot, versionReleases } from "../catalog/snapshot";
 import { FALLBACKS } from "../platforms";
 import type { Artifact, ArtifactKind, Release } from "../schema";
 import { compareSystemVersions } from "../system-version";

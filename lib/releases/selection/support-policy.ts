@@ -1,7 +1,7 @@
 import type { SemVer } from "semver";
 import { type Snapshot, withdrawnVersions } from "../catalog/snapshot";
 import type { Release } from "../schema";
-import { compareWithInstalled } from "./compare-versions";
+import { compareWithInstalled } from "./installed-version";
 import type { ReleaseSelector } from "./parse-query";
 import { candidateLists, suitableArchitectures } from "./select-release";
 

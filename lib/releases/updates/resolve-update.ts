@@ -4,9 +4,16 @@ import { resolveClientId } from "../client-id";
 import { artifactContent } from "../download";
 import type { UpdateParams, UpdateQuery } from "../http-schema";
 import { normalizeArchitecture } from "../platforms";
-import { UPDATE_FEEDS } from "./feeds";
+import { appInstallerFeed } from "./app-installer";
+import { appcastFeed } from "./appcast";
+import { autoUpdaterFeed } from "./auto-updater";
+import { electronFeed } from "./electron-updater";
+import { squirrelReleases } from "./squirrel-releases";
 import { findStoredFile } from "./stored-files";
-import { installedVersionOf, type UpdateRequest } from "./update-feed";
+import { tauriDynamicFeed, tauriStaticFeed } from "./tauri";
+import { installedVersionOf, type UpdateFeed, type UpdateRequest } from "./update-feed";
+import { velopackReleases } from "./velopack-releases";
+import { wingetFeed } from "./winget";
 
 type Deps = UpdateRequest["deps"] & Parameters<typeof artifactContent>[0];
 /** The headers X-User-Staging-Id and User-Agent, and the network. */
@@ -64,3 +71,16 @@ function installedVersion({ current, localVersion }: UpdateQuery) {
   }
   return current ?? localVersion;
 }
+
+/** The documents below `/api/updates/{product}/{channel}/`. The first whose pattern matches responds. */
+export const UPDATE_FEEDS: readonly UpdateFeed[] = [
+  electronFeed,
+  squirrelReleases,
+  autoUpdaterFeed,
+  velopackReleases,
+  tauriDynamicFeed,
+  tauriStaticFeed,
+  appcastFeed,
+  appInstallerFeed,
+  wingetFeed,
+];

@@ -7,9 +7,8 @@ import type { ReleaseSelector } from "../selection/parse-query";
 import { candidateLists } from "../selection/select-release";
 import { deltaChain } from "./delta-chain";
 import { installedSquirrelVersion, type NupkgKind, squirrelPackageId, squirrelVersion } from "./nupkg";
-import { recordCheck } from "./record-check";
 import { type SelectedUpdate, selectUpdate, type UpdaterRules } from "./select-update";
-import { toDocument, type UpdateFeed, type UpdateRequest } from "./update-feed";
+import { recordCheck, toDocument, type UpdateFeed, type UpdateRequest } from "./update-feed";
 
 const MAX_STAGED_RELEASES = 4;
 const NO_HASH = "0".repeat(40);

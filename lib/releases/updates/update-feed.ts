@@ -4,9 +4,12 @@ import { AppError } from "../../errors";
 import type { Config } from "../../platform/config";
 import type { DocumentContent } from "../../platform/response-content";
 import type { Adoption } from "../adoption/adoption";
+import { toUpdateCheck } from "../adoption/day-counts";
 import type { Catalog } from "../catalog/catalog";
 import type { Snapshot } from "../catalog/snapshot";
 import type { UpdateQuery } from "../http-schema";
+import type { Platform } from "../platforms";
+import type { Release } from "../schema";
 import { type InstalledVersion, NOT_A_VERSION, parseInstalledVersion } from "../selection/installed-version";
 
 /** What a client requests below `/api/updates/{product}/{channel}/`. */
@@ -63,4 +66,23 @@ export function toDocument({ text, contentType, isClientSpecific }: RenderedFeed
   const etag = `"${createHash("sha256").update(bytes).digest("base64url")}"`;
   const caching = isClientSpecific ? "per-client" : "shared";
   return { text, contentType, etag, sizeBytes: bytes.length, caching };
+}
+
+/** The architecture of clients that do not send theirs. */
+const UNKNOWN_ARCHITECTURE = "unknown";
+
+/** Counts a client's update check, which found this release. `architecture` null: the request does not include it. */
+export function recordCheck(
+  { deps, product, channel, current, clientId, network }: UpdateRequest,
+  target: { platform: Platform; architecture: string | null; channel?: string },
+  release: Release,
+): void {
+  const { platform, architecture } = target;
+  const asked = {
+    product,
+    platform,
+    architecture: architecture ?? UNKNOWN_ARCHITECTURE,
+    channel: target.channel ?? channel,
+  };
+  deps.adoption.recordUpdateCheck(toUpdateCheck(asked, release, current), clientId ?? network());
 }

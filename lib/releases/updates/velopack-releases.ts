@@ -4,9 +4,8 @@ import { type Artifact, formatVersion, type Release } from "../schema";
 import type { ReleaseSelector } from "../selection/parse-query";
 import { deltaChain } from "./delta-chain";
 import { type NupkgKind, velopackPackageId } from "./nupkg";
-import { recordCheck } from "./record-check";
 import { type SelectedUpdate, selectUpdate, type UpdaterRules } from "./select-update";
-import { missingRelease, toDocument, type UpdateFeed, type UpdateRequest } from "./update-feed";
+import { missingRelease, recordCheck, toDocument, type UpdateFeed, type UpdateRequest } from "./update-feed";
 
 const RULES: UpdaterRules = { selectArtifact: fullPackage, comparesSystemVersion: () => false };
 

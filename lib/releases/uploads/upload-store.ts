@@ -7,7 +7,12 @@ import { isUuid } from "../../platform/db/ids";
 import { makeFolder, writeDurably } from "../../platform/files/durable";
 import { FileLockedError, lockFile } from "../../platform/files/lock";
 import { catalogFileOf } from "../catalog/catalog";
-import { expiryOf } from "./retention";
+
+/** How long an upload is kept after its last byte has arrived. */
+const RETENTION_MS = 24 * 60 * 60 * 1000;
+
+/** When an upload expires that was last written at `writtenMs`. */
+export const expiryOf = (writtenMs: number): Date => new Date(writtenMs + RETENTION_MS);
 
 /** What is stored of an upload beside its bytes. `metadata` is as its client sent it. */
 const Info = z.object({

@@ -3,9 +3,9 @@ import { AppError, isAppError } from "../../errors";
 import { newId } from "../../platform/db/ids";
 import { catalogFileOf } from "../catalog/catalog";
 import { type AppendInput, appendBytes } from "./append";
-import { expiryOf } from "./retention";
 import {
   createUploadFiles,
+  expiryOf,
   lastWrittenAt,
   listUploadIds,
   readUpload,

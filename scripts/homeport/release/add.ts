@@ -1,4 +1,4 @@
-import type { ReleaseDraft } from "../../../lib/releases/publishing/publish/draft";
+import type { ReleaseDraft } from "../../../lib/releases/publishing/draft";
 import { confirm, isInteractive } from "../output/confirm";
 import type { Output } from "../output/output";
 import type { ReleaseCommand } from "./define-release-command";

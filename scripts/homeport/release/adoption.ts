@@ -1,5 +1,5 @@
-import { AdoptionQuery } from "../../../lib/releases/publishing/adoption";
-import { alignColumns } from "../../../lib/releases/publishing/text-columns";
+import { AdoptionQuery } from "../../../lib/releases/adoption/report";
+import { alignColumns } from "../../../lib/releases/publishing/list";
 import { UsageError } from "../../command-line";
 import type { ResultOf } from "../transport/operations";
 import type { ReleaseCommand } from "./define-release-command";

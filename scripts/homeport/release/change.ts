@@ -1,4 +1,4 @@
-import type { ChangedRelease } from "../../../lib/releases/publishing/schemas/releases";
+import type { ChangedRelease } from "../../../lib/releases/publishing/schema";
 import { UsageError } from "../../command-line";
 import type { ReleaseCommand } from "./define-release-command";
 import { FIELD_OPTIONS, parseFields } from "./draft";

@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { ReleasesFilter } from "../../../lib/releases/publishing/schemas/maintenance";
+import type { ReleasesFilter } from "../../../lib/releases/publishing/schema";
 import { UsageError } from "../../command-line";
 
 /** The option `--NAME`, with what its value is called in the help; a flag has none. */

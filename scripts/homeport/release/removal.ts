@@ -1,5 +1,4 @@
-import type { PrunedCatalog } from "../../../lib/releases/publishing/schemas/maintenance";
-import type { RemovalResult } from "../../../lib/releases/publishing/schemas/releases";
+import type { PrunedCatalog, RemovalResult } from "../../../lib/releases/publishing/schema";
 import { CodedError, UsageError } from "../../command-line";
 import { parseDurationMs } from "../options";
 import { confirm, isInteractive } from "../output/confirm";

@@ -1,5 +1,5 @@
 import { selectReleases } from "../../../lib/releases/publishing/filter-releases";
-import type { ReleasesFilter } from "../../../lib/releases/publishing/schemas/maintenance";
+import type { ReleasesFilter } from "../../../lib/releases/publishing/schema";
 import { UsageError } from "../../command-line";
 import { parseDurationMs } from "../options";
 import type { AdminApi } from "../transport/admin-api";

@@ -13,7 +13,7 @@ import {
   packSketch,
   unpackSketch,
 } from "@/lib/releases/adoption/hyperloglog";
-import { readAdoption } from "@/lib/releases/publishing/adoption";
+import { readAdoption } from "@/lib/releases/adoption/report";
 import { newAccount } from "@/tests/support/accounts";
 import { call, get } from "@/tests/support/api";
 import { OPERATOR } from "@/tests/support/auth/api-keys";

@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { serializeBlockMap } from "@/lib/releases/publishing/block-maps/block-map";
-import { makeBlockMap } from "@/lib/releases/publishing/block-maps/hash-blocks";
+import { makeBlockMap, serializeBlockMap } from "@/lib/releases/publishing/files/block-map";
 import { apiStore } from "@/scripts/homeport/release/store/api/api-store";
 import { createAdminApi } from "@/scripts/homeport/transport/admin-api";
 import { clientOf, type HttpRequest } from "@/scripts/homeport/transport/http-client";

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 import type { CreatedKey } from "@/lib/auth/api-keys/schema";
-import { previewChange } from "@/lib/releases/publishing/preview/preview-change";
+import { previewChange } from "@/lib/releases/publishing/preview-change";
 import { call } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
 import { ctx } from "@/tests/support/context";

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { changeManifest, readManifest } from "@/lib/releases/publishing/manifest/manifest-file";
+import { changeManifest, readManifest } from "@/lib/releases/publishing/manifest-file";
 import { updateReleases } from "@/lib/releases/publishing/update";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import {

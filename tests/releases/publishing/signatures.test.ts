@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import type { DraftFile } from "@/lib/releases/publishing/publish/draft";
+import type { DraftFile } from "@/lib/releases/publishing/draft";
 import {
   build,
   type Change,

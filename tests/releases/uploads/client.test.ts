@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { NewReleases } from "@/lib/releases/publishing/schemas/releases";
+import { NewReleases } from "@/lib/releases/publishing/schema";
 import { apiStore } from "@/scripts/homeport/release/store/api/api-store";
 import { uploadFile } from "@/scripts/homeport/release/store/api/upload";
 import { createUploadIdStore } from "@/scripts/homeport/release/store/api/upload-id-store";

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { addReleases } from "@/lib/releases/publishing/add";
-import { readManifest } from "@/lib/releases/publishing/manifest/manifest-file";
-import type { DraftFile, ReleaseDraft } from "@/lib/releases/publishing/publish/draft";
+import type { DraftFile, ReleaseDraft } from "@/lib/releases/publishing/draft";
+import { readManifest } from "@/lib/releases/publishing/manifest-file";
 import { type VerifyResult, verifyReleases } from "@/lib/releases/publishing/verify";
 import type { Release } from "@/lib/releases/schema";
 

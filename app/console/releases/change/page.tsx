@@ -1,8 +1,8 @@
 import type { Metadata } from "next";
 import { z } from "zod";
-import { ReleaseAction, toProposedChange, versionPath } from "@/lib/releases/publishing/actions/release-action";
 import { releaseOperations } from "@/lib/releases/publishing/operations";
-import { previewChange } from "@/lib/releases/publishing/preview/preview-change";
+import { previewChange } from "@/lib/releases/publishing/preview-change";
+import { ReleaseAction, toProposedChange, versionPath } from "@/lib/releases/publishing/release-action";
 import { Field } from "../../../(web)/components/field";
 import { Notice } from "../../../(web)/components/notice";
 import { ConfirmLink } from "../../components/confirm-link";

@@ -1,4 +1,4 @@
-import type { Offer, PreviewRow, ReleasePreview } from "@/lib/releases/publishing/preview/schema";
+import type { Offer, PreviewRow, ReleasePreview } from "@/lib/releases/publishing/schema";
 import { formatCount, formatShare } from "../../components/format-numbers";
 import { EmptyState } from "../../components/states";
 import { type Column, Table } from "../../components/table";

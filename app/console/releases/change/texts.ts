@@ -1,4 +1,4 @@
-import type { ActionName, ReleaseAction } from "@/lib/releases/publishing/actions/release-action";
+import type { ActionName, ReleaseAction } from "@/lib/releases/publishing/release-action";
 
 type Text = {
   /** The title of the page. */

@@ -1,8 +1,8 @@
 import { ownerOf } from "@/lib/platform/audit/operator-events";
 import { metadataValue } from "@/lib/platform/http/content/tus";
 import { catalogFileOf } from "@/lib/releases/catalog/catalog";
+import { listVersions } from "@/lib/releases/publishing/list-versions";
 import { releaseOperations } from "@/lib/releases/publishing/operations";
-import { listVersions } from "@/lib/releases/publishing/versions/list-versions";
 import { uploadOperations } from "@/lib/releases/uploads/operations";
 import type { Upload } from "@/lib/releases/uploads/upload-store";
 import { listUploads } from "@/lib/releases/uploads/uploads";

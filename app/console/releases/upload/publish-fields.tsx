@@ -1,7 +1,7 @@
 import type { Flash } from "@/lib/platform/http/pages/flash";
 import { Platform } from "@/lib/releases/platforms";
-import { FILE_KINDS } from "@/lib/releases/publishing/api/publish-form";
 import { releaseOperations } from "@/lib/releases/publishing/operations";
+import { FILE_KINDS } from "@/lib/releases/publishing/publish-form";
 import type { Upload } from "@/lib/releases/uploads/upload-store";
 import { Field } from "../../../(web)/components/field";
 import { ConfirmLink } from "../../components/confirm-link";

@@ -4,7 +4,7 @@ import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 import { AppError } from "../../../errors";
 import { architectureIn, normalizeArchitecture, type Platform } from "../../platforms";
-import type { DraftFile } from "../publish/draft";
+import type { DraftFile } from "../draft";
 import {
   assignKinds,
   type FolderHints,

@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import path from "node:path";
 import type { Platform } from "../../platforms";
-import type { DraftFile } from "../publish/draft";
+import type { DraftFile } from "../draft";
 
 /** What the operator knows better than the folder. */
 export type FolderHints = { version?: string | undefined; architecture?: string | undefined };

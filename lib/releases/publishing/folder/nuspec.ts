@@ -2,7 +2,7 @@ import path from "node:path";
 import { z } from "zod";
 import { AppError } from "../../../errors";
 import { readZipEntry } from "../../../platform/files/zip";
-import { parseXml, unescapeXml } from "../publish/read-xml";
+import { parseXml, unescapeXml } from "../files/read-xml";
 
 /** A nuspec has a few kilobytes. */
 const MAX_NUSPEC_BYTES = 1024 * 1024;

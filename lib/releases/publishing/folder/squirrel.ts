@@ -5,7 +5,7 @@ import { AppError } from "../../../errors";
 import { architectureIn } from "../../platforms";
 import { formatVersion } from "../../schema";
 import { parseSquirrelVersion, squirrelVersion } from "../../updates/nupkg";
-import type { DraftFile } from "../publish/draft";
+import type { DraftFile } from "../draft";
 import { type FolderHints, type FoundFolder, type Listing, toFile } from "./found-releases";
 import { readNuspec } from "./nuspec";
 import { programArchitecture } from "./program-architecture";

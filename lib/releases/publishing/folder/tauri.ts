@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { AppError } from "../../../errors";
 import { normalizeArchitecture, type Platform } from "../../platforms";
-import type { DraftFile } from "../publish/draft";
+import type { DraftFile } from "../draft";
 import {
   assignKinds,
   type FolderHints,

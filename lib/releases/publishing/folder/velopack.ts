@@ -4,7 +4,7 @@ import { compare, parse as parseVersion } from "semver";
 import { z } from "zod";
 import { AppError, CommandError } from "../../../errors";
 import { normalizeArchitecture, parseVelopackSystem } from "../../platforms";
-import type { DraftFile } from "../publish/draft";
+import type { DraftFile } from "../draft";
 import { type FolderHints, type FoundFolder, type FoundRelease, type Listing, toFile } from "./found-releases";
 import { type Nuspec, readNuspec } from "./nuspec";
 

@@ -2,7 +2,7 @@ import type { Context } from "../../../../lib/context";
 import { addReleases } from "../../../../lib/releases/publishing/add";
 import { filterReleases } from "../../../../lib/releases/publishing/filter-releases";
 import { listReleases } from "../../../../lib/releases/publishing/list";
-import { readManifest } from "../../../../lib/releases/publishing/manifest/manifest-file";
+import { readManifest } from "../../../../lib/releases/publishing/manifest-file";
 import { promoteReleases } from "../../../../lib/releases/publishing/promote";
 import { pruneReleases } from "../../../../lib/releases/publishing/prune";
 import { removeReleases } from "../../../../lib/releases/publishing/remove";

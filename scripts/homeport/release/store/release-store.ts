@@ -1,11 +1,15 @@
+import type { ReleaseDraft } from "../../../../lib/releases/publishing/draft";
 import type { ReleaseDocument } from "../../../../lib/releases/publishing/list";
+import type { AddedRelease } from "../../../../lib/releases/publishing/plan-addition";
 import type { PromotedRelease, PromotionOptions } from "../../../../lib/releases/publishing/promote";
 import type { PruneOptions } from "../../../../lib/releases/publishing/prune";
-import type { ReleaseDraft } from "../../../../lib/releases/publishing/publish/draft";
-import type { AddedRelease } from "../../../../lib/releases/publishing/publish/plan-addition";
 import type { RemoveOptions } from "../../../../lib/releases/publishing/remove";
-import type { PrunedCatalog, ReleasesFilter } from "../../../../lib/releases/publishing/schemas/maintenance";
-import type { ChangedRelease, RemovalResult } from "../../../../lib/releases/publishing/schemas/releases";
+import type {
+  ChangedRelease,
+  PrunedCatalog,
+  ReleasesFilter,
+  RemovalResult,
+} from "../../../../lib/releases/publishing/schema";
 import type { UpdatedRelease } from "../../../../lib/releases/publishing/update";
 import type { VerifyResult } from "../../../../lib/releases/publishing/verify";
 

@@ -1,7 +1,7 @@
-import { BLOCK_MAP_EXTENSION } from "../../../../../lib/releases/publishing/block-maps/block-map";
+import { type HashedFile, hashDraft, type ReleaseDraft } from "../../../../../lib/releases/publishing/draft";
+import { BLOCK_MAP_EXTENSION } from "../../../../../lib/releases/publishing/files/block-map";
 import type { ReleaseDocument } from "../../../../../lib/releases/publishing/list";
-import { type HashedFile, hashDraft, type ReleaseDraft } from "../../../../../lib/releases/publishing/publish/draft";
-import type { ReleasesFilter } from "../../../../../lib/releases/publishing/schemas/maintenance";
+import type { ReleasesFilter } from "../../../../../lib/releases/publishing/schema";
 import { drawProgress } from "../../../output/progress";
 import type { AdminApi } from "../../../transport/admin-api";
 import type { AddOutcome, ReleaseStore } from "../release-store";

@@ -1,7 +1,7 @@
+import { readAdoptionCurve } from "@/lib/releases/adoption/report";
 import { catalogFileOf } from "@/lib/releases/catalog/catalog";
+import { readVersion } from "@/lib/releases/publishing/list-versions";
 import { releaseOperations } from "@/lib/releases/publishing/operations";
-import { readAdoptionCurve } from "@/lib/releases/publishing/versions/adoption-curve";
-import { readVersion } from "@/lib/releases/publishing/versions/list-versions";
 import { PageHead, Section } from "../../../../components/headings";
 import { Ago } from "../../../../components/time";
 import { consolePage, titleOf } from "../../../../frame/console-page";

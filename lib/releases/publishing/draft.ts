@@ -1,0 +1,143 @@
+import path from "node:path";
+import { AppError } from "../../errors";
+import { parsePlatform } from "../platforms";
+import type { Artifact } from "../schema";
+import { BLOCK_MAP_EXTENSION } from "./files/block-map";
+import { type Digest, digestFile, type OnProgress } from "./files/build-file";
+import { findBlockMap, type NewBlockMap } from "./files/find-block-map";
+import { readPackageFacts } from "./files/package-facts";
+import type { ManifestEntry } from "./manifest-file";
+import type { Confirmations } from "./publish-checks";
+import type { FileKind } from "./schema";
+
+/** Where a file is served from: the catalog's folder, the object storage, or a URL that already has it. */
+export type Destination = { kind: "folder" } | { kind: "storage" } | { kind: "url"; url: string };
+
+/** A file of a draft. `fileName` defaults to the file's own name, `destination` to the catalog's folder. */
+export type DraftFile = {
+  /** The path of the file. */
+  file: string;
+  /** Nobody else writes to the file, and it is deleted after it was published: it needs no copy. */
+  isTemporary?: true | undefined;
+  /** One kind, or installer and update. */
+  kinds: readonly FileKind[];
+  /** The version that a delta turns into the release. */
+  from?: string | undefined;
+  artifact?: Partial<Record<"fileName" | "contentType" | "minisign" | "edSignature", string | undefined>>;
+  destination?: Destination;
+  /** The path of the block map; by default the one beside the file, if electron-updater downloads files like it. */
+  blockMapFile?: string | undefined;
+  /** What the file has to be, as the file `by` says. Hashes as in the catalog. */
+  expected?: Expected;
+};
+
+type Expected = {
+  by: string;
+  sizeBytes?: number | undefined;
+  sha256?: string | undefined;
+  sha512?: string | undefined;
+};
+
+/** Public keys in any format that `PublicKeys` accepts. */
+export type PublicKeyInput = { minisign?: string | undefined; ed?: string | undefined };
+
+/** A release to publish: the manifest's fields, unvalidated, and its files. */
+export type ReleaseDraft = {
+  release: ManifestEntry & { id?: string | undefined };
+  files: readonly DraftFile[];
+  /** The product's public keys, which the catalog keeps for later releases. */
+  publicKeys?: PublicKeyInput;
+  confirmations?: Confirmations;
+};
+
+/** An artifact's entry in the manifest. */
+export type ArtifactEntry = Partial<Artifact> & Pick<Artifact, "fileName" | "sizeBytes" | "sha256" | "sha512">;
+
+/** A draft's file with its size and hashes. */
+export type HashedFile = Pick<DraftFile, "file" | "isTemporary" | "kinds" | "from"> & {
+  destination: Destination;
+  artifact: ArtifactEntry;
+  /** To store where `artifact.blockMap` says. */
+  blockMap: NewBlockMap | null;
+};
+
+/** A draft whose files have been hashed. */
+export type HashedDraft = Omit<ReleaseDraft, "files"> & { files: readonly HashedFile[] };
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  ".appimage": "application/vnd.appimage",
+  ".appx": "application/appx",
+  ".appxbundle": "application/appxbundle",
+  ".deb": "application/vnd.debian.binary-package",
+  ".dmg": "application/x-apple-diskimage",
+  ".exe": "application/x-msdownload",
+  ".gz": "application/gzip",
+  ".msi": "application/x-msi",
+  ".msix": "application/msix",
+  ".msixbundle": "application/msixbundle",
+  ".rpm": "application/x-rpm",
+  ".zip": "application/zip",
+};
+
+const MAX_FILE_NAME_BYTES = 255;
+
+/** Hashes a draft's files. @throws AppError if one is not a regular file, is empty or has no valid name */
+export async function hashDraft(draft: ReleaseDraft, onProgress?: OnProgress): Promise<HashedDraft> {
+  const platform = parsePlatform(String(draft.release.platform)) ?? draft.release.platform;
+  const files: HashedFile[] = [];
+  for (const file of draft.files) files.push(await hashFile(file, onProgress));
+  return { ...draft, release: { ...draft.release, platform }, files };
+}
+
+/**
+ * Refuses what the manifest accepts, but file systems do not, and direction marks, which show `exe.txt` where a name ends in
+ * `txt.exe`: a catalog may have older names with them. @throws AppError
+ */
+function assertFileName(name: string): void {
+  if (/\p{Bidi_Control}/u.test(name)) {
+    const shown = name.replaceAll(/\p{Bidi_Control}/gu, "\ufffd");
+    throw new AppError(
+      "release_invalid",
+      `"${shown}" cannot be the name of a file: it has characters that change the direction of text.`,
+    );
+  }
+  if (name !== "." && name !== ".." && Buffer.byteLength(name) <= MAX_FILE_NAME_BYTES) return;
+  throw new AppError("release_invalid", `"${name}" cannot be the name of a file.`);
+}
+
+async function hashFile(draft: DraftFile, onProgress?: OnProgress): Promise<HashedFile> {
+  const { file, isTemporary, kinds, from, artifact, destination = { kind: "folder" }, expected } = draft;
+  const digest = await digestFile(file, onProgress);
+  assertExpected(file, digest, expected);
+  const fileName = artifact?.fileName ?? path.basename(file);
+  assertFileName(fileName);
+  const contentType = artifact?.contentType ?? CONTENT_TYPES[path.extname(fileName).toLowerCase()];
+  const facts = await readPackageFacts(file, fileName);
+  const blockMap = await findBlockMap({ ...draft, ...digest, fileName }, onProgress);
+  const signatures = { minisign: artifact?.minisign, edSignature: artifact?.edSignature };
+  const name = `${digest.sha256.slice(0, 16)}/${fileName}`; // named by content: other bytes never overwrite it
+  const described = { ...locationOf(destination, name), ...signatures, ...digest, ...facts, fileName, contentType };
+  const entry = blockMap ? blockMapEntry(blockMap, destination, path.posix.dirname(name)) : undefined;
+  return { file, isTemporary, kinds, from, destination, artifact: { ...described, blockMap: entry }, blockMap };
+}
+
+function locationOf(destination: Destination, name: string): { url: string } | { s3Key: string } | { file: string } {
+  if (destination.kind === "url") return { url: destination.url };
+  return destination.kind === "storage" ? { s3Key: name } : { file: name };
+}
+
+/** A file at a URL has its block map beside it. */
+function blockMapEntry({ sizeBytes, sha256 }: NewBlockMap, destination: Destination, folder: string) {
+  if (destination.kind !== "url") {
+    return { ...locationOf(destination, `${folder}/${sha256.slice(0, 16)}${BLOCK_MAP_EXTENSION}`), sizeBytes, sha256 };
+  }
+  return { url: destination.url.replace(/(?=[?#]|$)/, BLOCK_MAP_EXTENSION), sizeBytes, sha256 };
+}
+
+function assertExpected(file: string, digest: Digest, { by, ...expected }: Expected = { by: "" }): void {
+  const different = (["sizeBytes", "sha256", "sha512"] as const).filter(
+    (name) => expected[name] !== undefined && expected[name] !== digest[name],
+  );
+  if (different.length === 0) return;
+  throw new AppError("file_changed", `${file} is not the file that ${by} describes: ${different.join(", ")} differ.`);
+}

@@ -1,0 +1,70 @@
+import { z } from "zod";
+import type { Context } from "../../context";
+import { isAppError } from "../../errors";
+import { seen } from "../../platform/precondition";
+import type { Operator } from "../../principal";
+import { changeRollout, startRollout } from "../rollouts/manage-rollouts";
+import { promoteInCatalog, rollBackCatalog } from "./maintain-catalog";
+import { changeReleases } from "./manage-releases";
+import { fieldsOf, filterOf, type PreviewedAction, planOf, promotionOf, stateOf } from "./release-action";
+import { NOTES_FIELDS } from "./seen-state";
+
+type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "log" | "now" | "rollouts" | "webhooks">;
+
+/**
+ * Performs an action that an operator has previewed. Returns false, and changes nothing, if the preview is no longer true.
+ * @throws AppError as the API's routes for the same action
+ */
+export async function performAction(deps: Deps, operator: Operator, action: PreviewedAction): Promise<boolean> {
+  try {
+    await perform(deps, operator, action);
+    return true;
+  } catch (error) {
+    if (isAppError(error) && error.code === "precondition_failed") return false;
+    throw error;
+  }
+}
+
+async function perform(deps: Deps, operator: Operator, action: PreviewedAction): Promise<void> {
+  const filter = filterOf(action);
+  const state = stateOf(action);
+  const reason = action.reason ? { reason: action.reason } : {};
+  const precondition = seen(action.previewed);
+  if (state !== null) {
+    await changeRollout(deps, operator, action.rolloutId ?? "", { state, ...reason }, precondition);
+  } else if (action.action === "rollback") {
+    await rollBackCatalog(deps, operator, { filter, withdrawal: action.withdrawal ?? "yank" }, precondition);
+  } else if (action.action === "promote") {
+    await promoteInCatalog(deps, operator, promotionOf(action), precondition);
+  } else if (action.action === "schedule") {
+    await startRollout(deps, operator, { filter, ...planOf(action) }, precondition);
+  } else {
+    await changeReleases(deps, operator, { filter, change: fieldsOf(action) ?? {}, ...reason }, precondition);
+  }
+}
+
+const text = z.string().max(256);
+
+/** The form with the release notes of a version. The browser does not send an empty field. */
+export const NotesForm = z.object({
+  product: text,
+  channel: text,
+  version: text,
+  notes: z.string().default(""),
+  notesUrl: text.nullable().default(null),
+  /** The notes that the page has shown, by `stateOfFields`. */
+  previewed: text,
+});
+
+const OVERWRITTEN =
+  "Somebody else has changed these notes since you opened the page. Copy your text, reload the page, and add it to theirs.";
+
+/** Changes the release notes. @throws AppError precondition_failed if they are not those that the page has shown */
+export async function changeNotes(
+  deps: Parameters<typeof changeReleases>[0],
+  operator: Operator,
+  { product, channel, version, notes, notesUrl, previewed }: z.infer<typeof NotesForm>,
+): Promise<void> {
+  const changed = { filter: { product, channel, version }, change: { notes, notesUrl } };
+  await changeReleases(deps, operator, changed, { ...seen(previewed, OVERWRITTEN), fields: NOTES_FIELDS });
+}

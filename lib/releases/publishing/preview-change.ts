@@ -1,0 +1,206 @@
+import { isDeepStrictEqual } from "node:util";
+import { compareBuild } from "semver";
+import type { Context } from "../../context";
+import { AppError } from "../../errors";
+import { type AdoptionReport, readAdoption } from "../adoption/report";
+import { indexReleases, type Snapshot } from "../catalog/snapshot";
+import { type Platform, parsePlatform } from "../platforms";
+import { readRollout } from "../rollouts/manage-rollouts";
+import { formatVersion, type Release } from "../schema";
+import { type ClientGroup, compareOffers } from "./compare-offers";
+import { readCatalog } from "./manage-releases";
+import { type EditableManifest, readManifest } from "./manifest-file";
+import { planPromotion } from "./promote";
+import type { ProposedChange, ReleasePreview } from "./schema";
+import { readCatalogState } from "./seen-state";
+import { requireCatalogFile, withAppErrors } from "./service-catalog";
+import { planRollback, planUpdate } from "./update";
+
+type Deps = Pick<Context, "catalog" | "config" | "db" | "now" | "rollouts">;
+
+const MAX_ROWS = 200;
+
+type Previewed = { preview: ReleasePreview; state: string };
+
+/**
+ * Which clients would get another release if a change were made, and the state that the change may require. Changes nothing.
+ * @throws AppError catalog_unavailable, rollout_not_found; those of the change itself
+ */
+export async function previewChange(deps: Deps, change: ProposedChange): Promise<Previewed> {
+  await deps.catalog.refresh();
+  const before = deps.catalog.current();
+  if (!before) throw new AppError("catalog_unavailable");
+  const { planned: releases, ids: touched } = await releasesAfter(deps, before, change);
+  const after = indexReleases(before.root, releases);
+  const changes = changesOf(before, releases);
+  const ids = new Set(changes.map(({ id }) => id));
+  const products = new Set(releases.filter(({ id }) => ids.has(id)).map(({ product }) => product));
+  const counted = await countClients(deps, products);
+  const rows = compareOffers({ before, after }, groupClients([before, after], products, counted.versions));
+  const changedClients = rows.reduce((sum, { clients, changedShare }) => sum + clients * changedShare, 0);
+  const preview = {
+    products: [...products],
+    countedOn: counted.day,
+    clients: counted.versions.reduce((sum, { clients }) => sum + clients, 0),
+    changedClients: Math.round(changedClients),
+    rows: rows.sort((a, b) => b.clients * b.changedShare - a.clients * a.changedShare).slice(0, MAX_ROWS),
+    changes,
+  };
+  return { preview, state: await readCatalogState(deps.db, await readCatalog(deps), touched) };
+}
+
+/** The releases after a change, and the ids of those that it is about. */
+type After = { planned: Release[]; ids: readonly string[] };
+
+/** The releases after a change, with the percentages that their schedules give them. */
+async function releasesAfter(deps: Deps, { releases }: Snapshot, change: ProposedChange): Promise<After> {
+  if (change.kind === "rollout") {
+    const { releaseIds, steps, step } = await readRollout(deps, change.rolloutId);
+    const percentages = { halted: 0, running: steps[step] ?? 0, completed: steps.at(-1) ?? 0 };
+    const rollout = percentages[change.state];
+    const planned = releases.map((release) => (releaseIds.includes(release.id) ? { ...release, rollout } : release));
+    return { planned, ids: releaseIds };
+  }
+  const file = requireCatalogFile(deps.config);
+  const { planned, ids, ended, yanked } = await withAppErrors(file, async () =>
+    plan(await readManifest(file), change, deps.now()),
+  );
+  const served = new Map(releases.map((release) => [release.id, release]));
+  const scheduled = await rolloutsAfterYank(deps, yanked, change.kind !== "change" || change.change.yanked !== false);
+  const after = planned.map((release) => {
+    const known = served.get(release.id);
+    if (!known) return release;
+    const rollout = ended.has(release.id) ? release.rollout : (scheduled.get(release.id) ?? known.rollout);
+    return { ...release, rollout, artifacts: known.artifacts };
+  });
+  return { planned: after, ids };
+}
+
+/** The percentages of releases whose schedules a yank halts, or the end of it resumes. */
+async function rolloutsAfterYank(deps: Deps, ids: readonly string[], isYank: boolean): Promise<Map<string, number>> {
+  if (ids.length === 0) return new Map();
+  const state = isYank ? { state: "running" } : { state: "halted", isHaltedByYank: true };
+  const schedules = await deps.db.rolloutSchedule.findMany({ where: { releaseIds: { hasSome: [...ids] }, ...state } });
+  return new Map(
+    schedules.flatMap(({ releaseIds, steps, step }) =>
+      releaseIds.map((id) => [id, isYank ? 0 : (steps[step] ?? 0)] as const),
+    ),
+  );
+}
+
+type Planned = Pick<After, "ids"> & {
+  planned: readonly Release[];
+  /** The ids of releases that leave their schedules. */
+  ended: ReadonlySet<string>;
+  /** The ids of releases that the change yanks, or offers again. */
+  yanked: readonly string[];
+};
+
+/** What a change makes of a manifest. */
+function plan(manifest: EditableManifest, change: Exclude<ProposedChange, { kind: "rollout" }>, now: Date): Planned {
+  if (change.kind === "promotion") {
+    const { filter, kind: _, ...promotion } = change;
+    const { releases, result } = planPromotion(manifest, filter, promotion, now.toISOString());
+    return { planned: releases, ids: result.map(({ from }) => from), ended: new Set(), yanked: [] };
+  }
+  if (change.kind === "rollback") {
+    const { releases, result } = planRollback(manifest, change.filter, change.withdrawal);
+    const ids = result.releases.map(({ id }) => id);
+    const isYank = change.withdrawal === "yank";
+    const ended = new Set(isYank ? ids : [...ids, ...result.withdrawn]);
+    return { planned: releases, ids, ended, yanked: isYank ? result.withdrawn : [] };
+  }
+  const { releases, result } = planUpdate(manifest, change.filter, change.change);
+  const ids = result.map(({ id }) => id);
+  const ended = new Set(change.change.rollout === undefined ? [] : ids);
+  return { planned: releases, ids, ended, yanked: change.change.yanked === undefined ? [] : ids };
+}
+
+function changesOf(before: Snapshot, after: readonly Release[]): ReleasePreview["changes"] {
+  const known = new Map(before.releases.map((release) => [release.id, release]));
+  return after
+    .filter((release) => !isDeepStrictEqual(known.get(release.id), release))
+    .map(({ id, version }) => ({
+      id,
+      version: formatVersion(version),
+      outcome: known.has(id) ? ("changed" as const) : ("added" as const),
+    }));
+}
+
+/** Yesterday's clients of the products; the current day's if none were counted yesterday. */
+async function countClients(deps: Deps, products: ReadonlySet<string>) {
+  const all: AdoptionReport["versions"] = [];
+  for (const product of products) all.push(...(await readAdoption(deps, { product, days: 2 })).versions);
+  const days = [...new Set(all.filter(({ clients }) => clients > 0).map(({ day }) => day))].sort();
+  const day = days[0] ?? null;
+  return { day, versions: all.filter((one) => one.day === day) };
+}
+
+/** The versions of the catalog that are included although no client was counted with them. */
+const MAX_VERSIONS = 5;
+
+type Counted = Pick<
+  AdoptionReport["versions"][number],
+  "product" | "platform" | "architecture" | "channel" | "version" | "clients"
+>;
+
+/**
+ * The clients that a change of these products may touch: those that were counted, and those that the catalog's newest
+ * versions and new installations stand for.
+ */
+export function groupClients(
+  snapshots: readonly Snapshot[],
+  products: ReadonlySet<string>,
+  counted: readonly Counted[],
+): ClientGroup[] {
+  const groups = new Map<string, ClientGroup>();
+  const add = (group: ClientGroup) => {
+    const key = [group.product, group.platform, group.architecture, group.channel, group.installed].join(" ");
+    groups.set(key, { ...group, clients: group.clients + (groups.get(key)?.clients ?? 0) });
+  };
+  const releases = snapshots.flatMap((snapshot) => snapshot.releases).filter(({ product }) => products.has(product));
+  for (const { platform: name, architecture, channel, version, clients, product } of counted) {
+    const platform = parsePlatform(name);
+    if (!platform || version === "other") continue;
+    const target = { product, platform, channel };
+    const installed = version === "unknown" ? null : version;
+    add({ ...target, architecture: resolveArchitecture(releases, target, architecture), installed, clients });
+  }
+  for (const target of targetsOf(releases)) {
+    add({ ...target, installed: null, clients: 0 });
+    for (const installed of newestVersions(releases, target)) add({ ...target, installed, clients: 0 });
+  }
+  return [...groups.values()];
+}
+
+type Target = { product: string; platform: Platform; architecture: string; channel: string };
+
+function targetsOf(releases: readonly Release[]): Target[] {
+  const targets = new Map<string, Target>();
+  for (const { product, platform, architecture, channel } of releases) {
+    targets.set([product, platform, architecture, channel].join(" "), { product, platform, architecture, channel });
+  }
+  return [...targets.values()];
+}
+
+function newestVersions(releases: readonly Release[], { product, platform, architecture }: Target): string[] {
+  const own = releases.filter(
+    (one) => one.product === product && one.platform === platform && one.architecture === architecture,
+  );
+  const newest = own
+    .toSorted((a, b) => compareBuild(b.version, a.version))
+    .map(({ version }) => formatVersion(version));
+  return [...new Set(newest)].slice(0, MAX_VERSIONS);
+}
+
+/** Feeds with several architectures do not contain the client's architecture. The most common one is assumed. */
+function resolveArchitecture(
+  releases: readonly Release[],
+  { product, platform }: Pick<Target, "product" | "platform">,
+  architecture: string,
+): string {
+  if (architecture !== "unknown") return architecture;
+  const own = releases.filter((one) => one.product === product && one.platform === platform);
+  const known = ["universal", "x64"].find((name) => own.some((one) => one.architecture === name));
+  return known ?? own[0]?.architecture ?? architecture;
+}

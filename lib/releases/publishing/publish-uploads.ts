@@ -1,0 +1,103 @@
+import type { Context, Tx } from "../../context";
+import { AppError, isAppError } from "../../errors";
+import { recordOperatorEvent } from "../../platform/audit/operator-events";
+import type { Operator } from "../../principal";
+import { releasePublished } from "../../webhooks/events";
+import { leaveRollouts } from "../rollouts/change-rollouts";
+import type { Upload } from "../uploads/upload-store";
+import { consumeUploads } from "../uploads/uploads";
+import { addReleases, type PublishDeps } from "./add";
+import type { ReleaseDraft } from "./draft";
+import type { NewReleases, PublishedReleases } from "./schema";
+import { refreshCatalog, requireCatalogFile, withAppErrors } from "./service-catalog";
+
+type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "now" | "rollouts" | "storage" | "webhooks">;
+type Uploads = ReadonlyMap<string, Upload>;
+type NewFile = NewReleases["releases"][number]["files"][number];
+
+/**
+ * Publishes uploaded files as releases, all of them visible at once, and deletes the uploads. If it fails, nothing is
+ * published and the uploads stay.
+ * @throws AppError upload_incomplete, upload_locked, validation_failed for an unknown upload; those of `withAppErrors`
+ */
+export async function publishUploads(
+  deps: Deps,
+  operator: Operator,
+  owner: string,
+  { releases }: NewReleases,
+): Promise<PublishedReleases> {
+  const { config, now, storage } = deps;
+  const manifestFile = requireCatalogFile(config);
+  const ids = releases.flatMap(({ files }) =>
+    files.flatMap(({ uploadId, blockMapUploadId }) => [uploadId, ...(blockMapUploadId ? [blockMapUploadId] : [])]),
+  );
+  const published = await consumeUploads(deps, owner, ids, async (uploads) => {
+    const drafts = releases.map(
+      (draft): ReleaseDraft => ({ ...draft, files: draft.files.map((file) => toDraftFile(file, uploads)) }),
+    );
+    const record: NonNullable<PublishDeps["record"]> = {
+      deps,
+      record: async (tx, at, published, before) => {
+        await recordPublication(deps, tx, at, operator, published.releases);
+        const withNewRollout = published.releases.flatMap(({ id, outcome }, i) => {
+          const rollout = releases[i]?.release.rollout ?? null;
+          const isKept = rollout === null || before.releases.some((one) => one.id === id && one.rollout === rollout);
+          return outcome !== "changed" || isKept ? [] : [id];
+        });
+        const samples = published.removedSamples.map(({ id }) => id);
+        await leaveRollouts(tx, [...samples, ...withNewRollout], before.releases);
+      },
+    };
+    const add = () => addReleases({ manifestFile, storage, now, record }, drafts);
+    const added = await withAppErrors(manifestFile, add);
+    return { ...added, removedSamples: added.removedSamples.map(({ id }) => id) };
+  }).catch((error: unknown) => {
+    throw isAppError(error) && error.code === "upload_not_found" ? unknownUpload(error) : error;
+  });
+  await refreshCatalog(deps);
+  return published;
+}
+
+function toDraftFile({ uploadId, blockMapUploadId = "", expected, artifact, ...file }: NewFile, uploads: Uploads) {
+  const upload = uploads.get(uploadId);
+  if (!upload) throw new Error(`The upload ${uploadId} is not locked`);
+  const fileName = artifact?.fileName ?? upload.fileName ?? undefined;
+  return {
+    ...file,
+    file: upload.file,
+    isTemporary: true as const,
+    artifact: { ...artifact, fileName },
+    blockMapFile: uploads.get(blockMapUploadId)?.file,
+    ...(expected ? { expected: { by: "the request", ...expected } } : {}),
+  };
+}
+
+function unknownUpload(cause: AppError): AppError {
+  const detail = "An upload does not exist, or it belongs to another caller";
+  return new AppError("validation_failed", {
+    errors: [{ pointer: "/releases", code: "unknown_upload", detail }],
+    cause,
+  });
+}
+
+/** A release that a write of the catalog publishes; `from` is the one that it was promoted from. */
+type PublishedRelease = { id: string; outcome: "added" | "changed" | "unchanged"; from?: string };
+
+/** Records the events of releases in the transaction that publishes them. */
+export async function recordPublication(
+  { webhooks }: Pick<Context, "webhooks">,
+  tx: Tx,
+  at: Date,
+  operator: Operator,
+  releases: readonly PublishedRelease[],
+): Promise<void> {
+  for (const { id, ...details } of releases) {
+    const event = { type: "release_published", target: `release:${id}`, details } as const;
+    await recordOperatorEvent(tx, at, operator, event);
+  }
+  const added = releases.filter(({ outcome }) => outcome === "added");
+  await webhooks.record(
+    tx,
+    added.map(({ id }) => releasePublished(id)),
+  );
+}

@@ -1,0 +1,319 @@
+import { z } from "zod";
+import { NextCursor, PageQuery } from "../../platform/lists";
+import { Time } from "../../platform/storable";
+import { Platform } from "../platforms";
+import { ArtifactKind } from "../schema";
+
+/**
+ * What a published file is for: people download the `installer`, updaters the `update`; `other` is a further format
+ * beside them, `delta` a file that turns one older version into the release.
+ */
+export const FileKind = z.enum([...ArtifactKind.options, "other", "delta"]);
+export type FileKind = z.infer<typeof FileKind>;
+
+const MAX_RELEASES = 100;
+const MAX_FILES = 100;
+
+/** Where a file is served from. */
+const Destination = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("folder") }),
+  z.strictObject({ kind: z.literal("storage") }),
+  z.strictObject({ kind: z.literal("url"), url: z.url({ protocol: /^https?$/ }) }),
+]);
+
+const File = z.strictObject({
+  uploadId: z.uuid().describe("A complete upload of the same caller."),
+  blockMapUploadId: z
+    .uuid()
+    .optional()
+    .describe("The upload of its block map. Default: one is made if updaters need it."),
+  kinds: z.array(FileKind).min(1).max(FileKind.options.length),
+  from: z.string().optional().describe("The version that a delta turns into the release."),
+  artifact: z
+    .strictObject({
+      fileName: z.string().optional().describe("Default: `filename` of the upload's metadata."),
+      contentType: z.string().optional(),
+      minisign: z.string().optional(),
+      edSignature: z.string().optional(),
+    })
+    .optional(),
+  destination: Destination.optional().describe("Default: the catalog's folder."),
+  expected: z
+    .strictObject({
+      by: z.string().max(255).optional().describe("Where this value comes from, for error messages."),
+      sizeBytes: z.int().optional(),
+      sha256: z
+        .string()
+        .regex(/^[0-9a-f]{64}$/, "Must be 64 hexadecimal digits")
+        .optional(),
+      sha512: z.string().optional().describe("Base64."),
+    })
+    .optional()
+    .describe("The expected file. A different file is rejected with 409 `file_changed`."),
+});
+
+const Draft = z.strictObject({
+  release: z
+    .record(z.string().max(64), z.unknown())
+    .describe("The fields of the release in the catalog, without `artifacts`."),
+  files: z.array(File).min(1).max(MAX_FILES),
+  publicKeys: z.strictObject({ minisign: z.string().optional(), ed: z.string().optional() }).optional(),
+  confirmations: z
+    .strictObject({ isNew: z.boolean().optional(), isPrerelease: z.boolean().optional() })
+    .optional()
+    .describe("Confirms what would otherwise be rejected as a likely mistake."),
+});
+
+/** The releases to publish, all at once. */
+export const NewReleases = z.strictObject({ releases: z.array(Draft).min(1).max(MAX_RELEASES) });
+export type NewReleases = z.infer<typeof NewReleases>;
+
+export const PublishedReleases = z.object({
+  releases: z.array(z.object({ id: z.string(), outcome: z.enum(["added", "changed", "unchanged"]) })),
+  removedSamples: z.array(z.string()).describe("The ids of the sample releases, which the first real release removes."),
+  notes: z.array(z.string()).describe("Which signatures could not be verified, for people."),
+});
+export type PublishedReleases = z.infer<typeof PublishedReleases>;
+
+export const ReleaseParams = z.object({ releaseId: z.string().min(1).max(128) });
+
+/** Which releases to list. */
+export const ReleasesQuery = z.object({
+  ...PageQuery.shape,
+  product: z.string().optional(),
+  platform: z.string().optional().describe("Case-insensitive, with aliases such as `win32`."),
+  architecture: z.string().optional(),
+  channel: z.string().optional(),
+  version: z.string().optional(),
+});
+export type ReleasesQuery = z.infer<typeof ReleasesQuery>;
+
+/** A release as the catalog has it, with all defaults. */
+export const Release = z.looseObject({
+  id: z.string(),
+  product: z.string(),
+  platform: Platform,
+  architecture: z.string(),
+  channel: z.string(),
+  version: z.string(),
+  releasedAt: z.string(),
+  rollout: z.number(),
+  critical: z.boolean(),
+  rollback: z.boolean(),
+  yanked: z.boolean(),
+  sample: z.boolean(),
+  artifacts: z.looseObject({}),
+});
+
+export const Releases = z.object({ releases: z.array(Release), nextCursor: NextCursor });
+export type Releases = z.infer<typeof Releases>;
+
+/** The fields that may change after a release was published. null removes one. */
+export const ChangedRelease = z.strictObject({
+  yanked: z.boolean().optional().describe("Yanked: no longer served."),
+  rollback: z.boolean().optional().describe("Also offered to clients with a newer version."),
+  critical: z.boolean().optional(),
+  rollout: z.number().min(0).max(100).optional().describe("The percentage of clients that receive it. 0 pauses it."),
+  notes: z.string().optional(),
+  notesUrl: z.string().nullable().optional(),
+  minimumSupportedVersion: z.string().nullable().optional(),
+  minimumSystemVersion: z.string().nullable().optional(),
+  requiresFrom: z.string().nullable().optional(),
+  buildVersion: z.string().nullable().optional(),
+  rolloutSeries: z.string().nullable().optional(),
+  phasedRolloutIntervalSeconds: z.number().nullable().optional(),
+  releasedAt: z.string().optional(),
+});
+export type ChangedRelease = z.infer<typeof ChangedRelease>;
+
+export const ChangeResult = z.object({
+  releases: z.array(z.object({ id: z.string(), outcome: z.enum(["changed", "unchanged"]) })),
+  newerServed: z.array(z.string()).describe("The ids of newer releases for the same clients that are still served."),
+});
+export type ChangeResult = z.infer<typeof ChangeResult>;
+
+const flag = z.enum(["true", "false"]).optional();
+export const RemovalQuery = z.object({
+  force: flag.describe("`true` also removes a release that is offered to clients."),
+  dryRun: flag.describe("`true` changes nothing."),
+});
+export type RemovalQuery = z.infer<typeof RemovalQuery>;
+
+export const RemovalResult = z.object({
+  releases: z.array(z.string()),
+  files: z.array(z.string()).describe("The files that were deleted from the catalog's folder."),
+  elsewhere: z.array(z.string()).describe("URLs and object keys that stay."),
+});
+export type RemovalResult = z.infer<typeof RemovalResult>;
+
+export const ReleasesFilter = z
+  .strictObject({
+    ids: z.array(z.string().max(256)).max(1_000).optional().describe("Ids, or versions of one product."),
+    product: z.string().optional(),
+    platform: z.string().optional(),
+    architecture: z.string().optional(),
+    channel: z.string().optional(),
+    version: z.string().optional(),
+  })
+  .describe("Which releases: by id or version, by fields, or by both.");
+export type ReleasesFilter = z.infer<typeof ReleasesFilter>;
+
+/** A change of several releases, all at once. */
+export const ChangedReleases = z.strictObject({
+  filter: ReleasesFilter,
+  change: ChangedRelease,
+  reason: z.string().trim().min(1).max(500).optional().describe("Why, for the audit trail."),
+});
+export type ChangedReleases = z.infer<typeof ChangedReleases>;
+
+/** The releases to roll back to. */
+export const Rollback = z.strictObject({
+  filter: ReleasesFilter,
+  withdrawal: z
+    .enum(["yank", "pause"])
+    .default("yank")
+    .describe("What happens to newer releases of the channel: withdrawn for good, or paused."),
+});
+export type Rollback = z.infer<typeof Rollback>;
+
+export const RolledBack = z.object({
+  releases: ChangeResult.shape.releases,
+  withdrawn: z.array(z.string()).describe("The ids of the newer releases, which are no longer offered."),
+});
+export type RolledBack = z.infer<typeof RolledBack>;
+
+/** Which releases to offer on another channel. */
+export const Promotion = z.strictObject({
+  filter: ReleasesFilter,
+  from: z.string().max(64).describe("The channel of the releases."),
+  to: z.string().max(64).describe("The channel on which the same builds are offered."),
+  rollout: z
+    .number()
+    .min(0)
+    .max(100)
+    .optional()
+    .describe("The percentage of clients that receive them. 100 by default."),
+  confirmations: z.strictObject({ isNew: z.boolean().optional(), isPrerelease: z.boolean().optional() }).optional(),
+});
+export type Promotion = z.infer<typeof Promotion>;
+
+export const PromotedReleases = z.object({
+  releases: z.array(
+    z.object({
+      id: z.string(),
+      from: z.string().describe("The id of the release that was promoted."),
+      outcome: z.enum(["added", "unchanged"]),
+    }),
+  ),
+});
+export type PromotedReleases = z.infer<typeof PromotedReleases>;
+
+/** Releases to remove, all at once. */
+export const Removal = z.strictObject({
+  filter: ReleasesFilter,
+  isForced: z.boolean().default(false).describe("`true` also removes releases that are offered to clients."),
+  isDryRun: z.boolean().describe("`true` changes nothing."),
+});
+export type Removal = z.infer<typeof Removal>;
+
+/** What to remove from the catalog. Without a limit, only files that no release has. */
+export const CatalogPrune = z.strictObject({
+  filter: ReleasesFilter.default({}),
+  keep: z.int().min(0).optional().describe("How many versions of each channel stay."),
+  publishedBefore: Time.optional().describe("Only releases that were published before this time are removed."),
+  isDryRun: z.boolean().describe("`true` changes nothing."),
+});
+export type CatalogPrune = z.infer<typeof CatalogPrune>;
+
+export const PrunedCatalog = z.object({
+  releases: z.array(z.string()),
+  files: z.array(z.string()).describe("The files that were deleted from the catalog's folder."),
+  freedBytes: z.number(),
+  elsewhere: z.array(z.string()).describe("URLs and object keys that stay."),
+});
+export type PrunedCatalog = z.infer<typeof PrunedCatalog>;
+
+/** Fits the column, and is more than any version has. */
+const MAX_REPORTS = 1_000_000_000;
+const share = z.number().min(0).max(1);
+
+/** A rollout that advances by itself. */
+export const NewRollout = z.strictObject({
+  filter: ReleasesFilter,
+  steps: z.array(z.number()).min(1).max(20).describe("Ascending percentages, in tenths at most."),
+  everySeconds: z.int().describe("How long a step lasts: a minute to 90 days."),
+  startsAt: Time.optional().describe(
+    "When the first step begins. Until then nobody is offered the version. At once by default.",
+  ),
+  maxFailureShare: share.optional().describe("Maximum share of reports that are failures, from 0 to 1. Default: 0.05."),
+  minReports: z
+    .int()
+    .min(1)
+    .max(MAX_REPORTS)
+    .optional()
+    .describe("Minimum number of reports before failures can halt the rollout. Default: 50."),
+  minAdoptionShare: share
+    .optional()
+    .describe(
+      "Minimum share of the clients to which the version was offered that must check for updates with it. Default: 0.1; 0 turns it off.",
+    ),
+});
+export type NewRollout = z.infer<typeof NewRollout>;
+
+export const RolloutParams = z.object({ rolloutId: z.string().max(64) });
+
+/** The state to give a rollout. */
+export const ChangedRollout = z.strictObject({
+  state: z
+    .enum(["running", "halted", "completed"])
+    .describe("`running` resumes a halted rollout and starts a scheduled one; `completed` goes to the last step."),
+  reason: z.string().trim().min(1).max(500).optional().describe("Why it is halted, for operators."),
+});
+export type ChangedRollout = z.infer<typeof ChangedRollout>;
+
+/** A change of the catalog or of a rollout that an operator considers. */
+export const ProposedChange = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("change"), filter: ReleasesFilter, change: ChangedRelease }),
+  z.strictObject({ kind: z.literal("rollback"), ...Rollback.shape }),
+  z.strictObject({ kind: z.literal("promotion"), ...Promotion.shape }),
+  z.strictObject({
+    kind: z.literal("rollout"),
+    rolloutId: z.string().max(64),
+    state: z.enum(["running", "halted", "completed"]),
+  }),
+]);
+export type ProposedChange = z.infer<typeof ProposedChange>;
+
+/** What a part of the clients gets. */
+const Offer = z.object({
+  version: z.string().nullable().describe("null: no update, or for a new installation no release."),
+  share: share.describe("Of the clients with this version, from 0 to 1. Rollouts divide them."),
+  isMandatory: z.boolean(),
+  isOlder: z.boolean().describe("A rollback."),
+});
+export type Offer = z.infer<typeof Offer>;
+
+const Row = z.object({
+  product: z.string(),
+  platform: z.string(),
+  architecture: z.string().describe("The client's own."),
+  channel: z.string().describe("The client's own."),
+  installed: z.string().nullable().describe("null: a new installation, or a client that does not send its version."),
+  clients: z.int().describe("Distinct clients of the day `countedOn`."),
+  changedShare: share.describe("The share of these clients whose offer changes."),
+  before: z.array(Offer),
+  after: z.array(Offer),
+});
+export type PreviewRow = z.infer<typeof Row>;
+
+export const ReleasePreview = z.object({
+  products: z.array(z.string()),
+  countedOn: z.iso.date().nullable().describe("The UTC day whose clients are counted. null: no client was counted."),
+  clients: z.int().describe("All counted clients of the products."),
+  changedClients: z.int().describe("The clients whose offer changes."),
+  rows: z.array(Row).describe("The groups whose offer changes, largest first; at most 200."),
+  changes: z
+    .array(z.object({ id: z.string(), version: z.string(), outcome: z.enum(["changed", "added"]) }))
+    .describe("The releases of the catalog that change."),
+});
+export type ReleasePreview = z.infer<typeof ReleasePreview>;

@@ -1,0 +1,130 @@
+import type { Context, Tx } from "../../context";
+import { AppError } from "../../errors";
+import { isUuid } from "../../platform/db/ids";
+import type { Operator } from "../../principal";
+import { catalogFileOf } from "../catalog/catalog";
+import { selectReleases } from "../publishing/filter-releases";
+import { readCatalog } from "../publishing/manage-releases";
+import type { ChangedRollout, NewRollout } from "../publishing/schema";
+import { assertSeen, type ReleasePrecondition, readCatalogState } from "../publishing/seen-state";
+import { refreshCatalog, withAppErrors } from "../publishing/service-catalog";
+import { updateReleases } from "../publishing/update";
+import { formatVersion, type Release } from "../schema";
+import { completeRollouts, haltRollouts, resumeRollouts } from "./change-rollouts";
+import { type RolloutState, toRolloutState } from "./list-rollouts";
+import { assertSchedulable, initialRollout, scheduleRollout } from "./schedule-rollout";
+import { writeCompletedRollouts } from "./write-completed-rollouts";
+
+type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "log" | "now" | "rollouts">;
+
+/**
+ * Starts a rollout that advances by itself, at once or later. What the schedule replaces is written to the catalog with it.
+ * A catalog at a URL must have it already. Yanked releases are left out.
+ * @throws AppError rollout_invalid, release_not_found, release_yanked; catalog_not_editable; precondition_failed; those of
+ * `withAppErrors`
+ */
+export async function startRollout(
+  deps: Deps,
+  operator: Operator,
+  { filter, ...plan }: NewRollout,
+  precondition?: ReleasePrecondition,
+): Promise<RolloutState> {
+  const file = catalogFileOf(deps.config);
+  const id = await withAppErrors(file, async () => {
+    const known = await readCatalog(deps);
+    const selected = selectReleases(known, filter).filter(({ yanked }) => !yanked);
+    if (selected.length === 0) throw new AppError("release_yanked", "The release is yanked: offer it again first.");
+    const releases = selected.map((release) => ({ ...release, version: formatVersion(release.version) }));
+    assertSchedulable(releases, plan, deps.now());
+    const rollout = initialRollout(plan);
+    const ids = releases.map((release) => release.id);
+    const begin = async (tx: Tx, all: readonly Release[]) => {
+      await assertSeen(tx, all, ids, precondition);
+      return scheduleRollout(deps, tx, releases, plan, operator, all);
+    };
+    if (file === null) {
+      assertHasRollout(selected, rollout);
+      return deps.db.$transaction((tx) => begin(tx, known));
+    }
+    let id = "";
+    await updateReleases(
+      file,
+      { ids },
+      { rollout },
+      {
+        deps,
+        record: async (tx, _, __, { releases }) => {
+          id = await begin(tx, releases);
+        },
+      },
+    );
+    return id;
+  });
+  await refreshCatalog(deps);
+  return readRollout(deps, id);
+}
+
+function assertHasRollout(releases: readonly Release[], rollout: number): void {
+  const other = releases.find((release) => release.rollout !== rollout);
+  if (!other) return;
+  const message = `The catalog is at a URL: publish ${other.id} there with a rollout of ${rollout} first.`;
+  throw new AppError("catalog_not_editable", message);
+}
+
+/**
+ * Halts, resumes, starts or completes a rollout. Does nothing if it already has the state.
+ * @throws AppError rollout_not_found; rollout_conflict if it has completed, the catalog overrides it or its releases
+ * are yanked; precondition_failed
+ */
+export async function changeRollout(
+  deps: Deps,
+  operator: Operator,
+  id: string,
+  { state, reason = "An operator halted it." }: ChangedRollout,
+  precondition?: ReleasePrecondition,
+): Promise<RolloutState> {
+  const schedule = await findRollout(deps, id);
+  assertApplied(deps, schedule);
+  if (state === "running" && schedule.state === "completed") {
+    throw new AppError("rollout_conflict", { detail: "The rollout has completed." });
+  }
+  if (state !== "halted" && deps.rollouts.isYanked(schedule)) {
+    throw new AppError("rollout_conflict", { detail: "The release is yanked: offer it again first." });
+  }
+  const { releaseIds } = schedule;
+  const releases = precondition ? await readCatalog(deps) : [];
+  const seen = { ...deps, precondition: (tx: Tx) => assertSeen(tx, releases, releaseIds, precondition) };
+  if (state === "halted") await haltRollouts(seen, releaseIds, reason, operator);
+  else if (state === "running") await resumeRollouts(seen, releaseIds, operator);
+  else await completeRollouts(seen, releaseIds, operator);
+  await refreshCatalog(deps);
+  if (state === "completed") await writeCompletedRollouts(deps);
+  return readRollout(deps, id);
+}
+
+type Schedule = Awaited<ReturnType<typeof findRollout>>;
+
+async function findRollout({ db }: Pick<Deps, "db">, id: string) {
+  const schedule = isUuid(id) ? await db.rolloutSchedule.findUnique({ where: { id } }) : null;
+  if (!schedule) throw new AppError("rollout_not_found");
+  return schedule;
+}
+
+/** The catalog of a settled rollout has its last percentage. */
+function assertApplied({ rollouts }: Deps, { releaseIds, settledAt, steps, step, catalogRollout }: Schedule): void {
+  const replaced = settledAt === null ? catalogRollout : (steps[step] ?? 0);
+  if (rollouts.catalogReleases() === null || rollouts.isApplied({ releaseIds, catalogRollout: replaced })) return;
+  const detail = "The catalog has another percentage, which overrides the schedule.";
+  throw new AppError("rollout_conflict", { detail });
+}
+
+/** A rollout by its id. @throws AppError rollout_not_found */
+export async function readRollout(deps: Pick<Deps, "db">, id: string): Promise<RolloutState> {
+  return toRolloutState(await findRollout(deps, id));
+}
+
+/** A rollout, and the state that a change may require. @throws AppError rollout_not_found; those of `readCatalog` */
+export async function readSeenRollout(deps: Pick<Deps, "config" | "db" | "rollouts">, id: string) {
+  const rollout = await readRollout(deps, id);
+  return { rollout, state: await readCatalogState(deps.db, await readCatalog(deps), rollout.releaseIds) };
+}

@@ -1,0 +1,43 @@
+import { releaseFields, squirrel } from "../formats/squirrel-mac";
+import { normalizeArchitecture, type Platform } from "../platforms";
+import { PACKAGE_REQUIREMENTS, packageOf } from "./app-installer";
+import { selectUpdate, type UpdaterRules } from "./select-update";
+import { storedFileUrls } from "./stored-files";
+import { installedVersionOf, missingRelease, noUpdate, recordCheck, toDocument, type UpdateFeed } from "./update-feed";
+
+type Updater = UpdaterRules & { platform: Platform; requirements: string | undefined };
+
+const { contentType } = squirrel;
+const SQUIRREL_MAC: Updater = {
+  platform: "macos",
+  selectArtifact: squirrel.selectArtifact,
+  comparesSystemVersion: () => false,
+  requirements: squirrel.requirements,
+};
+const MSIX: Updater = {
+  platform: "windows",
+  selectArtifact: packageOf,
+  comparesSystemVersion: () => true, // Windows compares the package's minimum
+  requirements: PACKAGE_REQUIREMENTS,
+};
+
+/**
+ * What Electron's autoUpdater requests with update-electron-app, whose repository is `{product}/{channel}`: Squirrel.Mac
+ * (README, "Server Support"), and Windows for an app installed as MSIX.
+ */
+export const autoUpdaterFeed: UpdateFeed = {
+  pattern: /^(?:darwin-(?<mac>[^/]+)|win32-(?<windows>[^/]+)\/msix)\/(?<version>[^/]+)$/,
+  resolve: (request, { mac, windows = "", version = "" }) => {
+    const { platform, requirements, ...rules } = mac === undefined ? MSIX : SQUIRREL_MAC;
+    const { version: current, numbers } = installedVersionOf(version);
+    const target = { platform, architecture: normalizeArchitecture(mac ?? windows) };
+    const { release, isUpdate, isClientSpecific } = selectUpdate({ ...request, current, numbers }, target, rules);
+    const file = release && rules.selectArtifact(release);
+    if (!file) throw missingRelease(requirements);
+    recordCheck({ ...request, current }, target, release);
+    if (!isUpdate) return noUpdate(contentType);
+    const url = storedFileUrls(request.deps.config.baseUrl)(release, file);
+    const text = JSON.stringify({ url, ...releaseFields(release) });
+    return toDocument({ text, contentType, isClientSpecific });
+  },
+};

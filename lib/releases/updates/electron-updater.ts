@@ -1,0 +1,181 @@
+import type { DocumentContent } from "../../platform/response-content";
+import { versionReleases } from "../catalog/snapshot";
+import {
+  comparesKernelVersion,
+  electron,
+  kernelVersion,
+  releaseFields,
+  renderInstalledVersion,
+} from "../formats/electron";
+import { yamlString } from "../formats/yaml";
+import { normalizeArchitecture, type Platform } from "../platforms";
+import { completeFiles } from "../release-files";
+import { type Artifact, formatVersion, type Release } from "../schema";
+import { isInRollout } from "../selection/rollout-bucket";
+import type { SystemFilter } from "../selection/system-filter";
+import { compareSystemVersions } from "../system-version";
+import { type SelectedUpdate, selectUpdate, type UpdaterRules } from "./select-update";
+import { storedFilePath } from "./stored-files";
+import { recordCheck, toDocument, type UpdateFeed, type UpdateRequest } from "./update-feed";
+
+/** The extensions that electron-updater looks for on each platform; on Linux the one of the installed package. */
+const EXTENSIONS: Readonly<Record<Platform, readonly RegExp[]>> = {
+  windows: [/\.exe$/i],
+  macos: [/\.zip$/i],
+  linux: [/\.AppImage$/i, /\.deb$/i, /\.rpm$/i, /\.pacman$/i],
+};
+const RULES: UpdaterRules = {
+  selectArtifact: (release) => installableFiles(release)[0],
+  comparesSystemVersion: comparesKernelVersion,
+};
+/** The first decides on the version. It is also used by a client that finds no file for its architecture. */
+const ARCHITECTURES = ["x64", "universal", "ia32", "arm64"];
+
+/** What the name of a file asks for: `latest.yml`, `beta-mac.yml`, `latest-arm64.yml`, `latest-linux-arm64.yml`. */
+type Target = { channel: string; platform: Platform; architectures: readonly string[] };
+type File = { release: Release; artifact: Artifact };
+
+/**
+ * electron-updater's generic provider: `latest.yml` with all architectures of one version (electron-builder, UpdateInfo).
+ * There is no `stagingPercentage`: the client always sends its id, and the rollout is decided here.
+ */
+export const electronFeed: UpdateFeed = {
+  pattern: /^(?<name>[^/]+?)(?<mac>-mac)?(?<linux>-linux(?:-(?<architecture>[a-z0-9]+))?)?\.yml$/,
+  resolve: (request, names) => {
+    const target = parseTarget(request, names);
+    return target && resolveTarget(request, target);
+  },
+};
+
+function parseTarget(
+  { snapshot: { knownValues }, channel: ofUrl }: UpdateRequest,
+  { name = "", mac, linux, architecture }: Partial<Record<string, string>>,
+): Target | null {
+  const platform = linux ? "linux" : mac ? "macos" : "windows";
+  const known = [...knownValues.architecture];
+  const written = name.toLowerCase(); // an app's channel may be "Beta"
+  const channelOf = (text: string) => (text === "latest" ? ofUrl : knownValues.channel.has(text) ? text : undefined);
+  const channel = channelOf(written);
+  if (channel && linux) return { channel, platform, architectures: [linuxArchitecture(architecture, known)] };
+  if (channel) return { channel, platform, architectures: [...new Set([...ARCHITECTURES, ...known.sort()])] };
+  // An app may ask for its own architecture alone: autoUpdater.channel = "latest-arm64".
+  const [, prefix = "", suffix = ""] = /^(.+)-([a-z0-9_]+)$/.exec(written) ?? [];
+  const [ownChannel, own] = [channelOf(prefix), normalizeArchitecture(suffix)];
+  return ownChannel && known.includes(own) ? { channel: ownChannel, platform, architectures: [own] } : null;
+}
+
+/** By `process.arch`, which is "arm" where electron-builder says armv7l. */
+function linuxArchitecture(name: string | undefined, known: readonly string[]): string {
+  return name === "arm" && !known.includes("arm") ? "armv7l" : normalizeArchitecture(name ?? "x64");
+}
+
+function resolveTarget(request: UpdateRequest, { channel, platform, architectures }: Target): DocumentContent | null {
+  for (const architecture of architectures) {
+    const selected = selectUpdate(request, { platform, architecture, channel }, RULES);
+    if (!selected.release) continue;
+    const { isClientSpecific } = selected;
+    const known = architectures.length === 1 ? architecture : null;
+    recordCheck(request, { platform, architecture: known, channel }, selected.release);
+    if (selected.shouldKeepInstalled && request.current)
+      return installedVersionDocument(formatVersion(request.current), isClientSpecific);
+    const found = filesOf(request, selected.release, selected, architectures, channel);
+    const base = channel === request.channel ? "" : `../${channel}/`;
+    const text = render(selected.release, found.files, base);
+    const isOwn = isClientSpecific || found.isClientSpecific;
+    return toDocument({ text, contentType: electron.contentType, isClientSpecific: isOwn });
+  }
+  return null;
+}
+
+/** The files of the release and of its version's other architectures. */
+function filesOf(
+  request: UpdateRequest,
+  release: Release,
+  { system }: SelectedUpdate,
+  architectures: readonly string[],
+  channel: string,
+): { files: File[]; isClientSpecific: boolean } {
+  const { siblings, isClientSpecific } = siblingReleases(request, release, { architectures, channel, system });
+  const filesBy = (select: (release: Release) => Artifact[]) =>
+    [release, ...siblings].flatMap((one) => select(one).map((artifact) => ({ release: one, artifact })));
+  return { files: [...filesBy(installableFiles), ...filesBy(diskImages)], isClientSpecific };
+}
+
+/** One file for each extension. */
+function installableFiles(release: Release): Artifact[] {
+  const complete = completeFiles(release);
+  return EXTENSIONS[release.platform].flatMap(
+    (extension) => complete.find(({ fileName }) => extension.test(fileName)) ?? [],
+  );
+}
+
+/**
+ * The .dmg that electron-builder lists after the .zip. electron-updater installs the .zip, and on arm64 looks only at files
+ * named arm64 if there are any: a .dmg alone would hide a universal .zip.
+ */
+function diskImages(release: Release): Artifact[] {
+  if (release.platform !== "macos" || installableFiles(release).length === 0) return [];
+  return completeFiles(release).filter(({ fileName }) => /\.dmg$/i.test(fileName));
+}
+
+function installedVersionDocument(version: string, isClientSpecific: boolean): DocumentContent {
+  return toDocument({ text: renderInstalledVersion(version), contentType: electron.contentType, isClientSpecific });
+}
+
+function render(release: Release, files: readonly File[], base: string): string {
+  const entries = files.map((file) => ({
+    ...file.artifact,
+    url: `${base}${storedFilePath(file.release, file.artifact)}`,
+  }));
+  const [first] = entries;
+  if (!first) return "";
+  const minimum = highestKernelVersion(files.map((file) => file.release));
+  return [
+    `version: ${yamlString(formatVersion(release.version))}`,
+    "files:",
+    ...entries.flatMap(({ url, sha512, sizeBytes, embeddedBlockMapBytes }) => [
+      `  - url: ${yamlString(url)}`,
+      `    sha512: ${yamlString(sha512)}`,
+      `    size: ${sizeBytes}`,
+      ...(embeddedBlockMapBytes ? [`    blockMapSize: ${embeddedBlockMapBytes}`] : []),
+    ]),
+    `path: ${yamlString(first.url)}`, // path and sha512 are for electron-updater 2
+    `sha512: ${yamlString(first.sha512)}`,
+    ...releaseFields(release, minimum),
+    "",
+  ].join("\n");
+}
+
+/** The feed has one minimum for all files. */
+function highestKernelVersion(releases: readonly Release[]): string | null {
+  const minimums = releases.flatMap(({ platform, minimumSystemVersion }) =>
+    minimumSystemVersion ? (kernelVersion(platform, minimumSystemVersion) ?? []) : [],
+  );
+  return minimums.sort(compareSystemVersions).at(-1) ?? null;
+}
+
+/**
+ * The releases of the same version for other architectures, in their order. A sibling with a lower rollout than
+ * `release` is left out for clients that only the latter includes.
+ */
+function siblingReleases(
+  { snapshot, product, clientId }: UpdateRequest,
+  release: Release,
+  target: { architectures: readonly string[]; channel: string; system: SystemFilter },
+): { siblings: Release[]; isClientSpecific: boolean } {
+  const siblings: Release[] = [];
+  let isClientSpecific = false;
+  for (const architecture of target.architectures) {
+    if (architecture === release.architecture) continue;
+    const builds = versionReleases(snapshot, { platform: release.platform, product, architecture }, release.version);
+    const sibling =
+      builds.find(({ channel }) => channel === target.channel) ?? builds.find(({ channel }) => channel === "stable");
+    if (!sibling || sibling.rollout === 0 || !target.system.supports(sibling)) continue;
+    const isLower = sibling.rollout < release.rollout;
+    isClientSpecific ||= isLower;
+    // The rollout bucket is that of `release`, so that it is the same for all architectures.
+    const isIncluded = clientId !== undefined && isInRollout({ ...release, rollout: sibling.rollout }, clientId);
+    if (!isLower || isIncluded) siblings.push(sibling);
+  }
+  return { siblings, isClientSpecific };
+}

@@ -1,0 +1,118 @@
+import { compareBuild } from "semver";
+import type { DocumentContent } from "../../platform/response-content";
+import { releaseFields, tauri } from "../formats/tauri";
+import { architecturesIn, normalizeArchitecture, type Platform, parsePlatform } from "../platforms";
+import type { Artifact, Release } from "../schema";
+import { parseBundleType, selectByBundleType } from "../selection/file-types";
+import type { ArtifactSelector } from "../selection/select-release";
+import { selectUpdate, type UpdaterRules } from "./select-update";
+import { storedFileUrls } from "./stored-files";
+import {
+  installedVersionOf,
+  missingRelease,
+  noUpdate,
+  recordCheck,
+  toDocument,
+  type UpdateFeed,
+  type UpdateRequest,
+} from "./update-feed";
+
+/** The bundle types of each platform, the default one first. */
+const BUNDLE_TYPES = {
+  windows: ["nsis", "msi"],
+  macos: ["app"],
+  linux: ["appimage", "deb", "rpm"],
+} as const satisfies Record<Platform, readonly string[]>;
+
+/** The files of a release that Tauri can install, by bundle type. */
+export function tauriFiles(release: Release): { bundleType: string; file: Artifact }[] {
+  return BUNDLE_TYPES[release.platform].flatMap((bundleType) => {
+    const file = selectByBundleType(tauri.selectArtifact, bundleType)(release);
+    return file ? [{ bundleType, file }] : [];
+  });
+}
+
+/**
+ * Picks the file for an app that does not name its bundle type. On Linux that is an AppImage: plugins before 2.10, which
+ * cannot name theirs, are documented for AppImages.
+ */
+export const defaultTauriFile: ArtifactSelector = (release) => {
+  const [first] = tauriFiles(release);
+  return release.platform === "linux" && first?.bundleType !== "appimage" ? undefined : first?.file;
+};
+
+/** The selector for a bundle type as the query has it. @throws AppError invalid_query for an unknown one */
+export function tauriSelector(bundleType: string | undefined): ArtifactSelector {
+  if (bundleType === undefined) return defaultTauriFile;
+  const type = parseBundleType(bundleType);
+  return selectByBundleType(type === "unknown" ? defaultTauriFile : tauri.selectArtifact, type);
+}
+
+/** Tauri's dynamic server (Tauri 2, "Updater", "Dynamic Update Server"): `{{target}}/{{arch}}/{{current_version}}`. */
+export const tauriDynamicFeed: UpdateFeed = {
+  pattern: /^(?<target>windows|darwin|linux)\/(?<arch>[^/]+)\/(?<version>[^/]+)$/,
+  resolve: (request, { target = "", arch = "", version = "" }) => {
+    const platform = parsePlatform(target);
+    if (!platform) return null;
+    const { version: current, numbers } = installedVersionOf(version);
+    const selectArtifact = tauriSelector(request.query.bundleType);
+    const rules = { selectArtifact, comparesSystemVersion: () => false };
+    const selector = { platform, architecture: normalizeArchitecture(arch) };
+    const { release, isUpdate, isClientSpecific } = selectUpdate({ ...request, current, numbers }, selector, rules);
+    const file = release && selectArtifact(release);
+    if (!file) throw missingRelease(tauri.requirements);
+    recordCheck({ ...request, current }, selector, release);
+    if (!isUpdate) return noUpdate(tauri.contentType);
+    const url = storedFileUrls(request.deps.config.baseUrl)(release, file);
+    const text = JSON.stringify({ ...releaseFields(release), url, signature: file.minisign });
+    return toDocument({ text, contentType: tauri.contentType, isClientSpecific });
+  },
+};
+
+/** The names that Tauri's plugin gives to systems. */
+const SYSTEMS: readonly (readonly [Platform, string])[] = [
+  ["windows", "windows"],
+  ["macos", "darwin"],
+  ["linux", "linux"],
+];
+const RULES: UpdaterRules = {
+  selectArtifact: (release) => tauriFiles(release)[0]?.file,
+  comparesSystemVersion: () => false,
+};
+
+type Target = { name: string; release: Release };
+
+/**
+ * Tauri's static file (Tauri 2, "Updater", "Static JSON File"). It has one version for all platforms: the newest one, with
+ * the targets that have it. It says nothing of rollouts, so that clients without an id wait for the end of one.
+ */
+export const tauriStaticFeed: UpdateFeed = { pattern: /^latest\.json$/, resolve };
+
+function resolve(request: UpdateRequest): DocumentContent {
+  const targets: Target[] = [];
+  let isClientSpecific = false;
+  for (const [platform, system] of SYSTEMS) {
+    for (const [architecture, name] of architecturesIn("tauri")) {
+      const selected = selectUpdate(request, { platform, architecture }, RULES);
+      isClientSpecific ||= selected.isClientSpecific;
+      if (selected.release) targets.push({ name: `${system}-${name}`, release: selected.release });
+    }
+  }
+  const [newest] = targets.map(({ release }) => release).sort((a, b) => compareBuild(b.version, a.version));
+  if (!newest) throw missingRelease(tauri.requirements);
+  const listed = targets.filter(({ release }) => compareBuild(release.version, newest.version) === 0);
+  const urlOf = storedFileUrls(request.deps.config.baseUrl);
+  const platforms = Object.fromEntries(listed.flatMap((target) => platformEntries(target, urlOf)));
+  const text = JSON.stringify({ ...releaseFields(newest), platforms });
+  return toDocument({ text, contentType: tauri.contentType, isClientSpecific });
+}
+
+/** The plugin looks for `{os}-{arch}-{bundle type}` and then for `{os}-{arch}`; before 2.10 for the latter alone. */
+function platformEntries({ name, release }: Target, urlOf: (release: Release, file: Artifact) => string) {
+  const toEntry = (key: string, file: Artifact) => [key, { url: urlOf(release, file), signature: file.minisign }];
+  const byDefault = defaultTauriFile(release);
+  return [
+    ...(byDefault ? [toEntry(name, byDefault)] : []),
+    ...tauriFiles(release).map(({ bundleType, file }) => toEntry(`${name}-${bundleType}`, file)),
+  ];
+}
