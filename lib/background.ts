@@ -29,127 +29,84 @@ const ROLLOUT_INTERVAL_MS = 60 * 1000;
 const SCHEDULES_INTERVAL_MS = 10 * 1000;
 /** How old the figures of the console's overview may be. Processes look a little more often. */
 const STATISTICS_INTERVAL_MS = 5 * 60 * 1000;
+const STATISTICS = { minAgeMs: STATISTICS_INTERVAL_MS - 1_000 };
 /** How late a backup may begin. */
 const BACKUP_INTERVAL_MS = 30 * 1000;
 const RETENTION_INTERVAL_MS = 60 * 60 * 1000;
 /** Age at which emails and notifications in files are removed. The links in them expire earlier. */
 const MAX_OUTBOX_FILE_AGE_MS = 7 * 24 * 60 * 60 * 1000;
 
-type Every = (ms: number, run: () => void) => void;
+/** What runs periodically; `failure` is logged if it fails. It is not started again while it is running. */
+type Task = readonly [everyMs: number, failure: string, run: () => unknown];
 
 /** Warns of what may be wrong, and starts all periodic tasks. They end when the process begins to stop. */
 export function startBackground(ctx: Context): void {
   warnAtStart(ctx);
-  startProcessTasks(ctx);
-  startSharedTasks(ctx);
+  const start = ([everyMs, failure, run]: Task) => {
+    const runOnce = oneAtATime(ctx, failure, run);
+    setInterval(() => !ctx.isDraining && runOnce(), everyMs).unref();
+    return runOnce;
+  };
+  for (const task of tasks(ctx)) start(task);
+  for (const task of tasksFromStart(ctx)) void start(task)();
 }
 
-/** Starts what each process does for itself: storing what it has counted, and reading what others have changed. */
-function startProcessTasks(ctx: Context): void {
-  const every = everyUntilStop(ctx);
-  every(
-    ADOPTION_INTERVAL_MS,
-    oneAtATime(ctx, "storing adoption counts failed: they stay in memory", () =>
-      Promise.all([ctx.adoption.flush(), ctx.updateReports.flush()]),
-    ),
-  );
-  const refreshRollouts = oneAtATime(ctx, "rollout schedules could not be read: the last known ones stay", () =>
-    ctx.rollouts.refresh(),
-  );
-  const refreshEndpoints = oneAtATime(ctx, "webhook endpoints could not be read: the last known ones stay", () =>
-    ctx.webhooks.refresh(),
-  );
-  every(SCHEDULES_INTERVAL_MS, refreshRollouts);
-  every(ENDPOINTS_INTERVAL_MS, refreshEndpoints);
-  refreshRollouts();
-  refreshEndpoints();
-}
+/** The first of each process, which stores what it has counted. Of the others, several processes may run the same one at a time. */
+const tasks = (ctx: Context): Task[] => [
+  [ADOPTION_INTERVAL_MS, "storing adoption counts failed: they stay in memory", () => flushCounts(ctx)],
+  [WEBHOOK_INTERVAL_MS, "sending webhooks failed", ctx.webhooks.wake],
+  [BILLING_INTERVAL_MS, "retrying billing events failed", () => retryEvents(ctx)],
+  [BILLING_INTERVAL_MS, "scheduling overdue renewals to be reconciled failed", () => scheduleRenewals(ctx)],
+  [BILLING_INTERVAL_MS, "notifying of trials that end failed", () => notifyTrialEndings(ctx)],
+  [RETENTION_INTERVAL_MS, "removing expired data failed", () => removeOldData(ctx)],
+];
 
-/**
- * Starts what one process may do for all: sending email and webhooks, revoking Apple's tokens, retrying billing events, reconciling with the billing provider, backups, and removing expired data. Several processes may do it
- * at the same time.
- */
-function startSharedTasks(ctx: Context): void {
-  const every = everyUntilStop(ctx);
-  every(EMAIL_INTERVAL_MS, ctx.emails.wake);
-  every(REVOCATION_INTERVAL_MS, ctx.appleRevocations.wake);
-  every(BILLING_INTERVAL_MS, ctx.reconciler.wake);
-  every(WEBHOOK_INTERVAL_MS, ctx.webhooks.wake);
-  every(
-    BILLING_INTERVAL_MS,
-    oneAtATime(ctx, "retrying billing events failed", () => retryEvents(ctx)),
-  );
-  every(
-    BILLING_INTERVAL_MS,
-    oneAtATime(ctx, "scheduling overdue renewals to be reconciled failed", () => scheduleRenewals(ctx)),
-  );
-  every(
-    BILLING_INTERVAL_MS,
-    oneAtATime(ctx, "notifying of trials that end failed", () => notifyTrialEndings(ctx)),
-  );
-  const watch = oneAtATime(ctx, "watching rollouts failed", () => watchRollouts(ctx));
-  every(ROLLOUT_INTERVAL_MS, watch);
-  watch();
-  const countStatistics = oneAtATime(ctx, "counting the overview's statistics failed", () =>
-    updateStatistics(ctx, { minAgeMs: STATISTICS_INTERVAL_MS - 1_000 }),
-  );
-  every(STATISTICS_INTERVAL_MS, countStatistics);
-  countStatistics();
-  removeOldData(ctx, every);
-  startBackups(ctx, every);
-  for (const queue of [ctx.emails, ctx.appleRevocations, ctx.reconciler]) queue.wake();
-}
+/** Those that also run at the start. The first two read what other processes have changed. */
+const tasksFromStart = (ctx: Context): Task[] => [
+  [SCHEDULES_INTERVAL_MS, "rollout schedules could not be read: the last known ones stay", ctx.rollouts.refresh],
+  [ENDPOINTS_INTERVAL_MS, "webhook endpoints could not be read: the last known ones stay", ctx.webhooks.refresh],
+  [ROLLOUT_INTERVAL_MS, "watching rollouts failed", () => watchRollouts(ctx)],
+  [STATISTICS_INTERVAL_MS, "counting the overview's statistics failed", () => updateStatistics(ctx, STATISTICS)],
+  [RETENTION_INTERVAL_MS, "removing old files from the outbox folder failed", () => removeOutboxFiles(ctx)],
+  [BACKUP_INTERVAL_MS, "the scheduled backup failed", () => runScheduledBackup(ctx)],
+  [EMAIL_INTERVAL_MS, "sending emails failed", ctx.emails.wake],
+  [REVOCATION_INTERVAL_MS, "revoking Apple's tokens failed", ctx.appleRevocations.wake],
+  [BILLING_INTERVAL_MS, "reconciling with the billing provider failed", ctx.reconciler.wake],
+];
 
-function removeOldData(ctx: Context, every: Every): void {
-  every(
-    RETENTION_INTERVAL_MS,
-    oneAtATime(ctx, "removing expired data failed", () =>
-      Promise.all([
-        removeExpiredRows(ctx),
-        removeOldAuditEvents(ctx),
-        removeUnverifiedDevices(ctx),
-        removeReconcileJobs(ctx),
-        removeOldCounts(ctx),
-        removeExpiredUploads(ctx),
-        ctx.webhooks.removeOldEvents(),
-      ]),
-    ),
-  );
-  removeOutboxFiles(ctx, every);
-}
+const flushCounts = (ctx: Context) => Promise.all([ctx.adoption.flush(), ctx.updateReports.flush()]);
 
-const everyUntilStop =
-  (ctx: Context): Every =>
-  (ms, run) =>
-    void setInterval(() => !ctx.isDraining && run(), ms).unref();
-
-function startBackups(ctx: Context, every: Every): void {
-  const backUp = oneAtATime(ctx, "the scheduled backup failed", () => runScheduledBackup(ctx));
-  every(BACKUP_INTERVAL_MS, backUp);
-  backUp();
+function removeOldData(ctx: Context): Promise<unknown> {
+  return Promise.all([
+    removeExpiredRows(ctx),
+    removeOldAuditEvents(ctx),
+    removeUnverifiedDevices(ctx),
+    removeReconcileJobs(ctx),
+    removeOldCounts(ctx),
+    removeExpiredUploads(ctx),
+    ctx.webhooks.removeOldEvents(),
+  ]);
 }
 
 /** Removes old emails and notifications from the folder that embedded mode writes them to. */
-function removeOutboxFiles(ctx: Context, every: Every): void {
-  if (ctx.config.mode !== "embedded" && ctx.mailer.mode !== "files") return;
-  const outbox = path.join(ctx.config.DATA_DIR, "outbox");
-  const removeFiles = () => removeOldFiles(outbox, new Date(ctx.now().getTime() - MAX_OUTBOX_FILE_AGE_MS));
-  const sweep = oneAtATime(ctx, "removing old files from the outbox folder failed", removeFiles);
-  every(RETENTION_INTERVAL_MS, sweep);
-  sweep();
+async function removeOutboxFiles({ config, mailer, now }: Context): Promise<void> {
+  if (config.mode !== "embedded" && mailer.mode !== "files") return;
+  await removeOldFiles(path.join(config.DATA_DIR, "outbox"), new Date(now().getTime() - MAX_OUTBOX_FILE_AGE_MS));
 }
 
 /** Returns a function that starts `run` unless it is still running, and logs its failure. */
-function oneAtATime({ log }: Pick<Context, "log">, failure: string, run: () => Promise<unknown>): () => void {
+function oneAtATime({ log }: Pick<Context, "log">, failure: string, run: () => unknown): () => Promise<void> {
   let isRunning = false;
-  return () => {
+  return async () => {
     if (isRunning) return;
     isRunning = true;
-    run()
-      .catch((error: unknown) => log.warn({ err: error }, failure))
-      .finally(() => {
-        isRunning = false;
-      });
+    try {
+      await run();
+    } catch (error) {
+      log.warn({ err: error }, failure);
+    } finally {
+      isRunning = false;
+    }
   };
 }
 
