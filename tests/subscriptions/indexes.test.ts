@@ -1,6 +1,6 @@
 import prom from "prom-client";
 import { beforeAll, describe, expect, test } from "vitest";
-import { createBillingGauges } from "@/lib/platform/telemetry/gauges/billing";
+import { billingGauges, createDatabaseGauges } from "@/lib/platform/telemetry/gauges";
 import { countPendingEvents, listBillingEvents } from "@/lib/subscriptions/admin/list-events";
 import { readPurchaseTimeline } from "@/lib/subscriptions/admin/purchase-timeline";
 import { BillingEventsQuery } from "@/lib/subscriptions/admin/schema";
@@ -124,7 +124,7 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
 
   async function readGauges(db: Db): Promise<void> {
     const registry = new prom.Registry();
-    await createBillingGauges(prom, registry, { ...ctx(), db })();
+    await createDatabaseGauges(prom, registry, billingGauges, { ...ctx(), db })();
     expect(await registry.metrics()).toContain("homeport_billing_renewals_due 0");
   }
 

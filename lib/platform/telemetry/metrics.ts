@@ -1,35 +1,7 @@
 import { createServer } from "node:http";
 import type { Registry } from "prom-client";
 import type { Context, Counts, RequestRecord } from "../../context";
-import { createAccountGauges } from "./gauges/accounts";
-import { createBillingGauges } from "./gauges/billing";
-import { createDatabaseGauges } from "./gauges/database-gauges";
-import { createMailGauges } from "./gauges/mail";
-import { createPushGauges } from "./gauges/push";
-
-const GAUGES = {
-  homeport_backup_last_success_timestamp_seconds: "When the last successful backup ended. No value: there is none.",
-};
-
-/** Creates the gauges of backups, and returns the function that updates those from the database. */
-function createBackupGauges(
-  prom: typeof import("prom-client"),
-  registry: Registry,
-  { database, db }: Pick<Context, "database" | "db">,
-): () => Promise<void> {
-  new prom.Gauge({
-    name: "homeport_database_writes_paused",
-    help: "1 while writes wait, because the embedded database is being copied.",
-    registers: [registry],
-    collect() {
-      this.set(database.embedded?.isPaused() ? 1 : 0);
-    },
-  });
-  return createDatabaseGauges(prom, registry, GAUGES, async () => {
-    const { _max: last } = await db.backup.aggregate({ where: { error: null }, _max: { endedAt: true } });
-    return last.endedAt ? { homeport_backup_last_success_timestamp_seconds: last.endedAt.getTime() / 1000 } : undefined;
-  });
-}
+import { accountGauges, backupGauges, billingGauges, createDatabaseGauges, mailGauges, pushGauges } from "./gauges";
 
 type Address = { port: number; host: string };
 
@@ -94,9 +66,17 @@ export async function openMetrics(deps: Deps, address: Address): Promise<Metrics
     buckets: BUCKETS_SECONDS,
     registers: [registry],
   });
+  new prom.Gauge({
+    name: "homeport_database_writes_paused",
+    help: "1 while writes wait, because the embedded database is being copied.",
+    registers: [registry],
+    collect() {
+      this.set(deps.database.embedded?.isPaused() ? 1 : 0);
+    },
+  });
   const counters = createCounters(prom, registry);
-  const gauges = [createAccountGauges, createBackupGauges, createBillingGauges, createMailGauges, createPushGauges].map(
-    (create) => create(prom, registry, deps),
+  const gauges = [accountGauges, backupGauges, billingGauges, mailGauges, pushGauges].map((group) =>
+    createDatabaseGauges(prom, registry, group, deps),
   );
   const read = async () => {
     await Promise.all(gauges.map((update) => update()));
@@ -113,26 +93,21 @@ export async function openMetrics(deps: Deps, address: Address): Promise<Metrics
 type Counters = { [Name in keyof Counts]: (labels: Counts[Name]) => void };
 
 function createCounters(prom: typeof import("prom-client"), registry: Registry): Counters {
-  const billingEvents = new prom.Counter({
-    name: "homeport_billing_events_total",
-    help: "Billing webhook deliveries by event type and resulting state.",
-    labelNames: ["type", "state"],
-    registers: [registry],
-  });
-  const billingReconciles = new prom.Counter({
-    name: "homeport_billing_reconciles_total",
-    help: "Reconciliations of customers with the billing provider by outcome: corrected, unchanged, limited (429) or failed.",
-    labelNames: ["outcome"],
-    registers: [registry],
-  });
+  const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+    new prom.Counter({ name, help, labelNames, registers: [registry] });
+  const billingEvents = counter(
+    "homeport_billing_events_total",
+    "Billing webhook deliveries by event type and resulting state.",
+    ["type", "state"],
+  );
+  const billingReconciles = counter(
+    "homeport_billing_reconciles_total",
+    "Reconciliations of customers with the billing provider by outcome: corrected, unchanged, limited (429) or failed.",
+    ["outcome"],
+  );
   // At zero from the start: the increase to the first failure counts too.
   for (const outcome of RECONCILE_OUTCOMES) billingReconciles.inc({ outcome }, 0);
-  const pushDeliveries = new prom.Counter({
-    name: "homeport_push_deliveries_total",
-    help: "Push delivery attempts by result.",
-    labelNames: ["result"],
-    registers: [registry],
-  });
+  const pushDeliveries = counter("homeport_push_deliveries_total", "Push delivery attempts by result.", ["result"]);
   return {
     billing_event: (labels) => billingEvents.inc(labels),
     billing_reconcile: (labels) => billingReconciles.inc(labels),
