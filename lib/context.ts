@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { BillingApi } from "./platform/adapters/billing-api";
 import type { BreachLookup } from "./platform/adapters/breach-lookup";
-import type { Mailer } from "./platform/adapters/mail/mailer";
+import type { Mailer } from "./platform/adapters/mailers";
 import type {
   EndpointNotAllowed,
   PushResponse,

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { freePort } from "@/dev/free-port";
 import { accountEmails, EMAIL_TTL_SECONDS } from "@/lib/accounts/emails/account-emails";
-import { createSmtpMailer } from "@/lib/platform/adapters/create-adapters";
+import { createSmtpMailer } from "@/lib/platform/adapters/mailers";
 import { newId } from "@/lib/platform/db/ids";
 import { createEmailQueue } from "@/lib/platform/mail/queue";
 import { newAccount } from "@/tests/support/accounts";

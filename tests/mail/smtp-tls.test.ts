@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { SMTPServer } from "smtp-server";
 import { expect, onTestFinished, test } from "vitest";
-import { createSmtpMailer } from "@/lib/platform/adapters/create-adapters";
+import { createSmtpMailer } from "@/lib/platform/adapters/mailers";
 
 const EMAIL = {
   to: "ann@example.com",

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { SMTPServer } from "smtp-server";
-import { decodeQuotedPrintable } from "@/lib/platform/adapters/mail/quoted-printable";
+import { decodeQuotedPrintable } from "@/lib/platform/adapters/mailers";
 
 type Received = { to: string[]; raw: string };
 

@@ -1,30 +1,8 @@
-import { randomUUID } from "node:crypto";
 import { readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Logger } from "pino";
 import { makeFolder, writeDurably } from "../files/durable";
-import type { Mailer } from "./mail/mailer";
-import { toMailMessage } from "./mail/message";
-import { decodeQuotedPrintable } from "./mail/quoted-printable";
 import type { PushTransport } from "./push-transport";
-
-/**
- * Writes each email to a file in the Internet Message Format (RFC 5322), for development without a mail server. Its links
- * are not broken into lines, so that they can be copied.
- */
-export function createFileMailer(folder: string, from: string, log: Logger): Mailer {
-  return {
-    mode: "files",
-    send: async (email, id) => {
-      const { createTransport } = await import("nodemailer"); // loaded with the first email
-      const transport = createTransport({ streamTransport: true, buffer: true });
-      const { message } = await transport.sendMail(toMailMessage(from, email, id));
-      const file = await writePrivate(folder, `${randomUUID()}.eml`, decodeQuotedPrintable(String(message)));
-      log.info({ file, subject: email.subject }, "email written to a file");
-    },
-    close: async () => {},
-  };
-}
 
 /** Writes each notification to a file, for development without APNs. */
 export function createFilePushTransport(folder: string, log: Logger): PushTransport {
@@ -60,7 +38,8 @@ export async function removeOldFiles(folder: string, before: Date): Promise<numb
   return removed;
 }
 
-async function writePrivate(folder: string, name: string, content: string | Buffer): Promise<string> {
+/** Writes a file that only the owner can read. Returns its path. */
+export async function writePrivate(folder: string, name: string, content: string | Buffer): Promise<string> {
   await makeFolder(folder, 0o700);
   const file = path.join(folder, `${Date.now()}-${name}`);
   await writeDurably(file, content, { mode: 0o600 });

@@ -1,7 +1,7 @@
 import { type Accent, type BrandConfig, brandAccents } from "../brand";
 import type { Config } from "../config";
 import { LOCALES, type Locale } from "../locale";
-import type { Block, Email, EmailInput, EmailTexts } from "./emails";
+import { type Block, type Email, type EmailInput, type EmailTexts, OPERATOR_EMAILS } from "./emails";
 import { en } from "./english";
 import { de } from "./german";
 
@@ -44,7 +44,8 @@ export function composeEmail<Kind extends keyof EmailInput>(
 ): Email {
   const locale = given ?? LOCALES[0];
   const { emails, greeting, footer, operatorFooter, support, imprint } = EMAIL_TEXTS[locale];
-  const { subject, body, isForOperator } = emails[kind](to, input);
+  const [subject, ...body] = emails[kind](to, input);
+  const isForOperator = OPERATOR_EMAILS.includes(kind);
   const { BRAND_NAME: brand, BRAND_SUPPORT: contact, BRAND_IMPRINT_URL: imprintUrl } = config;
   const host = new URL(config.baseUrl).host;
   const footers = [

@@ -43,8 +43,10 @@ export type Block =
   | { list: readonly string[] }
   | { facts: readonly (readonly [name: string, value: string])[] };
 
-/** `isForOperator`: it is about the service, not about the recipient's account. */
-type EmailText = { subject: string; body: Block[]; isForOperator?: true };
+type EmailText = readonly [subject: string, ...body: Block[]];
+
+/** The emails about the service, not about the recipient's account. */
+export const OPERATOR_EMAILS: readonly EmailKind[] = ["rollout_halted", "webhook_disabled"];
 
 /** A link with which the recipient can act if somebody else caused the email. */
 type NotMe = { notMeLink: string };
