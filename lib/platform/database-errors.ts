@@ -1,5 +1,9 @@
-/** Codes of Prisma for a database that is unavailable or asks for a retry (Prisma, "Error message reference"). */
-const PRISMA_CODES = [
+/**
+ * Codes of Prisma (Prisma, "Error message reference") and of sockets, and kinds of errors of Prisma's driver adapters, for a
+ * database that is unavailable or asks for a retry.
+ */
+const UNAVAILABLE: ReadonlySet<unknown> = new Set([
+  "Error message reference",
   "P1000",
   "P1001",
   "P1002",
@@ -12,9 +16,6 @@ const PRISMA_CODES = [
   "P2028",
   "P2034",
   "P2037",
-];
-/** Codes of sockets for the same. */
-const SOCKET_CODES = [
   "ECONNREFUSED",
   "ECONNRESET",
   "ECONNABORTED",
@@ -26,16 +27,12 @@ const SOCKET_CODES = [
   "EHOSTUNREACH",
   "ENETUNREACH",
   "EADDRNOTAVAIL",
-];
-/** Kinds of errors of Prisma's driver adapters for the same. */
-const ADAPTER_KINDS = [
   "DatabaseNotReachable",
   "ConnectionClosed",
   "SocketTimeout",
   "TooManyConnections",
   "TlsConnectionError",
-];
-const UNAVAILABLE: ReadonlySet<string> = new Set([...PRISMA_CODES, ...SOCKET_CODES, ...ADAPTER_KINDS]);
+]);
 /**
  * SQLSTATE classes and codes with the same meaning (PostgreSQL, Appendix A): connection, resources, operator
  * intervention, system errors, serialization failures, lock and idle timeouts, read-only standbys.
@@ -48,58 +45,40 @@ const UNAVAILABLE_TEXT =
 export function isDatabaseUnavailable(error: unknown): boolean {
   return causes(error).some(
     ({ code, kind, originalCode, message, syscall }) =>
-      [code, kind, originalCode].some((one) => typeof one === "string" && meansUnavailable(one)) ||
+      [code, kind, originalCode].some((one) => UNAVAILABLE.has(one) || UNAVAILABLE_STATE.test(String(one))) ||
       (code === "ENOENT" && syscall === "connect") || // the Unix socket of a server
       (typeof message === "string" && UNAVAILABLE_TEXT.test(message)),
   );
 }
 
 /** Codes of `isDatabaseUnavailable` that concern one statement or transaction: conflicts, and limits of its time. */
-const CONTENTION = new Set(["P2028", "P2034", "40001", "40P01", "55P03", "57014", "25P03"]);
+const CONTENTION = ["P2028", "P2034", "40001", "40P01", "55P03", "57014", "25P03"];
 
 /** Whether the database is unavailable to every transaction, not just too slow or too busy for one. */
-export function isConnectionLost(error: unknown): boolean {
-  const codes = causes(error).flatMap(({ code, originalCode }) => [code, originalCode]);
-  return isDatabaseUnavailable(error) && !codes.some((code) => typeof code === "string" && CONTENTION.has(code));
-}
+export const isConnectionLost = (error: unknown): boolean =>
+  isDatabaseUnavailable(error) && !hasCode(error, CONTENTION);
 
-/** Whether the database's disk is full (SQLSTATE 53100, disk_full). */
-export function isStorageFull(error: unknown): boolean {
-  return causes(error).some(({ code, originalCode }) => code === "53100" || originalCode === "53100");
-}
+/** Whether the database's disk is full (SQLSTATE disk_full). */
+export const isStorageFull = (error: unknown): boolean => hasCode(error, ["53100"]);
 
-/** Whether the database has found its own files damaged (SQLSTATE XX001, data_corrupted, and XX002, index_corrupted). */
-export function isDataCorrupted(error: unknown): boolean {
-  return causes(error).some(({ code, originalCode }) =>
-    [code, originalCode].some((one) => one === "XX001" || one === "XX002"),
-  );
-}
+/** Whether the database has found its own files damaged (SQLSTATE data_corrupted and index_corrupted). */
+export const isDataCorrupted = (error: unknown): boolean => hasCode(error, ["XX001", "XX002"]);
 
 /** Whether a transaction lost a conflict with another one, and can be retried at once. */
-export function isTransactionConflict(error: unknown): boolean {
-  return causes(error).some(
-    ({ code, kind, originalCode }) =>
-      code === "P2034" || kind === "TransactionWriteConflict" || originalCode === "40001" || originalCode === "40P01",
-  );
-}
+export const isTransactionConflict = (error: unknown): boolean =>
+  hasCode(error, ["P2034", "TransactionWriteConflict", "40001", "40P01"]);
 
-function meansUnavailable(code: string): boolean {
-  return UNAVAILABLE.has(code) || UNAVAILABLE_STATE.test(code);
-}
+/** Whether a row that the request depends on has been deleted, for example with its account. */
+export const isReferencedRowMissing = (error: unknown): boolean =>
+  hasCode(error, ["P2003", "P2025", "ForeignKeyConstraintViolation", "23503"]);
 
-/** Whether a row that the request depends on has been deleted, for example with its account (P2003, P2025, 23503). */
-export function isReferencedRowMissing(error: unknown): boolean {
-  return causes(error).some(
-    ({ code, kind, originalCode }) =>
-      code === "P2003" || code === "P2025" || kind === "ForeignKeyConstraintViolation" || originalCode === "23503",
-  );
-}
+export const isUniqueViolation = (error: unknown): boolean =>
+  hasCode(error, ["P2002", "UniqueConstraintViolation", "23505"]);
 
-/** Whether a unique constraint was violated (P2002, SQLSTATE 23505). */
-export function isUniqueViolation(error: unknown): boolean {
-  return causes(error).some(
-    ({ code, kind, originalCode }) =>
-      code === "P2002" || kind === "UniqueConstraintViolation" || originalCode === "23505",
+/** Whether an error or one of its causes has a code of Prisma, an SQLSTATE or a kind of Prisma's adapters. */
+function hasCode(error: unknown, codes: readonly unknown[]): boolean {
+  return causes(error).some(({ code, kind, originalCode }) =>
+    [code, kind, originalCode].some((one) => codes.includes(one)),
   );
 }
 

@@ -5,7 +5,14 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { seedDatabase } from "@/dev/seed/seed";
 import { isDatabaseUnavailable } from "@/lib/platform/database-errors";
 import type { CopySession, CopySnapshot, Summary, Table } from "@/lib/platform/db/copy";
-import { appliedMigrations, listTables, readTable, summarizeTable, tablesWithRows } from "@/lib/platform/db/copy";
+import {
+  appliedMigrations,
+  listTables,
+  RowSummary,
+  summarized,
+  summarizeTable,
+  tablesWithRows,
+} from "@/lib/platform/db/copy";
 import type { Embedded } from "@/lib/platform/db/embedded/open";
 import { Prisma } from "@/lib/platform/db/generated/client";
 import { migrationNames } from "@/lib/platform/db/migrations";
@@ -49,10 +56,9 @@ async function openTarget(): Promise<CopySession> {
 async function copy(from: CopySnapshot, to: CopySession): Promise<Map<string, Summary>> {
   const summaries = new Map<string, Summary>();
   for (const table of await listTables(from)) {
-    await to.write(
-      table,
-      readTable(from, table, (summary) => summaries.set(table.name, summary)),
-    );
+    const summary = new RowSummary();
+    await to.write(table, summarized(from.read(table), summary));
+    summaries.set(table.name, summary.get());
   }
   await from.close();
   return summaries;

@@ -1,21 +1,10 @@
 import type { Context } from "../../context";
 import { readEvents } from "./list-events";
-import type { AuditEntry, AuditFilter } from "./schema";
+import { AuditEntry, type AuditFilter } from "./schema";
 
 /** Rows of one query: bounds the memory of an export. */
 const BATCH_SIZE = 1_000;
-const COLUMNS = [
-  "id",
-  "at",
-  "type",
-  "actor",
-  "accountId",
-  "email",
-  "target",
-  "network",
-  "userAgent",
-  "details",
-] as const;
+const COLUMNS = AuditEntry.keyof().options;
 /**
  * Where a spreadsheet may see the start of a cell that is a formula (OWASP, "CSV Injection"): at the start of the text, and
  * after any character that another locale takes for the separator, the quote or the end of a line.

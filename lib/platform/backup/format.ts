@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type CopySession, listTables, readTable, summarized, type Table, wholeLines } from "../db/copy";
+import { type CopySession, listTables, RowSummary, summarized, type Table, wholeLines } from "../db/copy";
 
 /** Why a backup cannot be read or restored. */
 export type BackupErrorCode =
@@ -69,8 +69,10 @@ export async function* writeBackup(
   const tables: TableSummary[] = [];
   for (const table of await listTables(source)) {
     yield toLine({ table: table.name, columns: [...table.columns] } satisfies z.input<typeof TableLine>);
-    yield* readTable(source, table, (summary) => tables.push({ name: table.name, ...summary }));
+    const summary = new RowSummary();
+    yield* summarized(source.read(table), summary);
     yield END_OF_ROWS;
+    tables.push({ name: table.name, ...summary.get() });
   }
   yield toLine({ tables });
 }
@@ -99,10 +101,9 @@ export async function readBackup(chunks: AsyncIterable<Buffer>, { onHeader, onTa
       throw new BackupError("backup_damaged", "The backup is damaged: its rows are not those that were written.");
     }
     const table = { name: line.table, columns: line.columns };
-    await onTable(
-      table,
-      summarized(reader.rows(), (summary) => found.push({ name: table.name, ...summary })),
-    );
+    const summary = new RowSummary();
+    await onTable(table, summarized(reader.rows(), summary));
+    found.push({ name: table.name, ...summary.get() });
   }
 }
 

@@ -1,7 +1,5 @@
-import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { fieldMessage } from "../field-message";
-import { list } from "./values";
+import { json, list } from "./values";
 
 /** An app whose notifications are accepted. `appleId` is the number in the URL of its page in the App Store. */
 export type AppStoreApp = { bundleId: string; appleId: number };
@@ -40,19 +38,7 @@ export const productEntitlements = jsonMap(ProductEntitlements);
 export const managementUrls = jsonMap(ManagementUrls);
 
 function jsonMap<Value>(schema: z.ZodType<Record<string, Value>>) {
-  return z.string().transform((value, ctx): ReadonlyMap<string, Value> => {
-    try {
-      const parsed = schema.safeParse(
-        JSON.parse(value.trimStart().startsWith("{") ? value : readFileSync(value, "utf8")),
-        { error: fieldMessage },
-      );
-      if (parsed.success) return new Map(Object.entries(parsed.data));
-      for (const { path, message } of parsed.error.issues) ctx.addIssue(`${path.join(".")} ${message}`.trim());
-    } catch (error) {
-      ctx.addIssue(error instanceof SyntaxError ? "is not valid JSON" : "must be a JSON object, or the path of a file");
-    }
-    return z.NEVER;
-  });
+  return json(schema, "{").transform((given): ReadonlyMap<string, Value> => new Map(Object.entries(given)));
 }
 
 /** `BILLING_STRIPE_WEBHOOK_SECRET`: the signing secrets of endpoints, in live mode and in test mode. */

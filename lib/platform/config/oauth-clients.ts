@@ -1,6 +1,5 @@
-import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { fieldMessage } from "../field-message";
+import { json } from "./values";
 
 /** `http` on a loopback address, without a port (RFC 8252, section 7.3). */
 const LOOPBACK = /^http:\/\/(?:127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?=\/|$)/;
@@ -30,18 +29,7 @@ export type OAuthClient = z.infer<typeof OAuthClient>;
 const OAuthClients = z.array(OAuthClient).refine(hasUniqueIds, "must have a different id for each client");
 
 /** `OAUTH_CLIENTS`: JSON, or the path of a file with it. */
-export const oauthClients = z.string().transform((value, ctx): OAuthClient[] => {
-  try {
-    const json = value.trimStart().startsWith("[") ? value : readFileSync(value, "utf8");
-    const parsed = OAuthClients.safeParse(JSON.parse(json), { error: fieldMessage });
-    if (parsed.success) return parsed.data;
-    for (const { path, message } of parsed.error.issues) ctx.addIssue(`${path.join(".")} ${message}`.trim());
-  } catch (error) {
-    const reason = error instanceof SyntaxError ? "is not valid JSON" : "must be a JSON array, or the path of a file";
-    ctx.addIssue(reason);
-  }
-  return z.NEVER;
-});
+export const oauthClients = json(OAuthClients, "[");
 
 function isRedirectUri(value: string): boolean {
   if (!URL.canParse(value) || /[#\s\\]/.test(value)) return false;

@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { fieldMessage } from "../field-message";
 
 const MIN_SECRET_LENGTH = 32;
 const SECRET_TOO_SHORT = "each secret must be at least 32 characters long; a comma separates two secrets";
@@ -44,6 +45,24 @@ export function isCatalog(value: string): boolean {
   const { protocol, hostname, username, password } = new URL(value);
   const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
   return (protocol === "https:" || (protocol === "http:" && isLocal)) && username === "" && password === "";
+}
+
+/** JSON that begins with `start`, or the path of a file with it. */
+export function json<Value>(schema: z.ZodType<Value>, start: "[" | "{") {
+  return z.string().transform((value, ctx): Value => {
+    try {
+      const text = value.trimStart().startsWith(start) ? value : readFileSync(value, "utf8");
+      const parsed = schema.safeParse(JSON.parse(text), { error: fieldMessage });
+      if (parsed.success) return parsed.data;
+      for (const { path, message } of parsed.error.issues) ctx.addIssue(`${path.join(".")} ${message}`.trim());
+    } catch (error) {
+      const kind = start === "[" ? "array" : "object";
+      ctx.addIssue(
+        error instanceof SyntaxError ? "is not valid JSON" : `must be a JSON ${kind}, or the path of a file`,
+      );
+    }
+    return z.NEVER;
+  });
 }
 
 /** A PEM certificate, or the path of a file with one. */

@@ -112,7 +112,7 @@ export type Summary = { rows: number; checksum: string };
  * Counts and sums up the rows of a table: the checksum is the sum of the rows' SHA-256 hashes, in words of 32 bits. Databases
  * return rows in different orders, and sort text differently.
  */
-export class TableSummary {
+export class RowSummary {
   #rows = 0;
   readonly #sum = new Uint32Array(WORDS);
 
@@ -133,31 +133,17 @@ export class TableSummary {
   }
 }
 
-/** Reads a table in chunks of whole lines. Calls `onEnd` with what they contain after the last one. */
-export function readTable(
-  source: Pick<CopySession, "read">,
-  table: Table,
-  onEnd: (summary: Summary) => void,
-): AsyncIterable<Buffer> {
-  return summarized(source.read(table), onEnd);
-}
-
-/** Passes chunks of whole lines on. Calls `onEnd` with what they contain after the last one. */
-export async function* summarized(
-  chunks: AsyncIterable<Buffer>,
-  onEnd: (summary: Summary) => void,
-): AsyncIterable<Buffer> {
-  const summary = new TableSummary();
+/** Passes chunks of whole lines on, and adds them to a summary. */
+export async function* summarized(chunks: AsyncIterable<Buffer>, summary: RowSummary): AsyncIterable<Buffer> {
   for await (const lines of chunks) {
     summary.add(lines);
     yield lines;
   }
-  onEnd(summary.get());
 }
 
 /** Reads a table, and returns the number and the checksum of its rows. */
 export async function summarizeTable(source: Pick<CopySession, "read">, table: Table): Promise<Summary> {
-  const summary = new TableSummary();
+  const summary = new RowSummary();
   for await (const lines of source.read(table)) summary.add(lines);
   return summary.get();
 }

@@ -1,4 +1,4 @@
-import { type CopySession, quoted, readTable, type Summary, summarizeTable, type Table, TableSummary } from "../copy";
+import { type CopySession, quoted, RowSummary, type Summary, summarized, summarizeTable, type Table } from "../copy";
 import {
   changedKeys,
   changedRows,
@@ -20,13 +20,11 @@ export async function copyTable(
   onBytes: (bytes: number) => void,
 ): Promise<void> {
   await inTransaction(target, async () => {
-    let read: Summary | undefined;
-    const lines = readTable(source, table, (summary) => {
-      read = summary;
-    });
-    await target.write(table, observed(lines, onBytes));
-    requireEqual(table, read as Summary | undefined, await summarizeTable(target, table));
-    await target.query("INSERT INTO homeport_move.copied VALUES ($1, $2)", [table.name, read?.rows]);
+    const summary = new RowSummary();
+    await target.write(table, observed(summarized(source.read(table), summary), onBytes));
+    const read = summary.get();
+    requireEqual(table, read, await summarizeTable(target, table));
+    await target.query("INSERT INTO homeport_move.copied VALUES ($1, $2)", [table.name, read.rows]);
   });
 }
 
@@ -67,7 +65,7 @@ async function removeRows(changes: Changes, table: KeyedTable): Promise<number> 
 async function insertRows(changes: Changes, table: KeyedTable): Promise<void> {
   await putKeys(changes, table);
   const { source, target, snapshotId } = changes;
-  const [read, written] = [new TableSummary(), new TableSummary()];
+  const [read, written] = [new RowSummary(), new RowSummary()];
   await target.write(table, summarized(source.select(changedRows(table, snapshotId)), read));
   const copied = target.select(rowsWithKeys(table, "SELECT key FROM homeport_move.changed"));
   for await (const _ of summarized(copied, written));
@@ -119,14 +117,7 @@ async function* observed(chunks: AsyncIterable<Buffer>, onBytes: (bytes: number)
   }
 }
 
-async function* summarized(chunks: AsyncIterable<Buffer>, summary: TableSummary): AsyncIterable<Buffer> {
-  for await (const chunk of chunks) {
-    summary.add(chunk);
-    yield chunk;
-  }
-}
-
-function requireEqual({ name }: Table, read: Summary | undefined, written: Summary): void {
-  if (read?.rows === written.rows && read.checksum === written.checksum) return;
-  throw new Error(`${name} was not copied correctly: ${read?.rows} rows were read, ${written.rows} written.`);
+function requireEqual({ name }: Table, read: Summary, written: Summary): void {
+  if (read.rows === written.rows && read.checksum === written.checksum) return;
+  throw new Error(`${name} was not copied correctly: ${read.rows} rows were read, ${written.rows} written.`);
 }
