@@ -10,9 +10,13 @@ import { confirmEmail } from "@/lib/auth/next-auth/call-from-forms";
 import { cookiesOf, isSignedIn } from "@/lib/auth/next-auth/run";
 import { redirectWithEmail } from "@/lib/platform/http/pages/flash";
 import { defineForm } from "@/lib/platform/http/pages/form";
-import { clearLinkCookie, setLinkCookie } from "@/lib/platform/http/pages/link-cookie";
+import {
+  clearLinkCookie,
+  readReturnCookie,
+  setLinkCookie,
+  setReturnCookie,
+} from "@/lib/platform/http/pages/page-cookies";
 import { continuingTo, ownPath } from "@/lib/platform/http/pages/redirect-paths";
-import { readReturnCookie, setReturnCookie } from "@/lib/platform/http/pages/return-cookie";
 
 /** As long as its owner may take to sign in. */
 const OPENED_LINK_TTL_SECONDS = 60 * 60;

@@ -4,7 +4,7 @@ import { RenamePasskey } from "@/lib/auth/passkeys/schema";
 import { confirmTotp, removeTotp, renewRecoveryCodes, startTotp } from "@/lib/auth/second-factor/change-factors";
 import { ConfirmTotp } from "@/lib/auth/second-factor/schema";
 import { defineForm } from "@/lib/platform/http/pages/form";
-import { clearShownCodesCookie, setShownCodesCookie } from "@/lib/platform/http/pages/recovery-codes-cookie";
+import { clearShownSecretCookie, setShownSecretCookie } from "@/lib/platform/http/pages/page-cookies";
 
 export const factorForms = [
   defineForm("/forms/account/factors/totp", {
@@ -28,7 +28,7 @@ export const factorForms = [
     },
     handle: async ({ ctx, body, principal, caller }) => {
       const { recoveryCodes } = await confirmTotp(ctx, principal, body, caller);
-      const cookie = await setShownCodesCookie(ctx, principal.account.id, recoveryCodes);
+      const cookie = await setShownSecretCookie(ctx, principal.account.id, "recovery-codes", recoveryCodes.join(" "));
       return { to: "/account/factors/recovery-codes", cookies: [cookie] };
     },
   }),
@@ -39,7 +39,7 @@ export const factorForms = [
     body: z.object({}),
     handle: async ({ ctx, principal, caller }) => {
       const codes = await renewRecoveryCodes(ctx, principal, {}, caller);
-      const cookie = await setShownCodesCookie(ctx, principal.account.id, codes);
+      const cookie = await setShownSecretCookie(ctx, principal.account.id, "recovery-codes", codes.join(" "));
       return { to: "/account/factors/recovery-codes", cookies: [cookie] };
     },
   }),
@@ -48,7 +48,7 @@ export const factorForms = [
     page: "/account",
     session: true,
     body: z.object({}),
-    handle: async ({ ctx }) => ({ to: "/account", cookies: [clearShownCodesCookie(ctx)] }),
+    handle: async ({ ctx }) => ({ to: "/account", cookies: [clearShownSecretCookie(ctx, "recoveryCodes")] }),
   }),
   defineForm("/forms/account/factors/remove", {
     summary: "Remove the authenticator app",
@@ -58,7 +58,7 @@ export const factorForms = [
     errorPlacement: { not_found: { message: "Your account has no authenticator app" } },
     handle: async ({ ctx, principal, caller }) => {
       await removeTotp(ctx, principal, {}, caller);
-      return { to: "/account?done=totp_removed", cookies: [clearShownCodesCookie(ctx)] };
+      return { to: "/account?done=totp_removed", cookies: [clearShownSecretCookie(ctx, "recoveryCodes")] };
     },
   }),
   defineForm("/forms/account/passkey/rename", {

@@ -8,7 +8,7 @@ import {
 import { EmailedToken, Register } from "@/lib/accounts/schema";
 import { replaceSession } from "@/lib/auth/sessions/session-response";
 import { defineForm } from "@/lib/platform/http/pages/form";
-import { clearLinkCookie, readLinkCookie, setLinkCookie } from "@/lib/platform/http/pages/link-cookie";
+import { clearLinkCookie, readLinkCookie, setLinkCookie } from "@/lib/platform/http/pages/page-cookies";
 
 export const firstOperatorForms = [
   defineForm("/forms/first-operator", {

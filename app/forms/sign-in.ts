@@ -30,8 +30,8 @@ import { reauthenticate, StepUpProof } from "@/lib/auth/step-up";
 import { setSessionCookie } from "@/lib/platform/http/cookies";
 import { redirectWithEmail } from "@/lib/platform/http/pages/flash";
 import { defineForm } from "@/lib/platform/http/pages/form";
+import { readReturnCookie, setReturnCookie } from "@/lib/platform/http/pages/page-cookies";
 import { confirmPath, continuingTo, NextPage, ownPath, trustedUrl } from "@/lib/platform/http/pages/redirect-paths";
-import { readReturnCookie, setReturnCookie } from "@/lib/platform/http/pages/return-cookie";
 
 export const signInForms = [
   defineForm("/forms/register", {

@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../context";
 import type { Prisma } from "../platform/db/generated/client";
 import { sql } from "../platform/db/sql";
-import { deviceCookieName, setCookie } from "../platform/http/cookies";
+import { cookieName, setCookie } from "../platform/http/cookies";
 import type { Caller } from "../principal";
 
 type Deps = Pick<Context, "db" | "limits" | "now">;
@@ -78,5 +78,5 @@ export async function recognition(
 
 /** The Set-Cookie header of the device cookie. It identifies a browser and signs nobody in. */
 export function setDeviceCookie({ config, now }: Pick<Context, "config" | "now">, deviceId: string): string {
-  return setCookie(config, deviceCookieName(config), deviceId, new Date(now().getTime() + TTL_MS));
+  return setCookie(config, cookieName(config, "device"), deviceId, new Date(now().getTime() + TTL_MS));
 }

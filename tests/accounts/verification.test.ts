@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { findMaskedEmail } from "@/lib/accounts/email-change/request";
-import { readLinkCookie } from "@/lib/platform/http/pages/link-cookie";
+import { readLinkCookie } from "@/lib/platform/http/pages/page-cookies";
 import { eventsOf, newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { Jar, SESSION_COOKIE, session, signIn } from "@/tests/support/auth/browser";

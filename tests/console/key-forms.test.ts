@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { hashKey } from "@/lib/auth/api-keys/key-text";
-import { readShownSecret } from "@/lib/platform/http/pages/shown-secret-cookie";
+import { readShownSecret } from "@/lib/platform/http/pages/page-cookies";
 import { get } from "@/tests/support/api";
 import { newKey, statusOf } from "@/tests/support/auth/api-keys";
 import { operatorWithRole } from "@/tests/support/console/operators";

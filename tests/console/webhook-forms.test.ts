@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { readShownSecret } from "@/lib/platform/http/pages/shown-secret-cookie";
+import { readShownSecret } from "@/lib/platform/http/pages/page-cookies";
 import { countDeliveries } from "@/lib/webhooks/count-deliveries";
 import { endpointState, listEndpoints } from "@/lib/webhooks/endpoints";
 import { webhookSecretKind } from "@/lib/webhooks/operations";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { describeStatus } from "@/app/(web)/account/subscription/describe-status";
 import { platformFromUserAgent } from "@/app/(web)/download/platform";
 import { initialOf } from "@/app/(web)/frame/account-menu";
-import { retryMessage } from "@/lib/platform/http/pages/form-errors";
+import { retryMessage } from "@/lib/platform/http/pages/form";
 import { PurchaseStatus } from "@/lib/subscriptions/schema";
 
 test.each([

@@ -2,7 +2,7 @@ import { type DeviceRequest, findDeviceRequest } from "@/lib/auth/authorization-
 import { clientName } from "@/lib/auth/sessions/client-name";
 import { pageContext } from "@/lib/auth/visitor";
 import { isAppError } from "@/lib/errors";
-import { toFormError } from "@/lib/platform/http/pages/form-errors";
+import { toFormError } from "@/lib/platform/http/pages/form";
 import { requireVisitor } from "../account/require-visitor";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";

@@ -3,7 +3,7 @@ import { findMaskedEmail } from "@/lib/accounts/email-change/request";
 import { readProfile } from "@/lib/accounts/profile";
 import { findVisitor, pageContext } from "@/lib/auth/visitor";
 import type { Flash } from "@/lib/platform/http/pages/flash";
-import { readLinkCookie } from "@/lib/platform/http/pages/link-cookie";
+import { readLinkCookie } from "@/lib/platform/http/pages/page-cookies";
 import { continuingTo } from "@/lib/platform/http/pages/redirect-paths";
 import { AccountStep } from "../account/account-step";
 import { Form } from "../components/form";

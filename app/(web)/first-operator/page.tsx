@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { hasAdmin } from "@/lib/accounts/first-operator";
 import { readProfile } from "@/lib/accounts/profile";
 import { findVisitor, pageContext } from "@/lib/auth/visitor";
-import { readLinkCookie } from "@/lib/platform/http/pages/link-cookie";
+import { readLinkCookie } from "@/lib/platform/http/pages/page-cookies";
 import { Field } from "../components/field";
 import { Form, type FormState } from "../components/form";
 import { Notice } from "../components/notice";

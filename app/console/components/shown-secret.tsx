@@ -1,6 +1,6 @@
 import { headers } from "next/headers";
 import { pageContext } from "@/lib/auth/visitor";
-import { forgetShownSecret, readShownSecret } from "@/lib/platform/http/pages/shown-secret-cookie";
+import { forgetShownSecret, readShownSecret } from "@/lib/platform/http/pages/page-cookies";
 import { CopyButton } from "../../(web)/components/copy-button";
 import { requireOperator } from "../frame/operator";
 import { OperationForm } from "./operation-form";

@@ -4,8 +4,8 @@ import { AppError } from "@/lib/errors";
 import { type FormOperation, formPath, type Input } from "@/lib/operation";
 import { decodeFields, fieldsOf } from "@/lib/platform/http/form-fields";
 import { defineForm } from "@/lib/platform/http/pages/form";
+import { clearShownSecretCookie, setShownSecretCookie } from "@/lib/platform/http/pages/page-cookies";
 import { ownPath } from "@/lib/platform/http/pages/redirect-paths";
-import { clearShownSecretCookie, setShownSecretCookie } from "@/lib/platform/http/pages/shown-secret-cookie";
 import { FORM_OPERATIONS } from "./operations";
 
 /** Only the path and the query of the URLs matter. */
@@ -62,7 +62,7 @@ function inputOf({ params, query, body, form }: FormOperation, input: FormInput,
 }
 
 function secretCookie(ctx: Context, accountId: string, secret: Outcome["secret"]): Promise<string> | string {
-  if (!secret) return clearShownSecretCookie(ctx);
+  if (!secret) return clearShownSecretCookie(ctx, "shownSecret");
   return setShownSecretCookie(ctx, accountId, secret.kind, secret.value);
 }
 

@@ -2,7 +2,7 @@ import { accountOperations, operatorOperations } from "@/lib/accounts/admin/oper
 import { mailOperations } from "@/lib/accounts/emails/operations";
 import { keyOperations } from "@/lib/auth/api-keys/operations";
 import type { FormOperation } from "@/lib/operation";
-import { forgetShownSecret } from "@/lib/platform/http/pages/shown-secret-cookie";
+import { forgetShownSecret } from "@/lib/platform/http/pages/page-cookies";
 import { pushOperations } from "@/lib/push/admin/operations";
 import { releaseOperations } from "@/lib/releases/publishing/operations";
 import { uploadOperations } from "@/lib/releases/uploads/operations";

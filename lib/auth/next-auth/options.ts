@@ -9,9 +9,9 @@ import { networkOf } from "../../platform/audit/security-events";
 import { Email } from "../../platform/email";
 import {
   type CookieConfig,
+  cookieName,
   isSecure,
   parseCookies,
-  sessionCookieName,
   sessionCookieOptions,
 } from "../../platform/http/cookies";
 import { decryptToken } from "../../platform/keys/encrypted-token";
@@ -81,7 +81,7 @@ export function nextAuthOptions(ctx: Deps, call: Call, onFailure: OnFailure): Ne
     secret: call.secrets.csrf,
     useSecureCookies: config.baseUrl.startsWith("https:"),
     cookies: {
-      sessionToken: { name: sessionCookieName(config), options: sessionCookieOptions(config) },
+      sessionToken: { name: cookieName(config, "session"), options: sessionCookieOptions(config) },
       ...nextAuthCookies(config, call.segments[0] === "callback" ? call.cookieHeader : null),
     },
     session: { strategy: "jwt", maxAge: COOKIE_MAX_AGE_SECONDS },

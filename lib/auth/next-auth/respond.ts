@@ -1,12 +1,6 @@
 import { z } from "zod";
 import type { Context } from "../../context";
-import {
-  linkingSessionCookieName,
-  pendingIdentityCookieName,
-  readEncryptedCookie,
-  setCookie,
-  setEncryptedCookie,
-} from "../../platform/http/cookies";
+import { cookieName, readEncryptedCookie, setCookie, setEncryptedCookie } from "../../platform/http/cookies";
 import { CLEAR_SITE_DATA } from "../../platform/http/security-headers";
 import { jsonResponse, type RequestHead, RouteResponse } from "../../platform/http-message";
 import { matchRegistration, VERIFICATION_TTL_HOURS } from "../email-verification";
@@ -25,14 +19,14 @@ const TTL_SECONDS = 15 * 60;
  * It is encrypted, so only this service decides to which account an identity is linked.
  */
 async function setLinkingSessionCookie(config: Config, now: Date, sessionId: string | undefined): Promise<string> {
-  const name = linkingSessionCookieName(config);
+  const name = cookieName(config, "linkingSession");
   if (!sessionId) return setCookie(config, name, null, now);
   return setEncryptedCookie(config, now, { name, claims: { sid: sessionId }, ttlSeconds: TTL_SECONDS });
 }
 
 /** The id of the session that started this sign-in at a provider; undefined if there was none. */
 async function readLinkingSessionCookie(config: Config, cookieHeader: string | null): Promise<string | undefined> {
-  const claims = await readEncryptedCookie(config, cookieHeader, linkingSessionCookieName(config));
+  const claims = await readEncryptedCookie(config, cookieHeader, cookieName(config, "linkingSession"));
   return typeof claims?.sid === "string" ? claims.sid : undefined;
 }
 
@@ -47,7 +41,7 @@ const PENDING_IDENTITY_TTL_SECONDS = VERIFICATION_TTL_HOURS * 60 * 60;
  * emailed token it proves both the identity and the email. It is encrypted, so only this service can create it.
  */
 async function setPendingIdentityCookie(config: Config, now: Date, { provider, issuer, subject }: PendingIdentity) {
-  const name = pendingIdentityCookieName(config);
+  const name = cookieName(config, "pendingIdentity");
   return setEncryptedCookie(config, now, {
     name,
     claims: { provider, issuer, subject },
@@ -60,7 +54,7 @@ export async function readPendingIdentityCookie(
   config: Config,
   cookieHeader: string | null,
 ): Promise<PendingIdentity | undefined> {
-  const claims = await readEncryptedCookie(config, cookieHeader, pendingIdentityCookieName(config));
+  const claims = await readEncryptedCookie(config, cookieHeader, cookieName(config, "pendingIdentity"));
   const parsed = PendingIdentity.safeParse(claims);
   return parsed.success ? parsed.data : undefined;
 }

@@ -1,6 +1,6 @@
 import type { NextAuthOptions } from "next-auth";
 import type { Context } from "../../context";
-import { parseCookies, sessionCookieName } from "../../platform/http/cookies";
+import { cookieName, parseCookies } from "../../platform/http/cookies";
 import { RouteResponse } from "../../platform/http-message";
 import { setDeviceCookie } from "../recognized-clients";
 import { setChallengeCookie } from "../second-factor/challenges";
@@ -56,12 +56,12 @@ export function cookiesOf({ headers }: Pick<RouteResponse, "headers">): string[]
 
 /** Whether the response sets a session cookie. */
 export function isSignedIn({ config }: Pick<Context, "config">, response: RouteResponse): boolean {
-  return cookiesOf(response).some((cookie) => cookie.startsWith(`${sessionCookieName(config)}=ey`));
+  return cookiesOf(response).some((cookie) => cookie.startsWith(`${cookieName(config, "session")}=ey`));
 }
 
 /** Whether the response removes the session cookie. */
 export function isSignedOut({ config }: Pick<Context, "config">, response: RouteResponse): boolean {
-  return cookiesOf(response).some((cookie) => cookie.startsWith(`${sessionCookieName(config)}=;`));
+  return cookiesOf(response).some((cookie) => cookie.startsWith(`${cookieName(config, "session")}=;`));
 }
 
 /** The part of a Pages Router request that next-auth uses. Its host is ours, whatever the caller's Host header is. */
@@ -69,7 +69,7 @@ function pagesRequest({ config }: Pick<Context, "config">, call: NextAuthCall) {
   return {
     method: call.method,
     query: { ...withSafeCallback(call.query), nextauth: call.segments },
-    cookies: withSafeCallback(cookiesFor(call, sessionCookieName(config))),
+    cookies: withSafeCallback(cookiesFor(call, cookieName(config, "session"))),
     headers: { host: new URL(config.baseUrl).host },
     body: withSafeCallback(call.body),
   };

@@ -1,13 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import {
-  type CookieConfig,
-  challengeCookieName,
-  parseCookies,
-  setCookie,
-  setShortCookie,
-} from "../../platform/http/cookies";
+import { type CookieConfig, cookieName, parseCookies, setCookie, setShortCookie } from "../../platform/http/cookies";
 import type { ReadableHeaders } from "../../platform/http-message";
 import type { Caller } from "../../principal";
 import type { Amr, Authentication } from "../sessions/authentication";
@@ -98,15 +92,15 @@ export function setChallengeCookie(
   config: CookieConfig,
   { challenge }: Pick<SecondFactorChallenge, "challenge">,
 ): string {
-  return setShortCookie(config, challengeCookieName(config), challenge, CHALLENGE_TTL_SECONDS);
+  return setShortCookie(config, cookieName(config, "challenge"), challenge, CHALLENGE_TTL_SECONDS);
 }
 
 /** The Set-Cookie header that removes it. */
 export function clearChallengeCookie(config: CookieConfig): string {
-  return setCookie(config, challengeCookieName(config), null, new Date(0));
+  return setCookie(config, cookieName(config, "challenge"), null, new Date(0));
 }
 
 /** The challenge of a browser's sign-in; undefined if there is none. */
 export function readChallengeCookie(config: CookieConfig, headers: ReadableHeaders): string | undefined {
-  return parseCookies(headers.get("cookie"))[challengeCookieName(config)] || undefined;
+  return parseCookies(headers.get("cookie"))[cookieName(config, "challenge")] || undefined;
 }

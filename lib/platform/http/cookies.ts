@@ -10,9 +10,34 @@ export type CookieConfig = Pick<Config, "baseUrl">;
 /** Whether cookies are sent over https only, and may have the prefix `__Host-`. */
 export const isSecure = ({ baseUrl }: CookieConfig) => baseUrl.startsWith("https:");
 
-/** The name of the session cookie; `__Host-` binds it to this host and to https (RFC 6265bis, 4.1.3.2). */
-export function sessionCookieName(config: CookieConfig): string {
-  return isSecure(config) ? "__Host-next-auth.session-token" : "next-auth.session-token";
+/** The names of the cookies by what they carry, without the prefix. */
+const NAMES = {
+  session: "next-auth.session-token",
+  /** The session that started a sign-in at a provider. */
+  linkingSession: "next-auth.started-by",
+  /** The identity of a sign-in whose email has to be verified first. */
+  pendingIdentity: "next-auth.pending-identity",
+  /** A form's errors, to the page that shows the form again. */
+  form: "homeport.form",
+  /** A submitted form, while its author signs in again. */
+  keptForm: "homeport.kept-form",
+  /** The link to a new email, while its owner signs in. */
+  emailChange: "homeport.email-change",
+  /** The link for the first operator, while they sign in. */
+  firstOperator: "homeport.first-operator",
+  /** The page to return to, while a person opens an emailed link. */
+  returnTo: "homeport.return-to",
+  /** A sign-in's challenge, to the page that asks for the second factor. */
+  challenge: "homeport.challenge",
+  recoveryCodes: "homeport.recovery-codes",
+  shownSecret: "homeport.shown-secret",
+  /** By which an account recognizes a browser. */
+  device: "homeport.device",
+};
+
+/** The name of a cookie; `__Host-` binds it to this host and to https (RFC 6265bis, 4.1.3.2). */
+export function cookieName(config: CookieConfig, cookie: keyof typeof NAMES): string {
+  return isSecure(config) ? `__Host-${NAMES[cookie]}` : NAMES[cookie];
 }
 
 /** The attributes of the session cookie, for next-auth's options. */
@@ -22,62 +47,7 @@ export function sessionCookieOptions(config: CookieConfig) {
 
 /** The Set-Cookie header of a session; without a token it removes the cookie. */
 export function setSessionCookie(config: CookieConfig, token: string | null, expiresAt: Date): string {
-  return setCookie(config, sessionCookieName(config), token, expiresAt);
-}
-
-/** The name of the cookie that stores the session that started a sign-in at a provider. */
-export function linkingSessionCookieName(config: CookieConfig): string {
-  return isSecure(config) ? "__Host-next-auth.started-by" : "next-auth.started-by";
-}
-
-/** The name of the cookie that stores the identity of a sign-in whose email has to be verified first. */
-export function pendingIdentityCookieName(config: CookieConfig): string {
-  return isSecure(config) ? "__Host-next-auth.pending-identity" : "next-auth.pending-identity";
-}
-
-/** The name of the cookie that carries a form's errors to the page that shows the form again. */
-export function formCookieName(config: CookieConfig): string {
-  return isSecure(config) ? "__Host-homeport.form" : "homeport.form";
-}
-
-/** The name of the cookie that keeps a submitted form while its author signs in again. */
-export function keptFormCookieName(config: CookieConfig): string {
-  return isSecure(config) ? "__Host-homeport.kept-form" : "homeport.kept-form";
-}
-
-/** The name of the cookie that keeps the link to a new email while its owner signs in. */
-export function emailChangeCookieName(config: CookieConfig): string {
-  return isSecure(config) ? "__Host-homeport.email-change" : "homeport.email-change";
-}
-
-/** The name of the cookie that keeps the page to return to while a person opens an emailed link. */
-export function returnCookieName(config: CookieConfig): string {
-  return isSecure(config) ? "__Host-homeport.return-to" : "homeport.return-to";
-}
-
-/** The name of the cookie that carries a sign-in's challenge to the page that asks for the second factor. */
-export function challengeCookieName(config: CookieConfig): string {
-  return isSecure(config) ? "__Host-homeport.challenge" : "homeport.challenge";
-}
-
-/** The name of the cookie that carries new recovery codes to the page that shows them. */
-export function recoveryCodesCookieName(config: CookieConfig): string {
-  return isSecure(config) ? "__Host-homeport.recovery-codes" : "homeport.recovery-codes";
-}
-
-/** The name of the cookie that keeps the link for the first operator while they sign in. */
-export function firstOperatorCookieName(config: CookieConfig): string {
-  return isSecure(config) ? "__Host-homeport.first-operator" : "homeport.first-operator";
-}
-
-/** The name of the cookie that carries a new secret to the operator's page that shows it. */
-export function shownSecretCookieName(config: CookieConfig): string {
-  return isSecure(config) ? "__Host-homeport.shown-secret" : "homeport.shown-secret";
-}
-
-/** The name of the device cookie, by which an account recognizes a browser. */
-export function deviceCookieName(config: CookieConfig): string {
-  return isSecure(config) ? "__Host-homeport.device" : "homeport.device";
+  return setCookie(config, cookieName(config, "session"), token, expiresAt);
 }
 
 /** A Set-Cookie header with HttpOnly and SameSite=Lax; without a value it removes the cookie. */
@@ -101,7 +71,7 @@ export function parseCookies(header: string | null): Record<string, string | und
 
 /** The session token in a Cookie header. It is short enough that next-auth never splits it into chunks. */
 export function sessionCookie(header: string | null, config: CookieConfig): string | null {
-  return parseCookies(header)[sessionCookieName(config)] ?? null;
+  return parseCookies(header)[cookieName(config, "session")] ?? null;
 }
 
 /** Decodes percent-encoding. Returns text with invalid encoding unchanged. */

@@ -6,7 +6,7 @@ import { operatorOf } from "../audit/operator-events";
 import type { RequestHead, RouteRequest } from "../http-message";
 import { preferredLocale } from "../locale";
 import { clientNetwork } from "./client-ip";
-import { deviceCookieName, parseCookies } from "./cookies";
+import { cookieName, parseCookies } from "./cookies";
 
 const MAX_USER_AGENT_LENGTH = 256;
 /** 128 random bits, base64url. */
@@ -18,7 +18,7 @@ type Received = Pick<RequestScope, "ctx" | "socketIp"> & { request: RequestHead 
 /** The client of a request. */
 export function callerIn({ ctx: { config }, request: { headers }, socketIp }: Received): Caller {
   const ip = clientNetwork(headers, socketIp, config.TRUSTED_PROXY_HOPS);
-  const given = parseCookies(headers.get("cookie"))[deviceCookieName(config)];
+  const given = parseCookies(headers.get("cookie"))[cookieName(config, "device")];
   const userAgent = headers.get("user-agent")?.slice(0, MAX_USER_AGENT_LENGTH) ?? null;
   const locale = preferredLocale(headers.get("accept-language"));
   if (given && DEVICE_ID.test(given)) return { ip, userAgent, deviceId: given, locale };

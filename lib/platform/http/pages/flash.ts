@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
-import { type CookieConfig, formCookieName, parseCookies, setShortCookie } from "../cookies";
+import { type CookieConfig, cookieName, parseCookies, setShortCookie } from "../cookies";
 
 const TTL_SECONDS = 60;
 /** Browsers drop cookies beyond 4 KiB (RFC 6265bis, 5.7). */
@@ -33,7 +33,7 @@ export type Flash = z.infer<typeof Flash>;
 export function setFlash(config: CookieConfig, flash: Omit<Flash, "id">): { id: string; cookie: string } {
   const id = newFlashId();
   const text = [encode({ ...flash, id }), encode({ ...flash, id, values: {} })].find(fits) ?? "";
-  return { id, cookie: setShortCookie(config, formCookieName(config), text, TTL_SECONDS) };
+  return { id, cookie: setShortCookie(config, cookieName(config, "form"), text, TTL_SECONDS) };
 }
 
 /** Carries an email to the page that a successful form leads to. `page` ends with the query parameter for the ID. */
@@ -44,7 +44,7 @@ export function redirectWithEmail(config: CookieConfig, page: string, email: str
 
 /** The flash with this ID; null if the cookie has another one or none. */
 export function readFlash(config: CookieConfig, cookieHeader: string | null, id: string | undefined): Flash | null {
-  const text = parseCookies(cookieHeader)[formCookieName(config)];
+  const text = parseCookies(cookieHeader)[cookieName(config, "form")];
   if (text === undefined || id === undefined) return null;
   try {
     const flash = Flash.parse(JSON.parse(Buffer.from(text, "base64url").toString()));

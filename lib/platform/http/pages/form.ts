@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError, type ErrorCode } from "../../../errors";
+import { AppError, ERRORS, type ErrorCode } from "../../../errors";
 import { declare, type ErrorPlacement, type Input, type RequestScope } from "../../../operation";
 import type { AccountRole } from "../../db/generated/client";
 import { jsonResponse, type RequestHead, type ResponseHeaders, RouteResponse } from "../../http-message";
@@ -7,9 +7,24 @@ import { parseForm } from "../body";
 import { defineRoute, type RouteHandlers } from "../route";
 import { CLEAR_SITE_DATA, REFRESH_POLICY } from "../security-headers";
 import { setFlash } from "./flash";
-import { toFormError } from "./form-errors";
 import { forgetSentForm, keepForm } from "./kept-form";
 import { confirmPath, signInPath } from "./redirect-paths";
+
+/** Assigns an error to the form field it belongs to, and adds to a rate limit's message when to try again. */
+export function toFormError({ code, extras }: AppError, placement: ErrorPlacement = {}): AppError {
+  const { field, message = extras.detail ?? ERRORS[code][1] } = placement[code] ?? {};
+  const errors = field === undefined ? extras.errors : [{ pointer: `/${field}`, code, detail: message }];
+  const retry = code === "rate_limited" && extras.retryAfterSeconds ? retryMessage(extras.retryAfterSeconds) : "";
+  return new AppError(code, { ...extras, errors, detail: `${message.replace(/\.$/, "")}. ${retry}`.trim() });
+}
+
+/** "Try again in 12 minutes." */
+export function retryMessage(seconds: number): string {
+  const minutes = Math.ceil(seconds / 60);
+  if (minutes <= 1) return "Try again in a minute.";
+  if (minutes < 120) return `Try again in ${minutes} minutes.`;
+  return `Try again in ${Math.ceil(minutes / 60)} hours.`;
+}
 
 /** The next page, and the Set-Cookie headers to send with it. `isSignedOut`: the browser forgets what it has stored. */
 type Redirect = { to: string; cookies?: string[]; isSignedOut?: true };

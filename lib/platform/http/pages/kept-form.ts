@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Context } from "../../../context";
 import type { Principal } from "../../../principal";
-import { keptFormCookieName, readEncryptedCookie, setCookie, setEncryptedCookie } from "../cookies";
+import { cookieName, readEncryptedCookie, setCookie, setEncryptedCookie } from "../cookies";
 import { Flash, MAX_COOKIE_LENGTH, newFlashId } from "./flash";
 
 type Deps = Pick<Context, "config" | "now">;
@@ -23,7 +23,7 @@ export async function keepForm(
 ): Promise<{ id: string; cookie: string } | null> {
   const id = newFlashId();
   const claims = { ...flash, id, accountId, keptAt: now().getTime() };
-  const name = keptFormCookieName(config);
+  const name = cookieName(config, "keptForm");
   const cookie = await setEncryptedCookie(config, now(), { name, claims, ttlSeconds: TTL_SECONDS });
   return cookie.length > MAX_COOKIE_LENGTH ? null : { id, cookie };
 }
@@ -50,9 +50,9 @@ export async function readKeptForm(
 /** The Set-Cookie header that removes the form that has now been sent; none if the browser keeps another one or none. */
 export async function forgetSentForm({ config }: Pick<Deps, "config">, form: string, cookieHeader: string | null) {
   const kept = await readCookie(config, cookieHeader);
-  return kept?.form === form ? [setCookie(config, keptFormCookieName(config), null, new Date(0))] : [];
+  return kept?.form === form ? [setCookie(config, cookieName(config, "keptForm"), null, new Date(0))] : [];
 }
 
 async function readCookie(config: Deps["config"], cookieHeader: string | null) {
-  return Kept.safeParse(await readEncryptedCookie(config, cookieHeader, keptFormCookieName(config))).data;
+  return Kept.safeParse(await readEncryptedCookie(config, cookieHeader, cookieName(config, "keptForm"))).data;
 }

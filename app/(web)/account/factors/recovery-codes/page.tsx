@@ -1,6 +1,6 @@
 import { headers } from "next/headers";
 import { pageContext } from "@/lib/auth/visitor";
-import { readShownCodes } from "@/lib/platform/http/pages/recovery-codes-cookie";
+import { readShownSecret } from "@/lib/platform/http/pages/page-cookies";
 import { Form } from "../../../components/form";
 import { flashOf, type PageProps, queryOf } from "../../../components/page-props";
 import { textsOf, titleOf } from "../../../language/page-language";
@@ -34,7 +34,7 @@ const PAGE = "/account/factors/recovery-codes";
 export default async function Page(props: PageProps) {
   const { account } = await requireVisitor(PAGE);
   const { formErrors } = await queryOf(props);
-  const codes = await readShownCodes(pageContext(), account.id, await headers());
+  const codes = (await readShownSecret(pageContext(), account.id, "recovery-codes", await headers()))?.split(" ");
   if (!codes) await requireRecentVisitor(PAGE);
   const texts = await textsOf(TEXTS);
   return (
