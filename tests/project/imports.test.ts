@@ -137,7 +137,7 @@ const ROOMS: Record<string, string[]> = {
   "lib/context": [
     "lib/platform/adapters/billing-api",
     "lib/platform/adapters/breach-lookup",
-    "lib/platform/adapters/mail",
+    "lib/platform/adapters/mailers",
     "lib/platform/adapters/push-transport",
     "lib/platform/adapters/s3",
     "lib/platform/db/generated/client",
@@ -206,7 +206,7 @@ const ROOMS: Record<string, string[]> = {
   // Warns of keys and of a database that the settings do not fit.
   "lib/platform/startup": ["lib/context", "lib/platform/db/time-limits", "lib/platform/keys"],
   "lib/platform/statistics": [...FOR_SERVICES],
-  "lib/platform/telemetry": [...FOR_SERVICES],
+  "lib/platform/telemetry": [...FOR_SERVICES, "lib/platform/db/clock"],
   "lib/principal": ["lib/platform/db/generated/client"],
   "lib/push": [
     ...FOR_SERVICES,
