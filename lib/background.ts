@@ -8,7 +8,7 @@ import { removeOldAuditEvents } from "./platform/audit/retention";
 import { runScheduledBackup } from "./platform/backup/schedule";
 import { warnAtStart } from "./platform/startup";
 import { updateStatistics } from "./platform/statistics";
-import { removeUnverifiedDevices } from "./push/devices";
+import { removeUnverifiedDevices } from "./push/devices/devices";
 import { removeOldCounts } from "./releases/adoption/stored-counts";
 import { advanceRollouts } from "./releases/rollouts/advance-rollouts";
 import { writeCompletedRollouts } from "./releases/rollouts/write-completed-rollouts";

@@ -26,7 +26,7 @@ import { createRateLimits } from "./platform/rate-limits";
 import { warnOfDatabase } from "./platform/startup";
 import { createLog } from "./platform/telemetry/log";
 import { openTelemetry } from "./platform/telemetry/telemetry";
-import { removeDevices } from "./push/devices";
+import { removeDevices } from "./push/devices/devices";
 import { startWorker } from "./push/worker/worker";
 import { type Adoption, createAdoption } from "./releases/adoption/adoption";
 import { type Catalog, openCatalog } from "./releases/catalog/catalog";

@@ -10,9 +10,8 @@ import { requireStepUp, StepUpProof } from "@/lib/auth/step-up";
 import { setSessionCookie } from "@/lib/platform/http/cookies";
 import { defineForm } from "@/lib/platform/http/pages/form";
 import { LOCALES } from "@/lib/platform/locale";
-import { removeDevice } from "@/lib/push/devices";
-import { replacePreferences } from "@/lib/push/preferences/preferences";
-import { PreferencesForm } from "@/lib/push/preferences/schema";
+import { removeDevice } from "@/lib/push/devices/devices";
+import { PreferencesForm, replacePreferences } from "@/lib/push/preferences";
 
 export const accountForms = [
   defineForm("/forms/account/name", {

@@ -1,5 +1,5 @@
 import { USER } from "../auth/examples";
-import { PREFERENCES } from "../push/examples";
+import { PREFERENCES } from "../push/operations";
 
 /** The export of an account that has done nothing. */
 export const NEW_ACCOUNT_EXPORT = {

@@ -4,8 +4,8 @@ import type { Context, Tx } from "../context";
 import { recordSecurityEvent } from "../platform/audit/security-events";
 import type { Prisma } from "../platform/db/generated/client";
 import type { Caller, Principal } from "../principal";
-import { exportDevices } from "../push/export";
-import { readPreferences } from "../push/preferences/preferences";
+import { exportDevices } from "../push/devices/devices";
+import { readPreferences } from "../push/preferences";
 import { exportBilling } from "../subscriptions/export-billing";
 import { toUser } from "./schema";
 

@@ -4,7 +4,7 @@ import { Factors } from "../auth/second-factor/schema";
 import { StepUpProof } from "../auth/step-up";
 import { Email } from "../platform/email";
 import { LOCALES, toLocale } from "../platform/locale";
-import { Preferences } from "../push/preferences/schema";
+import { Preferences } from "../push/preferences";
 
 const Transport = z.enum(["cookie", "token"]);
 const SessionOptions = {

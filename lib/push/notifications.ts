@@ -1,7 +1,13 @@
 import type { PushDeviceStatus } from "../platform/db/generated/client";
 import { toStorableText } from "../platform/storable";
-import type { LiveActivityMessage } from "./live-activities/message";
-import { type CustomOptions, customAps, toStorableFields, toText } from "./messages/custom";
+import {
+  type BackgroundMessage,
+  type CustomMessage,
+  customAps,
+  type LiveActivityMessage,
+  toStorableFields,
+  toText,
+} from "./messages";
 
 const MINUTE = 60;
 const DAY = 24 * 60 * MINUTE;
@@ -22,9 +28,8 @@ export type Message =
   /** Wakes the app, which reads the subscription status. */
   | { kind: "billing.changed"; reason: "refund" | "transfer" | "recovery" }
   | { kind: "app.new_version"; version: string }
-  | ({ kind: "custom"; title: string; body: string; link: string | null } & CustomOptions)
-  /** Wakes the app, which shows nothing. */
-  | ({ kind: "background"; data: Record<string, string> } & Pick<CustomOptions, "collapseId" | "ttlSeconds">)
+  | CustomMessage
+  | BackgroundMessage
   | LiveActivityMessage;
 type Kind = Message["kind"];
 
@@ -64,29 +69,12 @@ const alert = (kind: Kind, ...args: string[]): Alert => ({
   ...(args.length > 0 ? { "loc-args": args.map(truncate) } : {}),
 });
 
-const SECURITY = {
-  level: "time-sensitive",
-  priority: 10,
-  queuePriority: QueuePriority.urgent,
-  ttlSeconds: DAY,
-  recipientStatus: "active",
-  isOptional: false,
-  isSecret: false,
-} as const;
-const BILLING = {
+/** What most kinds share: a notification that a person sees. */
+const DEFAULTS = {
   level: "active",
   priority: 10,
   queuePriority: QueuePriority.normal,
-  recipientStatus: "active",
-  isOptional: true,
-  isSecret: false,
-} as const;
-/** A user who started a Live Activity expects its current state immediately. iOS ends it after eight hours. */
-const LIVE_ACTIVITY = {
-  level: "live_activity",
-  priority: 10,
-  queuePriority: QueuePriority.normal,
-  ttlSeconds: 8 * 60 * MINUTE,
+  ttlSeconds: DAY,
   collapseId: () => null,
   recipientStatus: "active",
   isOptional: false,
@@ -94,98 +82,56 @@ const LIVE_ACTIVITY = {
   alert: null,
   data: () => ({}),
 } as const;
-const toSecurity = () => ({ link: "security" });
-const toSubscription = () => ({ link: "subscription" });
-const purchaseCollapseId = ({ purchaseId }: { purchaseId: string }) => `bill:${purchaseId}`;
+const BACKGROUND = { ...DEFAULTS, level: "background", priority: 5 } as const;
+const SECURITY = {
+  ...DEFAULTS,
+  level: "time-sensitive",
+  queuePriority: QueuePriority.urgent,
+  collapseId: ({ eventId }: { eventId: string }) => eventId,
+  data: () => ({ link: "security" }),
+} as const;
+const BILLING = {
+  ...DEFAULTS,
+  ttlSeconds: 3 * DAY,
+  collapseId: ({ purchaseId }: { purchaseId: string }) => `bill:${purchaseId}`,
+  isOptional: true,
+  alert: ({ kind }: { kind: Kind }) => alert(kind),
+  data: () => ({ link: "subscription" }),
+} as const;
+/** A user who started a Live Activity expects its current state immediately. iOS ends it after eight hours. */
+const LIVE_ACTIVITY = { ...DEFAULTS, level: "live_activity", ttlSeconds: 8 * 60 * MINUTE } as const;
 
 const KINDS: { [K in Kind]: KindOptions<Extract<Message, { kind: K }>> } = {
   "push.challenge": {
-    level: "background",
-    priority: 5,
+    ...BACKGROUND,
     queuePriority: QueuePriority.urgent,
     ttlSeconds: 15 * MINUTE,
-    collapseId: () => null,
     recipientStatus: "pending",
-    isOptional: false,
     isSecret: true,
-    alert: null,
     data: ({ challengeId, nonce }) => ({ challengeId, nonce }),
   },
-  "security.new_sign_in": {
-    ...SECURITY,
-    collapseId: ({ eventId }) => eventId,
-    alert: ({ kind, client }) => alert(kind, client),
-    data: toSecurity,
-  },
-  "security.password_changed": {
-    ...SECURITY,
-    collapseId: ({ eventId }) => eventId,
-    alert: ({ kind }) => alert(kind),
-    data: toSecurity,
-  },
-  "billing.payment_failed": {
-    ...BILLING,
-    ttlSeconds: 3 * DAY,
-    collapseId: purchaseCollapseId,
-    alert: ({ kind }) => alert(kind),
-    data: toSubscription,
-  },
-  "billing.expired": {
-    ...BILLING,
-    ttlSeconds: 7 * DAY,
-    collapseId: purchaseCollapseId,
-    alert: ({ kind }) => alert(kind),
-    data: toSubscription,
-  },
-  "billing.renewed": {
-    ...BILLING,
-    level: "passive",
-    priority: 5,
-    ttlSeconds: DAY,
-    collapseId: purchaseCollapseId,
-    alert: ({ kind }) => alert(kind),
-    data: toSubscription,
-  },
-  "billing.trial_ending": {
-    ...BILLING,
-    ttlSeconds: 3 * DAY,
-    collapseId: purchaseCollapseId,
-    alert: ({ kind }) => alert(kind),
-    data: toSubscription,
-  },
-  "billing.changed": {
-    level: "background",
-    priority: 5,
-    queuePriority: QueuePriority.normal,
-    ttlSeconds: DAY,
-    collapseId: ({ kind }) => kind,
-    recipientStatus: "active",
-    isOptional: false,
-    isSecret: false,
-    alert: null,
-    data: ({ reason }) => ({ reason }),
-  },
+  "security.new_sign_in": { ...SECURITY, alert: ({ kind, client }) => alert(kind, client) },
+  "security.password_changed": { ...SECURITY, alert: ({ kind }) => alert(kind) },
+  "billing.payment_failed": BILLING,
+  "billing.expired": { ...BILLING, ttlSeconds: 7 * DAY },
+  "billing.renewed": { ...BILLING, level: "passive", priority: 5, ttlSeconds: DAY },
+  "billing.trial_ending": BILLING,
+  "billing.changed": { ...BACKGROUND, collapseId: ({ kind }) => kind, data: ({ reason }) => ({ reason }) },
   "app.new_version": {
+    ...DEFAULTS,
     level: "passive",
     priority: 5,
     queuePriority: QueuePriority.announcement,
     ttlSeconds: 7 * DAY,
     collapseId: () => "version",
-    recipientStatus: "active",
     isOptional: true,
-    isSecret: false,
     alert: ({ kind, version }) => alert(kind, version),
     data: ({ version }) => ({ version: truncate(version), link: "updates" }),
   },
   custom: {
-    level: "active",
-    priority: 10,
-    queuePriority: QueuePriority.normal,
-    ttlSeconds: DAY,
+    ...DEFAULTS,
     collapseId: ({ collapseId = null }) => collapseId,
-    recipientStatus: "active",
     isOptional: true,
-    isSecret: false,
     alert: toText,
     data: ({ link, data }): Record<string, string> => ({
       ...toStorableFields(data ?? {}),
@@ -194,15 +140,8 @@ const KINDS: { [K in Kind]: KindOptions<Extract<Message, { kind: K }>> } = {
     aps: customAps,
   },
   background: {
-    level: "background",
-    priority: 5,
-    queuePriority: QueuePriority.normal,
-    ttlSeconds: DAY,
+    ...BACKGROUND,
     collapseId: ({ collapseId = null }) => collapseId,
-    recipientStatus: "active",
-    isOptional: false,
-    isSecret: false,
-    alert: null,
     data: ({ data }) => toStorableFields(data),
   },
   "live_activity.start": LIVE_ACTIVITY,
@@ -210,15 +149,14 @@ const KINDS: { [K in Kind]: KindOptions<Extract<Message, { kind: K }>> } = {
   "live_activity.end": LIVE_ACTIVITY,
 };
 
+const kindsWith = (field: "isSecret" | "isOptional"): readonly string[] =>
+  Object.entries(KINDS).flatMap(([kind, options]) => (options[field] ? [kind] : []));
+
 /** The kinds whose payload is deleted after sending. */
-export const SECRET_KINDS: readonly string[] = Object.entries(KINDS).flatMap(([kind, { isSecret: secret }]) =>
-  secret ? [kind] : [],
-);
+export const SECRET_KINDS = kindsWith("isSecret");
 
 /** The kinds that a person may turn off. */
-export const OPTIONAL_KINDS: readonly string[] = Object.entries(KINDS).flatMap(([kind, { isOptional }]) =>
-  isOptional ? [kind] : [],
-);
+export const OPTIONAL_KINDS = kindsWith("isOptional");
 
 /** The kinds that operators write. The predicate of an index names them. */
 export const OPERATOR_KINDS: readonly Kind[] = ["custom", "background", "app.new_version"];

@@ -1,10 +1,15 @@
 import type { PushDevice, PushMessage, QueuedPush } from "../platform/db/generated/client";
 import { NIL_ID } from "../platform/db/ids";
-import { composeLiveActivity, isLiveActivityMessage, type LiveActivityTarget } from "./live-activities/message";
-import type { LiveActivityRecipient } from "./live-activities/targets";
-import { toText } from "./messages/custom";
-import { findTranslation, type Translation } from "./messages/translations";
+import {
+  composeLiveActivity,
+  findTranslation,
+  isLiveActivityMessage,
+  type LiveActivityTarget,
+  type Translation,
+  toText,
+} from "./messages";
 import { type KindOptions, type Message, optionsOf, optionsOfKind } from "./notifications";
+import type { LiveActivityRecipient } from "./outbox/live-activities";
 
 /** APNs rejects larger payloads (Apple, "Generating a remote notification"). Push services need not take more, either. */
 export const MAX_PAYLOAD_BYTES = 4096;

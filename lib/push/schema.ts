@@ -1,6 +1,10 @@
-import { ECDH } from "node:crypto";
 import { z } from "zod";
-import type { PushDevice } from "../platform/db/generated/client";
+import type {
+  LiveActivity as LiveActivityRow,
+  LiveActivityStartToken,
+  PushDevice,
+} from "../platform/db/generated/client";
+import { keyFromPoint } from "./evidence/p256";
 import { Evidence } from "./evidence/schema";
 
 const TOKEN_SUFFIX_LENGTH = 4;
@@ -8,8 +12,6 @@ const TOKEN_SUFFIX_LENGTH = 4;
 const MAX_ENDPOINT_LENGTH = 2_000;
 const MAX_KEY_LENGTH = 128;
 const AUTH_BYTES = 16;
-const PUBLIC_KEY_BYTES = 65;
-const UNCOMPRESSED = 4;
 
 const optionalText = (maxLength: number) => z.string().trim().min(1).max(maxLength).optional();
 const time = z.date().nullable();
@@ -27,7 +29,7 @@ const about = z
   .default({});
 
 /** A token of APNs: of a device, or of a Live Activity. */
-export const ApnsToken = z
+const ApnsToken = z
   .string()
   .toLowerCase()
   .regex(/^(?:[0-9a-f]{2}){32,256}$/, "Must be 64 to 512 hexadecimal digits, two per byte");
@@ -58,7 +60,7 @@ export const RegisterBrowser = z.object({
           .base64url()
           .max(MAX_KEY_LENGTH)
           .transform(withoutPadding)
-          .refine(isPublicKey, "Must be a public key of P-256")
+          .refine((text) => keyFromPoint(Buffer.from(text, "base64url")) !== null, "Must be a public key of P-256")
           .describe("65 bytes in base64url."),
         auth: z
           .base64url()
@@ -82,18 +84,6 @@ export const VapidPublicKey = z.object({
 
 function withoutPadding(text: string): string {
   return text.replace(/={1,2}$/, "");
-}
-
-/** Whether a text is an uncompressed point on P-256 (RFC 8291, section 3.2). */
-function isPublicKey(text: string): boolean {
-  const key = Buffer.from(text, "base64url");
-  if (key.length !== PUBLIC_KEY_BYTES || key[0] !== UNCOMPRESSED) return false;
-  try {
-    ECDH.convertKey(key, "prime256v1");
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 export const Device = z.object({
@@ -161,4 +151,59 @@ export function toDevice(row: DeviceRow, sessionId: string, failure: string | nu
     pendingReason: row.status === "pending" ? failure : null,
     current: row.sessionId === sessionId,
   };
+}
+
+/** A name of the app's own. It begins with a letter or digit, so that it is no dot segment of a path. */
+export const ActivityId = z
+  .string()
+  .regex(/^[A-Za-z\d][\w.:-]{0,63}$/, "Must be 1 to 64 letters, digits, and . _ : -")
+  .describe(
+    "The app's name for the activity: ActivityKit's `Activity.id`, or one that your server knows, such as an order's.",
+  );
+
+/** The name of a Swift type. */
+export const AttributesType = z
+  .string()
+  .regex(/^[A-Za-z_][\w.]{0,99}$/, "Must be the name of a Swift type")
+  .describe("The name of the app's type that conforms to `ActivityAttributes`.");
+
+const token = ApnsToken.describe("The push token from ActivityKit, in hexadecimal.");
+
+export const LiveActivityParams = DeviceParams.extend({ activityId: ActivityId });
+export type LiveActivityParams = z.infer<typeof LiveActivityParams>;
+export const RegisterLiveActivity = z.object({ attributesType: AttributesType, token });
+export type RegisterLiveActivity = z.infer<typeof RegisterLiveActivity>;
+
+export const StartTokenParams = DeviceParams.extend({ attributesType: AttributesType });
+export type StartTokenParams = z.infer<typeof StartTokenParams>;
+export const RegisterStartToken = z.object({ token });
+export type RegisterStartToken = z.infer<typeof RegisterStartToken>;
+
+const shown = {
+  attributesType: z.string(),
+  tokenSuffix: z.string().length(TOKEN_SUFFIX_LENGTH),
+  registeredAt: z.date(),
+};
+export const LiveActivity = z.object({ activityId: z.string(), ...shown });
+export type LiveActivity = z.infer<typeof LiveActivity>;
+export const StartToken = z.object(shown);
+export type StartToken = z.infer<typeof StartToken>;
+export const LiveActivities = z.object({
+  liveActivities: z.array(LiveActivity),
+  startTokens: z.array(StartToken).describe("The types of Live Activities that can be started on the device."),
+});
+export type LiveActivities = z.infer<typeof LiveActivities>;
+
+/** A Live Activity as its device's owner sees it. */
+export function toLiveActivity({ activityId, ...row }: LiveActivityRow): LiveActivity {
+  return { activityId, ...toStartToken(row) };
+}
+
+/** A push-to-start token as its device's owner sees it. */
+export function toStartToken({
+  attributesType,
+  token,
+  registeredAt,
+}: Omit<LiveActivityStartToken, "deviceId">): StartToken {
+  return { attributesType, tokenSuffix: tokenSuffix(token), registeredAt };
 }

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { formOperation, operation } from "../operation";
 import { ifMatch, withState } from "../platform/http/content/conditional";
-import { RouteResponse } from "../platform/http-message";
 import { findDelivery, listDeliveries } from "./deliveries";
 import {
   changeEndpoint,
@@ -187,10 +186,7 @@ export const webhookOperations = {
     params: EndpointParams,
     errors: ["not_found"],
     response: { description: "It is deleted.", schema: null },
-    run: async ({ ctx, operator, params }) => {
-      await deleteEndpoint(ctx, operator, params.endpointId);
-      return new RouteResponse(204, null);
-    },
+    run: ({ ctx, operator, params }) => deleteEndpoint(ctx, operator, params.endpointId),
     form: { after: () => ({ to: "/console/settings/webhooks", done: "deleted" }) },
   }),
 
@@ -239,10 +235,7 @@ export const webhookOperations = {
     params: DeliveryParams,
     errors: ["not_found", "webhook_disabled"],
     response: { status: 202, description: "It is queued.", schema: null },
-    run: async ({ ctx, operator, params }) => {
-      await retryDelivery(ctx, operator, params);
-      return new RouteResponse(202, null);
-    },
+    run: ({ ctx, operator, params }) => retryDelivery(ctx, operator, params),
     form: { after: () => ({ done: "retried" }) },
   }),
 

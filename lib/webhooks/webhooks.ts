@@ -7,8 +7,8 @@ import { deleteBatch, removeInBatches } from "../platform/db/remove-in-batches";
 import { sql } from "../platform/db/sql";
 import type { Tx } from "../platform/db/transaction";
 import { findUrlFault } from "../platform/outbound";
-import { claimDelivery } from "./delivery/claim-delivery";
-import { type DeliverDeps, deliver } from "./delivery/deliver";
+import { claimDelivery } from "./claim-delivery";
+import { type DeliverDeps, deliver } from "./deliver";
 import type { WebhookEventType } from "./events";
 import { createWebhookRecorder, type WebhookRecorder } from "./outbox";
 

@@ -4,8 +4,8 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { loadConfig } from "../../lib/platform/config";
-import { buildClientData } from "../../lib/push/evidence/client-data";
 import { publicPointOf } from "../../lib/push/evidence/p256";
+import { buildClientData } from "../../lib/push/evidence/verify";
 import { baseUrlFrom, runCommandLine } from "../command-line";
 
 const HELP = `Usage: npm run device [-- BASE_URL]

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { readShownSecret } from "@/lib/platform/http/pages/page-cookies";
-import { countDeliveries } from "@/lib/webhooks/count-deliveries";
+import { countDeliveries } from "@/lib/webhooks/deliveries";
 import { endpointState, listEndpoints } from "@/lib/webhooks/endpoints";
 import { webhookSecretKind } from "@/lib/webhooks/operations";
 import { newAccount } from "@/tests/support/accounts";

@@ -3,7 +3,7 @@ import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { removeOldAuditEvents } from "@/lib/platform/audit/retention";
 import { createEmailQueue } from "@/lib/platform/mail/queue";
 import { createRateLimits } from "@/lib/platform/rate-limits";
-import { removeUnverifiedDevices } from "@/lib/push/devices";
+import { removeUnverifiedDevices } from "@/lib/push/devices/devices";
 import { maintainOutbox } from "@/lib/push/worker/maintenance";
 import { newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";

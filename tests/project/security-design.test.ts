@@ -74,7 +74,7 @@ test("pages write no HTML, keep nothing in the browser's storage, and exchange n
 // ASVS 6.5.3, 11.2.1, 11.2.3, 11.3.1, 11.3.2, 11.3.3, 11.4.1, 11.4.3, 11.5.1, 11.6.1
 test("randomness that must not be guessed comes from node:crypto, and weak hashes are only where others define them", () => {
   // Both spread retries.
-  expect(filesWith(/Math\.random\(/)).toEqual(["lib/push/worker/deliver.ts", "lib/webhooks/delivery/deliver.ts"]);
+  expect(filesWith(/Math\.random\(/)).toEqual(["lib/push/worker/deliver.ts", "lib/webhooks/deliver.ts"]);
   expect(filesWith(/"(?:md5|md4|sha1|ripemd\w*)"/i)).toEqual([
     "lib/auth/second-factor/totp.ts", // in an HMAC, as RFC 6238 and the apps have it
     "lib/platform/adapters/breach-lookup.ts",

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { cancellationReason } from "@/lib/push/cancellation-reason";
 import type { Message } from "@/lib/push/notifications";
 import { composeNotification, prepareMessage, toNotification } from "@/lib/push/payload";
+import { cancellationReason } from "@/lib/push/worker/deliver";
 import { BUNDLE_ID } from "@/tests/support/push/push";
 
 const HOUR_MS = 60 * 60 * 1000;

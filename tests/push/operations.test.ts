@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Context } from "@/lib/context";
-import { listDeliveries } from "@/lib/push/admin/deliveries/list-deliveries";
+import { listDeliveries } from "@/lib/push/admin/list-deliveries";
 import { listPauses } from "@/lib/push/admin/pauses";
 import { retryDeliveries } from "@/lib/push/admin/retry";
 import { sendMessage } from "@/lib/push/admin/send";

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { Message } from "@/lib/push/notifications";
 import { queueBroadcast, startBroadcast } from "@/lib/push/outbox/broadcasts";
 import { enqueue } from "@/lib/push/outbox/enqueue";
-import { endOfQuietHours } from "@/lib/push/preferences/quiet-hours";
+import { endOfQuietHours } from "@/lib/push/time-to-notify";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";

@@ -1,5 +1,5 @@
 import type { Principal } from "@/lib/principal";
-import { listDevices } from "@/lib/push/devices";
+import { listDevices } from "@/lib/push/devices/devices";
 import { Form } from "../components/form";
 import { Day, TimeText } from "../components/time";
 import { COMMON } from "../language/common-texts";

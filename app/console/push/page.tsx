@@ -1,5 +1,5 @@
 import type { Context } from "@/lib/context";
-import { listMessages } from "@/lib/push/admin/messages/list-messages";
+import { listMessages } from "@/lib/push/admin/list-messages";
 import { countPaused, listPauses } from "@/lib/push/admin/pauses";
 import { MessagesQuery, type Statistics, StatisticsQuery } from "@/lib/push/admin/schema";
 import { readStatistics } from "@/lib/push/admin/statistics";

@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
 import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import type { EmailData } from "../../platform/mail/emails";
-import type { DisabledEndpoint } from "../../webhooks/delivery/deliver";
+import type { DisabledEndpoint } from "../../webhooks/deliver";
 
 type Deps = Pick<Context, "config"> & { emails: Pick<Context["emails"], "enqueue"> };
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { parseUtc, UtcText } from "../../platform/storable";
-import { Audience } from "../audience/audience";
-import { Announcement, CustomMessage } from "./messages/new-message";
+import { Audience } from "../audience";
+import { Announcement, CustomMessage } from "./new-message";
 import { PerSecondText } from "./schema";
 
 const { title, body, link } = CustomMessage.shape;

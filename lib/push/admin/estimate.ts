@@ -3,7 +3,7 @@ import { AppError } from "../../errors";
 import type { Prisma } from "../../platform/db/generated/client";
 import { NIL_ID } from "../../platform/db/ids";
 import { sql } from "../../platform/db/sql";
-import { BATCH_SIZE, EVERY_DEVICE, type MessageTarget, readCandidates, selectAudience } from "../audience/recipients";
+import { BATCH_SIZE, EVERY_DEVICE, type MessageTarget, readCandidates, selectAudience } from "../outbox/recipients";
 import { type AudienceEstimateInput, DEFAULT_PER_SECOND, type Estimate, type EstimateQuery } from "./schema";
 
 type Deps = Pick<Context, "config" | "db">;

@@ -1,12 +1,11 @@
 import { formOperation, operation } from "../../operation";
-import { announceVersion } from "./announce";
-import { isOffered, withWarnings } from "./announcement-warnings";
+import { announceVersion, isOffered, withWarnings } from "./announce";
 import { cancelMessage } from "./cancel";
-import { listDeliveries } from "./deliveries/list-deliveries";
 import { AnnounceForm, SendForm, SendToAudienceForm, toAudience, toSendAt } from "./drafts";
 import { estimateAnnouncement, estimateAudience } from "./estimate";
-import { listMessages, showMessage } from "./messages/list-messages";
-import { NewMessage } from "./messages/new-message";
+import { listDeliveries } from "./list-deliveries";
+import { listMessages, showMessage } from "./list-messages";
+import { NewMessage } from "./new-message";
 import { endPause, listPauses } from "./pauses";
 import { retryDeliveries } from "./retry";
 import {

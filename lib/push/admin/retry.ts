@@ -3,8 +3,8 @@ import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import { sql } from "../../platform/db/sql";
 import type { Operator } from "../../principal";
 import { QueuePriority, SECRET_KINDS } from "../notifications";
-import { countOutcomes } from "../outbox/outcome-counts";
-import { queuePriorityOf } from "../outbox/rows";
+import { queuePriorityOf } from "../outbox/enqueue";
+import { countOutcomes } from "../outbox/receipts";
 import { endPauses } from "./pauses";
 import type { Retry, RetryResult } from "./schema";
 

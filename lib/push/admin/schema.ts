@@ -2,7 +2,7 @@ import { z } from "zod";
 import { AccountName } from "../../platform/find-account";
 import { NextCursor, PageQuery } from "../../platform/lists";
 import { Time } from "../../platform/storable";
-import { Audience } from "../audience/audience";
+import { Audience } from "../audience";
 
 const MAX_RETRIED_IDS = 1_000;
 export const MAX_PER_SECOND = 10_000;

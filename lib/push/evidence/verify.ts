@@ -1,10 +1,27 @@
 import { createHash, verify, X509Certificate } from "node:crypto";
 import { AppError } from "../../errors";
 import type { PushChallenge, PushDevice } from "../../platform/db/generated/client";
-import { buildClientData } from "./client-data";
 import { evidenceInvalid } from "./errors";
 import { keyFromPoint, keyIdOf } from "./p256";
 import type { AppAttestEvidence, DeviceKeyEvidence, Evidence } from "./schema";
+
+/** Apple App Attestation Root CA, valid until 2045 (Apple PKI, "Apple App Attestation Root CA"). */
+export const APPLE_APP_ATTESTATION_ROOT = `\
+-----BEGIN CERTIFICATE-----
+MIICITCCAaegAwIBAgIQC/O+DvHN0uD7jG5yH2IXmDAKBggqhkjOPQQDAzBSMSYw
+JAYDVQQDDB1BcHBsZSBBcHAgQXR0ZXN0YXRpb24gUm9vdCBDQTETMBEGA1UECgwK
+QXBwbGUgSW5jLjETMBEGA1UECAwKQ2FsaWZvcm5pYTAeFw0yMDAzMTgxODMyNTNa
+Fw00NTAzMTUwMDAwMDBaMFIxJjAkBgNVBAMMHUFwcGxlIEFwcCBBdHRlc3RhdGlv
+biBSb290IENBMRMwEQYDVQQKDApBcHBsZSBJbmMuMRMwEQYDVQQIDApDYWxpZm9y
+bmlhMHYwEAYHKoZIzj0CAQYFK4EEACIDYgAERTHhmLW07ATaFQIEVwTtT4dyctdh
+NbJhFs/Ii2FdCgAHGbpphY3+d8qjuDngIN3WVhQUBHAoMeQ/cLiP1sOUtgjqK9au
+Yen1mMEvRq9Sk3Jm5X8U62H+xTD3FE9TgS41o0IwQDAPBgNVHRMBAf8EBTADAQH/
+MB0GA1UdDgQWBBSskRBTM72+aEH/pwyp5frq5eWKoTAOBgNVHQ8BAf8EBAMCAQYw
+CgYIKoZIzj0EAwMDaAAwZQIwQgFGnByvsiVbpTKwSga0kP0e8EeDS4+sQmTvb7vn
+53O5+FRXgeLhpJ06ysC5PrOyAjEAp5U4xDgEgllF7En3VcE3iexZZtKeYnpqtijV
+oyFraWVIyd/dganmrduC1bmTBGwD
+-----END CERTIFICATE-----
+`;
 
 /** What evidence is verified against. An App Attest key has a counter, a device key has none. */
 export type EvidenceContext = {
@@ -89,4 +106,34 @@ function verifyDeviceKey(
     throw evidenceInvalid("signature_invalid");
   }
   return { keyId, publicKey, keyCounter: null };
+}
+
+/** The values that a device signs in response to a challenge. */
+type ClientData = {
+  challengeId: string;
+  challengeValue: string;
+  /** As received through APNs. */
+  pushNonce: string;
+  environment: string;
+  bundleId: string;
+  /** The device token in lower-case hex. */
+  token: string;
+  accountId: string;
+};
+
+/** Returns the bytes whose SHA-256 is App Attest's clientDataHash: eight lines, separated by line feeds. */
+export function buildClientData(data: ClientData): Buffer {
+  const { challengeId, challengeValue, pushNonce, environment, bundleId, token, accountId } = data;
+  const tokenHash = createHash("sha256").update(token).digest("hex");
+  const lines = [
+    "push-register.v1",
+    challengeId,
+    challengeValue,
+    pushNonce,
+    environment,
+    bundleId,
+    tokenHash,
+    accountId,
+  ];
+  return Buffer.from(lines.join("\n"));
 }

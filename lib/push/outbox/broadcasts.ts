@@ -1,15 +1,13 @@
 import type { Context, Tx } from "../../context";
 import { NIL_ID, newId } from "../../platform/db/ids";
 import { seconds, sql, uuidArray } from "../../platform/db/sql";
-import { BATCH_SIZE, type Candidate, type MessageTarget, readCandidates, selectAudience } from "../audience/recipients";
-import { CANCELED } from "../cancellation-reason";
-import type { LiveActivityTarget } from "../live-activities/message";
+import type { LiveActivityTarget } from "../messages";
 import { type Message, optionsOfKind, QueuePriority } from "../notifications";
 import { composeNotification } from "../payload";
-import { timeToNotify } from "../preferences/time-to-notify";
-import { type Now, withLiveActivity } from "./enqueue";
-import { countOutcomes } from "./outcome-counts";
-import { insertRepeated, type Queueable } from "./rows";
+import { timeToNotify } from "../time-to-notify";
+import { insertRepeated, type Now, type Queueable, withLiveActivity } from "./enqueue";
+import { CANCELED, countOutcomes } from "./receipts";
+import { BATCH_SIZE, type Candidate, type MessageTarget, readCandidates, selectAudience } from "./recipients";
 
 type Deps = Pick<Context, "db" | "dbNow" | "entitledAccounts">;
 

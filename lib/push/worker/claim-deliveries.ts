@@ -1,10 +1,10 @@
 import type { Context, WebPushKeys } from "../../context";
 import type { Prisma, PushDeviceStatus, PushEnvironment } from "../../platform/db/generated/client";
 import { isLockedBy, seconds, sql } from "../../platform/db/sql";
-import { readLiveActivities } from "../live-activities/targets";
 import { QueuePriority } from "../notifications";
+import { readLiveActivities } from "../outbox/live-activities";
 import { type Outgoing, type PreparedMessage, prepareMessage } from "../payload";
-import type { WebRecipient } from "../web/message";
+import type { WebRecipient } from "../web-push";
 
 const LEASE_SECONDS = 60;
 /** How exact a device's `lastDeliveredAt` is, so that most deliveries do not write their device. */

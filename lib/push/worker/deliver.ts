@@ -1,19 +1,61 @@
 import type { Context, EndpointNotAllowed, PushResponse } from "../../context";
-import { cancellationReason } from "../cancellation-reason";
-import { toNotification } from "../payload";
-import {
-  nextAttempt,
-  type RetryDelays,
-  SERVER_ERROR_DELAYS_SECONDS,
-  TOO_MANY_REQUESTS_DELAYS_SECONDS,
-  UNREACHABLE_DELAYS_SECONDS,
-} from "../retry-delays";
-import { toWebPushMessage } from "../web/message";
+import { backoffSeconds } from "../../platform/db/queue";
+import { optionsOfKind } from "../notifications";
+import { CANCELED } from "../outbox/receipts";
+import { type Outgoing, toNotification } from "../payload";
+import { toWebPushMessage } from "../web-push";
 import { type ClaimedPush, claimAgeMs, claimedAt, databaseTime } from "./claim-deliveries";
-import { PAUSED, type PushOutcome } from "./outcomes";
+import { MAX_ATTEMPTS, PAUSED, type PushOutcome } from "./outcomes";
 import type { PauseState } from "./pause-state";
 
+/** Returns why a delivery must not be sent any more, or null. A browser has to show every message that it gets. */
+export function cancellationReason(row: Outgoing, now: Date): string | null {
+  const { kind, isCanceled } = row.message;
+  if (isCanceled) return CANCELED;
+  if (row.expiresAt <= now) return "expired";
+  if (row.liveActivity?.isSuperseded) return "superseded";
+  if (row.liveActivity?.token === null) return "no_live_activity";
+  const options = optionsOfKind(kind);
+  if (options?.level === "background" && row.environment === "web") return "background_not_supported";
+  if (!options) return "unknown_kind";
+  return row.status === options.recipientStatus ? null : "device_state";
+}
+
+/** The delay before each attempt. `retryAfterSeconds` is the response's Retry-After. */
+type RetryDelays = { delaysSeconds: readonly number[]; retryAfterSeconds?: number };
+
 const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+/** A Retry-After may shorten this many delays. The attempts must outlast an outage. */
+const MAX_SHORTENED_DELAYS = 3;
+/** Applies to a Retry-After of 0, and to a date that has passed by this machine's clock. */
+const MIN_RETRY_AFTER_SECONDS = 5;
+const MAX_RETRY_AFTER_SECONDS = 2 * HOUR;
+
+const TOO_MANY_REQUESTS_DELAYS_SECONDS = [MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR];
+const SERVER_ERROR_DELAYS_SECONDS = [15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR];
+const UNREACHABLE_DELAYS_SECONDS = [5, 15, MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR];
+
+/**
+ * Returns when to try again: after half to all of the delay, so that eight attempts outlast an outage of an hour and
+ * deliveries that failed together are not retried together. Never before a Retry-After, and soon after it the first
+ * times. `attempts` is the number of attempts before this one. null after the last attempt, or if the next would come after the expiry. `random` is from 0 to 1.
+ */
+export function nextAttempt(
+  { delaysSeconds, retryAfterSeconds }: RetryDelays,
+  { attempts, expiresAt }: Pick<ClaimedPush, "attempts" | "expiresAt">,
+  now: Date,
+  random: number,
+): Date | null {
+  if (attempts + 1 >= MAX_ATTEMPTS) return null;
+  const backoff = backoffSeconds(delaysSeconds, attempts + 1, random);
+  const boundedSeconds = Math.min(Math.max(retryAfterSeconds ?? 0, MIN_RETRY_AFTER_SECONDS), MAX_RETRY_AFTER_SECONDS);
+  const requestedSeconds = retryAfterSeconds === undefined ? 0 : boundedSeconds * (1 + random / 2);
+  const isShortened = retryAfterSeconds !== undefined && attempts < MAX_SHORTENED_DELAYS;
+  const seconds = isShortened ? requestedSeconds : Math.max(backoff, requestedSeconds);
+  const at = new Date(now.getTime() + 1000 * seconds);
+  return at < expiresAt ? at : null;
+}
 
 /** APNs rejects the provider token: an operator has to correct the configuration. */
 const PROVIDER_TOKEN_PAUSE_SECONDS = 5 * MINUTE;

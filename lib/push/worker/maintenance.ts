@@ -2,9 +2,8 @@ import type { Context } from "../../context";
 import { firstIdAt } from "../../platform/db/ids";
 import { leaseExpired } from "../../platform/db/queue";
 import { isLockedBy, sql } from "../../platform/db/sql";
-import { OTHER_MESSAGES } from "../outbox/outcome-counts";
-import { insertReceipts } from "../outbox/receipts";
-import { MAX_ATTEMPTS } from "../retry-delays";
+import { insertReceipts, OTHER_MESSAGES } from "../outbox/receipts";
+import { MAX_ATTEMPTS } from "./outcomes";
 
 type Deps = Pick<Context, "db" | "dbNow" | "log">;
 

@@ -2,11 +2,12 @@ import type { Context } from "../../context";
 import type { Prisma } from "../../platform/db/generated/client";
 import { newId } from "../../platform/db/ids";
 import { empty, isLockedBy, seconds, sql, uuidArray } from "../../platform/db/sql";
-import { removeTokens } from "../live-activities/targets";
 import { SECRET_KINDS } from "../notifications";
+import { removeTokens } from "../outbox/live-activities";
 import { insertReceipts } from "../outbox/receipts";
-import { MAX_ATTEMPTS } from "../retry-delays";
 import { type ClaimedPush, claimedAt } from "./claim-deliveries";
+
+export const MAX_ATTEMPTS = 8;
 
 /** What a claimed delivery becomes. */
 export type PushOutcome = { row: ClaimedPush; apnsStatus: number | null; reason: string | null } & (

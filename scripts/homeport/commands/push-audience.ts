@@ -1,4 +1,4 @@
-import { Audience } from "../../../lib/push/audience/audience";
+import { Audience } from "../../../lib/push/audience";
 import { UsageError } from "../../command-line";
 import type { HomeportCommand } from "../command";
 import { checked, oneOf, parseTime } from "../options";

@@ -1,5 +1,5 @@
 import { isUuid } from "../../../lib/platform/db/ids";
-import { Announcement, CustomMessage } from "../../../lib/push/admin/messages/new-message";
+import { Announcement, CustomMessage } from "../../../lib/push/admin/new-message";
 import { DeliveriesQuery, PauseParams, Retry } from "../../../lib/push/admin/schema";
 import { CodedError, UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup, HomeportCommand } from "../command";

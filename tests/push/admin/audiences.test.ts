@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
-import { BATCH_SIZE } from "@/lib/push/audience/recipients";
 import { queueBroadcast } from "@/lib/push/outbox/broadcasts";
+import { BATCH_SIZE } from "@/lib/push/outbox/recipients";
 import { newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { nextAttempt } from "@/lib/push/retry-delays";
-import { createCircuitBreaker } from "@/lib/push/worker/circuit-breaker";
-import { classifyApnsResult } from "@/lib/push/worker/deliver";
+import { classifyApnsResult, nextAttempt } from "@/lib/push/worker/deliver";
+import { createCircuitBreaker } from "@/lib/push/worker/pause-state";
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;

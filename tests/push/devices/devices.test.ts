@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { exportDevices } from "@/lib/push/export";
+import { exportDevices } from "@/lib/push/devices/devices";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { clock, ctx } from "@/tests/support/context";

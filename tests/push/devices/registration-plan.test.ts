@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { completeRegistration, planRegistration } from "@/lib/push/registration/plan";
+import { completeRegistration, planRegistration } from "@/lib/push/devices/registration";
 
 const wanted = { token: "aa", environment: "production" as const, bundleId: "com.example.app", device: {} };
 const row = (change: object = {}) => ({

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { revokeSession } from "@/lib/auth/sessions/sessions";
-import { registerDevice } from "@/lib/push/registration/register-device";
+import { registerDevice } from "@/lib/push/devices/register-device";
 import { newAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { ctx } from "@/tests/support/context";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { removeUnverifiedDevices } from "@/lib/push/devices";
+import { removeUnverifiedDevices } from "@/lib/push/devices/devices";
 import { newAccount } from "@/tests/support/accounts";
 import { clock, ctx } from "@/tests/support/context";
 import { newPhone, verifiedDevice } from "@/tests/support/push/phone";

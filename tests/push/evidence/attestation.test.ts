@@ -16,7 +16,7 @@ import {
 import { extension, issue, newKeys } from "@/dev/app-attest/certificates";
 import { der, octets, sequence } from "@/dev/app-attest/der";
 import { verifyAttestation } from "@/lib/push/evidence/app-attest";
-import { APPLE_APP_ATTESTATION_ROOT } from "@/lib/push/evidence/apple-root";
+import { APPLE_APP_ATTESTATION_ROOT } from "@/lib/push/evidence/verify";
 
 const NOW = new Date();
 const DAY_MS = 24 * 60 * 60 * 1000;

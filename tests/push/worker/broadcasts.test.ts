@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { Context } from "@/lib/context";
 import { announceVersion } from "@/lib/push/admin/announce";
 import { cancelMessage } from "@/lib/push/admin/cancel";
-import { showMessage } from "@/lib/push/admin/messages/list-messages";
+import { showMessage } from "@/lib/push/admin/list-messages";
 import { retryDeliveries } from "@/lib/push/admin/retry";
 import { queueBroadcast } from "@/lib/push/outbox/broadcasts";
 import { maintainOutbox } from "@/lib/push/worker/maintenance";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createConcurrency } from "@/lib/push/worker/concurrency";
+import { createConcurrency } from "@/lib/push/worker/sender";
 
 const WINDOW_MS = 10_000;
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Context } from "@/lib/context";
-import { cancelMessage } from "@/lib/push/outbox/cancel";
+import { cancelDeliveries } from "@/lib/push/admin/cancel";
 import { type ClaimedPush, claimDeliveries } from "@/lib/push/worker/claim-deliveries";
 import { recordOutcomes } from "@/lib/push/worker/outcomes";
 import { ctx } from "@/tests/support/context";
@@ -34,7 +34,7 @@ describe.runIf(postgresUrl)("on PostgreSQL a delivery that is sent is recorded",
     const { rows } = await queueFor(1);
     const row = await claimOne();
     await ctx().db.$transaction(async (tx) => {
-      expect(await cancelMessage(tx, ctx().dbNow(), row.messageId)).toBe(true);
+      expect(await cancelDeliveries(tx, ctx(), row.messageId)).toMatchObject({ isLeft: true });
       await recordOutcomes(ctx(), [{ row, ...SENT }]);
     });
     expect(await rows()).toMatchObject([{ state: "sent" }]);

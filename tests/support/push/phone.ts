@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { vi } from "vitest";
 import type { Context } from "@/lib/context";
-import { buildClientData } from "@/lib/push/evidence/client-data";
+import { buildClientData } from "@/lib/push/evidence/verify";
 import type { TestAccount } from "@/tests/support/accounts";
 import { ctx } from "@/tests/support/context";
 import {

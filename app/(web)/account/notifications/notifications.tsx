@@ -1,7 +1,6 @@
 import type { Context } from "@/lib/context";
 import type { Flash } from "@/lib/platform/http/pages/flash";
-import { readPreferences } from "@/lib/push/preferences/preferences";
-import { kindField } from "@/lib/push/preferences/schema";
+import { kindField, readPreferences } from "@/lib/push/preferences";
 import { Field } from "../../components/field";
 import { Form } from "../../components/form";
 import { textsOf } from "../../language/page-language";

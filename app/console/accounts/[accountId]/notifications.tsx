@@ -1,5 +1,5 @@
 import type { Context } from "@/lib/context";
-import { listDeliveries } from "@/lib/push/admin/deliveries/list-deliveries";
+import { listDeliveries } from "@/lib/push/admin/list-deliveries";
 import type { Delivery } from "@/lib/push/admin/schema";
 import { Section } from "../../components/headings";
 import { EmptyState } from "../../components/states";

@@ -1,4 +1,4 @@
-import { withWarnings } from "@/lib/push/admin/announcement-warnings";
+import { withWarnings } from "@/lib/push/admin/announce";
 import { AnnouncementDraft, AudienceFields as Fields, toAudience } from "@/lib/push/admin/drafts";
 import { estimateAudience } from "@/lib/push/admin/estimate";
 import { pushOperations } from "@/lib/push/admin/operations";

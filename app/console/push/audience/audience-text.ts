@@ -1,4 +1,4 @@
-import type { Audience } from "@/lib/push/audience/audience";
+import type { Audience } from "@/lib/push/audience";
 
 /** What the platforms are called. */
 export const PLATFORMS: Record<NonNullable<Audience["platform"]>, string> = {

@@ -1,4 +1,4 @@
-import { listDeliveries } from "@/lib/push/admin/deliveries/list-deliveries";
+import { listDeliveries } from "@/lib/push/admin/list-deliveries";
 import { pushOperations } from "@/lib/push/admin/operations";
 import { DeliveriesQuery } from "@/lib/push/admin/schema";
 import { Action } from "../../components/action";

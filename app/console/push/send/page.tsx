@@ -1,5 +1,5 @@
 import { Draft } from "@/lib/push/admin/drafts";
-import { listActiveDevices } from "@/lib/push/admin/recipients";
+import { listActiveDevices } from "@/lib/push/devices/devices";
 import { PageHead, Section } from "../../components/headings";
 import { consolePage } from "../../frame/console-page";
 import { hasRole } from "../../frame/operator";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { pushOperations } from "@/lib/push/admin/operations";
-import type { ActiveDevice } from "@/lib/push/admin/recipients";
+import type { ActiveDevice } from "@/lib/push/devices/devices";
 import { Action } from "../../components/action";
 import { formatCount } from "../../components/format-numbers";
 import { EmptyState } from "../../components/states";

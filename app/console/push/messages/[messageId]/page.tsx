@@ -1,6 +1,6 @@
 import { PageQuery } from "@/lib/platform/lists";
-import { listDeliveries } from "@/lib/push/admin/deliveries/list-deliveries";
-import { showMessage } from "@/lib/push/admin/messages/list-messages";
+import { listDeliveries } from "@/lib/push/admin/list-deliveries";
+import { showMessage } from "@/lib/push/admin/list-messages";
 import { pushOperations } from "@/lib/push/admin/operations";
 import { MessageParams, type PushMessageDetails } from "@/lib/push/admin/schema";
 import { Action } from "../../../components/action";

@@ -1,4 +1,4 @@
-import type { DeliveryCounts } from "@/lib/webhooks/count-deliveries";
+import type { DeliveryCounts } from "@/lib/webhooks/deliveries";
 import type { Endpoint } from "@/lib/webhooks/schema";
 import { Facts } from "../../../components/facts";
 import { formatBounded } from "../../../components/format-numbers";

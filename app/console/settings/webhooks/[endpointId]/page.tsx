@@ -1,5 +1,4 @@
-import { countDeliveries } from "@/lib/webhooks/count-deliveries";
-import { listDeliveries } from "@/lib/webhooks/deliveries";
+import { countDeliveries, listDeliveries } from "@/lib/webhooks/deliveries";
 import { findEndpoint } from "@/lib/webhooks/endpoints";
 import { webhookSecretKind } from "@/lib/webhooks/operations";
 import { DeliveriesQuery, EndpointParams } from "@/lib/webhooks/schema";

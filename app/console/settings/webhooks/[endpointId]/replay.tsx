@@ -1,4 +1,4 @@
-import type { DeliveryCounts } from "@/lib/webhooks/count-deliveries";
+import type { DeliveryCounts } from "@/lib/webhooks/deliveries";
 import { webhookOperations } from "@/lib/webhooks/operations";
 import type { Endpoint } from "@/lib/webhooks/schema";
 import { Field } from "../../../../(web)/components/field";

@@ -1,5 +1,5 @@
 import { defineRoute } from "@/lib/platform/http/route";
-import { liveActivityOperations } from "@/lib/push/live-activities/operations";
+import { liveActivityOperations } from "@/lib/push/operations";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
   "/api/push/devices/[deviceId]/live-activities/[activityId]",
