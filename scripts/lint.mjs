@@ -9,8 +9,8 @@ const LINTERS = [
   "tsc --noEmit",
   "tsc -p clients/js --noEmit",
   "knip",
-  "node scripts/development/lint-regexes.mjs",
-  "node scripts/development/lint-advisories.mjs",
+  "node dev/lint-regexes.mjs",
+  "node dev/lint-advisories.mjs",
 ];
 // The benchmarks' peers are installed by `npm run bench`, or by `npm --prefix bench ci`.
 if (existsSync("bench/node_modules")) LINTERS.push("tsc -p bench");

@@ -3,7 +3,78 @@ import { createHash, createHmac, randomBytes, randomUUID } from "node:crypto";
 import { type Config, loadConfig } from "../lib/platform/config";
 import { readSecrets } from "../lib/platform/embedded-secrets";
 import { baseUrlFrom, runCommandLine } from "./command-line";
-import { createRequest, jsonBody, readSome, type TourResponse, UnexpectedStatusError } from "./tour/http-client";
+
+type TourResponse = { status: number; headers: Headers; json: () => Promise<Json>; response: Response };
+// biome-ignore lint/suspicious/noExplicitAny: the tour asserts what it reads.
+type Json = any;
+
+/** The response has another status than expected. */
+class UnexpectedStatusError extends Error {
+  constructor(
+    expected: number[],
+    readonly status: number,
+    body: string,
+  ) {
+    super(`expected ${expected.join(" or ")}, got ${status}: ${describeProblem(body)}`);
+  }
+}
+
+/** A problem document's code and text (RFC 9457); any other body as it is. */
+function describeProblem(body: string): string {
+  try {
+    const { code, title, detail } = JSON.parse(body);
+    return code ? [code, title, detail].filter(Boolean).join(". ") : body;
+  } catch {
+    return body;
+  }
+}
+
+/**
+ * Returns a function that sends a request to `base`, prints it with its response, and checks the status.
+ * The function throws UnexpectedStatusError for another status than `expected`.
+ */
+function createRequest(base: string) {
+  return async (
+    expected: number | number[],
+    method: string,
+    path: string,
+    init: RequestInit = {},
+  ): Promise<TourResponse> => {
+    const response = await fetch(`${base}${path}`, { method, redirect: "manual", ...init }).catch((error: Error) => {
+      throw new Error(`${base} is not reachable (${error.cause ?? error}). Is it running? npm start`);
+    });
+    const length = response.headers.get("content-length");
+    const etag = response.headers.get("etag");
+    const details = [response.headers.get("content-range"), etag && `${etag.slice(0, 14)}…"`];
+    const headers = [length && `${length} bytes`, ...details].filter(Boolean);
+    console.log(
+      `  ${method} ${path.length > 70 ? `${path.slice(0, 69)}…` : path} -> ${[response.status, headers.join(", ")].filter(Boolean).join(" ")}`,
+    );
+    const statuses = [expected].flat();
+    if (!statuses.includes(response.status)) {
+      throw new UnexpectedStatusError(statuses, response.status, await response.text());
+    }
+    return { status: response.status, headers: response.headers, json: () => response.json(), response };
+  };
+}
+
+/** A request with a JSON body. */
+const jsonBody = (json: unknown, headers: Record<string, string> = {}): RequestInit => ({
+  body: JSON.stringify(json),
+  headers: { "content-type": "application/json", ...headers },
+});
+
+/** Reads at least this many bytes of a body and cancels the rest. */
+async function readSome(response: Response, atLeast: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    chunks.push(chunk);
+    size += chunk.byteLength;
+    if (size >= atLeast) break;
+  }
+  return Buffer.concat(chunks);
+}
 
 const HELP = `Usage: npm run tour [-- BASE_URL]
 

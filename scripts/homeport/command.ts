@@ -1,8 +1,9 @@
 import { type Argument, Command } from "commander";
-import { createOutput, type Output } from "./output/output";
-import type { AdminApi } from "./transport/admin-api";
-import { openAdminApi } from "./transport/open-admin-api";
+import { createOutput, type Output } from "./output";
+import { type AdminApi, createAdminApi } from "./transport/admin-api";
+import { createHttpClient, type HttpClient } from "./transport/http-client";
 import type { InputOf, OperationId, ResultOf } from "./transport/operations";
+import { runningOrInProcessService } from "./transport/running-service";
 
 /** The API that a command calls, and its output. */
 export type CommandContext = { api: AdminApi; output: Output };
@@ -67,3 +68,23 @@ const shown = (argument: Argument) => {
 
 /** Adds the commands of a group, such as `create` to `homeport keys`. */
 export type DefineCommandGroup = (group: HomeportCommand) => void;
+
+/**
+ * Opens the admin API: of the service at HOMEPORT_URL; of the one that runs on the embedded database in DATA_DIR; else, and
+ * on PostgreSQL, in this process. What needs the database or the routes is loaded only if they are used.
+ * @throws UsageError for a HOMEPORT_URL that cannot be used
+ */
+function openAdminApi(): { api: AdminApi; close: () => Promise<void> } {
+  const { HOMEPORT_URL, HOMEPORT_API_KEY, DATABASE_URL, DATA_DIR } = process.env;
+  if (HOMEPORT_URL)
+    return { api: createAdminApi(createHttpClient(HOMEPORT_URL, HOMEPORT_API_KEY)), close: async () => {} };
+  let close = async () => {};
+  const openInProcess = async (): Promise<HttpClient> => {
+    const { openInProcessService } = await import("./transport/in-process-service");
+    const local = await openInProcessService();
+    close = local.close;
+    return local;
+  };
+  const client = runningOrInProcessService(DATABASE_URL?.trim() ? null : DATA_DIR?.trim() || "./data", openInProcess);
+  return { api: createAdminApi(client), close: () => close() };
+}

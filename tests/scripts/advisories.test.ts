@@ -5,8 +5,8 @@ import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { read } from "@/tests/support/sources";
 
-const LINTER = "scripts/development/lint-advisories.mjs";
-const ADVISORIES = "scripts/development/advisories.json";
+const LINTER = "dev/lint-advisories.mjs";
+const ADVISORIES = "dev/advisories.json";
 
 type Advisory = { id: string; package: string; affected: string; published: string };
 const { date, advisories } = JSON.parse(read(ADVISORIES)) as { date: string; advisories: Advisory[] };

@@ -5,7 +5,7 @@ import { UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup } from "../command";
 import { checked, oneOf, parseLimit } from "../options";
 import type { AdminApi } from "../transport/admin-api";
-import { findAccount } from "./accounts/find-account";
+import { findAccount } from "./find-account";
 
 const DEFAULT_LIMIT = "50";
 

@@ -1,7 +1,7 @@
 import type { Loaded } from "../../../lib/platform/backup/restore";
 import { UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup, HomeportCommand } from "../command";
-import { formatBytes } from "../output/format-bytes";
+import { formatBytes } from "../output";
 import { resolveFromCaller } from "../release/options";
 
 const IDENTITY = "a file with the age key of an encrypted backup (default: BACKUP_IDENTITY_FILE)";

@@ -3,8 +3,8 @@ import { isUuid } from "../../../lib/platform/db/ids";
 import { CodedError, UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup } from "../command";
 import { parseLimit } from "../options";
-import { printable } from "../output/output";
-import { drawShare } from "../output/progress";
+import { printable } from "../output";
+import { drawShare } from "../terminal";
 import type { ResultOf } from "../transport/operations";
 
 /** How often in a row a command waits for the provider, and for how long at most. */

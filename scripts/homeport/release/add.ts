@@ -1,9 +1,9 @@
 import type { ReleaseDraft } from "../../../lib/releases/publishing/draft";
-import { confirm, isInteractive } from "../output/confirm";
-import type { Output } from "../output/output";
+import type { Output } from "../output";
+import { confirm, isInteractive } from "../terminal";
 import type { ReleaseCommand } from "./define-release-command";
 import { type ADD_OPTIONS, parseDraft } from "./draft";
-import type { AddOutcome, ReleaseStore } from "./store/release-store";
+import type { AddOutcome, ReleaseStore } from "./release-store";
 
 const OUTCOMES = { added: "Published", changed: "Changed", unchanged: "Already published:" } as const;
 

@@ -3,7 +3,7 @@ import { UsageError } from "../../command-line";
 import type { ReleaseCommand } from "./define-release-command";
 import { FIELD_OPTIONS, parseFields } from "./draft";
 import { FILTER_OPTIONS, parsePercentage, toFilter } from "./options";
-import type { UpdateOutcome } from "./store/release-store";
+import type { UpdateOutcome } from "./release-store";
 
 /** Commands that set a flag of a release, and clear it with --undo. */
 const FLAGS = {

@@ -1,9 +1,12 @@
+import { homedir } from "node:os";
+import path from "node:path";
 import { Option } from "commander";
+import { UsageError } from "../../command-line";
 import type { CommandContext, HomeportCommand } from "../command";
 import { repeatable } from "../options";
-import type { OptionSpec, OptionSpecs, Values } from "./options";
-import { openStore } from "./store/open-store";
-import type { ReleaseStore } from "./store/release-store";
+import type { AdminApi } from "../transport/admin-api";
+import { type OptionSpec, type OptionSpecs, resolveFromCaller, type Values } from "./options";
+import type { ReleaseStore } from "./release-store";
 
 /** Adds the catalog to the context of a command. `openStore` is called once the arguments are checked. */
 export type ReleaseCommandContext = CommandContext & { openStore: () => Promise<ReleaseStore>; hasOwnCatalog: boolean };
@@ -51,4 +54,27 @@ function optionOf(name: string, { value, help, isRepeatable }: OptionSpec): Opti
 function named(option: Option, name: string): Option {
   option.attributeName = () => name;
   return option;
+}
+
+/**
+ * The releases of the service, over its API; with `--catalog` those of a file, which belongs to no service of this machine.
+ * @throws UsageError
+ */
+async function openStore(api: AdminApi, catalog: string | undefined): Promise<ReleaseStore> {
+  if (catalog === undefined) return openApiStore(api);
+  if (process.env.HOMEPORT_URL) throw new UsageError("--catalog and HOMEPORT_URL are mutually exclusive.");
+  const [{ createObjectStorage }, { loadConfig }, { catalogFileStore }] = await Promise.all([
+    import("../../../lib/platform/adapters/s3"),
+    import("../../../lib/platform/config"),
+    import("./catalog-file-store"),
+  ]);
+  const storage = createObjectStorage(loadConfig(), () => new Date());
+  return catalogFileStore(resolveFromCaller(catalog), storage);
+}
+
+async function openApiStore(api: AdminApi): Promise<ReleaseStore> {
+  const [{ apiStore }, { createUploadIdStore }] = await Promise.all([import("./api-store"), import("./upload")]);
+  const cache = process.env.XDG_CACHE_HOME ?? path.join(homedir(), ".cache");
+  const isElsewhere = Boolean(process.env.HOMEPORT_URL);
+  return apiStore(api, createUploadIdStore(path.join(cache, "homeport-release")), isElsewhere);
 }

@@ -1,9 +1,9 @@
 import type { PrunedCatalog, RemovalResult } from "../../../lib/releases/publishing/schema";
 import { CodedError, UsageError } from "../../command-line";
 import { parseDurationMs } from "../options";
-import { confirm, isInteractive } from "../output/confirm";
-import { formatBytes } from "../output/format-bytes";
-import type { Output } from "../output/output";
+import type { Output } from "../output";
+import { formatBytes } from "../output";
+import { confirm, isInteractive } from "../terminal";
 import type { ReleaseCommand } from "./define-release-command";
 import { FILTER_OPTIONS, parseInteger, toFilter } from "./options";
 

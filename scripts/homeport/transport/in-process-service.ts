@@ -1,3 +1,4 @@
+import { buffer } from "node:stream/consumers";
 import { pino } from "pino";
 import { responders } from "../../../app/routes.generated";
 import { parseOperatorName } from "../../../lib/auth/local-operator";
@@ -5,12 +6,12 @@ import { composeContext } from "../../../lib/compose";
 import { type Context, setContext } from "../../../lib/context";
 import { loadConfig } from "../../../lib/platform/config";
 import { createRouteTable, findRoute } from "../../../lib/platform/http/server/routes";
+import { isStreamed, type RouteRequest, type RouteResponse } from "../../../lib/platform/http-message";
 import { type Catalog, openCatalog } from "../../../lib/releases/catalog/catalog";
 import { openCommandDatabase } from "../../command-database";
 import { type ApiResponse, clientOf, type HttpClient, type HttpRequest } from "./http-client";
-import { toApiResponse, toRouteRequest } from "./in-process-messages";
 import { requestOf } from "./operations";
-import { encodedOperatorName } from "./operator-name";
+import { encodedOperatorName } from "./running-service";
 
 /** Its path and those below it read the catalog. */
 const RELEASES = requestOf("listReleases").path;
@@ -69,5 +70,38 @@ function lazyCatalog(open: () => Promise<Catalog>): Catalog {
       opened = await open();
     },
     close: () => opened?.close(),
+  };
+}
+
+/** A request as route handlers read it, without the classes of `fetch`, which take long to load. */
+function toRouteRequest({ method, path, headers = {}, body }: HttpRequest): RouteRequest {
+  const byName = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  const bytes = typeof body === "string" ? Buffer.from(body) : body;
+  return {
+    method,
+    url: path,
+    headers: { get: (name) => byName.get(name.toLowerCase()) ?? null, has: (name) => byName.has(name.toLowerCase()) },
+    body:
+      bytes === undefined
+        ? null
+        : (async function* () {
+            yield bytes;
+          })(),
+  };
+}
+
+/** The response of a route handler, read whole. */
+async function toApiResponse({ status, headers, body }: RouteResponse): Promise<ApiResponse> {
+  const bytes = isStreamed(body) ? await buffer(body) : Buffer.from(body ?? "");
+  const byName = new Map(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value].flat().join(", ")]),
+  );
+  return {
+    status,
+    ok: status >= 200 && status < 300,
+    headers: { get: (name) => byName.get(name.toLowerCase()) ?? null },
+    body: null,
+    text: async () => bytes.toString(),
+    json: async () => JSON.parse(bytes.toString()),
   };
 }

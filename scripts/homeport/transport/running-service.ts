@@ -1,9 +1,38 @@
 import { randomUUID } from "node:crypto";
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { userInfo } from "node:os";
+import { buffer } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { type OperatorAccess, readOperatorAccess } from "../../../lib/platform/files/operator-file";
 import { type ApiResponse, clientOf, type HttpClient, type HttpRequest } from "./http-client";
-import { encodedOperatorName } from "./operator-name";
-import { sendOnThisMachine } from "./plain-http";
+
+const TIMEOUT_MS = 300_000;
+
+/**
+ * Sends a request to a service on this machine. By node:http: to load what `fetch` needs takes as long as the rest of a short
+ * command. Rejects if there is no response.
+ */
+function sendOnThisMachine(url: string, { method, path, headers, body }: HttpRequest): Promise<ApiResponse> {
+  return new Promise((resolve, reject) => {
+    const options = { method, headers, signal: AbortSignal.timeout(TIMEOUT_MS) };
+    const outgoing = httpRequest(`${url}${path}`, options, (incoming) => {
+      buffer(incoming).then((bytes) => resolve(toResponse(incoming, bytes)), reject);
+    });
+    outgoing.on("error", reject);
+    outgoing.end(body);
+  });
+}
+
+function toResponse({ statusCode: status = 0, headers }: IncomingMessage, bytes: Buffer): ApiResponse {
+  return {
+    status,
+    ok: status >= 200 && status < 300,
+    headers: { get: (name) => headers[name]?.toString() ?? null },
+    body: null,
+    text: async () => bytes.toString(),
+    json: async () => JSON.parse(bytes.toString()),
+  };
+}
 
 /** How long a command waits for a service that is starting or stopping, or for another command. */
 const MAX_WAIT_MS = 60_000;
@@ -56,3 +85,6 @@ async function sendToRunningService({ url, key }: OperatorAccess, request: HttpR
     throw error;
   }
 }
+
+/** Who runs the command, as the audit trail names them: the user who called sudo, or the process's user. */
+export const encodedOperatorName = (): string => encodeURIComponent(process.env.SUDO_USER ?? userInfo().username);

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { makeBlockMap, serializeBlockMap } from "@/lib/releases/publishing/files/block-map";
-import { apiStore } from "@/scripts/homeport/release/store/api/api-store";
+import { apiStore } from "@/scripts/homeport/release/api-store";
 import { createAdminApi } from "@/scripts/homeport/transport/admin-api";
 import { clientOf, type HttpRequest } from "@/scripts/homeport/transport/http-client";
 import { call } from "@/tests/support/api";

@@ -1,0 +1,129 @@
+import { writeFile } from "node:fs/promises";
+import { AccountsQuery, Role } from "../../../lib/accounts/admin/schema";
+import { PROVIDER_NAMES } from "../../../lib/auth/sign-in-providers/providers";
+import { isUuid } from "../../../lib/platform/db/ids";
+import { CodedError } from "../../command-line";
+import type { CommandContext, DefineCommandGroup, HomeportCommand } from "../command";
+import { checked, parseLimit } from "../options";
+import type { AdminApi } from "../transport/admin-api";
+import { deleteAccount, disable, enable, grant, resetFactors, revokeSessions, unlink } from "./account-changes";
+import { findAccount } from "./find-account";
+
+const DEFAULT_LIMIT = "50";
+
+type ListOptions = Pick<AccountsQuery, "role" | "state"> & { limit?: string };
+
+async function list({ api, output }: CommandContext, text: string | undefined, options: ListOptions): Promise<void> {
+  const { role, state } = options;
+  const given = { query: text?.trim() || undefined, role, state };
+  const query = checked(AccountsQuery, given, { query: "TEXT", role: "--role", state: "--state" });
+  const limit = parseLimit(options.limit ?? DEFAULT_LIMIT);
+  const accounts = await api.list("searchAccounts", "accounts", { query }, limit);
+  output.table(accounts, "No accounts found.", {
+    id: "id",
+    created: "createdAt",
+    email: "email",
+    verified: ({ emailVerifiedAt }) => (emailVerifiedAt ? "verified" : "unverified"),
+    role: "role",
+    state: ({ disabledAt }) => (disabledAt ? "disabled" : "active"),
+    name: "name",
+  });
+}
+
+/** Shows an account. Of a deleted one, shows the events, and throws. @throws CodedError not_found */
+async function show({ api, output }: CommandContext, idOrEmail: string): Promise<void> {
+  const account = await findAccount(api, idOrEmail).catch(async (error: unknown) => {
+    const events = await readEvents(api, idOrEmail.trim(), Number(DEFAULT_LIMIT)).catch(() => []);
+    if (events.length === 0) throw error;
+    output.result(events, [JSON.stringify(events, null, 2)]);
+    throw new CodedError("not_found", `The account ${idOrEmail} was deleted. Only its events remain.`);
+  });
+  const details = await api.call("showAccount", { params: { accountId: account.id } });
+  output.result(details, [JSON.stringify(details, null, 2)]);
+}
+
+async function events({ api, output }: CommandContext, idOrEmail: string, options: { limit?: string }): Promise<void> {
+  const limit = parseLimit(options.limit ?? DEFAULT_LIMIT);
+  const id = isUuid(idOrEmail.trim()) ? idOrEmail.trim() : (await findAccount(api, idOrEmail)).id;
+  output.table(await readEvents(api, id, limit), null, {
+    time: "at",
+    event: "type",
+    actor: "actor",
+    network: "network",
+    details: ({ details }) => (details ? JSON.stringify(details) : null),
+  });
+}
+
+async function exportData(
+  { api, output }: CommandContext,
+  idOrEmail: string,
+  { output: file, reason }: { output?: string; reason?: string },
+): Promise<void> {
+  const { id, email } = await findAccount(api, idOrEmail);
+  const data = await api.call("exportAccountAsOperator", { params: { accountId: id }, query: { reason } });
+  const text = JSON.stringify(data, null, 2);
+  if (file === undefined) return output.result(data, [text]);
+  await writeFile(file, `${text}\n`, { mode: 0o600, flag: "wx" });
+  output.result({ id, email, file }, [`${email}: exported to ${file}.`]);
+}
+
+async function readEvents(api: AdminApi, id: string, limit: number) {
+  return isUuid(id) ? api.list("listAccountEvents", "events", { params: { accountId: id } }, limit) : [];
+}
+
+const ROLES = Role.options;
+const REASON = "the reason, for the audit trail";
+
+/** `homeport accounts`. An account is named by its id or its email. */
+export const defineAccounts: DefineCommandGroup = (accounts) => {
+  accounts
+    .command("list [text]")
+    .description("list the newest accounts, or those with this id or whose email or name begins with TEXT")
+    .option("--role <role>", `only accounts with this role: ${ROLES.join(", ")}`)
+    .option("--state <state>", "only accounts in this state: active, disabled, unverified")
+    .option("--limit <count>", "maximum number (default: 50)")
+    .run(list);
+  accounts
+    .command("show <account>")
+    .description("show an account with its sessions, devices, purchases and events, as JSON")
+    .run(show);
+  accounts
+    .command("events <account>")
+    .description("list what happened to an account, newest first, even after it was deleted")
+    .option("--limit <count>", "maximum number (default: 50)")
+    .run(events);
+  accounts
+    .command("export <account>")
+    .description("export all data of an account for its owner, as JSON")
+    .option("--output <file>", "write a file that only its owner can read")
+    .option("--reason <text>", REASON)
+    .run(exportData);
+  defineChanges(accounts);
+  accounts
+    .command("rotate-keys")
+    .description(
+      "encrypt the stored keys with the first secret of NEXTAUTH_SECRET. With the embedded database and without the variable, " +
+        "generate a new secret first. Nobody is signed out. A service with the embedded database must be stopped",
+    )
+    .run(async ({ output }) => (await import("./rotate-keys")).rotateKeys(output));
+};
+
+function defineChanges(accounts: HomeportCommand): void {
+  const change = (usage: string, description: string) =>
+    accounts.command(usage).description(description).option("--reason <text>", REASON);
+  change("grant <account> <role>", `give an account a role: ${ROLES.join(", ")}`).run(grant);
+  change("disable <account>", "disable an account: it is signed out, and nobody can sign in to it").run(disable);
+  change("enable <account>", "enable a disabled account").run(enable);
+  change("revoke-sessions <account>", "sign an account out on all devices")
+    .option("--session <id>", "end this session only")
+    .run(revokeSessions);
+  change(
+    "unlink <account> <provider>",
+    `unlink a sign-in provider (${PROVIDER_NAMES.join(", ")}), and sign the account out`,
+  ).run(unlink);
+  change(
+    "reset-factors <account>",
+    "remove the second factors and passkeys of an owner who has lost them, and sign them out",
+  ).run(resetFactors);
+  change("delete <account>", "delete an account and all its data").option("--yes", "do not ask").run(deleteAccount);
+}

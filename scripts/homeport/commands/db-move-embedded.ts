@@ -1,0 +1,40 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { readMoved, unmarkMoved } from "../../../lib/platform/db/embedded/moved-folder";
+import { CodedError } from "../../command-line";
+import type { AdminApi } from "../transport/admin-api";
+import type { Databases, Moved, OnProgress } from "./db-next-steps";
+
+const POLL_MS = 250;
+
+/**
+ * Moves the embedded database of the folder: by the service that runs on it, or in this process.
+ * @throws CodedError with what the service says
+ */
+export async function moveEmbedded(api: AdminApi, { to, dataDir }: Databases, onProgress: OnProgress): Promise<Moved> {
+  await resumeMoved(dataDir, to as string);
+  let status = await api.call("moveDatabase", { body: { to: to as string } });
+  while (status.state === "running") {
+    if (status.step) onProgress({ step: status.step, share: status.share });
+    await delay(POLL_MS);
+    status = await api.call("getDatabaseMove");
+  }
+  if (status.error) throw new CodedError(status.error.code, status.error.message);
+  if (!status.result || !status.to) throw new CodedError("interrupted", "The service has stopped. Repeat the command.");
+  return { from: dataDir, to: status.to, ...status.result };
+}
+
+/** Forgets a move, and removes the mark of a folder whose data has moved. */
+export async function cancelEmbeddedMove(api: AdminApi, dataDir: string): Promise<void> {
+  await unmarkMoved(dataDir);
+  await api.call("cancelDatabaseMove");
+}
+
+/** A move may have been killed after it marked the folder, before the new database could be used. It is then continued. */
+async function resumeMoved(dataDir: string, to: string): Promise<void> {
+  if (!(await readMoved(dataDir))) return;
+  const { openServerTarget } = await import("../../../lib/platform/db/move/server");
+  const { findMove } = await import("../../../lib/platform/db/move/target");
+  const { session, close } = await openServerTarget(to);
+  const isUnfinished = await findMove(session).finally(close);
+  if (isUnfinished) await unmarkMoved(dataDir);
+}

@@ -1,0 +1,76 @@
+import { type HashedFile, hashDraft, type ReleaseDraft } from "../../../lib/releases/publishing/draft";
+import { BLOCK_MAP_EXTENSION } from "../../../lib/releases/publishing/files/block-map";
+import type { ReleaseDocument } from "../../../lib/releases/publishing/list";
+import type { ReleasesFilter } from "../../../lib/releases/publishing/schema";
+import { drawProgress } from "../terminal";
+import type { AdminApi } from "../transport/admin-api";
+import type { AddOutcome, ReleaseStore } from "./release-store";
+import type { UploadIdStore } from "./upload";
+import { type UploadedFile, uploadFile } from "./upload";
+import { verifyDownloads, verifyFiles } from "./verify-downloads";
+
+/**
+ * The catalog of a service, over its API. `isElsewhere`: the service is on another machine, so that its files are verified as
+ * clients download them.
+ */
+export function apiStore(api: AdminApi, uploadIds: UploadIdStore, isElsewhere: boolean): ReleaseStore {
+  const list = async ({ ids: _, ...query }: ReleasesFilter) =>
+    (await api.list("listReleases", "releases", { query })) as unknown as ReleaseDocument[];
+  return {
+    list,
+    add: (drafts) => add(api, uploadIds, drafts),
+    update: (filter, change) => api.call("changeReleases", { body: { filter, change } }),
+    promote: (filter, promotion) => api.call("promoteReleases", { body: { filter, ...promotion } }),
+    remove: (filter, options, ifMatch) => api.callWithTag("removeReleases", { body: { filter, ...options }, ifMatch }),
+    prune: (filter, { publishedBefore, ...options }, ifMatch) => {
+      const body = { filter, ...options, publishedBefore: publishedBefore?.toISOString() };
+      return api.callWithTag("pruneReleases", { body, ifMatch });
+    },
+    verify: (filter, options) =>
+      isElsewhere ? verifyDownloads(api, () => list(filter)) : verifyFiles(api, () => list(filter), options),
+  };
+}
+
+async function add(api: AdminApi, uploadIds: UploadIdStore, drafts: readonly ReleaseDraft[]): Promise<AddOutcome> {
+  const uploads = new Map<string, Awaited<ReturnType<typeof uploadFile>>>();
+  const upload = async (source: UploadedFile) => {
+    const uploaded = uploads.get(source.file) ?? (await uploadFile(api.client, uploadIds, source));
+    uploads.set(source.file, uploaded);
+    return uploaded.uploadId;
+  };
+  const releases = [];
+  for (const draft of drafts) {
+    const { release, files, publicKeys, confirmations } = await hashDraft(draft, drawProgress);
+    const sent = [];
+    for (const file of files) {
+      const { fileName, sizeBytes, sha256 } = file.artifact;
+      const uploadId = await upload({ file: file.file, fileName, sizeBytes, sha256 });
+      const map = blockMapOf(file);
+      sent.push({ ...toRequestFile(file, uploadId), blockMapUploadId: map && (await upload(map)) });
+    }
+    releases.push({ release, files: sent, publicKeys, confirmations });
+  }
+  const added = await api.call("publishReleases", { body: { releases } });
+  for (const { forget } of uploads.values()) await forget();
+  return added;
+}
+
+/** The block map that was found beside the file, or was named. The service makes the others itself. */
+function blockMapOf({ blockMap, artifact: { fileName } }: HashedFile): UploadedFile | undefined {
+  if (!blockMap?.file) return undefined;
+  const { file, sizeBytes, sha256 } = blockMap;
+  return { file, fileName: `${fileName}${BLOCK_MAP_EXTENSION}`, sizeBytes, sha256 };
+}
+
+function toRequestFile({ kinds, from, destination, artifact }: HashedFile, uploadId: string) {
+  const { fileName, contentType, minisign, edSignature, sizeBytes, sha256 } = artifact;
+  const expected = { by: "the client", sizeBytes, sha256 };
+  return {
+    uploadId,
+    kinds: [...kinds],
+    from,
+    destination,
+    expected,
+    artifact: { fileName, contentType, minisign, edSignature },
+  };
+}

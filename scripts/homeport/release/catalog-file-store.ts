@@ -1,0 +1,38 @@
+import type { Context } from "../../../lib/context";
+import { addReleases } from "../../../lib/releases/publishing/add";
+import { filterReleases } from "../../../lib/releases/publishing/filter-releases";
+import { listReleases } from "../../../lib/releases/publishing/list";
+import { readManifest } from "../../../lib/releases/publishing/manifest-file";
+import { promoteReleases } from "../../../lib/releases/publishing/promote";
+import { pruneReleases } from "../../../lib/releases/publishing/prune";
+import { removeReleases } from "../../../lib/releases/publishing/remove";
+import { findNewerServedReleases, updateReleases } from "../../../lib/releases/publishing/update";
+import { verifyReleases } from "../../../lib/releases/publishing/verify";
+import { drawProgress } from "../terminal";
+import type { ReleaseStore } from "./release-store";
+
+/** The catalog that `--catalog` names. Its changes are in no audit trail. */
+export function catalogFileStore(manifestFile: string, storage: Context["storage"]): ReleaseStore {
+  const now = () => new Date();
+  return {
+    list: async (filter) => listReleases(filterReleases((await readManifest(manifestFile)).releases, filter)),
+    add: async (drafts) => {
+      const added = await addReleases({ manifestFile, storage, now, onProgress: drawProgress }, drafts);
+      return { ...added, removedSamples: added.removedSamples.map(({ id }) => id) };
+    },
+    update: async (filter, change) => {
+      const releases = await updateReleases(manifestFile, filter, change);
+      const ids = releases.map(({ id }) => id);
+      return { releases, newerServed: findNewerServedReleases((await readManifest(manifestFile)).releases, ids) };
+    },
+    promote: async (filter, promotion) => ({
+      releases: await promoteReleases({ manifestFile, now }, filter, promotion),
+    }),
+    remove: async (filter, options) => ({ result: await removeReleases(manifestFile, filter, options) }),
+    prune: async (filter, options) => ({ result: await pruneReleases(manifestFile, filter, options) }),
+    verify: async function* (filter, { shouldVerifyRemote }) {
+      const matching = filterReleases((await readManifest(manifestFile)).releases, filter);
+      yield* verifyReleases(manifestFile, matching, { shouldVerifyRemote, storage }, drawProgress);
+    },
+  };
+}
