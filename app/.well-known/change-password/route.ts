@@ -1,6 +1,6 @@
-import { accountOperations } from "@/lib/accounts/operations";
+import { ownAccountOperations } from "@/lib/accounts/operations";
 import { defineRoute } from "@/lib/platform/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/.well-known/change-password", {
-  GET: accountOperations.redirectToChangePassword,
+  GET: ownAccountOperations.redirectToChangePassword,
 });

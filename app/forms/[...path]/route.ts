@@ -1,6 +1,7 @@
 import { AppError } from "@/lib/errors";
 import { declare } from "@/lib/operation";
-import { defineRoute, defineRoutes, forEveryMethod } from "@/lib/platform/http/route";
+import { defineRoute, forEveryMethod } from "@/lib/platform/http/route";
+import { defineRoutes } from "@/lib/platform/http/server/routes";
 import { accountForms } from "../account";
 import { consoleForms } from "../console/forms";
 import { emailForms } from "../email";
@@ -18,6 +19,6 @@ const nothing = declare({
 });
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoutes(
-  new Map([signInForms, emailForms, accountForms, factorForms, firstOperatorForms, consoleForms].flat()),
+  [signInForms, emailForms, accountForms, factorForms, firstOperatorForms, consoleForms].flat(),
   defineRoute("/forms/[...path]", forEveryMethod(nothing)),
 );
