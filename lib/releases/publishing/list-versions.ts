@@ -5,7 +5,7 @@ import { AppError } from "../../errors";
 import { PageQuery, readPage } from "../../platform/lists";
 import { listRollouts, type RolloutState } from "../rollouts/list-rollouts";
 import { listReleases, type ReleaseDocument } from "./list";
-import { readCatalog } from "./manage-releases";
+import { readCatalog } from "./service-catalog";
 
 /** A release with the percentage that clients are offered now: that of its schedule, if it has one. */
 export type ServedRelease = ReleaseDocument & { served: number };

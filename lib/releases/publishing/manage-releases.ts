@@ -1,20 +1,35 @@
-import { stat } from "node:fs/promises";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import { readPage } from "../../platform/lists";
 import type { Operator } from "../../principal";
-import { catalogFileOf } from "../catalog/catalog";
 import { haltYankedRollouts, leaveRollouts, resumeYankedRollouts } from "../rollouts/change-rollouts";
-import type { Release } from "../schema";
+import { formatVersion, type Release } from "../schema";
 import { filterReleases } from "./filter-releases";
 import { listReleases, type ReleaseDocument } from "./list";
-import { readManifest } from "./manifest-file";
+import type { EditableManifest } from "./manifest-file";
+import { planPromotion } from "./promote";
+import { recordPublication } from "./publish-uploads";
 import type { ChangeRecord } from "./recorded-write";
-import type { ChangedReleases, ChangeResult, Releases, ReleasesQuery } from "./schema";
+import { pruneReleases, removeReleases } from "./remove";
+import type {
+  CatalogPrune,
+  ChangedReleases,
+  ChangeResult,
+  PromotedReleases,
+  Promotion,
+  PrunedCatalog,
+  Releases,
+  ReleasesQuery,
+  Removal,
+  RemovalQuery,
+  RemovalResult,
+  Rollback,
+  RolledBack,
+} from "./schema";
 import { assertSeen, type ReleasePrecondition, readCatalogState } from "./seen-state";
-import { changedFields, refreshCatalog, requireCatalogFile, withAppErrors } from "./service-catalog";
-import { findNewerServedReleases, type UpdatedRelease, updateReleases } from "./update";
+import { changeCatalog, findRelease, readCatalog, refreshCatalog, withCatalogFile } from "./service-catalog";
+import { findNewerServedReleases, planRollback, planUpdate } from "./update";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "rollouts">;
 
@@ -30,34 +45,6 @@ export async function listCatalog(deps: Pick<Deps, "config" | "rollouts">, query
     return documents.slice(start, start + take);
   });
   return { releases: [...page.entries], nextCursor: page.nextCursor };
-}
-
-/**
- * The catalog's releases without their schedules: of the file as it is now, or of the URL as it was last read.
- * @throws AppError catalog_unavailable; those of `withAppErrors`
- */
-export async function readCatalog({
-  config,
-  rollouts,
-}: Pick<Deps, "config" | "rollouts">): Promise<readonly Release[]> {
-  const file = catalogFileOf(config);
-  if (file !== null) return withAppErrors(file, () => readIfChanged(file));
-  const releases = rollouts.catalogReleases();
-  if (!releases) throw new AppError("catalog_unavailable");
-  return releases;
-}
-
-/** The manifest that was read last. Parsing thousands of releases takes longer than a page may. */
-let last: { state: string; releases: readonly Release[] } | undefined;
-
-/** Reads the manifest, unless it is the file that was read last: a change gives it another time. */
-async function readIfChanged(file: string): Promise<readonly Release[]> {
-  const found = await stat(file, { bigint: true }).catch(() => null);
-  const state = found && [file, found.ino, found.size, found.mtimeNs, found.ctimeNs].join(" ");
-  if (state !== null && last?.state === state) return last.releases;
-  const { releases } = await readManifest(file);
-  if (state !== null) last = { state, releases };
-  return releases;
 }
 
 /** A release, and the state that a change may require. @throws AppError release_not_found; those of `readCatalog` */
@@ -76,15 +63,14 @@ export async function changeRelease(
   changed: Omit<ChangedReleases, "filter">,
   precondition?: ReleasePrecondition,
 ): Promise<ChangeResult> {
-  const file = requireCatalogFile(deps.config);
-  await withAppErrors(file, () => findRelease(file, id));
+  await findRelease(deps.config, id);
   return changeReleases(deps, operator, { filter: { ids: [id] }, ...changed }, precondition);
 }
 
 /**
  * Changes several releases in one write: all of them or none. A percentage takes them out of their schedules. A yank halts
  * those, and they resume when the release is offered again.
- * @throws AppError release_not_found, release_invalid, precondition_failed; those of `withAppErrors`
+ * @throws AppError release_not_found, release_invalid, precondition_failed; those of `changeCatalog`
  */
 export async function changeReleases(
   deps: Deps,
@@ -92,39 +78,149 @@ export async function changeReleases(
   { filter, change, reason }: ChangedReleases,
   precondition?: ReleasePrecondition,
 ): Promise<ChangeResult> {
-  const file = requireCatalogFile(deps.config);
-  const record: ChangeRecord<UpdatedRelease[]> = {
-    deps,
-    record: async (tx, at, result, { releases }) => {
-      const ids = result.map(({ id }) => id);
-      await assertSeen(tx, releases, ids, precondition);
-      if (change.yanked === true) await haltYankedRollouts(tx, at, ids, operator);
-      if (change.yanked === false) await resumeYankedRollouts(tx, at, ids, operator);
-      if (change.rollout !== undefined) await leaveRollouts(tx, ids, releases);
-      const before = listReleases(releases);
-      for (const { id, outcome } of result) {
-        if (outcome === "unchanged") continue;
-        const details = { ...changedFields(before, id, change), ...(reason === undefined ? {} : { reason }) };
-        const event = { type: "release_changed", target: `release:${id}`, details: details as Details } as const;
-        await recordOperatorEvent(tx, at, operator, event);
-      }
-    },
-  };
-  const changed = await withAppErrors(file, async () => {
-    const releases = await updateReleases(file, filter, change, record);
-    const ids = releases.map(({ id }) => id);
-    return { releases, newerServed: findNewerServedReleases((await readManifest(file)).releases, ids) };
+  const plan = (manifest: EditableManifest) => planUpdate(manifest, filter, change);
+  const releases = await changeCatalog(deps, plan, async (tx, at, result, before) => {
+    const ids = result.map(({ id }) => id);
+    await assertSeen(tx, before.releases, ids, precondition);
+    if (change.yanked === true) await haltYankedRollouts(tx, at, ids, operator);
+    if (change.yanked === false) await resumeYankedRollouts(tx, at, ids, operator);
+    if (change.rollout !== undefined) await leaveRollouts(tx, ids, before.releases);
+    const documents = listReleases(before.releases);
+    for (const { id, outcome } of result) {
+      if (outcome === "unchanged") continue;
+      const details = { ...changedFields(documents, id, change), ...(reason === undefined ? {} : { reason }) };
+      const event = { type: "release_changed", target: `release:${id}`, details: details as Details } as const;
+      await recordOperatorEvent(tx, at, operator, event);
+    }
   });
-  await refreshCatalog(deps);
-  return changed;
-}
-
-/** Finds a release by its id: commands also take a version, which can mean several. */
-export async function findRelease(file: string, id: string): Promise<ReleaseDocument> {
-  const { releases } = await readManifest(file);
-  const [found] = listReleases(releases.filter((release) => release.id === id));
-  if (!found) throw new AppError("release_not_found");
-  return found;
+  const ids = releases.map(({ id }) => id);
+  return { releases, newerServed: findNewerServedReleases(await readCatalog(deps), ids) };
 }
 
 type Details = NonNullable<Parameters<typeof recordOperatorEvent>[3]["details"]>;
+
+/** The fields of a release that a change sets, before and after it, for the audit trail. null: the release had no such field. */
+function changedFields(before: readonly ReleaseDocument[], id: string, to: object) {
+  const release = before.find((one) => one.id === id);
+  const valueBefore = (name: string) => release?.[name as keyof ReleaseDocument] ?? null;
+  return { from: Object.fromEntries(Object.keys(to).map((name) => [name, valueBefore(name)])), to };
+}
+
+/** Offers builds of one channel on another, in one write. @throws AppError release_not_found; those of `changeCatalog` */
+export async function promoteInCatalog(
+  deps: Deps & Pick<Context, "now" | "webhooks">,
+  operator: Operator,
+  { filter, ...promotion }: Promotion,
+  precondition?: ReleasePrecondition,
+): Promise<PromotedReleases> {
+  const releasedAt = deps.now().toISOString();
+  const plan = (manifest: EditableManifest) => planPromotion(manifest, filter, promotion, releasedAt);
+  const releases = await changeCatalog(deps, plan, async (tx, at, promoted, before) => {
+    const sources = promoted.map(({ from }) => from);
+    await assertSeen(tx, before.releases, sources, precondition);
+    await recordPublication(deps, tx, at, operator, promoted);
+  });
+  return { releases };
+}
+
+/**
+ * Rolls back to older releases and withdraws the newer ones, in one write. Halts the schedules of those that it yanks, and
+ * ends those of all others.
+ * @throws AppError release_not_found, release_yanked, precondition_failed; those of `changeCatalog`
+ */
+export async function rollBackCatalog(
+  deps: Deps,
+  operator: Operator,
+  { filter, withdrawal }: Rollback,
+  precondition?: ReleasePrecondition,
+): Promise<RolledBack> {
+  const isYank = withdrawal === "yank";
+  const plan = (manifest: EditableManifest) => planRollback(manifest, filter, withdrawal);
+  return changeCatalog(deps, plan, async (tx, at, { releases, withdrawn }, before) => {
+    const ids = releases.map(({ id }) => id);
+    await assertSeen(tx, before.releases, ids, precondition);
+    if (isYank) await haltYankedRollouts(tx, at, withdrawn, operator);
+    await leaveRollouts(tx, isYank ? ids : [...ids, ...withdrawn], before.releases);
+    const documents = listReleases(before.releases);
+    const events = [
+      ...ids.map((id) => ({ id, to: { rollback: true, rollout: 100 } })),
+      ...withdrawn.map((id) => ({ id, to: isYank ? { yanked: true } : { rollout: 0 } })),
+    ];
+    for (const { id, to } of events) {
+      const details = { ...changedFields(documents, id, to), rollback: ids };
+      await recordOperatorEvent(tx, at, operator, { type: "release_changed", target: `release:${id}`, details });
+    }
+  });
+}
+
+/**
+ * Removes a release and its files.
+ * @throws AppError release_not_found, release_in_use, precondition_failed; those of `changeCatalog`
+ */
+export async function removeRelease(
+  deps: Deps,
+  operator: Operator,
+  id: string,
+  { force, dryRun }: RemovalQuery,
+  precondition?: ReleasePrecondition,
+): Promise<RemovalResult> {
+  await findRelease(deps.config, id);
+  const removal = { filter: { ids: [id] }, isForced: force === "true", isDryRun: dryRun === "true" };
+  return (await removeFromCatalog(deps, operator, removal, precondition)).result;
+}
+
+/** `state`: what the change may require after its dry run; null for the change itself. */
+type Removed<T> = { result: T; state: string | null };
+
+/**
+ * Removes several releases and their files in one write: all of them or none.
+ * @throws AppError release_not_found, release_in_use, precondition_failed; those of `changeCatalog`
+ */
+export async function removeFromCatalog(
+  deps: Deps,
+  operator: Operator,
+  { filter, ...options }: Removal,
+  precondition?: ReleasePrecondition,
+): Promise<Removed<RemovalResult>> {
+  const record = recordRemoval(operator, precondition, ({ version }) => ({ version: formatVersion(version) }));
+  return remove(deps, options.isDryRun, (file) => removeReleases(file, filter, options, { deps, record }));
+}
+
+/** Removes old releases, and files that no release has. @throws AppError precondition_failed; those of `changeCatalog` */
+export async function pruneCatalog(
+  deps: Deps,
+  operator: Operator,
+  { filter, ...options }: CatalogPrune,
+  precondition?: ReleasePrecondition,
+): Promise<Removed<PrunedCatalog>> {
+  const record = recordRemoval(operator, precondition, () => ({ pruned: true }));
+  return remove(deps, options.isDryRun, (file) => pruneReleases(file, filter, options, { deps, record }));
+}
+
+/** The state is read before a dry run, so that a change in between is noticed. */
+async function remove<T extends { releases: string[] }>(
+  deps: Deps,
+  isDryRun: boolean,
+  run: (file: string) => Promise<T>,
+): Promise<Removed<T>> {
+  const seen = isDryRun ? await readCatalog(deps) : [];
+  const result = await withCatalogFile(deps.config, run);
+  if (isDryRun) return { result, state: await readCatalogState(deps.db, seen, result.releases) };
+  await refreshCatalog(deps);
+  return { result, state: null };
+}
+
+function recordRemoval(
+  operator: Operator,
+  precondition: ReleasePrecondition | undefined,
+  detailsOf: (release: Release) => Record<string, string | boolean>,
+): ChangeRecord<{ releases: string[] }>["record"] {
+  return async (tx, at, { releases: ids }, { releases }) => {
+    await assertSeen(tx, releases, ids, precondition);
+    await leaveRollouts(tx, ids, releases);
+    for (const release of releases.filter(({ id }) => ids.includes(id))) {
+      const event = { type: "release_removed", target: `release:${release.id}`, details: detailsOf(release) } as const;
+      await recordOperatorEvent(tx, at, operator, event);
+    }
+  };
+}

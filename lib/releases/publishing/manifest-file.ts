@@ -38,7 +38,7 @@ type ManifestChange<T> = Pick<EditableManifest, "entries"> & {
   afterWrite?: () => Promise<unknown>;
 };
 
-type Change<T> = (manifest: EditableManifest) => ManifestChange<T> | Promise<ManifestChange<T>>;
+export type Change<T> = (manifest: EditableManifest) => ManifestChange<T> | Promise<ManifestChange<T>>;
 
 const MAX_LOCK_WAIT_MS = 60_000;
 

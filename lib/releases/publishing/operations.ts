@@ -2,8 +2,17 @@ import { formOperation, operation } from "../../operation";
 import { ownerOf } from "../../platform/audit/operator-events";
 import { ifMatch, withSeenState, withState } from "../../platform/http/content/conditional";
 import { AdoptionQuery, AdoptionReport, readAdoption } from "../adoption/report";
-import { promoteInCatalog, pruneCatalog, removeFromCatalog, removeRelease, rollBackCatalog } from "./maintain-catalog";
-import { changeRelease, changeReleases, listCatalog, readRelease } from "./manage-releases";
+import {
+  changeRelease,
+  changeReleases,
+  listCatalog,
+  promoteInCatalog,
+  pruneCatalog,
+  readRelease,
+  removeFromCatalog,
+  removeRelease,
+  rollBackCatalog,
+} from "./manage-releases";
 import { changeNotes, NotesForm, performAction } from "./perform-action";
 import { previewChange } from "./preview-change";
 import { PublishForm, toNewReleases } from "./publish-form";
@@ -31,7 +40,7 @@ import {
   Rollback,
   RolledBack,
 } from "./schema";
-import { Verification, VerifiedRelease, verifyRelease, verifyVersion } from "./verify-release";
+import { Verification, VerifiedRelease, verifyRelease, verifyVersion } from "./verify";
 
 /** A release as the catalog has it. */
 const RELEASE = {

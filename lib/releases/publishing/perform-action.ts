@@ -4,8 +4,7 @@ import { isAppError } from "../../errors";
 import { seen } from "../../platform/precondition";
 import type { Operator } from "../../principal";
 import { changeRollout, startRollout } from "../rollouts/manage-rollouts";
-import { promoteInCatalog, rollBackCatalog } from "./maintain-catalog";
-import { changeReleases } from "./manage-releases";
+import { changeReleases, promoteInCatalog, rollBackCatalog } from "./manage-releases";
 import { fieldsOf, filterOf, type PreviewedAction, planOf, promotionOf, stateOf } from "./release-action";
 import { NOTES_FIELDS } from "./seen-state";
 

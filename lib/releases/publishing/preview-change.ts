@@ -8,12 +8,11 @@ import { type Platform, parsePlatform } from "../platforms";
 import { readRollout } from "../rollouts/manage-rollouts";
 import { formatVersion, type Release } from "../schema";
 import { type ClientGroup, compareOffers } from "./compare-offers";
-import { readCatalog } from "./manage-releases";
 import { type EditableManifest, readManifest } from "./manifest-file";
 import { planPromotion } from "./promote";
 import type { ProposedChange, ReleasePreview } from "./schema";
 import { readCatalogState } from "./seen-state";
-import { requireCatalogFile, withAppErrors } from "./service-catalog";
+import { readCatalog, withCatalogFile } from "./service-catalog";
 import { planRollback, planUpdate } from "./update";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "now" | "rollouts">;
@@ -61,8 +60,7 @@ async function releasesAfter(deps: Deps, { releases }: Snapshot, change: Propose
     const planned = releases.map((release) => (releaseIds.includes(release.id) ? { ...release, rollout } : release));
     return { planned, ids: releaseIds };
   }
-  const file = requireCatalogFile(deps.config);
-  const { planned, ids, ended, yanked } = await withAppErrors(file, async () =>
+  const { planned, ids, ended, yanked } = await withCatalogFile(deps.config, async (file) =>
     plan(await readManifest(file), change, deps.now()),
   );
   const served = new Map(releases.map((release) => [release.id, release]));

@@ -3,16 +3,8 @@ import { AppError } from "../../errors";
 import { formatVersion, type Release } from "../schema";
 import { assertOffered } from "./assert-offered";
 import { filterReleases, selectReleases } from "./filter-releases";
-import {
-  changeManifest,
-  type EditableManifest,
-  identityOf,
-  type ManifestEntry,
-  makeReleaseId,
-  parseRelease,
-} from "./manifest-file";
+import { type EditableManifest, identityOf, type ManifestEntry, makeReleaseId, parseRelease } from "./manifest-file";
 import { assertPublishable, type Confirmations } from "./publish-checks";
-import type { ChangeRecord } from "./recorded-write";
 import type { Promotion, ReleasesFilter } from "./schema";
 import type { ManifestPlan } from "./update";
 
@@ -22,25 +14,12 @@ export type PromotionOptions = Omit<Promotion, "filter">;
 /** `from` is the id of the release that was promoted. "unchanged": it was promoted before. */
 export type PromotedRelease = { id: string; from: string; outcome: "added" | "unchanged" };
 
-type Deps = { manifestFile: string; now: () => Date; record?: ChangeRecord<PromotedRelease[]> };
-
 /**
- * Offers the same builds on another channel, in one write: adds a release with the same version, files and notes for
- * each selected release of the channel `from`. `now` is its release date.
- * @throws AppError if a release is a prerelease, yanked or a sample, or the channel has the version with other
- * files; and from `assertPublishable`
+ * Offers the same builds on another channel: adds a release with the same version, files and notes for each selected release
+ * of the channel `from`. Writes nothing.
+ * @throws AppError if a release is a prerelease, yanked or a sample, or the channel has the version with other files; and
+ * from `assertPublishable`
  */
-export async function promoteReleases(
-  { manifestFile, now, record }: Deps,
-  filter: ReleasesFilter,
-  promotion: PromotionOptions,
-): Promise<PromotedRelease[]> {
-  const releasedAt = now().toISOString();
-  const change = (manifest: EditableManifest) => planPromotion(manifest, filter, promotion, releasedAt);
-  return changeManifest(manifestFile, change, record);
-}
-
-/** Adds the promoted releases to a manifest. Writes nothing. @throws AppError */
 export function planPromotion(
   manifest: EditableManifest,
   filter: ReleasesFilter,

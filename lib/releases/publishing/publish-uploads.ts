@@ -9,7 +9,7 @@ import { consumeUploads } from "../uploads/uploads";
 import { addReleases, type PublishDeps } from "./add";
 import type { ReleaseDraft } from "./draft";
 import type { NewReleases, PublishedReleases } from "./schema";
-import { refreshCatalog, requireCatalogFile, withAppErrors } from "./service-catalog";
+import { refreshCatalog, withCatalogFile } from "./service-catalog";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "now" | "rollouts" | "storage" | "webhooks">;
 type Uploads = ReadonlyMap<string, Upload>;
@@ -18,7 +18,7 @@ type NewFile = NewReleases["releases"][number]["files"][number];
 /**
  * Publishes uploaded files as releases, all of them visible at once, and deletes the uploads. If it fails, nothing is
  * published and the uploads stay.
- * @throws AppError upload_incomplete, upload_locked, validation_failed for an unknown upload; those of `withAppErrors`
+ * @throws AppError upload_incomplete, upload_locked, validation_failed for an unknown upload; those of `withCatalogFile`
  */
 export async function publishUploads(
   deps: Deps,
@@ -27,11 +27,10 @@ export async function publishUploads(
   { releases }: NewReleases,
 ): Promise<PublishedReleases> {
   const { config, now, storage } = deps;
-  const manifestFile = requireCatalogFile(config);
   const ids = releases.flatMap(({ files }) =>
     files.flatMap(({ uploadId, blockMapUploadId }) => [uploadId, ...(blockMapUploadId ? [blockMapUploadId] : [])]),
   );
-  const published = await consumeUploads(deps, owner, ids, async (uploads) => {
+  const publish = async (uploads: Uploads, manifestFile: string) => {
     const drafts = releases.map(
       (draft): ReleaseDraft => ({ ...draft, files: draft.files.map((file) => toDraftFile(file, uploads)) }),
     );
@@ -48,10 +47,12 @@ export async function publishUploads(
         await leaveRollouts(tx, [...samples, ...withNewRollout], before.releases);
       },
     };
-    const add = () => addReleases({ manifestFile, storage, now, record }, drafts);
-    const added = await withAppErrors(manifestFile, add);
+    const added = await addReleases({ manifestFile, storage, now, record }, drafts);
     return { ...added, removedSamples: added.removedSamples.map(({ id }) => id) };
-  }).catch((error: unknown) => {
+  };
+  const published = await withCatalogFile(config, (file) =>
+    consumeUploads(deps, owner, ids, (uploads) => publish(uploads, file)),
+  ).catch((error: unknown) => {
     throw isAppError(error) && error.code === "upload_not_found" ? unknownUpload(error) : error;
   });
   await refreshCatalog(deps);

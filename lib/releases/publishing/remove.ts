@@ -1,17 +1,22 @@
-import { realpath, rm, rmdir, stat } from "node:fs/promises";
+import { readdir, realpath, rm, rmdir, stat } from "node:fs/promises";
 import path from "node:path";
 import { AppError } from "../../errors";
 import { resolveArtifactPath } from "../artifact-files";
 import { storedFiles } from "../release-files";
 import { SAMPLE_KEY_FILE } from "../sample/sample-catalog";
 import type { Release } from "../schema";
-import { selectReleases } from "./filter-releases";
+import { removeStaleParts } from "./files/build-file";
+import { filterReleases, selectReleases } from "./filter-releases";
 import { changeManifest, type EditableManifest, readManifest } from "./manifest-file";
+import { planPrune } from "./prune-plan";
 import type { ChangeRecord } from "./recorded-write";
-import type { ReleasesFilter, RemovalResult } from "./schema";
+import type { CatalogPrune, PrunedCatalog, ReleasesFilter, Removal, RemovalResult } from "./schema";
 
-/** `isForced`: also remove releases that are offered to clients. `isDryRun`: change nothing. */
-export type RemoveOptions = { isForced: boolean; isDryRun: boolean };
+export type RemoveOptions = Omit<Removal, "filter">;
+export type PruneOptions = Omit<CatalogPrune, "filter">;
+
+/** The folders that publishing creates: the first 16 digits of the file's SHA-256. */
+const CONTENT_FOLDER = /^[0-9a-f]{16}$/;
 
 /**
  * Removes releases from the catalog in one write, and the files that no other release has. A download that has started
@@ -27,26 +32,15 @@ export async function removeReleases(
   const select = (releases: readonly Release[]) => {
     const removed = selectReleases(releases, filter);
     if (!isForced) assertNotOffered(removed);
-    return { removed, remaining: releases.filter((release) => !removed.includes(release)) };
+    return removed;
   };
-  if (isDryRun) {
-    const { removed, remaining } = select((await readManifest(manifestFile)).releases);
-    return resultOf(removed, remaining, await removeUnusedFiles(manifestFile, removed, remaining, true));
-  }
-  const change = ({ entries, releases }: EditableManifest) => {
-    const { removed, remaining } = select(releases);
-    const result = resultOf(removed, remaining, []);
-    return {
-      entries: entries.filter((_, i) => remaining.includes(releases[i] as Release)),
-      result,
-      afterWrite: async () => result.files.push(...(await removeUnusedFiles(manifestFile, removed, remaining))),
-    };
-  };
-  return changeManifest(manifestFile, change, record);
-}
-
-function resultOf(removed: readonly Release[], remaining: readonly Release[], files: string[]): RemovalResult {
-  return { releases: removed.map(({ id }) => id), files, elsewhere: remoteFilesOf(removed, remaining) };
+  const { freedBytes: _, ...result } = await remove(
+    manifestFile,
+    select,
+    { isDryRun, isUnusedIncluded: false },
+    record,
+  );
+  return result;
 }
 
 /** A sample may be removed at any time. */
@@ -57,6 +51,87 @@ function assertNotOffered(releases: readonly Release[]): void {
     "release_in_use",
     `Clients may be downloading ${offered.map(({ id }) => id).join(", ")}: yank it first and remove it later, or pass --force.`,
   );
+}
+
+/**
+ * Removes old releases with their files as `planPrune` says, and the files that publishing stored but no release has:
+ * those of an interrupted publication, or of releases that are not in the manifest any more. Other files are left alone.
+ * @throws AppError
+ */
+export async function pruneReleases(
+  manifestFile: string,
+  filter: ReleasesFilter,
+  { isDryRun, ...limits }: PruneOptions,
+  record?: ChangeRecord<PrunedCatalog>,
+): Promise<PrunedCatalog> {
+  const select = (releases: readonly Release[]) => planPrune(filterReleases(releases, filter), limits);
+  return remove(manifestFile, select, { isDryRun, isUnusedIncluded: true }, record);
+}
+
+/** `isUnusedIncluded`: also files that no release has. */
+type Extent = { isDryRun: boolean; isUnusedIncluded: boolean };
+
+async function remove(
+  manifestFile: string,
+  select: (releases: readonly Release[]) => Release[],
+  extent: Extent,
+  record?: ChangeRecord<PrunedCatalog>,
+): Promise<PrunedCatalog> {
+  const split = (releases: readonly Release[]) => {
+    const removed = select(releases);
+    return { removed, remaining: releases.filter((release) => !removed.includes(release)) };
+  };
+  if (extent.isDryRun) {
+    const { removed, remaining } = split((await readManifest(manifestFile)).releases);
+    return removeFiles(manifestFile, removed, remaining, extent);
+  }
+  const change = ({ entries, releases }: EditableManifest) => {
+    const { removed, remaining } = split(releases);
+    const result: PrunedCatalog = { releases: removed.map(({ id }) => id), files: [], freedBytes: 0, elsewhere: [] };
+    const kept = entries.filter((_, i) => remaining.includes(releases[i] as Release));
+    const afterWrite = async () => {
+      Object.assign(result, await removeFiles(manifestFile, removed, remaining, extent));
+      if (extent.isUnusedIncluded) await removeStaleParts(path.dirname(manifestFile));
+    };
+    return { entries: removed.length > 0 ? kept : entries, result, afterWrite };
+  };
+  return changeManifest(manifestFile, change, record);
+}
+
+async function removeFiles(
+  manifestFile: string,
+  removed: readonly Release[],
+  remaining: readonly Release[],
+  { isDryRun, isUnusedIncluded }: Extent,
+): Promise<PrunedCatalog> {
+  const folder = await realpath(path.dirname(manifestFile)).catch(() => null);
+  const elsewhere = remoteFilesOf(removed, remaining);
+  const releases = removed.map(({ id }) => id);
+  if (folder === null) return { releases, files: [], freedBytes: 0, elsewhere };
+  const findUnused = async () => (isUnusedIncluded ? unusedFiles(folder, [...removed, ...remaining]) : []);
+  const sizes = new Map<string, number>();
+  for (const file of [...removed.flatMap(filesOf), ...(await findUnused())]) {
+    sizes.set(file, (await stat(path.join(folder, file)).catch(() => null))?.size ?? 0);
+  }
+  const files = await removeUnusedFiles(manifestFile, removed, remaining, isDryRun);
+  for (const file of await findUnused()) {
+    if (await removeFile(folder, file, isDryRun)) files.push(file);
+  }
+  return { releases, files, freedBytes: files.reduce((sum, file) => sum + (sizes.get(file) ?? 0), 0), elsewhere };
+}
+
+/** The files in content folders that no release has, relative to the catalog's folder. */
+async function unusedFiles(folder: string, releases: readonly Release[]): Promise<string[]> {
+  const used = new Set(releases.flatMap(filesOf));
+  const files: string[] = [];
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (!entry.isDirectory() || !CONTENT_FOLDER.test(entry.name)) continue;
+    for (const inside of await readdir(path.join(folder, entry.name), { withFileTypes: true })) {
+      const file = `${entry.name}/${inside.name}`;
+      if (inside.isFile() && !used.has(file)) files.push(file);
+    }
+  }
+  return files;
 }
 
 /**
@@ -81,7 +156,7 @@ export async function removeUnusedFiles(
 }
 
 /** Deletes a file of the catalog's folder, and its own folder if that is empty then. Returns whether it existed. */
-export async function removeFile(folder: string, file: string, isDryRun: boolean): Promise<boolean> {
+async function removeFile(folder: string, file: string, isDryRun: boolean): Promise<boolean> {
   try {
     const found = await resolveArtifactPath(folder, file);
     if (isDryRun) return (await stat(found)).isFile();
@@ -94,12 +169,12 @@ export async function removeFile(folder: string, file: string, isDryRun: boolean
 }
 
 /** The paths of a release's files in the catalog's folder: the same for a file, however the manifest writes it. */
-export function filesOf(release: Release): string[] {
+function filesOf(release: Release): string[] {
   return storedFiles(release).flatMap(({ file }) => (file === undefined ? [] : path.posix.normalize(file)));
 }
 
 /** Where removed releases had files that are not in the catalog's folder, and that no `remaining` release has. */
-export function remoteFilesOf(removed: readonly Release[], remaining: readonly Release[]): string[] {
+function remoteFilesOf(removed: readonly Release[], remaining: readonly Release[]): string[] {
   const locationsOf = (release: Release) => storedFiles(release).flatMap(({ url, s3Key }) => url ?? s3Key ?? []);
   const used = new Set(remaining.flatMap(locationsOf));
   return [...new Set(removed.flatMap(locationsOf))].filter((location) => !used.has(location));

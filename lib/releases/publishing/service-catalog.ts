@@ -1,26 +1,27 @@
+import { stat } from "node:fs/promises";
 import path from "node:path";
 import type { Context } from "../../context";
 import { AppError, CommandError } from "../../errors";
 import { catalogFileOf } from "../catalog/catalog";
-import type { ReleaseDocument } from "./list";
+import type { Release } from "../schema";
+import { type Change, changeManifest, readManifest } from "./manifest-file";
+import type { ChangeRecord } from "./recorded-write";
 
 const NOT_EDITABLE =
   "The release catalog is at a URL: change the file that is published there, with `homeport release --catalog FILE`.";
 
-/** The file of the service's catalog. @throws AppError catalog_not_editable */
-export function requireCatalogFile(config: Context["config"]): string {
+/**
+ * Runs what reads or changes the file of the service's catalog. Its errors do not name the folder of this machine.
+ * @throws AppError catalog_not_editable if the catalog is at a URL
+ */
+export async function withCatalogFile<T>(config: Context["config"], run: (file: string) => Promise<T>): Promise<T> {
   const file = catalogFileOf(config);
-  if (file === null) throw new AppError("catalog_not_editable", { detail: NOT_EDITABLE });
-  return file;
-}
-
-/** Runs a change of the catalog. Its errors do not name the folder of this machine. */
-export async function withAppErrors<T>(catalogFile: string | null, run: () => Promise<T>): Promise<T> {
+  if (file === null) throw new AppError("catalog_not_editable", NOT_EDITABLE);
   try {
-    return await run();
+    return await run(file);
   } catch (error) {
     if (!(error instanceof AppError || error instanceof CommandError)) throw error;
-    const detail = withoutFolder(error.message, catalogFile);
+    const detail = withoutFolder(error.message, file);
     if (error instanceof CommandError) throw new AppError("file_changed", { detail, cause: error });
     if (detail === error.message) throw error;
     throw new AppError(error.code, { ...error.extras, detail, cause: error });
@@ -28,8 +29,22 @@ export async function withAppErrors<T>(catalogFile: string | null, run: () => Pr
 }
 
 /** Hides the folder of this machine in a message for callers of the API. */
-export function withoutFolder(message: string, catalogFile: string | null): string {
-  return catalogFile === null ? message : message.replaceAll(path.dirname(catalogFile), "The catalog's folder");
+export function withoutFolder(message: string, catalogFile: string): string {
+  return message.replaceAll(path.dirname(catalogFile), "The catalog's folder");
+}
+
+/**
+ * Changes the service's catalog together with the record of the change, and serves it.
+ * @throws AppError those of `changeManifest` and `withCatalogFile`
+ */
+export async function changeCatalog<T>(
+  deps: Pick<Context, "catalog" | "config" | "db" | "dbNow" | "rollouts">,
+  change: Change<T>,
+  record: ChangeRecord<T>["record"],
+): Promise<T> {
+  const result = await withCatalogFile(deps.config, (file) => changeManifest(file, change, { deps, record }));
+  await refreshCatalog(deps);
+  return result;
 }
 
 /** Makes this process serve what was changed. The change is done even if the schedules cannot be read again now. */
@@ -38,9 +53,39 @@ export async function refreshCatalog({ catalog, rollouts }: Pick<Context, "catal
   await rollouts.refresh().catch(() => {}); // the background task reads them again
 }
 
-/** The fields of a release that a change sets, before and after it, for the audit trail. null: the release had no such field. */
-export function changedFields(before: readonly ReleaseDocument[], id: string, to: object) {
-  const release = before.find((one) => one.id === id);
-  const valueBefore = (name: string) => release?.[name as keyof ReleaseDocument] ?? null;
-  return { from: Object.fromEntries(Object.keys(to).map((name) => [name, valueBefore(name)])), to };
+/**
+ * The catalog's releases without their schedules: of the file as it is now, or of the URL as it was last read.
+ * @throws AppError catalog_unavailable; those of `withCatalogFile`
+ */
+export async function readCatalog({
+  config,
+  rollouts,
+}: Pick<Context, "config" | "rollouts">): Promise<readonly Release[]> {
+  if (catalogFileOf(config) !== null) return withCatalogFile(config, readIfChanged);
+  const releases = rollouts.catalogReleases();
+  if (!releases) throw new AppError("catalog_unavailable");
+  return releases;
+}
+
+/** The manifest that was read last. Parsing thousands of releases takes longer than a page may. */
+let last: { state: string; releases: readonly Release[] } | undefined;
+
+/** Reads the manifest, unless it is the file that was read last: a change gives it another time. */
+async function readIfChanged(file: string): Promise<readonly Release[]> {
+  const found = await stat(file, { bigint: true }).catch(() => null);
+  const state = found && [file, found.ino, found.size, found.mtimeNs, found.ctimeNs].join(" ");
+  if (state !== null && last?.state === state) return last.releases;
+  const { releases } = await readManifest(file);
+  if (state !== null) last = { state, releases };
+  return releases;
+}
+
+/** A release of the catalog's file by its id: commands also take a version, which can mean several. @throws AppError */
+export function findRelease(config: Context["config"], id: string): Promise<Release> {
+  return withCatalogFile(config, async (file) => {
+    const { releases } = await readManifest(file);
+    const found = releases.find((release) => release.id === id);
+    if (!found) throw new AppError("release_not_found");
+    return found;
+  });
 }

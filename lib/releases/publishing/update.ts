@@ -4,9 +4,8 @@ import { AppError } from "../../errors";
 import { shareComputers } from "../platforms";
 import type { Release } from "../schema";
 import { selectReleases } from "./filter-releases";
-import { changeManifest, type EditableManifest, type ManifestEntry, parseRelease } from "./manifest-file";
+import { type EditableManifest, type ManifestEntry, parseRelease } from "./manifest-file";
 import { assertBuildVersionIncreases, assertRequiredVersion } from "./publish-checks";
-import type { ChangeRecord } from "./recorded-write";
 import type { ChangedRelease, ReleasesFilter } from "./schema";
 
 export type UpdatedRelease = { id: string; outcome: "changed" | "unchanged" };
@@ -15,19 +14,9 @@ export type UpdatedRelease = { id: string; outcome: "changed" | "unchanged" };
 export type ManifestPlan<T> = Pick<EditableManifest, "entries" | "releases"> & { result: T };
 
 /**
- * Changes published releases in one write: all that the filter selects, or none.
+ * Applies a change to the releases that the filter selects. Writes nothing.
  * @throws AppError if the filter matches none, an id does not exist, or the service would reject a field
  */
-export async function updateReleases(
-  manifestFile: string,
-  filter: ReleasesFilter,
-  change: ChangedRelease,
-  record?: ChangeRecord<UpdatedRelease[]>,
-): Promise<UpdatedRelease[]> {
-  return changeManifest(manifestFile, (manifest) => planUpdate(manifest, filter, change), record);
-}
-
-/** Applies a change to the releases that the filter selects. Writes nothing. @throws AppError */
 export function planUpdate(
   { entries, releases }: Pick<EditableManifest, "entries" | "releases">,
   filter: ReleasesFilter,
@@ -84,20 +73,9 @@ export type Withdrawal = "yank" | "pause";
 export type RollbackResult = { releases: UpdatedRelease[]; withdrawn: string[] };
 
 /**
- * Rolls back to older releases in one write: marks those that the filter selects as rollbacks that everybody gets, and withdraws
- * the newer ones of their channel that the same computers get.
- * @throws AppError if the filter matches none, or a yanked release
+ * Marks the releases that the filter selects as rollbacks that everybody gets, and withdraws the newer ones of their channel
+ * that the same computers get. Writes nothing. @throws AppError if the filter matches none, or a yanked release
  */
-export async function rollBackReleases(
-  manifestFile: string,
-  filter: ReleasesFilter,
-  withdrawal: Withdrawal,
-  record?: ChangeRecord<RollbackResult>,
-): Promise<RollbackResult> {
-  return changeManifest(manifestFile, (manifest) => planRollback(manifest, filter, withdrawal), record);
-}
-
-/** Changes the releases of a manifest for a rollback. Writes nothing. @throws AppError */
 export function planRollback(
   { entries, releases }: EditableManifest,
   filter: ReleasesFilter,

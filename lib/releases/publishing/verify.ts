@@ -1,11 +1,17 @@
 import { realpath } from "node:fs/promises";
 import path from "node:path";
+import { z } from "zod";
 import type { Context } from "../../context";
+import { AppError } from "../../errors";
 import { attachment } from "../../platform/content-disposition";
 import { resolveArtifactPath } from "../artifact-files";
 import { type ServedFile, servedFiles } from "../release-files";
 import { ArtifactKind, type Release } from "../schema";
 import { type OnProgress, readChunks, withDigest } from "./files/build-file";
+import { filterReleases } from "./filter-releases";
+import { readManifest } from "./manifest-file";
+import type { ReleasesFilter } from "./schema";
+import { findRelease, withCatalogFile, withoutFolder } from "./service-catalog";
 
 /** The outcome for one file; `kinds` is empty for others, deltas and block maps. `problem` is null if every byte is as published. */
 export type VerifyResult = { id: string; kinds: ArtifactKind[]; location: string; problem: string | null };
@@ -116,4 +122,59 @@ export async function* fetchBytes(url: string, stallTimeoutMs = STALL_TIMEOUT_MS
     clearTimeout(timer);
     aborting.abort();
   }
+}
+
+export const Verification = z.strictObject({
+  releaseId: z.string().min(1).max(128),
+  isStorageIncluded: z.boolean().default(true).describe("Whether files in object storage are hashed, too."),
+});
+type Verification = z.infer<typeof Verification>;
+
+export const VerifiedRelease = z.object({
+  files: z.array(
+    z.object({
+      kinds: z.array(ArtifactKind).describe("Empty for others, deltas and block maps."),
+      location: z
+        .string()
+        .describe("The path in the catalog's folder, or the object's key, and the start of the SHA-256."),
+      problem: z.string().nullable().describe("null: every byte is as it was published."),
+    }),
+  ),
+  elsewhere: z.int().describe("How many files are at URLs, where this service does not read them."),
+});
+export type VerifiedRelease = z.infer<typeof VerifiedRelease>;
+
+type Deps = Pick<Context, "config" | "storage">;
+
+/**
+ * Hashes all files of a release again: those in the catalog's folder and in the object storage. Files at URLs are left to
+ * the caller, who can download them: the service requests no URL that a caller may have chosen.
+ * @throws AppError release_not_found; those of `withCatalogFile`
+ */
+export async function verifyRelease(
+  { config, storage }: Deps,
+  { releaseId: id, isStorageIncluded }: Verification,
+): Promise<VerifiedRelease> {
+  const release = await findRelease(config, id);
+  const options = { shouldVerifyRemote: isStorageIncluded, shouldSkipUrls: true, storage } as const;
+  return withCatalogFile(config, async (file) => {
+    const files: VerifiedRelease["files"] = [];
+    for await (const { kinds, location, problem } of verifyReleases(file, [release], options)) {
+      files.push({ kinds, location, problem: problem && withoutFolder(problem, file) });
+    }
+    return { files, elsewhere: servedFiles(release).filter(({ url }) => url !== undefined).length };
+  });
+}
+
+/** Verifies the files of all releases of a version. @throws AppError artifact_unavailable that names what is wrong */
+export async function verifyVersion(deps: Deps, filter: ReleasesFilter): Promise<void> {
+  const { releases } = await withCatalogFile(deps.config, readManifest);
+  const problems: string[] = [];
+  for (const { id } of filterReleases(releases, filter)) {
+    const { files } = await verifyRelease(deps, { releaseId: id, isStorageIncluded: true });
+    problems.push(
+      ...files.flatMap(({ location, problem }) => (problem === null ? [] : `${id}, ${location}: ${problem}`)),
+    );
+  }
+  if (problems.length > 0) throw new AppError("artifact_unavailable", { detail: problems.join(". ") });
 }

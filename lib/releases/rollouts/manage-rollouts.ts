@@ -4,11 +4,11 @@ import { isUuid } from "../../platform/db/ids";
 import type { Operator } from "../../principal";
 import { catalogFileOf } from "../catalog/catalog";
 import { selectReleases } from "../publishing/filter-releases";
-import { readCatalog } from "../publishing/manage-releases";
+import type { EditableManifest } from "../publishing/manifest-file";
 import type { ChangedRollout, NewRollout } from "../publishing/schema";
 import { assertSeen, type ReleasePrecondition, readCatalogState } from "../publishing/seen-state";
-import { refreshCatalog, withAppErrors } from "../publishing/service-catalog";
-import { updateReleases } from "../publishing/update";
+import { changeCatalog, readCatalog, refreshCatalog } from "../publishing/service-catalog";
+import { planUpdate } from "../publishing/update";
 import { formatVersion, type Release } from "../schema";
 import { completeRollouts, haltRollouts, resumeRollouts } from "./change-rollouts";
 import { type RolloutState, toRolloutState } from "./list-rollouts";
@@ -21,7 +21,7 @@ type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "log" | "now" 
  * Starts a rollout that advances by itself, at once or later. What the schedule replaces is written to the catalog with it.
  * A catalog at a URL must have it already. Yanked releases are left out.
  * @throws AppError rollout_invalid, release_not_found, release_yanked; catalog_not_editable; precondition_failed; those of
- * `withAppErrors`
+ * `changeCatalog`
  */
 export async function startRollout(
   deps: Deps,
@@ -29,38 +29,26 @@ export async function startRollout(
   { filter, ...plan }: NewRollout,
   precondition?: ReleasePrecondition,
 ): Promise<RolloutState> {
-  const file = catalogFileOf(deps.config);
-  const id = await withAppErrors(file, async () => {
-    const known = await readCatalog(deps);
-    const selected = selectReleases(known, filter).filter(({ yanked }) => !yanked);
-    if (selected.length === 0) throw new AppError("release_yanked", "The release is yanked: offer it again first.");
-    const releases = selected.map((release) => ({ ...release, version: formatVersion(release.version) }));
-    assertSchedulable(releases, plan, deps.now());
-    const rollout = initialRollout(plan);
-    const ids = releases.map((release) => release.id);
-    const begin = async (tx: Tx, all: readonly Release[]) => {
-      await assertSeen(tx, all, ids, precondition);
-      return scheduleRollout(deps, tx, releases, plan, operator, all);
-    };
-    if (file === null) {
-      assertHasRollout(selected, rollout);
-      return deps.db.$transaction((tx) => begin(tx, known));
-    }
-    let id = "";
-    await updateReleases(
-      file,
-      { ids },
-      { rollout },
-      {
-        deps,
-        record: async (tx, _, __, { releases }) => {
-          id = await begin(tx, releases);
-        },
-      },
-    );
-    return id;
-  });
-  await refreshCatalog(deps);
+  const known = await readCatalog(deps);
+  const selected = selectReleases(known, filter).filter(({ yanked }) => !yanked);
+  if (selected.length === 0) throw new AppError("release_yanked", "The release is yanked: offer it again first.");
+  const releases = selected.map((release) => ({ ...release, version: formatVersion(release.version) }));
+  assertSchedulable(releases, plan, deps.now());
+  const rollout = initialRollout(plan);
+  const ids = releases.map((release) => release.id);
+  let id = "";
+  const begin = async (tx: Tx, all: readonly Release[]) => {
+    await assertSeen(tx, all, ids, precondition);
+    id = await scheduleRollout(deps, tx, releases, plan, operator, all);
+  };
+  if (catalogFileOf(deps.config) === null) {
+    assertHasRollout(selected, rollout);
+    await deps.db.$transaction((tx) => begin(tx, known));
+    await refreshCatalog(deps);
+  } else {
+    const change = (manifest: EditableManifest) => planUpdate(manifest, { ids }, { rollout });
+    await changeCatalog(deps, change, (tx, _, __, before) => begin(tx, before.releases));
+  }
   return readRollout(deps, id);
 }
 

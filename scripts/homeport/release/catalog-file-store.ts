@@ -2,11 +2,10 @@ import type { Context } from "../../../lib/context";
 import { addReleases } from "../../../lib/releases/publishing/add";
 import { filterReleases } from "../../../lib/releases/publishing/filter-releases";
 import { listReleases } from "../../../lib/releases/publishing/list";
-import { readManifest } from "../../../lib/releases/publishing/manifest-file";
-import { promoteReleases } from "../../../lib/releases/publishing/promote";
-import { pruneReleases } from "../../../lib/releases/publishing/prune";
-import { removeReleases } from "../../../lib/releases/publishing/remove";
-import { findNewerServedReleases, updateReleases } from "../../../lib/releases/publishing/update";
+import { changeManifest, type EditableManifest, readManifest } from "../../../lib/releases/publishing/manifest-file";
+import { planPromotion } from "../../../lib/releases/publishing/promote";
+import { pruneReleases, removeReleases } from "../../../lib/releases/publishing/remove";
+import { findNewerServedReleases, planUpdate } from "../../../lib/releases/publishing/update";
 import { verifyReleases } from "../../../lib/releases/publishing/verify";
 import { drawProgress } from "../terminal";
 import type { ReleaseStore } from "./release-store";
@@ -21,13 +20,15 @@ export function catalogFileStore(manifestFile: string, storage: Context["storage
       return { ...added, removedSamples: added.removedSamples.map(({ id }) => id) };
     },
     update: async (filter, change) => {
-      const releases = await updateReleases(manifestFile, filter, change);
+      const releases = await changeManifest(manifestFile, (manifest) => planUpdate(manifest, filter, change));
       const ids = releases.map(({ id }) => id);
       return { releases, newerServed: findNewerServedReleases((await readManifest(manifestFile)).releases, ids) };
     },
-    promote: async (filter, promotion) => ({
-      releases: await promoteReleases({ manifestFile, now }, filter, promotion),
-    }),
+    promote: async (filter, promotion) => {
+      const releasedAt = now().toISOString();
+      const promote = (manifest: EditableManifest) => planPromotion(manifest, filter, promotion, releasedAt);
+      return { releases: await changeManifest(manifestFile, promote) };
+    },
     remove: async (filter, options) => ({ result: await removeReleases(manifestFile, filter, options) }),
     prune: async (filter, options) => ({ result: await pruneReleases(manifestFile, filter, options) }),
     verify: async function* (filter, { shouldVerifyRemote }) {

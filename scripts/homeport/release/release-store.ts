@@ -2,8 +2,7 @@ import type { ReleaseDraft } from "../../../lib/releases/publishing/draft";
 import type { ReleaseDocument } from "../../../lib/releases/publishing/list";
 import type { AddedRelease } from "../../../lib/releases/publishing/plan-addition";
 import type { PromotedRelease, PromotionOptions } from "../../../lib/releases/publishing/promote";
-import type { PruneOptions } from "../../../lib/releases/publishing/prune";
-import type { RemoveOptions } from "../../../lib/releases/publishing/remove";
+import type { PruneOptions, RemoveOptions } from "../../../lib/releases/publishing/remove";
 import type {
   ChangedRelease,
   PrunedCatalog,

@@ -3,11 +3,8 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { addReleases } from "@/lib/releases/publishing/add";
-import { promoteReleases } from "@/lib/releases/publishing/promote";
-import { type PruneOptions, pruneReleases } from "@/lib/releases/publishing/prune";
 import { planPrune } from "@/lib/releases/publishing/prune-plan";
-import { removeReleases } from "@/lib/releases/publishing/remove";
-import { updateReleases } from "@/lib/releases/publishing/update";
+import { type PruneOptions, pruneReleases, removeReleases } from "@/lib/releases/publishing/remove";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import { signForTauri } from "@/lib/releases/sample/sample-signatures";
 import { Release } from "@/lib/releases/schema";
@@ -20,10 +17,12 @@ import {
   NOW,
   newCatalog,
   newFolder,
+  promoteReleases,
   publish,
   publishAll,
   releasesOf,
   type TestFolder,
+  updateReleases,
   verify,
   versions,
 } from "@/tests/support/releases/publishing";
@@ -183,11 +182,7 @@ describe("removing a release", () => {
     const update = { kinds: ["update" as const], destination: { kind: "url" as const, url } };
     const release = { channel: "beta" };
     await publish(testFolder, await build(testFolder, "a.exe"), "1.0.0", { release });
-    await promoteReleases(
-      { manifestFile: testFolder.manifest, now: () => NOW },
-      { ids: ["1.0.0"] },
-      { from: "beta", to: "stable" },
-    );
+    await promoteReleases(testFolder.manifest, { ids: ["1.0.0"] }, { from: "beta", to: "stable" });
     await publish(testFolder, await build(testFolder, "update.exe"), "1.0.0", { ...update, release });
     const id = "core-windows-x64-1.0.0";
     expect(await remove(testFolder, [id], { isForced: true })).toEqual({ releases: [id], files: [], elsewhere: [url] });

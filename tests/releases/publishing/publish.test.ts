@@ -2,7 +2,6 @@ import { createHash, randomBytes } from "node:crypto";
 import { chmod, mkdir, readFile, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { updateReleases } from "@/lib/releases/publishing/update";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import {
   build,
@@ -11,6 +10,7 @@ import {
   newFolder,
   publish,
   releasesOf,
+  updateReleases,
   verify,
   versions,
 } from "@/tests/support/releases/publishing";

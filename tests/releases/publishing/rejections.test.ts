@@ -2,7 +2,6 @@ import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { changeManifest, readManifest } from "@/lib/releases/publishing/manifest-file";
-import { updateReleases } from "@/lib/releases/publishing/update";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import {
   build,
@@ -12,6 +11,7 @@ import {
   newFolder,
   publish,
   releasesOf,
+  updateReleases,
   versions,
 } from "@/tests/support/releases/publishing";
 import { manifestEntry, manifestText, remoteArtifact } from "@/tests/support/releases/releases";

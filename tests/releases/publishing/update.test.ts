@@ -2,8 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { listReleases, renderTable } from "@/lib/releases/publishing/list";
-import { promoteReleases } from "@/lib/releases/publishing/promote";
-import { findNewerServedReleases, updateReleases } from "@/lib/releases/publishing/update";
+import { findNewerServedReleases } from "@/lib/releases/publishing/update";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import {
   build,
@@ -11,9 +10,11 @@ import {
   NOW,
   newCatalog,
   newFolder,
+  promoteReleases,
   publish,
   releasesOf,
   type TestFolder,
+  updateReleases,
   versions,
 } from "@/tests/support/releases/publishing";
 
@@ -83,7 +84,7 @@ const BETA = { channel: "beta" };
 const promotion = { from: "beta", to: "stable" };
 
 const promote = ({ manifest }: TestFolder, ids: string[], change: object = {}) =>
-  promoteReleases({ manifestFile: manifest, now: () => NOW }, { ids }, { ...promotion, ...change });
+  promoteReleases(manifest, { ids }, { ...promotion, ...change });
 
 describe("editing a release", () => {
   test("changes its fields, removes them by null, and says what was changed", async () => {

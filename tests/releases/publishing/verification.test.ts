@@ -2,9 +2,16 @@ import { randomBytes } from "node:crypto";
 import { mkdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { updateReleases } from "@/lib/releases/publishing/update";
 import { startOrigin } from "@/tests/support/releases/origin";
-import { build, newFolder, publish, releasesOf, type TestFolder, verify } from "@/tests/support/releases/publishing";
+import {
+  build,
+  newFolder,
+  publish,
+  releasesOf,
+  type TestFolder,
+  updateReleases,
+  verify,
+} from "@/tests/support/releases/publishing";
 import { manifestEntry, manifestText, remoteArtifact } from "@/tests/support/releases/releases";
 
 describe("verification", () => {

@@ -5,7 +5,9 @@ import path from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { addReleases } from "@/lib/releases/publishing/add";
 import type { DraftFile, ReleaseDraft } from "@/lib/releases/publishing/draft";
-import { readManifest } from "@/lib/releases/publishing/manifest-file";
+import { changeManifest, readManifest } from "@/lib/releases/publishing/manifest-file";
+import { planPromotion } from "@/lib/releases/publishing/promote";
+import { planUpdate } from "@/lib/releases/publishing/update";
 import { type VerifyResult, verifyReleases } from "@/lib/releases/publishing/verify";
 import type { Release } from "@/lib/releases/schema";
 
@@ -100,3 +102,16 @@ export async function newCatalog(change: Change = {}): Promise<TestFolder> {
   await publish(testFolder, await build(testFolder, "setup.exe"), "1.4.0", change);
   return testFolder;
 }
+
+/** Changes published releases. */
+export const updateReleases = (
+  manifest: string,
+  ...change: Parameters<typeof planUpdate> extends [unknown, ...infer Rest] ? Rest : never
+) => changeManifest(manifest, (current) => planUpdate(current, ...change));
+
+/** Promotes releases, at the time of every publication. */
+export const promoteReleases = (
+  manifest: string,
+  filter: Parameters<typeof planPromotion>[1],
+  promotion: Parameters<typeof planPromotion>[2],
+) => changeManifest(manifest, (current) => planPromotion(current, filter, promotion, NOW.toISOString()));
