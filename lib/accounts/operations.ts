@@ -72,7 +72,7 @@ const registration = {
 } satisfies Omit<Declared<unknown, unknown, Register, undefined, undefined, undefined>, "id" | "description">;
 const REGISTRATION = `${TRANSPORT} If the service requires verified emails, it sends a link instead and returns 202, whether or not the email has an account.`;
 
-export const ownAccountOperations = {
+export const accountOperations = {
   redirectToChangePassword: operation({
     id: "redirectToChangePassword",
     summary: "Redirect to the page that changes the password",

@@ -7,7 +7,7 @@ const GROUP = /^\(.+\)$/;
 /** Next's metadata files that are sent as they are. */
 const ICON = /^(favicon|icon|apple-icon)\.\w+$/;
 
-/** Writes the table of all routes, pages and icons in app, those of the API first, unless it is up to date. */
+/** Writes the table of all routes, pages and icons in app, unless it is up to date. */
 export function writeRouteTable() {
   const entries = readdirSync("app", { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -19,11 +19,9 @@ export function writeRouteTable() {
   const text = [
     "// Written by scripts/generate.mjs from the folders of app.",
     'import type { Responder } from "@/lib/platform/http/server/routes";',
-    'import { apiRoutes } from "./api/routes";',
     ...routes.map((entry) => `import * as ${name(entry)} from "${entry.module}";`),
     "",
     "export const responders: ReadonlyMap<string, Responder> = new Map<string, Responder>([",
-    "  ...apiRoutes,",
     ...entries.map((entry) => `  ["${entry.path}", ${name(entry)}],`),
     "]);",
     "",

@@ -6,21 +6,21 @@ import {
   type ZodOpenApiPathsObject,
 } from "zod-openapi";
 import type { DescribedOperation, Operation } from "@/lib/operation";
-import { METHODS } from "@/lib/platform/http/route";
-import type { Handlers, Responder } from "@/lib/platform/http/server/routes";
+import { METHODS, type RouteHandler } from "@/lib/platform/http/route";
 import { ABOUT, SECURITY_SCHEMES, TAGS, type Tag } from "./about";
 import { HEADERS, PARAMETERS, parameter } from "./headers";
 import { describeOperation } from "./operation";
 import { allowed } from "./problem-responses";
 import { DELIVERIES } from "./schemas";
 
+/** The exports of the `route.ts` files, by their paths as the App Router writes them. */
+export type RouteModules = ReadonlyMap<string, Partial<Record<(typeof METHODS)[number], RouteHandler>>>;
+
 type Listed = { path: string; method: string; tag: Tag; operation: DescribedOperation };
 
-/** Describes the API as OpenAPI 3.1: the operations of its routes, by their paths as the App Router writes them. @throws Error if one is not described */
-export function describeApi(responders: ReadonlyMap<string, Responder>) {
-  const operations = [...responders].flatMap(([route, responder]) =>
-    typeof responder === "object" && /^\/(api|\.well-known)\//.test(route) ? operationsOf(route, responder) : [],
-  );
+/** Describes the API as OpenAPI 3.1: the operations of its routes. @throws Error if one is not described */
+export function describeApi(routes: RouteModules) {
+  const operations = [...routes].flatMap(([route, module]) => operationsOf(route, module));
   return createDocument(
     {
       openapi: "3.1.0",
@@ -40,12 +40,13 @@ export function describeApi(responders: ReadonlyMap<string, Responder>) {
 }
 
 /** The operations of a route by method; in the place of a catch-all's, those that it is described as. */
-function operationsOf(route: string, module: Handlers): Listed[] {
+function operationsOf(route: string, module: Partial<Record<(typeof METHODS)[number], RouteHandler>>): Listed[] {
   const declared = METHODS.flatMap((method) => {
     const found = module[method]?.endpoint;
     return found ? [{ method, operation: found as Partial<Operation> }] : [];
   });
   return declared.flatMap(({ method, operation }) => {
+    if (route.startsWith("/api/[[")) return []; // what is not found
     if (operation.id === undefined) throw new Error(`${method} ${route} is no operation`);
     const own = operation as Operation;
     if (own.describedAs) return method === "HEAD" ? [] : describedOperations(route, own.describedAs);

@@ -5,7 +5,7 @@ import { operation } from "@/lib/operation";
 import type { AccountRole } from "@/lib/platform/db/generated/client";
 import { defineRoute } from "@/lib/platform/http/route";
 import type { AccessRule } from "@/lib/principal";
-import { describeApi } from "@/scripts/openapi/document";
+import { describeApi, type RouteModules } from "@/scripts/openapi/document";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { accountWithRole, OPERATOR } from "@/tests/support/auth/api-keys";
@@ -84,8 +84,8 @@ describe("a route that declares", () => {
   });
 
   test("a rule says so in the OpenAPI document", () => {
-    const route = routeFor({ role: "support", aal: 2, maxAgeSeconds: 300 });
-    const { paths } = describeApi(new Map([["/api/guarded", route]]));
+    const routes: RouteModules = new Map([["/api/guarded", routeFor({ role: "support", aal: 2, maxAgeSeconds: 300 })]]);
+    const { paths } = describeApi(routes);
     const operation = paths?.["/api/guarded"]?.post;
     expect(operation?.security).toEqual([{ bearer: [] }, { cookie: [] }]);
     expect(operation?.description).toBe(

@@ -1,6 +1,6 @@
-import { ownAccountOperations } from "@/lib/accounts/operations";
+import { accountOperations } from "@/lib/accounts/operations";
 import { defineRoute } from "@/lib/platform/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/.well-known/change-password", {
-  GET: ownAccountOperations.redirectToChangePassword,
+  GET: accountOperations.redirectToChangePassword,
 });

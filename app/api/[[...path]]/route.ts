@@ -1,8 +1,6 @@
 import { AppError } from "@/lib/errors";
 import { declare } from "@/lib/operation";
 import { defineRoute, forEveryMethod } from "@/lib/platform/http/route";
-import { defineRoutes } from "@/lib/platform/http/server/routes";
-import { apiRoutes } from "../routes";
 
 const nothing = declare({
   summary: "Anything else under /api",
@@ -13,7 +11,7 @@ const nothing = declare({
   },
 });
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoutes(
-  apiRoutes,
-  defineRoute("/api/[[...path]]", forEveryMethod(nothing)),
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
+  "/api/[[...path]]",
+  forEveryMethod(nothing),
 );

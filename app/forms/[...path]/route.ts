@@ -1,7 +1,6 @@
 import { AppError } from "@/lib/errors";
 import { declare } from "@/lib/operation";
-import { defineRoute, forEveryMethod } from "@/lib/platform/http/route";
-import { defineRoutes } from "@/lib/platform/http/server/routes";
+import { defineRoute, defineRoutes, forEveryMethod } from "@/lib/platform/http/route";
 import { accountForms } from "../account";
 import { consoleForms } from "../console/forms";
 import { emailForms } from "../email";
@@ -19,6 +18,6 @@ const nothing = declare({
 });
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoutes(
-  [signInForms, emailForms, accountForms, factorForms, firstOperatorForms, consoleForms].flat(),
+  new Map([signInForms, emailForms, accountForms, factorForms, firstOperatorForms, consoleForms].flat()),
   defineRoute("/forms/[...path]", forEveryMethod(nothing)),
 );

@@ -71,7 +71,7 @@ export function defineRoute(
     return (request, context) => handleRequest(route, request, context);
   };
   const respondToOther = handlerOf("other");
-  return routeHandlers((method) => {
+  const handlers = METHODS.map((method) => {
     const respondToOwn = handlerOf(method, declared[method]);
     const respond: DirectHandler = (request, context) => {
       const override = takesMethodOverride && method === "POST" && request.headers.get("x-http-method-override");
@@ -79,18 +79,24 @@ export function defineRoute(
       const other = METHODS.find((one) => one === override.toUpperCase());
       return handlerOf(other ?? "other", other && declared[other])(request, context);
     };
-    return { respond, respondToOther, endpoint: declared[method] };
+    const handle = async (request: Request, context: RouteContext) => toResponse(await respond(request, context));
+    return [method, Object.assign(handle, { respond, respondToOther, endpoint: declared[method] })];
   });
+  return Object.fromEntries(handlers) as RouteHandlers;
 }
 
-/** App Router route handlers around those that the HTTP server calls. */
-export function routeHandlers(
-  handlersOf: (method: Method) => Pick<RouteHandler, "respond" | "respondToOther" | "endpoint">,
-): RouteHandlers {
+/** Handlers that leave each request to those of exactly its path in `routes`, and any other to `otherwise`. */
+export function defineRoutes(routes: ReadonlyMap<string, RouteHandlers>, otherwise: RouteHandlers): RouteHandlers {
   const handlers = METHODS.map((method) => {
-    const direct = handlersOf(method);
-    const handle = async (request: Request, context: RouteContext) =>
-      toResponse(await direct.respond(request, context));
+    const respondBy = (name: "respond" | "respondToOther"): DirectHandler => {
+      return (request, context) => {
+        const { pathname } = new URL(request.url, "http://localhost");
+        return (routes.get(pathname) ?? otherwise)[method][name](request, context);
+      };
+    };
+    const respond = respondBy("respond");
+    const handle = async (request: Request, context: RouteContext) => toResponse(await respond(request, context));
+    const direct = { respond, respondToOther: respondBy("respondToOther"), endpoint: undefined };
     return [method, Object.assign(handle, direct)];
   });
   return Object.fromEntries(handlers) as RouteHandlers;

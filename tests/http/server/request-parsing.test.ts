@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { apiRoutes } from "@/app/api/routes";
 import { responders } from "@/app/routes.generated";
 import { ERRORS } from "@/lib/errors";
 import { declare } from "@/lib/operation";
@@ -245,10 +244,7 @@ describe("the route table", () => {
       return name === "" ? [] : [[name === "icon.svg" ? `/${name}` : route, name] as const];
     });
     const kinds = { "page.tsx": "page", "icon.svg": "file", "route.ts": "object" };
-    const expected = [
-      ...apiRoutes.map(([path]) => [path, "object"]),
-      ...paths.map(([path, name]) => [path, kinds[name as keyof typeof kinds]]),
-    ];
+    const expected = paths.map(([path, name]) => [path, kinds[name as keyof typeof kinds]]);
     const actual = [...responders].map(([path, one]) => [
       path,
       typeof one === "object" ? "object" : one.replace("static ", ""),

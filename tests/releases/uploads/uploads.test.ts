@@ -147,7 +147,7 @@ describe("an upload", () => {
   });
 
   test("takes POST for the method in X-HTTP-Method-Override", async () => {
-    const { POST } = await import("@/app/api/[[...path]]/route");
+    const { POST } = await import("@/app/api/admin/uploads/[uploadId]/route");
     const upload = await createUpload(await newKey(), 3);
     const post = (method: string, headers: Record<string, string> = {}, body?: string) => {
       const own = { authorization: `Bearer ${upload.key}`, "tus-resumable": "1.0.0", "x-http-method-override": method };
@@ -156,7 +156,7 @@ describe("an upload", () => {
         headers: { ...own, ...headers },
         ...(body ? { body } : {}),
       });
-      return POST(request, {});
+      return POST(request, { params: { uploadId: upload.id } });
     };
     const part = { "content-type": "application/offset+octet-stream", "upload-offset": "0" };
     expect((await post("PATCH", part, "abc")).status).toBe(204);

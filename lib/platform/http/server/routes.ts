@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import { decodePercent } from "../cookies";
-import { type RouteContext, type RouteHandler, type RouteHandlers, routeHandlers } from "../route";
+import type { RouteContext, RouteHandler } from "../route";
 
 export type Handlers = Record<string, RouteHandler>;
 
@@ -47,24 +47,6 @@ export function findRoute({ fixed, patterns, files }: RouteTable, pathname: stri
       return { path, responder, params: Object.fromEntries(names.map((name, i) => param(name, match[i + 1]))) };
   }
   return null;
-}
-
-/** Handlers that leave each request to the route of its path, and any other to `otherwise`. */
-export function defineRoutes(
-  routes: Iterable<readonly [path: string, RouteHandlers]>,
-  otherwise: RouteHandlers,
-): RouteHandlers {
-  const table = createRouteTable(new Map(routes));
-  return routeHandlers((method) => {
-    const respondBy = (name: "respond" | "respondToOther"): RouteHandler["respond"] => {
-      return (request, context) => {
-        const match = findRoute(table, new URL(request.url, "http://localhost").pathname);
-        const handlers: Handlers = typeof match?.responder === "object" ? match.responder : otherwise;
-        return (handlers[method] ?? otherwise[method])[name](request, { ...context, params: match?.params });
-      };
-    };
-    return { respond: respondBy("respond"), respondToOther: respondBy("respondToOther"), endpoint: undefined };
-  });
 }
 
 function param(name: string, value = ""): [string, string | string[]] {

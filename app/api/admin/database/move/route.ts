@@ -1,0 +1,8 @@
+import { databaseOperations } from "@/lib/platform/backup/operations";
+import { defineRoute } from "@/lib/platform/http/route";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/database/move", {
+  GET: databaseOperations.getDatabaseMove,
+  POST: databaseOperations.moveDatabase,
+  DELETE: databaseOperations.cancelDatabaseMove,
+});

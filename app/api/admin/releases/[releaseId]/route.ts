@@ -1,0 +1,8 @@
+import { defineRoute } from "@/lib/platform/http/route";
+import { releaseOperations } from "@/lib/releases/publishing/operations";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/releases/[releaseId]", {
+  GET: releaseOperations.getRelease,
+  PATCH: releaseOperations.changeRelease,
+  DELETE: releaseOperations.removeRelease,
+});

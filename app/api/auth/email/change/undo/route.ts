@@ -1,0 +1,6 @@
+import { emailChangeOperations } from "@/lib/accounts/email-change/operations";
+import { defineRoute } from "@/lib/platform/http/route";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/email/change/undo", {
+  POST: emailChangeOperations.undoEmailChange,
+});

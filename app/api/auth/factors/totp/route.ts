@@ -1,0 +1,7 @@
+import { factorOperations } from "@/lib/accounts/sign-in-methods/operations";
+import { defineRoute } from "@/lib/platform/http/route";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/factors/totp", {
+  POST: factorOperations.startTotp,
+  DELETE: factorOperations.removeTotp,
+});

@@ -1,0 +1,6 @@
+import { defineRoute } from "@/lib/platform/http/route";
+import { deviceOperations } from "@/lib/push/operations";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/push/devices/[deviceId]", {
+  DELETE: deviceOperations.removeDevice,
+});
