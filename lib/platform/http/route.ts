@@ -2,6 +2,7 @@ import { currentContext } from "../../context";
 import { AppError } from "../../errors";
 import {
   type AnyDeclaration,
+  declare,
   type Input,
   isRestricted,
   type OperationResponse,
@@ -102,9 +103,18 @@ export function defineRoutes(routes: ReadonlyMap<string, RouteHandlers>, otherwi
   return Object.fromEntries(handlers) as RouteHandlers;
 }
 
-/** One declaration for every method. */
-export function forEveryMethod(declared: AnyDeclaration): Record<Method, AnyDeclaration> {
-  return Object.fromEntries(METHODS.map((method) => [method, declared])) as Record<Method, AnyDeclaration>;
+/** A route that responds 404 to every method. */
+export function defineNothing(path: string): RouteHandlers {
+  const nothing = declare({
+    summary: "Not found",
+    database: false,
+    response: { status: 404, schema: null },
+    run: () => {
+      throw new AppError("not_found");
+    },
+  });
+  const declared = METHODS.map((method) => [method, nothing]);
+  return defineRoute(path, Object.fromEntries(declared) as Record<Method, AnyDeclaration>);
 }
 
 /**
