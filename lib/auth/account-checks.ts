@@ -16,6 +16,13 @@ export async function requireAnotherAdmin(tx: Tx, accountId: string): Promise<vo
   if (admins.length === 1 && admins[0]?.id === accountId) throw new AppError("last_admin");
 }
 
+/** Locks an account against concurrent changes of its factors. Returns its email; undefined if it was deleted. */
+export async function lockAccount(tx: Tx, id: string): Promise<string | undefined> {
+  const [account] = await tx.$queryRaw<{ email: string }[]>`
+    SELECT "email" FROM "Account" WHERE "id" = ${id}::uuid FOR NO KEY UPDATE`;
+  return account?.email;
+}
+
 /** Refuses an account that an operator has disabled, once its owner has been authenticated. @throws AppError account_disabled */
 export function requireEnabled({ disabledAt }: { disabledAt: Date | null }): void {
   if (disabledAt !== null) throw new AppError("account_disabled");

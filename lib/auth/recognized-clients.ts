@@ -28,10 +28,13 @@ export function recognizedClientCondition(key: string, at: Date): Prisma.Sql {
 /** Whether an account recognizes the caller by its device cookie. Reads nothing for a caller without one. */
 export async function isRecognizedDevice(ctx: Deps, email: string, caller: Caller): Promise<boolean> {
   if (caller.isNewDevice) return false;
-  const { device } = await clientKeys(ctx, email, caller);
-  const condition = recognizedClientCondition(device, ctx.now());
-  const rows = await ctx.db.$queryRaw<unknown[]>`SELECT 1 AS "found" WHERE ${condition}`;
-  return rows.length > 0;
+  return isRecognized(ctx, (await clientKeys(ctx, email, caller)).device);
+}
+
+/** Whether an account recognizes the client with this key. */
+export async function isRecognized({ db, now }: Pick<Deps, "db" | "now">, key: string): Promise<boolean> {
+  const where = { key, expiresAt: { gt: now() } };
+  return (await db.recognizedClient.findUnique({ where, select: { key: true } })) !== null;
 }
 
 /**

@@ -12,10 +12,10 @@ export function reservedEmailCondition(email: string, at: Date, accountId: strin
       AND "expiresAt" > ${at}::timestamptz AND "accountId" IS DISTINCT FROM ${accountId}::uuid)`;
 }
 
-/** Whether that condition holds. */
+/** Whether that condition holds for a new account. */
 export async function isEmailReserved(tx: Tx, email: string, at: Date): Promise<boolean> {
-  const rows = await tx.$queryRaw<unknown[]>`SELECT 1 AS "found" WHERE ${reservedEmailCondition(email, at)}`;
-  return rows.length > 0;
+  const where = { oldEmail: email, undoTokenHash: { not: null }, expiresAt: { gt: at } };
+  return (await tx.emailChange.findFirst({ where, select: { id: true } })) !== null;
 }
 
 /** Revokes the links that would confirm a change of an account's email. Returns how many changes were pending. */

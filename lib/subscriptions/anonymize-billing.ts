@@ -1,4 +1,5 @@
 import type { Context, Tx } from "../context";
+import type { Prisma } from "../platform/db/generated/client";
 import { sql } from "../platform/db/sql";
 import { isPseudonym, possibleAccountIds, pseudonymOf } from "./app-user-ids";
 
@@ -91,22 +92,22 @@ async function findAppUserIds(tx: Tx, accountId: string, purchases: OwnPurchase[
 }
 
 /** App User IDs in the account's own events, except transfers. */
-async function findIdsInEvents(tx: Tx, accountId: string, purchases: OwnPurchase[]): Promise<string[]> {
-  const purchaseIds = purchases.map(({ id }) => id);
-  const rows = await tx.$queryRaw<{ id: string }[]>`
-    SELECT unnest("appUserIds") AS id FROM "BillingEvent"
-    WHERE cardinality("transferredFrom") = 0 AND "accountId" = ${accountId}::uuid
-    UNION SELECT unnest("appUserIds") FROM "BillingEvent"
-    WHERE cardinality("transferredFrom") = 0 AND "accountId" IS NULL AND "purchaseId" = ANY(${purchaseIds}::uuid[])`;
-  return rows.map(({ id }) => id);
+function findIdsInEvents(tx: Tx, accountId: string, purchases: OwnPurchase[]): Promise<string[]> {
+  const ofPurchases = { accountId: null, purchaseId: { in: purchases.map(({ id }) => id) } };
+  return findIdsNamed(tx, { OR: [{ accountId }, ofPurchases] });
 }
 
 /** App User IDs of the account's purchases, except those in another account's events. Transfers do not count. */
 async function findIdsOfPurchases(tx: Tx, accountId: string, purchases: OwnPurchase[]): Promise<string[]> {
   const ids = purchases.flatMap(({ appUserIds }) => appUserIds);
-  const rows = await tx.$queryRaw<{ id: string }[]>`
-    SELECT DISTINCT unnest("appUserIds") AS id FROM "BillingEvent"
-    WHERE "appUserIds" && ${ids}::text[] AND "accountId" <> ${accountId}::uuid AND cardinality("transferredFrom") = 0`;
-  const idsOfOthers = new Set(rows.map(({ id }) => id));
-  return ids.filter((id) => !idsOfOthers.has(id));
+  const ofOthers = new Set(await findIdsNamed(tx, { appUserIds: { hasSome: ids }, accountId: { not: accountId } }));
+  return ids.filter((id) => !ofOthers.has(id));
+}
+
+async function findIdsNamed(tx: Tx, where: Prisma.BillingEventWhereInput): Promise<string[]> {
+  const events = await tx.billingEvent.findMany({
+    where: { ...where, transferredFrom: { isEmpty: true } },
+    select: { appUserIds: true },
+  });
+  return events.flatMap(({ appUserIds }) => appUserIds);
 }

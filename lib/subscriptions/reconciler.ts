@@ -1,4 +1,5 @@
 import type { Context } from "../context";
+import { readDatabaseTime } from "../platform/db/clock";
 import { type Consumer, createConsumer } from "../platform/db/queue";
 import { empty, sql } from "../platform/db/sql";
 import { revenueCat } from "./providers/revenuecat";
@@ -97,17 +98,21 @@ async function claim({ db, dbNow }: Deps, appUserId?: string): Promise<ClaimedJo
   return job;
 }
 
-async function reschedule({ db, dbNow }: Deps, job: ClaimedJob, seconds: number, attempts: number): Promise<void> {
-  await db.$executeRaw`
-    UPDATE "ReconcileJob"
-    SET attempts = ${attempts}::int, "nextAttemptAt" = ${dbNow()} + interval '1 second' * ${Math.ceil(seconds)}::int
-    WHERE "appUserId" = ${job.appUserId} AND "nextAttemptAt" = ${job.leaseUntil}::timestamptz`;
+async function reschedule(deps: Deps, job: ClaimedJob, seconds: number, attempts: number): Promise<void> {
+  await deps.db.reconcileJob.updateMany({
+    where: { appUserId: job.appUserId, nextAttemptAt: job.leaseUntil },
+    data: { attempts, nextAttemptAt: await timeIn(deps, seconds) },
+  });
 }
 
 /** Pauses all processes: the provider limits the requests of an API key, whatever the customer. */
-async function pause({ db, dbNow }: Deps, seconds: number): Promise<void> {
-  await db.$executeRaw`
-    INSERT INTO "BillingApiPause" (provider, until)
-    VALUES (${revenueCat.name}, ${dbNow()} + interval '1 second' * ${Math.max(seconds, 1)}::int)
-    ON CONFLICT (provider) DO UPDATE SET until = EXCLUDED.until`;
+async function pause(deps: Deps, seconds: number): Promise<void> {
+  const provider = revenueCat.name;
+  const until = await timeIn(deps, Math.max(seconds, 1));
+  await deps.db.billingApiPause.upsert({ where: { provider }, create: { provider, until }, update: { until } });
+}
+
+/** The database's time in some seconds. */
+async function timeIn(deps: Pick<Deps, "db" | "dbNow">, seconds: number): Promise<Date> {
+  return new Date((await readDatabaseTime(deps)).getTime() + Math.ceil(seconds) * 1000);
 }

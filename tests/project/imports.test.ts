@@ -236,6 +236,7 @@ const ROOMS: Record<string, string[]> = {
     "lib/platform/audit",
     "lib/platform/db/batch-load",
     "lib/platform/db/batch-write",
+    "lib/platform/db/clock",
     "lib/platform/db/queue",
     "lib/platform/http",
     "lib/platform/keys",

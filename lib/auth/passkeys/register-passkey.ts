@@ -3,6 +3,7 @@ import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { recordSecurityEvent } from "../../platform/audit/security-events";
 import type { Caller, Principal } from "../../principal";
+import { lockAccount } from "../account-checks";
 import { clientName } from "../sessions/client-name";
 import {
   checkAuthenticatorData,
@@ -37,14 +38,13 @@ export async function registerPasskey(
   const credential = await verifyRegistration(ctx, given, challenge);
   const data = { ...credential, accountId, name: name ?? clientName(null, caller.userAgent), createdAt: ctx.now() };
   const row = await ctx.db.$transaction(async (tx) => {
-    const [account] = await tx.$queryRaw<{ email: string }[]>`
-      SELECT "email" FROM "Account" WHERE "id" = ${accountId}::uuid FOR NO KEY UPDATE`;
-    if (!account) throw new AppError("unauthenticated");
+    const email = await lockAccount(tx, accountId);
+    if (email === undefined) throw new AppError("unauthenticated");
     if ((await tx.passkey.count({ where: { accountId } })) >= MAX_PASSKEYS) throw new AppError("passkey_limit_reached");
     const [created] = await tx.passkey.createManyAndReturn({ data: [data], skipDuplicates: true });
     if (!created) throw new AppError("passkey_registered");
     await recordSecurityEvent(tx, data.createdAt, accountId, "passkey_added", caller, { details: { name: data.name } });
-    await ctx.emails.enqueue(tx, "factor_added", account.email, { factor: "passkey" });
+    await ctx.emails.enqueue(tx, "factor_added", email, { factor: "passkey" });
     return created;
   });
   ctx.emails.wake();

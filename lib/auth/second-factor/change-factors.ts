@@ -3,6 +3,7 @@ import { AppError } from "../../errors";
 import { recordSecurityEvent } from "../../platform/audit/security-events";
 import { decryptSecret, encryptSecret } from "../../platform/keys/stored-secrets";
 import type { Caller, Principal } from "../../principal";
+import { lockAccount } from "../account-checks";
 import { withSecondFactor } from "../sessions/authentication";
 import { requireStepUp, type StepUpProof } from "../step-up";
 import { hasSecondFactor, removeTotpAndRecoveryCodes } from "./factors";
@@ -81,7 +82,7 @@ export async function confirmTotp(
   if (lastStep === null) throw new AppError("invalid_code");
   const recoveryCodes = await ctx.db.$transaction(async (tx) => {
     // Of two tabs that confirm at once, the second waits here.
-    await tx.$queryRaw`SELECT 1 FROM "Account" WHERE "id" = ${account.id}::uuid FOR NO KEY UPDATE`;
+    await lockAccount(tx, account.id);
     await requireNoTotp(tx, account.id);
     const data = { confirmedAt: now, expiresAt: null, lastStep, lastUsedAt: now };
     const { count } = await tx.totpFactor.updateMany({ where: { ...pending, confirmedAt: null }, data });
@@ -153,7 +154,7 @@ export async function renewRecoveryCodes(
   await requireStepUp(ctx, principal, proof, caller);
   const codes = await ctx.db.$transaction(async (tx) => {
     // Of two simultaneous calls, the codes of the second are valid.
-    await tx.$queryRaw`SELECT 1 FROM "Account" WHERE "id" = ${id}::uuid FOR NO KEY UPDATE`;
+    await lockAccount(tx, id);
     if (!(await hasSecondFactor(tx, id))) throw new AppError("no_second_factor");
     await recordSecurityEvent(tx, ctx.now(), id, "recovery_codes_renewed", caller);
     await ctx.emails.enqueue(tx, "factor_added", email, { factor: "recovery_codes" });

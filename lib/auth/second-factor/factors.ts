@@ -1,5 +1,4 @@
 import type { Tx } from "../../context";
-import { sql } from "../../platform/db/sql";
 import { listPasskeys } from "../passkeys/stored-passkeys";
 
 /** A way to complete a sign-in after the first factor. */
@@ -14,12 +13,10 @@ export async function hasSecondFactor(db: Tx, accountId: string): Promise<boolea
 
 /** The ways in which an account can give its second factor, the usual one first; empty if it has none. */
 export async function listSecondFactors(db: Tx, accountId: string): Promise<FactorKind[]> {
-  const [found] = await db.$queryRaw<Record<FactorKind, boolean>[]>(sql`
-    SELECT EXISTS (SELECT FROM "RecoveryCode" WHERE "accountId" = ${accountId}::uuid AND "usedAt" IS NULL) AS "recovery_code",
-      EXISTS (SELECT FROM "Passkey" WHERE "accountId" = ${accountId}::uuid) AS "passkey"
-    FROM "TotpFactor" WHERE "accountId" = ${accountId}::uuid AND "confirmedAt" IS NOT NULL`);
-  if (!found) return [];
-  return ["totp", ...(["passkey", "recovery_code"] as const).filter((kind) => found[kind])];
+  if (!(await hasSecondFactor(db, accountId))) return [];
+  const passkey = await db.passkey.findFirst({ where: { accountId }, select: { id: true } });
+  const code = await db.recoveryCode.findFirst({ where: { accountId, usedAt: null }, select: { accountId: true } });
+  return ["totp", ...(passkey ? ["passkey" as const] : []), ...(code ? ["recovery_code" as const] : [])];
 }
 
 /**

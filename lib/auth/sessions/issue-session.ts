@@ -7,7 +7,7 @@ import type { Caller } from "../../principal";
 import { enqueue } from "../../push/outbox/enqueue";
 import { requireEnabled } from "../account-checks";
 import { consumeEmailLimit } from "../email-limits";
-import { clientKeys, recognizedClientCondition } from "../recognized-clients";
+import { clientKeys, isRecognized, recognizedClientCondition } from "../recognized-clients";
 import type { AttemptCounters } from "../sign-in-throttle";
 import type { Authentication } from "./authentication";
 import { clientName, UNKNOWN_CLIENT } from "./client-name";
@@ -38,9 +38,9 @@ export async function issueSession(
     if (created && created.revoked.length > 0) await ctx.removeDevices(tx, { sessionIds: created.revoked });
     return created;
   };
-  const recognizedCondition = await recognizedSignInCondition(ctx, account, transport, caller);
+  const key = await clientKey(ctx, account, transport, caller);
   const createAndNotify = async () => {
-    const email = await newSignInEmail(ctx, account, { recognizedCondition, deviceName }, caller);
+    const email = await newSignInEmail(ctx, account, { key, deviceName }, caller);
     const created = await ctx.db.$transaction(async (tx) => {
       const created = await create(tx, await lockAccount(tx, account, caller));
       if (!created) throw new AppError("invalid_credentials");
@@ -51,7 +51,7 @@ export async function issueSession(
     if (email) ctx.emails.wake();
     return created;
   };
-  const statement = lockIfUnchanged(account, recognizedCondition, caller);
+  const statement = lockIfUnchanged(account, recognizedClientCondition(key, now), caller);
   const { session, claims } = (await create(ctx.db, statement)) ?? (await createAndNotify());
   return { session, claims, token: await sessionToken(ctx, claims) };
 }
@@ -99,24 +99,21 @@ function newSignIn(account: AuthenticatedAccount, eventId: string, deviceName: s
   return { eventKey: `sign-in:${eventId}`, to: { accountId: account.id }, message };
 }
 
-type Deps = Pick<Context, "db" | "limits" | "now">;
-type Owner = { id: string; email: string };
-
 /** How long after its creation an account's first session is expected: as long as the account may stay unverified. */
 const FIRST_SIGN_IN_MS = 30 * 24 * 60 * 60 * 1000;
 
 /**
- * An SQL condition: the account recognizes the client that signs in. A browser is recognized by its cookie alone, since
+ * The key by which an account recognizes the client that signs in. A browser is recognized by its cookie alone, since
  * others may share its network; a client without cookies by its network.
  */
-async function recognizedSignInCondition(
-  ctx: Pick<Deps, "limits" | "now">,
-  { email }: Owner,
+async function clientKey(
+  ctx: Pick<Context, "limits">,
+  { email }: AuthenticatedAccount,
   transport: Transport,
   caller: Caller,
-): Promise<Prisma.Sql> {
+): Promise<string> {
   const { device, network } = await clientKeys(ctx, email, caller);
-  return recognizedClientCondition(transport === "cookie" ? device : network, ctx.now());
+  return transport === "cookie" ? device : network;
 }
 
 /**
@@ -125,18 +122,17 @@ async function recognizedSignInCondition(
  * that the client chose, so that nobody sends texts of their own to strangers.
  */
 async function newSignInEmail(
-  ctx: Deps,
-  account: Owner,
-  { recognizedCondition, deviceName }: { recognizedCondition: Prisma.Sql; deviceName: string | null },
+  ctx: Pick<Context, "db" | "limits" | "now">,
+  { id, email }: AuthenticatedAccount,
+  { key, deviceName }: { key: string; deviceName: string | null },
   caller: Caller,
 ): Promise<{ client: string | null; network: string | null; at: string } | null> {
   const at = ctx.now();
-  const [row] = await ctx.db.$queryRaw<{ isNew: boolean; isVerified: boolean }[]>`
-    SELECT NOT ${recognizedCondition} AND ("createdAt" < ${new Date(at.getTime() - FIRST_SIGN_IN_MS)}::timestamptz
-        OR EXISTS (SELECT FROM "Session" WHERE "accountId" = ${account.id}::uuid)) AS "isNew",
-      "emailVerifiedAt" IS NOT NULL AS "isVerified"
-    FROM "Account" WHERE "id" = ${account.id}::uuid`;
-  if (!row?.isNew || !(await consumeEmailLimit(ctx, "signIn", account.email, caller.ip))) return null;
-  const client = clientName(row.isVerified ? deviceName : null, caller.userAgent);
+  const select = { createdAt: true, emailVerifiedAt: true, sessions: { select: { id: true }, take: 1 } };
+  const account = await ctx.db.account.findUnique({ where: { id }, select });
+  if (!account || (await isRecognized(ctx, key))) return null;
+  const isFirst = account.sessions.length === 0 && at.getTime() - account.createdAt.getTime() <= FIRST_SIGN_IN_MS;
+  if (isFirst || !(await consumeEmailLimit(ctx, "signIn", email, caller.ip))) return null;
+  const client = clientName(account.emailVerifiedAt && deviceName, caller.userAgent);
   return { client: client === UNKNOWN_CLIENT ? null : client, network: networkOf(caller.ip), at: at.toISOString() };
 }

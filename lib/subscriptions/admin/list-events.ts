@@ -5,7 +5,7 @@ import { empty, identifier, join, sql } from "../../platform/db/sql";
 import { readEmails, toAccountId } from "../../platform/find-account";
 import { countRows, readPage } from "../../platform/lists";
 import { PROVIDER_NAMES } from "../providers/find-provider";
-import { BillingEventState, type BillingEventSummary, type BillingEvents, type BillingEventsQuery } from "./schema";
+import { BillingEventState, BillingEventSummary, type BillingEvents, type BillingEventsQuery } from "./schema";
 
 type Deps = Pick<Context, "db">;
 type Filter = Omit<BillingEventsQuery, "limit" | "cursor">;
@@ -47,22 +47,9 @@ function findPosition(db: Deps["db"], id: string): Promise<Position | null> {
 /** Events as an index selects them, and its order. */
 type Source = { rows: Prisma.Sql; order: Prisma.Sql };
 
-const COLUMNS = [
-  "id",
-  "provider",
-  "eventId",
-  "type",
-  "state",
-  "reason",
-  "environment",
-  "store",
-  "occurredAt",
-  "receivedAt",
-  "processedAt",
-  "purchaseId",
-  "accountId",
-];
+const COLUMNS = Object.keys(BillingEventSummary.shape).filter((name) => name !== "accountEmail");
 const SELECTED = join(COLUMNS.map(identifier));
+const FOUND = join(COLUMNS.filter((name) => name !== "accountId").map((name) => sql`event.${identifier(name)}`));
 const NEWEST_FIRST = sql`event."receivedAt" DESC`;
 
 /** Reads by the filter that selects the fewest events. The others are compared row by row. */
@@ -113,9 +100,7 @@ function searched({ rows, order }: Source): Prisma.Sql {
 
 function search(db: Deps["db"], source: Source, filter: Filter, take: number): Promise<Found[]> {
   return db.$queryRaw`
-    SELECT event.id::text, event.provider, event."eventId", event.type, event.state::text, event.reason,
-      event.environment, event.store, event."occurredAt", event."receivedAt", event."processedAt",
-      event."purchaseId"::text, COALESCE(event."accountId", purchase."accountId")::text AS "accountId"
+    SELECT ${FOUND}, COALESCE(event."accountId", purchase."accountId") AS "accountId"
     FROM (${searched(source)}) AS event
     LEFT JOIN "Purchase" AS purchase ON purchase.id = event."purchaseId"
     ${conditionsOf(filter)}
@@ -168,6 +153,7 @@ function eventsOfPurchase(id: string): Prisma.Sql {
 
 /** Finds the events with an id, the provider's or ours: one for each provider at most. Returns our ids. */
 export async function findEventIds({ db }: Pick<Context, "db">, id: string): Promise<string[]> {
-  const rows = await db.$queryRaw<{ id: string }[]>(eventsWithId(id));
-  return rows.map((row) => row.id);
+  const own = isUuid(id) ? [{ id }] : [];
+  const where = { OR: [{ provider: { in: PROVIDER_NAMES }, eventId: id }, ...own] };
+  return (await db.billingEvent.findMany({ where, select: { id: true } })).map((event) => event.id);
 }

@@ -1,4 +1,5 @@
 import type { Tx } from "../../context";
+import { sql } from "../../platform/db/sql";
 import { StoredEvent } from "../events";
 import type { OwnerEvent } from "../ownership";
 import type { ParsedEvent } from "./decide";
@@ -78,11 +79,13 @@ function aliasesAmong(events: readonly ParsedEvent[], provider: string, appUserI
     .map(({ appUserIds: ids, eventId, facts }) => ({ appUserIds: ids, eventId, occurredAt: facts.occurredAt }));
 }
 
+/** The columns of `StoredEvent` as JSON, which is faster to decode. */
+export const STORED_EVENT = sql`jsonb_build_object('eventId', "eventId", 'type', type, 'environment', environment,
+  'store', store, 'facts', facts, 'appUserIds', "appUserIds", 'transferredFrom', "transferredFrom", 'accountId', "accountId")`;
+
 async function findTransfers(tx: Tx, provider: string, appUserIds: string[]): Promise<StoredEvent[]> {
   const rows = await tx.$queryRaw<{ event: unknown }[]>`
-    SELECT jsonb_build_object('eventId', "eventId", 'type', type, 'environment', environment, 'store', store, 'facts',
-      facts, 'appUserIds', "appUserIds", 'transferredFrom', "transferredFrom", 'accountId', "accountId") AS event
-    FROM "BillingEvent"
+    SELECT ${STORED_EVENT} AS event FROM "BillingEvent"
     WHERE provider IS NOT DISTINCT FROM ${provider} AND state IN ('received', 'processed')
       AND type IN ('TRANSFER', 'SUBSCRIBER_ALIAS', 'PURCHASE_REDEEMED') AND cardinality("transferredFrom") > 0
       AND "appUserIds" && ${appUserIds}::text[]`;

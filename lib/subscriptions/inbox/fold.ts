@@ -6,7 +6,7 @@ import { isPurchaseEvent, StoredEvent, toOwnerEvent, toPurchaseEvent } from "../
 import { foldPurchase } from "../fold/fold-purchase";
 import { ownerAppUserIds } from "../ownership";
 import { PurchaseState, type StoredPurchase } from "../purchase-state";
-import { findConnectedCustomers, transfersOf } from "./customers";
+import { findConnectedCustomers, STORED_EVENT, transfersOf } from "./customers";
 import type { ParsedEvent } from "./decide";
 
 /** A locked purchase, and the events that this transaction has attached to it, in their order of arrival. */
@@ -154,9 +154,7 @@ async function readEvents(tx: Tx, purchases: PurchaseToFold[]) {
         UNION ALL SELECT "purchaseId", provider, "appUserIds" FROM new
       ) AS event, unnest(event."appUserIds") AS id GROUP BY "purchaseId", provider
     )
-    SELECT "purchaseId", jsonb_build_object('eventId', "eventId", 'type', type, 'environment', environment, 'store', store,
-      'facts', facts, 'appUserIds', "appUserIds", 'transferredFrom', "transferredFrom", 'accountId', "accountId") AS event
-    FROM earlier
+    SELECT "purchaseId", ${STORED_EVENT} AS event FROM earlier
     UNION ALL
     SELECT "purchaseId", NULL FROM customer WHERE EXISTS (
       SELECT 1 FROM "BillingEvent" AS other

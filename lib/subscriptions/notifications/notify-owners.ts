@@ -2,7 +2,7 @@ import type { Context, Tx } from "../../context";
 import { enqueueAll } from "../../push/outbox/enqueue";
 import { type BillingRules, canEntitle, statusRules } from "../entitlement-rules";
 import type { PurchaseChange } from "../inbox/fold";
-import { type PurchaseState, StoredPurchase } from "../purchase-state";
+import type { PurchaseState, StoredPurchase } from "../purchase-state";
 import { endReplacedPurchases } from "../replacement";
 import { accountStatus } from "../status/account-status";
 import { isRevoked } from "../status/purchase-status";
@@ -84,10 +84,7 @@ function isCovered(
 /** Reads the purchases of accounts, as the transaction leaves them. */
 export async function readPurchasesOf(tx: Tx, accountIds: string[]): Promise<StoredPurchase[]> {
   if (accountIds.length === 0) return [];
-  const rows = await tx.$queryRaw<{ purchase: unknown }[]>`
-    SELECT to_jsonb(purchase) AS purchase FROM "Purchase" AS purchase
-    WHERE "accountId" = ANY(${[...new Set(accountIds)]}::uuid[]) ORDER BY id`;
-  return rows.map(({ purchase }) => StoredPurchase.parse(purchase));
+  return tx.purchase.findMany({ where: { accountId: { in: [...new Set(accountIds)] } }, orderBy: { id: "asc" } });
 }
 
 /** Returns the purchases as they were after one change of a batch, before the later ones. */

@@ -40,9 +40,8 @@ export async function cancelTrialEndings(tx: Tx, dbNow: Context["dbNow"], change
   );
   const ids = outdated.map(({ before }) => before.id);
   // Another end is announced, too. The same one is not announced twice: its key is known.
-  await tx.$executeRaw`
-    UPDATE "Purchase" SET "trialEndingNotifiedAt" = NULL
-    WHERE id = ANY(${ids}::uuid[]) AND "trialEndingNotifiedAt" IS NOT NULL`;
+  const where = { id: { in: ids }, trialEndingNotifiedAt: { not: null } };
+  await tx.purchase.updateMany({ where, data: { trialEndingNotifiedAt: null } });
 }
 
 /** A purchase may have several trials, and a trial another end. */
