@@ -42,13 +42,12 @@ import {
 } from "./schema";
 import { Verification, VerifiedRelease, verifyRelease, verifyVersion } from "./verify";
 
+const BUILD = { product: "core", platform: "windows", architecture: "x64", channel: "stable" };
+
 /** A release as the catalog has it. */
 const RELEASE = {
   id: "core-windows-x64-2.3.0",
-  product: "core",
-  platform: "windows",
-  architecture: "x64",
-  channel: "stable",
+  ...BUILD,
   version: "2.3.0",
   releasedAt: "2026-11-20T09:00:00.000Z",
   rollout: 20,
@@ -59,13 +58,20 @@ const RELEASE = {
   artifacts: { installer: { fileName: "Acme-2.3.0-x64.exe", sizeBytes: 104857600 }, others: [], deltas: [] },
 };
 
-const CATALOG_ERRORS = ["catalog_not_editable", "catalog_invalid"] as const;
+/** Who reads the catalog, and who changes it. */
+export const READS = { role: "support", scope: "releases:read" } as const;
+const WRITES = { role: "admin", stepUp: true, scope: "releases:write", idempotency: "replay" } as const;
+export const CHANGES = { ...WRITES, headers: ["IfMatchState"] } as const;
 
-const CHANGE_ERRORS = [...CATALOG_ERRORS, "catalog_locked", "disk_full", "release_invalid"] as const;
+const CATALOG_ERRORS = ["catalog_not_editable", "catalog_invalid"] as const;
+export const CHANGE_ERRORS = [...CATALOG_ERRORS, "catalog_locked", "disk_full", "release_invalid"] as const;
+const RELEASE_ERRORS = [...CHANGE_ERRORS, "release_not_found", "precondition_failed"] as const;
 
 /** A draft's notes may be long, and a release has many files. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
+const CHANGED = { releases: [{ id: RELEASE.id, outcome: "changed" }], newerServed: [] };
+const REMOVED = { releases: [RELEASE.id], files: ["9f86d081884c7d65/Acme-2.3.0-x64.exe"], elsewhere: [] };
 const TOTALS = { checks: 11_840, clients: 1_020, downloadsStarted: 310, downloadsFinished: 302 };
 
 export const releaseOperations = {
@@ -73,8 +79,7 @@ export const releaseOperations = {
     id: "listReleases",
     summary: "List the releases of the catalog",
     description: "Lists releases by product, platform and architecture, newest first, with all fields of the catalog.",
-    role: "support",
-    scope: "releases:read",
+    ...READS,
     query: ReleasesQuery,
     errors: ["catalog_invalid", "catalog_unavailable"],
     response: {
@@ -90,10 +95,7 @@ export const releaseOperations = {
     summary: "Publish uploaded files as releases",
     description:
       "Publishes complete uploads as releases, all of them visible at once, and deletes the uploads. If anything is wrong, nothing is published and the uploads stay. Publishing the same files again changes nothing. It can take minutes, because the files are hashed: send an `Idempotency-Key`, and repeat the request if the connection breaks.",
-    role: "admin",
-    stepUp: true,
-    scope: "releases:write",
-    idempotency: "replay",
+    ...WRITES,
     body: NewReleases,
     maxBodyBytes: MAX_BODY_BYTES,
     errors: [
@@ -141,22 +143,14 @@ export const releaseOperations = {
     summary: "Change several releases at once",
     description:
       "Changes fields of several releases in one write: all that the filter selects, or none. A percentage ends the schedules of their rollouts.",
-    role: "admin",
-    stepUp: true,
-    scope: "releases:write",
-    headers: ["IfMatchState"],
-    idempotency: "replay",
+    ...CHANGES,
     body: ChangedReleases,
     maxBodyBytes: MAX_BODY_BYTES,
-    errors: [...CHANGE_ERRORS, "release_not_found", "precondition_failed"],
+    errors: RELEASE_ERRORS,
     examples: {
       "A larger rollout on all platforms": { filter: { product: "core", version: "2.3.0" }, change: { rollout: 50 } },
     },
-    response: {
-      description: "The releases have these fields.",
-      schema: ChangeResult,
-      examples: { Changed: { releases: [{ id: "core-windows-x64-2.3.0", outcome: "changed" }], newerServed: [] } },
-    },
+    response: { description: "The releases have these fields.", schema: ChangeResult, examples: { Changed: CHANGED } },
     run: ({ ctx, operator, body, request }) => changeReleases(ctx, operator, body, ifMatch(request)),
   }),
 
@@ -165,8 +159,7 @@ export const releaseOperations = {
     summary: "Get a release of the catalog",
     description:
       "Returns a release with all fields of the catalog. `ETag` identifies the state of its product, for `If-Match` of a change.",
-    role: "support",
-    scope: "releases:read",
+    ...READS,
     params: ReleaseParams,
     errors: ["release_not_found", "catalog_invalid", "catalog_unavailable"],
     response: { description: "The release.", schema: Release, headers: ["ETag"], examples: { Release: RELEASE } },
@@ -181,21 +174,13 @@ export const releaseOperations = {
     summary: "Change a release",
     description:
       "Changes fields of a release: its rollout, its notes, whether it is yanked. A percentage takes it out of its schedule. A yank halts the schedule, which resumes when the release is offered again. Files never change. `newerServed` names the releases that keep clients from rolling back to this one.",
-    role: "admin",
-    stepUp: true,
-    scope: "releases:write",
-    headers: ["IfMatchState"],
-    idempotency: "replay",
+    ...CHANGES,
     params: ReleaseParams,
     body: ChangedRelease.extend({ reason: ChangedReleases.shape.reason }),
     maxBodyBytes: MAX_BODY_BYTES,
-    errors: [...CHANGE_ERRORS, "release_not_found", "precondition_failed"],
+    errors: RELEASE_ERRORS,
     examples: { "A larger rollout": { rollout: 50 }, Withdrawn: { yanked: true } },
-    response: {
-      description: "The release has these fields.",
-      schema: ChangeResult,
-      examples: { Changed: { releases: [{ id: "core-windows-x64-2.3.0", outcome: "changed" }], newerServed: [] } },
-    },
+    response: { description: "The release has these fields.", schema: ChangeResult, examples: { Changed: CHANGED } },
     run: ({ ctx, operator, params, body: { reason, ...change }, request }) =>
       changeRelease(ctx, operator, params.releaseId, { change, reason }, ifMatch(request)),
   }),
@@ -205,25 +190,11 @@ export const releaseOperations = {
     summary: "Remove a release",
     description:
       "Removes a release from the catalog, and the files that no other release has. A release that is offered to clients is removed with `force=true` only.",
-    role: "admin",
-    stepUp: true,
-    scope: "releases:write",
-    headers: ["IfMatchState"],
-    idempotency: "replay",
+    ...CHANGES,
     params: ReleaseParams,
     query: RemovalQuery,
-    errors: [...CHANGE_ERRORS, "release_not_found", "release_in_use", "precondition_failed"],
-    response: {
-      description: "What was removed, or would be.",
-      schema: RemovalResult,
-      examples: {
-        Removed: {
-          releases: ["core-windows-x64-2.3.0"],
-          files: ["9f86d081884c7d65/Acme-2.3.0-x64.exe"],
-          elsewhere: [],
-        },
-      },
-    },
+    errors: [...RELEASE_ERRORS, "release_in_use"],
+    response: { description: "What was removed, or would be.", schema: RemovalResult, examples: { Removed: REMOVED } },
     run: ({ ctx, operator, params, query, request }) =>
       removeRelease(ctx, operator, params.releaseId, query, ifMatch(request)),
   }),
@@ -233,8 +204,7 @@ export const releaseOperations = {
     summary: "Get the adoption of versions",
     description:
       "Counts update checks, distinct clients and downloads by UTC day, newest day first. Distinct clients are estimated within 2 percent; a client is known by its id for staged rollouts, or by its network if it sends none. The counts are at most a minute old.",
-    role: "support",
-    scope: "releases:read",
+    ...READS,
     query: AdoptionQuery,
     response: {
       description: "The counts.",
@@ -244,19 +214,7 @@ export const releaseOperations = {
           from: "2026-11-22",
           to: "2026-11-22",
           products: [{ day: "2026-11-22", product: "core", ...TOTALS }],
-          versions: [
-            {
-              day: "2026-11-22",
-              product: "core",
-              platform: "windows",
-              architecture: "x64",
-              channel: "stable",
-              version: "1.2.0",
-              ...TOTALS,
-              offers: 96,
-              offeredClients: 41,
-            },
-          ],
+          versions: [{ day: "2026-11-22", ...BUILD, version: "1.2.0", ...TOTALS, offers: 96, offeredClients: 41 }],
         },
       },
     },
@@ -268,19 +226,17 @@ export const releaseOperations = {
     summary: "Preview a change of releases",
     description:
       "Shows which release each group of clients gets before and after a change, and how many of yesterday's clients are affected. Changes nothing. The selection is the one of `GET /api/version`, for clients that send an id and run on a system that every release supports. Send the `ETag` as `If-Match` with the change itself, so that it is refused if the product's releases or their schedules have changed since.",
-    role: "support",
-    scope: "releases:read",
+    ...READS,
     body: ProposedChange,
     errors: [
+      ...CATALOG_ERRORS,
+      "catalog_unavailable",
       "release_not_found",
       "rollout_not_found",
       "release_invalid",
       "release_yanked",
       "release_conflict",
       "confirmation_required",
-      "catalog_not_editable",
-      "catalog_invalid",
-      "catalog_unavailable",
     ],
     examples: {
       "A smaller rollout": { kind: "change", filter: { product: "core", version: "1.2.0" }, change: { rollout: 10 } },
@@ -299,10 +255,7 @@ export const releaseOperations = {
           changedClients: 918,
           rows: [
             {
-              product: "core",
-              platform: "windows",
-              architecture: "x64",
-              channel: "stable",
+              ...BUILD,
               installed: "1.1.0",
               clients: 1_020,
               changedShare: 0.9,
@@ -328,20 +281,9 @@ export const releaseOperations = {
     summary: "Offer builds on another channel",
     description:
       "Offers the same builds on another channel, all at once: adds a release with the same version, files and notes for each release that the filter selects. A prerelease cannot become stable. Repeating the request changes nothing.",
-    role: "admin",
-    stepUp: true,
-    scope: "releases:write",
-    headers: ["IfMatchState"],
-    idempotency: "replay",
+    ...CHANGES,
     body: Promotion,
-    errors: [
-      ...CHANGE_ERRORS,
-      "release_not_found",
-      "release_conflict",
-      "release_yanked",
-      "confirmation_required",
-      "precondition_failed",
-    ],
+    errors: [...RELEASE_ERRORS, "release_conflict", "release_yanked", "confirmation_required"],
     examples: {
       "A tested build for everyone": {
         filter: { ids: ["2.3.0"], product: "core" },
@@ -367,13 +309,9 @@ export const releaseOperations = {
     summary: "Remove old releases and unused files",
     description:
       "Removes files that belong to no release and, if a limit is given, old releases. With both limits, only those that exceed both. Releases that a client may need stay. The `ETag` of a dry run can be sent as `If-Match` with the change itself, so that it is refused if the products' releases or their schedules have changed since.",
-    role: "admin",
-    stepUp: true,
-    scope: "releases:write",
-    headers: ["IfMatchState"],
-    idempotency: "replay",
+    ...CHANGES,
     body: CatalogPrune,
-    errors: ["catalog_not_editable", "catalog_invalid", "catalog_locked", "disk_full", "precondition_failed"],
+    errors: [...CATALOG_ERRORS, "catalog_locked", "disk_full", "precondition_failed"],
     examples: { "What would be removed": { keep: 5, publishedBefore: "2026-08-20T00:00:00Z", isDryRun: true } },
     response: {
       description: "What was removed, or would be. Only a dry run has an `ETag`.",
@@ -397,25 +335,15 @@ export const releaseOperations = {
     summary: "Remove several releases at once",
     description:
       "Removes the releases that the filter selects from the catalog, all of them or none, and the files that no other release has. Releases that are offered to clients are removed with `isForced` only. The `ETag` of a dry run can be sent as `If-Match` with the change itself, so that it is refused if the products' releases or their schedules have changed since.",
-    role: "admin",
-    stepUp: true,
-    scope: "releases:write",
-    headers: ["IfMatchState"],
-    idempotency: "replay",
+    ...CHANGES,
     body: Removal,
-    errors: [...CHANGE_ERRORS, "release_not_found", "release_in_use", "precondition_failed"],
+    errors: [...RELEASE_ERRORS, "release_in_use"],
     examples: { "A withdrawn version": { filter: { product: "core", version: "2.3.0" }, isDryRun: true } },
     response: {
       description: "What was removed, or would be. Only a dry run has an `ETag`.",
       schema: RemovalResult,
       headers: ["ETag"],
-      examples: {
-        Removed: {
-          releases: ["core-windows-x64-2.3.0"],
-          files: ["9f86d081884c7d65/Acme-2.3.0-x64.exe"],
-          elsewhere: [],
-        },
-      },
+      examples: { Removed: REMOVED },
     },
     run: async ({ ctx, operator, body, request }) =>
       withSeenState(await removeFromCatalog(ctx, operator, body, ifMatch(request))),
@@ -426,13 +354,9 @@ export const releaseOperations = {
     summary: "Roll back to an older release",
     description:
       "Rolls back to an older version, all at once: marks its releases as rollbacks for everybody, and withdraws the newer releases of their channel that the same computers get. Clients with a withdrawn version are offered the older one, if their updater can install it. Halts the schedules of releases that it yanks, and ends those of the others.",
-    role: "admin",
-    stepUp: true,
-    scope: "releases:write",
-    headers: ["IfMatchState"],
-    idempotency: "replay",
+    ...CHANGES,
     body: Rollback,
-    errors: [...CHANGE_ERRORS, "release_not_found", "release_yanked", "precondition_failed"],
+    errors: [...RELEASE_ERRORS, "release_yanked"],
     examples: { "Back to 1.1.0": { filter: { product: "core", version: "1.1.0", channel: "stable" } } },
     response: {
       description: "The older version is offered.",
@@ -452,10 +376,9 @@ export const releaseOperations = {
     summary: "Verify the files of a release",
     description:
       "Hashes all files of a release again, those in the catalog's folder and in the object storage, and compares them with the catalog. It takes seconds per gigabyte. Files at other URLs are counted, not read: download them below `/api/updates/{product}/{channel}/` to verify them. A yanked release has no files to verify.",
-    role: "support",
-    scope: "releases:read",
+    ...READS,
     body: Verification,
-    errors: ["release_not_found", "catalog_not_editable", "catalog_invalid"],
+    errors: [...CATALOG_ERRORS, "release_not_found"],
     examples: { "One release": { releaseId: "core-windows-x64-1.2.0" } },
     response: {
       description: "What was verified.",

@@ -1,35 +1,9 @@
 import { operation } from "../../operation";
 import { ifMatch, withState } from "../../platform/http/content/conditional";
+import { CHANGE_ERRORS, CHANGES, READS } from "../publishing/operations";
 import { ChangedRollout, NewRollout, RolloutParams } from "../publishing/schema";
 import { listRollouts, RolloutList, RolloutState } from "./list-rollouts";
 import { changeRollout, readSeenRollout, startRollout } from "./manage-rollouts";
-
-const HALTED = {
-  id: "0198d2f4-3c2b-7d40-8a55-2e9c1f7b6d32",
-  product: "core",
-  version: "1.2.0",
-  releaseIds: ["core-windows-x64-1.2.0"],
-  state: "halted",
-  rollout: 0,
-  steps: [5, 20, 50, 100],
-  step: 1,
-  everySeconds: 86_400,
-  startsAt: null,
-  nextStepAt: null,
-  haltedAt: "2026-11-22T14:03:00.000Z",
-  haltReason: "12.5% of 80 reports say that 1.2.0 failed or was rolled back. The maximum is 5%.",
-  settledAt: null,
-  createdAt: "2026-11-21T09:00:00.000Z",
-};
-
-const SCHEDULED = {
-  ...HALTED,
-  state: "scheduled",
-  step: 0,
-  startsAt: "2026-11-24T09:00:00.000Z",
-  haltedAt: null,
-  haltReason: null,
-};
 
 const RUNNING = {
   id: "0198d2f4-3c2b-7d40-8a55-2e9c1f7b6d32",
@@ -49,13 +23,30 @@ const RUNNING = {
   createdAt: "2026-11-21T09:00:00.000Z",
 };
 
+const HALTED = {
+  ...RUNNING,
+  state: "halted",
+  rollout: 0,
+  nextStepAt: null,
+  haltedAt: "2026-11-22T14:03:00.000Z",
+  haltReason: "12.5% of 80 reports say that 1.2.0 failed or was rolled back. The maximum is 5%.",
+};
+
+const SCHEDULED = {
+  ...RUNNING,
+  state: "scheduled",
+  rollout: 0,
+  step: 0,
+  startsAt: "2026-11-24T09:00:00.000Z",
+  nextStepAt: null,
+};
+
 export const rolloutOperations = {
   listRollouts: operation({
     id: "listRollouts",
     summary: "List the schedules of rollouts",
     description: "Lists the schedules of rollouts, newest first, with the reason why one was halted.",
-    role: "support",
-    scope: "releases:read",
+    ...READS,
     response: {
       description: "The schedules.",
       schema: RolloutList,
@@ -69,25 +60,15 @@ export const rolloutOperations = {
     summary: "Schedule a rollout",
     description:
       "Rolls out a version in steps that the service advances by itself, at once or from `startsAt` on. Writes the first percentage to the catalog, or 0 until the start; a catalog at a URL must have it already. Replaces the schedules of the same releases. Yanked releases are left out.",
-    role: "admin",
-    stepUp: true,
-    scope: "releases:write",
-    headers: ["IfMatchState"],
-    idempotency: "replay",
+    ...CHANGES,
     body: NewRollout,
     errors: [
-      ...([
-        "release_not_found",
-        "release_invalid",
-        "release_yanked",
-        "rollout_invalid",
-        "precondition_failed",
-      ] as const),
-      "catalog_not_editable",
-      "catalog_invalid",
-      "catalog_locked",
+      ...CHANGE_ERRORS,
       "catalog_unavailable",
-      "disk_full",
+      "release_not_found",
+      "release_yanked",
+      "rollout_invalid",
+      "precondition_failed",
     ],
     examples: {
       "A step a day": { filter: { product: "core", version: "1.2.0" }, steps: [5, 20, 50, 100], everySeconds: 86400 },
@@ -112,8 +93,7 @@ export const rolloutOperations = {
     summary: "Get the schedule of a rollout",
     description:
       "Returns a schedule, with the reason why it was halted. `ETag` identifies the state of its product, for `If-Match` of a change.",
-    role: "support",
-    scope: "releases:read",
+    ...READS,
     params: RolloutParams,
     errors: ["rollout_not_found", "catalog_invalid", "catalog_unavailable"],
     response: { description: "The schedule.", schema: RolloutState, headers: ["ETag"], examples: { Running: RUNNING } },
@@ -128,11 +108,7 @@ export const rolloutOperations = {
     summary: "Halt, resume or complete a rollout",
     description:
       "Halts a rollout: nobody else is offered the version, and clients that have it keep it. Resumes it at the same step, for that step's full duration; starts a scheduled one now; or completes it at its last step. Setting a percentage of a release takes it out of its schedule instead. A rollout whose releases are yanked stays halted. Requesting the current state changes nothing.",
-    role: "admin",
-    stepUp: true,
-    scope: "releases:write",
-    headers: ["IfMatchState"],
-    idempotency: "replay",
+    ...CHANGES,
     params: RolloutParams,
     body: ChangedRollout,
     errors: ["rollout_not_found", "rollout_conflict", "precondition_failed", "catalog_invalid", "catalog_unavailable"],

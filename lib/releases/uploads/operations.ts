@@ -32,6 +32,9 @@ const UPLOAD = {
   expiresAt: "2026-11-21T09:00:00.000Z",
 };
 
+const WRITES = { role: "admin", scope: "releases:write", writeError: tusError } as const;
+const STATE_HEADERS = ["Upload-Offset", "Upload-Length", "Upload-Expires"];
+
 const ERRORS = ["malformed_request", "tus_version_unsupported", "catalog_not_editable"] as const;
 
 const ERRORS_OF_ONE = [...ERRORS, "upload_not_found"] as const;
@@ -57,15 +60,13 @@ export const uploadOperations = {
     description:
       "Creates an upload for a file of `Upload-Length` bytes. Send the bytes by PATCH to `Location`, in one part or several. An upload belongs to the key, or the account, that created it. It is deleted a day after its last byte has arrived, unless it was published.",
     headers: ["TusResumable", "UploadLength", "UploadMetadata"],
-    role: "admin",
-    scope: "releases:write",
-    writeError: tusError,
+    ...WRITES,
     errors: [...ERRORS, "payload_too_large", "disk_full", "upload_limit_reached"],
     response: {
       status: 201,
       description: "The upload was created.",
       schema: Upload,
-      headers: ["Location", "Upload-Offset", "Upload-Length", "Upload-Expires"],
+      headers: ["Location", ...STATE_HEADERS],
       examples: { "An upload": UPLOAD },
     },
     run: async ({ ctx, principal, request }) => {
@@ -80,24 +81,14 @@ export const uploadOperations = {
     description:
       "`Upload-Offset` is the number of bytes that have arrived: the size of the file on disk, even after a crash. tus clients use HEAD.",
     headers: ["TusResumable"],
-    role: "admin",
-    scope: "releases:write",
-    writeError: tusError,
+    ...WRITES,
     params: UploadParams,
     errors: ERRORS_OF_ONE,
     response: {
       description: "The upload.",
       schema: Upload,
-      headers: ["Upload-Offset", "Upload-Length", "Upload-Expires"],
-      examples: {
-        "An upload": {
-          id: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11",
-          fileName: "Acme-2.3.0-x64.exe",
-          sizeBytes: 104857600,
-          offsetBytes: 52428800,
-          expiresAt: "2026-11-21T09:00:00.000Z",
-        },
-      },
+      headers: STATE_HEADERS,
+      examples: { "An upload": { ...UPLOAD, offsetBytes: 52428800 } },
     },
     run: async ({ ctx, principal, params, request }) => {
       requireTus(request);
@@ -111,30 +102,22 @@ export const uploadOperations = {
     description:
       "Appends the body at `Upload-Offset`, which must be the number of bytes that have arrived. Bytes that arrive are kept if the connection breaks, the disk is full, or the service stops: request the offset, and continue. One request at a time may write.",
     headers: ["TusResumable", "UploadOffset"],
-    role: "admin",
-    scope: "releases:write",
-    writeError: tusError,
+    ...WRITES,
     params: UploadParams,
     bodyFormat: "stream",
     errors: [
       ...ERRORS_OF_ONE,
-      ...([
-        "request_timeout",
-        "upload_offset_mismatch",
-        "upload_locked",
-        "unsupported_media_type",
-        "disk_full",
-      ] as const),
+      "request_timeout",
+      "upload_offset_mismatch",
+      "upload_locked",
+      "unsupported_media_type",
+      "disk_full",
     ],
     requestBody: {
       required: true,
       content: { "application/offset+octet-stream": { schema: { type: "string", format: "binary" } } },
     },
-    response: {
-      description: "The bytes are stored.",
-      schema: null,
-      headers: ["Upload-Offset", "Upload-Length", "Upload-Expires"],
-    },
+    response: { description: "The bytes are stored.", schema: null, headers: STATE_HEADERS },
     run: async ({ ctx, principal, params, request, stream }) => {
       const input = { ...parsePatch(request), bytes: stream };
       return uploadResponse(204, await appendToUpload(ctx, ownerOf(principal), params.uploadId, input));
@@ -146,9 +129,7 @@ export const uploadOperations = {
     summary: "Delete an upload",
     description: "Deletes the upload and its bytes.",
     headers: ["TusResumable"],
-    role: "admin",
-    scope: "releases:write",
-    writeError: tusError,
+    ...WRITES,
     params: UploadParams,
     errors: [...ERRORS_OF_ONE, "upload_locked"],
     response: { description: "The upload was deleted.", schema: null },
