@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { describePurchase, describeStatus } from "@/app/(web)/account/subscription/describe-status";
 import { bestOf, describeAccess } from "@/app/console/billing/access";
-import { describeReason } from "@/app/console/billing/event-reason";
+import { describeReason } from "@/app/console/billing/event-columns";
 import type { AccountDetails } from "@/lib/accounts/admin/schema";
 import type { PurchaseTimeline } from "@/lib/subscriptions/admin/schema";
 import { LASTING_REASONS } from "@/lib/subscriptions/inbox/decide";

@@ -1,5 +1,5 @@
 import type { AccountSummary } from "@/lib/accounts/admin/schema";
-import { Badge } from "../components/badge";
+import { Badge } from "../components/cells";
 
 /** What distinguishes an account: its role, whether it is disabled, and whether its email is verified. */
 export function AccountBadges({ account: { role, disabledAt, emailVerifiedAt } }: { account: AccountSummary }) {

@@ -1,12 +1,10 @@
 import { type AccountSummary, AccountsQuery } from "@/lib/accounts/admin/schema";
 import { searchAccounts } from "@/lib/accounts/admin/search-accounts";
-import { Dash } from "../components/dash";
-import { FilterTime } from "../components/filter-time";
-import { Filters, SelectFilter, TimeFilter } from "../components/filters";
-import { PageHead, Section } from "../components/headings";
-import { Pager } from "../components/pager";
+import { Dash } from "../components/cells";
+import { Filters, FilterTime, SelectFilter, TimeFilter } from "../components/filters";
+import { PageHead } from "../components/headings";
 import { EmptyState } from "../components/states";
-import { type Column, Table } from "../components/table";
+import { type Column, List } from "../components/table";
 import { Ago } from "../components/time";
 import { consolePage } from "../frame/console-page";
 import { AccountBadges } from "./account-badges";
@@ -50,16 +48,14 @@ export default consolePage(
           {createdFrom && <TimeFilter name="createdFrom" label="Created from" value={createdFrom} />}
           {seenFrom && <TimeFilter name="seenFrom" label="Active from" value={seenFrom} />}
         </Filters>
-        <Section title={isFiltered ? "Found accounts" : "Newest accounts"}>
-          <Table
-            caption={query.query ? "Accounts, in alphabetical order" : "Accounts, the newest first"}
-            columns={COLUMNS}
-            rows={accounts}
-            rowKey={({ id }) => id}
-            empty={<NoAccounts isFiltered={isFiltered} hasOthers={nextCursor !== null} />}
-          />
-          <Pager nextCursor={nextCursor} />
-        </Section>
+        <List
+          title={isFiltered ? "Found accounts" : "Newest accounts"}
+          caption={query.query ? "Accounts, in alphabetical order" : "Accounts, the newest first"}
+          columns={COLUMNS}
+          rows={accounts}
+          empty={<NoAccounts isFiltered={isFiltered} hasOthers={nextCursor !== null} />}
+          nextCursor={nextCursor}
+        />
       </>
     );
   },

@@ -1,7 +1,8 @@
+import { cache } from "react";
+import { readGuideRow } from "@/lib/platform/guides";
 import type { BillingEventState, BillingEventSummary } from "@/lib/subscriptions/admin/schema";
 import { IdentityEventType, PurchaseEventType } from "@/lib/subscriptions/events";
-import { AccountLink } from "../components/account-link";
-import { Badge, type Tone } from "../components/badge";
+import { AccountLink, Badge, type Tone } from "../components/cells";
 import type { Column } from "../components/table";
 import { Ago } from "../components/time";
 
@@ -41,3 +42,14 @@ export const EVENT_COLUMNS: Column<BillingEventSummary>[] = [
   },
   { head: "Reason", cell: ({ reason }) => reason },
 ];
+
+/** What an event's reason means and what to do, as the billing guide says; the code itself if the guide does not have it. */
+export const describeReason = cache(async (reason: string): Promise<string> => {
+  const [meaning = reason, advice = ""] = await readGuideRow("billing", reason);
+  return `${meaning} ${advice.replace(/^Nothing\b/, "There is nothing to do")}`.replaceAll("`", "").trim();
+});
+
+/** The meaning of an event's reason in a list. */
+export async function EventReason({ reason }: { reason: string | null }) {
+  return reason && <span title={reason}>{await describeReason(reason)}</span>;
+}

@@ -4,13 +4,11 @@ import { countPendingEvents, listBillingEvents } from "@/lib/subscriptions/admin
 import { countExpired } from "@/lib/subscriptions/admin/prune-payloads";
 import { countPurchases } from "@/lib/subscriptions/admin/reconcile";
 import { BillingEventsQuery } from "@/lib/subscriptions/admin/schema";
-import { FilterTime } from "../components/filter-time";
-import { Filters, InputFilter, SelectFilter, TimeFilter } from "../components/filters";
+import { Filters, FilterTime, InputFilter, SelectFilter, TimeFilter } from "../components/filters";
 import { formatBounded } from "../components/format-numbers";
-import { PageHead, Section } from "../components/headings";
-import { Pager } from "../components/pager";
+import { PageHead } from "../components/headings";
 import { EmptyState } from "../components/states";
-import { Table } from "../components/table";
+import { List } from "../components/table";
 import { Tabs } from "../components/tabs";
 import { NO_SUCH_ACCOUNT, noSuchAccount } from "../components/unknown-account";
 import { consolePage } from "../frame/console-page";
@@ -58,17 +56,39 @@ export default consolePage(
           tabs={tabsOf({ state, unlinked }, { ...counts, products: unmapped.products.length })}
         />
         {failed && (
-          <Section title="Failed" lead="These events could not be applied. Fix the cause, then replay them.">
-            <Table
-              caption="Failed events, the newest first"
-              columns={EVENT_COLUMNS}
-              rows={failed.events}
-              rowKey={({ id }) => id}
-              empty={null}
-            />
-          </Section>
+          <List
+            title="Failed"
+            lead="These events could not be applied. Fix the cause, then replay them."
+            caption="Failed events, the newest first"
+            columns={EVENT_COLUMNS}
+            rows={failed.events}
+            empty={null}
+          />
         )}
-        <Section title={state === undefined ? "Events" : STATE_TITLES[state]}>
+        <List
+          title={state === undefined ? "Events" : STATE_TITLES[state]}
+          caption="Billing events, the newest first"
+          columns={EVENT_COLUMNS}
+          rows={events}
+          empty={
+            nextCursor === null ? (
+              <EmptyState title={found ? "No events" : NO_SUCH_ACCOUNT}>
+                {isWhole ? (
+                  <>
+                    The provider has sent nothing yet. <a href="/console/settings/guides/billing">Connect it</a>
+                  </>
+                ) : (
+                  "No event fits the filters."
+                )}
+              </EmptyState>
+            ) : (
+              <EmptyState title="None among the newest events">
+                The next page continues the search with older ones.
+              </EmptyState>
+            )
+          }
+          nextCursor={nextCursor}
+        >
           <Filters>
             {state && <input type="hidden" name="state" value={state} />}
             {unlinked && <input type="hidden" name="unlinked" value={unlinked} />}
@@ -79,31 +99,7 @@ export default consolePage(
             <TimeFilter name="receivedFrom" label="Received from" value={receivedFrom} />
             <TimeFilter name="receivedBefore" label="Received before" value={receivedBefore} />
           </Filters>
-          <Table
-            caption="Billing events, the newest first"
-            columns={EVENT_COLUMNS}
-            rows={events}
-            rowKey={({ id }) => id}
-            empty={
-              nextCursor === null ? (
-                <EmptyState title={found ? "No events" : NO_SUCH_ACCOUNT}>
-                  {isWhole ? (
-                    <>
-                      The provider has sent nothing yet. <a href="/console/settings/guides/billing">Connect it</a>
-                    </>
-                  ) : (
-                    "No event fits the filters."
-                  )}
-                </EmptyState>
-              ) : (
-                <EmptyState title="None among the newest events">
-                  The next page continues the search with older ones.
-                </EmptyState>
-              )
-            }
-          />
-          <Pager nextCursor={nextCursor} />
-        </Section>
+        </List>
       </>
     );
   },

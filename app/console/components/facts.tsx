@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { Dash } from "./dash";
+import { Dash } from "./cells";
 
 /** A definition list. An entry without a value shows a dash. */
 export function Facts({ entries }: { entries: readonly (readonly [term: string, value: ReactNode])[] }) {

@@ -1,4 +1,4 @@
-import { Dash } from "./dash";
+import { Dash } from "./cells";
 import { ExactTime } from "./time";
 
 /** A field's name in words: "currentPeriodEndsAt" becomes "Current period ends at", and "productId" "Product ID". */

@@ -1,7 +1,9 @@
 import type { ReactNode } from "react";
+import { z } from "zod";
+import { isStorableTime, NOT_STORABLE } from "@/lib/platform/storable";
 import { Field } from "../../(web)/components/field";
 import { requireOperator } from "../frame/operator";
-import { SelectField } from "./select-field";
+import { SelectField } from "./fields";
 
 /** A bar of filters: a form that is sent as the query of its own page. `Clear` shows the list without filters. */
 export async function Filters({ children }: { children: ReactNode }) {
@@ -79,3 +81,16 @@ export function TimeFilter({ name, label, value }: TimeProps) {
     />
   );
 }
+
+/** A time as `TimeFilter` sends it, or as the API has it. Without an offset it is in UTC, and a date is its midnight. */
+export const FilterTime = z
+  .union(
+    [
+      z.iso.datetime({ offset: true }),
+      z.iso.date(),
+      z.iso.datetime({ local: true }).transform((withoutOffset) => `${withoutOffset}Z`),
+    ],
+    "Must be a date or a time such as 2026-11-22T09:00:00Z",
+  )
+  .transform((text) => new Date(text))
+  .refine(isStorableTime, NOT_STORABLE);

@@ -32,7 +32,7 @@ export function PageHead({ title, parent, aside, lead, actions }: PageHeadProps)
   );
 }
 
-type SectionProps = { title: string; lead?: ReactNode; actions?: ReactNode; children: ReactNode };
+type SectionProps = { title: string; lead?: ReactNode; actions?: ReactNode; children?: ReactNode };
 
 /** A part of a page, with its own heading. */
 export function Section({ title, lead, actions, children }: SectionProps) {

@@ -1,5 +1,5 @@
 import { pageContext } from "@/lib/auth/visitor";
-import { Dash } from "./dash";
+import { Dash } from "./cells";
 import { LocalTime } from "./local-time";
 
 const EXACT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium", timeZone: "UTC" });

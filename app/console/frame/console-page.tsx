@@ -11,12 +11,12 @@ import type { Flash } from "@/lib/platform/http/pages/flash";
 import { LOCALES } from "@/lib/platform/locale";
 import { Notice } from "../../(web)/components/notice";
 import { readFormState } from "../../(web)/components/page-props";
+import { ResumeForm } from "../../(web)/confirm/resume-form";
 import { SiteProvider } from "../../(web)/language/site-context";
-import { FormValues } from "../components/form-values";
+import { FormValues } from "../components/fields";
 import { ErrorState } from "../components/states";
 import { ConsoleFrame } from "./console-frame";
 import { type ConsoleOperator, hasRole, type OperatorRole, requireOperator } from "./operator";
-import { OutcomeNotices } from "./outcome-notices";
 import { type QueryErrors, renderQuery } from "./page-query";
 
 type NextProps = {
@@ -134,4 +134,20 @@ function errorTitle({ code }: AppError): string {
 function detailOf({ extras, message }: AppError): string {
   const details = (extras.errors ?? []).map(({ pointer, detail }) => `${pointer.replace(/^[?/]/, "")}: ${detail}`);
   return extras.detail ?? (details.length > 0 ? details.join(". ") : message);
+}
+
+/** The outcome of the form that led to the page. */
+export function OutcomeNotices({ message, flash }: { message: string | undefined; flash: Flash | null }) {
+  const details = flash ? Object.values(flash.fields).join(". ") : "";
+  return (
+    <>
+      {message && <Notice>{message}</Notice>}
+      {flash?.resume && <ResumeForm flash={flash} summary={flash.summary} />}
+      {flash && !flash.resume && (
+        <Notice kind="error">
+          {flash.message} {details}
+        </Notice>
+      )}
+    </>
+  );
 }

@@ -1,4 +1,3 @@
-import { ICONS } from "./icons";
 import { type ConsoleOperator, hasRole, type OperatorRole } from "./operator";
 
 type Entry = { href: string; label: string; icon?: keyof typeof ICONS; role?: OperatorRole };
@@ -55,3 +54,17 @@ function findCurrent(pageUrl: string): string | undefined {
   const matches = [...SUBJECTS, ...SETTINGS].filter(({ href }) => path === href || path.startsWith(`${href}/`));
   return matches.map(({ href }) => href).sort((a, b) => b.length - a.length)[0];
 }
+
+/** Outlines of 20 × 20, drawn with a stroke. */
+export const ICONS = {
+  overview: "M3 3h6v6H3zM11 3h6v4h-6zM11 9h6v8h-6zM3 11h6v6H3z",
+  accounts: "M10 10a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM3.5 17c.6-3.2 3.2-5 6.5-5s5.9 1.8 6.5 5",
+  billing: "M2.5 5h15v10h-15zM2.5 8.5h15M5 12h4",
+  releases: "M10 2.5l6.5 3.5v8L10 17.5 3.5 14V6zM3.5 6L10 9.5 16.5 6M10 9.5v8",
+  push: "M5 13.5V9a5 5 0 0 1 10 0v4.5l1.5 1.5h-13zM8.5 17.5h3",
+  configuration: "M3 6h8M15 6h2M3 14h2M9 14h8M13 4v4M7 12v4",
+  operators: "M10 2.5l6 2.5v4.5c0 4-2.6 6.6-6 8-3.4-1.4-6-4-6-8V5zM7.5 10l2 2 3.5-4",
+  keys: "M6.5 13.5a3.5 3.5 0 1 1 3.3-4.7H17v3h-2.5v2h-2.5v-2H9.8a3.5 3.5 0 0 1-3.3 1.7zM6.5 10h.01",
+  webhooks: "M3 10h8M8 7l3 3-3 3M12 4.5a6 6 0 1 1 0 11",
+  audit: "M5 2.5h7l3.5 3.5v11.5h-10.5zM12 2.5V6h3.5M7.5 10h5M7.5 13h5",
+} as const;

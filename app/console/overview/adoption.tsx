@@ -1,8 +1,6 @@
 import type { NewestVersion } from "@/lib/overview/read-newest-versions";
 import { formatShare } from "../components/format-numbers";
-import { Section } from "../components/headings";
-import { EmptyState } from "../components/states";
-import { type Column, Table } from "../components/table";
+import { type Column, List } from "../components/table";
 
 const shareOf = (share: number | null) => (share === null ? "–" : formatShare(share));
 
@@ -20,14 +18,14 @@ const COLUMNS: Column<NewestVersion>[] = [
 /** How far the newest versions have spread. */
 export function Adoption({ versions }: { versions: NewestVersion[] }) {
   return (
-    <Section title="Adoption of the newest version" lead="The share of a product’s update checks that come from it.">
-      <Table
-        caption="The newest version of each product on the stable channel"
-        columns={COLUMNS}
-        rows={versions}
-        rowKey={({ product }) => product}
-        empty={<EmptyState title="No release is published on the stable channel" />}
-      />
-    </Section>
+    <List
+      title="Adoption of the newest version"
+      lead="The share of a product’s update checks that come from it."
+      caption="The newest version of each product on the stable channel"
+      columns={COLUMNS}
+      rows={versions}
+      rowKey={({ product }) => product}
+      empty="No release is published on the stable channel"
+    />
   );
 }

@@ -3,20 +3,12 @@ import type { Delivery } from "@/lib/push/admin/schema";
 import { Action } from "../components/action";
 import type { Column } from "../components/table";
 import { Ago } from "../components/time";
-import { messageName } from "./message-name";
+import { MessageLink } from "./message-columns";
 import { DeliveryState } from "./status";
 
 /** The columns of a list of deliveries. */
 export const DELIVERY_COLUMNS: Column<Delivery>[] = [
-  {
-    head: "Notification",
-    isRowHead: true,
-    cell: (delivery) => (
-      <a href={`/console/push/messages/${delivery.messageId}`}>
-        <bdi>{messageName(delivery)}</bdi>
-      </a>
-    ),
-  },
+  { head: "Notification", isRowHead: true, cell: MessageLink },
   { head: "State", cell: ({ state }) => <DeliveryState state={state} /> },
   { head: "Response", cell: ({ reason, apnsStatus }) => [apnsStatus, reason].filter(Boolean).join(" ") },
   { head: "Attempts", align: "end", cell: ({ attempts }) => attempts },

@@ -1,22 +1,13 @@
-import type { PushMessage } from "@/lib/push/admin/schema";
+import type { Delivery, PushMessage } from "@/lib/push/admin/schema";
 import { formatCount } from "../components/format-numbers";
 import type { Column } from "../components/table";
 import { Ago } from "../components/time";
 import { audienceText } from "./audience/audience-text";
-import { messageName } from "./message-name";
 import { MessageStatus } from "./status";
 
 /** The columns of a list of messages. */
 export const MESSAGE_COLUMNS: Column<PushMessage>[] = [
-  {
-    head: "Message",
-    isRowHead: true,
-    cell: (message) => (
-      <a href={`/console/push/messages/${message.id}`}>
-        <bdi>{messageName(message)}</bdi>
-      </a>
-    ),
-  },
+  { head: "Message", isRowHead: true, cell: (message) => <MessageLink {...message} messageId={message.id} /> },
   { head: "Kind", cell: ({ kind }) => <code>{kind}</code> },
   { head: "Status", cell: ({ status }) => <MessageStatus status={status} /> },
   { head: "To", cell: recipientOf },
@@ -31,4 +22,19 @@ export function recipientOf({ to: { accountId, deviceId, bundleId, audience } }:
   if (accountId) return <a href={`/console/accounts/${accountId}`}>An account</a>;
   if (deviceId) return "One device";
   return audience ? audienceText(audience) : (bundleId ?? "Every device");
+}
+
+/** What a message is called: its title, the version that it announces, or its kind if operators did not write it. */
+export function messageName({ kind, title }: Pick<Delivery, "kind" | "title">): string {
+  if (title === null) return kind ?? "Removed";
+  return kind === "app.new_version" ? `Version ${title}` : title;
+}
+
+/** A message by its name. */
+export function MessageLink({ messageId, ...message }: Pick<Delivery, "messageId" | "kind" | "title">) {
+  return (
+    <a href={`/console/push/messages/${messageId}`}>
+      <bdi>{messageName(message)}</bdi>
+    </a>
+  );
 }

@@ -1,7 +1,6 @@
 import type { Statistics } from "@/lib/push/admin/schema";
-import { Dash } from "../components/dash";
+import { Dash } from "../components/cells";
 import { formatCount, formatShare } from "../components/format-numbers";
-import { EmptyState } from "../components/states";
 import { type Column, Table } from "../components/table";
 import { DeliveryState } from "./status";
 
@@ -26,7 +25,7 @@ export function Outcomes({ outcomes, query = {} }: { outcomes: readonly Outcome[
       columns={columns}
       rows={outcomes}
       rowKey={({ state, reason }) => `${state} ${reason}`}
-      empty={<EmptyState title="No notification was sent" />}
+      empty="No notification was sent"
     />
   );
 }

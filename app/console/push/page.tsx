@@ -7,9 +7,8 @@ import { BarChart } from "../components/chart";
 import { Filters, SelectFilter } from "../components/filters";
 import { formatCount } from "../components/format-numbers";
 import { PageHead, Section } from "../components/headings";
-import { Pager } from "../components/pager";
 import { EmptyState } from "../components/states";
-import { Table } from "../components/table";
+import { List } from "../components/table";
 import { Ago } from "../components/time";
 import { consolePage } from "../frame/console-page";
 import { MESSAGE_COLUMNS } from "./message-columns";
@@ -53,16 +52,14 @@ export default consolePage(
             <Outcomes outcomes={statistics.outcomes} />
           </Section>
         </div>
-        <Section title="Messages">
-          <Table
-            caption="Messages, the newest first"
-            columns={MESSAGE_COLUMNS}
-            rows={messages}
-            rowKey={({ id }) => id}
-            empty={<EmptyState title="There are no messages">Send one, or announce a version.</EmptyState>}
-          />
-          <Pager nextCursor={nextCursor} />
-        </Section>
+        <List
+          title="Messages"
+          caption="Messages, the newest first"
+          columns={MESSAGE_COLUMNS}
+          rows={messages}
+          empty={<EmptyState title="There are no messages">Send one, or announce a version.</EmptyState>}
+          nextCursor={nextCursor}
+        />
       </>
     );
   },

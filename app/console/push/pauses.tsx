@@ -2,8 +2,7 @@ import { pushOperations } from "@/lib/push/admin/operations";
 import type { PushPause } from "@/lib/push/admin/schema";
 import { Action } from "../components/action";
 import { countBounded } from "../components/format-numbers";
-import { Section } from "../components/headings";
-import { type Column, Table } from "../components/table";
+import { type Column, List } from "../components/table";
 import { Ago } from "../components/time";
 
 /** `waiting`: how many notifications wait for its end, at most 1,000. */
@@ -20,15 +19,15 @@ const COLUMNS: Column<Row>[] = [
 export function Pauses({ pauses }: { pauses: readonly Row[] }) {
   if (pauses.length === 0) return null;
   return (
-    <Section title="Paused" lead="APNs refused the service. Notifications wait: correct the cause, then end the pause.">
-      <Table
-        caption="Paused APNs environments"
-        columns={COLUMNS}
-        rows={pauses}
-        rowKey={({ environment }) => environment}
-        empty={null}
-      />
-    </Section>
+    <List
+      title="Paused"
+      lead="APNs refused the service. Notifications wait: correct the cause, then end the pause."
+      caption="Paused APNs environments"
+      columns={COLUMNS}
+      rows={pauses}
+      rowKey={({ environment }) => environment}
+      empty={null}
+    />
   );
 }
 

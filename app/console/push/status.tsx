@@ -1,5 +1,5 @@
 import type { Delivery, PushMessage } from "@/lib/push/admin/schema";
-import { Badge, type Tone } from "../components/badge";
+import { Badge, type Tone } from "../components/cells";
 
 const MESSAGE_TONES: Record<PushMessage["status"], Tone> = {
   scheduled: "neutral",

@@ -1,10 +1,9 @@
 import type { CatalogVersion, ServedRelease } from "@/lib/releases/publishing/list-versions";
 import { releaseOperations } from "@/lib/releases/publishing/operations";
 import { releaseFiles } from "@/lib/releases/release-files";
-import { Badge } from "../components/badge";
+import { Badge } from "../components/cells";
 import { Section } from "../components/headings";
 import { OperationForm } from "../components/operation-form";
-import { EmptyState } from "../components/states";
 import { type Column, Table } from "../components/table";
 import { formatSize } from "./format-size";
 import { targetName } from "./version-state";
@@ -47,7 +46,7 @@ export function Artifacts({ version, isVerifiable }: Props) {
             columns={COLUMNS}
             rows={filesOf(release)}
             rowKey={({ fileName }) => fileName}
-            empty={<EmptyState title="The release has no files that this service can serve" />}
+            empty="The release has no files that this service can serve"
           />
         </div>
       ))}

@@ -5,8 +5,7 @@ import { releaseOperations } from "@/lib/releases/publishing/operations";
 import { NOTES_FIELDS, stateOfFields } from "@/lib/releases/publishing/seen-state";
 import { Field } from "../../(web)/components/field";
 import { ReleaseNotes } from "../../(web)/download/release-notes";
-import { ConfirmLink } from "../components/confirm-link";
-import { OperationForm } from "../components/operation-form";
+import { ConfirmLink, OperationForm } from "../components/operation-form";
 import type { ConsoleOperator } from "../frame/operator";
 
 type Props = { version: CatalogVersion; operator: ConsoleOperator; isEditable: boolean; flash: Flash | null };
@@ -25,11 +24,7 @@ export function NotesFields({ version: { product, channel, version, releases }, 
           <ReleaseNotes markdown={notes} heading="h3" />
         </div>
       )}
-      {isEditable && !operator.isRecent && (
-        <p>
-          <ConfirmLink operator={operator} to="edit them" isQuiet />
-        </p>
-      )}
+      {isEditable && !operator.isRecent && <ConfirmLink operator={operator} to="edit them" isQuiet />}
       {isEditable && operator.isRecent && (
         <details open={flash?.form === formPath(releaseOperations.changeNotes)}>
           <summary>Edit</summary>

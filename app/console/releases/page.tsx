@@ -2,19 +2,17 @@ import { countClients, readAdoptionCurve } from "@/lib/releases/adoption/report"
 import { catalogFileOf } from "@/lib/releases/catalog/catalog";
 import { type CatalogVersion, listVersions, VersionsQuery } from "@/lib/releases/publishing/list-versions";
 import { versionPath } from "@/lib/releases/publishing/release-action";
-import { Badge } from "../components/badge";
+import { Badge } from "../components/cells";
 import { Filters, SelectFilter } from "../components/filters";
 import { formatCount } from "../components/format-numbers";
 import { PageHead, Section } from "../components/headings";
-import { Pager } from "../components/pager";
 import { EmptyState } from "../components/states";
-import { type Column, Table } from "../components/table";
+import { type Column, List } from "../components/table";
 import { Ago } from "../components/time";
 import { consolePage } from "../frame/console-page";
 import { hasRole } from "../frame/operator";
 import { AdoptionChart, MAX_LINES } from "./adoption-chart";
-import { ReadOnlyNotice } from "./read-only-notice";
-import { targetName, VersionMarks, VersionState } from "./version-state";
+import { ReadOnlyNotice, targetName, VersionMarks, VersionState } from "./version-state";
 
 export const metadata = { title: "Releases" };
 
@@ -70,16 +68,15 @@ export default consolePage({ query: VersionsQuery }, async ({ ctx, operator, que
       <Section title="Adoption" lead="Distinct clients that checked for updates, by the version that they run.">
         <AdoptionChart curve={curve} />
       </Section>
-      <Section title="Versions" lead="Clients are those of yesterday, or of today if none were counted then.">
-        <Table
-          caption={`Versions of ${product}, the newest first`}
-          columns={columnsOf((version) => counts.get(version) ?? 0)}
-          rows={versions}
-          rowKey={({ id }) => id}
-          empty={<EmptyState title="No version matches these filters" />}
-        />
-        <Pager nextCursor={nextCursor} />
-      </Section>
+      <List
+        title="Versions"
+        lead="Clients are those of yesterday, or of today if none were counted then."
+        caption={`Versions of ${product}, the newest first`}
+        columns={columnsOf((version) => counts.get(version) ?? 0)}
+        rows={versions}
+        empty="No version matches these filters"
+        nextCursor={nextCursor}
+      />
     </>
   );
 });

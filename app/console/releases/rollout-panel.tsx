@@ -1,10 +1,11 @@
 import type { CatalogVersion } from "@/lib/releases/publishing/list-versions";
 import type { RolloutState } from "@/lib/releases/rollouts/list-rollouts";
+import { Field } from "../../(web)/components/field";
 import { Facts } from "../components/facts";
+import { SelectField } from "../components/fields";
 import { ExactTime } from "../components/time";
-import { actionPath } from "./links";
 import { PercentageFields } from "./percentage-fields";
-import { ScheduleFields } from "./schedule-fields";
+import { actionPath } from "./version-actions";
 
 type Props = { version: CatalogVersion; isEditable: boolean; isAdmin: boolean };
 
@@ -95,6 +96,30 @@ function Schedule({
           {state !== "completed" && link("complete", "Complete")}
         </div>
       )}
+    </>
+  );
+}
+
+/** The fields of a schedule. */
+export function ScheduleFields() {
+  return (
+    <>
+      <Field name="steps" label="Steps" hint="Ascending percentages." defaultValue="5, 20, 50, 100" required />
+      <div className="duration">
+        <Field name="every" label="Each step lasts" type="number" min="1" max="99999" defaultValue="24" required />
+        <SelectField
+          name="unit"
+          label="Unit"
+          options={{ minutes: "minutes", hours: "hours", days: "days" }}
+          defaultValue="hours"
+        />
+      </div>
+      <Field
+        name="startsAt"
+        label="Starts at (optional)"
+        hint="In UTC. Empty: at once. Until then nobody is offered the version."
+        type="datetime-local"
+      />
     </>
   );
 }

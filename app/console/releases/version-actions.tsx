@@ -1,5 +1,5 @@
 import type { CatalogVersion } from "@/lib/releases/publishing/list-versions";
-import { actionPath } from "./links";
+import type { ReleaseAction } from "@/lib/releases/publishing/release-action";
 
 type Version = CatalogVersion & { older: string[]; channels: string[] };
 
@@ -35,4 +35,13 @@ export function VersionActions({ version }: { version: Version }) {
       </a>
     </>
   );
+}
+
+/** The page that shows what an action would do, before it is confirmed. */
+export function actionPath(
+  { product, channel, version }: Pick<CatalogVersion, "product" | "channel" | "version">,
+  action: ReleaseAction["action"],
+  fields: Record<string, string> = {},
+): string {
+  return `/console/releases/change?${new URLSearchParams({ action, product, channel, version, ...fields })}`;
 }

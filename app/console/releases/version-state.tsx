@@ -1,5 +1,8 @@
+import type { Context } from "@/lib/context";
+import { catalogFileOf } from "@/lib/releases/catalog/catalog";
 import type { CatalogVersion } from "@/lib/releases/publishing/list-versions";
-import { Badge } from "../components/badge";
+import { Notice } from "../../(web)/components/notice";
+import { Badge } from "../components/cells";
 
 type Version = Pick<CatalogVersion, "releases" | "schedule">;
 
@@ -32,4 +35,15 @@ const PLATFORMS: Readonly<Record<string, string>> = { windows: "Windows", macos:
 /** "Windows x64". */
 export function targetName({ platform, architecture }: { platform: string; architecture: string }): string {
   return `${PLATFORMS[platform] ?? platform} ${architecture}`;
+}
+
+/** Says that the catalog cannot be changed here, if it is at a URL. */
+export function ReadOnlyNotice({ config }: Pick<Context, "config">) {
+  if (catalogFileOf(config) !== null) return null;
+  return (
+    <Notice>
+      The release catalog is at a URL, so it cannot be changed here: publish a new one there. Rollouts that are under
+      way can be halted and resumed.
+    </Notice>
+  );
 }

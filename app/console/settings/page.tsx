@@ -6,10 +6,10 @@ import {
   type MissingPart,
   type Setting,
 } from "@/lib/platform/settings";
-import { Badge } from "../components/badge";
+import { Badge } from "../components/cells";
 import { Facts } from "../components/facts";
 import { PageHead, Section } from "../components/headings";
-import { type Column, Table } from "../components/table";
+import { type Column, List } from "../components/table";
 import { ExactTime } from "../components/time";
 import { consolePage } from "../frame/console-page";
 
@@ -67,26 +67,26 @@ export default consolePage({}, async ({ ctx }) => {
         />
       </Section>
       {missing.length > 0 && (
-        <Section title="Not set up" lead="Each part is optional.">
-          <Table
-            caption="Parts that are not set up"
-            columns={MISSING_COLUMNS}
-            rows={missing}
-            rowKey={({ part }) => part}
-            empty={null}
-          />
-        </Section>
+        <List
+          title="Not set up"
+          lead="Each part is optional."
+          caption="Parts that are not set up"
+          columns={MISSING_COLUMNS}
+          rows={missing}
+          rowKey={({ part }) => part}
+          empty={null}
+        />
       )}
       {describeConfiguration(config, generated).map(({ title, settings }) => (
-        <Section key={title} title={title}>
-          <Table
-            caption={`Variables: ${title}`}
-            columns={SETTING_COLUMNS}
-            rows={settings}
-            rowKey={({ name }) => name}
-            empty={null}
-          />
-        </Section>
+        <List
+          key={title}
+          title={title}
+          caption={`Variables: ${title}`}
+          columns={SETTING_COLUMNS}
+          rows={settings}
+          rowKey={({ name }) => name}
+          empty={null}
+        />
       ))}
     </>
   );

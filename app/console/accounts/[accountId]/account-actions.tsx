@@ -1,8 +1,7 @@
 import { accountOperations } from "@/lib/accounts/admin/operations";
 import type { AccountDetails } from "@/lib/accounts/admin/schema";
-import { SelectField } from "../../components/select-field";
-import { AccountAction } from "./account-action";
-import { countOf, endsSessions } from "./impact";
+import { SelectField } from "../../components/fields";
+import { AccountAction, countOf, endsSessions } from "./account-action";
 
 type Props = { account: AccountDetails };
 

@@ -1,9 +1,6 @@
 import type { AccountDetails } from "@/lib/accounts/admin/schema";
-import { Badge, type Tone } from "../../components/badge";
-import { Dash } from "../../components/dash";
-import { Section } from "../../components/headings";
-import { EmptyState } from "../../components/states";
-import { type Column, Table } from "../../components/table";
+import { Badge, Dash, type Tone } from "../../components/cells";
+import { type Column, List } from "../../components/table";
 import { Ago } from "../../components/time";
 
 type Device = AccountDetails["devices"][number];
@@ -35,14 +32,12 @@ const COLUMNS: Column<Device>[] = [
 /** The devices that get notifications. */
 export function Devices({ devices }: { devices: Device[] }) {
   return (
-    <Section title="Devices">
-      <Table
-        caption="Devices, the newest first"
-        columns={COLUMNS}
-        rows={devices}
-        rowKey={({ id }) => id}
-        empty={<EmptyState title="No device is registered for notifications" />}
-      />
-    </Section>
+    <List
+      title="Devices"
+      caption="Devices, the newest first"
+      columns={COLUMNS}
+      rows={devices}
+      empty="No device is registered for notifications"
+    />
   );
 }

@@ -1,24 +1,14 @@
 import type { Context } from "@/lib/context";
 import { listDeliveries } from "@/lib/push/admin/list-deliveries";
 import type { Delivery } from "@/lib/push/admin/schema";
-import { Section } from "../../components/headings";
-import { EmptyState } from "../../components/states";
-import { type Column, Table } from "../../components/table";
+import { type Column, List } from "../../components/table";
 import { Ago } from "../../components/time";
-import { messageName } from "../../push/message-name";
+import { MessageLink } from "../../push/message-columns";
 import { DeliveryState } from "../../push/status";
 
 const MAX_SHOWN = 20;
 const COLUMNS: Column<Delivery>[] = [
-  {
-    head: "Notification",
-    isRowHead: true,
-    cell: (delivery) => (
-      <a href={`/console/push/messages/${delivery.messageId}`}>
-        <bdi>{messageName(delivery)}</bdi>
-      </a>
-    ),
-  },
+  { head: "Notification", isRowHead: true, cell: MessageLink },
   {
     head: "State",
     cell: ({ state, reason }) => (
@@ -39,7 +29,7 @@ export async function Notifications({ ctx, accountId, canSend }: Props) {
   const { deliveries, nextCursor } = await listDeliveries(ctx, { account: accountId, limit: MAX_SHOWN });
   const ofAccount = new URLSearchParams({ account: accountId });
   return (
-    <Section
+    <List
       title="Notifications"
       actions={
         <>
@@ -51,14 +41,10 @@ export async function Notifications({ ctx, accountId, canSend }: Props) {
           )}
         </>
       }
-    >
-      <Table
-        caption="Notifications, the newest first"
-        columns={COLUMNS}
-        rows={deliveries}
-        rowKey={({ id }) => id}
-        empty={<EmptyState title="No notification was sent to a device of this account" />}
-      />
-    </Section>
+      caption="Notifications, the newest first"
+      columns={COLUMNS}
+      rows={deliveries}
+      empty="No notification was sent to a device of this account"
+    />
   );
 }

@@ -1,6 +1,6 @@
 import type { AccountDetails } from "@/lib/accounts/admin/schema";
 import { bestOf, describeAccess } from "../../billing/access";
-import { Badge } from "../../components/badge";
+import { Badge } from "../../components/cells";
 import { Facts } from "../../components/facts";
 import { Section } from "../../components/headings";
 import { Ago, ExactTime } from "../../components/time";

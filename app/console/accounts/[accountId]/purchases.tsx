@@ -1,13 +1,12 @@
 import type { AccountPurchase } from "@/lib/accounts/admin/schema";
 import { describeAccess } from "../../billing/access";
-import { EventState } from "../../billing/event-columns";
-import { EventReason } from "../../billing/event-reason";
+import { EventReason, EventState } from "../../billing/event-columns";
 import { PurchaseState } from "../../billing/purchases/[id]/purchase-state";
 import { Facts } from "../../components/facts";
 import { Section } from "../../components/headings";
 import { EmptyState } from "../../components/states";
 import { Ago, ExactTime } from "../../components/time";
-import { countOf } from "./impact";
+import { countOf } from "./account-action";
 
 /** Earlier events are in the billing inbox. */
 const SHOWN_EVENTS = 5;

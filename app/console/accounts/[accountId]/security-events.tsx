@@ -1,12 +1,9 @@
 import type { AccountEvents } from "@/lib/accounts/admin/schema";
 import { clientName } from "@/lib/auth/sessions/client-name";
 import { type AuditEventType, EVENT_LABELS } from "@/lib/platform/audit/event-types";
-import { Dash } from "../../components/dash";
+import { Dash } from "../../components/cells";
 import { EventDetails } from "../../components/event-details";
-import { Section } from "../../components/headings";
-import { Pager } from "../../components/pager";
-import { EmptyState } from "../../components/states";
-import { type Column, Table } from "../../components/table";
+import { type Column, List } from "../../components/table";
 import { ExactTime } from "../../components/time";
 
 type Event = AccountEvents["events"][number];
@@ -23,16 +20,14 @@ const COLUMNS: Column<Event>[] = [
 /** What happened to the account: by its owner, and by operators. */
 export function SecurityEvents({ events, nextCursor }: AccountEvents) {
   return (
-    <Section title="Security events">
-      <Table
-        caption="Security events, the newest first"
-        columns={COLUMNS}
-        rows={events}
-        rowKey={({ id }) => id}
-        empty={<EmptyState title="No event is left: they are kept for a year" />}
-      />
-      <Pager nextCursor={nextCursor} />
-    </Section>
+    <List
+      title="Security events"
+      caption="Security events, the newest first"
+      columns={COLUMNS}
+      rows={events}
+      empty="No event is left: they are kept for a year"
+      nextCursor={nextCursor}
+    />
   );
 }
 

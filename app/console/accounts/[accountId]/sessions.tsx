@@ -1,27 +1,23 @@
 import { accountOperations } from "@/lib/accounts/admin/operations";
 import type { AccountDetails } from "@/lib/accounts/admin/schema";
 import { clientName } from "@/lib/auth/sessions/client-name";
-import { Section } from "../../components/headings";
-import { EmptyState } from "../../components/states";
-import { type Column, Table } from "../../components/table";
+import { type Column, List } from "../../components/table";
 import { Ago } from "../../components/time";
-import { AccountAction } from "./account-action";
-import { countOf, endsSessions } from "./impact";
+import { AccountAction, countOf, endsSessions } from "./account-action";
 
 type Session = AccountDetails["sessions"][number];
 
 /** Where the owner is signed in. */
 export function Sessions({ account }: { account: AccountDetails }) {
   return (
-    <Section title="Sessions" actions={account.sessions.length > 0 && <EndAll account={account} />}>
-      <Table
-        caption="Live sessions, the newest first"
-        columns={columnsFor(account)}
-        rows={account.sessions}
-        rowKey={({ id }) => id}
-        empty={<EmptyState title="The owner is not signed in anywhere" />}
-      />
-    </Section>
+    <List
+      title="Sessions"
+      actions={account.sessions.length > 0 && <EndAll account={account} />}
+      caption="Live sessions, the newest first"
+      columns={columnsFor(account)}
+      rows={account.sessions}
+      empty="The owner is not signed in anywhere"
+    />
   );
 }
 

@@ -1,18 +1,23 @@
 import { accountOperations } from "@/lib/accounts/admin/operations";
 import type { AccountDetails } from "@/lib/accounts/admin/schema";
 import { Facts } from "../../components/facts";
-import { Section } from "../../components/headings";
-import { type Column, Table } from "../../components/table";
+import { type Column, List } from "../../components/table";
 import { Ago } from "../../components/time";
-import { AccountAction } from "./account-action";
-import { countOf, endsSessions } from "./impact";
+import { AccountAction, countOf, endsSessions } from "./account-action";
 
 /** How the owner signs in. */
 export function SignInMethods({ account }: { account: AccountDetails }) {
   const { hasPassword, factors } = account;
   const { totp, recoveryCodes, passkeys } = factors;
   return (
-    <Section title="Sign-in" actions={(totp !== null || passkeys.length > 0) && <ResetFactors account={account} />}>
+    <List
+      title="Sign-in"
+      actions={(totp !== null || passkeys.length > 0) && <ResetFactors account={account} />}
+      caption="Linked sign-in providers"
+      columns={identityColumns(account)}
+      rows={account.identities}
+      empty={<p className="muted">No sign-in provider is linked.</p>}
+    >
       <Facts
         entries={[
           ["Password", hasPassword ? "Yes" : "No"],
@@ -21,14 +26,7 @@ export function SignInMethods({ account }: { account: AccountDetails }) {
           ["Passkeys", passkeys.length === 0 ? "No" : <Passkeys key="passkeys" passkeys={passkeys} />],
         ]}
       />
-      <Table
-        caption="Linked sign-in providers"
-        columns={identityColumns(account)}
-        rows={account.identities}
-        rowKey={({ id }) => id}
-        empty={<p className="muted">No sign-in provider is linked.</p>}
-      />
-    </Section>
+    </List>
   );
 }
 

@@ -4,11 +4,10 @@ import {
   listBillingProducts,
   needsEntitlement,
 } from "@/lib/subscriptions/admin/billing-products";
-import { Badge } from "../../components/badge";
+import { Badge } from "../../components/cells";
 import { formatBounded } from "../../components/format-numbers";
-import { PageHead, Section } from "../../components/headings";
-import { EmptyState } from "../../components/states";
-import { type Column, Table } from "../../components/table";
+import { PageHead } from "../../components/headings";
+import { type Column, List } from "../../components/table";
 import { Tabs } from "../../components/tabs";
 import { consolePage } from "../../frame/console-page";
 
@@ -55,18 +54,15 @@ export default consolePage({ query: BillingProductsQuery }, async ({ ctx, query 
           },
         ]}
       />
-      <Section
+      <List
         title={isFiltered ? "Products without entitlements" : "Products"}
         lead="A subscription without an entitlement is active but unlocks nothing that an app checks by entitlement. Map the product at the provider or in BILLING_PRODUCTS, then replay all events. An entry with an empty list says that a product is meant to unlock nothing."
-      >
-        <Table
-          caption="Products, by provider"
-          columns={COLUMNS}
-          rows={products}
-          rowKey={({ provider, productId }) => `${provider} ${productId}`}
-          empty={<EmptyState title={isFiltered ? "Every product has an entitlement" : "Nothing was bought yet"} />}
-        />
-      </Section>
+        caption="Products, by provider"
+        columns={COLUMNS}
+        rows={products}
+        rowKey={({ provider, productId }) => `${provider} ${productId}`}
+        empty={isFiltered ? "Every product has an entitlement" : "Nothing was bought yet"}
+      />
     </>
   );
 });

@@ -3,12 +3,11 @@ import {
   listActiveSubscriptions,
   SubscriptionsQuery,
 } from "@/lib/subscriptions/admin/list-subscriptions";
-import { AccountLink } from "../../components/account-link";
+import { AccountLink } from "../../components/cells";
 import { Filters, InputFilter } from "../../components/filters";
-import { PageHead, Section } from "../../components/headings";
-import { Pager } from "../../components/pager";
+import { PageHead } from "../../components/headings";
 import { EmptyState } from "../../components/states";
-import { type Column, Table } from "../../components/table";
+import { type Column, List } from "../../components/table";
 import { Ago } from "../../components/time";
 import { NO_SUCH_ACCOUNT, noSuchAccount } from "../../components/unknown-account";
 import { consolePage } from "../../frame/console-page";
@@ -37,27 +36,26 @@ export default consolePage({ query: SubscriptionsQuery }, async ({ ctx, query })
         parent={{ href: "/console/billing", label: "Billing" }}
         lead="Subscriptions in production that are active now, also those to products without entitlements. The overview counts them."
       />
-      <Section title="Subscriptions">
+      <List
+        title="Subscriptions"
+        caption="Active subscriptions, the newest first"
+        columns={COLUMNS}
+        rows={subscriptions}
+        empty={
+          nextCursor === null ? (
+            <EmptyState title={found ? "No subscription is active" : NO_SUCH_ACCOUNT} />
+          ) : (
+            <EmptyState title="None among the newest purchases">
+              The next page continues the search with older ones.
+            </EmptyState>
+          )
+        }
+        nextCursor={nextCursor}
+      >
         <Filters>
           <InputFilter name="account" label="Account" value={query.account} hint="Email or ID" />
         </Filters>
-        <Table
-          caption="Active subscriptions, the newest first"
-          columns={COLUMNS}
-          rows={subscriptions}
-          rowKey={({ id }) => id}
-          empty={
-            nextCursor === null ? (
-              <EmptyState title={found ? "No subscription is active" : NO_SUCH_ACCOUNT} />
-            ) : (
-              <EmptyState title="None among the newest purchases">
-                The next page continues the search with older ones.
-              </EmptyState>
-            )
-          }
-        />
-        <Pager nextCursor={nextCursor} />
-      </Section>
+      </List>
     </>
   );
 });

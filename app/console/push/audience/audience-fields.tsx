@@ -1,7 +1,7 @@
 import type { AudienceFields as Values } from "@/lib/push/admin/drafts";
 import { DEFAULT_PER_SECOND, MAX_PER_SECOND } from "@/lib/push/admin/schema";
 import { Field } from "../../../(web)/components/field";
-import { SelectField } from "../../components/select-field";
+import { SelectField } from "../../components/fields";
 import { PLATFORMS } from "./audience-text";
 
 type Props = { values: Partial<Values>; bundleIds: readonly string[] };

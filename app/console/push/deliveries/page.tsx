@@ -2,17 +2,15 @@ import { listDeliveries } from "@/lib/push/admin/list-deliveries";
 import { pushOperations } from "@/lib/push/admin/operations";
 import { DeliveriesQuery } from "@/lib/push/admin/schema";
 import { Action } from "../../components/action";
-import { FilterTime } from "../../components/filter-time";
-import { Filters, InputFilter, SelectFilter, TimeFilter } from "../../components/filters";
-import { PageHead, Section } from "../../components/headings";
-import { Pager } from "../../components/pager";
+import { Filters, FilterTime, InputFilter, SelectFilter, TimeFilter } from "../../components/filters";
+import { PageHead } from "../../components/headings";
 import { EmptyState } from "../../components/states";
-import { Table } from "../../components/table";
+import { List } from "../../components/table";
+import { unknownAccount } from "../../components/unknown-account";
 import { consolePage } from "../../frame/console-page";
 import { DELIVERY_COLUMNS } from "../delivery-columns";
 import { PushTabs } from "../push-tabs";
 import { STATE_LABELS } from "../status";
-import { unknownAccount } from "../unknown-account";
 
 export const metadata = { title: "Deliveries" };
 
@@ -35,16 +33,14 @@ export default consolePage(
           <TimeFilter name="endedFrom" label="Ended from" value={query.endedFrom} />
           {query.messageId && <input type="hidden" name="messageId" value={query.messageId} />}
         </Filters>
-        <Section title={query.messageId ? "Deliveries of the message" : "Deliveries"}>
-          <Table
-            caption="Deliveries of notifications to devices"
-            columns={DELIVERY_COLUMNS}
-            rows={deliveries}
-            rowKey={({ id }) => id}
-            empty={<EmptyState title="No delivery fits">Deliveries that have ended are kept for 30 days.</EmptyState>}
-          />
-          <Pager nextCursor={nextCursor} />
-        </Section>
+        <List
+          title={query.messageId ? "Deliveries of the message" : "Deliveries"}
+          caption="Deliveries of notifications to devices"
+          columns={DELIVERY_COLUMNS}
+          rows={deliveries}
+          empty={<EmptyState title="No delivery fits">Deliveries that have ended are kept for 30 days.</EmptyState>}
+          nextCursor={nextCursor}
+        />
       </>
     );
   },

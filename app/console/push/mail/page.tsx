@@ -2,13 +2,12 @@ import { mailOperations } from "@/lib/accounts/emails/operations";
 import { countRetrying, listEmails } from "@/lib/accounts/emails/queued-emails";
 import { EmailsQuery, type QueuedEmail } from "@/lib/accounts/emails/schema";
 import { Action } from "../../components/action";
-import { Badge, type Tone } from "../../components/badge";
+import { Badge, type Tone } from "../../components/cells";
 import { Filters, InputFilter, SelectFilter } from "../../components/filters";
 import { countBounded } from "../../components/format-numbers";
-import { PageHead, Section } from "../../components/headings";
-import { Pager } from "../../components/pager";
+import { PageHead } from "../../components/headings";
 import { EmptyState } from "../../components/states";
-import { type Column, Table } from "../../components/table";
+import { type Column, List } from "../../components/table";
 import { Ago } from "../../components/time";
 import { consolePage } from "../../frame/console-page";
 import { PushTabs } from "../push-tabs";
@@ -55,16 +54,14 @@ export default consolePage(
             any="Newest first"
           />
         </Filters>
-        <Section title="Emails">
-          <Table
-            caption="Emails that wait to be sent"
-            columns={COLUMNS}
-            rows={messages}
-            rowKey={({ id }) => id}
-            empty={<EmptyState title="No email waits">Queued emails are sent within seconds.</EmptyState>}
-          />
-          <Pager nextCursor={nextCursor} />
-        </Section>
+        <List
+          title="Emails"
+          caption="Emails that wait to be sent"
+          columns={COLUMNS}
+          rows={messages}
+          empty={<EmptyState title="No email waits">Queued emails are sent within seconds.</EmptyState>}
+          nextCursor={nextCursor}
+        />
       </>
     );
   },

@@ -1,10 +1,10 @@
 import { Draft } from "@/lib/push/admin/drafts";
 import { listActiveDevices } from "@/lib/push/devices/devices";
 import { PageHead, Section } from "../../components/headings";
+import { unknownAccount } from "../../components/unknown-account";
 import { consolePage } from "../../frame/console-page";
 import { hasRole } from "../../frame/operator";
 import { PushTabs } from "../push-tabs";
-import { unknownAccount } from "../unknown-account";
 import { DraftFields } from "./draft-fields";
 import { NotificationPreview } from "./notification-preview";
 import { Recipients } from "./recipients";

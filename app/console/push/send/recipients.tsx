@@ -3,7 +3,6 @@ import { pushOperations } from "@/lib/push/admin/operations";
 import type { ActiveDevice } from "@/lib/push/devices/devices";
 import { Action } from "../../components/action";
 import { formatCount } from "../../components/format-numbers";
-import { EmptyState } from "../../components/states";
 import { type Column, Table } from "../../components/table";
 import { Ago } from "../../components/time";
 import { appName } from "./notification-preview";
@@ -59,8 +58,7 @@ export function Recipients({ accountId, devices, draft, canSend }: Props) {
         caption="Devices of the account"
         columns={isReady ? columns : columns.slice(0, -1)}
         rows={devices}
-        rowKey={({ id }) => id}
-        empty={<EmptyState title="The account has no device that receives notifications" />}
+        empty="The account has no device that receives notifications"
       />
       {isReady && devices.length > 0 && (
         <div className="buttons">

@@ -5,11 +5,9 @@ import { previewChange } from "@/lib/releases/publishing/preview-change";
 import { ReleaseAction, toProposedChange, versionPath } from "@/lib/releases/publishing/release-action";
 import { Field } from "../../../(web)/components/field";
 import { Notice } from "../../../(web)/components/notice";
-import { ConfirmLink } from "../../components/confirm-link";
 import { PageHead, Section } from "../../components/headings";
 import { OperationForm } from "../../components/operation-form";
 import { consolePage } from "../../frame/console-page";
-import type { ConsoleOperator } from "../../frame/operator";
 import { Preview } from "./preview";
 import { ACTION_TEXTS } from "./texts";
 
@@ -25,7 +23,7 @@ const Query = ReleaseAction.extend({ done: z.string().optional() });
 const STALE =
   "Nothing was changed: the release, its rollout or another release of the product has changed since the preview. This is the new preview.";
 
-export default consolePage({ role: "admin", query: Query }, async ({ ctx, operator, query: { done, ...action } }) => {
+export default consolePage({ role: "admin", query: Query }, async ({ ctx, query: { done, ...action } }) => {
   const { title, consequence } = ACTION_TEXTS[action.action];
   const { preview, state } = await previewChange(ctx, toProposedChange(action));
   return (
@@ -39,20 +37,22 @@ export default consolePage({ role: "admin", query: Query }, async ({ ctx, operat
       <Section title="Who gets what">
         <Preview preview={preview} />
       </Section>
-      <Confirmation action={action} previewed={state} operator={operator} />
+      <Confirmation action={action} previewed={state} />
     </>
   );
 });
 
-type ConfirmationProps = { action: ReleaseAction; previewed: string; operator: ConsoleOperator };
+type ConfirmationProps = { action: ReleaseAction; previewed: string };
 
-function Confirmation({ action, previewed, operator }: ConfirmationProps) {
+function Confirmation({ action, previewed }: ConfirmationProps) {
   const { button, isDanger, takesReason } = ACTION_TEXTS[action.action];
-  if (!operator.isRecent) {
-    return <ConfirmLink operator={operator} to="continue" />;
-  }
   return (
-    <OperationForm operation={releaseOperations.changeVersion} params={{ ...action, previewed }} className="form">
+    <OperationForm
+      operation={releaseOperations.changeVersion}
+      params={{ ...action, previewed }}
+      confirmTo="continue"
+      className="form"
+    >
       {action.action === "rollback" && <Withdrawal />}
       {takesReason && (
         <Field name="reason" label="Reason (optional)" hint="Recorded in the audit trail." maxLength={500} />

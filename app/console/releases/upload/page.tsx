@@ -10,11 +10,11 @@ import { Notice } from "../../../(web)/components/notice";
 import { Action } from "../../components/action";
 import { PageHead, Section } from "../../components/headings";
 import { EmptyState } from "../../components/states";
-import { type Column, Table } from "../../components/table";
+import { type Column, List } from "../../components/table";
 import { Ago } from "../../components/time";
 import { consolePage } from "../../frame/console-page";
 import { formatSize } from "../format-size";
-import { ReadOnlyNotice } from "../read-only-notice";
+import { ReadOnlyNotice } from "../version-state";
 import { PublishFields } from "./publish-fields";
 import { UploadFiles } from "./upload-files";
 
@@ -48,24 +48,17 @@ export default consolePage(
           parent={{ href: "/console/releases", label: "Releases" }}
           lead="Upload the files, then publish them. All platforms become visible at once."
         />
-        <Section title="1. Upload">
+        <List title="1. Upload" caption="Your uploads" columns={COLUMNS} rows={uploads} empty="Nothing is uploaded yet">
           <noscript>
             <Notice>Uploads need JavaScript. Publish with the command line or from your pipeline instead.</Notice>
           </noscript>
           <UploadFiles known={uploads.map(toKnown)} />
-          <Table
-            caption="Your uploads"
-            columns={COLUMNS}
-            rows={uploads}
-            rowKey={({ id }) => id}
-            empty={<EmptyState title="Nothing is uploaded yet" />}
-          />
-        </Section>
+        </List>
         <Section title="2. Publish">
           {complete.length === 0 ? (
             <EmptyState title="No upload is complete">The form appears when a file has arrived.</EmptyState>
           ) : (
-            <PublishFields uploads={complete} products={products} operator={operator} flash={flash} />
+            <PublishFields uploads={complete} products={products} flash={flash} />
           )}
         </Section>
       </>

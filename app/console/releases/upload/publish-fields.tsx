@@ -4,31 +4,20 @@ import { releaseOperations } from "@/lib/releases/publishing/operations";
 import { FILE_KINDS } from "@/lib/releases/publishing/publish-form";
 import type { Upload } from "@/lib/releases/uploads/upload-store";
 import { Field } from "../../../(web)/components/field";
-import { ConfirmLink } from "../../components/confirm-link";
-import { FieldError } from "../../components/field-error";
+import { FieldError, SelectField } from "../../components/fields";
 import { OperationForm } from "../../components/operation-form";
-import { SelectField } from "../../components/select-field";
-import type { ConsoleOperator } from "../../frame/operator";
 import { formatSize } from "../format-size";
 import { type Guess, guessTargets } from "./guess-target";
 
-type Props = {
-  uploads: readonly Upload[];
-  products: readonly string[];
-  operator: ConsoleOperator;
-  flash: Flash | null;
-};
+type Props = { uploads: readonly Upload[]; products: readonly string[]; flash: Flash | null };
 
 const PLATFORMS = Object.fromEntries(Platform.options.map((one) => [one, one]));
 
 /** The form that publishes complete uploads as the releases of one version. */
-export function PublishFields({ uploads, products, operator, flash }: Props) {
-  if (!operator.isRecent) {
-    return <ConfirmLink operator={operator} to="publish" />;
-  }
+export function PublishFields({ uploads, products, flash }: Props) {
   const guesses = guessTargets(uploads.map(({ fileName }) => fileName ?? ""));
   return (
-    <OperationForm operation={releaseOperations.publishReleases} flash={flash} className="form">
+    <OperationForm operation={releaseOperations.publishReleases} confirmTo="publish" flash={flash} className="form">
       <Field
         name="product"
         label="Product"

@@ -1,7 +1,7 @@
 import { clientName } from "@/lib/auth/sessions/client-name";
 import { type AuditEventType, EVENT_LABELS } from "@/lib/platform/audit/event-types";
 import type { AuditEntry } from "@/lib/platform/audit/schema";
-import { Dash } from "../../components/dash";
+import { Dash } from "../../components/cells";
 import { EventDetails } from "../../components/event-details";
 import type { Column } from "../../components/table";
 import { ExactTime } from "../../components/time";

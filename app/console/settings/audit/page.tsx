@@ -2,12 +2,9 @@ import { EVENT_LABELS } from "@/lib/platform/audit/event-types";
 import { listAuditEvents, nameActors } from "@/lib/platform/audit/list-events";
 import { type AuditFilter, AuditQuery } from "@/lib/platform/audit/schema";
 import { AccountName, toAccountId } from "@/lib/platform/find-account";
-import { FilterTime } from "../../components/filter-time";
-import { Filters, InputFilter, SelectFilter, TimeFilter } from "../../components/filters";
-import { PageHead, Section } from "../../components/headings";
-import { Pager } from "../../components/pager";
-import { EmptyState } from "../../components/states";
-import { Table } from "../../components/table";
+import { Filters, FilterTime, InputFilter, SelectFilter, TimeFilter } from "../../components/filters";
+import { PageHead } from "../../components/headings";
+import { List } from "../../components/table";
 import { NO_SUCH_ACCOUNT, noSuchAccount } from "../../components/unknown-account";
 import { consolePage } from "../../frame/console-page";
 import { eventColumns } from "./event-columns";
@@ -38,7 +35,15 @@ export default consolePage({ role: "admin", query: PageQuery }, async ({ ctx, qu
           </a>
         }
       />
-      <Section title="Events">
+      <List
+        title="Events"
+        caption="Events, the newest first"
+        isDense
+        columns={eventColumns(names)}
+        rows={events}
+        empty={found ? "No event fits the filters" : NO_SUCH_ACCOUNT}
+        nextCursor={nextCursor}
+      >
         <Filters>
           <SelectFilter name="type" label="Event" value={filter.type} options={EVENT_LABELS} />
           <InputFilter name="actor" label="Actor" value={filter.actor} hint="operator:ann" />
@@ -47,16 +52,7 @@ export default consolePage({ role: "admin", query: PageQuery }, async ({ ctx, qu
           <TimeFilter name="from" label="From" value={filter.from} />
           <TimeFilter name="to" label="Before" value={filter.to} />
         </Filters>
-        <Table
-          caption="Events, the newest first"
-          isDense
-          columns={eventColumns(names)}
-          rows={events}
-          rowKey={({ id }) => id}
-          empty={<EmptyState title={found ? "No event fits the filters" : NO_SUCH_ACCOUNT} />}
-        />
-        <Pager nextCursor={nextCursor} />
-      </Section>
+      </List>
     </>
   );
 });

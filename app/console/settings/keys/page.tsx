@@ -1,17 +1,20 @@
 import { isKeyActive, listKeys } from "@/lib/auth/api-keys/keys";
 import { keyOperations } from "@/lib/auth/api-keys/operations";
 import type { ApiKey } from "@/lib/auth/api-keys/schema";
+import type { Flash } from "@/lib/platform/http/pages/flash";
 import { PageQuery } from "@/lib/platform/lists";
+import { Scope } from "@/lib/principal";
+import { Field } from "../../../(web)/components/field";
 import { Action } from "../../components/action";
-import { Badge, type Tone } from "../../components/badge";
+import { Badge, type Tone } from "../../components/cells";
+import { FieldError, SelectField } from "../../components/fields";
 import { PageHead, Section } from "../../components/headings";
-import { Pager } from "../../components/pager";
+import { OperationForm } from "../../components/operation-form";
 import { ShownSecret } from "../../components/shown-secret";
 import { EmptyState } from "../../components/states";
-import { type Column, Table } from "../../components/table";
+import { type Column, List } from "../../components/table";
 import { Ago } from "../../components/time";
 import { consolePage } from "../../frame/console-page";
-import { NewKeyFields } from "./new-key-fields";
 
 export const metadata = { title: "API keys" };
 
@@ -35,7 +38,7 @@ export default consolePage(
     done: { key_created: "The key was created.", key_revoked: "The key was revoked. Requests with it get 401." },
     ownForms: [keyOperations.createApiKey],
   },
-  async ({ ctx, operator, query, flash }) => {
+  async ({ ctx, query, flash }) => {
     const { keys, nextCursor } = await listKeys(ctx, query);
     return (
       <>
@@ -44,18 +47,16 @@ export default consolePage(
           lead="Programs call the admin API with a key: CI that publishes releases, or a script of your own."
         />
         <ShownSecret kind="key" title="The new key" isValid={(key) => isKeyActive(ctx, key)} />
-        <Section title="Keys">
-          <Table
-            caption="API keys, the newest first"
-            columns={COLUMNS}
-            rows={keys}
-            rowKey={({ id }) => id}
-            empty={<EmptyState title="There are no keys yet">Create the first one below.</EmptyState>}
-          />
-          <Pager nextCursor={nextCursor} />
-        </Section>
+        <List
+          title="Keys"
+          caption="API keys, the newest first"
+          columns={COLUMNS}
+          rows={keys}
+          empty={<EmptyState title="There are no keys yet">Create the first one below.</EmptyState>}
+          nextCursor={nextCursor}
+        />
         <Section title="Create a key">
-          <NewKeyFields operator={operator} flash={flash} />
+          <NewKeyFields flash={flash} />
         </Section>
       </>
     );
@@ -82,5 +83,43 @@ function Revoke({ apiKey: { id, name, scopes } }: { apiKey: ApiKey }) {
         create another key to let them in again.
       </p>
     </Action>
+  );
+}
+
+const LIFETIMES = { 30: "30 days", 90: "90 days", 365: "1 year", never: "Does not expire" };
+
+/** The form that creates a key. Without a recent sign-in, the page that asks for one comes first. */
+export function NewKeyFields({ flash }: { flash: Flash | null }) {
+  return (
+    <OperationForm operation={keyOperations.createApiKey} confirmTo="create a key" flash={flash} className="form">
+      <Field name="name" label="Name" hint="What the key is for, such as “Release pipeline”." required maxLength={80} />
+      <fieldset>
+        <legend>Scopes</legend>
+        <p className="hint">A scope to write includes the one to read.</p>
+        <FieldError name="scopes" />
+        <div className="checks">
+          {Scope.options.map((scope) => (
+            <label key={scope} className="check">
+              <input
+                type="checkbox"
+                name={`scopes.${scope}`}
+                value="on"
+                defaultChecked={flash?.values[`scopes.${scope}`] === "on"}
+              />
+              <code>{scope}</code>
+            </label>
+          ))}
+        </div>
+      </fieldset>
+      <SelectField name="lifetime" label="Expires after" options={LIFETIMES} defaultValue="90" />
+      <Field
+        name="networks"
+        label="Networks (optional)"
+        hint="Only these may use the key, such as 203.0.113.0/24, 2001:db8::/32. Empty: all."
+        autoComplete="off"
+        spellCheck={false}
+      />
+      <button type="submit">Create key</button>
+    </OperationForm>
   );
 }

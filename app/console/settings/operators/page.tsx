@@ -1,16 +1,13 @@
 import { operatorOperations } from "@/lib/accounts/admin/operations";
 import { type ListedOperator, listOperators } from "@/lib/accounts/admin/operators";
 import { PageQuery } from "@/lib/platform/lists";
-import { Badge } from "../../components/badge";
-import { PageHead, Section } from "../../components/headings";
-import { Pager } from "../../components/pager";
-import { EmptyState } from "../../components/states";
-import { type Column, Table } from "../../components/table";
+import { Badge } from "../../components/cells";
+import { PageHead } from "../../components/headings";
+import { type Column, List } from "../../components/table";
 import { Ago } from "../../components/time";
 import { consolePage } from "../../frame/console-page";
 import { hasRole } from "../../frame/operator";
-import { AddOperator } from "./add-operator";
-import { ChangeRole } from "./change-role";
+import { AddOperator, ChangeRole } from "./role-forms";
 
 export const metadata = { title: "Operators" };
 
@@ -56,17 +53,15 @@ export default consolePage(
           title="Operators"
           lead="Accounts that may open this console. Admins may do everything. Support can view everything except API keys, webhook secrets and the audit trail, and can end sessions."
         />
-        <Section title="Accounts with a role">
-          <Table
-            caption="Accounts with a role"
-            columns={hasRole(operator, "admin") ? [...COLUMNS, actions] : COLUMNS}
-            rows={operators}
-            rowKey={({ id }) => id}
-            empty={<EmptyState title="No account has a role" />}
-          />
-          <Pager nextCursor={nextCursor} />
-        </Section>
-        {hasRole(operator, "admin") && <AddOperator operator={operator} flash={flash} />}
+        <List
+          title="Accounts with a role"
+          caption="Accounts with a role"
+          columns={hasRole(operator, "admin") ? [...COLUMNS, actions] : COLUMNS}
+          rows={operators}
+          empty="No account has a role"
+          nextCursor={nextCursor}
+        />
+        {hasRole(operator, "admin") && <AddOperator flash={flash} />}
       </>
     );
   },

@@ -1,7 +1,10 @@
+import type { Flash } from "@/lib/platform/http/pages/flash";
 import { WebhookEventType } from "@/lib/webhooks/events";
+import { webhookOperations } from "@/lib/webhooks/operations";
 import type { Endpoint } from "@/lib/webhooks/schema";
 import { Field } from "../../../(web)/components/field";
-import { FieldError } from "../../components/field-error";
+import { FieldError } from "../../components/fields";
+import { OperationForm } from "../../components/operation-form";
 
 type Props = Partial<Pick<Endpoint, "url" | "eventTypes" | "description">>;
 
@@ -46,5 +49,20 @@ export function EndpointFields({ url, eventTypes = [], description }: Props) {
         autoComplete="off"
       />
     </>
+  );
+}
+
+/** The form that creates an endpoint. Without a recent sign-in, the page that asks for one comes first. */
+export function NewEndpointFields({ flash }: { flash: Flash | null }) {
+  return (
+    <OperationForm
+      operation={webhookOperations.createWebhookEndpoint}
+      confirmTo="create an endpoint"
+      flash={flash}
+      className="form"
+    >
+      <EndpointFields eventTypes={WebhookEventType.options.filter((type) => flash?.values[`eventTypes.${type}`])} />
+      <button type="submit">Create endpoint</button>
+    </OperationForm>
   );
 }

@@ -1,4 +1,5 @@
-import type { Endpoint } from "@/lib/webhooks/schema";
+import type { Delivery, Endpoint } from "@/lib/webhooks/schema";
+import { Badge, Dash, type Tone } from "../../components/cells";
 
 /** Longer URLs are cut in lists. */
 const MAX_SHOWN = 90;
@@ -23,4 +24,23 @@ export function EndpointLink({ endpoint }: { endpoint: Pick<Endpoint, "id" | "ur
       </div>
     </>
   );
+}
+
+const TONES: Record<Endpoint["status"], Tone> = { enabled: "good", failing: "bad", disabled: "neutral" };
+const STATE_TONES: Record<Delivery["state"], Tone> = { pending: "active", delivered: "good", failed: "bad" };
+
+export function EndpointStatus({ status }: Pick<Endpoint, "status">) {
+  return <Badge tone={TONES[status]}>{status}</Badge>;
+}
+
+/** A delivery that is pending after an attempt stands out: it is retried. */
+export function DeliveryState({ state, attempts }: Pick<Delivery, "state" | "attempts">) {
+  const isRetried = state === "pending" && attempts > 0;
+  return <Badge tone={isRetried ? "warning" : STATE_TONES[state]}>{state}</Badge>;
+}
+
+/** How the last attempt ended: the status of the response, or why there was none. */
+export function Result({ responseStatus, error }: Pick<Delivery, "responseStatus" | "error">) {
+  if (responseStatus !== null) return responseStatus;
+  return error === null ? <Dash /> : <bdi>{error}</bdi>;
 }

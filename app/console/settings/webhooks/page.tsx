@@ -3,13 +3,12 @@ import { webhookOperations } from "@/lib/webhooks/operations";
 import type { Endpoint } from "@/lib/webhooks/schema";
 import { PageHead, Section } from "../../components/headings";
 import { EmptyState } from "../../components/states";
-import { type Column, Table } from "../../components/table";
+import { type Column, List } from "../../components/table";
 import { Ago } from "../../components/time";
 import { consolePage } from "../../frame/console-page";
 import { hasRole } from "../../frame/operator";
-import { EndpointLink } from "./endpoint-parts";
-import { NewEndpointFields } from "./new-endpoint-fields";
-import { EndpointStatus } from "./status";
+import { NewEndpointFields } from "./endpoint-fields";
+import { EndpointLink, EndpointStatus } from "./endpoint-parts";
 
 export const metadata = { title: "Webhooks" };
 
@@ -34,22 +33,20 @@ export default consolePage(
           title="Webhooks"
           lead="The service sends HTTP requests to your other systems when something happens, signed as Standard Webhooks says."
         />
-        <Section title="Endpoints">
-          <Table
-            caption="Webhook endpoints, the newest first"
-            columns={COLUMNS}
-            rows={endpoints}
-            rowKey={({ id }) => id}
-            empty={
-              <EmptyState title="There are no endpoints yet">
-                {isAdmin ? "Create the first one below." : "An admin can create one."}
-              </EmptyState>
-            }
-          />
-        </Section>
+        <List
+          title="Endpoints"
+          caption="Webhook endpoints, the newest first"
+          columns={COLUMNS}
+          rows={endpoints}
+          empty={
+            <EmptyState title="There are no endpoints yet">
+              {isAdmin ? "Create the first one below." : "An admin can create one."}
+            </EmptyState>
+          }
+        />
         {isAdmin && (
           <Section title="Create an endpoint">
-            <NewEndpointFields operator={operator} flash={flash} />
+            <NewEndpointFields flash={flash} />
           </Section>
         )}
       </>

@@ -2,17 +2,16 @@ import { billingOperations } from "@/lib/subscriptions/admin/operations";
 import { type BillingEventDetails, BillingIdParams } from "@/lib/subscriptions/admin/schema";
 import { showBillingEvent } from "@/lib/subscriptions/admin/show-event";
 import { LASTING_REASONS } from "@/lib/subscriptions/inbox/decide";
-import { AccountLink } from "../../../components/account-link";
 import { Action } from "../../../components/action";
+import { AccountLink } from "../../../components/cells";
 import { Facts } from "../../../components/facts";
 import { FieldValue, fieldLabel } from "../../../components/field-value";
 import { PageHead, Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
-import { type Column, Table } from "../../../components/table";
+import { type Column, List } from "../../../components/table";
 import { Ago, ExactTime } from "../../../components/time";
 import { consolePage, parseId, titleOf } from "../../../frame/console-page";
-import { EventState } from "../../event-columns";
-import { describeReason } from "../../event-reason";
+import { describeReason, EventState } from "../../event-columns";
 
 export const generateMetadata = titleOf(
   "Billing",
@@ -49,20 +48,17 @@ export default consolePage(
           lead={event.reason && (await describeReason(event.reason))}
           actions={LASTING_REASONS.has(event.reason ?? "") ? undefined : <Replay event={event} />}
         />
-        <Section
+        <List
           title="What it changed"
           lead={
             event.purchaseId ? undefined : "Events of a customer, such as transfers, change the owners of purchases."
           }
-        >
-          <Table
-            caption="The fields that the event changed"
-            columns={CHANGE_COLUMNS}
-            rows={event.changes}
-            rowKey={({ purchaseId, field }) => `${purchaseId} ${field}`}
-            empty={<EmptyState title="It changed nothing" />}
-          />
-        </Section>
+          caption="The fields that the event changed"
+          columns={CHANGE_COLUMNS}
+          rows={event.changes}
+          rowKey={({ purchaseId, field }) => `${purchaseId} ${field}`}
+          empty="It changed nothing"
+        />
         <div className="columns">
           <Section title="Event">
             <Facts entries={factsOf(event)} />

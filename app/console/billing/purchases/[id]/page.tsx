@@ -1,12 +1,10 @@
 import { PageQuery } from "@/lib/platform/lists";
 import { readPurchaseTimeline } from "@/lib/subscriptions/admin/purchase-timeline";
 import { BillingIdParams, type PurchaseTimeline } from "@/lib/subscriptions/admin/schema";
-import { AccountLink } from "../../../components/account-link";
+import { AccountLink } from "../../../components/cells";
 import { Facts } from "../../../components/facts";
 import { PageHead, Section } from "../../../components/headings";
-import { Pager } from "../../../components/pager";
-import { EmptyState } from "../../../components/states";
-import { type Column, Table } from "../../../components/table";
+import { type Column, List, Pager } from "../../../components/table";
 import { ExactTime } from "../../../components/time";
 import { consolePage, parseId, titleOf } from "../../../frame/console-page";
 import { describeAccess } from "../../access";
@@ -57,15 +55,15 @@ export default consolePage(
         <Section title="Purchase">
           <Facts entries={factsOf(timeline)} />
         </Section>
-        <Section title="Owner" lead="The events that named the customer, or moved the purchase, newest first.">
-          <Table
-            caption="The purchase's owners, the newest first"
-            columns={OWNER_COLUMNS}
-            rows={changesOfOwner(owners)}
-            rowKey={({ event }) => event.eventId}
-            empty={<EmptyState title="No event names a customer" />}
-          />
-        </Section>
+        <List
+          title="Owner"
+          lead="The events that named the customer, or moved the purchase, newest first."
+          caption="The purchase's owners, the newest first"
+          columns={OWNER_COLUMNS}
+          rows={changesOfOwner(owners)}
+          rowKey={({ event }) => event.eventId}
+          empty="No event names a customer"
+        />
         <Section
           title="Timeline"
           lead="The events in the order in which they count, newest first. Each shows what it changed, and the state that it left."

@@ -1,5 +1,5 @@
 import type { PurchaseStatus } from "@/lib/subscriptions/schema";
-import { Badge, type Tone } from "../../../components/badge";
+import { Badge, type Tone } from "../../../components/cells";
 
 const TONES: Record<PurchaseStatus["status"], Tone> = {
   active: "good",

@@ -7,14 +7,12 @@ import { Action } from "../../../components/action";
 import { Facts } from "../../../components/facts";
 import { formatCount } from "../../../components/format-numbers";
 import { PageHead, Section } from "../../../components/headings";
-import { Pager } from "../../../components/pager";
 import { EmptyState } from "../../../components/states";
-import { Table } from "../../../components/table";
+import { List } from "../../../components/table";
 import { Ago, ExactTime } from "../../../components/time";
 import { consolePage, parseId, titleOf } from "../../../frame/console-page";
 import { DELIVERY_COLUMNS } from "../../delivery-columns";
-import { recipientOf } from "../../message-columns";
-import { messageName } from "../../message-name";
+import { messageName, recipientOf } from "../../message-columns";
 import { Outcomes } from "../../outcomes";
 import { MessageStatus } from "../../status";
 
@@ -52,18 +50,16 @@ export default consolePage(
             <Outcomes outcomes={message.outcomes} query={{ messageId }} />
           </Section>
         </div>
-        <Section title="Deliveries">
-          <Table
-            caption="Deliveries of the message"
-            columns={DELIVERY_COLUMNS}
-            rows={deliveries}
-            rowKey={({ id }) => id}
-            empty={
-              <EmptyState title="There are no deliveries">Workers queue them shortly before they are due.</EmptyState>
-            }
-          />
-          <Pager nextCursor={nextCursor} />
-        </Section>
+        <List
+          title="Deliveries"
+          caption="Deliveries of the message"
+          columns={DELIVERY_COLUMNS}
+          rows={deliveries}
+          empty={
+            <EmptyState title="There are no deliveries">Workers queue them shortly before they are due.</EmptyState>
+          }
+          nextCursor={nextCursor}
+        />
       </>
     );
   },

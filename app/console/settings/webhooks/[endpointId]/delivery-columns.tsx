@@ -1,9 +1,9 @@
+import { webhookOperations } from "@/lib/webhooks/operations";
 import type { Delivery, Endpoint } from "@/lib/webhooks/schema";
+import { Action } from "../../../components/action";
 import type { Column } from "../../../components/table";
 import { Ago } from "../../../components/time";
-import { endpointHref } from "../endpoint-parts";
-import { DeliveryState, Result } from "../status";
-import { RetryDelivery } from "./retry-delivery";
+import { DeliveryState, endpointHref, Result } from "../endpoint-parts";
 
 /** The columns of the deliveries to an endpoint. */
 export function deliveryColumns(endpoint: Endpoint): Column<Delivery>[] {
@@ -33,5 +33,28 @@ function LastAttempt({ delivery }: { delivery: Delivery }) {
         </div>
       )}
     </div>
+  );
+}
+
+type Props = { endpoint: Pick<Endpoint, "id" | "disabledAt">; delivery: Pick<Delivery, "eventId" | "type" | "state"> };
+
+/** Delivers an event again, now. Not while the endpoint is disabled. */
+export function RetryDelivery({ endpoint, delivery: { eventId, type, state } }: Props) {
+  if (endpoint.disabledAt !== null) return null;
+  return (
+    <Action
+      operation={webhookOperations.retryWebhookDelivery}
+      label="Retry"
+      name={`${type} ${eventId}`}
+      title={`Deliver this ${type} again?`}
+      submit="Deliver it now"
+      params={{ endpointId: endpoint.id, eventId }}
+    >
+      <p>
+        {state === "delivered"
+          ? "The receiver has taken it already, and recognizes it by its ID."
+          : "It is attempted at once. If that fails, its ten attempts start again."}
+      </p>
+    </Action>
   );
 }

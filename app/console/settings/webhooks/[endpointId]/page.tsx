@@ -4,17 +4,14 @@ import { webhookSecretKind } from "@/lib/webhooks/operations";
 import { DeliveriesQuery, EndpointParams } from "@/lib/webhooks/schema";
 import { Filters, SelectFilter } from "../../../components/filters";
 import { PageHead, Section } from "../../../components/headings";
-import { Pager } from "../../../components/pager";
 import { ShownSecret } from "../../../components/shown-secret";
 import { EmptyState } from "../../../components/states";
-import { Table } from "../../../components/table";
+import { List } from "../../../components/table";
 import { consolePage, parseId, titleOf } from "../../../frame/console-page";
-import { endpointName } from "../endpoint-parts";
-import { EndpointStatus } from "../status";
+import { EndpointStatus, endpointName } from "../endpoint-parts";
 import { deliveryColumns } from "./delivery-columns";
-import { EndpointActions } from "./endpoint-actions";
+import { EndpointActions, Replay } from "./endpoint-actions";
 import { DeliveryFigures, EndpointFacts } from "./endpoint-facts";
-import { Replay } from "./replay";
 
 export const generateMetadata = titleOf("Webhooks", async ({ ctx, params }) =>
   endpointName(await findEndpoint(ctx, parseId(EndpointParams, params).endpointId)),
@@ -64,25 +61,26 @@ export default consolePage(
             <DeliveryFigures endpointId={endpointId} counts={counts} />
           </Section>
         </div>
-        <Section title="Deliveries" actions={<Replay endpoint={endpoint} counts={counts} now={ctx.now()} />}>
+        <List
+          title="Deliveries"
+          actions={<Replay endpoint={endpoint} counts={counts} now={ctx.now()} />}
+          caption="Deliveries, the newest event first"
+          columns={deliveryColumns(endpoint)}
+          rows={deliveries}
+          rowKey={({ eventId }) => eventId}
+          empty={
+            query.state ? (
+              <EmptyState title={`No delivery is ${query.state}`} />
+            ) : (
+              <EmptyState title="There are no deliveries yet">A test shows whether the receiver works.</EmptyState>
+            )
+          }
+          nextCursor={nextCursor}
+        >
           <Filters>
             <SelectFilter name="state" label="State" value={query.state} options={STATES} />
           </Filters>
-          <Table
-            caption="Deliveries, the newest event first"
-            columns={deliveryColumns(endpoint)}
-            rows={deliveries}
-            rowKey={({ eventId }) => eventId}
-            empty={
-              query.state ? (
-                <EmptyState title={`No delivery is ${query.state}`} />
-              ) : (
-                <EmptyState title="There are no deliveries yet">A test shows whether the receiver works.</EmptyState>
-              )
-            }
-          />
-          <Pager nextCursor={nextCursor} />
-        </Section>
+        </List>
       </>
     );
   },

@@ -9,10 +9,9 @@ import { hasRole } from "../../../../frame/operator";
 import { AdoptionChart } from "../../../adoption-chart";
 import { Artifacts } from "../../../artifacts";
 import { NotesFields } from "../../../notes-fields";
-import { ReadOnlyNotice } from "../../../read-only-notice";
 import { RolloutPanel } from "../../../rollout-panel";
 import { VersionActions } from "../../../version-actions";
-import { VersionMarks, VersionState } from "../../../version-state";
+import { ReadOnlyNotice, VersionMarks, VersionState } from "../../../version-state";
 
 export const generateMetadata = titleOf("Releases", async ({ params }) => decodeURIComponent(params.version ?? ""));
 

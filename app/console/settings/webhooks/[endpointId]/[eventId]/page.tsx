@@ -7,9 +7,8 @@ import { PageHead, Section } from "../../../../components/headings";
 import { EmptyState } from "../../../../components/states";
 import { Ago, ExactTime } from "../../../../components/time";
 import { consolePage, parseId, titleOf } from "../../../../frame/console-page";
-import { endpointHref, endpointName } from "../../endpoint-parts";
-import { DeliveryState, Result } from "../../status";
-import { RetryDelivery } from "../retry-delivery";
+import { DeliveryState, endpointHref, endpointName, Result } from "../../endpoint-parts";
+import { RetryDelivery } from "../delivery-columns";
 
 export const generateMetadata = titleOf("Webhooks", async ({ ctx, params }) => {
   const { endpointId, eventId } = parseId(DeliveryParams, params);

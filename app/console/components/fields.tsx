@@ -1,6 +1,6 @@
 "use client";
 
-import { use, useId } from "react";
+import { type ReactNode, use, useId } from "react";
 import { FormContext } from "../../(web)/components/form";
 
 type Props = {
@@ -29,4 +29,22 @@ export function SelectField({ name, label, options, defaultValue, group = "field
       </select>
     </div>
   );
+}
+
+/** The error that the form has for a group of fields. */
+export function FieldError({ name }: { name: string }) {
+  const error = use(FormContext).fields[name];
+  if (!error) return null;
+  return (
+    <p className="field-error" role="alert" tabIndex={-1}>
+      {error}
+    </p>
+  );
+}
+
+type Values = Record<string, string>;
+
+/** The values that fields below start with, and their errors. For forms that are sent as the query of a page. */
+export function FormValues({ fields, values, children }: { fields: Values; values: Values; children: ReactNode }) {
+  return <FormContext value={{ message: "", fields, values }}>{children}</FormContext>;
 }
