@@ -1,6 +1,6 @@
 import { compareBuild } from "semver";
 import type { Catalog } from "./catalog/catalog";
-import type { Snapshot } from "./catalog/snapshot";
+import { groupBy, type Snapshot } from "./catalog/snapshot";
 import { downloadUrl } from "./download-url";
 import type { Platform } from "./platforms";
 import { type Artifact, formatVersion, type Release } from "./schema";
@@ -16,19 +16,13 @@ export type InstallerFile = {
   href: string;
 };
 
-/** The installer of one release on the download page, in one or several formats. */
-export type Installer = InstallerFile & {
-  id: string;
-  isSample: boolean;
-  version: string;
-  channel: string;
-  releasedAt: Date;
-  /** Markdown. */
-  notes: string;
-  notesUrl: string | null;
-  minimumSystemVersion: string | null;
-  otherFormats: InstallerFile[];
-};
+/** The installer of one release on the download page, in one or several formats. `notes` are Markdown. */
+export type Installer = InstallerFile &
+  Pick<Release, "id" | "channel" | "releasedAt" | "notes" | "notesUrl" | "minimumSystemVersion"> & {
+    isSample: boolean;
+    version: string;
+    otherFormats: InstallerFile[];
+  };
 
 /** The installers of one product on one platform and architecture. */
 export type InstallerGroup = {
@@ -58,15 +52,10 @@ export function listInstallers({ catalog }: { catalog: Catalog }): InstallerGrou
 }
 
 function groupInstallers({ releasesByChannel }: Snapshot): InstallerGroup[] {
-  const releasesByTarget = new Map<string, Release[]>();
-  for (const release of new Set([...releasesByChannel.values()].flat())) {
-    if (release.rollout < 100 || filesForPeople(release).length === 0) continue;
-    const key = `${release.product} ${release.platform} ${release.architecture}`;
-    const group = releasesByTarget.get(key);
-    if (group) group.push(release);
-    else releasesByTarget.set(key, [release]);
-  }
-  return [...releasesByTarget].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, releases]) => toGroup(releases));
+  const all = new Set([...releasesByChannel.values()].flat());
+  const shown = [...all].filter((release) => release.rollout === 100 && filesForPeople(release).length > 0);
+  const targets = groupBy(shown, (release) => `${release.product} ${release.platform} ${release.architecture}`);
+  return [...targets].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, releases]) => toGroup(releases));
 }
 
 function toGroup(releases: Release[]): InstallerGroup[] {
@@ -87,18 +76,9 @@ function toGroup(releases: Release[]): InstallerGroup[] {
 function toInstaller(release: Release): Installer | null {
   const [file, ...otherFormats] = filesForPeople(release).map((artifact) => toFile(release, artifact));
   if (!file) return null;
-  return {
-    ...file,
-    otherFormats,
-    id: release.id,
-    isSample: release.sample,
-    version: formatVersion(release.version),
-    channel: release.channel,
-    releasedAt: release.releasedAt,
-    notes: release.notes,
-    notesUrl: release.notesUrl,
-    minimumSystemVersion: release.minimumSystemVersion,
-  };
+  const { id, sample, channel, releasedAt, notes, notesUrl, minimumSystemVersion } = release;
+  const shown = { id, channel, releasedAt, notes, notesUrl, minimumSystemVersion };
+  return { ...file, ...shown, otherFormats, isSample: sample, version: formatVersion(release.version) };
 }
 
 /** The installer and the other files that people install; on Linux the AppImage first, as `/api/download` does. */

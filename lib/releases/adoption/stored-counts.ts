@@ -1,5 +1,6 @@
-import type { PrismaClient } from "../../platform/db/generated/client";
+import type { Prisma, PrismaClient } from "../../platform/db/generated/client";
 import { REMOVAL_BATCH_SIZE, removeInBatches } from "../../platform/db/remove-in-batches";
+import { identifier, join, sql } from "../../platform/db/sql";
 import type { Tx } from "../../platform/db/transaction";
 import { type AdoptionEntry, type AdoptionKey, keyText } from "./day-counts";
 import { mergeSketch, packSketch, type Sketch, unpackSketch } from "./hyperloglog";
@@ -37,15 +38,12 @@ export async function storeCounts(db: PrismaClient, date: string, entries: Adopt
 
 /** Adds the numbers, which creates or locks the rows, and returns their sketches. */
 function addNumbers(tx: Tx, date: string, batch: readonly AdoptionEntry[]): Promise<Row[]> {
-  const keys = batch.map(({ key }) => key);
   const counts = batch.map((entry) => entry.counts);
   return tx.$queryRaw<Row[]>`
     INSERT INTO "AdoptionCount" AS stored ("day", "product", "platform", "architecture", "channel", "version",
       "checks", "offers", "downloadsStarted", "downloadsFinished")
     SELECT ${date}::date, added.* FROM unnest(
-      ${keys.map(({ product }) => product)}::text[], ${keys.map(({ platform }) => platform)}::text[],
-      ${keys.map(({ architecture }) => architecture)}::text[], ${keys.map(({ channel }) => channel)}::text[],
-      ${keys.map(({ version }) => version)}::text[],
+      ${keyColumns(batch)},
       ${counts.map(({ checks }) => checks)}::int[], ${counts.map(({ offers }) => offers)}::int[],
       ${counts.map(({ downloadsStarted }) => downloadsStarted)}::int[],
       ${counts.map(({ downloadsFinished }) => downloadsFinished)}::int[]) AS added
@@ -54,6 +52,12 @@ function addNumbers(tx: Tx, date: string, batch: readonly AdoptionEntry[]): Prom
       "downloadsStarted" = stored."downloadsStarted" + EXCLUDED."downloadsStarted",
       "downloadsFinished" = stored."downloadsFinished" + EXCLUDED."downloadsFinished"
     RETURNING "product", "platform", "architecture", "channel", "version", "clients", "offeredClients"`;
+}
+
+/** The keys of rows as parameters of unnest. */
+function keyColumns(rows: readonly { key: AdoptionKey }[]): Prisma.Sql {
+  const names = ["product", "platform", "architecture", "channel", "version"] as const;
+  return join(names.map((name) => sql`${rows.map(({ key }) => key[name])}::text[]`));
 }
 
 /** The union of a stored and a new sketch in base64; null if the stored one has all of the new one. */
@@ -68,15 +72,12 @@ type MergedSketches = { key: AdoptionKey; clients: string | null; offeredClients
 
 async function writeSketches(tx: Tx, date: string, merged: readonly MergedSketches[]): Promise<void> {
   if (merged.length === 0) return;
-  const keys = merged.map(({ key }) => key);
   await tx.$executeRaw`
     UPDATE "AdoptionCount" AS stored SET
       "clients" = COALESCE(decode(merged."clients", 'base64'), stored."clients"),
       "offeredClients" = COALESCE(decode(merged."offeredClients", 'base64'), stored."offeredClients")
     FROM unnest(
-      ${keys.map(({ product }) => product)}::text[], ${keys.map(({ platform }) => platform)}::text[],
-      ${keys.map(({ architecture }) => architecture)}::text[], ${keys.map(({ channel }) => channel)}::text[],
-      ${keys.map(({ version }) => version)}::text[],
+      ${keyColumns(merged)},
       ${merged.map(({ clients }) => clients)}::text[], ${merged.map(({ offeredClients }) => offeredClients)}::text[])
       AS merged ("product", "platform", "architecture", "channel", "version", "clients", "offeredClients")
     WHERE stored."day" = ${date}::date AND stored."product" = merged."product"
@@ -90,15 +91,10 @@ const RETENTION_DAYS = 400;
 /** Removes counts of checks, downloads and reports after 400 days. Returns how many rows. */
 export async function removeOldCounts({ db, now }: { db: PrismaClient; now: () => Date }): Promise<number> {
   const before = new Date(now().getTime() - RETENTION_DAYS * DAY_MS);
-  const adoption = await removeInBatches(
-    () => db.$executeRaw`
-      DELETE FROM "AdoptionCount" WHERE ctid = ANY(ARRAY(
-        SELECT ctid FROM "AdoptionCount" WHERE "day" < ${before}::date LIMIT ${REMOVAL_BATCH_SIZE}::int))`,
-  );
-  const reports = await removeInBatches(
-    () => db.$executeRaw`
-      DELETE FROM "UpdateReportCount" WHERE ctid = ANY(ARRAY(
-        SELECT ctid FROM "UpdateReportCount" WHERE "day" < ${before}::date LIMIT ${REMOVAL_BATCH_SIZE}::int))`,
-  );
-  return adoption + reports;
+  const adoption = await removeInBatches(() => removeBatch(db, "AdoptionCount", before));
+  return adoption + (await removeInBatches(() => removeBatch(db, "UpdateReportCount", before)));
 }
+
+const removeBatch = (db: PrismaClient, table: string, before: Date) => db.$executeRaw`
+  DELETE FROM ${identifier(table)} WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM ${identifier(table)} WHERE "day" < ${before}::date LIMIT ${REMOVAL_BATCH_SIZE}::int))`;

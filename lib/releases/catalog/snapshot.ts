@@ -158,7 +158,8 @@ function targetKey({ platform, product, architecture }: BuildTarget): string {
   return `${platform}/${product}/${architecture}`;
 }
 
-function groupBy(releases: readonly Release[], keyOf: (release: Release) => string): Map<string, Release[]> {
+/** Groups releases by a key, in their order. */
+export function groupBy(releases: Iterable<Release>, keyOf: (release: Release) => string): Map<string, Release[]> {
   const groups = new Map<string, Release[]>();
   for (const release of releases) {
     const key = keyOf(release);
@@ -210,13 +211,7 @@ const NO_VERSIONS: ProductVersions = { required: [], builds: [] };
 
 /** Collects the versions by product and platform. Read by `productVersions`. */
 export function indexProductVersions(releases: readonly Release[]): Map<string, ProductVersions> {
-  const byProduct = new Map<string, Release[]>();
-  for (const release of releases) {
-    const own = byProduct.get(keyOf(release));
-    if (own) own.push(release);
-    else byProduct.set(keyOf(release), [release]);
-  }
-  return new Map([...byProduct].map(([key, own]) => [key, collect(own)]));
+  return new Map([...groupBy(releases, keyOf)].map(([key, own]) => [key, collect(own)]));
 }
 
 /** The versions of one product on one platform. */

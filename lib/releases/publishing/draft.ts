@@ -7,11 +7,10 @@ import { type Digest, digestFile, type OnProgress } from "./files/build-file";
 import { findBlockMap, type NewBlockMap } from "./files/find-block-map";
 import { readPackageFacts } from "./files/package-facts";
 import type { ManifestEntry } from "./manifest-file";
-import type { Confirmations } from "./publish-checks";
-import type { FileKind } from "./schema";
+import type { Confirmations, FileKind, NewReleases } from "./schema";
 
 /** Where a file is served from: the catalog's folder, the object storage, or a URL that already has it. */
-export type Destination = { kind: "folder" } | { kind: "storage" } | { kind: "url"; url: string };
+export type Destination = NonNullable<NewReleases["releases"][number]["files"][number]["destination"]>;
 
 /** A file of a draft. `fileName` defaults to the file's own name, `destination` to the catalog's folder. */
 export type DraftFile = {

@@ -7,10 +7,11 @@ import { PublicKeys } from "../signatures";
 import { assertOffered } from "./assert-offered";
 import type { ArtifactEntry, HashedDraft, HashedFile, PublicKeyInput } from "./draft";
 import { type EditableManifest, identityOf, makeReleaseId, parseRelease } from "./manifest-file";
-import { assertPublishable, type Confirmations } from "./publish-checks";
+import { assertPublishable } from "./publish-checks";
+import type { Confirmations, PublishedReleases } from "./schema";
 
 /** "changed": the release existed. "unchanged": it existed with the same fields. */
-export type AddedRelease = { id: string; outcome: "added" | "changed" | "unchanged" };
+export type AddedRelease = PublishedReleases["releases"][number];
 
 /** The manifest with drafts added. `added` are the releases in the order of the drafts. */
 export type Plan = EditableManifest & {

@@ -4,15 +4,15 @@ import { formatVersion, type Release } from "../schema";
 import { assertOffered } from "./assert-offered";
 import { filterReleases, selectReleases } from "./filter-releases";
 import { type EditableManifest, identityOf, type ManifestEntry, makeReleaseId, parseRelease } from "./manifest-file";
-import { assertPublishable, type Confirmations } from "./publish-checks";
-import type { Promotion, ReleasesFilter } from "./schema";
+import { assertPublishable } from "./publish-checks";
+import type { Confirmations, PromotedReleases, Promotion, ReleasesFilter } from "./schema";
 import type { ManifestPlan } from "./update";
 
 /** The channels, and how the promoted releases start. `rollout` is 100 by default. */
 export type PromotionOptions = Omit<Promotion, "filter">;
 
-/** `from` is the id of the release that was promoted. "unchanged": it was promoted before. */
-export type PromotedRelease = { id: string; from: string; outcome: "added" | "unchanged" };
+/** "unchanged": it was promoted before. */
+export type PromotedRelease = PromotedReleases["releases"][number];
 
 /**
  * Offers the same builds on another channel: adds a release with the same version, files and notes for each selected release

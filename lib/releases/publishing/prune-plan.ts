@@ -1,8 +1,10 @@
 import { compareBuild } from "semver";
+import { groupBy } from "../catalog/snapshot";
 import { formatVersion, type Release } from "../schema";
+import type { CatalogPrune } from "./schema";
 
 /** Which releases may go: older than the newest `keep` versions of their channel, and published before a time. */
-export type PruneLimits = { keep?: number | undefined; publishedBefore?: Date | undefined };
+export type PruneLimits = Pick<CatalogPrune, "keep" | "publishedBefore">;
 
 /**
  * The releases that can be removed without a change for any client: those beyond the limits, except
@@ -19,7 +21,7 @@ export function planPrune(releases: readonly Release[], limits: PruneLimits): Re
   const streams = groupBy(real, ({ product, platform, architecture, channel }) =>
     [product, platform, architecture, channel].join("/"),
   );
-  return [...samples, ...streams.flatMap((stream) => planStream(stream, limits))];
+  return [...samples, ...[...streams.values()].flatMap((stream) => planStream(stream, limits))];
 }
 
 function planStream(stream: readonly Release[], { keep = 0, publishedBefore }: PruneLimits): Release[] {
@@ -48,7 +50,7 @@ function neededReleases(ordered: readonly Release[]): Set<Release> {
     .toSorted((a, b) => compareMinimum(b, a));
   return new Set([
     ...newer,
-    ...offered.flatMap((group) => group.slice(0, 1)),
+    ...[...offered.values()].flatMap((group) => group.slice(0, 1)),
     ...ordered.filter(({ critical, yanked }) => critical && !yanked),
     ...(highestMinimum ? [highestMinimum] : []),
   ]);
@@ -57,10 +59,4 @@ function neededReleases(ordered: readonly Release[]): Set<Release> {
 function compareMinimum(a: Release, b: Release): number {
   if (!a.minimumSupportedVersion || !b.minimumSupportedVersion) return 0;
   return compareBuild(a.minimumSupportedVersion, b.minimumSupportedVersion);
-}
-
-function groupBy(releases: readonly Release[], keyOf: (release: Release) => string): Release[][] {
-  const groups = new Map<string, Release[]>();
-  for (const release of releases) groups.set(keyOf(release), [...(groups.get(keyOf(release)) ?? []), release]);
-  return [...groups.values()];
 }

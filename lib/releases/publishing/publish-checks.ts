@@ -9,14 +9,7 @@ import { parseMinisignature } from "../signatures";
 import { compareSystemVersions } from "../system-version";
 import { separateNumber, squirrelPackageId, squirrelVersion, velopackPackageId } from "../updates/nupkg";
 import { assertPackageFitsRelease } from "./files/package-facts";
-
-/** What the operator confirms although it looks like a mistake. */
-export type Confirmations = {
-  /** A product, architecture, channel or key that the catalog does not have yet. */
-  isNew?: boolean | undefined;
-  /** A prerelease on the stable channel. */
-  isPrerelease?: boolean | undefined;
-};
+import type { Confirmations } from "./schema";
 
 /** File extensions by the only platform that can use them. */
 const PLATFORM_FILES: readonly [RegExp, Platform][] = [

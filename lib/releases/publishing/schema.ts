@@ -52,16 +52,22 @@ const File = z.strictObject({
     .describe("The expected file. A different file is rejected with 409 `file_changed`."),
 });
 
+/** What the operator confirms although it looks like a mistake. */
+const Confirmations = z.strictObject({
+  /** A product, architecture, channel or key that the catalog does not have yet. */
+  isNew: z.boolean().optional(),
+  /** A prerelease on the stable channel. */
+  isPrerelease: z.boolean().optional(),
+});
+export type Confirmations = z.infer<typeof Confirmations>;
+
 const Draft = z.strictObject({
   release: z
     .record(z.string().max(64), z.unknown())
     .describe("The fields of the release in the catalog, without `artifacts`."),
   files: z.array(File).min(1).max(MAX_FILES),
   publicKeys: z.strictObject({ minisign: z.string().optional(), ed: z.string().optional() }).optional(),
-  confirmations: z
-    .strictObject({ isNew: z.boolean().optional(), isPrerelease: z.boolean().optional() })
-    .optional()
-    .describe("Confirms what would otherwise be rejected as a likely mistake."),
+  confirmations: Confirmations.optional().describe("Confirms what would otherwise be rejected as a likely mistake."),
 });
 
 /** The releases to publish, all at once. */
@@ -193,7 +199,7 @@ export const Promotion = z.strictObject({
     .max(100)
     .optional()
     .describe("The percentage of clients that receive them. 100 by default."),
-  confirmations: z.strictObject({ isNew: z.boolean().optional(), isPrerelease: z.boolean().optional() }).optional(),
+  confirmations: Confirmations.optional(),
 });
 export type Promotion = z.infer<typeof Promotion>;
 
@@ -225,12 +231,7 @@ export const CatalogPrune = z.strictObject({
 });
 export type CatalogPrune = z.infer<typeof CatalogPrune>;
 
-export const PrunedCatalog = z.object({
-  releases: z.array(z.string()),
-  files: z.array(z.string()).describe("The files that were deleted from the catalog's folder."),
-  freedBytes: z.number(),
-  elsewhere: z.array(z.string()).describe("URLs and object keys that stay."),
-});
+export const PrunedCatalog = RemovalResult.extend({ freedBytes: z.number() });
 export type PrunedCatalog = z.infer<typeof PrunedCatalog>;
 
 /** Fits the column, and is more than any version has. */

@@ -6,9 +6,9 @@ import type { Release } from "../schema";
 import { selectReleases } from "./filter-releases";
 import { type EditableManifest, type ManifestEntry, parseRelease } from "./manifest-file";
 import { assertBuildVersionIncreases, assertRequiredVersion } from "./publish-checks";
-import type { ChangedRelease, ReleasesFilter } from "./schema";
+import type { ChangedRelease, ChangeResult, ReleasesFilter, Rollback, RolledBack } from "./schema";
 
-export type UpdatedRelease = { id: string; outcome: "changed" | "unchanged" };
+export type UpdatedRelease = ChangeResult["releases"][number];
 
 /** What a change makes of a manifest: `releases` are the parsed `entries`, as `result` describes. */
 export type ManifestPlan<T> = Pick<EditableManifest, "entries" | "releases"> & { result: T };
@@ -66,12 +66,6 @@ export function findNewerServedReleases(releases: readonly Release[], ids: reado
   return releases.filter((release) => !release.yanked && release.rollout > 0 && isNewer(release)).map(({ id }) => id);
 }
 
-/** How the newer releases are withdrawn: yanked for good, or paused, so that they can be rolled out again. */
-export type Withdrawal = "yank" | "pause";
-
-/** `releases` are the ones that are rolled back to, `withdrawn` the ids of the newer ones. */
-export type RollbackResult = { releases: UpdatedRelease[]; withdrawn: string[] };
-
 /**
  * Marks the releases that the filter selects as rollbacks that everybody gets, and withdraws the newer ones of their channel
  * that the same computers get. Writes nothing. @throws AppError if the filter matches none, or a yanked release
@@ -79,8 +73,8 @@ export type RollbackResult = { releases: UpdatedRelease[]; withdrawn: string[] }
 export function planRollback(
   { entries, releases }: EditableManifest,
   filter: ReleasesFilter,
-  withdrawal: Withdrawal,
-): ManifestPlan<RollbackResult> {
+  withdrawal: Rollback["withdrawal"],
+): ManifestPlan<RolledBack> {
   const targets = selectReleases(releases, filter);
   const yanked = targets.find((release) => release.yanked);
   if (yanked) throw new AppError("release_yanked", `${yanked.id} is yanked, so nobody can roll back to it.`);

@@ -54,15 +54,17 @@ async function advanceRollout(deps: Deps, tx: Tx, id: string): Promise<RolloutCh
   return change;
 }
 
-/** What a rollout has whose releases were yanked. */
-export const HALTED_BY_YANK = { state: "halted", haltReason: "It was yanked.", isHaltedByYank: true } as const;
+export const YANKED = "It was yanked.";
+
+/** What a rollout has whose releases were yanked. One that had not started does not start when they are offered again. */
+export function haltedByYank({ startsAt }: Pick<RolloutSchedule, "startsAt">, now: Date) {
+  return { state: "halted", haltReason: YANKED, isHaltedByYank: startsAt === null, startsAt: null, haltedAt: now };
+}
 
 /** Halts a rollout whose releases were yanked in the catalog's file. */
 async function haltYanked(deps: Deps, tx: Tx, schedule: RolloutSchedule, now: Date): Promise<RolloutChange> {
-  const { id, startsAt } = schedule;
-  const data = { ...HALTED_BY_YANK, startsAt: null, haltedAt: now, isHaltedByYank: startsAt === null };
-  await tx.rolloutSchedule.update({ where: { id }, data });
-  const change = { type: "rollout_halted", schedule, rollout: 0, reason: HALTED_BY_YANK.haltReason } as const;
+  await tx.rolloutSchedule.update({ where: { id: schedule.id }, data: haltedByYank(schedule, now) });
+  const change = { type: "rollout_halted", schedule, rollout: 0, reason: YANKED } as const;
   await deps.onChange(tx, now, change);
   return change;
 }

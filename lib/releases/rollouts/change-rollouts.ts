@@ -4,7 +4,7 @@ import type { EventExtra } from "../../platform/audit/security-events";
 import { readDatabaseTime } from "../../platform/db/clock";
 import type { Prisma, RolloutSchedule } from "../../platform/db/generated/client";
 import type { Operator } from "../../principal";
-import { HALTED_BY_YANK, runningFrom } from "./advance-rollouts";
+import { haltedByYank, runningFrom, YANKED } from "./advance-rollouts";
 
 type Deps = Pick<Context, "db" | "dbNow"> & {
   /** Runs in the transaction of the change, before it. */
@@ -16,6 +16,8 @@ type Change = {
   data: Prisma.RolloutScheduleUpdateInput;
   event: { type: "rollout_halted" | "rollout_resumed" | "rollout_completed"; details: EventExtra["details"] };
 };
+
+type MakeChange = (now: Date, schedule: RolloutSchedule, tx: Tx) => Change | Promise<Change>;
 
 /**
  * Halts the rollouts of releases: no further clients are offered them, and those that have them keep them. A rollout that
@@ -42,10 +44,12 @@ export function haltRollouts(
  * that this call resumed.
  */
 export function resumeRollouts(deps: Deps, releaseIds: readonly string[], operator: Operator): Promise<string[]> {
-  return changeRollouts(deps, releaseIds, operator, { state: "halted" }, async (now, schedule, tx) => ({
-    data: await runningFrom(tx, schedule, now),
-    event: { type: "rollout_resumed", details: { haltReason: schedule.haltReason } },
-  }));
+  return changeRollouts(deps, releaseIds, operator, { state: "halted" }, resume);
+}
+
+async function resume(now: Date, schedule: RolloutSchedule, tx: Tx): Promise<Change> {
+  const event = { type: "rollout_resumed", details: { haltReason: schedule.haltReason } } as const;
+  return { data: await runningFrom(tx, schedule, now), event };
 }
 
 /** Completes the rollouts of releases at their last step. Returns the ids of the schedules that this call completed. */
@@ -64,7 +68,7 @@ function changeRollouts(
   releaseIds: readonly string[],
   operator: Operator,
   state: Prisma.RolloutScheduleWhereInput,
-  change: (now: Date, schedule: RolloutSchedule, tx: Tx) => Change | Promise<Change>,
+  change: MakeChange,
 ): Promise<string[]> {
   return db.$transaction(async (tx) => {
     const now = await readDatabaseTime({ db: tx, dbNow });
@@ -78,7 +82,7 @@ async function changeSchedules(
   now: Date,
   operator: Operator,
   schedules: readonly RolloutSchedule[],
-  change: (now: Date, schedule: RolloutSchedule, tx: Tx) => Change | Promise<Change>,
+  change: MakeChange,
 ): Promise<string[]> {
   for (const schedule of schedules) {
     const { id } = schedule;
@@ -100,10 +104,9 @@ export async function haltYankedRollouts(
   operator: Operator,
 ): Promise<void> {
   const isPending = { OR: [{ state: "running" }, { startsAt: { not: null } }] };
-  await changeSchedules(tx, now, operator, await lockRollouts(tx, releaseIds, isPending), (_, { startsAt }) => ({
-    data: { ...HALTED_BY_YANK, startsAt: null, haltedAt: now, isHaltedByYank: startsAt === null },
-    event: { type: "rollout_halted", details: { reason: HALTED_BY_YANK.haltReason } },
-  }));
+  const schedules = await lockRollouts(tx, releaseIds, isPending);
+  const event = { type: "rollout_halted", details: { reason: YANKED } } as const;
+  await changeSchedules(tx, now, operator, schedules, (_, schedule) => ({ data: haltedByYank(schedule, now), event }));
 }
 
 /** Resumes what `haltYankedRollouts` has halted: the releases are offered to the share that they had. */
@@ -114,10 +117,7 @@ export async function resumeYankedRollouts(
   operator: Operator,
 ): Promise<void> {
   const schedules = await lockRollouts(tx, releaseIds, { state: "halted", isHaltedByYank: true });
-  await changeSchedules(tx, now, operator, schedules, async (_, schedule) => ({
-    data: await runningFrom(tx, schedule, now),
-    event: { type: "rollout_resumed", details: { haltReason: schedule.haltReason } },
-  }));
+  await changeSchedules(tx, now, operator, schedules, resume);
 }
 
 /** The schedules of releases in a state, locked in the order of their ids until the transaction ends. */

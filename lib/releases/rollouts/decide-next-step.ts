@@ -1,18 +1,19 @@
+import type { RolloutSchedule } from "../../platform/db/generated/client";
+
 /** The state of a schedule that decides about its next step. Times are of the database's clock. */
-export type ScheduleState = {
-  version: string;
-  /** Percentages in ascending order, and the index of the current one. */
-  steps: readonly number[];
-  step: number;
-  everySeconds: number;
-  nextStepAt: Date;
-  /** When a process last checked it. */
-  observedAt: Date;
-  maxFailureShare: number;
-  minReports: number;
-  minAdoptionShare: number;
-  minOfferedClients: number;
-};
+export type ScheduleState = Pick<
+  RolloutSchedule,
+  | "version"
+  | "steps"
+  | "step"
+  | "everySeconds"
+  | "nextStepAt"
+  | "observedAt"
+  | "maxFailureShare"
+  | "minReports"
+  | "minAdoptionShare"
+  | "minOfferedClients"
+>;
 
 /** What clients have reported since the schedule was created or resumed. */
 export type RolloutFacts = {
