@@ -16,15 +16,17 @@ export async function readNewestVersions({ catalog, db, now }: Deps): Promise<Ne
   if (newest.length === 0) return [];
   const today = dayOf(now());
   const weekAgo = dayOf(new Date(now().getTime() - 7 * DAY_MS));
-  const rows = await db.$queryRaw<{ day: Date; product: string; version: string; checks: number }[]>`
-    SELECT "day", "product", "version", sum("checks")::float8 AS "checks" FROM "AdoptionCount"
-    WHERE "day" IN (${today}::date, ${weekAgo}::date) GROUP BY 1, 2, 3`;
+  const rows = await db.adoptionCount.groupBy({
+    by: ["day", "product", "version"],
+    where: { day: { in: [new Date(today), new Date(weekAgo)] } },
+    _sum: { checks: true },
+  });
   return newest.map(({ product, version }) => {
     const text = formatVersion(version);
     const shareOn = (day: string): number | null => {
       const own = rows.filter((row) => row.product === product && dayOf(row.day) === day);
-      const all = own.reduce((sum, { checks }) => sum + checks, 0);
-      return all > 0 ? (own.find((row) => row.version === text)?.checks ?? 0) / all : null;
+      const all = own.reduce((sum, { _sum }) => sum + Number(_sum.checks), 0);
+      return all > 0 ? Number(own.find((row) => row.version === text)?._sum.checks ?? 0) / all : null;
     };
     return { product, version: text, share: shareOn(today), shareWeekAgo: shareOn(weekAgo) };
   });

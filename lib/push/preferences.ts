@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Context, Tx } from "../context";
-import { AppError } from "../errors";
+import { readDatabaseTime } from "../platform/db/clock";
 import type { PushPreference } from "../platform/db/generated/client";
 import { isLockedBy } from "../platform/db/sql";
 import { OPTIONAL_KINDS } from "./notifications";
@@ -66,7 +66,7 @@ export async function readPreferences(db: Tx, accountId: string): Promise<Prefer
 
 /**
  * Replaces the preferences of an account, and cancels the queued notifications of kinds that it has turned off.
- * @throws AppError unauthenticated if the account was deleted concurrently
+ * @throws the violation of a foreign key, which is answered as `unauthenticated`, if the account was deleted concurrently
  */
 export async function replacePreferences(
   { db, dbNow }: Deps,
@@ -77,22 +77,17 @@ export async function replacePreferences(
   const quietStartMinutes = quietHours && toMinutes(quietHours.startsAt);
   const quietEndMinutes = quietHours && toMinutes(quietHours.endsAt);
   return db.$transaction(async (tx) => {
-    const [row] = await tx.$queryRaw<PushPreference[]>`
-      INSERT INTO "PushPreference" ("accountId", "mutedKinds", "quietStartMinutes", "quietEndMinutes", "updatedAt")
-      SELECT "id", ${mutedKinds}::text[], ${quietStartMinutes}::smallint, ${quietEndMinutes}::smallint, ${dbNow()}
-      FROM "Account" WHERE "id" = ${accountId}::uuid FOR KEY SHARE
-      ON CONFLICT ("accountId") DO UPDATE SET "mutedKinds" = EXCLUDED."mutedKinds",
-        "quietStartMinutes" = EXCLUDED."quietStartMinutes", "quietEndMinutes" = EXCLUDED."quietEndMinutes",
-        "updatedAt" = EXCLUDED."updatedAt"
-      RETURNING *`;
-    if (!row) throw new AppError("unauthenticated");
-    if (mutedKinds.length > 0) await cancelKinds(tx, dbNow(), accountId, mutedKinds);
+    const updatedAt = await readDatabaseTime({ db: tx, dbNow });
+    const chosen = { mutedKinds, quietStartMinutes, quietEndMinutes, updatedAt };
+    const create = { accountId, ...chosen };
+    const row = await tx.pushPreference.upsert({ where: { accountId }, create, update: chosen });
+    if (mutedKinds.length > 0) await cancelKinds(tx, updatedAt, accountId, mutedKinds);
     return toPreferences(row);
   });
 }
 
 /** Cancels an account's unclaimed deliveries of some kinds. */
-async function cancelKinds(tx: Tx, now: ReturnType<Context["dbNow"]>, accountId: string, kinds: string[]) {
+async function cancelKinds(tx: Tx, now: Date, accountId: string, kinds: string[]) {
   await tx.$executeRaw`
     WITH waiting AS MATERIALIZED (
       SELECT queued.ctid FROM "QueuedPush" AS queued

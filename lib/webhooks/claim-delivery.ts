@@ -1,5 +1,11 @@
-import type { Prisma, PrismaClient } from "../platform/db/generated/client";
-import { isLockedBy, seconds, sql, uuidArray } from "../platform/db/sql";
+import type {
+  Prisma,
+  PrismaClient,
+  WebhookDelivery,
+  WebhookEndpoint,
+  WebhookEvent,
+} from "../platform/db/generated/client";
+import { isLockedBy, seconds, uuidArray } from "../platform/db/sql";
 
 /** Longer than an attempt takes. If a process is killed, its deliveries are due again after this time. */
 const LEASE_SECONDS = 20;
@@ -7,21 +13,13 @@ const LEASE_SECONDS = 20;
 const MAX_COUNTED_ATTEMPTS = 32_767;
 
 /** A delivery that this process has claimed. `leaseUntil` identifies the claim. `attempts` includes the present one. */
-export type ClaimedDelivery = {
-  eventId: string;
-  endpointId: string;
-  attempts: number;
-  leaseUntil: Date;
-  claimedAt: Date;
-  type: string;
-  data: object;
-  occurredAt: Date;
-  url: string;
-  secret: string;
-  previousSecret: string | null;
-  previousSecretExpiresAt: Date | null;
-  failingSince: Date | null;
-};
+export type ClaimedDelivery = Pick<WebhookDelivery, "eventId" | "endpointId" | "attempts"> &
+  Pick<WebhookEvent, "type" | "occurredAt"> &
+  Pick<WebhookEndpoint, "url" | "secret" | "previousSecret" | "previousSecretExpiresAt" | "failingSince"> & {
+    data: object;
+    leaseUntil: Date;
+    claimedAt: Date;
+  };
 
 /**
  * Claims the delivery that has been due longest, of the endpoints that are enabled and not `busy`; null if there is none.
@@ -54,10 +52,4 @@ export async function claimDelivery(
       JOIN "WebhookEndpoint" AS endpoint ON endpoint."id" = claimed."endpointId"`;
   if (!claimed) return null;
   return { ...claimed, claimedAt: new Date(claimed.leaseUntil.getTime() - LEASE_SECONDS * 1000) };
-}
-
-/** The SQL condition that a delivery is still the claimed one: it may be claimed or queued again since. */
-export function claimCondition({ eventId, endpointId, leaseUntil }: ClaimedDelivery): Prisma.Sql {
-  return sql`"eventId" = ${eventId}::uuid AND "endpointId" = ${endpointId}::uuid
-    AND "nextAttemptAt" = ${leaseUntil}::timestamptz`;
 }

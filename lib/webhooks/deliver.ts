@@ -1,11 +1,11 @@
 import type { Logger } from "pino";
+import { readDatabaseTime } from "../platform/db/clock";
 import type { Prisma, PrismaClient } from "../platform/db/generated/client";
 import { backoffSeconds } from "../platform/db/queue";
-import { seconds } from "../platform/db/sql";
 import type { Tx } from "../platform/db/transaction";
 import type { AllowedNetworks } from "../platform/outbound";
 import { type PostResult, postMessage } from "../platform/outbound";
-import { type ClaimedDelivery, claimCondition } from "./claim-delivery";
+import type { ClaimedDelivery } from "./claim-delivery";
 import { signWebhook } from "./signature";
 
 const MINUTE = 60;
@@ -139,30 +139,33 @@ async function store(
   attempt: PostResult,
   outcome: AttemptOutcome,
 ) {
-  const { endpointId, claimedAt, failingSince, url } = claimed;
+  const { eventId, endpointId, leaseUntil, claimedAt, failingSince, url } = claimed;
   const { state, delaySeconds, disable } = outcome;
   const { status, body, error, durationMs } = attempt;
-  const stored = await tx.$executeRaw`
-    UPDATE "WebhookDelivery" SET "state" = ${state},
-      "nextAttemptAt" = CASE WHEN ${delaySeconds}::int IS NULL THEN NULL ELSE ${deps.dbNow()} + ${seconds(delaySeconds ?? 0)} END,
-      "responseStatus" = ${status}::smallint, "responseBody" = ${body}::text, "error" = ${error}::text,
-      "durationMs" = ${durationMs}::integer
-    WHERE ${claimCondition(claimed)}`;
+  const result = { state, responseStatus: status, responseBody: body, error, durationMs };
+  const nextAttemptAt = delaySeconds === null ? null : await databaseTimeIn(tx, deps, delaySeconds);
+  const { count: stored } = await tx.webhookDelivery.updateMany({
+    where: { eventId, endpointId, nextAttemptAt: leaseUntil },
+    data: { ...result, nextAttemptAt },
+  });
   if (stored === 0) return; // an operator has queued it again, or deleted the endpoint
   // Since the claim, another delivery may have succeeded, and an operator may have corrected the URL.
+  const endpoint = { id: endpointId, url };
   if (state === "delivered") {
-    await tx.$executeRaw`
-      UPDATE "WebhookEndpoint" SET "failingSince" = NULL
-      WHERE "id" = ${endpointId}::uuid AND "url" = ${url} AND "failingSince" IS NOT NULL`;
+    const where = { ...endpoint, failingSince: { not: null } };
+    await tx.webhookEndpoint.updateMany({ where, data: { failingSince: null } });
     return;
   }
-  await tx.$executeRaw`
-    UPDATE "WebhookEndpoint" SET "failingSince" = ${claimedAt}::timestamptz
-    WHERE "id" = ${endpointId}::uuid AND "url" = ${url} AND "failingSince" IS NULL`;
+  const where = { ...endpoint, failingSince: null };
+  await tx.webhookEndpoint.updateMany({ where, data: { failingSince: claimedAt } });
   if (disable === null) return;
-  const disabled = await tx.$executeRaw`
-    UPDATE "WebhookEndpoint" SET "disabledAt" = ${claimedAt}::timestamptz, "disabledReason" = ${disable}
-    WHERE "id" = ${endpointId}::uuid AND "disabledAt" IS NULL AND "url" = ${url}
-      AND (${disable} = 'gone' OR "failingSince" = ${failingSince}::timestamptz)`;
-  if (disabled > 0) await deps.onDisabled(tx, { id: endpointId, url, reason: disable });
+  const { count: disabled } = await tx.webhookEndpoint.updateMany({
+    where: { ...endpoint, disabledAt: null, ...(disable === "gone" ? {} : { failingSince }) },
+    data: { disabledAt: claimedAt, disabledReason: disable },
+  });
+  if (disabled > 0) await deps.onDisabled(tx, { ...endpoint, reason: disable });
+}
+
+async function databaseTimeIn(tx: Tx, { dbNow }: DeliverDeps, seconds: number): Promise<Date> {
+  return new Date((await readDatabaseTime({ db: tx, dbNow })).getTime() + 1000 * seconds);
 }

@@ -1,4 +1,4 @@
-import type { Context } from "../context";
+import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
 import { recordOperatorEvent } from "../platform/audit/operator-events";
 import type { WebhookEndpoint as Row } from "../platform/db/generated/client";
@@ -68,9 +68,7 @@ export async function changeEndpoint(
   if (fields.url !== undefined) deps.webhooks.checkUrl(fields.url);
   const at = deps.now();
   const changed = await deps.db.$transaction(async (tx) => {
-    await tx.$queryRaw`SELECT FROM "WebhookEndpoint" WHERE "id" = ${id}::uuid FOR NO KEY UPDATE`;
-    const before = await tx.webhookEndpoint.findUnique({ where: { id } });
-    if (!before) throw new AppError("not_found");
+    const before = await lockEndpoint(tx, id);
     precondition?.check(endpointState(describe(before)));
     const isToggled = enabled !== undefined && enabled !== (before.disabledAt === null);
     const toggled = enabled
@@ -107,16 +105,21 @@ export async function rotateSecret(deps: Deps, operator: Operator, id: string): 
   const plain = newWebhookSecret();
   const secret = await encryptSecret(deps, webhookPurpose(id), plain);
   const at = deps.now();
-  const expiresAt = new Date(at.getTime() + ROTATION_MS);
+  const previousSecretExpiresAt = new Date(at.getTime() + ROTATION_MS);
   const row = await deps.db.$transaction(async (tx) => {
-    const rotated = await tx.$executeRaw`
-      UPDATE "WebhookEndpoint" SET "previousSecret" = "secret", "secret" = ${secret},
-        "previousSecretExpiresAt" = ${expiresAt}::timestamptz WHERE "id" = ${id}::uuid`;
-    if (rotated === 0) throw new AppError("not_found");
+    const { secret: previousSecret } = await lockEndpoint(tx, id);
     await recordOperatorEvent(tx, at, operator, { type: "webhook_secret_rotated", target: `webhook:${id}` });
-    return tx.webhookEndpoint.findUniqueOrThrow({ where: { id } });
+    const data = { secret, previousSecret, previousSecretExpiresAt };
+    return tx.webhookEndpoint.update({ where: { id }, data });
   });
   return { ...describe(row), secret: plain };
+}
+
+async function lockEndpoint(tx: Tx, id: string): Promise<Row> {
+  await tx.$queryRaw`SELECT FROM "WebhookEndpoint" WHERE "id" = ${id}::uuid FOR NO KEY UPDATE`;
+  const row = await tx.webhookEndpoint.findUnique({ where: { id } });
+  if (!row) throw new AppError("not_found");
+  return row;
 }
 
 function auditPart({ url, eventTypes, description, disabledAt }: Row) {

@@ -65,6 +65,9 @@ const PAYLOAD = {
   data: { accountId: "019aa5f0-1111-7b60-9d2f-3a1f0c5e8b11" },
 };
 
+const READ = { role: "support", scope: "webhooks:read" } as const;
+const WRITE = { role: "admin", stepUp: true, scope: "webhooks:write", idempotency: "replay" } as const;
+
 const OVERWRITTEN = "Somebody else has changed this endpoint since you opened the page. Reload it to see their change.";
 
 const endpointPage = (endpointId: string): string => `/console/settings/webhooks/${endpointId}`;
@@ -77,8 +80,7 @@ export const webhookOperations = {
     id: "listWebhookEndpoints",
     summary: "List the webhook endpoints",
     description: "Lists endpoints, newest first. There are at most 50.",
-    role: "support",
-    scope: "webhooks:read",
+    ...READ,
     response: {
       description: "The endpoints.",
       schema: Endpoints,
@@ -92,9 +94,7 @@ export const webhookOperations = {
     summary: "Create a webhook endpoint",
     description:
       "Creates an endpoint. It gets the events of its types from now on; other instances of the service notice it within ten seconds. Deliveries are signed according to Standard Webhooks 1.0.0, with the secret of this response, which is not shown again. The URL must be https with a public address, unless `WEBHOOK_ALLOWED_NETWORKS` has its address.",
-    role: "admin",
-    stepUp: true,
-    scope: "webhooks:write",
+    ...WRITE,
     idempotency: "refuse",
     body: NewEndpoint,
     errors: ["idempotency_key_used", "webhook_limit_reached"],
@@ -120,8 +120,7 @@ export const webhookOperations = {
     id: "getWebhookEndpoint",
     summary: "Get a webhook endpoint",
     description: "Returns an endpoint, without its secret.",
-    role: "support",
-    scope: "webhooks:read",
+    ...READ,
     params: EndpointParams,
     errors: ["not_found"],
     response: {
@@ -142,10 +141,7 @@ export const webhookOperations = {
     description:
       "Changes the fields that are given. Disabling an endpoint stops its deliveries; enabling it resumes those that wait. To deliver the events that happened in between, replay them.",
     headers: ["IfMatchState"],
-    role: "admin",
-    stepUp: true,
-    scope: "webhooks:write",
-    idempotency: "replay",
+    ...WRITE,
     params: EndpointParams,
     body: ChangedEndpoint,
     errors: ["not_found", "precondition_failed"],
@@ -179,10 +175,7 @@ export const webhookOperations = {
     id: "deleteWebhookEndpoint",
     summary: "Delete a webhook endpoint",
     description: "Deletes an endpoint with its deliveries. A delivery in progress may still arrive.",
-    role: "admin",
-    stepUp: true,
-    scope: "webhooks:write",
-    idempotency: "replay",
+    ...WRITE,
     params: EndpointParams,
     errors: ["not_found"],
     response: { description: "It is deleted.", schema: null },
@@ -194,8 +187,7 @@ export const webhookOperations = {
     id: "listWebhookDeliveries",
     summary: "List the deliveries of a webhook endpoint",
     description: "Lists deliveries, those of the newest events first. Deliveries are kept for 30 days.",
-    role: "support",
-    scope: "webhooks:read",
+    ...READ,
     params: EndpointParams,
     query: DeliveriesQuery,
     errors: ["not_found"],
@@ -211,8 +203,7 @@ export const webhookOperations = {
     id: "getWebhookDelivery",
     summary: "Get a delivery with its payload and response",
     description: "Returns a delivery with what was sent and the start of the last response.",
-    role: "support",
-    scope: "webhooks:read",
+    ...READ,
     params: DeliveryParams,
     errors: ["not_found"],
     response: {
@@ -228,10 +219,7 @@ export const webhookOperations = {
     summary: "Attempt a delivery now",
     description:
       "Queues the delivery of an event again, even if it was delivered. Its attempts are counted from the beginning.",
-    role: "admin",
-    stepUp: true,
-    scope: "webhooks:write",
-    idempotency: "replay",
+    ...WRITE,
     params: DeliveryParams,
     errors: ["not_found", "webhook_disabled"],
     response: { status: 202, description: "It is queued.", schema: null },
@@ -244,10 +232,7 @@ export const webhookOperations = {
     summary: "Replay the events since a time",
     description:
       "Queues the events since a time again: those whose delivery failed, and those that happened while the endpoint was disabled. With `all`, those that were delivered, too. Receivers recognize an event by its `webhook-id`.",
-    role: "admin",
-    stepUp: true,
-    scope: "webhooks:write",
-    idempotency: "replay",
+    ...WRITE,
     params: EndpointParams,
     body: Replay,
     errors: ["not_found", "webhook_disabled"],
@@ -267,9 +252,7 @@ export const webhookOperations = {
     summary: "Rotate the secret of a webhook endpoint",
     description:
       "Replaces the secret. For a day, deliveries have two signatures, by the new secret and by the one before. A second rotation within the day ends the first secret at once.",
-    role: "admin",
-    stepUp: true,
-    scope: "webhooks:write",
+    ...WRITE,
     idempotency: "refuse",
     params: EndpointParams,
     errors: ["not_found", "idempotency_key_used"],
@@ -292,10 +275,7 @@ export const webhookOperations = {
     id: "sendWebhookTestEvent",
     summary: "Send a test event to a webhook endpoint",
     description: "Queues an event of type `webhook.test` for the endpoint, whatever types it subscribes to.",
-    role: "admin",
-    stepUp: true,
-    scope: "webhooks:write",
-    idempotency: "replay",
+    ...WRITE,
     params: EndpointParams,
     errors: ["not_found", "webhook_disabled"],
     response: {

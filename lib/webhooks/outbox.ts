@@ -1,6 +1,5 @@
 import type { Prisma } from "../platform/db/generated/client";
 import { newId } from "../platform/db/ids";
-import { sql } from "../platform/db/sql";
 import type { Tx } from "../platform/db/transaction";
 import type { NewWebhookEvent, WebhookEventType } from "./events";
 
@@ -14,8 +13,6 @@ export type WebhookRecorder = {
   /** Records events in the transaction of what happened: one statement, or none if nobody subscribes to them. */
   record: (tx: Tx, events: readonly NewWebhookEvent[]) => Promise<void>;
 };
-
-type Row = { type: string; data: object; accountId: string | null };
 
 /** Creates a recorder. `subscribed` returns the types that have an endpoint; null while they are not known. */
 export function createWebhookRecorder(
@@ -38,34 +35,16 @@ export function createWebhookRecorder(
  */
 async function insertEvents(tx: Tx, now: Prisma.Sql, events: readonly NewWebhookEvent[]): Promise<void> {
   await tx.$executeRaw`
-    WITH ${newEvents(now, events)}, event AS (
+    WITH event AS (
       INSERT INTO "WebhookEvent" ("id", "type", "data", "accountId", "occurredAt")
-      SELECT new."id", new."type", new."data", new."accountId", new."at" FROM new
+      SELECT new."id", new."type", new."data"::jsonb, new."accountId", ${now} FROM unnest(
+        ${events.map(() => newId())}::uuid[], ${events.map(({ type }) => type)}::text[],
+        ${events.map(({ data }) => JSON.stringify(data))}::text[],
+        ${events.map(({ accountId }) => accountId)}::uuid[]) AS new ("id", "type", "data", "accountId")
       WHERE EXISTS (SELECT FROM "WebhookEndpoint" WHERE new."type" = ANY("eventTypes"))
       RETURNING "id", "type", "occurredAt"
     )
     INSERT INTO "WebhookDelivery" ("eventId", "endpointId", "nextAttemptAt")
     SELECT event."id", endpoint."id", event."occurredAt" FROM event JOIN "WebhookEndpoint" AS endpoint
       ON event."type" = ANY(endpoint."eventTypes") AND endpoint."disabledAt" IS NULL`;
-}
-
-/** Inserts an event for one endpoint, whatever types it subscribes to. Returns the event's id. */
-export async function insertEventFor(tx: Tx, now: Prisma.Sql, endpointId: string, event: Row): Promise<string> {
-  const [{ eventId } = { eventId: "" }] = await tx.$queryRaw<{ eventId: string }[]>`
-    WITH ${newEvents(now, [event])}, event AS (
-      INSERT INTO "WebhookEvent" ("id", "type", "data", "accountId", "occurredAt") SELECT * FROM new
-      RETURNING "id", "occurredAt"
-    )
-    INSERT INTO "WebhookDelivery" ("eventId", "endpointId", "nextAttemptAt")
-    SELECT "id", ${endpointId}::uuid, "occurredAt" FROM event RETURNING "eventId"::text`;
-  return eventId;
-}
-
-function newEvents(now: Prisma.Sql, events: readonly Row[]): Prisma.Sql {
-  return sql`new AS (
-    SELECT given."id", given."type", given."data"::jsonb AS "data", given."accountId", ${now} AS "at" FROM unnest(
-      ${events.map(() => newId())}::uuid[], ${events.map(({ type }) => type)}::text[],
-      ${events.map(({ data }) => JSON.stringify(data))}::text[],
-      ${events.map(({ accountId }) => accountId)}::uuid[]) AS given ("id", "type", "data", "accountId")
-  )`;
 }

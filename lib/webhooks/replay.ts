@@ -1,11 +1,11 @@
 import type { Context } from "../context";
 import { AppError } from "../errors";
 import { recordOperatorEvent } from "../platform/audit/operator-events";
-import { NIL_ID } from "../platform/db/ids";
+import { readDatabaseTime } from "../platform/db/clock";
+import { NIL_ID, newId } from "../platform/db/ids";
 import { sql } from "../platform/db/sql";
 import type { Operator } from "../principal";
 import { TEST_EVENT_TYPE } from "./events";
-import { insertEventFor } from "./outbox";
 import type { Replay } from "./schema";
 
 type Deps = Pick<Context, "db" | "dbNow" | "now" | "webhooks">;
@@ -22,9 +22,9 @@ export async function retryDelivery(
   const { db, dbNow, now } = deps;
   await db.$transaction(async (tx) => {
     await requireEnabled(tx, endpointId);
-    const queued = await tx.$executeRaw`
-      UPDATE "WebhookDelivery" SET "state" = 'pending', "attempts" = 0, "nextAttemptAt" = ${dbNow()}
-      WHERE "endpointId" = ${endpointId}::uuid AND "eventId" = ${eventId}::uuid`;
+    const nextAttemptAt = await readDatabaseTime({ db: tx, dbNow });
+    const data = { state: "pending", attempts: 0, nextAttemptAt };
+    const { count: queued } = await tx.webhookDelivery.updateMany({ where: { endpointId, eventId }, data });
     if (queued === 0) throw new AppError("not_found");
     const event = { type: "webhook_replayed", target: `webhook:${endpointId}`, details: { eventId } } as const;
     await recordOperatorEvent(tx, now(), operator, event);
@@ -63,13 +63,15 @@ export async function replayDeliveries(
 /** Sends an event of type `webhook.test` to an endpoint. Returns its id. @throws AppError not_found, webhook_disabled */
 export async function sendTestEvent(deps: Deps, operator: Operator, endpointId: string): Promise<{ eventId: string }> {
   const { db, dbNow, now } = deps;
-  const eventId = await db.$transaction(async (tx) => {
+  const eventId = newId();
+  await db.$transaction(async (tx) => {
     await requireEnabled(tx, endpointId);
-    const event = { type: TEST_EVENT_TYPE, data: { endpointId }, accountId: null };
-    const eventId = await insertEventFor(tx, dbNow(), endpointId, event);
+    const at = await readDatabaseTime({ db: tx, dbNow });
+    const deliveries = { create: { endpointId, nextAttemptAt: at } };
+    const data = { id: eventId, type: TEST_EVENT_TYPE, data: { endpointId }, occurredAt: at, deliveries };
+    await tx.webhookEvent.create({ data });
     const audited = { type: "webhook_tested", target: `webhook:${endpointId}`, details: { eventId } } as const;
     await recordOperatorEvent(tx, now(), operator, audited);
-    return eventId;
   });
   deps.webhooks.wake();
   return { eventId };

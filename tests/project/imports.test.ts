@@ -250,6 +250,7 @@ const ROOMS: Record<string, string[]> = {
     ...FOR_SERVICES,
     "lib/operation",
     "lib/platform/audit",
+    "lib/platform/db/clock",
     "lib/platform/db/queue",
     "lib/platform/http",
     "lib/platform/keys",

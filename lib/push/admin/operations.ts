@@ -31,6 +31,9 @@ import {
 import { sendMessage } from "./send";
 import { readStatistics } from "./statistics";
 
+const READ = { role: "support", scope: "push:read" } as const;
+const SEND = { role: "admin", stepUp: true, scope: "push:send", idempotency: "replay" } as const;
+
 /** An announcement that workers are queueing. */
 const ANNOUNCEMENT = {
   id: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11",
@@ -84,8 +87,7 @@ export const pushOperations = {
     summary: "List deliveries of notifications to devices",
     description:
       "Lists deliveries: those being sent and those that wait, in their order, then those that have ended, newest first. Those of an account are listed newest first, those of an announcement by device. A `reason` without a `state` is that of failed and canceled deliveries. Deliveries that have ended are kept for 30 days.",
-    role: "support",
-    scope: "push:read",
+    ...READ,
     query: DeliveriesQuery,
     errors: ["not_found"],
     response: {
@@ -123,8 +125,7 @@ export const pushOperations = {
     summary: "Estimate an announcement",
     description:
       "Estimates how many devices an announcement would be for, and how long it would take. Counts up to 100,000 devices; a larger number comes from the database's statistics. With `version`, `warnings` says if it is not published.",
-    role: "support",
-    scope: "push:read",
+    ...READ,
     query: EstimateQuery,
     errors: ["validation_failed"],
     response: {
@@ -148,8 +149,7 @@ export const pushOperations = {
     summary: "Estimate an audience",
     description:
       "Estimates how many devices a message to an audience would be for, and how long it would take. With more than 100,000 active devices, `devices` is extrapolated from 100,000 of them. With `version`, `warnings` says if it is not published.",
-    role: "support",
-    scope: "push:read",
+    ...READ,
     body: AudienceEstimateInput,
     examples: {
       "Outdated iPhones": {
@@ -170,8 +170,7 @@ export const pushOperations = {
     summary: "List the newest notifications",
     description:
       "Lists messages, newest first, each with the numbers of its deliveries that wait, were sent, failed and were canceled. Only what operators wrote is shown: `title` is null for other kinds.",
-    role: "support",
-    scope: "push:read",
+    ...READ,
     query: MessagesQuery,
     errors: ["not_found"],
     response: {
@@ -187,10 +186,7 @@ export const pushOperations = {
     summary: "Send a notification, or announce a version",
     description:
       "Sends a notification to an account's devices, to one device or to an audience, at once or at `sendAt`, or announces a version. A `background` message wakes the app, which shows nothing. A `live_activity.start`, `.update` or `.end` goes to the devices that have registered a token for it; a newer update replaces those of the same activity that still wait. Recipients can turn off `custom` and `app.new_version`; during their quiet hours, notifications are held. Workers queue announcements, messages to an audience and scheduled messages in the background, at `perSecond` devices a second, and continue after a restart; `GET` shows the progress. Whether a device belongs to the audience is determined when its turn comes. A payload over 4,096 bytes in any language is refused. Each device is notified of a version once, so announcing it again reaches the devices that were not notified, such as after a cancellation. `warnings` says if the version is not published, and how many devices are notified of it; an estimate says so before. Send an `Idempotency-Key`, so that a repeated request sends nothing more.",
-    role: "admin",
-    stepUp: true,
-    scope: "push:send",
-    idempotency: "replay",
+    ...SEND,
     body: NewMessage,
     maxBodyBytes: MESSAGES_MAX_BODY_BYTES,
     errors: [
@@ -327,8 +323,7 @@ export const pushOperations = {
     id: "showPushMessage",
     summary: "Show a notification and its outcome",
     description: "Shows a message, with its text if an operator wrote it, and its deliveries by state and reason.",
-    role: "support",
-    scope: "push:read",
+    ...READ,
     params: MessageParams,
     errors: ["not_found"],
     response: {
@@ -344,10 +339,7 @@ export const pushOperations = {
     summary: "Cancel the unsent deliveries of a notification",
     description:
       "Cancels the deliveries that no worker has begun to send. Deliveries of an announcement that are queued already end unsent when they become due: within a minute, or at their next retry. The message stays in the list. Repeating the request changes nothing.",
-    role: "admin",
-    stepUp: true,
-    scope: "push:send",
-    idempotency: "replay",
+    ...SEND,
     params: MessageParams,
     errors: ["not_found"],
     response: {
@@ -366,8 +358,7 @@ export const pushOperations = {
     summary: "List the APNs environments that are paused",
     description:
       "Lists the APNs environments to which nothing is sent for now, such as after APNs has refused the key of the service. Deliveries wait.",
-    role: "support",
-    scope: "push:read",
+    ...READ,
     response: {
       description: "The pauses.",
       schema: PushPauses,
@@ -386,10 +377,7 @@ export const pushOperations = {
     id: "endPushPause",
     summary: "End the pause of an APNs environment",
     description: "Ends a pause, and makes the deliveries that waited for it due.",
-    role: "admin",
-    stepUp: true,
-    scope: "push:send",
-    idempotency: "replay",
+    ...SEND,
     params: PauseParams,
     errors: ["not_found"],
     response: { description: "The pause has ended.", schema: EndedPause, examples: { "Two waited": { resumed: 2 } } },
@@ -402,10 +390,7 @@ export const pushOperations = {
     summary: "Send failed notifications again",
     description:
       "Ends the pauses of APNs environments, and requeues failed deliveries that have not expired: those with the given ids, or all, up to 100,000 a request. Devices that APNs reported as invalid stay invalid.",
-    role: "admin",
-    stepUp: true,
-    scope: "push:send",
-    idempotency: "replay",
+    ...SEND,
     body: Retry,
     maxBodyBytes: RETRIES_MAX_BODY_BYTES,
     examples: { All: {}, "One delivery": { ids: ["019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b13"] } },
@@ -423,8 +408,7 @@ export const pushOperations = {
     summary: "Count notifications by outcome",
     description:
       "Counts the deliveries that have ended in the last 24 hours by hour, or in 30 days by day, in UTC, and by state and reason; and those that are due and not sent yet. Deliveries that an older version sends during an upgrade are not counted.",
-    role: "support",
-    scope: "push:read",
+    ...READ,
     query: StatisticsQuery,
     response: {
       description: "The counts.",

@@ -1,6 +1,7 @@
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { recordOperatorEvent } from "../../platform/audit/operator-events";
+import { readDatabaseTime } from "../../platform/db/clock";
 import { NIL_ID } from "../../platform/db/ids";
 import { sql } from "../../platform/db/sql";
 import { countRows } from "../../platform/lists";
@@ -16,9 +17,8 @@ const MAX_ROWS_PER_STATEMENT = 10_000;
 
 /** Returns the pauses of APNs environments. */
 export async function listPauses({ db, dbNow }: Deps): Promise<{ pauses: PushPause[] }> {
-  const pauses = await db.$queryRaw<PushPause[]>`
-    SELECT "environment"::text, "until", "reason" FROM "PushPause" WHERE "until" > ${dbNow()} ORDER BY "environment"`;
-  return { pauses };
+  const until = { gt: await readDatabaseTime({ db, dbNow }) };
+  return { pauses: await db.pushPause.findMany({ where: { until }, orderBy: { environment: "asc" } }) };
 }
 
 /** Counts the deliveries that wait for the end of a pause: `MAX_COUNTED` at most. */

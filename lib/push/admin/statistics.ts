@@ -1,4 +1,6 @@
 import type { Context } from "../../context";
+import { readDatabaseTime } from "../../platform/db/clock";
+import type { PushDeliveryState } from "../../platform/db/generated/client";
 import { MAX_COUNTED } from "../../platform/lists";
 import { QueuePriority } from "../notifications";
 import type { Statistics, StatisticsQuery } from "./schema";
@@ -6,36 +8,33 @@ import type { Statistics, StatisticsQuery } from "./schema";
 type Deps = Pick<Context, "db" | "dbNow">;
 
 const HOUR_MS = 60 * 60 * 1000;
-const PERIODS = {
-  day: { unit: "hour", stepMs: HOUR_MS, steps: 24 },
-  month: { unit: "day", stepMs: 24 * HOUR_MS, steps: 30 },
-} as const;
+const PERIODS = { day: { stepMs: HOUR_MS, steps: 24 }, month: { stepMs: 24 * HOUR_MS, steps: 30 } };
 
-type Row = { at: Date; state: "sent" | "failed" | "cancelled"; reason: string | null; count: number };
+type Row = { at: number; state: PushDeliveryState; reason: string | null; count: number };
 
 /** How many deliveries ended, by hour or by day in UTC and by reason, and how many that are due still wait. */
 export async function readStatistics({ db, dbNow }: Deps, { period = "day" }: StatisticsQuery): Promise<Statistics> {
-  const { unit, stepMs, steps } = PERIODS[period];
-  const [clock] = await db.$queryRaw<
-    { last: Date }[]
-  >`SELECT date_trunc(${unit}, ${dbNow()}::timestamptz, 'UTC') AS "last"`;
-  const last = clock?.last ?? new Date();
-  const first = new Date(last.getTime() - (steps - 1) * stepMs);
-  const rows = await db.$queryRaw<Row[]>`
-    SELECT date_trunc(${unit}, "hour", 'UTC') AS "at", "state"::text, nullif("reason", '') AS "reason",
-      sum("count")::int AS "count"
-    FROM "PushOutcomeCount" WHERE "hour" >= ${first}::timestamptz GROUP BY 1, 2, 3`;
-  const starts = Array.from({ length: steps }, (_, i) => new Date(first.getTime() + i * stepMs));
-  const buckets = starts.map((at) => ({ at, ...totals(rows.filter((row) => row.at.getTime() === at.getTime())) }));
+  const { stepMs, steps } = PERIODS[period];
+  const startOf = (time: Date) => Math.floor(time.getTime() / stepMs) * stepMs;
+  const first = startOf(await readDatabaseTime({ db, dbNow })) - (steps - 1) * stepMs;
+  const counts = await db.pushOutcomeCount.groupBy({
+    by: ["hour", "state", "reason"],
+    where: { hour: { gte: new Date(first) } },
+    _sum: { count: true },
+  });
+  const rows = counts.map(({ hour, state, reason, _sum }): Row => {
+    return { at: startOf(hour), state, reason: reason || null, count: _sum.count ?? 0 };
+  });
+  const starts = Array.from({ length: steps }, (_, i) => first + i * stepMs);
+  const buckets = starts.map((at) => ({ at: new Date(at), ...totals(rows.filter((row) => row.at === at)) }));
   return { buckets, outcomes: byReason(rows), queue: await readQueue({ db, dbNow }) };
 }
 
 function totals(rows: readonly Row[]) {
-  const total = (of: Row["state"]) =>
-    Math.max(
-      0,
-      rows.reduce((sum, { state, count }) => sum + (state === of ? count : 0), 0),
-    );
+  const total = (of: Row["state"]) => {
+    const counted = rows.reduce((sum, { state, count }) => sum + (state === of ? count : 0), 0);
+    return Math.max(0, counted);
+  };
   return { sent: total("sent"), failed: total("failed"), cancelled: total("cancelled") };
 }
 

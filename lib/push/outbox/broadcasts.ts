@@ -1,4 +1,5 @@
 import type { Context, Tx } from "../../context";
+import type { PushBroadcast, PushMessage } from "../../platform/db/generated/client";
 import { NIL_ID, newId } from "../../platform/db/ids";
 import { seconds, sql, uuidArray } from "../../platform/db/sql";
 import type { LiveActivityTarget } from "../messages";
@@ -64,19 +65,13 @@ export async function startBroadcast(tx: Tx, now: Now, broadcast: NewPushBroadca
   return row.id;
 }
 
-type Row = MessageTarget & {
-  messageId: string;
-  eventKey: string;
-  kind: string;
-  bundleId: string | null;
-  perSecond: number;
-  afterDeviceId: string;
-  queued: number;
-  ttlSeconds: number | null;
-  liveActivity: LiveActivityTarget | null;
-  from: Date;
-  now: Date;
-};
+type Row = MessageTarget &
+  Pick<PushMessage, "eventKey" | "kind"> &
+  Pick<PushBroadcast, "messageId" | "bundleId" | "perSecond" | "afterDeviceId" | "queued" | "ttlSeconds"> & {
+    liveActivity: LiveActivityTarget | null;
+    from: Date;
+    now: Date;
+  };
 
 /**
  * Queues the next deliveries of one broadcast that is due, spread over time at the broadcast's rate. Returns whether
@@ -101,11 +96,10 @@ export function queueBroadcast(deps: Deps): Promise<boolean> {
     const recipients = await withLiveActivity(tx, row, await selectAudience(deps, tx, devices, row.audience));
     const queued = options ? await queueDevices(tx, row, options, recipients) : 0;
     const nextDueAt = dueAt(row, recipients.length);
-    await tx.$executeRaw`
-      UPDATE "PushBroadcast" SET "queued" = "queued" + ${queued}::int, "nextDueAt" = ${nextDueAt}::timestamptz,
-        "afterDeviceId" = ${devices.at(-1)?.id ?? row.afterDeviceId}::uuid,
-        "endedAt" = CASE WHEN ${devices.length < BATCH_SIZE} THEN ${row.now}::timestamptz END
-      WHERE "messageId" = ${row.messageId}::uuid`;
+    const afterDeviceId = devices.at(-1)?.id ?? row.afterDeviceId;
+    const endedAt = devices.length < BATCH_SIZE ? row.now : null;
+    const data = { queued: { increment: queued }, nextDueAt, afterDeviceId, endedAt };
+    await tx.pushBroadcast.updateMany({ where: { messageId: row.messageId }, data });
     return true;
   });
 }
@@ -126,11 +120,8 @@ async function queueDevices(tx: Tx, row: Row, options: Options, devices: readonl
   const last = deliveries.at(-1);
   if (!last) return 0;
   await tx.pushMessage.updateMany({ where: { id: messageId }, data: { expiresAt: last.expiresAt } });
-  const deleted = await deleteCanceledReceipts(
-    tx,
-    row,
-    devices.map(({ id }) => id),
-  );
+  const ids = devices.map(({ id }) => id);
+  const deleted = await deleteCanceledReceipts(tx, row, ids);
   const queued = await insertRepeated(tx, deliveries, new Map([[eventKey, messageId]]));
   return queued - deleted;
 }

@@ -1,4 +1,5 @@
 import type { Context } from "../../context";
+import { readDatabaseTime } from "../../platform/db/clock";
 import { firstIdAt } from "../../platform/db/ids";
 import { leaseExpired } from "../../platform/db/queue";
 import { isLockedBy, sql } from "../../platform/db/sql";
@@ -16,9 +17,7 @@ const MAX_STATEMENTS = 10;
 export async function maintainOutbox(deps: Deps): Promise<void> {
   const requeued = await releaseExpiredLeases(deps);
   if (requeued > 0) deps.log.warn({ rows: requeued }, "requeued deliveries with expired leases");
-  const [clock] = await deps.db.$queryRaw<{ now: Date }[]>`SELECT ${deps.dbNow()} AS "now"`;
-  if (!clock) return;
-  const before = new Date(clock.now.getTime() - RETENTION_MS);
+  const before = new Date((await readDatabaseTime(deps)).getTime() - RETENTION_MS);
   for (const remove of [removeReceipts, removeMessages, removeCounts]) {
     for (let i = 0; i < MAX_STATEMENTS; i++) if ((await remove(deps, before)) < MAX_ROWS_PER_STATEMENT) break;
   }
