@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { lockAccountRow } from "../auth/account-checks";
 import { hashEmailedToken } from "../auth/emailed-token";
 import { hashPassword } from "../auth/passwords/password-hash";
 import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../auth/passwords/policy";
@@ -124,8 +125,8 @@ export async function registerFirstOperator(
 }
 
 async function makeAdmin(tx: Tx, at: Date, id: string, caller: Caller): Promise<void> {
-  const [before] = await tx.$queryRaw<{ role: string }[]>`
-    SELECT "role"::text FROM "Account" WHERE "id" = ${id}::uuid FOR NO KEY UPDATE`;
+  await lockAccountRow(tx, id);
+  const before = await tx.account.findUnique({ where: { id }, select: { role: true } });
   if (!before) throw new AppError("unauthenticated");
   await tx.account.update({ where: { id }, data: { role: "admin" } });
   const details = { from: before.role, to: "admin", by: "the link for the first operator" };

@@ -1,3 +1,4 @@
+import { lockAccountRow } from "../../auth/account-checks";
 import { consumeEmailLimit } from "../../auth/email-limits";
 import { hashEmailedToken } from "../../auth/emailed-token";
 import { cancelEmailChanges } from "../../auth/reserved-emails";
@@ -54,14 +55,10 @@ export async function cancelEmailChange({ db, now }: ReadDeps, accountId: string
   });
 }
 
-/** Locks an account, so that changes of its email take turns. Returns its email; undefined if it was deleted. */
-export async function lockEmail(
-  tx: Tx,
-  accountId: string,
-): Promise<{ email: string; emailVerifiedAt: Date | null } | undefined> {
-  const [account] = await tx.$queryRaw<{ email: string; emailVerifiedAt: Date | null }[]>`
-    SELECT "email", "emailVerifiedAt" FROM "Account" WHERE "id" = ${accountId}::uuid FOR NO KEY UPDATE`;
-  return account;
+/** Locks an account, so that changes of its email take turns. Returns its email; null if it was deleted. */
+export async function lockEmail(tx: Tx, accountId: string) {
+  await lockAccountRow(tx, accountId);
+  return tx.account.findUnique({ where: { id: accountId }, select: { email: true, emailVerifiedAt: true } });
 }
 
 /**

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
+import { lockAccountRow } from "../../auth/account-checks";
 import { emailedToken, findEmailedToken } from "../../auth/emailed-token";
 import { revokeAllSessions } from "../../auth/sessions/sessions";
 import type { Context } from "../../context";
@@ -49,9 +50,8 @@ export async function reportNotMe(ctx: Deps, token: string, caller: Caller): Pro
   if (!found) throw new AppError("invalid_or_expired_token");
   const { accountId, epoch } = found;
   await ctx.db.$transaction(async (tx) => {
-    const [account] = await tx.$queryRaw<{ email: string }[]>`
-      SELECT "email" FROM "Account" WHERE "id" = ${accountId}::uuid AND "sessionEpoch" = ${epoch}::integer
-      FOR NO KEY UPDATE`;
+    await lockAccountRow(tx, accountId);
+    const account = await tx.account.findUnique({ where: { id: accountId, sessionEpoch: epoch } });
     if (!account) throw new AppError("invalid_or_expired_token");
     const at = ctx.now();
     const sessions = await revokeAllSessions(ctx, tx, at, accountId);

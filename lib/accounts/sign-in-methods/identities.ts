@@ -1,3 +1,4 @@
+import { lockAccountRow } from "../../auth/account-checks";
 import { requireStepUp, type StepUpProof } from "../../auth/step-up";
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
@@ -11,14 +12,13 @@ import { revokeOtherSessionsInTx } from "../sessions";
  * @throws AppError unauthenticated if the account was deleted
  */
 export async function lockSignInMethods(tx: Tx, accountId: string): Promise<{ email: string; count: number }> {
-  const [account] = await tx.$queryRaw<{ email: string; passwords: number }[]>`
-    SELECT "email", ("passwordHash" IS NOT NULL)::int AS "passwords" FROM "Account"
-    WHERE "id" = ${accountId}::uuid FOR NO KEY UPDATE`;
+  await lockAccountRow(tx, accountId);
+  const where = { id: accountId };
+  const account = await tx.account.findUnique({ where, select: { email: true, passwordHash: true } });
   if (!account) throw new AppError("unauthenticated");
-  // Separate statements, because a statement that waits for the lock would count the rows as they were before.
   const identities = await tx.identity.count({ where: { accountId } });
   const passkeys = await tx.passkey.count({ where: { accountId } });
-  return { email: account.email, count: account.passwords + identities + passkeys };
+  return { email: account.email, count: (account.passwordHash === null ? 0 : 1) + identities + passkeys };
 }
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
