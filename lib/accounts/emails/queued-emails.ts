@@ -1,17 +1,32 @@
-import type { Context } from "../../context";
+import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
 import { recordOperatorEvent } from "../../platform/audit/operator-events";
+import { readDatabaseTime } from "../../platform/db/clock";
+import type { Prisma, QueuedEmail as StoredEmail } from "../../platform/db/generated/client";
 import { idOr, MAX_ID, NIL_ID } from "../../platform/db/ids";
-import { sql, uuidArray } from "../../platform/db/sql";
-import { countRows, readPage } from "../../platform/lists";
+import { MAX_COUNTED, readPage } from "../../platform/lists";
 import type { Operator } from "../../principal";
 import type { EmailRetry, EmailsQuery, QueuedEmail, QueuedEmails } from "./schema";
 
-type Row = Omit<QueuedEmail, "kind" | "to"> & { kind: string; email: string };
+type State = QueuedEmail["state"];
+type Row = Omit<StoredEmail, "data">;
 
-/** Why a row waits, as SQL: see `retryAt` in the schema. */
-export const STATE = sql`
-  CASE WHEN "attempts" = 0 THEN 'queued' WHEN "nextAttemptAt" = "retryAt" THEN 'retrying' ELSE 'sending' END`;
+/** Why a row waits: see `retryAt` in the schema. */
+function statesOf({ fields: { retryAt } }: Tx["queuedEmail"]): Record<State, Prisma.QueuedEmailWhereInput> {
+  return {
+    queued: { attempts: 0 },
+    retrying: { attempts: { gt: 0 }, nextAttemptAt: { equals: retryAt } },
+    sending: { attempts: { gt: 0 }, OR: [{ retryAt: null }, { NOT: { nextAttemptAt: { equals: retryAt } } }] },
+  };
+}
+
+function stateOf({ attempts, nextAttemptAt, retryAt }: Pick<Row, "attempts" | "nextAttemptAt" | "retryAt">): State {
+  if (attempts === 0) return "queued";
+  return nextAttemptAt.getTime() === retryAt?.getTime() ? "retrying" : "sending";
+}
+
+/** A kind as the operator knows it: that of an email with data is followed by its id. */
+const kindOf = (kind: string): string => kind.split(":", 1)[0] ?? "";
 
 /** A page of the emails that wait to be sent, without their contents. @throws AppError invalid_query */
 export async function listEmails(
@@ -19,22 +34,24 @@ export async function listEmails(
   { state, to, order = "newest", ...page }: EmailsQuery,
 ): Promise<QueuedEmails> {
   const isNewest = order === "newest";
-  const direction = isNewest ? sql`DESC` : sql`ASC`;
-  const { entries, nextCursor } = await readPage(`emails/${order}`, page, ({ after, take }) => {
-    const isAfter = isNewest ? sql`"id" < ${idOr(MAX_ID, after)}::uuid` : sql`"id" > ${idOr(NIL_ID, after)}::uuid`;
-    return db.$queryRaw<Row[]>`
-      SELECT "id"::text, split_part("kind", ':', 1) AS "kind", "email", "locale", ${STATE} AS "state", "attempts",
-        "lastError", "createdAt", "nextAttemptAt", "expiresAt"
-      FROM "QueuedEmail" AS email
-      WHERE ${isAfter} AND ${to === undefined ? sql`true` : sql`"email" = ${to}`}
-        AND ${state === undefined ? sql`true` : sql`${STATE} = ${state}`}
-      ORDER BY email."id" ${direction} LIMIT ${take}`;
-  });
+  const { entries, nextCursor } = await readPage(`emails/${order}`, page, ({ after, take }) =>
+    db.queuedEmail.findMany({
+      where: {
+        id: isNewest ? { lt: idOr(MAX_ID, after) } : { gt: idOr(NIL_ID, after) },
+        ...(to !== undefined && { email: to }),
+        ...(state && statesOf(db.queuedEmail)[state]),
+      },
+      orderBy: { id: isNewest ? "desc" : "asc" },
+      omit: { data: true },
+      take,
+    }),
+  );
   return { messages: entries.map(describe), nextCursor };
 }
 
-function describe({ email, nextAttemptAt, ...row }: Row): QueuedEmail {
-  return { ...row, to: email, nextAttemptAt: row.state === "sending" ? null : nextAttemptAt };
+function describe({ email, kind, retryAt, nextAttemptAt, ...row }: Row): QueuedEmail {
+  const state = stateOf({ ...row, nextAttemptAt, retryAt });
+  return { ...row, kind: kindOf(kind), to: email, state, nextAttemptAt: state === "sending" ? null : nextAttemptAt };
 }
 
 type Deps = Pick<Context, "db" | "dbNow" | "emails" | "now">;
@@ -45,11 +62,10 @@ export async function retryEmails(
   operator: Operator,
   { ids }: EmailRetry,
 ): Promise<{ retried: number }> {
-  const isChosen = ids === undefined ? sql`true` : sql`"id" = ANY(${uuidArray(ids)})`;
   const retried = await db.$transaction(async (tx) => {
-    const rows = await tx.$executeRaw`
-      UPDATE "QueuedEmail" SET "nextAttemptAt" = ${dbNow()}, "retryAt" = ${dbNow()}
-      WHERE ${isChosen} AND ${STATE} = 'retrying' AND "nextAttemptAt" > ${dbNow()} AND "expiresAt" > ${dbNow()}`;
+    const at = await readDatabaseTime({ db: tx, dbNow });
+    const where = { ...waitingAt(tx, at), ...(ids && { id: { in: ids } }) };
+    const { count: rows } = await tx.queuedEmail.updateMany({ where, data: { nextAttemptAt: at, retryAt: at } });
     const event = { type: "email_retried", target: "email:queue", details: { emails: rows } } as const;
     if (rows > 0) await recordOperatorEvent(tx, now(), operator, event);
     return rows;
@@ -58,13 +74,15 @@ export async function retryEmails(
   return { retried };
 }
 
+/** The emails that wait for another attempt and are worth sending. */
+const waitingAt = (db: Tx, at: Date): Prisma.QueuedEmailWhereInput => ({
+  AND: [statesOf(db.queuedEmail).retrying, { nextAttemptAt: { gt: at }, expiresAt: { gt: at } }],
+});
+
 /** Counts the emails that `retryEmails` sends: `MAX_COUNTED` at most. */
-export function countRetrying({ db, dbNow }: Pick<Deps, "db" | "dbNow">): Promise<number> {
-  return countRows(
-    db,
-    sql`SELECT 1 FROM "QueuedEmail"
-      WHERE ${STATE} = 'retrying' AND "nextAttemptAt" > ${dbNow()} AND "expiresAt" > ${dbNow()}`,
-  );
+export async function countRetrying({ db, dbNow }: Pick<Deps, "db" | "dbNow">): Promise<number> {
+  const at = await readDatabaseTime({ db, dbNow });
+  return db.queuedEmail.count({ where: waitingAt(db, at), take: MAX_COUNTED });
 }
 
 /** Removes an email from the queue: it is not sent, unless that has begun. @throws AppError not_found */
@@ -74,9 +92,10 @@ export async function removeEmail(
   id: string,
 ): Promise<void> {
   await db.$transaction(async (tx) => {
-    const [row] = await tx.$queryRaw<{ kind: string; attempts: number }[]>`
-      DELETE FROM "QueuedEmail" WHERE "id" = ${id}::uuid RETURNING split_part("kind", ':', 1) AS "kind", "attempts"`;
-    if (!row) throw new AppError("not_found");
-    await recordOperatorEvent(tx, now(), operator, { type: "email_removed", target: `email:${id}`, details: row });
+    const row = await tx.queuedEmail.findUnique({ where: { id }, select: { kind: true, attempts: true } });
+    const { count } = await tx.queuedEmail.deleteMany({ where: { id } });
+    if (row === null || count === 0) throw new AppError("not_found");
+    const details = { ...row, kind: kindOf(row.kind) };
+    await recordOperatorEvent(tx, now(), operator, { type: "email_removed", target: `email:${id}`, details });
   });
 }
