@@ -59,10 +59,13 @@ export async function updateStatistics(deps: Deps, { minAgeMs = 0 } = {}): Promi
   const now = deps.now();
   if (!(await claimRun(db, now, minAgeMs))) return;
   const oldest = startOf(new Date(now.getTime() - MAX_DAYS * DAY_MS), DAY_MS);
-  const latest = await db.$queryRaw<{ metric: string; hour: Date }[]>`
-    SELECT "metric", max("hour") AS "hour" FROM "HourlyStatistic" WHERE "hour" >= ${oldest} GROUP BY "metric"`;
+  const latest = await db.hourlyStatistic.groupBy({
+    by: "metric",
+    where: { hour: { gte: oldest } },
+    _max: { hour: true },
+  });
   const since = (...metrics: Metric[]): Date => {
-    const hours = metrics.map((metric) => latest.find((row) => row.metric === metric)?.hour ?? oldest);
+    const hours = metrics.map((metric) => latest.find((row) => row.metric === metric)?._max.hour ?? oldest);
     return hours.reduce((a, b) => (a < b ? a : b));
   };
   const changes = Object.values(SUBSCRIPTION_EVENTS);
@@ -105,10 +108,13 @@ async function updateLevels(db: Deps["db"], now: Date): Promise<void> {
     active_subscriptions: await countActiveSubscriptions(db, now),
   };
   const hour = startOf(now, HOUR_MS);
-  for (const [metric, value] of Object.entries(levels))
-    await store(db, sql`VALUES (${metric}, ${hour}::timestamptz, ${value}::bigint)`);
+  for (const [metric, value] of Object.entries(levels)) await storeOne(db, { metric, hour, value });
   const waitMs = Math.round((performance.now() - startedAt) / LEVELS_TIME_SHARE);
-  await store(db, sql`VALUES (${LEVELS_DUE}, ${EPOCH}::timestamptz, ${now.getTime() + waitMs}::bigint)`);
+  await storeOne(db, { ...dueAt, value: now.getTime() + waitMs });
+}
+
+async function storeOne(db: Deps["db"], { value, ...key }: { metric: string; hour: Date; value: number }) {
+  await db.hourlyStatistic.upsert({ where: { metric_hour: key }, create: { ...key, value }, update: { value } });
 }
 
 /** Stores the rows of a query with the columns metric, hour and value. */

@@ -3,7 +3,8 @@ import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import type { AnyDeclaration, RequestScope } from "../../operation";
 import type { AnyPrincipal } from "../../principal";
-import { seconds, sql } from "../db/sql";
+import { readDatabaseTime } from "../db/clock";
+import { seconds } from "../db/sql";
 import { RouteResponse, serializedResponse } from "../http-message";
 
 /** How long a response is kept. */
@@ -33,7 +34,7 @@ export async function withIdempotency(
   const request = identify(scope, key);
   const first = await claim(scope.ctx, request);
   if (first !== null) return replay(first);
-  const renewal = setInterval(() => void extend(scope.ctx, request, LEASE_SECONDS).catch(() => {}), RENEWAL_MS).unref();
+  const renewal = setInterval(() => void extend(scope.ctx, request).catch(() => {}), RENEWAL_MS).unref();
   try {
     const response = await respond().catch(async (error: unknown) => {
       await scope.ctx.db.idempotentRequest.deleteMany({ where: { id: request.id } }).catch(() => {}); // the lease ends
@@ -54,7 +55,7 @@ export async function withIdempotency(
  * can have open: otherwise another one may still be working on them.
  */
 export async function freeIdempotencyKeys({ db, log }: Pick<Context, "db" | "log">): Promise<void> {
-  await db.$executeRaw`DELETE FROM "IdempotentRequest" WHERE "status" IS NULL`.catch((error: unknown) => {
+  await db.idempotentRequest.deleteMany({ where: { status: null } }).catch((error: unknown) => {
     log.warn({ err: error }, "the keys of unfinished requests could not be freed: they are free after a minute");
   });
 }
@@ -74,7 +75,6 @@ function callerId(principal: AnyPrincipal): string {
 }
 
 type Stored = { status: number; body: string | null };
-type Row = { status: number | null; body: string | null; fingerprint: string; remainingSeconds: number };
 
 /** Claims a request for this process. Returns the stored response if there is one, otherwise null. */
 async function claim({ db, dbNow }: Deps, { id, fingerprint }: Request): Promise<Stored | null> {
@@ -85,16 +85,15 @@ async function claim({ db, dbNow }: Deps, { id, fingerprint }: Request): Promise
       "fingerprint" = EXCLUDED."fingerprint", "expiresAt" = EXCLUDED."expiresAt", "status" = NULL, "body" = NULL
     WHERE stored."expiresAt" <= ${dbNow()}`;
   if (claimed > 0) return null;
-  const [stored] = await db.$queryRaw<Row[]>`
-    SELECT "status", "body", "fingerprint",
-      ceil(extract(epoch FROM "expiresAt" - ${dbNow()}))::int AS "remainingSeconds"
-    FROM "IdempotentRequest" WHERE "id" = ${id}`;
+  const stored = await db.idempotentRequest.findUnique({ where: { id } });
   if (stored && stored.fingerprint !== fingerprint) throw new AppError("idempotency_key_reused");
-  if (stored?.status == null) throw inProgress(Math.max(1, stored?.remainingSeconds ?? 1));
+  const now = await readDatabaseTime({ db, dbNow });
+  if (stored?.status == null) throw inProgress(((stored?.expiresAt ?? now).getTime() - now.getTime()) / 1000);
   return { status: stored.status, body: stored.body };
 }
 
-function inProgress(remainingSeconds: number): AppError {
+function inProgress(seconds: number): AppError {
+  const remainingSeconds = Math.max(1, Math.ceil(seconds));
   return new AppError("request_in_progress", {
     detail: `If its process has stopped, the request can be repeated in ${remainingSeconds} s.`,
     retryAfterSeconds: remainingSeconds,
@@ -109,14 +108,15 @@ function replay({ status, body }: Stored): RouteResponse {
 }
 
 async function complete({ db, dbNow }: Deps, { id }: Request, status: number, body: string | null): Promise<void> {
-  await db.$executeRaw`
-    UPDATE "IdempotentRequest" SET "status" = ${status}::smallint, "body" = ${body}::text,
-      "expiresAt" = ${dbNow()} + ${seconds(RETENTION_SECONDS)}
-    WHERE "id" = ${id}`;
+  const expiresAt = await timeIn({ db, dbNow }, RETENTION_SECONDS);
+  await db.idempotentRequest.updateMany({ where: { id }, data: { status, body, expiresAt } });
 }
 
-async function extend({ db, dbNow }: Deps, { id }: Request, leaseSeconds: number): Promise<void> {
-  const expiresAt = sql`${dbNow()} + ${seconds(leaseSeconds)}`;
-  await db.$executeRaw`
-    UPDATE "IdempotentRequest" SET "expiresAt" = ${expiresAt} WHERE "id" = ${id} AND "status" IS NULL`;
+async function extend({ db, dbNow }: Deps, { id }: Request): Promise<void> {
+  const expiresAt = await timeIn({ db, dbNow }, LEASE_SECONDS);
+  await db.idempotentRequest.updateMany({ where: { id, status: null }, data: { expiresAt } });
 }
+
+/** The database's time in a number of seconds. */
+const timeIn = async (deps: Deps, seconds: number) =>
+  new Date((await readDatabaseTime(deps)).getTime() + seconds * 1000);

@@ -1,6 +1,5 @@
 import { createECDH, createHmac, randomBytes } from "node:crypto";
 import type { Context } from "../../context";
-import { sql } from "../db/sql";
 import { deriveKey, findSecret, open, type Secrets, seal, secretId } from "./key-ring";
 
 type Deps = Pick<Context, "config" | "db">;
@@ -84,10 +83,8 @@ async function read({ config, db }: Deps): Promise<DataKeys> {
 async function create({ config, db }: Deps, purpose: Purpose): Promise<void> {
   const oldest = config.secrets.at(-1) as string;
   const id = `${purpose}:${secretId(purpose === "pseudonyms" ? oldest : config.secrets[0])}`;
-  const { wrappedBy, wrapped } = wrapKey(config.secrets, id, newKey(purpose, oldest));
-  await db.$executeRaw(sql`
-    INSERT INTO "DataKey" ("id", "purpose", "wrappedBy", "wrapped") VALUES (${id}, ${purpose}, ${wrappedBy}, ${wrapped})
-    ON CONFLICT ("id") DO NOTHING`);
+  const data = { id, purpose, ...wrapKey(config.secrets, id, newKey(purpose, oldest)) };
+  await db.dataKey.createMany({ data, skipDuplicates: true });
 }
 
 function newKey(purpose: Purpose, oldestSecret: string): Buffer {
