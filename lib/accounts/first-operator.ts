@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { lockAccountRow } from "../auth/account-checks";
+import { lockAccount } from "../auth/account-checks";
 import { hashEmailedToken } from "../auth/emailed-token";
 import { hashPassword } from "../auth/passwords/password-hash";
 import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../auth/passwords/policy";
@@ -125,7 +125,7 @@ export async function registerFirstOperator(
 }
 
 async function makeAdmin(tx: Tx, at: Date, id: string, caller: Caller): Promise<void> {
-  await lockAccountRow(tx, id);
+  await lockAccount(tx, id);
   const before = await tx.account.findUnique({ where: { id }, select: { role: true } });
   if (!before) throw new AppError("unauthenticated");
   await tx.account.update({ where: { id }, data: { role: "admin" } });

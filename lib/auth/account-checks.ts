@@ -16,7 +16,7 @@ export async function requireAnotherAdmin(tx: Tx, accountId: string): Promise<vo
   if (admins.length === 1 && admins[0]?.id === accountId) throw new AppError("last_admin");
 }
 
-/** Locks an account against concurrent changes of its factors. Returns its email; undefined if it was deleted. */
+/** Locks an account, so that changes of it take turns. Returns its email; undefined if it was deleted. */
 export async function lockAccount(tx: Tx, id: string): Promise<string | undefined> {
   const [account] = await tx.$queryRaw<{ email: string }[]>`
     SELECT "email" FROM "Account" WHERE "id" = ${id}::uuid FOR NO KEY UPDATE`;

@@ -1,4 +1,4 @@
-import { lockAccountRow, requireAnotherAdmin } from "../../auth/account-checks";
+import { lockAccount as lockRow, requireAnotherAdmin } from "../../auth/account-checks";
 import { removeTotpAndRecoveryCodes } from "../../auth/second-factor/factors";
 import { revokeAllSessions, revokeSessionInTx } from "../../auth/sessions/sessions";
 import type { Context, Tx } from "../../context";
@@ -37,7 +37,7 @@ const NOTHING_ENDED: Ended = { sessionsEnded: 0, devicesRemoved: 0 };
  * Locks an account that an operator changes, so that concurrent changes run one after the other. @throws AppError not_found
  */
 export async function lockAccount(tx: Tx, id: string): Promise<AccountSummary> {
-  await lockAccountRow(tx, id);
+  await lockRow(tx, id);
   const account = await tx.account.findUnique({ where: { id }, select: SUMMARY });
   if (account === null) throw new AppError("not_found");
   return account;

@@ -1,4 +1,4 @@
-import { lockAccountRow } from "../../auth/account-checks";
+import { lockAccount } from "../../auth/account-checks";
 import { consumeEmailLimit } from "../../auth/email-limits";
 import { hashEmailedToken } from "../../auth/emailed-token";
 import { cancelEmailChanges } from "../../auth/reserved-emails";
@@ -57,7 +57,7 @@ export async function cancelEmailChange({ db, now }: ReadDeps, accountId: string
 
 /** Locks an account, so that changes of its email take turns. Returns its email; null if it was deleted. */
 export async function lockEmail(tx: Tx, accountId: string) {
-  await lockAccountRow(tx, accountId);
+  await lockAccount(tx, accountId);
   return tx.account.findUnique({ where: { id: accountId }, select: { email: true, emailVerifiedAt: true } });
 }
 

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
-import { lockAccountRow } from "../../auth/account-checks";
+import { lockAccount } from "../../auth/account-checks";
 import { emailedToken, findEmailedToken } from "../../auth/emailed-token";
 import { revokeAllSessions } from "../../auth/sessions/sessions";
 import type { Context } from "../../context";
@@ -50,7 +50,7 @@ export async function reportNotMe(ctx: Deps, token: string, caller: Caller): Pro
   if (!found) throw new AppError("invalid_or_expired_token");
   const { accountId, epoch } = found;
   await ctx.db.$transaction(async (tx) => {
-    await lockAccountRow(tx, accountId);
+    await lockAccount(tx, accountId);
     const account = await tx.account.findUnique({ where: { id: accountId, sessionEpoch: epoch } });
     if (!account) throw new AppError("invalid_or_expired_token");
     const at = ctx.now();

@@ -1,4 +1,4 @@
-import { lockAccountRow } from "../../auth/account-checks";
+import { lockAccount } from "../../auth/account-checks";
 import { requireStepUp, type StepUpProof } from "../../auth/step-up";
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
@@ -12,7 +12,7 @@ import { revokeOtherSessionsInTx } from "../sessions";
  * @throws AppError unauthenticated if the account was deleted
  */
 export async function lockSignInMethods(tx: Tx, accountId: string): Promise<{ email: string; count: number }> {
-  await lockAccountRow(tx, accountId);
+  await lockAccount(tx, accountId);
   const where = { id: accountId };
   const account = await tx.account.findUnique({ where, select: { email: true, passwordHash: true } });
   if (!account) throw new AppError("unauthenticated");
