@@ -83,7 +83,7 @@ async function main(args: string[]): Promise<void> {
   });
   if (!(await Promise.race([listening, stopped]))) throw new Error("Prism did not start");
   const front = await listen((sent) => validate(prism, sent));
-  const tour = spawn(process.execPath, ["--import", "tsx", "scripts/tour.ts", front.origin], { stdio: "inherit" });
+  const tour = spawn(process.execPath, ["--import", "tsx", "dev/tour.ts", front.origin], { stdio: "inherit" });
   const [code] = await once(tour, "exit");
   proxy.kill();
   console.log(violations.length > 0 ? violations.join("\n") : `Prism saw ${requests.size} requests and no violation.`);

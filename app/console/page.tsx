@@ -8,10 +8,9 @@ import { PageHead } from "./components/headings";
 import { Ago } from "./components/time";
 import { consolePage } from "./frame/console-page";
 import { hasRole } from "./frame/operator";
-import { Adoption } from "./overview/adoption";
+import { Adoption, Trends } from "./overview/charts";
 import { Figures } from "./overview/figures";
 import { Health } from "./overview/health";
-import { Trends } from "./overview/trends";
 
 export const metadata = { title: "Overview" };
 

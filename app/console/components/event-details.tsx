@@ -1,4 +1,4 @@
-import { FieldValue, fieldLabel } from "./field-value";
+import { FieldValue, fieldLabel } from "./facts";
 
 /** Longer details are folded in any case, so that one event does not fill the page. */
 const FOLDED_CHARACTERS = 240;

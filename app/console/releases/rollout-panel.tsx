@@ -83,9 +83,9 @@ function Schedule({
         entries={[
           ["Schedule", STATES[state]],
           ["Steps", steps.map((one, i) => (i === step ? `${one}% (current)` : `${one}%`)).join(" → ")],
-          ...(startsAt ? [["Starts", <ExactTime key="start" at={startsAt} />] as const] : []),
-          ...(nextStepAt ? [["Next step", <ExactTime key="next" at={nextStepAt} />] as const] : []),
-          ...(haltReason ? [["Halted because", haltReason] as const] : []),
+          startsAt && ["Starts", <ExactTime key="start" at={startsAt} />],
+          nextStepAt && ["Next step", <ExactTime key="next" at={nextStepAt} />],
+          haltReason !== null && ["Halted because", haltReason],
         ]}
       />
       {isAdmin && (

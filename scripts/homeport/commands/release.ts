@@ -1,6 +1,5 @@
 import type { DefineCommandGroup } from "../command";
-import { add } from "../release/add";
-import { addFolder, FOLDER_OPTIONS } from "../release/add-folder";
+import { add, addFolder, FOLDER_OPTIONS } from "../release/add";
 import { ADOPTION_OPTIONS, adoption } from "../release/adoption";
 import {
   critical,

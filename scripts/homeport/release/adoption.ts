@@ -17,47 +17,28 @@ export const adoption: ReleaseCommand<typeof ADOPTION_OPTIONS> = async ({ api, o
   output.result(report, report.versions.length > 0 ? [renderReport(report)] : []);
 };
 
+type Report = ResultOf<"getAdoption">;
+
+const HEADING = "DAY PRODUCT PLATFORM ARCH CHANNEL VERSION CLIENTS CHECKS OFFERED DOWNLOADS".split(" ");
+
 /** A client that runs several versions on a day counts once in the product's total. */
-function renderReport({ products, versions }: ResultOf<"getAdoption">): string {
-  const heading = [
-    "DAY",
-    "PRODUCT",
-    "PLATFORM",
-    "ARCH",
-    "CHANNEL",
-    "VERSION",
-    "CLIENTS",
-    "CHECKS",
-    "OFFERED",
-    "DOWNLOADS",
-  ];
-  const rows = products.flatMap((total) => [
-    ...versions
-      .filter(({ day, product }) => day === total.day && product === total.product)
-      .map((row) => [
-        row.day,
-        row.product,
-        row.platform,
-        row.architecture,
-        row.channel,
-        row.version,
-        String(row.clients),
-        String(row.checks),
-        String(row.offeredClients),
-        `${row.downloadsFinished}/${row.downloadsStarted}`,
-      ]),
-    [
-      total.day,
-      total.product,
-      "all",
-      "",
-      "",
-      "",
-      String(total.clients),
-      String(total.checks),
-      "",
-      `${total.downloadsFinished}/${total.downloadsStarted}`,
-    ],
-  ]);
-  return alignColumns([heading, ...rows]);
+function renderReport({ products, versions }: Report): string {
+  const rows = products.flatMap((total) => {
+    const own = versions.filter(({ day, product }) => day === total.day && product === total.product);
+    return [...own.map(versionRow), totalRow(total)];
+  });
+  return alignColumns([HEADING, ...rows]);
 }
+
+function versionRow(row: Report["versions"][number]): string[] {
+  const { day, product, platform, architecture, channel, version, clients, checks, offeredClients } = row;
+  const counts = [clients, checks, offeredClients].map(String);
+  return [day, product, platform, architecture, channel, version, ...counts, downloadsOf(row)];
+}
+
+function totalRow(row: Report["products"][number]): string[] {
+  return [row.day, row.product, "all", "", "", "", String(row.clients), String(row.checks), "", downloadsOf(row)];
+}
+
+const downloadsOf = (row: { downloadsFinished: number; downloadsStarted: number }) =>
+  `${row.downloadsFinished}/${row.downloadsStarted}`;

@@ -6,12 +6,11 @@ import { consolePage, parseId, titleOf } from "../../frame/console-page";
 import { hasRole } from "../../frame/operator";
 import { AccountBadges } from "../account-badges";
 import { AccountActions } from "./account-actions";
-import { Devices } from "./devices";
 import { Notifications } from "./notifications";
 import { Profile } from "./profile";
 import { Purchases } from "./purchases";
 import { SecurityEvents } from "./security-events";
-import { Sessions } from "./sessions";
+import { Devices, Sessions } from "./sessions-and-devices";
 import { SignInMethods } from "./sign-in-methods";
 
 export const generateMetadata = titleOf("Accounts", async ({ ctx, params }) => {

@@ -21,7 +21,7 @@ export function Profile({ account }: { account: AccountDetails }) {
           ["Language", locale],
           ["Role", role],
           ["Created", <ExactTime key="created" at={createdAt} />],
-          ...(disabledAt ? [["Disabled", <ExactTime key="disabled" at={disabledAt} />] as const] : []),
+          disabledAt && ["Disabled", <ExactTime key="disabled" at={disabledAt} />],
           [
             "Subscription",
             <span key="subscription" className="badges">

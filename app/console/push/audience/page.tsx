@@ -8,8 +8,7 @@ import { PageHead, Section } from "../../components/headings";
 import { consolePage } from "../../frame/console-page";
 import { hasRole } from "../../frame/operator";
 import { PushTabs } from "../push-tabs";
-import { TextFields } from "../send/draft-fields";
-import { NotificationPreview } from "../send/notification-preview";
+import { NotificationPreview, TextFields } from "../send/draft-fields";
 import { AudienceFields } from "./audience-fields";
 import { countText, durationText, EstimateFacts, hiddenValues } from "./estimate-facts";
 

@@ -5,8 +5,7 @@ import { unknownAccount } from "../../components/unknown-account";
 import { consolePage } from "../../frame/console-page";
 import { hasRole } from "../../frame/operator";
 import { PushTabs } from "../push-tabs";
-import { DraftFields } from "./draft-fields";
-import { NotificationPreview } from "./notification-preview";
+import { DraftFields, NotificationPreview } from "./draft-fields";
 import { Recipients } from "./recipients";
 
 export const metadata = { title: "Send a notification" };

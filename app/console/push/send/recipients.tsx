@@ -5,7 +5,7 @@ import { Action } from "../../components/action";
 import { formatCount } from "../../components/format-numbers";
 import { type Column, Table } from "../../components/table";
 import { Ago } from "../../components/time";
-import { appName } from "./notification-preview";
+import { appName } from "./draft-fields";
 
 type Props = {
   accountId: string;

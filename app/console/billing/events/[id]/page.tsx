@@ -4,8 +4,7 @@ import { showBillingEvent } from "@/lib/subscriptions/admin/show-event";
 import { LASTING_REASONS } from "@/lib/subscriptions/inbox/decide";
 import { Action } from "../../../components/action";
 import { AccountLink } from "../../../components/cells";
-import { Facts } from "../../../components/facts";
-import { FieldValue, fieldLabel } from "../../../components/field-value";
+import { type Fact, Facts, FieldValue, fieldLabel } from "../../../components/facts";
 import { PageHead, Section } from "../../../components/headings";
 import { EmptyState } from "../../../components/states";
 import { type Column, List } from "../../../components/table";
@@ -112,7 +111,7 @@ function Replay({ event: { id, type, state, payload } }: { event: BillingEventDe
   );
 }
 
-function factsOf(event: BillingEventDetails) {
+function factsOf(event: BillingEventDetails): Fact[] {
   const link = (path: string, id: string | null) => id && <a href={`/console/${path}/${id}`}>{id}</a>;
   return [
     ["Provider’s ID", <code key="id">{event.eventId}</code>],
@@ -121,17 +120,13 @@ function factsOf(event: BillingEventDetails) {
     ["Occurred", <ExactTime key="occurred" at={event.occurredAt} />],
     ["Received", <ExactTime key="received" at={event.receivedAt} />],
     ["Processed", <ExactTime key="processed" at={event.processedAt} />],
-    ...(event.nextAttemptAt
-      ? ([
-          ["Next attempt", <Ago key="next" at={event.nextAttemptAt} />],
-          ["Attempts", event.attempts],
-        ] as const)
-      : []),
+    event.nextAttemptAt && ["Next attempt", <Ago key="next" at={event.nextAttemptAt} />],
+    event.nextAttemptAt && ["Attempts", event.attempts],
     ["Transaction", event.transactionId],
     ["Original transaction", event.originalTransactionId],
     ["Account", event.accountId && <AccountLink key="account" {...event} />],
     ["Purchase", link("billing/purchases", event.purchaseId)],
     ["App User IDs", event.appUserIds.join(", ")],
-    ...(event.transferredFrom.length > 0 ? ([["Transferred from", event.transferredFrom.join(", ")]] as const) : []),
-  ] as const;
+    event.transferredFrom.length > 0 && ["Transferred from", event.transferredFrom.join(", ")],
+  ];
 }

@@ -1,6 +1,5 @@
 import type { TimelineStep } from "@/lib/subscriptions/admin/schema";
-import { Facts } from "../../../components/facts";
-import { FieldValue, fieldLabel } from "../../../components/field-value";
+import { Facts, FieldValue, fieldLabel } from "../../../components/facts";
 import { EmptyState } from "../../../components/states";
 import { ExactTime } from "../../../components/time";
 import { PurchaseState } from "./purchase-state";

@@ -19,27 +19,19 @@ export function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
       entries={[
         ["URL", <bdi key="url">{url}</bdi>],
         ["Events", eventTypes.join(", ")],
-        ...(disabledAt
-          ? ([
-              [
-                "Disabled",
-                <>
-                  {disabledReason && REASONS[disabledReason]}, <Ago at={disabledAt} />
-                </>,
-              ],
-            ] as const)
-          : []),
-        ...(failingSince ? ([["Failing since", <Ago key="failing" at={failingSince} />]] as const) : []),
-        ...(previousSecretExpiresAt
-          ? ([
-              [
-                "Previous secret",
-                <>
-                  Signs, too, until <ExactTime at={previousSecretExpiresAt} />
-                </>,
-              ],
-            ] as const)
-          : []),
+        disabledAt && [
+          "Disabled",
+          <>
+            {disabledReason && REASONS[disabledReason]}, <Ago at={disabledAt} />
+          </>,
+        ],
+        failingSince && ["Failing since", <Ago key="failing" at={failingSince} />],
+        previousSecretExpiresAt && [
+          "Previous secret",
+          <>
+            Signs, too, until <ExactTime at={previousSecretExpiresAt} />
+          </>,
+        ],
         ["Created", <ExactTime key="created" at={createdAt} />],
         ["ID", <code key="id">{id}</code>],
       ]}

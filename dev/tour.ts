@@ -2,7 +2,7 @@ import { strict as assert } from "node:assert";
 import { createHash, createHmac, randomBytes, randomUUID } from "node:crypto";
 import { type Config, loadConfig } from "../lib/platform/config";
 import { readSecrets } from "../lib/platform/embedded-secrets";
-import { baseUrlFrom, runCommandLine } from "./command-line";
+import { baseUrlFrom, runCommandLine } from "../scripts/command-line";
 
 type TourResponse = { status: number; headers: Headers; json: () => Promise<Json>; response: Response };
 // biome-ignore lint/suspicious/noExplicitAny: the tour asserts what it reads.

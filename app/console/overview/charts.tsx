@@ -1,6 +1,9 @@
+import type { NewestVersion } from "@/lib/overview/read-newest-versions";
 import type { OverviewDays } from "@/lib/overview/read-overview-days";
 import { BarChart, LineChart } from "../components/chart";
+import { formatShare } from "../components/format-numbers";
 import { Section } from "../components/headings";
+import { type Column, List } from "../components/table";
 
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
 
@@ -35,5 +38,33 @@ export function Trends({ days: { dates, metrics } }: { days: OverviewDays }) {
         />
       </Section>
     </div>
+  );
+}
+
+const shareOf = (share: number | null) => (share === null ? "–" : formatShare(share));
+
+const COLUMNS: Column<NewestVersion>[] = [
+  {
+    head: "Product",
+    isRowHead: true,
+    cell: ({ product }) => <a href={`/console/releases?${new URLSearchParams({ product })}`}>{product}</a>,
+  },
+  { head: "Newest version", cell: ({ version }) => version },
+  { head: "Run it today", align: "end", cell: ({ share }) => shareOf(share) },
+  { head: "A week ago", align: "end", cell: ({ shareWeekAgo }) => shareOf(shareWeekAgo) },
+];
+
+/** How far the newest versions have spread. */
+export function Adoption({ versions }: { versions: NewestVersion[] }) {
+  return (
+    <List
+      title="Adoption of the newest version"
+      lead="The share of a product’s update checks that come from it."
+      caption="The newest version of each product on the stable channel"
+      columns={COLUMNS}
+      rows={versions}
+      rowKey={({ product }) => product}
+      empty="No release is published on the stable channel"
+    />
   );
 }
