@@ -44,7 +44,6 @@ export function capacityTable(published: Published, clients = CLIENTS, assumptio
   return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-/** The assumptions as a Markdown table. */
 export function assumptionsTable(assumptions: Assumptions = ASSUMPTIONS): string {
   const rows = Object.values(assumptions).map(({ value, text }) => `| ${text} | ${value} |`);
   return ["| assumption | value |", "| --- | ---: |", ...rows].join("\n");

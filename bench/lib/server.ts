@@ -55,7 +55,6 @@ export async function startServer(launch: Launch, logs: string): Promise<Server>
   return server;
 }
 
-/** Stops all servers that are still running. */
 export async function stopAll(): Promise<void> {
   await Promise.all([...running].map((server) => server.stop()));
 }

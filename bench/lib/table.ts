@@ -79,7 +79,6 @@ export function ratioSpread(one: Result, other: Result, key: keyof Round): Sprea
   return spread(one.rounds.map((round, i) => round[key] / (other.rounds[i]?.[key] ?? Number.NaN)));
 }
 
-/** The median of these ratios. */
 export const ratioOf = (one: Result, other: Result, key: keyof Round): number => ratioSpread(one, other, key).median;
 
 /** A figure of all rounds. */

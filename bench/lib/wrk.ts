@@ -16,7 +16,6 @@ type Options = {
   requests?: string;
 };
 
-/** Whether wrk is installed. */
 export function hasWrk(): boolean {
   try {
     execFileSync("which", ["wrk"], { stdio: "ignore" });

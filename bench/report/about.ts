@@ -10,7 +10,6 @@ const PEERS = ["express", "fastify", "parse-server"];
 /** When a run took place, of which commit, and on what. */
 export type About = { at: string; commit: string; machine: string; versions: string };
 
-/** Describes this run. */
 export async function describeRun({ database }: Pick<Bench, "database">): Promise<About> {
   const { rows } = await database.query<{ server_version: string }>("SHOW server_version");
   const [cpu] = cpus();

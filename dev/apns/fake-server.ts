@@ -12,7 +12,6 @@ import { parse, validateNotification } from "./validation";
 
 /** A push that APNs would have accepted, with the headers of its request. */
 export type Push = {
-  /** The apns-id. */
   id: string;
   token: string;
   payload: Record<string, unknown>;
@@ -42,7 +41,6 @@ type Options = ProviderKey & {
 
 export type FakeApns = {
   port: number;
-  /** The open connections. */
   sessions: Set<ServerHttp2Session>;
   close: () => Promise<void>;
 };

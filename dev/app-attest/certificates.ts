@@ -40,10 +40,8 @@ export function issue(options: CertificateOptions, issuer?: Issuer): Issuer {
   return { ...keys, name, der: certificate };
 }
 
-/** An extension that is not critical. */
 export const extension = (id: string, value: Uint8Array) => sequence(oid(id), octets(value));
 
-/** A certificate in PEM. */
 export const pemOf = ({ der: bytes }: Issuer): string => new X509Certificate(bytes).toString();
 
 const nameOf = (commonName: string) => sequence(der(0x31, sequence(oid("2.5.4.3"), der(0x0c, commonName))));

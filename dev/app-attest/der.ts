@@ -10,7 +10,6 @@ export function der(tag: number, ...content: (Uint8Array | string)[]): Buffer {
 export const sequence = (...content: (Uint8Array | string)[]) => der(0x30, ...content);
 export const octets = (content: Uint8Array) => der(0x04, content);
 
-/** An OBJECT IDENTIFIER from its dotted form. */
 export function oid(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split(".").map(Number);
   return der(0x06, Buffer.from([first * 40 + second, ...rest.flatMap(septets)]));

@@ -125,7 +125,6 @@ async function fill(file: string): Promise<void> {
   }
 }
 
-/** The outcomes as a Markdown table. */
 export function tableOf(outcomes: readonly FaultOutcome[]): string {
   const rows = outcomes.map(
     ({ name, acknowledged, lost, secondsWithoutWrites, reads, failedReads }) =>

@@ -25,7 +25,6 @@ export class Measurements {
     if (failure) this.#failedReads.push(failure);
   }
 
-  /** Resets everything except what was acknowledged. */
   reset(): void {
     [this.#longestGapMs, this.#reads, this.#failedReads] = [0, 0, []];
   }

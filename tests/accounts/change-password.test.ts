@@ -11,7 +11,6 @@ const CHANGE = "/api/auth/password/change";
 const NEW_PASSWORD = "an entirely new password";
 const OWN = { headers: { "sec-fetch-site": "same-origin" } };
 
-/** Changes the password with an account's bearer token. */
 const change = ({ token, password }: Pick<TestAccount, "token" | "password">, further: object = {}) =>
   post(CHANGE, { password, newPassword: NEW_PASSWORD, ...further }, { token });
 const logIn = async (email: string, password: string) => (await post("/api/auth/login", { email, password })).status;

@@ -165,7 +165,6 @@ describe("reset requests by strangers", () => {
   const requestReset = async (email: string, ip?: string) =>
     expect((await post("/api/auth/reset/request", { email }, { ip })).status).toBe(202);
 
-  /** Counts the emails that a function enqueues. */
   async function countEmails(run: () => Promise<void>): Promise<number> {
     const { emails } = ctx();
     let count = 0;

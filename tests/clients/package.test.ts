@@ -5,7 +5,6 @@ import { describe, expect, test } from "vitest";
 
 const MAX_KIB = 12;
 
-/** The size of a web app's bundle with some of the package's exports, in KiB after gzip. */
 async function bundledKiB(contents: string): Promise<number> {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: "clients/js/src", loader: "ts" },

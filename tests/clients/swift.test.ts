@@ -39,7 +39,6 @@ const contentOf = (media: Media | undefined) => resolve(Object.values(media?.con
 const bodyOf = (to: string, method = "post") => contentOf(api.paths[to]?.[method]?.requestBody);
 const responseOf = (method: string, to: string, status = 200) => contentOf(api.paths[to]?.[method]?.responses[status]);
 
-/** The body of a function. */
 function functionOf(signature: string): string {
   const [, rest = ""] = swift.split(`func ${signature}`);
   expect(rest, signature).not.toBe("");

@@ -17,7 +17,6 @@ beforeEach(async () => {
   admin = await operatorWithRole("admin");
 });
 
-/** Sends a form from the page of an account. */
 function send(form: string, account: { id: string }, fields: Record<string, string> = {}, { cookie } = admin) {
   const returnTo = `/console/accounts/${account.id}`;
   return submit(`console/${form}`, { accountId: account.id, reason, returnTo, ...fields }, { cookie });

@@ -8,7 +8,6 @@ import { accountWithRole } from "@/tests/support/auth/api-keys";
 import { clock, ctx } from "@/tests/support/context";
 import { billingEvent, DAY_MS, deliverOk, storedEvent } from "@/tests/support/subscriptions/billing";
 
-/** Asks for the events of the inbox as support does. */
 async function ask(query: Record<string, string>) {
   const { token } = await accountWithRole("support");
   return get(`/api/admin/billing/events?${new URLSearchParams(query)}`, { token });
@@ -22,7 +21,6 @@ async function list(query: Record<string, string>): Promise<BillingEvents["event
 
 const idsOf = (events: BillingEvents["events"]) => events.map(({ eventId }) => eventId).toSorted();
 
-/** A new account with a purchase that was renewed. */
 async function newCustomer() {
   const account = await newAccount();
   const purchase = { app_user_id: account.id, original_transaction_id: `original ${randomUUID()}` };

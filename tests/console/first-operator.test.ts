@@ -22,7 +22,6 @@ async function newLink(): Promise<string> {
   return (await createFirstOperatorLink(ctx())) ?? expect.fail("there is an admin");
 }
 
-/** Opens a link. Returns the browser's cookies. */
 async function open(link: string): Promise<string> {
   const response = await submit("first-operator/open", { token: link });
   expect([response.status, response.headers.get("location")]).toEqual([303, "/first-operator"]);

@@ -13,7 +13,6 @@ async function textFor(accountId: string, fields: Record<string, string> = {}) {
   return { accountId, messageKey: randomUUID(), title: "A title", body: "A text", link: "", ...fields };
 }
 
-/** The fields of the form that sends to an audience. */
 function audienceText(fields: Record<string, string> = {}) {
   const everyone = { bundleId: "", platform: "", appFrom: "", appBelow: "", locale: "", entitlement: "", seenFrom: "" };
   const text = { messageKey: randomUUID(), title: "A title", body: "A text", link: "" };

@@ -160,7 +160,6 @@ test("every action has a preview that changes nothing", () => {
 });
 
 describe("the form that publishes uploads", () => {
-  /** Uploads a file as the page does, by the session's cookie. */
   async function upload(fileName: string, sizeBytes = 300, part = sizeBytes): Promise<string> {
     const headers = { "sec-fetch-site": "same-origin", "tus-resumable": "1.0.0" };
     const metadata = `filename ${btoa(fileName)},lastModified ${btoa("1700000000000")}`;

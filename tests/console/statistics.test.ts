@@ -40,7 +40,6 @@ async function addSession(accountId: string, at: Date): Promise<void> {
   await ctx().db.session.create({ data: { accountId, transport: "token", ...times } });
 }
 
-/** Counts deliveries as a worker does when they end. */
 async function countDeliveries(at: Date, state: "sent" | "failed", count: number): Promise<void> {
   const hour = new Date(Math.floor(at.getTime() / HOUR_MS) * HOUR_MS);
   const counted = { messageId: newId(), hour, state, reason: "", writer: newId(), count };

@@ -54,7 +54,6 @@ async function add(email: string): Promise<string> {
 
 const rename = (id: string, email: string) => db.account.update({ where: { id }, data: { email } });
 
-/** Exchanges a unique value between two rows. */
 async function swap(one: string, other: string): Promise<void> {
   const [first, second] = await Promise.all(
     [one, other].map((id) => db.account.findUniqueOrThrow({ where: { id }, select: { email: true } })),

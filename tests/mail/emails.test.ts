@@ -71,7 +71,6 @@ async function sendConfirmation(oldEmail: string): Promise<string> {
   return mailbox.waitFor(newEmail);
 }
 
-/** The text of an email's part with a content type. */
 function partOf(message: string, type: string): string {
   const [, part = ""] =
     new RegExp(String.raw`Content-Type: ${type};[\s\S]*?\r\n\r\n([\s\S]*?)\r\n--`).exec(message) ?? [];

@@ -51,7 +51,6 @@ const REQUESTS: Record<string, (url: string) => string[]> = {
     ["version", "installer", "locale.en-US"].map((part) => url.replace("$part", part).replace("?$query", "")),
 };
 
-/** The URLs of the updates route in the fenced blocks of each section. */
 async function urlsByHeading(): Promise<Map<string, string[]>> {
   const sections = (await readFile(GUIDE, "utf8")).split(/^## /m).slice(1);
   return new Map(

@@ -9,7 +9,6 @@ import { byThroughput, type Section } from "../../lib/table";
 const JSON_BODY = { "content-type": "application/json" };
 const PASSWORD = "correct horse battery staple";
 
-/** A new account. */
 export function registration(): RequestSpec {
   const body = JSON.stringify({ email: `${randomUUID()}@example.com`, password: PASSWORD, transport: "token" });
   return { method: "POST", path: "/api/auth/register", headers: JSON_BODY, body, expectedStatus: 201 };

@@ -70,7 +70,6 @@ async function nextPageOf(pages: ConsolePage[], name: string, read: Read): Promi
   return cursor ? [{ name: `${name}, the next page`, path: `${page.path}?cursor=${cursor}` }] : [];
 }
 
-/** Requests a page and health in turn. */
 async function measurePage(url: string, path: string, read: Read, calls: number): Promise<Took> {
   const took: Took = { page: [], health: [] };
   const timed = async (request: () => Promise<unknown>) => {

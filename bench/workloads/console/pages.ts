@@ -1,6 +1,5 @@
 import type { Client } from "pg";
 
-/** A page of the console, by what it shows. */
 export type ConsolePage = { name: string; path: string };
 
 /** One row of each list that the pages show. */

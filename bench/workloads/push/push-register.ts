@@ -71,7 +71,6 @@ async function prepareKnownParse({ url }: Server): Promise<ApplyLoad> {
   };
 }
 
-/** Sends each request once. */
 async function once(url: string, requests: RequestSpec[]): Promise<void> {
   const left = [...requests];
   await runClosedLoop(url, { connections: CONNECTIONS, seconds: 60 }, () => left.pop() ?? null);

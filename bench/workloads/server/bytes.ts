@@ -20,7 +20,6 @@ export async function bytes(bench: Bench): Promise<Section> {
   return { title: "bytes", rows: [{ candidate: UPDATE_CHECK_RESPONSE, bytes: response }, ...rows] };
 }
 
-/** The bytes of a response on the wire, with its headers. */
 function responseBytes(url: string): Promise<number> {
   return new Promise((resolve, reject) => {
     get(url, { agent: false }, (response) => {

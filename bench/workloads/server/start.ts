@@ -42,7 +42,6 @@ export async function start(bench: Bench): Promise<Section> {
   return { title: "start, embedded database", rows };
 }
 
-/** Returns the medians of some starts. */
 async function measureStarts(bench: Bench, env: Record<string, string>) {
   const embedded = { DATABASE_URL: "", DATA_DIR: path.join(bench.folder, `embedded-${Object.keys(env)}`), ...env };
   const { start } = homeport(bench, async () => Promise.reject(), embedded);

@@ -21,7 +21,6 @@ async function change(account: { id: string }, verb: string, token: string, json
 const newestEvent = (accountId: string, type: string) =>
   ctx().db.auditEvent.findFirst({ where: { accountId, type }, orderBy: { id: "desc" } });
 
-/** Whether a response refuses the caller. */
 async function codeOf(response: Response): Promise<[number, string]> {
   return [response.status, ((await response.json()) as { code: string }).code];
 }

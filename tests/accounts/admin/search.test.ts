@@ -31,7 +31,6 @@ async function addNamed(names: Record<string, string | null>): Promise<void> {
   for (const one of data) await ctx().db.account.create({ data: { id: newId(), ...one } });
 }
 
-/** Every page of a search. */
 async function readAll(query: Record<string, string>): Promise<string[]> {
   const emails: string[] = [];
   for (let cursor: string | null = ""; cursor !== null; ) {

@@ -26,7 +26,6 @@ const route = defineRoute("/api/guarded", {
 
 type Options = { ip?: string; query?: string };
 
-/** Calls the route with a bearer token. */
 async function call(token: string, { ip = "198.51.100.7", query = "" }: Options = {}) {
   // Behind the HTTP server, the tests trust a proxy.
   const headers = { authorization: `Bearer ${token}`, ...(callsHandlers ? {} : { "x-forwarded-for": ip }) };

@@ -22,11 +22,8 @@ test("a revocation that a kill -9 prevented after the deletion is sent to Apple 
   const env = { ...variables, DATA_DIR: first.dataDir };
   const jar = new Jar();
   await signInWith(apple, first, jar);
-  const deleted = await first.fetch("/api/auth/account/delete", {
-    method: "POST",
-    body: JSON.stringify({ confirm: "DELETE" }),
-    headers: { "content-type": "application/json", cookie: jar.header, origin: BASE_URL },
-  });
+  const session = { cookie: jar.header, origin: BASE_URL };
+  const deleted = await first.post("/api/auth/account/delete", { confirm: "DELETE" }, session);
   expect(deleted.status).toBe(200);
   await first.end("SIGKILL");
   expect(apple.revoked).toEqual([]);

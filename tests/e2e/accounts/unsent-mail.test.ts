@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { mailbox } from "@/tests/support/mailbox";
-import { anyDatabase, startForTest } from "@/tests/support/process/service";
+import { anyDatabase, registerAt, startForTest } from "@/tests/support/process/service";
 import { withStoppedDatabase } from "@/tests/support/process/stopped-database";
 
 test("an email that a kill left unsent is sent after the next start", async () => {
@@ -16,13 +16,8 @@ test("an email that a kill left unsent is sent after the next start", async () =
   const database = await anyDatabase();
   const hungUrl = `smtp://127.0.0.1:${(hung.address() as AddressInfo).port}`;
   const first = await startForTest({ ...database, SMTP_URL: hungUrl });
-  const post = (to: string, json: object) => {
-    const headers = { "content-type": "application/json" };
-    return first.fetch(to, { method: "POST", headers, body: JSON.stringify(json) });
-  };
-  const email = `person-${crypto.randomUUID()}@example.com`;
-  expect((await post("/api/auth/register", { email, password: "correct horse battery" })).status).toBe(201);
-  expect((await post("/api/auth/reset/request", { email })).status).toBe(202);
+  const { email } = await registerAt(first);
+  expect((await first.post("/api/auth/reset/request", { email })).status).toBe(202);
   await expect.poll(() => sockets.length).toBe(1);
   await first.end("SIGKILL");
 

@@ -16,7 +16,7 @@ import { signInWithBrowser } from "@/clients/js/src/node";
 import { startWorker, subscribeTo } from "@/tests/support/clients/push-worker";
 import { startWebApp } from "@/tests/support/clients/web-app";
 import { dataDirWithVersions, updateFrom } from "@/tests/support/electron/differential";
-import { operatorKeyOf, type Service, startForTest } from "@/tests/support/process/service";
+import { bearer, operatorKeyOf, type Service, startForTest } from "@/tests/support/process/service";
 import { startApns } from "@/tests/support/push/apns";
 import { PUSH_SERVICE_SETTINGS, startBrowser } from "@/tests/support/push/browser";
 import { newPhone, signedByDeviceKey } from "@/tests/support/push/phone";
@@ -185,12 +185,7 @@ test.runIf(hasChromium)("an app needs only the client package to sign in, update
 
 const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
 
-/** Sends a push message with an operator's key. */
 async function send(service: Service, message: object): Promise<void> {
-  const sent = await service.fetch("/api/admin/push/messages", {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: `Bearer ${await operatorKeyOf(service)}` },
-    body: JSON.stringify(message),
-  });
-  expect(sent.status).toBe(201);
+  const key = await operatorKeyOf(service);
+  expect((await service.post("/api/admin/push/messages", message, bearer(key))).status).toBe(201);
 }

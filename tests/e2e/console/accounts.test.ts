@@ -1,63 +1,37 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
 import { type FirstOperator, newFirstOperator } from "@/tests/support/console/first-operator";
-import { type Service, startService } from "@/tests/support/process/service";
+import { bearer, registerAt } from "@/tests/support/process/service";
 import { newToken } from "@/tests/support/push/push";
 import { billingEvent, deliverTo } from "@/tests/support/subscriptions/billing";
-import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
-import { accessibilityFaults, COLOR_RULES, type Person, signIn, visit } from "@/tests/support/web/pages";
+import { hasChromium } from "@/tests/support/web/chromium";
+import { layoutFaults, type Person, serviceInChromium, signIn } from "@/tests/support/web/pages";
 
 const MARKUP = `<img src=x onerror="document.title='run'">`;
-const JSON_BODY = { "content-type": "application/json" };
 
 type Customer = Person & { id: string; token: string };
 
 describe.runIf(hasChromium)("an admin in Chromium", () => {
-  let service: Service;
-  let browser: Browser;
+  const web = serviceInChromium();
   let page: Page;
   let faults: string[];
   let customer: Customer;
   let admin: FirstOperator;
 
-  const send = (path: string, body: object, headers: Record<string, string> = {}) =>
-    service.fetch(path, { method: "POST", headers: { ...JSON_BODY, ...headers }, body: JSON.stringify(body) });
-
-  async function register(email: string, name: string): Promise<Customer> {
-    const person = { email, password: "a password for the console" };
-    const response = await send(
-      "/api/auth/register",
-      { ...person, name, deviceName: MARKUP },
-      { "user-agent": MARKUP },
-    );
-    const { user, token } = (await response.json()) as { user: { id: string }; token: string };
-    return { ...person, id: user.id, token };
-  }
+  const register = (email: string, name: string): Promise<Customer> =>
+    registerAt(web.service, { email, name, deviceName: MARKUP }, { "user-agent": MARKUP });
 
   /** A browser in which somebody has signed in: `page` until the end of the test. */
   async function openAs(person: Person): Promise<void> {
-    ({ page, faults } = await visit(browser, service));
+    ({ page, faults } = await web.visit());
     await signIn(page, person);
   }
 
   async function openAsAdmin(): Promise<void> {
-    ({ page, faults } = await visit(browser, service, { storageState: admin.storageState }));
+    ({ page, faults } = await web.visit({ storageState: admin.storageState }));
   }
 
-  /** Checks that the page is accessible and fits a phone, a tablet and a screen. */
-  async function check(): Promise<void> {
-    for (const [width, colorScheme, rules] of [
-      [360, "light", undefined],
-      [768, "dark", COLOR_RULES],
-      [1280, "light", COLOR_RULES],
-    ] as const) {
-      await page.setViewportSize({ width, height: 900 });
-      await page.emulateMedia({ colorScheme });
-      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-      expect([page.url(), width, overflow]).toEqual([page.url(), width, 0]);
-      expect([page.url(), width, await accessibilityFaults(page, rules)]).toEqual([page.url(), width, []]);
-    }
-  }
+  const check = async () => expect(await layoutFaults(page)).toEqual([]);
 
   /** In the cards of a phone, a head that wraps is inside of its cell. */
   async function checkCards(): Promise<void> {
@@ -81,21 +55,15 @@ describe.runIf(hasChromium)("an admin in Chromium", () => {
   }
 
   beforeAll(async () => {
-    [service, browser] = await Promise.all([startService({ RATE_LIMITS: "off" }), launchChromium()]);
-    admin = await newFirstOperator(browser, service);
+    admin = await newFirstOperator(web.browser, web.service);
     customer = await register("customer@example.com", `Ann ${MARKUP}`);
     const device = { name: MARKUP, model: MARKUP, osVersion: "20.1" };
-    const authorization = `Bearer ${customer.token}`;
-    expect((await send("/api/push/register", { token: newToken(), device }, { authorization })).status).toBe(202);
+    const pushed = { token: newToken(), device };
+    expect((await web.service.post("/api/push/register", pushed, bearer(customer.token))).status).toBe(202);
     const purchase = { app_user_id: customer.id, product_id: "com.example.pro", original_transaction_id: "1000" };
-    expect((await deliverTo(service, billingEvent("INITIAL_PURCHASE", purchase))).status).toBe(200);
-    expect((await deliverTo(service, billingEvent("CANCELLATION", purchase))).status).toBe(200);
+    expect((await deliverTo(web.service, billingEvent("INITIAL_PURCHASE", purchase))).status).toBe(200);
+    expect((await deliverTo(web.service, billingEvent("CANCELLATION", purchase))).status).toBe(200);
     await register("customer2@example.com", "Bob Example");
-  });
-
-  afterAll(async () => {
-    await browser.close();
-    expect(await service.end("SIGTERM")).toBe(0);
   });
 
   test("finds a customer while typing, sees everything about them, acts on the account, and deletes it", async () => {
@@ -127,7 +95,7 @@ describe.runIf(hasChromium)("an admin in Chromium", () => {
     expect(await page.getByText("Asked for by telephone").count()).toBeGreaterThan(0);
     expect(await act("Disable", "Disable the account")).toContain("Ends 0 sessions.");
     await page.getByText("nobody can sign in to it").waitFor();
-    expect((await send("/api/auth/login", customer)).status).toBe(403);
+    expect((await web.service.post("/api/auth/login", customer)).status).toBe(403);
     await act("Enable", "Enable the account");
     await page.getByText("Its owner can sign in again.").waitFor();
     await act("Change role", "Change the role", () => page.getByLabel("Role", { exact: true }).selectOption("support"));
@@ -153,9 +121,8 @@ describe.runIf(hasChromium)("an admin in Chromium", () => {
   test("lets support end sessions and nothing else, and shows nothing to customers and strangers", async () => {
     const other = await register("customer3@example.com", "Eve");
     const support = await register("support@operators.example", "Sue");
-    const authorization = `Bearer ${admin.token}`;
-    const granted = await send(`/api/admin/accounts/${support.id}/grant`, { role: "support" }, { authorization });
-    expect(granted.status).toBe(200);
+    const grant = `/api/admin/accounts/${support.id}/grant`;
+    expect((await web.service.post(grant, { role: "support" }, bearer(admin.token))).status).toBe(200);
     await openAs(support);
     await page.goto(`/console/accounts/${other.id}`);
     expect(await page.getByRole("button", { name: "End all sessions" }).count()).toBe(1);
@@ -166,7 +133,7 @@ describe.runIf(hasChromium)("an admin in Chromium", () => {
     await openAs(other);
     for (const path of paths) {
       expect((await page.request.get(path)).status()).toBe(404);
-      const stranger = await service.fetch(path, { redirect: "manual" });
+      const stranger = await web.service.fetch(path, { redirect: "manual" });
       expect([stranger.status, stranger.headers.get("location")]).toEqual([307, expect.stringContaining("/sign-in?")]);
     }
   });

@@ -1,16 +1,15 @@
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type FirstOperator, newFirstOperator } from "@/tests/support/console/first-operator";
-import { anyDatabase, preparedDataDir, type Service, startService } from "@/tests/support/process/service";
+import { anyDatabase, bearer, preparedDataDir, registerAt } from "@/tests/support/process/service";
 import { withStoppedDatabase } from "@/tests/support/process/stopped-database";
 import { anonymous, billingEvent, deliverTo } from "@/tests/support/subscriptions/billing";
 import { startRevenueCat } from "@/tests/support/subscriptions/revenuecat";
-import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
-import { accessibilityFaults, COLOR_RULES, signIn, visit } from "@/tests/support/web/pages";
+import { hasChromium } from "@/tests/support/web/chromium";
+import { layoutFaults, serviceInChromium, signIn } from "@/tests/support/web/pages";
 
 const MARKUP = `<img src=x onerror="document.title='run'">`;
 const DAY_MS = 24 * 60 * 60 * 1000;
-const WIDTHS = [360, 768, 1280];
 
 const customer = anonymous();
 const bought = billingEvent("INITIAL_PURCHASE", {
@@ -48,61 +47,39 @@ async function databaseWithFailure(): Promise<Record<string, string>> {
 }
 
 describe.runIf(hasChromium)("the billing pages of the console", () => {
-  let service: Service;
-  let browser: Browser;
+  const web = serviceInChromium(async () => {
+    provider = await startRevenueCat();
+    const settings = { ...provider.config, BILLING_PAYLOAD_RETENTION_DAYS: "1", RATE_LIMITS: "off" };
+    const variables = { ...settings, ...(await databaseWithFailure()) };
+    return variables;
+  });
   let admin: FirstOperator;
   let provider: Awaited<ReturnType<typeof startRevenueCat>>;
 
   beforeAll(async () => {
-    provider = await startRevenueCat();
-    const settings = { ...provider.config, BILLING_PAYLOAD_RETENTION_DAYS: "1", RATE_LIMITS: "off" };
-    const variables = { ...settings, ...(await databaseWithFailure()) };
-    [service, browser] = await Promise.all([startService(variables), launchChromium()]);
-    admin = await newFirstOperator(browser, service);
+    admin = await newFirstOperator(web.browser, web.service);
     const purchase = { app_user_id: customer, original_transaction_id: bought.original_transaction_id };
     const canceled = billingEvent("CANCELLATION", { ...purchase, cancel_reason: "UNSUBSCRIBE", product_id: MARKUP });
     for (const event of [canceled, billingEvent(MARKUP)]) {
-      expect((await deliverTo(service, event)).status).toBe(200);
+      expect((await deliverTo(web.service, event)).status).toBe(200);
     }
   });
 
   afterAll(async () => {
-    await browser.close();
-    expect(await service.end("SIGTERM")).toBe(0);
     provider.close();
   });
 
-  const send = (path: string, body: object, headers: Record<string, string> = {}) =>
-    service.fetch(path, {
-      method: "POST",
-      headers: { "content-type": "application/json", ...headers },
-      body: JSON.stringify(body),
-    });
-
-  /** Signs in somebody new, with a role that the admin gives them. */
   async function signInAs(page: Page, role: "support" | "user"): Promise<void> {
-    const person = { email: `${role}@operators.example`, password: "a password for the console" };
-    const { user } = (await (await send("/api/auth/register", person)).json()) as { user: { id: string } };
-    const authorization = `Bearer ${admin.token}`;
-    if (role !== "user") await send(`/api/admin/accounts/${user.id}/grant`, { role }, { authorization });
+    const person = await registerAt(web.service, { email: `${role}@operators.example` });
+    const grant = `/api/admin/accounts/${person.id}/grant`;
+    if (role !== "user") await web.service.post(grant, { role }, bearer(admin.token));
     await signIn(page, person);
   }
 
-  /** Checks that a page fits each width, and is accessible, in the dark by its colors. */
-  async function check(page: Page) {
-    for (const width of WIDTHS) {
-      await page.setViewportSize({ width, height: 900 });
-      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-      expect([page.url(), width, overflow]).toEqual([page.url(), width, 0]);
-    }
-    expect(await accessibilityFaults(page)).toEqual([]);
-    await page.emulateMedia({ colorScheme: "dark" });
-    expect(await accessibilityFaults(page, COLOR_RULES)).toEqual([]);
-    await page.emulateMedia({ colorScheme: "light" });
-  }
+  const check = async (page: Page) => expect(await layoutFaults(page)).toEqual([]);
 
   test("an admin replays a failed event, sees how the purchase came about, and assigns it", async () => {
-    const { page, faults } = await visit(browser, service, { storageState: admin.storageState });
+    const { page, faults } = await web.visit({ storageState: admin.storageState });
     await page.goto("/console/billing");
     await check(page);
     await page.getByRole("region", { name: "Failed" }).getByRole("link", { name: "INITIAL_PURCHASE" }).click();
@@ -157,7 +134,7 @@ describe.runIf(hasChromium)("the billing pages of the console", () => {
   });
 
   test("support reads but cannot replay, a customer finds no page, a stranger signs in", async () => {
-    const { page } = await visit(browser, service);
+    const { page } = await web.visit();
     const redirected = await page.request.get("/console/billing");
     expect(new URL(redirected.url()).pathname).toBe("/sign-in");
     await signInAs(page, "support");
@@ -165,7 +142,7 @@ describe.runIf(hasChromium)("the billing pages of the console", () => {
     await page.getByRole("link", { name: "CANCELLATION" }).click();
     await page.getByRole("heading", { name: "CANCELLATION processed" }).waitFor();
     expect(await page.getByRole("button", { name: "Replay" }).count()).toBe(0);
-    const { page: other } = await visit(browser, service);
+    const { page: other } = await web.visit();
     await signInAs(other, "user");
     for (const path of ["", "/events/019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11"]) {
       expect((await other.request.get(`/console/billing${path}`)).status()).toBe(404);

@@ -1,17 +1,16 @@
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { Browser, Locator, Page } from "playwright-core";
+import type { Browser, Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type FirstOperator, newFirstOperator } from "@/tests/support/console/first-operator";
-import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
+import { anyDatabase, bearer, registerAt, type Service, startService } from "@/tests/support/process/service";
 import { type Apns, startApns } from "@/tests/support/push/apns";
 import { newPhone, type Phone, signedByDeviceKey } from "@/tests/support/push/phone";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
-import { accessibilityFaults, COLOR_RULES, signIn, visit } from "@/tests/support/web/pages";
+import { layoutFaults, signIn, visit } from "@/tests/support/web/pages";
 
 const POLL = { timeout: 60_000, interval: 50 };
-const WIDTHS = [360, 768, 1280];
 /** The title of the notification about a sign-in. */
 const SIGN_IN = "security.new_sign_in.body";
 
@@ -22,7 +21,7 @@ async function emptyCatalog(): Promise<string> {
   return file;
 }
 
-type Posted = { user: { id: string }; token: string; device: { id: string }; challenge: { id: string; value: string } };
+type Posted = { device: { id: string }; challenge: { id: string; value: string } };
 
 describe.runIf(hasChromium)("in Chromium", () => {
   let service: Service;
@@ -56,19 +55,13 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await closeApns();
   });
 
-  async function post(to: string, body: object, token?: string): Promise<Posted> {
-    const headers = { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) };
-    const response = await service.fetch(to, { method: "POST", headers, body: JSON.stringify(body) });
-    return (await response.json()) as Posted;
-  }
+  const post = async (to: string, body: object, token: string): Promise<Posted> =>
+    (await (await service.post(to, body, bearer(token))).json()) as Posted;
 
-  /** Another admin with a simulator that receives notifications. */
   async function adminWithDevice() {
-    const person = { email: `admin-${crypto.randomUUID()}@example.com`, password: "a password for pages" };
-    const { user } = await post("/api/auth/register", person);
-    await post(`/api/admin/accounts/${user.id}/grant`, { role: "admin" }, admin.token);
-    const { token: session } = await post("/api/auth/login", person);
-    return { person, phone: await addDevice(user, session) };
+    const person = await registerAt(service);
+    await post(`/api/admin/accounts/${person.id}/grant`, { role: "admin" }, admin.token);
+    return { person, phone: await addDevice(person, person.token) };
   }
 
   /** A simulator of somebody, which receives notifications. */
@@ -93,23 +86,6 @@ describe.runIf(hasChromium)("in Chromium", () => {
       return push.token === token && alert ? [alert.title ?? alert["loc-key"]] : [];
     });
 
-  /** What is wrong with a page at the widths of a phone, a tablet and a laptop, in light and dark. */
-  async function faultsOf(page: Page): Promise<string[]> {
-    const found: string[] = [];
-    for (const width of WIDTHS) {
-      await page.setViewportSize({ width, height: 900 });
-      const isWide = await page.evaluate(
-        () => document.documentElement.scrollWidth > document.documentElement.clientWidth,
-      );
-      if (isWide) found.push(`${page.url()} scrolls sideways at ${width} px`);
-    }
-    found.push(...(await accessibilityFaults(page)));
-    await page.emulateMedia({ colorScheme: "dark" });
-    found.push(...(await accessibilityFaults(page, COLOR_RULES)));
-    await page.emulateMedia({ colorScheme: "light" });
-    return found;
-  }
-
   test("an operator tests a notification on a device, sends it, announces a version and sees the outcomes", async () => {
     const { page, faults } = await visit(browser, service, { storageState: admin.storageState });
     const wrong: string[] = [];
@@ -119,12 +95,12 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await page.goto("/console/push/announce?version=x");
     await page.getByText("Must be a version such as 2.1.0").waitFor();
     expect(await page.getByRole("textbox", { name: "Version", exact: true }).inputValue()).toBe("x");
-    wrong.push(...(await faultsOf(page)));
+    wrong.push(...(await layoutFaults(page)));
     await page.goto("/console/push/send?account=nobody@example.com&title=Hello&body=Hello");
     await page.getByText("No account has this email or ID.").waitFor();
     await page.goto("/console/accounts");
     await page.getByRole("table").getByRole("link", { name: admin.email }).click();
-    wrong.push(...(await faultsOf(page)));
+    wrong.push(...(await layoutFaults(page)));
     await page.getByRole("link", { name: "Send a notification" }).click();
     await page.getByRole("region", { name: "Recipients" }).getByText("Test phone").waitFor();
     expect(await page.getByRole("button", { name: /^Send/ }).count()).toBe(0);
@@ -133,7 +109,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await page.getByRole("button", { name: "Preview" }).click();
     await page.getByRole("region", { name: "Preview" }).getByText("<b>Hello</b>", { exact: true }).first().waitFor();
     await page.getByRole("figure").getByText("com.example.homeport", { exact: true }).waitFor();
-    wrong.push(...(await faultsOf(page)));
+    wrong.push(...(await layoutFaults(page)));
     const rightOf = (one: Locator) => one.evaluate((element) => element.getBoundingClientRect().right);
     const [button, panel] = [
       page.getByRole("button", { name: "Send a test" }),
@@ -165,7 +141,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await page.getByRole("textbox", { name: "Not seen since" }).fill("");
     await page.getByRole("button", { name: "Preview and estimate" }).click();
     await preview.getByText("1 device", { exact: true }).waitFor();
-    wrong.push(...(await faultsOf(page)));
+    wrong.push(...(await layoutFaults(page)));
     await page.getByRole("button", { name: "Send to 1 device" }).click();
     await page.getByRole("button", { name: "Send", exact: true }).click();
     await page.getByText("The message is queued.").waitFor();
@@ -177,7 +153,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await page.getByRole("region", { name: "Estimate" }).getByText("1 device", { exact: true }).waitFor();
     const warning = /^9\.1\.0 is not published: .* Announcing it notifies 1 device\./;
     await page.getByRole("alert").filter({ hasText: warning }).waitFor();
-    wrong.push(...(await faultsOf(page)));
+    wrong.push(...(await layoutFaults(page)));
     await page.getByRole("button", { name: "Announce 9.1.0" }).click();
     await page.getByRole("dialog").getByText(warning).waitFor();
     await page.getByRole("button", { name: "Announce", exact: true }).click();
@@ -189,11 +165,11 @@ describe.runIf(hasChromium)("in Chromium", () => {
         return page.getByRole("region", { name: "Outcomes" }).getByRole("link", { name: "1", exact: true }).count();
       })
       .toBe(1);
-    wrong.push(...(await faultsOf(page)));
+    wrong.push(...(await layoutFaults(page)));
 
     await page.goto("/console/push");
     await page.getByRole("link", { name: "Version 9.1.0" }).waitFor();
-    wrong.push(...(await faultsOf(page)));
+    wrong.push(...(await layoutFaults(page)));
     await page.getByRole("link", { name: "Deliveries" }).click();
     await page.getByRole("combobox", { name: "State" }).selectOption("sent");
     await page.getByRole("button", { name: "Filter" }).click();
@@ -201,11 +177,11 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await page.getByRole("table").getByRole("link", { name: "Version 9.1.0" }).waitFor();
     await page.getByRole("table").getByRole("link", { name: "To some" }).waitFor();
     await page.getByRole("table").getByRole("link", { name: "push.challenge" }).waitFor();
-    wrong.push(...(await faultsOf(page)));
+    wrong.push(...(await layoutFaults(page)));
 
     await page.getByRole("link", { name: "Mail queue" }).click();
     await page.waitForURL("/console/push/mail");
-    wrong.push(...(await faultsOf(page)));
+    wrong.push(...(await layoutFaults(page)));
     // A hint about when a style sheet was used.
     const logged = faults.filter((fault) => !fault.includes("preloaded using link preload"));
     expect({ logged, wrong }).toEqual({ logged: [], wrong: [] });

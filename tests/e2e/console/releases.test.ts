@@ -1,14 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
 import { firstOperatorLink } from "@/tests/support/console/first-operator";
-import { anyDatabase, newDataDir, type Service, startService } from "@/tests/support/process/service";
-import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
-import { accessibilityFaults, signIn, visit } from "@/tests/support/web/pages";
+import { anyDatabase, newDataDir } from "@/tests/support/process/service";
+import { hasChromium } from "@/tests/support/web/chromium";
+import { accessibilityFaults, serviceInChromium, signIn } from "@/tests/support/web/pages";
 
-/** What the page sends in one request. */
 const PART_BYTES = 4 * 1024 * 1024;
 /** The second part has the last percent. */
 const SIZE_BYTES = PART_BYTES + 40_000;
@@ -17,22 +16,14 @@ const OPERATOR = { email: "operator@example.com", password: "a password for the 
 const TARGET = "platform=windows&product=app&architecture=x64";
 
 describe.runIf(hasChromium)("in Chromium", () => {
-  let service: Service;
-  let browser: Browser;
-
-  beforeAll(async () => {
-    const variables = { RATE_LIMITS: "off", ...(await anyDatabase()) };
-    [service, browser] = await Promise.all([startService(variables), launchChromium()]);
-  });
-
-  afterAll(async () => {
-    await browser.close();
-    expect(await service.end("SIGTERM")).toBe(0);
+  const web = serviceInChromium(async () => {
+    const variables = { ...(await anyDatabase()) };
+    return variables;
   });
 
   /** Becomes the first operator, by the link that the service has printed. */
   async function becomeOperator(page: Page) {
-    await page.goto(await firstOperatorLink(service));
+    await page.goto(await firstOperatorLink(web.service));
     await page.getByRole("button", { name: "Continue" }).click();
     await page.getByLabel("Email").fill(OPERATOR.email);
     await page.getByLabel("Password").fill(OPERATOR.password);
@@ -40,7 +31,6 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await page.waitForURL("/console");
   }
 
-  /** A build of the product app. */
   async function newBuild(version: string, sizeBytes: number): Promise<string> {
     const file = path.join(await newDataDir(), `app-${version}-x64.exe`);
     await writeFile(file, randomBytes(sizeBytes));
@@ -61,10 +51,9 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await page.getByLabel("Files", { exact: true }).setInputFiles(file);
   };
 
-  /** What a client gets. */
   async function offerFor(current: string, clientId?: string): Promise<string> {
     const query = `${TARGET}&current=${current}${clientId ? `&clientId=${clientId}` : ""}`;
-    const response = await service.fetch(`/api/version?${query}`);
+    const response = await web.service.fetch(`/api/version?${query}`);
     const body = (await response.json()) as { version: string; updateAvailable: boolean };
     return body.updateAvailable ? body.version : "none";
   }
@@ -83,7 +72,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
   }
 
   test("an operator uploads, publishes, rolls out, halts and rolls back, as clients notice", async () => {
-    const { page, faults } = await visit(browser, service);
+    const { page, faults } = await web.visit();
     await becomeOperator(page);
     await page.goto("/console/releases");
     await upload(page, await newBuild("1.0.0", SMALL_BYTES));
@@ -153,7 +142,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   test("a version is changed without JavaScript, and its pages fit a phone", async () => {
     const viewport = { width: 360, height: 740 };
-    const { page } = await visit(browser, service, { javaScriptEnabled: false, viewport });
+    const { page } = await web.visit({ javaScriptEnabled: false, viewport });
     await signIn(page, OPERATOR);
     await page.goto("/console/releases/app/stable/1.0.0");
     expect(await page.title()).toBe("1.0.0 – Releases");
@@ -172,7 +161,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
   });
 
   async function readManifest() {
-    const text = await readFile(path.join(service.dataDir, "releases", "catalog.json"), "utf8");
+    const text = await readFile(path.join(web.service.dataDir, "releases", "catalog.json"), "utf8");
     const { releases } = JSON.parse(text) as { releases: { version: string; notes: string; rollout: number }[] };
     return releases.find(({ version }) => version === "1.0.0") ?? expect.fail("1.0.0 is not in the catalog");
   }

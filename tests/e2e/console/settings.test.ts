@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
 import { type FirstOperator, newFirstOperator } from "@/tests/support/console/first-operator";
 import { startReceiver, verifyWebhook } from "@/tests/support/network/webhook-receiver";
-import { operatorKeyOf, type Service, startService } from "@/tests/support/process/service";
-import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
-import { accessibilityFaults, COLOR_RULES, type Person, signIn, visit } from "@/tests/support/web/pages";
+import { bearer, operatorKeyOf, registerAt } from "@/tests/support/process/service";
+import { hasChromium } from "@/tests/support/web/chromium";
+import { layoutFaults, type Person, serviceInChromium, signIn } from "@/tests/support/web/pages";
 
 const PAGES = [
   "/console",
@@ -20,51 +20,25 @@ const PAGES = [
 const MARKUP = `<img src=x onerror="document.title='run'">`;
 
 describe.runIf(hasChromium)("the console in Chromium", () => {
-  let service: Service;
-  let browser: Browser;
+  const web = serviceInChromium();
   let admin: FirstOperator;
 
   beforeAll(async () => {
-    [service, browser] = await Promise.all([startService({ RATE_LIMITS: "off" }), launchChromium()]);
-    admin = await newFirstOperator(browser, service);
+    admin = await newFirstOperator(web.browser, web.service);
   });
 
-  afterAll(async () => {
-    await browser.close();
-    expect(await service.end("SIGTERM")).toBe(0);
-  });
+  const openAsAdmin = (options = {}) => web.visit({ storageState: admin.storageState, ...options });
 
-  const openAsAdmin = (options = {}) => visit(browser, service, { storageState: admin.storageState, ...options });
+  const grant = async ({ id }: { id: string }, role: string) =>
+    web.service.post(`/api/admin/accounts/${id}/grant`, { role }, bearer(await operatorKeyOf(web.service)));
 
-  async function post(path: string, body: object): Promise<Response> {
-    const authorization = `Bearer ${await operatorKeyOf(service)}`;
-    const headers = { "content-type": "application/json", ...(path.startsWith("/api/admin") && { authorization }) };
-    return service.fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
-  }
-
-  async function register(name: string): Promise<Person & { id: string }> {
-    const person = { email: `${name}-${crypto.randomUUID()}@example.com`, password: "a password for pages" };
-    const { user } = (await (await post("/api/auth/register", person)).json()) as { user: { id: string } };
-    return { ...person, id: user.id };
-  }
-
-  /** Checks a page in light and dark mode, and that it fits a narrow screen. */
-  async function expectAccessible(page: Page, path: string): Promise<void> {
-    expect([path, "light", await accessibilityFaults(page)]).toEqual([path, "light", []]);
-    await page.emulateMedia({ colorScheme: "dark" });
-    expect([path, "dark", await accessibilityFaults(page, COLOR_RULES)]).toEqual([path, "dark", []]);
-    await page.emulateMedia({ colorScheme: "light" });
-    await page.setViewportSize({ width: 360, height: 740 });
-    const beyond = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-    expect([path, beyond]).toEqual([path, 0]);
-    await page.setViewportSize({ width: 1280, height: 720 });
-  }
+  const expectAccessible = async (page: Page) => expect(await layoutFaults(page, [1280, 360])).toEqual([]);
 
   test("its pages are accessible in light and dark mode, fit a narrow screen and log no errors", async () => {
     const { page, faults } = await openAsAdmin();
     for (const path of PAGES) {
       expect((await page.goto(path))?.status()).toBe(200);
-      await expectAccessible(page, path);
+      await expectAccessible(page);
       expect([path, faults]).toEqual([path, []]);
     }
   });
@@ -79,7 +53,7 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
   }
 
   test("a stranger signs in and arrives at the page, and returns from a dead link", async () => {
-    const { page: stranger } = await visit(browser, service);
+    const { page: stranger } = await web.visit();
     await signInFor(stranger, "/console/settings/keys");
     expect((await stranger.goto("/console/nothing"))?.status()).toBe(404);
     await stranger.getByRole("main").getByRole("link", { name: "Console" }).click();
@@ -88,7 +62,7 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
 
   test("without JavaScript on a phone, an admin signs in, creates a key, sees it once and revokes it", async () => {
     const viewport = { width: 360, height: 740 };
-    const { page } = await visit(browser, service, { javaScriptEnabled: false, viewport });
+    const { page } = await web.visit({ javaScriptEnabled: false, viewport });
     await signInFor(page, "/console");
     await page.getByText("has no second factor. Add an authenticator app or a passkey.").waitFor();
     await page.getByRole("button", { name: "Menu" }).click();
@@ -99,7 +73,7 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
     const shown = page.getByRole("region", { name: "The new key" });
     const key = await shown.locator("code").innerText();
     const status = async () =>
-      (await service.fetch("/api/admin/releases", { headers: { authorization: `Bearer ${key}` } })).status;
+      (await web.service.fetch("/api/admin/releases", { headers: { authorization: `Bearer ${key}` } })).status;
     expect(await status()).toBe(200);
     await shown.getByRole("button", { name: "I have saved it" }).click();
     await page.waitForURL("/console/settings/keys");
@@ -122,8 +96,8 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
   });
 
   test("a customer finds no page until an admin makes them support, who cannot do what only admins may", async () => {
-    const person = await register("customer");
-    const { page: customer } = await visit(browser, service);
+    const person = await registerAt(web.service);
+    const { page: customer } = await web.visit();
     await signIn(customer, person);
     for (const path of PAGES) {
       const response = await customer.request.get(path);
@@ -153,7 +127,9 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
 
   test("an admin filters the audit trail, goes through its pages, and downloads what the filters show", async () => {
     for (const name of ["First", MARKUP]) {
-      expect((await post("/api/admin/keys", { name, scopes: ["audit:read"] })).status).toBe(201);
+      expect(
+        (await web.service.post("/api/admin/keys", { name, scopes: ["audit:read"] }, bearer(admin.token))).status,
+      ).toBe(201);
     }
     const { page, faults } = await openAsAdmin();
     await page.goto("/console/settings/audit?limit=1&type=key_created");
@@ -190,8 +166,8 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
   });
 
   test("without JavaScript, an admin creates a webhook endpoint, and replays what failed while its receiver was down", async () => {
-    const support = await register("support");
-    await post(`/api/admin/accounts/${support.id}/grant`, { role: "support" });
+    const support = await registerAt(web.service);
+    await grant(support, "support");
     const receiver = await startReceiver();
     const { page } = await openAsAdmin({ javaScriptEnabled: false });
     const dialog = page.getByRole("dialog");
@@ -214,7 +190,7 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
     expect(receiver.received.map((one) => verifyWebhook(secret, one).type)).toEqual(["webhook.test"]);
 
     receiver.respond = (response) => response.destroy(); // it is down
-    const { id: accountId } = await register("customer");
+    const { id: accountId } = await registerAt(web.service);
     await expect.poll(() => receiver.received.length).toBeGreaterThan(1);
     await page.goto(endpoint);
     await shows(/^account\.created\s[^–]*\spending\s+\d\s[^–]*\ssocket hang up\s/m);
@@ -253,13 +229,13 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
 
   /** Support sees the pages, and nothing to change on them. They are accessible, and run no markup. */
   async function expectReadOnly(support: Person, paths: string[]): Promise<void> {
-    const { page, faults } = await visit(browser, service);
+    const { page, faults } = await web.visit();
     await signIn(page, support);
     for (const path of paths) {
       expect((await page.goto(path))?.status()).toBe(200);
       const buttons = await page.getByRole("main").getByRole("button").allInnerTexts();
       expect([path, buttons.filter((text) => text !== "Filter")]).toEqual([path, []]);
-      await expectAccessible(page, path);
+      await expectAccessible(page);
       expect([path, await page.title(), faults]).toEqual([path, expect.stringContaining("Webhook"), []]);
     }
   }

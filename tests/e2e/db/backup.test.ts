@@ -8,29 +8,28 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
 import { startCommand } from "@/tests/support/process/command";
 import { canMount, newDisk } from "@/tests/support/process/disk";
-import { newDataDir, type Service, startForTest, startService } from "@/tests/support/process/service";
+import {
+  bearer,
+  newDataDir,
+  registerAt,
+  type Service,
+  startForTest,
+  startService,
+} from "@/tests/support/process/service";
 
-const CREDENTIALS = { email: "ann@example.com", password: "correct horse battery staple" };
+const _CREDENTIALS = { email: "ann@example.com", password: "correct horse battery staple" };
 
 const homeport = (args: string[], env: Record<string, string>) => startCommand("homeport", args, env).ended;
 const newFolder = () => mkdtemp(path.join(tmpdir(), "homeport-backups-"));
 
-/** Registers an account. Returns its bearer token. */
-async function register({ fetch }: Service): Promise<string> {
-  const headers = { "content-type": "application/json" };
-  const response = await fetch("/api/auth/register", { method: "POST", headers, body: JSON.stringify(CREDENTIALS) });
-  expect(response.status).toBe(201);
-  return ((await response.json()) as { token: string }).token;
-}
-
 const statusOf = async ({ fetch }: Service, token: string) =>
-  (await fetch("/api/auth/factors", { headers: { authorization: `Bearer ${token}` } })).status;
+  (await fetch("/api/auth/factors", { headers: bearer(token) })).status;
 
 let service: Service;
 let token: string;
 beforeAll(async () => {
   service = await startService();
-  token = await register(service);
+  token = (await registerAt(service)).token;
 });
 afterAll(() => service.end("SIGKILL"));
 

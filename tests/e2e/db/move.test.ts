@@ -9,7 +9,15 @@ import { createDatabase } from "@/dev/postgres";
 import { WEBHOOK_SECRET } from "@/tests/support/context";
 import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
 import { runCommand, startCommand } from "@/tests/support/process/command";
-import { newDataDir, preparedDataDir, type Service, startAndFail, startForTest } from "@/tests/support/process/service";
+import {
+  bearer,
+  newDataDir,
+  preparedDataDir,
+  registerAt,
+  type Service,
+  startAndFail,
+  startForTest,
+} from "@/tests/support/process/service";
 import { newToken } from "@/tests/support/push/push";
 import { billingEvent, deliverTo, initialPurchase, type Sent } from "@/tests/support/subscriptions/billing";
 
@@ -83,15 +91,11 @@ async function cancelOk(env: Record<string, string>): Promise<void> {
 
 /** Signs up, buys, and registers a phone. */
 async function newCustomer(service: Service): Promise<Customer> {
-  const registered = await post(service, "/api/auth/register", {
-    email: `${randomUUID()}@example.com`,
-    password: "a good long password",
-  });
-  const { token, user } = (await registered.json()) as { token: string; user: { id: string } };
-  const event = initialPurchase(user.id);
+  const { token, id } = await registerAt(service);
+  const event = initialPurchase(id);
   expect((await deliverTo(service, event)).status).toBe(200);
   const phone = { token: newToken(), installationId: randomUUID(), environment: "sandbox" };
-  const device = await post(service, "/api/push/register", phone, token);
+  const device = await service.post("/api/push/register", phone, bearer(token));
   expect(device.status).toBe(202);
   return { token, event, deviceId: ((await device.json()) as { device: { id: string } }).device.id };
 }
@@ -234,10 +238,4 @@ async function query(url: string, sql: string): Promise<void> {
   await client.query(sql).finally(() => client.end());
 }
 
-const get = (service: Service, to: string, token: string) =>
-  service.fetch(to, { headers: { authorization: `Bearer ${token}` } });
-
-function post(service: Service, to: string, json: object, token?: string): Promise<Response> {
-  const headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) };
-  return service.fetch(to, { method: "POST", headers, body: JSON.stringify(json) });
-}
+const get = (service: Service, to: string, token: string) => service.fetch(to, { headers: bearer(token) });

@@ -19,10 +19,9 @@ const health = async (service: Service) => (await service.fetch("/api/health")).
 
 /** Registers an account and signs in. Resolves to both statuses. */
 async function registerAndLogIn(service: Service): Promise<number[]> {
-  const body = JSON.stringify({ email: `${randomUUID()}@example.com`, password: "correct horse battery" });
-  const headers = { "content-type": "application/json" };
-  const registered = await service.fetch("/api/auth/register", { method: "POST", headers, body });
-  const loggedIn = await service.fetch("/api/auth/login", { method: "POST", headers, body });
+  const person = { email: `${randomUUID()}@example.com`, password: "correct horse battery" };
+  const registered = await service.post("/api/auth/register", person);
+  const loggedIn = await service.post("/api/auth/login", person);
   return [registered.status, loggedIn.status];
 }
 

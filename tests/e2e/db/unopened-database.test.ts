@@ -13,16 +13,13 @@ const RELEASE = "platform=windows&product=core&architecture=x64";
 async function requireUpdatesOnly(service: Service, code: string, checks: object): Promise<void> {
   const health = await service.fetch("/api/health");
   expect([health.status, await health.json()]).toEqual([503, expect.objectContaining({ status: "error", checks })]);
-  const login = await postJson(service, "/api/auth/login", { email: "ann@example.com", password: "whatever it is" });
+  const login = await service.post("/api/auth/login", { email: "ann@example.com", password: "whatever it is" });
   expect([login.status, await login.json()]).toEqual([503, expect.objectContaining({ code })]);
   const paths = ["/api/version", `/api/version?${RELEASE}`, `/api/version?${RELEASE}&format=tauri&current=1.0.0`];
   for (const served of [...paths, "/api/updates/core/stable/latest.yml", "/api/download/windows?product=core"]) {
     expect([served, (await service.fetch(served)).status]).toEqual([served, 200]);
   }
 }
-
-const postJson = (service: Service, to: string, body: object) =>
-  service.fetch(to, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
 
 test.runIf(canMount)(
   "a first start on a full disk serves updates, names the disk, and opens the database once there is space",
@@ -38,7 +35,7 @@ test.runIf(canMount)(
     await disk.freeAll();
     await expect.poll(async () => (await service.fetch("/api/health")).status).toBe(200);
     const person = { email: "ann@example.com", password: "a good long password" };
-    expect((await postJson(service, "/api/auth/register", person)).status).toBe(201);
+    expect((await service.post("/api/auth/register", person)).status).toBe(201);
     expect(await service.end("SIGTERM")).toBe(0);
   },
 );
@@ -76,7 +73,7 @@ test.each<[string, (db: string) => Promise<unknown>]>([
   const dataDir = await preparedDataDir();
   const first = await startForTest({ DATA_DIR: dataDir });
   const person = { email: "ann@example.com", password: "a good long password" };
-  expect((await postJson(first, "/api/auth/register", person)).status).toBe(201);
+  expect((await first.post("/api/auth/register", person)).status).toBe(201);
   const backups = path.join(dataDir, "backups");
   expect((await runCommand("homeport", ["backup", "--to", backups], { DATA_DIR: dataDir })).code).toBe(0);
   expect(await first.end("SIGTERM")).toBe(0);
@@ -94,7 +91,7 @@ test.each<[string, (db: string) => Promise<unknown>]>([
   const restored = await runCommand("homeport", ["restore", path.join(backups, backup)], { DATA_DIR: dataDir });
   expect([restored.code, restored.stderr]).toEqual([0, expect.any(String)]);
   const again = await startForTest({ DATA_DIR: dataDir });
-  expect((await postJson(again, "/api/auth/login", person)).status).toBe(200);
+  expect((await again.post("/api/auth/login", person)).status).toBe(200);
 });
 
 test("a database from before 1.0.0 is refused with a sentence, and is left without a lock", async () => {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDatabase } from "@/dev/postgres";
 import { postgresUrl } from "@/tests/support/database";
 import { NODE_FLAGS } from "@/tests/support/process/command";
-import { newDataDir, startForTest } from "@/tests/support/process/service";
+import { newDataDir, registerAt, startForTest } from "@/tests/support/process/service";
 
 const MAX_MB = 250;
 const run = promisify(execFile);
@@ -36,12 +36,7 @@ describe("the folder that npm run package writes", () => {
     const pages = ["/", "/download", "/sign-in", "/docs/billing", "/console"];
     const statuses = await Promise.all(pages.map(async (page) => (await service.fetch(page)).status));
     expect(statuses).toEqual(pages.map(() => 200));
-    const registered = await service.fetch("/api/auth/register", {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ email: "ann@example.com", password: "a good long password" }),
-    });
-    expect(registered.status).toBe(201);
+    await registerAt(service, { email: "ann@example.com" });
     const program = path.join(first, "scripts/bin/homeport.mjs");
     const env = { ...process.env, DATA_DIR: service.dataDir };
     expect((await run("npx", ["homeport", "accounts", "list"], { cwd: first, env })).stdout).toContain(

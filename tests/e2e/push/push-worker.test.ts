@@ -6,6 +6,7 @@ import { applyMigrations } from "@/lib/platform/db/migrations";
 import { migrationAdapter } from "@/lib/platform/db/server/adapter";
 import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
 import {
+  bearer,
   newDataDir,
   type Service,
   startAndFail,
@@ -144,13 +145,8 @@ type Answer = {
 };
 
 /** Posts JSON to a service, and resolves to what it answers. */
-function posterTo(service: Service) {
-  return async (path: string, json: unknown, token?: string): Promise<Answer> => {
-    const headers = { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) };
-    const answer = await service.fetch(path, { method: "POST", headers, body: JSON.stringify(json) });
-    return (await answer.json()) as Answer;
-  };
-}
+const posterTo = (service: Service) => async (path: string, json: unknown, token?: string) =>
+  (await (await service.post(path, json, token ? bearer(token) : {})).json()) as Answer;
 
 /** Starts an APNs, connects to a database, by default an empty one, and sets the variables of both. */
 async function setUp(url?: string) {
@@ -168,7 +164,6 @@ function holdReplies(apns: Apns, held: number, accepted = 0): () => void {
   return accept;
 }
 
-/** A connection to a database, closed after the test. */
 async function connect(url: string): Promise<Client> {
   const client = new Client({ connectionString: url });
   client.on("error", () => {}); // a test stops the server

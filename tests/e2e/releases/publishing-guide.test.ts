@@ -12,7 +12,6 @@ import { newSigningKey } from "@/tests/support/releases/signing";
 const KEY = newSigningKey();
 const SETUP = "Ops_1.4.0_x64-setup.exe";
 
-/** The program itself. */
 const PROGRAM = `"${path.resolve("scripts/bin/homeport.mjs")}" "$@"`;
 /** What it runs, with the flags of the tests. */
 const BY_NODE = `(export INIT_CWD="$PWD"; cd "${path.resolve(".")}"; ${process.execPath} ${COMMANDS.get("homeport")?.join(" ")} "$@")`;

@@ -12,7 +12,6 @@ const POLL = { timeout: 20_000, interval: 20 };
 const CORE = ["--product", "core", "--platform", "windows", "--arch", "x64"];
 const QUERY = "/api/version?platform=windows&product=core&architecture=x64";
 
-/** Runs `homeport release`. */
 const runRelease = (args: string[], env: Record<string, string>) => runCommand("homeport", ["release", ...args], env);
 
 /** A data folder with a build in it, which the commands publish without the service. */

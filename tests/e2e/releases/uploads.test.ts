@@ -9,7 +9,7 @@ import { Upload } from "tus-js-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKeyOf } from "@/tests/support/process/api-key";
 import { canMount, newDisk } from "@/tests/support/process/disk";
-import { preparedDataDir, type Service, startForTest, startService } from "@/tests/support/process/service";
+import { bearer, preparedDataDir, type Service, startForTest, startService } from "@/tests/support/process/service";
 
 const POLL = { timeout: 30_000, interval: 20 };
 const TUS = { "tus-resumable": "1.0.0" };
@@ -48,11 +48,7 @@ function upload(service: Service, { key, bytes, uploadUrl, onProgress }: Options
 async function publish(service: Service, key: string, uploadUrl: string, version: string) {
   const release = { product: "core", platform: "windows", architecture: "x64", version };
   const files = [{ uploadId: path.basename(uploadUrl), kinds: ["installer"] }];
-  return service.fetch("/api/admin/releases", {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ releases: [{ release, files }] }),
-  });
+  return service.post("/api/admin/releases", { releases: [{ release, files }] }, bearer(key));
 }
 
 async function downloaded(service: Service, version: string): Promise<Buffer> {

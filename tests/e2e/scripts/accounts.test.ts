@@ -10,26 +10,22 @@ import { BASE_URL } from "@/tests/support/context";
 import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
 import { runCommand } from "@/tests/support/process/command";
 import { signInWith } from "@/tests/support/process/provider-sign-in";
-import { operatorKeyOf, type Service, startForTest, startService } from "@/tests/support/process/service";
+import {
+  bearer,
+  operatorKeyOf,
+  registerAt,
+  type Service,
+  startForTest,
+  startService,
+} from "@/tests/support/process/service";
 
-const JSON_BODY = { "content-type": "application/json" };
-
-/** Runs `homeport accounts`. */
 async function accounts(env: Record<string, string>, ...args: string[]) {
   const { code, output } = await runCommand("homeport", ["accounts", ...args], env);
   return { code, output };
 }
 
-async function register(service: Service) {
-  const email = `person-${crypto.randomUUID()}@example.com`;
-  const body = JSON.stringify({ email, password: "correct horse battery" });
-  const response = await service.fetch("/api/auth/register", { method: "POST", headers: JSON_BODY, body });
-  const { token, user } = (await response.json()) as { token: string; user: { id: string } };
-  return { email, token, id: user.id };
-}
-
 const statusOf = async (service: Service, token: string) =>
-  (await service.fetch("/api/push/devices", { headers: { authorization: `Bearer ${token}` } })).status;
+  (await service.fetch("/api/push/devices", { headers: bearer(token) })).status;
 
 describe("on the embedded database", () => {
   let google: IdentityProvider;
@@ -49,7 +45,7 @@ describe("on the embedded database", () => {
 
   // ASVS 7.4.5
   test("an operator searches, shows, signs out, changes and deletes accounts while the service runs", async () => {
-    const [ann, bob] = [await register(service), await register(service)];
+    const [ann, bob] = [await registerAt(service), await registerAt(service)];
 
     expect((await homeport("list")).output).toMatch(
       new RegExp(`^${bob.id}\\t.*\\t${bob.email}\\tunverified\\tuser\\tactive\\t-\n${ann.id}\\t`),
@@ -108,7 +104,7 @@ describe("on the embedded database", () => {
   });
 
   test("an operator ends one session of an account, and removes its second factor and its provider", async () => {
-    const { id, email, token } = await register(service);
+    const { id, email, token } = await registerAt(service);
     const factorId = await addFactor(service, token);
     const [session] = (await detailsOf(service, id)).sessions;
     expect((await homeport("revoke-sessions", email, "--session", session?.id ?? "")).output).toBe(
@@ -142,7 +138,7 @@ describe("on the embedded database", () => {
   });
 
   test("a rotation of the secret needs the service to be stopped, signs nobody out, and can be repeated", async () => {
-    const ann = await register(service);
+    const ann = await registerAt(service);
     expect(await homeport("rotate-keys")).toMatchObject({
       code: 1,
       output: expect.stringMatching(/Another process \(pid \d+\) is using/),
@@ -172,18 +168,15 @@ describe("on the embedded database", () => {
 /** Adds an authenticator app to an account. Returns its id. */
 async function addFactor(service: Service, token: string): Promise<string> {
   const send = async (to: string, json: object) => {
-    const headers = { ...JSON_BODY, authorization: `Bearer ${token}` };
-    const response = await service.fetch(to, { method: "POST", headers, body: JSON.stringify(json) });
-    return (await response.json()) as { id: string; secret: string };
+    return (await (await service.post(to, json, bearer(token))).json()) as { id: string; secret: string };
   };
   const { id, secret } = await send("/api/auth/factors/totp", {});
   await send("/api/auth/factors/totp/confirm", { id, code: new Authenticator(secret).code() });
   return id;
 }
 
-/** An account as the admin API shows it. */
 async function detailsOf(service: Service, id: string): Promise<AccountDetails> {
-  const headers = { authorization: `Bearer ${await operatorKeyOf(service)}` };
+  const headers = bearer(await operatorKeyOf(service));
   return (await (await service.fetch(`/api/admin/accounts/${id}`, { headers })).json()) as AccountDetails;
 }
 
@@ -209,7 +202,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
   test("an operator signs out and deletes accounts while the service runs, and moves the stored keys to a new secret", async () => {
     const url = await createMigratedDatabase();
     const service = await startForTest(envWith(url));
-    const [ann, bob] = [await register(service), await register(service)];
+    const [ann, bob] = [await registerAt(service), await registerAt(service)];
     expect((await accounts(envWith(url), "revoke-sessions", ann.email)).code).toBe(0);
     expect(await statusOf(service, ann.token)).toBe(401);
     expect(await statusOf(service, bob.token)).toBe(200);

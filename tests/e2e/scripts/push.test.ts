@@ -2,7 +2,14 @@ import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { runCommand } from "@/tests/support/process/command";
-import { operatorKeyOf, preparedDataDir, type Service, startService } from "@/tests/support/process/service";
+import {
+  bearer,
+  operatorKeyOf,
+  preparedDataDir,
+  registerAt,
+  type Service,
+  startService,
+} from "@/tests/support/process/service";
 import { startApns } from "@/tests/support/push/apns";
 
 const EMAIL = "ann@example.com";
@@ -76,17 +83,13 @@ test("an operator lists, retries and removes emails", async () => {
 
 /** Makes the service send one email, which stays in the queue. */
 async function queueEmail(): Promise<void> {
-  const send = (to: string, json: object) => {
-    const headers = { "content-type": "application/json" };
-    return service.fetch(to, { method: "POST", headers, body: JSON.stringify(json) });
-  };
-  expect((await send("/api/auth/register", { email: EMAIL, password: "correct horse battery" })).status).toBe(201);
-  expect((await send("/api/auth/reset/request", { email: EMAIL })).status).toBe(202);
+  await registerAt(service, { email: EMAIL });
+  expect((await service.post("/api/auth/reset/request", { email: EMAIL })).status).toBe(202);
 }
 
 /** Waits until so many attempts to send the email have failed. */
 async function emailAfter(attempts: number): Promise<{ id: string }> {
-  const headers = { authorization: `Bearer ${await operatorKeyOf(service)}` };
+  const headers = bearer(await operatorKeyOf(service));
   const find = async () => {
     const response = await service.fetch("/api/admin/mail/messages?state=retrying", { headers });
     const { messages } = (await response.json()) as { messages: { id: string; attempts: number }[] };

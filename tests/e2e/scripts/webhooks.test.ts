@@ -1,18 +1,11 @@
 import { expect, test } from "vitest";
 import { startReceiver, verifyWebhook } from "@/tests/support/network/webhook-receiver";
 import { runCommand } from "@/tests/support/process/command";
-import { operatorKeyOf, type Service, startForTest } from "@/tests/support/process/service";
-
-async function register(service: Service): Promise<string> {
-  const body = JSON.stringify({ email: "ann@example.com", password: "correct horse battery" });
-  const headers = { "content-type": "application/json" };
-  const response = await service.fetch("/api/auth/register", { method: "POST", headers, body });
-  return ((await response.json()) as { user: { id: string } }).user.id;
-}
+import { bearer, operatorKeyOf, registerAt, type Service, startForTest } from "@/tests/support/process/service";
 
 /** The newest delivery of an endpoint, as the admin API shows it. */
 async function newestDelivery(service: Service, id: string): Promise<unknown> {
-  const headers = { authorization: `Bearer ${await operatorKeyOf(service)}` };
+  const headers = bearer(await operatorKeyOf(service));
   const response = await service.fetch(`/api/admin/webhooks/${id}/deliveries?limit=1`, { headers });
   return ((await response.json()) as { deliveries: unknown[] }).deliveries[0];
 }
@@ -43,7 +36,7 @@ test("an operator creates, watches, retries, replays, changes and deletes webhoo
   expect(shown).toMatchObject({ state: "delivered", responseBody: "taken", payload: { data: { endpointId: id } } });
 
   expect((await webhooks("disable", id)).stdout).toBe(`${id} is disabled.\n`);
-  const accountId = await register(service);
+  const accountId = (await registerAt(service)).id;
   expect(await webhooks("retry", id, eventId)).toMatchObject({ code: 1, stderr: expect.stringContaining("disabled") });
   expect((await webhooks("enable", id)).stdout).toBe(`${id} is enabled.\n`);
   expect(await jsonOf("replay", id, "--since", "1h")).toEqual({ queued: 1 });

@@ -5,9 +5,16 @@ import { SMTPServer } from "smtp-server";
 import { expect, test } from "vitest";
 import { freePort } from "@/dev/free-port";
 import { parseResponse } from "@/tests/support/network/http-server";
-import { anyDatabase, newDataDir, type Service, startAndFail, startForTest } from "@/tests/support/process/service";
+import {
+  anyDatabase,
+  newDataDir,
+  registerAt,
+  type Service,
+  startAndFail,
+  startForTest,
+} from "@/tests/support/process/service";
 
-const JSON_TYPE = { "content-type": "application/json" };
+const _JSON_TYPE = { "content-type": "application/json" };
 
 const GET_HEALTH = "GET /api/health HTTP/1.1\r\nHost: localhost\r\n\r\n";
 const GET_VERSION = "GET /api/version HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -84,11 +91,8 @@ test("in a sandbox that forbids thread priorities, registration works, and queue
       os.setPriority = () => { throw new Error("EPERM"); }; syncBuiltinESMExports();`),
     ...(await anyDatabase()),
   });
-  const post = (path: string, json: unknown) =>
-    service.fetch(path, { method: "POST", headers: JSON_TYPE, body: JSON.stringify(json) });
-  const ann = { email: "ann@example.com", password: "a good long password" };
-  expect((await post("/api/auth/register", ann)).status).toBe(201);
-  expect((await post("/api/auth/reset/request", { email: "ann@example.com" })).status).toBe(202);
+  await registerAt(service, { email: "ann@example.com" });
+  expect((await service.post("/api/auth/reset/request", { email: "ann@example.com" })).status).toBe(202);
   await expect.poll(() => greets.length).toBe(1);
   const ended = service.end("SIGTERM");
   await expect.poll(() => service.output()).toContain("stopping");

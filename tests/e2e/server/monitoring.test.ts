@@ -6,7 +6,7 @@ import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { freePort } from "@/dev/free-port";
 import { dashboardJson } from "@/dev/grafana/dashboard";
-import { newDataDir, type Service, startForTest } from "@/tests/support/process/service";
+import { bearer, newDataDir, registerAt, type Service, startForTest } from "@/tests/support/process/service";
 import { hasCommands } from "@/tests/support/requirements";
 import { read } from "@/tests/support/sources";
 import { billingEvent, deliverTo } from "@/tests/support/subscriptions/billing";
@@ -47,16 +47,9 @@ async function sendTraffic(service: Service): Promise<void> {
 }
 
 async function registerDevice(service: Service): Promise<void> {
-  const post = (to: string, json: object, headers = {}) =>
-    service.fetch(to, {
-      method: "POST",
-      body: JSON.stringify(json),
-      headers: { "content-type": "application/json", ...headers },
-    });
-  const registered = await post("/api/auth/register", { email: "a@example.com", password: "correct horse battery" });
-  const { token } = (await registered.json()) as { token: string };
+  const { token } = await registerAt(service);
   const device = { token: randomBytes(32).toString("hex") };
-  expect((await post("/api/push/register", device, { authorization: `Bearer ${token}` })).ok).toBe(true);
+  expect((await service.post("/api/push/register", device, bearer(token))).ok).toBe(true);
 }
 
 const panels = (): { title: string; query: string }[] =>

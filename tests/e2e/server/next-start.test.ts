@@ -1,18 +1,12 @@
 import { expect, test } from "vitest";
-import { startForTest } from "@/tests/support/process/service";
+import { bearer, registerAt, startForTest } from "@/tests/support/process/service";
 
 test("next start serves the API, the forms and the pages of the same build", async () => {
   const service = await startForTest({}, "next start");
   expect(await (await service.fetch("/api/health")).json()).toMatchObject({ status: "ok" });
 
-  const registered = await service.fetch("/api/auth/register", {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ email: "ann@example.com", password: "a good long password" }),
-  });
-  expect(registered.status).toBe(201);
-  const { token } = (await registered.json()) as { token: string };
-  const status = await service.fetch("/api/subscription/status", { headers: { authorization: `Bearer ${token}` } });
+  const { token } = await registerAt(service);
+  const status = await service.fetch("/api/subscription/status", { headers: bearer(token) });
   expect([status.status, await status.json()]).toMatchObject([200, { isActive: false }]);
 
   const installer = await service.fetch("/api/download/windows");

@@ -1,14 +1,20 @@
 import { expect, test } from "vitest";
 import { Authenticator } from "@/tests/support/auth/authenticator";
-import { anyDatabase, preparedDataDir, type Service, startForTest } from "@/tests/support/process/service";
+import {
+  anyDatabase,
+  bearer,
+  preparedDataDir,
+  registerAt,
+  type Service,
+  startForTest,
+} from "@/tests/support/process/service";
 
 const STEP_MS = 30_000;
 
 test("a challenge that a killed process issued works in the next process, once", async () => {
   const data = { DATA_DIR: await preparedDataDir(), ...(await anyDatabase()) };
   const first = await startForTest(data);
-  const person = { email: `${crypto.randomUUID()}@example.com`, password: "a good long password" };
-  const { token } = await send(first, "/api/auth/register", person);
+  const { token, ...person } = await registerAt(first);
   const { id, secret } = await send(first, "/api/auth/factors/totp", {}, token);
   const app = new Authenticator(secret ?? "");
   await send(first, "/api/auth/factors/totp/confirm", { id, code: app.code() }, token);
@@ -26,7 +32,5 @@ test("a challenge that a killed process issued works in the next process, once",
 
 /** Posts JSON. Returns the body of the response. */
 async function send(service: Service, path: string, json: object, token = ""): Promise<Record<string, string>> {
-  const headers = { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) };
-  const response = await service.fetch(path, { method: "POST", headers, body: JSON.stringify(json) });
-  return (await response.json()) as Record<string, string>;
+  return (await service.post(path, json, token ? bearer(token) : {})).json();
 }

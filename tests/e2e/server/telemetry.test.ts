@@ -34,14 +34,8 @@ afterAll(async () => {
 const metricsOf = async (port: string) => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
 const newPort = async () => String(await freePort());
 
-function postJson(service: Service, to: string, json: unknown, headers: Record<string, string> = {}) {
-  const body = JSON.stringify(json);
-  return service.fetch(to, { method: "POST", body, headers: { "content-type": "application/json", ...headers } });
-}
-
-/** Registers an account. */
 async function signUp(service: Service, email: string, password: string) {
-  const response = await postJson(service, "/api/auth/register", { email, password });
+  const response = await service.post("/api/auth/register", { email, password });
   expect(response.status).toBe(201);
   return (await response.json()) as { token: string; user: { id: string } };
 }
@@ -91,7 +85,7 @@ describe("metrics", () => {
   test("a notification counts once it is sent, and the outbox is then empty", async () => {
     const { token } = await signUp(service, "push@example.com", "correct horse battery");
     const device = { token: randomBytes(32).toString("hex") };
-    const registered = await postJson(service, "/api/push/register", device, { authorization: `Bearer ${token}` });
+    const registered = await service.post("/api/push/register", device, { authorization: `Bearer ${token}` });
     expect(registered.ok).toBe(true);
     await expect.poll(() => metricsOf(METRICS_PORT)).toContain('homeport_push_deliveries_total{result="sent"} 1\n');
     const text = await metricsOf(METRICS_PORT);
@@ -146,7 +140,7 @@ describe("metrics", () => {
 test("a request is one line with these fields, without the client's input", async () => {
   const [email, password] = ["log@example.com", "hidden horse battery"];
   const { token, user } = await signUp(service, email, password);
-  await postJson(service, "/api/auth/login", { email, password: `${password} not` });
+  await service.post("/api/auth/login", { email, password: `${password} not` });
   await service.fetch("/api/version?hidden=in-a-query");
   await service.fetch("/api/push/devices", { headers: { authorization: `Bearer ${token}`, "x-request-id": "mine" } });
   await service.fetch("/api/hidden-in-a-path?hidden", { headers: { "x-request-id": "last" } });

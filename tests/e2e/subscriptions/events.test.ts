@@ -23,7 +23,6 @@ type Said = { code: number; stdout: string; stderr: string };
 /** The variables of the service. The commands find it by its folder. */
 const variables = () => ({ DATA_DIR: dataDir, BILLING_PAYLOAD_RETENTION_DAYS: "90", ...revenueCat.config });
 
-/** Runs a shell command with them. */
 function shell(command: string): Promise<Said> {
   const { PATH, HOME } = process.env;
   const options = { env: { NODE_ENV: "production" as const, PATH, HOME, ...variables() } };
@@ -34,7 +33,6 @@ function shell(command: string): Promise<Said> {
   );
 }
 
-/** Runs `homeport billing`. */
 const billing = (args: string, env: Record<string, string> = {}) =>
   runCommand("homeport", ["billing", ...args.split(" ").filter(Boolean)], { ...variables(), ...env });
 
@@ -44,13 +42,7 @@ async function post(
   json: unknown,
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  const body = JSON.stringify(json);
-  const signed = { "x-revenuecat-webhook-signature": signature(body) };
-  return service.fetch(path, {
-    method: "POST",
-    body,
-    headers: { "content-type": "application/json", ...signed, ...headers },
-  });
+  return service.post(path, json, { "x-revenuecat-webhook-signature": signature(JSON.stringify(json)), ...headers });
 }
 
 const deliver = (service: Service, event: Sent) =>

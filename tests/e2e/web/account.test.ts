@@ -1,44 +1,31 @@
 import { readFile } from "node:fs/promises";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { mailbox } from "@/tests/support/mailbox";
-import { type Service, startService } from "@/tests/support/process/service";
+import { bearer } from "@/tests/support/process/service";
 import { newToken } from "@/tests/support/push/push";
 import { billingEvent, deliverTo } from "@/tests/support/subscriptions/billing";
-import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
-import { newVisitor, newVisitorOn, registerOn, submitSignIn, visit } from "@/tests/support/web/pages";
+import { hasChromium } from "@/tests/support/web/chromium";
+import { newVisitor, newVisitorOn, registerOn, serviceInChromium, submitSignIn } from "@/tests/support/web/pages";
 
 const NEW_PASSWORD = "another password for pages";
 
 describe.runIf(hasChromium)("in Chromium", () => {
-  let service: Service;
-  let browser: Browser;
-
-  beforeAll(async () => {
+  const web = serviceInChromium(async () => {
     const SMTP_URL = await mailbox.start();
-    [service, browser] = await Promise.all([startService({ RATE_LIMITS: "off", SMTP_URL }), launchChromium()]);
-  });
-
-  afterAll(async () => {
-    await browser.close();
-    expect(await service.end("SIGTERM")).toBe(0);
+    return { SMTP_URL };
   });
 
   /** Signs in elsewhere, as a native app does. Returns the token. */
   async function signInElsewhere(person: { email: string; password: string }, deviceName: string): Promise<string> {
-    const response = await service.fetch("/api/auth/login", {
-      method: "POST",
-      body: JSON.stringify({ ...person, deviceName }),
-      headers: { "content-type": "application/json" },
-    });
+    const response = await web.service.post("/api/auth/login", { ...person, deviceName });
     return ((await response.json()) as { token: string }).token;
   }
 
   const statusWith = async (token: string) =>
-    (await service.fetch("/api/subscription/status", { headers: { authorization: `Bearer ${token}` } })).status;
+    (await web.service.fetch("/api/subscription/status", { headers: bearer(token) })).status;
 
   test("a new user registers, signs out, signs in again in spite of a callbackUrl of another host, subscribes and removes a device", async () => {
-    const { page, faults } = await visit(browser, service);
+    const { page, faults } = await web.visit();
     const person = await registerOn(page, "Ann Example");
     expect(await page.getByRole("region", { name: "Profile" }).innerText()).toContain("Ann Example");
     const subscription = page.getByRole("region", { name: "Subscription" });
@@ -61,7 +48,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     expect(registered.status()).toBe(202);
     const { user } = (await (await page.request.get("/api/auth/session")).json()) as { user: { id: string } };
     const event = billingEvent("INITIAL_PURCHASE", { app_user_id: user.id });
-    expect((await deliverTo(service, event)).status).toBe(200);
+    expect((await deliverTo(web.service, event)).status).toBe(200);
     await page.reload();
     expect(await subscription.innerText()).toMatch(/Active\. Renews on \d+ \w+ \d{4}\./);
     expect(await subscription.getByRole("link", { name: "Manage" }).getAttribute("href")).toMatch(
@@ -75,7 +62,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   // ASVS 14.2.2, 14.3.1, 14.3.2
   test("the back button shows nothing of the account after signing out, and signing in returns to the page that required it", async () => {
-    const { page } = await visit(browser, service);
+    const { page } = await web.visit();
     const person = await newVisitorOn(page);
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await page.getByText("You have been signed out.").waitFor();
@@ -89,7 +76,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
   });
 
   test("a form of a signed-out session does nothing and redirects to the sign-in page; then one session, or all other sessions, can be signed out", async () => {
-    const { page } = await visit(browser, service);
+    const { page } = await web.visit();
     const person = await newVisitor(page);
     const tokens: string[] = [];
     for (const name of ["MacBook", "Studio", "Laptop"]) tokens.push(await signInElsewhere(person, name));
@@ -111,7 +98,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
   });
 
   test("an account is exported as one file, and deleted only with its password and the word DELETE; the page mentions store subscriptions", async () => {
-    const { page, faults } = await visit(browser, service);
+    const { page, faults } = await web.visit();
     const { email, password } = await newVisitorOn(page);
     await page.getByRole("link", { name: "Export data" }).click();
     const [download] = await Promise.all([
@@ -139,10 +126,10 @@ describe.runIf(hasChromium)("in Chromium", () => {
   const linkIn = (mail: string): string => /http\S+\/reset#token=\S+/.exec(mail)?.[0] ?? "";
 
   test("the emailed link resets the password once and signs out old sessions", async () => {
-    const { page: old } = await visit(browser, service);
+    const { page: old } = await web.visit();
     const person = await newVisitor(old);
 
-    const { page, faults } = await visit(browser, service);
+    const { page, faults } = await web.visit();
     await page.goto("/forgot");
     await page.getByLabel("Email").fill(person.email);
     await page.getByRole("button", { name: "Send reset link" }).click();
@@ -167,7 +154,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
   });
 
   test("a link with a broken token asks the user to paste the link", async () => {
-    const { page } = await visit(browser, service);
+    const { page } = await web.visit();
     for (const path of ["/reset", "/verify"]) {
       await page.goto(`${path}#token=${"x".repeat(300)}`);
       await page.waitForURL(path);
@@ -182,7 +169,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
   });
 
   test("without JavaScript a password is reset by pasting the emailed link", async () => {
-    const { page } = await visit(browser, service, { javaScriptEnabled: false });
+    const { page } = await web.visit({ javaScriptEnabled: false });
     const person = await newVisitor(page);
     await page.goto("/forgot");
     await page.getByLabel("Email").fill(person.email);

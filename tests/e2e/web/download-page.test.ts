@@ -138,7 +138,6 @@ describe("the installer that a visitor is given", () => {
   });
   afterAll(() => service.end("SIGKILL"));
 
-  /** The links to installers of a page: label, whether it stands out, product and architecture. */
   async function linksOf(page: string, userAgent: string, hint: string | null) {
     const headers = { "user-agent": userAgent, ...(hint ? { "sec-ch-ua-arch": hint } : {}) };
     const response = await service.fetch(page, { headers });

@@ -1,12 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { Client } from "pg";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { BrowserContextOptions, Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
 import { postgresUrl } from "@/tests/support/database";
 import { mailbox } from "@/tests/support/mailbox";
-import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
-import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
-import { accessibilityFaults, newVisitor, registerOn, submitSignIn, visit } from "@/tests/support/web/pages";
+import { anyDatabase } from "@/tests/support/process/service";
+import { hasChromium } from "@/tests/support/web/chromium";
+import {
+  accessibilityFaults,
+  newVisitor,
+  registerOn,
+  serviceInChromium,
+  submitSignIn,
+} from "@/tests/support/web/pages";
 
 const CLIENTS = [{ id: "desktop", name: "Example Desktop", redirectUris: ["http://127.0.0.1/callback"] }];
 const AUTHORIZATION = {
@@ -20,24 +26,17 @@ const AUTHORIZATION = {
 const OWN_PAGE = { "sec-fetch-site": "same-origin" };
 
 describe.runIf(hasChromium)("in Chromium", () => {
-  let service: Service;
-  let browser: Browser;
-  let settings: Record<string, string>;
-
-  beforeAll(async () => {
+  const web = serviceInChromium(async () => {
     const SMTP_URL = await mailbox.start();
-    settings = { RATE_LIMITS: "off", SMTP_URL, OAUTH_CLIENTS: JSON.stringify(CLIENTS), ...(await anyDatabase()) };
-    [service, browser] = await Promise.all([startService(settings), launchChromium()]);
+    settings = { SMTP_URL, OAUTH_CLIENTS: JSON.stringify(CLIENTS), ...(await anyDatabase()) };
+    return settings;
   });
-  afterAll(async () => {
-    await browser.close();
-    expect(await service.end("SIGTERM")).toBe(0);
-  });
+  let settings: Record<string, string>;
 
   const signOut = (page: Page) => page.request.post("/forms/sign-out", { form: {}, headers: OWN_PAGE });
 
   test("a new customer of an app sees its name, creates an account and returns to the app", async () => {
-    const { page, faults } = await visit(browser, service);
+    const { page, faults } = await web.visit();
     await page.goto(`/authorize?${new URLSearchParams(AUTHORIZATION)}`);
     await page.getByText("To continue to Example Desktop, sign in.").waitFor();
     expect(await page.getByText("Sign in to continue.").count()).toBe(0);
@@ -56,9 +55,9 @@ describe.runIf(hasChromium)("in Chromium", () => {
   ])(
     "%s JavaScript, a name that is sent after the session has ended is filled in again, for its account only",
     async (_, javaScriptEnabled) => {
-      const { page } = await visit(browser, service, { javaScriptEnabled });
+      const { page } = await web.visit({ javaScriptEnabled });
       const person = await newVisitor(page, "Ann");
-      const other = await newVisitor((await visit(browser, service)).page);
+      const other = await newVisitor((await web.visit()).page);
       const send = async () => {
         await page.goto("/account/name");
         await page.getByLabel("Name").fill("Ann of the long name");
@@ -81,13 +80,9 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   /** A person in a browser and an app, whose sessions are an hour old. */
   async function withOldSessions(options: BrowserContextOptions = {}) {
-    const { page, faults } = await visit(browser, service, options);
+    const { page, faults } = await web.visit(options);
     const person = await newVisitor(page);
-    const login = await service.fetch("/api/auth/login", {
-      method: "POST",
-      body: JSON.stringify({ ...person, deviceName: "MacBook" }),
-      headers: { "content-type": "application/json" },
-    });
+    const login = await web.service.post("/api/auth/login", { ...person, deviceName: "MacBook" });
     const { token } = (await login.json()) as { token: string };
     const database = new Client({ connectionString: settings.DATABASE_URL });
     await database.connect();
@@ -98,7 +93,8 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await page.getByRole("heading", { name: "Confirm that it’s you" }).waitFor();
     await page.getByLabel("Password").fill(person.password);
     const authorization = `Bearer ${token}`;
-    const status = async () => (await service.fetch("/api/subscription/status", { headers: { authorization } })).status;
+    const status = async () =>
+      (await web.service.fetch("/api/subscription/status", { headers: { authorization } })).status;
     return { page, faults, status };
   }
 
@@ -124,7 +120,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
   });
 
   test("a link to a new email that is opened signed out says with which email to sign in, and changes it", async () => {
-    const { page, faults } = await visit(browser, service);
+    const { page, faults } = await web.visit();
     const person = await registerOn(page);
     await page.request.post("/forms/account/verification", { form: {}, headers: OWN_PAGE });
     const [verification = ""] =

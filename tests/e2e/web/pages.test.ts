@@ -1,18 +1,15 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Service, startService } from "@/tests/support/process/service";
-import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
+import { describe, expect, test } from "vitest";
+import { hasChromium } from "@/tests/support/web/chromium";
 import {
-  accessibilityFaults,
-  COLOR_RULES,
   dataDirWithReleases,
+  layoutFaults,
   newVisitor,
   PAGES,
   registerOn,
+  serviceInChromium,
   submitSignIn,
-  visit,
 } from "@/tests/support/web/pages";
 
 const SCRIPT = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">";
@@ -27,41 +24,26 @@ const HOSTILE_NOTES = [
 ].join("\n\n");
 
 describe.runIf(hasChromium)("in Chromium", () => {
-  let service: Service;
-  let browser: Browser;
-
-  beforeAll(async () => {
+  const web = serviceInChromium(async () => {
     const DATA_DIR = await dataDirWithReleases((release) => {
       if (release.product === "ops") release.notes = HOSTILE_NOTES;
     });
-    [service, browser] = await Promise.all([startService({ RATE_LIMITS: "off", DATA_DIR }), launchChromium()]);
-  });
-
-  afterAll(async () => {
-    await browser.close();
-    expect(await service.end("SIGTERM")).toBe(0);
+    return { DATA_DIR };
   });
 
   // ASVS 3.6.1, 14.2.3
   test("every page is accessible in light and dark mode, fits a narrow screen, logs no errors and makes no requests to other hosts", async () => {
-    const { page, faults } = await visit(browser, service);
+    const { page, faults } = await web.visit();
     await newVisitor(page, "W".repeat(80)); // the longest name
     // A recent sign-in leads from /confirm to the account. The tests of passkeys check that page.
     for (const path of PAGES.filter((given) => given !== "/confirm")) {
-      await page.setViewportSize({ width: 1280, height: 720 });
-      await page.emulateMedia({ colorScheme: "light" });
       await page.goto(path);
-      expect([path, "light", await accessibilityFaults(page)]).toEqual([path, "light", []]);
-      await page.emulateMedia({ colorScheme: "dark" });
-      expect([path, "dark", await accessibilityFaults(page, COLOR_RULES)]).toEqual([path, "dark", []]);
-      await page.setViewportSize({ width: 320, height: 640 });
-      const beyond = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-      expect([path, beyond, faults]).toEqual([path, 0, []]);
+      expect([await layoutFaults(page, [1280, 320]), faults]).toEqual([[], []]);
     }
   });
 
   test("an account can be created and deleted with the keyboard alone", async () => {
-    const { page } = await visit(browser, service);
+    const { page } = await web.visit();
     const press = async (...keys: string[]) => {
       for (const key of keys) await page.keyboard.press(key);
     };
@@ -102,7 +84,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   describe("without JavaScript", () => {
     test("a user registers, signs out and signs in again, and sees every error", async () => {
-      const { page } = await visit(browser, service, { javaScriptEnabled: false });
+      const { page } = await web.visit({ javaScriptEnabled: false });
       const person = await registerOn(page);
       await page.getByRole("button", { name: "Sign out" }).click();
       await page.getByText("You have been signed out.").waitFor();
@@ -116,7 +98,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     });
 
     test("an installer is downloaded and matches the checksum shown beside it", async () => {
-      const { page } = await visit(browser, service, { javaScriptEnabled: false });
+      const { page } = await web.visit({ javaScriptEnabled: false });
       await page.goto("/download");
       const product = page.getByRole("region", { name: "core for Windows, x64" });
       const [download] = await Promise.all([
@@ -131,7 +113,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   // ASVS 1.2.2, 1.3.1, 1.3.5
   test("the download page renders release notes without their HTML, scripts, images and unsafe links, and lists older versions and prereleases", async () => {
-    const { page, faults } = await visit(browser, service);
+    const { page, faults } = await web.visit();
     await page.goto("/download");
     expect(await page.getByText("These are sample files").count()).toBe(1);
     const notes = page.getByRole("region", { name: "ops for Windows, x64" });
@@ -152,7 +134,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   // ASVS 1.1.2, 1.2.1, 1.2.3, 3.2.2
   test("scripts in names, device names and query parameters are shown as text", async () => {
-    const { page, faults } = await visit(browser, service);
+    const { page, faults } = await web.visit();
     const name = SCRIPT.slice(0, 80);
     await newVisitor(page, name);
     const device = { name: SCRIPT.slice(0, 64) };
@@ -173,7 +155,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   // ASVS 6.2.6, 6.2.7
   test("password fields are masked, allow pasting and support password managers", async () => {
-    const { page } = await visit(browser, service);
+    const { page } = await web.visit();
     const expected: [path: string, autocomplete: string][] = [
       ["/sign-in", "current-password"],
       ["/register", "new-password"],
@@ -205,7 +187,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   // ASVS 7.4.4
   test("every page that requires a session has a sign-out button", async () => {
-    const { page } = await visit(browser, service);
+    const { page } = await web.visit();
     for (const path of ["/account", "/account/delete"]) {
       await newVisitor(page);
       await page.goto(path);
@@ -215,11 +197,11 @@ describe.runIf(hasChromium)("in Chromium", () => {
   });
 
   test("next-auth redirects to our pages, which explain its errors", async () => {
-    const signIn = await service.fetch("/api/auth/signin?callbackUrl=/account");
+    const signIn = await web.service.fetch("/api/auth/signin?callbackUrl=/account");
     expect(new URL(signIn.url).pathname).toBe("/sign-in");
-    const error = await service.fetch("/api/auth/error?error=OAuthSignin");
+    const error = await web.service.fetch("/api/auth/error?error=OAuthSignin");
     expect(await error.text()).toContain("The provider cannot be reached.");
-    const verification = await service.fetch("/api/auth/verify-request");
+    const verification = await web.service.fetch("/api/auth/verify-request");
     expect(new URL(verification.url).pathname).toBe("/verify");
   });
 });

@@ -1,36 +1,29 @@
 import { build } from "esbuild";
 import { Client } from "pg";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
 import type { Passkey } from "@/lib/auth/passkeys/schema";
 import { Authenticator } from "@/tests/support/auth/authenticator";
 import { postgresUrl } from "@/tests/support/database";
 import { examplesOf } from "@/tests/support/guide";
-import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
-import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
-import { accessibilityFaults, newVisitor, newVisitorOn, signInOn, visit } from "@/tests/support/web/pages";
+import { anyDatabase } from "@/tests/support/process/service";
+import { hasChromium } from "@/tests/support/web/chromium";
+import { accessibilityFaults, newVisitor, newVisitorOn, serviceInChromium, signInOn } from "@/tests/support/web/pages";
 import { addVirtualAuthenticator } from "@/tests/support/web/virtual-authenticator";
 
 /** The header of a request that a browser sends from the service's own page. */
 const OWN_PAGE = { "sec-fetch-site": "same-origin" };
 
 describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
-  let service: Service;
-  let browser: Browser;
+  const web = serviceInChromium(async () => {
+    settings = { ...(await anyDatabase()) };
+    return settings;
+  });
   let settings: Record<string, string>;
-
-  beforeAll(async () => {
-    settings = { RATE_LIMITS: "off", ...(await anyDatabase()) };
-    [service, browser] = await Promise.all([startService(settings), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await service?.end("SIGTERM");
-  });
 
   /** A new person who has added a passkey. The authenticator belongs to the page. */
   async function withPasskey() {
-    const { page, faults } = await visit(browser, service);
+    const { page, faults } = await web.visit();
     const authenticator = await addVirtualAuthenticator(page);
     const person = await newVisitor(page);
     await page.goto("/account/passkeys/add");
@@ -146,7 +139,7 @@ describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
   });
 
   test("the guide's example adds a passkey, and signs in with it", async () => {
-    const { page } = await visit(browser, service);
+    const { page } = await web.visit();
     await addVirtualAuthenticator(page);
     await newVisitorOn(page);
     const contents = examplesOf("sign-in").get("passkeys.ts") ?? "";
@@ -162,7 +155,7 @@ describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
   });
 
   test("a passkey is created only once the page's scripts run, and only one on a device", async () => {
-    const { page } = await visit(browser, service);
+    const { page } = await web.visit();
     await addVirtualAuthenticator(page);
     await newVisitor(page);
     const release = await holdRequests(page, "**/*.js*");

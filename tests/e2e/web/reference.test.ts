@@ -9,7 +9,7 @@ import { GROUPS } from "@/app/(web)/docs/reference/groups";
 import { curlSample } from "@/app/(web)/docs/samples/curl";
 import { sampleRequest } from "@/app/(web)/docs/samples/request";
 import { newFolder } from "@/tests/support/guide";
-import { operatorKeyOf, type Service, startService } from "@/tests/support/process/service";
+import { operatorKeyOf, registerAt, type Service, startService } from "@/tests/support/process/service";
 import { hasCommands } from "@/tests/support/requirements";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { accessibilityFaults, COLOR_RULES, newVisitorOn, visit } from "@/tests/support/web/pages";
@@ -61,15 +61,6 @@ function isBadExample({ operationId, path: route }: Operation, codes: string[]):
   return !(code === "not_found" && route.includes("{"));
 }
 
-async function newToken(): Promise<string> {
-  const response = await service.fetch("/api/auth/register", {
-    method: "POST",
-    body: JSON.stringify({ email: `${crypto.randomUUID()}@example.com`, password: "a password for samples" }),
-    headers: { "content-type": "application/json" },
-  });
-  return ((await response.json()) as { token: string }).token;
-}
-
 /**
  * Runs the curl samples of operations in a folder: a shell reads them, and one curl sends all requests. Returns the status and the
  * error codes of each response, those of fields included.
@@ -92,7 +83,7 @@ async function runSamples(operations: Operation[], cwd: string, variables: Recor
 
 describe.runIf(hasCommands("bash", "curl"))("the curl samples of the reference", () => {
   test("are understood by the service, which responds as documented", async () => {
-    const [TOKEN, API_KEY] = await Promise.all([newToken(), operatorKeyOf(service)]);
+    const [{ token: TOKEN }, API_KEY] = await Promise.all([registerAt(service), operatorKeyOf(service)]);
     const folder = await newFolder();
     await writeFile(path.join(folder, "file"), "content");
     const operations = GROUPS.flatMap((group) => group.operations);

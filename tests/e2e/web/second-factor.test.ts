@@ -1,49 +1,24 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
 import { Authenticator } from "@/tests/support/auth/authenticator";
-import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
-import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
+import { anyDatabase } from "@/tests/support/process/service";
+import { hasChromium } from "@/tests/support/web/chromium";
 import {
-  accessibilityFaults,
-  COLOR_RULES,
+  layoutFaults,
   newVisitor,
   newVisitorOn,
   type Person,
+  serviceInChromium,
   signInOn,
-  visit,
 } from "@/tests/support/web/pages";
 
 const STEP_MS = 30_000;
 
 describe.runIf(hasChromium)("in Chromium", () => {
-  let service: Service;
-  let browser: Browser;
-
-  beforeAll(async () => {
-    const settings = { RATE_LIMITS: "off", ...(await anyDatabase()) };
-    [service, browser] = await Promise.all([startService(settings), launchChromium()]);
+  const web = serviceInChromium(async () => {
+    const settings = { ...(await anyDatabase()) };
+    return settings;
   });
-
-  afterAll(async () => {
-    await browser.close();
-    expect(await service.end("SIGTERM")).toBe(0);
-  });
-
-  /** What is wrong with a page at the widths of a phone and of a desktop, in light and dark. */
-  async function faultsOf(page: Page): Promise<string[]> {
-    const faults = [];
-    for (const [width, colorScheme, rules] of [
-      [360, "dark", undefined],
-      [1280, "light", COLOR_RULES],
-    ] as const) {
-      await page.setViewportSize({ width, height: 800 });
-      await page.emulateMedia({ colorScheme });
-      faults.push(...(await accessibilityFaults(page, rules)));
-      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-      if (overflow > 0) faults.push(`${page.url()} is ${overflow} px too wide at ${width}`);
-    }
-    return faults;
-  }
 
   /** Adds an authenticator app on the page for it. The browser ends on the account page. */
   async function addApp(page: Page, look: () => Promise<void> = async () => {}) {
@@ -72,10 +47,10 @@ describe.runIf(hasChromium)("in Chromium", () => {
   }
 
   test("a user adds an authenticator app, signs in with it, and removes it", async () => {
-    const { page, faults } = await visit(browser, service);
+    const { page, faults } = await web.visit();
     const person = await newVisitor(page);
     await page.goto("/account/factors/totp");
-    const look = async () => expect(await faultsOf(page)).toEqual([]);
+    const look = async () => expect(await layoutFaults(page)).toEqual([]);
     const { app, codes } = await addApp(page, look);
     expect(codes).toHaveLength(10);
     const again = await (await page.request.get("/account/factors/recovery-codes")).text();
@@ -97,7 +72,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
   });
 
   test("without JavaScript the same pages work, and a recovery code replaces the app", async () => {
-    const { page } = await visit(browser, service, { javaScriptEnabled: false });
+    const { page } = await web.visit({ javaScriptEnabled: false });
     const person = await newVisitorOn(page);
     await page.getByRole("link", { name: "Add authenticator app" }).click();
     const { codes } = await addApp(page);
@@ -114,7 +89,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   test("the page for the code sends a browser without a challenge to the sign-in page", async () => {
     const page = "/sign-in/factor?callbackUrl=%2Faccount%2Fdelete";
-    const response = await service.fetch(page, { redirect: "manual" });
+    const response = await web.service.fetch(page, { redirect: "manual" });
     expect(response.status).toBe(307);
     expect(response.headers.get("location")).toBe("/sign-in?callbackUrl=%2Faccount%2Fdelete");
   });

@@ -52,11 +52,7 @@ afterAll(async () => {
 describe("without a browser", () => {
   const email = newEmail();
   beforeAll(async () => {
-    await web.service.fetch("/api/auth/register", {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ email, password: PASSWORD }),
-    });
+    await web.service.post("/api/auth/register", { email, password: PASSWORD });
   });
 
   test("the desktop example signs in, requests its account and signs out", async () => {

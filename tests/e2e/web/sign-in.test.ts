@@ -25,13 +25,8 @@ describe.runIf(hasChromium)("in Chromium", () => {
   });
 
   const register = (service: Service, email: string) =>
-    service.fetch("/api/auth/register", {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ email, password: PASSWORD }),
-    });
+    service.post("/api/auth/register", { email, password: PASSWORD });
 
-  /** Who is signed in. */
   const session = async (page: Page): Promise<{ user?: { id: string; email: string } }> =>
     (await page.request.get(new URL("/api/auth/session", page.url()).href)).json();
 

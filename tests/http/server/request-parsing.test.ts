@@ -25,7 +25,6 @@ async function* neverEnding() {
   await new Promise(() => {});
 }
 
-/** A route that reads a body. */
 const readsBody = defineRoute("/api/hello", {
   POST: declare({
     summary: "Waits for a body",

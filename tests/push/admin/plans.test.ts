@@ -18,7 +18,6 @@ async function testUrl(): Promise<string> {
   return new URL(`/${name}`, postgresUrl ?? "").href;
 }
 
-/** Reads every page of a list. */
 async function readAll(read: (page: { limit: number; cursor?: string }) => Promise<{ nextCursor: string | null }>) {
   let cursor: string | undefined;
   do cursor = (await read({ limit: 1, cursor })).nextCursor ?? undefined;

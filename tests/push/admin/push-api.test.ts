@@ -35,7 +35,6 @@ const custom = (account: string, fields: object = {}) => ({
   ...fields,
 });
 
-/** Every delivery of a list, page by page. */
 async function allDeliveries(query: string, token: string, limit = 2): Promise<Delivery[]> {
   const found: Delivery[] = [];
   for (let cursor: string | null = ""; cursor !== null; ) {

@@ -7,7 +7,6 @@ import { getYml, STABLE } from "@/tests/support/releases/updates";
 
 type Files = { update?: string; others?: string[] };
 
-/** A release whose files have these names. */
 function release(platform: string, architecture: string, version: string, files: Files, change: EntryFields = {}) {
   const [update, ...others] = [files.update, ...(files.others ?? [])].map((fileName) => remoteArtifact({ fileName }));
   return manifestEntry({ platform, architecture, version, artifacts: { update, others }, ...change });

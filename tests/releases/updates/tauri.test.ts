@@ -8,7 +8,6 @@ import { STABLE } from "@/tests/support/releases/updates";
 const signed = (fileName: string, change: EntryFields = {}) =>
   remoteArtifact({ fileName, minisign: MINISIGN, ...change });
 
-/** A release with these signed files. */
 const release = (platform: string, architecture: string, version: string, ...fileNames: string[]) => {
   const [update, ...others] = fileNames.map((name) => signed(name));
   return manifestEntry({ platform, architecture, version, artifacts: { update, others } });

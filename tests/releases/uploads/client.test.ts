@@ -18,7 +18,6 @@ const PROBLEM = { "content-type": "application/problem+json" };
 /** What a server does with a part instead of keeping it: an answer, or nothing where it drops the connection. */
 type Fault = { status: number; code?: string } | "drop" | null;
 
-/** A server of the tus protocol with faults. */
 async function startUploads(faultOf: (part: { offset: number; bytes: Buffer; attempt: number }) => Fault = () => null) {
   const uploads = new Map<string, { size: number; bytes: Buffer }>();
   const seen = { attempts: 0, partSizes: [] as number[], keys: new Set<string | undefined>() };

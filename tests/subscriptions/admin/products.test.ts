@@ -13,7 +13,6 @@ async function list(token: string, query = "") {
   return ((await response.json()) as BillingProducts).products;
 }
 
-/** Buys a product for a new account. */
 async function buy(productId: string, entitlementIds: string[] | null) {
   const ann = await newAccount();
   await deliverOk({ ...initialPurchase(ann.id), product_id: productId, entitlement_ids: entitlementIds });

@@ -22,7 +22,6 @@ export function newKey(fields: Partial<NewKey> = {}): Promise<CreatedKey> {
   return createKey(ctx(), OPERATOR, { ...NewKey.parse({ name: "CI", scopes: ["releases:write"] }), ...fields });
 }
 
-/** The state of a key. */
 export async function statusOf(id: string): Promise<string | undefined> {
   const { keys } = await listKeys(ctx(), { limit: 200 });
   return keys.find((key) => key.id === id)?.status;

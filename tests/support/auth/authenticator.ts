@@ -71,5 +71,4 @@ export async function challengeOf({ email, password }: Pick<TestAccount, "email"
   return challenge;
 }
 
-/** Completes a sign-in. */
 export const meet = (challenge: string, proof: object) => post("/api/auth/login/factor", { challenge, ...proof });

@@ -4,7 +4,6 @@ import type { IdentityProvider } from "./identity-provider";
 
 export const SESSION_COOKIE = "next-auth.session-token";
 
-/** A browser's cookies. */
 export class Jar {
   private readonly cookies = new Map<string, string>();
 
@@ -59,13 +58,11 @@ export async function postForm(
   return response;
 }
 
-/** Signs in with a password. */
 export async function signIn(jar: Jar, { email, password }: { email: string; password: string }): Promise<Response> {
   const token = await csrfToken(jar);
   return postForm(jar, "/api/auth/callback/credentials", { email, password, csrfToken: token });
 }
 
-/** The response of GET /api/auth/session. */
 export const session = async (jar: Jar) => (await get("/api/auth/session", { cookie: jar.header })).json();
 
 /** Starts a sign-in with a provider. Returns the provider's URL for the browser. */

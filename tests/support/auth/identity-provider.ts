@@ -45,7 +45,6 @@ export class IdentityProvider {
   readonly revoked: string[] = [];
   /** The status of its responses to revocations. */
   revocationStatus = 200;
-  /** Its URL. */
   origin = "";
 
   private readonly key: KeyPairKeyObjectResult;

@@ -32,7 +32,6 @@ export class TokenIssuer {
   metadata: object | null = null;
   /** What it returns instead of its keys. */
   keysBody: string | null = null;
-  /** Its URL. */
   origin = "";
   /** The authorization codes that were not used, with the refresh tokens that Apple issues for them. */
   readonly codes = new Map<string, string>();

@@ -36,8 +36,7 @@ export async function newFirstOperator(browser: Browser, service: Service): Prom
   const person = await becomeOperator(page, service);
   const storageState = await page.context().storageState();
   await page.close();
-  const headers = { "content-type": "application/json" };
-  const login = await service.fetch("/api/auth/login", { method: "POST", headers, body: JSON.stringify(person) });
+  const login = await service.post("/api/auth/login", person);
   const { user, token } = (await login.json()) as { user: { id: string }; token: string };
   return { ...person, id: user.id, token, storageState };
 }

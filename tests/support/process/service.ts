@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -20,6 +21,7 @@ export type Service = {
   /** The standard output alone: the log. */
   log: () => string;
   fetch: (path: string, init?: RequestInit) => Promise<Response>;
+  post: (path: string, json: unknown, headers?: Record<string, string>) => Promise<Response>;
   /** Sends a signal and waits for the end. Resolves to the exit code; null after a kill. */
   end: (signal: NodeJS.Signals) => Promise<number | null>;
 };
@@ -72,7 +74,28 @@ export async function startService(
     await delay(POLL_MS);
   }
   const get: Service["fetch"] = (to, init) => fetch(`${url}${to}`, init);
-  return { url, dataDir, pid: child.pid, output, log, end: enderOf(child), fetch: get };
+  const post: Service["post"] = (to, json, headers) =>
+    get(to, {
+      method: "POST",
+      body: JSON.stringify(json),
+      headers: { "content-type": "application/json", ...headers },
+    });
+  return { url, dataDir, pid: child.pid, output, log, end: enderOf(child), fetch: get, post };
+}
+
+export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+/** Registers somebody new at a service. Returns them with a bearer token. */
+export async function registerAt(
+  service: Pick<Service, "post">,
+  fields: { email?: string; name?: string; deviceName?: string } = {},
+  headers?: Record<string, string>,
+) {
+  const person = { email: `person-${randomUUID()}@example.com`, password: "a good long password", ...fields };
+  const response = await service.post("/api/auth/register", person, headers);
+  if (response.status !== 201) throw new Error(`register returned ${response.status}: ${await response.text()}`);
+  const { user, token } = (await response.json()) as { user: { id: string }; token: string };
+  return { ...person, id: user.id, token };
 }
 
 /** The key of a service's commands, which may do everything. The service writes it before it responds. */

@@ -66,7 +66,6 @@ export async function listReleases(token: string, query = "") {
   return body as { releases: { id: string; version: string; rollout: number }[]; nextCursor: string | null };
 }
 
-/** What a key did to a release. */
 export async function releaseEventsOf(key: { id: string }, id: string) {
   const where = { actor: `key:${key.id}`, target: `release:${id}` };
   const events = await ctx().db.auditEvent.findMany({ where, orderBy: { id: "asc" } });

@@ -8,7 +8,6 @@ const PART = { ...TUS, "content-type": "application/offset+octet-stream" };
 /** An upload of the tests: its path, and the key that owns it. */
 export type TestUpload = { id: string; path: string; key: string };
 
-/** Creates an upload for a file of a size. */
 export async function createUpload(
   { key }: Pick<CreatedKey, "key">,
   sizeBytes: number,
@@ -22,7 +21,6 @@ export async function createUpload(
   return { id, key, path: new URL(response.headers.get("location") ?? "").pathname };
 }
 
-/** Sends bytes from an offset. */
 export function sendPart(
   { path, key }: TestUpload,
   offset: number,
@@ -41,7 +39,6 @@ export async function offsetOf({ path, key }: TestUpload): Promise<number> {
 export const tus = (method: string, { path, key }: TestUpload, headers: Record<string, string> = TUS) =>
   call(method, path, { token: key, headers });
 
-/** Uploads a whole file. */
 export async function uploadFile(
   key: Pick<CreatedKey, "key">,
   bytes: Buffer = randomBytes(1000),

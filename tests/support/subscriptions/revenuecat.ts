@@ -96,7 +96,6 @@ function subscription(fields: Subscription = {}): Subscription {
   };
 }
 
-/** A time as the API writes it. */
 export const iso = (ms: number) => new Date(ms).toISOString();
 
 /** A purchase of one month by an account: its event, and the subscription as the API returns it. */

@@ -15,7 +15,6 @@ const chromiumPath = process.env.CHROMIUM || USUAL.find((file) => existsSync(fil
 
 export const hasChromium = requirement("Chromium (or CHROMIUM, its path)", chromiumPath !== undefined);
 
-/** Starts it. */
 export function launchChromium(): Promise<Browser> {
   return chromium.launch({
     executablePath: chromiumPath,

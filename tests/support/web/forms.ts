@@ -13,7 +13,6 @@ export function submit(form: string, fields: Record<string, string>, options: Op
   });
 }
 
-/** Posts a form as a page's script does. */
 export function submitByScript(form: string, fields: Record<string, string>, options: Options = {}): Promise<Response> {
   return submit(form, fields, { ...options, headers: { accept: "application/json", ...options.headers } });
 }

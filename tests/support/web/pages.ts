@@ -3,9 +3,10 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type axe from "axe-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { onTestFinished } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
-import { preparedDataDir, type Service } from "@/tests/support/process/service";
+import { preparedDataDir, type Service, startService } from "@/tests/support/process/service";
+import { launchChromium } from "./chromium";
 
 /** Every page; some ask for a session. */
 export const PAGES = [
@@ -70,6 +71,21 @@ export async function visit(browser: Browser, service: Service, options: Browser
   return { page, faults };
 }
 
+/** A service with these variables, and Chromium, for the tests of a block: both are closed after them. */
+export function serviceInChromium(variables: () => Promise<Record<string, string>> = async () => ({})) {
+  const web = {} as { service: Service; browser: Browser; visit: (options?: BrowserContextOptions) => Promise<Visit> };
+  beforeAll(async () => {
+    const env = { RATE_LIMITS: "off", ...(await variables()) };
+    const [service, browser] = await Promise.all([startService(env), launchChromium()]);
+    Object.assign(web, { service, browser, visit: (options = {}) => visit(browser, service, options) });
+  });
+  afterAll(async () => {
+    await web.browser.close();
+    expect(await web.service.end("SIGTERM")).toBe(0);
+  });
+  return web;
+}
+
 /** The minified axe: the other takes longer to send and to compile than most pages take to check. */
 const AXE = readFileSync("node_modules/axe-core/axe.min.js", "utf8");
 
@@ -93,6 +109,22 @@ export async function accessibilityFaults(page: Page, rules: AxeRules = { except
 
 /** The rules of axe that depend on a page's colors. */
 export const COLOR_RULES = ["color-contrast", "link-in-text-block"];
+
+/** What is wrong with a page: it is wider than one of the widths, or not accessible, in light or in dark mode. */
+export async function layoutFaults(page: Page, widths: readonly number[] = [1280, 768, 360]): Promise<string[]> {
+  const found: string[] = [];
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: 900 });
+    const beyond = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    if (beyond > 0) found.push(`${beyond} px wider than ${width} px`);
+    if (width === widths[0]) found.push(...(await accessibilityFaults(page)));
+  }
+  await page.emulateMedia({ colorScheme: "dark" });
+  found.push(...(await accessibilityFaults(page)));
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize({ width: widths[0] ?? 0, height: 900 });
+  return found.map((fault) => `${page.url()}: ${fault}`);
+}
 
 export type Person = { email: string; password: string };
 
@@ -136,7 +168,6 @@ export async function signIn(page: Page, { email, password }: Person): Promise<v
   if (response.status() !== 200) throw new Error(`sign-in returned ${response.status()}`);
 }
 
-/** Signs in by the page. */
 export async function signInOn(page: Page, person: Person): Promise<void> {
   await page.goto("/sign-in");
   await submitSignIn(page, person);

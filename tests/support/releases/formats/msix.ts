@@ -15,13 +15,11 @@ export const appxManifest = (identity: Record<string, string>) => `<?xml version
   <Properties><DisplayName>Example</DisplayName></Properties>
 </Package>`;
 
-/** An MSIX package. */
 export const msix = (
   identity: Record<string, string> = { ...IDENTITY, ProcessorArchitecture: "x64" },
   options?: ZipOptions,
 ) => zipOf({ "app.exe": "MZ", "AppxManifest.xml": `\ufeff${appxManifest(identity)}` }, options);
 
-/** An MSIX bundle. */
 export const msixBundle = (identity: Record<string, string> = IDENTITY) =>
   zipOf({
     "AppxMetadata/AppxBundleManifest.xml": `<Bundle xmlns="http://schemas.microsoft.com/appx/2013/bundle"><Identity${attributesOf(identity)}/></Bundle>`,

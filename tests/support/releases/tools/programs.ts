@@ -6,7 +6,6 @@ const MACHINES = {
 type Machine = keyof typeof MACHINES;
 const PROGRAM_BYTES = 1024;
 
-/** The header of a 64-bit Mach-O program. */
 export function machO(machine: Machine): Buffer {
   const bytes = Buffer.alloc(PROGRAM_BYTES);
   bytes.writeUInt32LE(0xfeedfacf, 0);
@@ -24,7 +23,6 @@ export function fat(): Buffer {
   return bytes;
 }
 
-/** The header of a program for Windows. */
 export function pe(machine: Machine): Buffer {
   const bytes = Buffer.alloc(PROGRAM_BYTES);
   bytes.write("MZ", 0);
@@ -34,7 +32,6 @@ export function pe(machine: Machine): Buffer {
   return bytes;
 }
 
-/** The header of a program for Linux. */
 export function elf(machine: Machine): Buffer {
   const bytes = Buffer.alloc(PROGRAM_BYTES);
   bytes.writeUInt32BE(0x7f454c46, 0);
@@ -42,7 +39,6 @@ export function elf(machine: Machine): Buffer {
   return bytes;
 }
 
-/** A tar archive (POSIX ustar) without checksums. */
 export function tarOf(files: Record<string, Buffer>): Buffer {
   const parts = Object.entries(files).map(([name, content]) => {
     const header = Buffer.alloc(512);
