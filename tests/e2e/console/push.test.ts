@@ -61,6 +61,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
   async function adminWithDevice() {
     const person = await registerAt(service);
     await post(`/api/admin/accounts/${person.id}/grant`, { role: "admin" }, admin.token);
+    await service.post("/api/auth/login", person); // which sends an email and a notification
     return { person, phone: await addDevice(person, person.token) };
   }
 
