@@ -1,7 +1,5 @@
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createHasher } from "@/lib/auth/passwords/hasher";
@@ -11,6 +9,7 @@ import { newAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { mailbox } from "@/tests/support/mailbox";
+import { listenForTest } from "@/tests/support/network/listen";
 
 const newEmail = () => `new-${crypto.randomUUID()}@example.com`;
 const register = (password: string, email = newEmail()) => post("/api/auth/register", { email, password });
@@ -117,13 +116,8 @@ describe("the breach lookup", () => {
       requests.push({ prefix, padding: request.headers["add-padding"] });
       const result = respond(prefix);
       if (result !== "nothing") response.writeHead(result.status ?? 200).end(result.lines.join("\r\n"));
-    }).listen(0, "127.0.0.1");
-    await once(server, "listening");
-    onTestFinished(() => {
-      server.close();
-      server.closeAllConnections();
     });
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/range`;
+    const url = `http://${await listenForTest(server)}/range`;
     const config = { ...ctx().config, AUTH_BREACH_CHECK: true, AUTH_BREACH_CHECK_URL: url };
     return { requests, breaches: createBreachLookup(config, pino({ level: "silent" })) };
   }

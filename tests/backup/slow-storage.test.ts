@@ -1,8 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { mkdtemp, readdir } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { beforeAll, expect, test } from "vitest";
@@ -12,6 +10,7 @@ import { type Database, databaseOf } from "@/lib/platform/db/open";
 import { checkHealth } from "@/lib/platform/http/health";
 import { ctx } from "@/tests/support/context";
 import { openMigratedEmbedded } from "@/tests/support/database";
+import { listen } from "@/tests/support/network/listen";
 
 const MEBIBYTE = 1024 * 1024;
 /** A busy machine may take longer than ten seconds to read the database. */
@@ -53,11 +52,11 @@ function depsOf(endpoint = "http://127.0.0.1:1") {
  */
 async function expectWritesDuring(method: string, handle: RequestListener): Promise<void> {
   const server = createServer(handle);
-  await once(server.listen(0, "127.0.0.1"), "listening");
+  const address = await listen(server);
   const requested = new Promise<void>((resolve) => {
     server.on("request", (request) => request.method === method && resolve());
   });
-  const deps = depsOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const deps = depsOf(`http://${address}`);
   const outcome = createBackup(deps, "s3://releases", undefined, LONG_PAUSE_MS).catch(({ code }) => code);
   await Promise.race([requested, outcome.then((code) => Promise.reject(code))]);
   expect(await writeEvent()).toMatchObject({ type: "written" });

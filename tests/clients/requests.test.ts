@@ -1,10 +1,9 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { waitFor } from "@/clients/js/src/http/wait";
 import { createClient, memoryStore, request } from "@/clients/js/src/index";
 import { newClient } from "@/tests/support/clients/client";
+import { listenForTest } from "@/tests/support/network/listen";
 
 type Respond = (response: ServerResponse, request: IncomingMessage) => unknown;
 
@@ -14,13 +13,8 @@ async function serverWith(...responses: Respond[]) {
   const server = createServer((incoming, outgoing) => {
     received.push(`${incoming.method} ${incoming.url}`);
     (responses.length > 1 ? responses.shift() : responses[0])?.(outgoing, incoming);
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
   });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const url = `http://${await listenForTest(server)}/`;
   return { received, url };
 }
 

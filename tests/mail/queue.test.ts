@@ -1,16 +1,16 @@
-import { once } from "node:events";
-import { type AddressInfo, createServer, type Socket } from "node:net";
+import { createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { freePort } from "@/dev/free-port";
 import { accountEmails, EMAIL_TTL_SECONDS } from "@/lib/accounts/emails/account-emails";
-import { createSmtpMailer } from "@/lib/platform/adapters/mailers";
 import type { Mailer } from "@/lib/platform/adapters/mailers";
+import { createSmtpMailer } from "@/lib/platform/adapters/mailers";
 import { Prisma } from "@/lib/platform/db/generated/client";
 import { createEmailQueue } from "@/lib/platform/mail/queue";
 import { newAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { mailbox } from "@/tests/support/mailbox";
+import { listenForTest } from "@/tests/support/network/listen";
 
 const STEP_MS = 300;
 const MINUTE_MS = 60_000;
@@ -20,9 +20,8 @@ const request = (email: string) => post("/api/auth/reset/request", { email });
 
 /** A mail server that says a line at each step of the conversation; null: it never does, "drop": it hangs up. */
 async function mailServer(...lines: (string | null)[]): Promise<string> {
-  const sockets = new Set<Socket>();
   const server = createServer((socket) => {
-    sockets.add(socket.on("error", () => {}));
+    socket.on("error", () => {});
     const say = [...lines];
     const next = () => {
       const line = say.shift();
@@ -31,13 +30,8 @@ async function mailServer(...lines: (string | null)[]): Promise<string> {
     };
     socket.on("data", next);
     next();
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
   });
-  return `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `smtp://${await listenForTest(server)}`;
 }
 
 /**

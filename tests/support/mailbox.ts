@@ -1,7 +1,6 @@
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { SMTPServer } from "smtp-server";
 import { decodeQuotedPrintable } from "@/lib/platform/adapters/mailers";
+import { listen } from "@/tests/support/network/listen";
 
 type Received = { to: string[]; raw: string };
 
@@ -30,10 +29,9 @@ export const mailbox = {
         for (const wake of arrived.splice(0)) wake();
       },
     });
-    server.listen(0, "127.0.0.1");
-    await once(server.server, "listening");
+    const address = await listen(server.server);
     server.server.unref();
-    return `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
+    return `smtp://${address}`;
   },
 
   /** The emails about sign-ins from unknown clients, to a recipient so far. */

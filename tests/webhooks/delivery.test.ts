@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import type { ServerResponse } from "node:http";
-import { type AddressInfo, createServer } from "node:net";
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { createServer } from "node:net";
+import { beforeEach, describe, expect, test } from "vitest";
 import { claimDelivery } from "@/lib/webhooks/claim-delivery";
 import { findDelivery } from "@/lib/webhooks/deliveries";
 import { changeEndpoint, createEndpoint, findEndpoint, rotateSecret } from "@/lib/webhooks/endpoints";
 import { replayDeliveries, retryDelivery, sendTestEvent } from "@/lib/webhooks/replay";
 import { newAccount } from "@/tests/support/accounts";
 import { clock, ctx } from "@/tests/support/context";
+import { listenForTest } from "@/tests/support/network/listen";
 import { verifyWebhook } from "@/tests/support/network/webhook-receiver";
 import { attempted, deliveriesOf, newReceiver, OPERATOR, removeEndpoints } from "@/tests/support/webhooks";
 
@@ -227,9 +227,7 @@ async function startUpgrader(): Promise<string> {
       socket.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"),
     );
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  onTestFinished(() => void server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`;
+  return `http://${await listenForTest(server)}/hooks`;
 }
 
 test("a receiver that responds 101 fails its deliveries, and delays no other endpoint", async () => {

@@ -1,20 +1,16 @@
-import { once } from "node:events";
-import { type AddressInfo, createServer, type Socket } from "node:net";
-import { expect, onTestFinished, test } from "vitest";
+import { createServer, type Socket } from "node:net";
+import { expect, test } from "vitest";
 import { mailbox } from "@/tests/support/mailbox";
+import { listenForTest } from "@/tests/support/network/listen";
 import { anyDatabase, registerAt, startForTest } from "@/tests/support/process/service";
 import { withStoppedDatabase } from "@/tests/support/process/stopped-database";
 
 test("an email that a kill left unsent is sent after the next start", async () => {
   const sockets: Socket[] = [];
-  const hung = createServer((socket) => void sockets.push(socket.on("error", () => {}))).listen(0, "127.0.0.1");
-  await once(hung, "listening");
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    hung.close();
-  });
+  const hung = createServer((socket) => void sockets.push(socket.on("error", () => {})));
+  const address = await listenForTest(hung);
   const database = await anyDatabase();
-  const hungUrl = `smtp://127.0.0.1:${(hung.address() as AddressInfo).port}`;
+  const hungUrl = `smtp://${address}`;
   const first = await startForTest({ ...database, SMTP_URL: hungUrl });
   const { email } = await registerAt(first);
   expect((await first.post("/api/auth/reset/request", { email })).status).toBe(202);

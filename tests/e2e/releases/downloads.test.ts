@@ -2,9 +2,10 @@ import { spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { listenForTest } from "@/tests/support/network/listen";
 import { anyDatabase, newDataDir, type Service, startService } from "@/tests/support/process/service";
 import { type EntryFields, manifestEntry, manifestText, remoteArtifact } from "@/tests/support/releases/releases";
 import { hasCommands } from "@/tests/support/requirements";
@@ -157,10 +158,8 @@ async function breaking(afterBytes: number): Promise<string> {
       if (far.bytesRead > afterBytes) near.end();
       if (far.bytesRead > afterBytes) far.destroy();
     });
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  return `http://${await listenForTest(server)}`;
 }
 
 // Debian's curl, wget and aria2; .ci/run installs them.

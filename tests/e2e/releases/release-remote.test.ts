@@ -1,10 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import path from "node:path";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { listenForTest } from "@/tests/support/network/listen";
 import { createKeyOf } from "@/tests/support/process/api-key";
 import { runCommand, startCommand } from "@/tests/support/process/command";
 import { newDataDir, type Service, startService } from "@/tests/support/process/service";
@@ -52,10 +51,7 @@ async function startCounter() {
     request.on("error", () => upstream.destroy());
     request.pipe(upstream);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  return { counter, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return { counter, url: `http://${await listenForTest(server)}` };
 }
 
 test("the commands publish, change and remove releases of a service elsewhere", async () => {

@@ -1,9 +1,7 @@
 import { execFile } from "node:child_process";
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, randomUUID, sign, verify } from "node:crypto";
-import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -12,6 +10,7 @@ import { XMLParser } from "fast-xml-parser";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { rolloutBucket } from "@/lib/releases/selection/rollout-bucket";
 import { newFolder, snippet } from "@/tests/support/guide";
+import { listen } from "@/tests/support/network/listen";
 import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
 import { installedApp } from "@/tests/support/releases/electron";
 import { type EntryFields, manifestEntry, manifestText } from "@/tests/support/releases/releases";
@@ -27,9 +26,8 @@ let fixture: { folder: string; service: Service; minisignKey: string; edKey: Key
 let tampered: { url: string; close: () => void };
 
 async function startTampering(): Promise<typeof tampered> {
-  const server = createServer((_, response) => void response.end(randomBytes(300_000))).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
+  const server = createServer((_, response) => void response.end(randomBytes(300_000)));
+  return { url: `http://${await listen(server)}`, close: () => server.close() };
 }
 
 beforeAll(async () => {

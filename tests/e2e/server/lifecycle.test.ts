@@ -1,10 +1,11 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { SMTPServer } from "smtp-server";
 import { expect, test } from "vitest";
 import { freePort } from "@/dev/free-port";
 import { parseResponse } from "@/tests/support/network/http-server";
+import { listen } from "@/tests/support/network/listen";
 import {
   anyDatabase,
   newDataDir,
@@ -83,10 +84,9 @@ test("in a sandbox that forbids thread priorities, registration works, and queue
     },
     onData: (stream, _, done) => void stream.on("end", done).resume(),
   });
-  slow.listen(0, "127.0.0.1");
-  await once(slow.server, "listening");
+  const address = await listen(slow.server);
   const service = await startForTest({
-    SMTP_URL: `smtp://127.0.0.1:${(slow.server.address() as AddressInfo).port}`,
+    SMTP_URL: `smtp://${address}`,
     NODE_OPTIONS: importOf(`import os from "node:os"; import { syncBuiltinESMExports } from "node:module";
       os.setPriority = () => { throw new Error("EPERM"); }; syncBuiltinESMExports();`),
     ...(await anyDatabase()),

@@ -1,14 +1,13 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { newCertificate } from "@/dev/apns/credentials";
 import { SECRET } from "@/tests/support/context";
+import { listenForTest } from "@/tests/support/network/listen";
 import { startBrowser } from "@/tests/support/push/browser";
 
 /** Sends a message to each endpoint, and prints the statuses, or why there was none. */
@@ -48,7 +47,5 @@ test("WEB_PUSH_CA is trusted besides NODE_EXTRA_CA_CERTS, and nobody else is", a
 
 async function startPushService(tls: { key: string; cert: string }): Promise<string> {
   const server = createServer(tls, (_, response) => response.writeHead(201).end());
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  onTestFinished(() => void server.close());
-  return `https://127.0.0.1:${(server.address() as AddressInfo).port}/message`;
+  return `https://${await listenForTest(server)}/message`;
 }

@@ -1,11 +1,11 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createObjectStorage } from "@/lib/platform/adapters/s3";
 import { loadConfig } from "@/lib/platform/config";
 import { call, get } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
+import { listen } from "@/tests/support/network/listen";
 import { hasObjectStorage, type Storage, startObjectStorage } from "@/tests/support/network/object-storage";
 import { manifestEntry, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
 import { contentLength } from "@/tests/support/server";
@@ -101,9 +101,8 @@ describe("an installer in the object storage", () => {
   );
 
   test("is redirected to at once while the storage hangs", async () => {
-    const silent = createServer().listen(0, "127.0.0.1");
-    await once(silent, "listening");
-    const RELEASE_S3_ENDPOINT = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const silent = createServer();
+    const RELEASE_S3_ENDPOINT = `http://${await listen(silent)}`;
     await withObject({ ...NOWHERE, RELEASE_S3_ENDPOINT }, {}, async () => {
       expect((await get(WINDOWS)).status).toBe(302);
       expect((await call("HEAD", WINDOWS)).status).toBe(200);
@@ -173,9 +172,8 @@ describe.runIf(hasObjectStorage)("on a storage that checks signatures", () => {
 });
 
 test("an upload to a storage that hangs times out", async () => {
-  const silent = createServer().listen(0, "127.0.0.1");
-  await once(silent, "listening");
-  const RELEASE_S3_ENDPOINT = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const silent = createServer();
+  const RELEASE_S3_ENDPOINT = `http://${await listen(silent)}`;
   const config = { ...ctx().config, ...pick(loadConfig({ ...NOWHERE, RELEASE_S3_ENDPOINT })) };
   const bytes = (async function* () {
     yield Buffer.from("0123456789");

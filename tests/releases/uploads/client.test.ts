@@ -1,15 +1,14 @@
 import { createHash, randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { buffer } from "node:stream/consumers";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { NewReleases } from "@/lib/releases/publishing/schema";
 import { apiStore } from "@/scripts/homeport/release/api-store";
 import { createUploadIdStore, uploadFile } from "@/scripts/homeport/release/upload";
 import { createAdminApi } from "@/scripts/homeport/transport/admin-api";
 import { createHttpClient } from "@/scripts/homeport/transport/http-client";
+import { listenForTest } from "@/tests/support/network/listen";
 import { build, draftOf, filesIn, newFolder } from "@/tests/support/releases/publishing";
 
 const UPLOAD_ID = "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11";
@@ -46,10 +45,7 @@ async function startUploads(faultOf: (part: { offset: number; bytes: Buffer; att
     return response.writeHead(204, { "upload-offset": upload.bytes.length }).end();
   };
   const server = createServer((request, response) => void handle(request, response));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://${await listenForTest(server)}`;
   return { uploads, seen, client: createHttpClient(url, "hp_test", 1) };
 }
 

@@ -9,10 +9,9 @@ import {
   sign,
   verify,
 } from "node:crypto";
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { listen } from "@/tests/support/network/listen";
 
 type Id = "google" | "apple" | "github";
 /** The person signed in at the provider. `claims` are the further claims of its ID token, or GitHub's user. */
@@ -64,10 +63,9 @@ export class IdentityProvider {
   /** Starts a provider for a service at `baseUrl`. */
   static async start(id: Id, baseUrl: string): Promise<IdentityProvider> {
     const provider = new IdentityProvider(id, `${baseUrl}/api/auth/callback/${id}`);
-    provider.server.listen(0, "127.0.0.1");
-    await once(provider.server, "listening");
+    const address = await listen(provider.server);
     provider.server.unref();
-    provider.origin = `http://127.0.0.1:${(provider.server.address() as AddressInfo).port}`;
+    provider.origin = `http://${address}`;
     return provider;
   }
 

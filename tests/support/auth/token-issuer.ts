@@ -1,10 +1,9 @@
 import { createHash, generateKeyPairSync, type KeyPairKeyObjectResult, randomUUID, sign } from "node:crypto";
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { jwtVerify } from "jose";
 import { clock } from "@/tests/support/context";
+import { listen } from "@/tests/support/network/listen";
 
 type Claims = Record<string, unknown>;
 /** How a token is signed: by default with the issuer's newest key. */
@@ -47,10 +46,9 @@ export class TokenIssuer {
     const key = firstKeys.get(id) ?? newKey();
     firstKeys.set(id, key);
     issuer.keys = [{ kid: randomUUID(), ...key }];
-    issuer.server.listen(0, "127.0.0.1");
-    await once(issuer.server, "listening");
+    const address = await listen(issuer.server);
     issuer.server.unref();
-    issuer.origin = `http://127.0.0.1:${(issuer.server.address() as AddressInfo).port}`;
+    issuer.origin = `http://${address}`;
     return issuer;
   }
 

@@ -1,5 +1,5 @@
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { connect, createServer } from "node:net";
+import { listen } from "@/tests/support/network/listen";
 
 /** A TCP proxy in front of a server. `receivedBytes` counts what the server sent, HTTP headers included. */
 export async function startCountingProxy(target: string) {
@@ -15,11 +15,6 @@ export async function startCountingProxy(target: string) {
       one.on("error", () => other.destroy());
       one.pipe(other);
     }
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    receivedBytes: () => receivedBytes,
-    close: () => server.close(),
-  };
+  });
+  return { url: `http://${await listen(server)}`, receivedBytes: () => receivedBytes, close: () => server.close() };
 }

@@ -1,8 +1,6 @@
-import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Webhook } from "standardwebhooks";
-import { onTestFinished } from "vitest";
+import { listenForTest } from "@/tests/support/network/listen";
 
 export type ReceivedWebhook = { headers: IncomingHttpHeaders; body: string; path: string | undefined };
 type Respond = (response: ServerResponse, request: IncomingMessage) => void;
@@ -23,12 +21,7 @@ export async function startReceiver(): Promise<WebhookReceiver> {
     receiver.received.push({ headers: request.headers, body: Buffer.concat(chunks).toString(), path: request.url });
     receiver.respond(response, request);
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`;
+  receiver.url = `http://${await listenForTest(server)}/hooks`;
   return receiver;
 }
 

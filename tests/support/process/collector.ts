@@ -1,6 +1,5 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listen } from "@/tests/support/network/listen";
 
 type Attributes = { key: string; value: { stringValue?: string; intValue?: number } }[];
 type Sent = {
@@ -35,13 +34,13 @@ export async function startCollector({ silent = false } = {}): Promise<Collector
     if (silent) return;
     if (request.method === "POST" && request.url === "/v1/traces") spans.push(...read(JSON.parse(body) as Sent));
     response.writeHead(200, { "content-type": "application/json" }).end("{}");
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
+  });
+  const address = await listen(server);
   const close = () => {
     server.close();
     server.closeAllConnections();
   };
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, spans, close };
+  return { url: `http://${address}`, spans, close };
 }
 
 function read({ resourceSpans }: Sent): Span[] {

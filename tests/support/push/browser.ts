@@ -1,10 +1,8 @@
 import { createDecipheriv, createECDH, createPublicKey, hkdfSync, randomBytes, randomUUID, verify } from "node:crypto";
-import { once } from "node:events";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
-import { onTestFinished } from "vitest";
 import { newCertificate } from "@/dev/apns/credentials";
+import { listenForTest } from "@/tests/support/network/listen";
 
 type Received = { headers: IncomingHttpHeaders; payload: Record<string, unknown>; sizeBytes: number };
 
@@ -28,12 +26,7 @@ export async function startBrowser() {
     received.push({ headers: request.headers, payload, sizeBytes: body.length });
     browser.respond(response);
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const origin = `https://${await listenForTest(server)}`;
   const subscription = {
     endpoint: `${origin}/push/${randomUUID()}`,
     expirationTime: null,

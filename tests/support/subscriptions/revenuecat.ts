@@ -1,6 +1,5 @@
-import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listen } from "@/tests/support/network/listen";
 import { billingEvent, type Sent } from "./billing";
 
 const KEY = "sk_test_of_the_fake";
@@ -21,10 +20,10 @@ export async function startRevenueCat() {
       request_date: new Date().toISOString(),
       subscriber: customers.get(customer) ?? subscriber({}),
     });
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
+  });
+  const address = await listen(server);
   return {
-    config: { BILLING_API_KEY: KEY, BILLING_API_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` },
+    config: { BILLING_API_KEY: KEY, BILLING_API_URL: `http://${address}/v1` },
     /** The customers, by App User ID. */
     customers,
     /** The App User IDs that were requested, in order. */
