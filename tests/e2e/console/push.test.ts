@@ -59,10 +59,11 @@ describe.runIf(hasChromium)("in Chromium", () => {
     (await (await service.post(to, body, bearer(token))).json()) as Posted;
 
   async function adminWithDevice() {
-    const person = await registerAt(service);
-    await post(`/api/admin/accounts/${person.id}/grant`, { role: "admin" }, admin.token);
-    await service.post("/api/auth/login", person); // which sends an email and a notification
-    return { person, phone: await addDevice(person, person.token) };
+    const { id, email, password } = await registerAt(service);
+    await post(`/api/admin/accounts/${id}/grant`, { role: "admin" }, admin.token);
+    const login = await service.post("/api/auth/login", { email, password });
+    const { token } = (await login.json()) as { token: string };
+    return { person: { email, password }, phone: await addDevice({ id }, token) };
   }
 
   /** A simulator of somebody, which receives notifications. */
