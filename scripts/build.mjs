@@ -14,7 +14,7 @@ const BUNDLES = ".next/bin";
 const ENTRY_POINTS = [
   "server.ts",
   "worker.ts",
-  "lib/platform/db/embedded/open.ts",
+  "lib/platform/db/embedded/pglite-code.ts",
   "scripts/db-migrate.ts",
   "scripts/homeport/homeport.ts",
   "scripts/build/database-template.ts",

@@ -12,6 +12,7 @@ import { EmbeddedFS } from "./embedded-fs";
 import { FolderError, openingFailure, STORAGE_FULL, watchFreeSpace } from "./failures";
 import { migrateEmbedded } from "./migrate";
 import { assertNotMoved, markMoved, unmarkMoved } from "./moved-folder";
+import { compilePglite } from "./pglite-code";
 import { templateFile, unpackDatabase } from "./template";
 import { WalFlush } from "./wal-flush";
 import { createWriteGate } from "./write-gate";
@@ -235,14 +236,3 @@ const isReadOnlyError = (error: unknown): boolean => {
   const { code, cause } = error as { code?: unknown; cause?: { originalCode?: unknown } };
   return (cause?.originalCode ?? code) === "25006"; // the adapter has a copy of the error class
 };
-
-// npm runs the project's scripts in its root folder. The package does not export the file.
-const CODE = path.resolve("node_modules/@electric-sql/pglite/dist/pglite.wasm");
-
-let compiled: Promise<WebAssembly.Module> | undefined;
-
-/** PGlite's WebAssembly module. V8 compiles it on its own threads, so the process can load its other code meanwhile. */
-function compilePglite(): Promise<WebAssembly.Module> {
-  compiled ??= readFile(CODE).then((code) => WebAssembly.compile(code));
-  return compiled;
-}
