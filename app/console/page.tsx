@@ -4,13 +4,13 @@ import { readQueues } from "@/lib/overview/read-queues";
 import { checkHealth } from "@/lib/platform/http/health";
 import { listBillingProducts } from "@/lib/subscriptions/admin/billing-products";
 import { Notice } from "../(web)/components/notice";
+import { Adoption, Trends } from "./charts";
 import { PageHead } from "./components/headings";
 import { Ago } from "./components/time";
+import { Figures } from "./figures";
 import { consolePage } from "./frame/console-page";
 import { hasRole } from "./frame/operator";
-import { Adoption, Trends } from "./overview/charts";
-import { Figures } from "./overview/figures";
-import { Health } from "./overview/health";
+import { Health } from "./health";
 
 export const metadata = { title: "Overview" };
 

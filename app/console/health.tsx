@@ -1,8 +1,8 @@
 import type { Queues } from "@/lib/overview/read-queues";
 import type { Health as HealthChecks } from "@/lib/platform/http/health";
-import { Badge, type Tone } from "../components/cells";
-import { countBounded, formatBounded, formatDuration } from "../components/format-numbers";
-import { Section } from "../components/headings";
+import { Badge, type Tone } from "./components/cells";
+import { countBounded, formatBounded, formatDuration } from "./components/format-numbers";
+import { Section } from "./components/headings";
 
 type Props = {
   health: HealthChecks;

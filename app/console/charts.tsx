@@ -1,9 +1,9 @@
 import type { NewestVersion } from "@/lib/overview/read-newest-versions";
 import type { OverviewDays } from "@/lib/overview/read-overview-days";
-import { BarChart, LineChart } from "../components/chart";
-import { formatShare } from "../components/format-numbers";
-import { Section } from "../components/headings";
-import { type Column, List } from "../components/table";
+import { BarChart, LineChart } from "./components/chart";
+import { formatShare } from "./components/format-numbers";
+import { Section } from "./components/headings";
+import { type Column, List } from "./components/table";
 
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
 

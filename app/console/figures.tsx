@@ -1,5 +1,5 @@
 import type { OverviewDays } from "@/lib/overview/read-overview-days";
-import { formatCount, formatShare } from "../components/format-numbers";
+import { formatCount, formatShare } from "./components/format-numbers";
 
 type MetricName = keyof OverviewDays["metrics"];
 /** `href` is the list that the figure counts, since the midnight `from`. */
