@@ -25,7 +25,7 @@ import { createEmailQueue } from "./platform/mail/queue";
 import { createRateLimits } from "./platform/rate-limits";
 import { warnOfDatabase } from "./platform/startup";
 import { createLog } from "./platform/telemetry/log";
-import { openTelemetry } from "./platform/telemetry/telemetry";
+import { openTelemetry } from "./platform/telemetry/metrics";
 import { removeDevices } from "./push/devices/devices";
 import { startWorker } from "./push/worker/worker";
 import { type Adoption, createAdoption } from "./releases/adoption/adoption";

@@ -77,7 +77,6 @@ type Authentication = {
   authenticate: (ctx: Context, request: AuthenticatedRequest, rule: AccessRule) => Promise<AnyPrincipal>;
   /** @throws AppError reauthentication_required unless the session was authenticated recently */
   requireStepUp: (ctx: Context, principal: Principal, caller: Caller) => Promise<void>;
-  /** Whether a URL contains an API key. */
   hasKeyInUrl: (url: string) => boolean;
   /** Revokes the API keys in a URL. @throws AppError key_in_url, always */
   revokeKeyInUrl: (ctx: Context, url: string, caller: Caller) => Promise<never>;
@@ -113,7 +112,6 @@ export type Hasher = {
    * @throws AppError overloaded; unavailable after `close`; Error for a malformed hash
    */
   compare: (password: string, hash: string, cost: number) => Promise<boolean>;
-  /** Whether a task waits for a thread. */
   isBusy: () => boolean;
   /** Ends the threads, and rejects running and waiting tasks. */
   close: () => Promise<void>;
@@ -151,7 +149,6 @@ export function currentContext(): Context {
   return context;
 }
 
-/** Sets or removes the process's context. */
 export function setContext(context: Context | undefined): void {
   holder[SLOT] = context;
 }

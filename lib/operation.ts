@@ -32,7 +32,6 @@ export type RequestScope = {
   params: unknown;
 };
 
-/** The roles that operators have. */
 type OperatorRole = Exclude<AccountRole, "user">;
 
 /**
@@ -78,7 +77,6 @@ export type Input<
 /** Bodies for the documentation, by media type. `examples` are by summary. */
 export type Content = Record<string, { schema?: z.ZodType | object; examples?: Record<string, unknown> }>;
 
-/** A successful response. */
 export type OperationResponse = {
   /** Default: 200, and 204 without a schema. */
   status?: number;
@@ -267,7 +265,6 @@ export function isRestricted({ session, role, scope, aal, maxAgeSeconds, stepUp 
   return [session, role, scope, aal, maxAgeSeconds, stepUp].some((one) => one !== undefined);
 }
 
-/** The status of a response. */
 export function statusOf({ status, schema }: OperationResponse): number {
   return status ?? (schema === null ? 204 : 200);
 }
@@ -280,7 +277,6 @@ export function responseOf(
   return response && statusOf(response) === status ? response : otherResponses?.[status];
 }
 
-/** Every successful response, by status. */
 export function responsesOf({
   response,
   otherResponses,

@@ -279,7 +279,6 @@ function apnsErrors(env: Environment): string[] {
 /** From package.json and the build. Null: not built, or built outside a checkout. */
 type Build = { name: string; version: string; commit: string | null; builtAt: string | null };
 
-/** Reads package.json and what the build has written. */
 function readBuild(): Build {
   const { name, version } = JSON.parse(readFileSync("package.json", "utf8")) as { name: string; version: string };
   const written = ((): Partial<Build> => {

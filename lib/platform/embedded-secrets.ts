@@ -17,7 +17,6 @@ type StoredSecrets = z.infer<typeof StoredSecrets>;
 /** The generated secrets of embedded mode. `secrets` is what `NEXTAUTH_SECRET` would be, the newest first. */
 type Secrets = { secrets: readonly [string, ...string[]]; billingWebhookSigningSecret: string };
 
-/** The file with the generated secrets of embedded mode. */
 const secretsFile = (dataDir: string) => path.join(dataDir, "secrets.json");
 
 /** The configuration with its secrets. Embedded mode generates those that are not configured. */

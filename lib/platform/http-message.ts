@@ -42,7 +42,6 @@ export class RouteResponse<Body = ResponseBody> {
   ) {}
 }
 
-/** A response with a JSON body. */
 export function jsonResponse(status: number, value: unknown, headers: ResponseHeaders = {}): RouteResponse {
   return serializedResponse(status, JSON.stringify(value), headers);
 }
@@ -72,7 +71,6 @@ export function toResponse({ status, headers, body }: RouteResponse): Response {
   return response;
 }
 
-/** Whether the body is a stream. */
 export function isStreamed(body: ResponseBody): body is AsyncIterable<Uint8Array> {
   return typeof body === "object" && body !== null && Symbol.asyncIterator in body;
 }

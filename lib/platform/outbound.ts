@@ -52,7 +52,6 @@ class RefusedAddress extends Error {
   override readonly name = "RefusedAddress";
 }
 
-/** Whether requests may go to an address. */
 export function isAllowedAddress(address: string, protocol: string, allowed: AllowedNetworks): boolean {
   if (isInNetworks(address, allowed)) return true;
   return protocol === "https:" && isIP(address) !== 0 && !isInNetworks(address, NOT_PUBLIC);

@@ -24,7 +24,6 @@ type FileMetadata = {
   caching: Caching;
 };
 
-/** What a download sends. */
 export type DownloadContent =
   | (FileMetadata & {
       kind: "file";

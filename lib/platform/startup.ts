@@ -25,7 +25,6 @@ export function startupMessage({ config, mailer, push }: Pick<Context, "config" 
 /** What to do while the service has no admin. */
 export const FIRST_OPERATOR = "There is no admin yet. To become the first operator, open this link within 30 minutes";
 
-/** The text on the terminal for that. */
 export function firstOperatorMessage(link: string): string {
   return `${FIRST_OPERATOR}:\n  ${link}`;
 }

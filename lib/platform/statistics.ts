@@ -25,7 +25,6 @@ export type Metric = keyof typeof METRICS;
 export const HOUR_MS = 60 * 60 * 1000;
 export const DAY_MS = 24 * HOUR_MS;
 
-/** The start of an hour or of a day in UTC. */
 export function startOf(at: Date, lengthMs: number): Date {
   return new Date(Math.floor(at.getTime() / lengthMs) * lengthMs);
 }
@@ -161,7 +160,6 @@ function countNotifications(since: Date): Prisma.Sql {
 
 type Db = Context["db"];
 
-/** The rows that one statement reads. */
 const BATCH_SIZE = 50_000;
 
 /** Counts the accounts that were seen since midnight: each by the newest of its sessions that was. */

@@ -115,7 +115,6 @@ function sendRequest(
   });
 }
 
-/** Reads the body of a response. */
 function readObject(stream: ClientHttp2Stream, done: (object: ReturnType<typeof parseObject>) => void): void {
   let text = "";
   stream.on("data", (chunk: Buffer) => {

@@ -13,7 +13,6 @@ export type S3Files = {
   write: (key: string, chunks: AsyncIterable<Uint8Array>) => Promise<number>;
   /** Reads an object in parts. @throws Error if it does not exist, or changes while it is read */
   read: (key: string) => AsyncIterable<Uint8Array>;
-  /** The keys that begin with a prefix. */
   list: (prefix: string) => Promise<string[]>;
   remove: (key: string) => Promise<void>;
 };

@@ -18,7 +18,6 @@ type UploadObject = {
   bytes: AsyncIterable<Uint8Array>;
 };
 
-/** S3-compatible object storage. */
 export type ObjectStorage = {
   /** Returns a public URL that is valid for five minutes, without a request. @throws Error for an invalid key */
   presignGet: (object: DownloadObject) => Promise<string>;

@@ -73,5 +73,4 @@ export const EVENT_LABELS = {
   webhook_disabled: "Webhook endpoint disabled: it does not accept deliveries",
 } as const;
 
-/** The type of an event in the audit trail. */
 export type AuditEventType = keyof typeof EVENT_LABELS;

@@ -22,7 +22,6 @@ export async function listAuditEvents(deps: Deps, { limit, cursor, ...filter }: 
   return { events: [...entries], nextCursor };
 }
 
-/** The events of a filter that follow one, newest first. */
 export async function readEvents(
   { config, db }: Deps,
   filter: AuditFilter,

@@ -29,7 +29,6 @@ export type CreatedBackup = { file: string; sizeBytes: number; isEncrypted: bool
 /** The databases that this process is backing up. */
 const running = new WeakSet<Deps["database"]>();
 
-/** Whether this process is backing up the database. */
 export const isBackingUp = ({ database }: Pick<Deps, "database">): boolean => running.has(database);
 
 /**

@@ -7,7 +7,6 @@ import { createS3Files } from "../adapters/s3-files";
 import type { Config } from "../config";
 import { makeFolder, moveDurably, writeChunks } from "../files/durable";
 
-/** Where backups are: a folder, or an S3 bucket. */
 export type BackupStore = {
   /** Whether it is reached over the network, and may be slow or not answer. */
   isRemote: boolean;
@@ -15,7 +14,6 @@ export type BackupStore = {
   write: (name: string, chunks: AsyncIterable<Uint8Array>) => Promise<number>;
   /** Reads a backup. @throws Error if it cannot be read */
   read: (name: string) => AsyncIterable<Uint8Array>;
-  /** The names of all files. */
   list: () => Promise<string[]>;
   remove: (name: string) => Promise<void>;
 };
@@ -43,7 +41,6 @@ function createFolderStore(folder: string): BackupStore {
   };
 }
 
-/** Removes the unfinished files of backups that were killed. */
 export async function removeOldPartials(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!/^homeport-.*\.backup\.partial$/.test(name)) continue;
@@ -78,7 +75,6 @@ export function backupReader(config: Config, file: string): () => AsyncIterable<
   return () => store.read(base);
 }
 
-/** Backups in a bucket, below a prefix. */
 function createS3Store(bucket: Bucket, prefix: string): BackupStore {
   const files = createS3Files(bucket);
   const folder = prefix === "" || prefix.endsWith("/") ? prefix : `${prefix}/`;

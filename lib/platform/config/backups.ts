@@ -39,7 +39,6 @@ const backupKeep = z
     return { daily, weekly, monthly };
   });
 
-/** The variables of backups. */
 export const backupVariables = {
   BACKUP_TO: backupLocation.optional(),
   BACKUP_SCHEDULE: backupSchedule.optional(),

@@ -1,7 +1,6 @@
 import DataLoader from "dataloader";
 import type { Tx } from "./transaction";
 
-/** The maximum number of keys in one statement. */
 const MAX_KEYS = 100;
 
 /**

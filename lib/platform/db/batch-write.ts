@@ -2,9 +2,7 @@ import pLimit from "p-limit";
 import type { Logger } from "pino";
 import { isConnectionLost } from "../database-errors";
 
-/** The maximum number of items in one batch. */
 const MAX_ITEMS = 200;
-/** The maximum number of batches that run at the same time. */
 const MAX_BATCHES = 3;
 /** How long items wait for a batch that is larger than theirs, which may be waiting for a lock. */
 const MAX_WAIT_MS = 100;

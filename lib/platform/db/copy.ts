@@ -75,7 +75,6 @@ export async function appliedMigrations({ query }: Pick<CopySession, "query">): 
   return rows.map(({ name }) => name);
 }
 
-/** The names of the tables that have rows. */
 export async function tablesWithRows(session: Pick<CopySession, "query">, tables: readonly Table[]): Promise<string[]> {
   const names: string[] = [];
   for (const { name } of tables) {
@@ -141,7 +140,6 @@ export async function* summarized(chunks: AsyncIterable<Buffer>, summary: RowSum
   }
 }
 
-/** Reads a table, and returns the number and the checksum of its rows. */
 export async function summarizeTable(source: Pick<CopySession, "read">, table: Table): Promise<Summary> {
   const summary = new RowSummary();
   for await (const lines of source.read(table)) summary.add(lines);

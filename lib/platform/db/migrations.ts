@@ -22,7 +22,6 @@ export async function migrationNames(): Promise<string[]> {
     .sort();
 }
 
-/** The SQL of a migration. */
 export function readMigration(name: string): Promise<string> {
   return readFile(path.join(MIGRATIONS, name, "migration.sql"), "utf8");
 }

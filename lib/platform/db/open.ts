@@ -21,7 +21,6 @@ export type Database = {
   adapter: SqlMigrationAwareDriverAdapterFactory;
   /** Returns whether every migration of this build is applied. Queries the database until this is true. */
   migrated: () => Promise<boolean>;
-  /** The names of the migrations that are not applied. */
   missingMigrations: () => Promise<string[]>;
   /** Returns why writes would fail, or null if they would succeed. */
   checkWrites: () => Promise<WriteFailure | null>;

@@ -67,7 +67,6 @@ export async function makeFolder(folder: string, mode?: number): Promise<void> {
   }
 }
 
-/** Syncs a folder and everything in it. */
 export async function syncTree(folder: string): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).values();
@@ -79,7 +78,6 @@ export async function syncTree(folder: string): Promise<void> {
   await syncFolder(folder);
 }
 
-/** Syncs a folder's entries after names in it were created, renamed or deleted. */
 const syncFolder = (folder: string): Promise<void> => syncPath(folder);
 
 /** With callbacks: a database has a thousand files, and promises would need twice the CPU time. */

@@ -71,7 +71,6 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** The fields of a URL-encoded form. */
 export const parseForm = (bytes: Uint8Array): Record<string, string> => Object.fromEntries(fieldsOf(bytes));
 
 /** The fields of a form, without the empty ones. */

@@ -7,7 +7,6 @@ import { readDatabaseTime } from "../db/clock";
 import { seconds } from "../db/sql";
 import { RouteResponse, serializedResponse } from "../http-message";
 
-/** How long a response is kept. */
 const RETENTION_SECONDS = 24 * 60 * 60;
 /** After a process was killed, the request can be repeated when its lease has ended. */
 const LEASE_SECONDS = 60;

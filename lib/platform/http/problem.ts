@@ -24,7 +24,6 @@ export function toAppError(error: unknown): AppError {
   return new AppError(isDatabaseUnavailable(error) ? "unavailable" : "internal_error", { cause: error });
 }
 
-/** The URL of the page that explains an error code. */
 function problemType(code: ErrorCode, baseUrl: string): string {
   return `${baseUrl}/docs/errors#${code}`;
 }

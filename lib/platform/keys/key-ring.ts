@@ -22,7 +22,6 @@ export function secretId(secret: string): string {
   return Buffer.from(deriveKey(secret, "Homeport key id").subarray(0, 6)).toString("base64url");
 }
 
-/** The secret with an id; undefined if the ring does not have it. */
 export function findSecret(secrets: Secrets, id: string): string | undefined {
   return secrets.find((secret) => secretId(secret) === id);
 }

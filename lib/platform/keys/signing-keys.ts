@@ -73,7 +73,6 @@ async function createKey(deps: Deps, { sequence, signsFrom }: Pick<Row, "sequenc
   await deps.db.signingKey.createMany({ data: [key], skipDuplicates: true });
 }
 
-/** Removes the keys whose tokens have all expired. */
 async function removeOldKeys({ db, now }: Deps, keys: Row[]): Promise<void> {
   const before = now().getTime() - PUBLISHED_AFTER_MS;
   const old = keys.filter((_, i) => (keys[i + 1]?.signsFrom.getTime() ?? Number.POSITIVE_INFINITY) < before);

@@ -5,7 +5,6 @@ import { type Block, type Email, type EmailInput, type EmailTexts, OPERATOR_EMAI
 import { en } from "./english";
 import { de } from "./german";
 
-/** The texts of all emails, by language. */
 const EMAIL_TEXTS: Record<Locale, EmailTexts> = { en, de };
 
 /** RFC 5322, section 2.1.1, recommends 78 characters. */
@@ -23,7 +22,6 @@ function toText(block: Block): string {
   return block.facts.map(([name, value]) => `${name}: ${value}`).join("\n");
 }
 
-/** Breaks a paragraph between words. */
 function wrap(paragraph: string): string {
   const lines = [""];
   for (const word of paragraph.split(" ")) {
@@ -73,7 +71,6 @@ const darkStyles = ({ accent, onAccent }: Accent) => `@media (prefers-color-sche
 }`;
 
 type Message = {
-  /** The name above the text. */
   brand: string;
   accents: { light: Accent; dark: Accent } | null;
   subject: string;

@@ -33,7 +33,6 @@ export type EmailData = {
 
 export type EmailKind = keyof EmailData;
 
-/** A composed email. */
 export type Email = { to: string; locale: Locale; subject: string; text: string; html: string };
 
 /** A paragraph, a link with its label, a list, or facts with their names. */

@@ -13,7 +13,6 @@ const notMe = (link: string): Block[] => [
   { link, label: "This was not me" },
 ];
 
-/** The emails in English. */
 export const en: EmailTexts = {
   greeting: "Hello,",
   footer: (brand, host) => `This email is about your account at ${brand} (${host}).`,

@@ -14,7 +14,6 @@ const notMe = (link: string): Block[] => [
   { link, label: "Das war ich nicht" },
 ];
 
-/** The emails in German. */
 export const de: EmailTexts = {
   greeting: "Guten Tag,",
   footer: (brand, host) => `Diese E-Mail betrifft Ihr Konto bei ${brand} (${host}).`,

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { Prisma, PrismaClient } from "../db/generated/client";
+import type { Prisma, PrismaClient, QueuedEmail } from "../db/generated/client";
 import { newId } from "../db/ids";
 import { backoffSeconds, createConsumer, createLeaseQueue, type Lease, type LeaseQueue } from "../db/queue";
 import { sql } from "../db/sql";
@@ -42,15 +42,7 @@ type Deps = {
   log: Logger;
   mailer: { send: (email: Email, id: string) => Promise<void> };
 };
-type Row = {
-  id: string;
-  kind: string;
-  email: string;
-  data: unknown;
-  locale: string | null;
-  createdAt: Date;
-  expiresAt: Date;
-};
+type Row = Omit<QueuedEmail, "attempts" | "lastError" | "nextAttemptAt" | "retryAt">;
 type Queue = LeaseQueue<Row>;
 
 /** Limits the connections to a mail server that does not respond. */

@@ -1,25 +1,14 @@
 import type { PGlite, Transaction as PGliteTransaction } from "@electric-sql/pglite";
-import {
-  DriverAdapterError,
-  type SqlDriverAdapter,
-  type SqlMigrationAwareDriverAdapterFactory,
-  type SqlQuery,
-  type Transaction,
+import type {
+  SqlDriverAdapter,
+  SqlMigrationAwareDriverAdapterFactory,
+  SqlQuery,
+  Transaction,
 } from "@prisma/driver-adapter-utils";
 import { PrismaPGlite } from "pglite-prisma-adapter";
 import { withScripts } from "../migrations";
 import type { PgliteClient } from "./client";
-
-/** PostgreSQL's error for a write while writes are paused: SQLSTATE 25006, read_only_sql_transaction. */
-const PAUSED = new DriverAdapterError({
-  kind: "postgres",
-  code: "25006",
-  severity: "ERROR",
-  message: "writes are paused while the database is being copied",
-  detail: undefined,
-  column: undefined,
-  hint: undefined,
-});
+import { PAUSED } from "./failures";
 
 type IsolationLevel = Parameters<SqlDriverAdapter["startTransaction"]>[0];
 

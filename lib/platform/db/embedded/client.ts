@@ -103,7 +103,6 @@ class PreparedStatements {
     if (name && this.#names.delete(sql)) this.#free.push(name);
   }
 
-  /** As `invalidate`, for every statement. */
   invalidateAll(): void {
     for (const sql of [...this.#names.keys()]) this.invalidate(sql);
   }

@@ -74,6 +74,5 @@ function before<T>(operations: Operations, name: string, act: (on: T) => unknown
   };
 }
 
-/** Returns whether a node is the log's folder or a file in it. */
 const isInLog = (node: FsNode): boolean => node.name === "pg_wal" || node.parent.name === "pg_wal";
 const isSegment = (node: FsNode): boolean => node.parent.name === "pg_wal" && SEGMENT.test(node.name);

@@ -28,15 +28,14 @@ export function watchFreeSpace(folder: string, onChange: (isLow: boolean, freeBy
 }
 
 /** PostgreSQL's error for a full disk: SQLSTATE 53100, disk_full. */
-export const STORAGE_FULL = new DriverAdapterError({
-  kind: "postgres",
-  code: "53100",
-  severity: "ERROR",
-  message: "there is too little free space on the disk",
-  detail: undefined,
-  column: undefined,
-  hint: undefined,
-});
+export const STORAGE_FULL = databaseError("53100", "there is too little free space on the disk");
+/** Its error for a write while writes are paused: SQLSTATE 25006, read_only_sql_transaction. */
+export const PAUSED = databaseError("25006", "writes are paused while the database is being copied");
+
+function databaseError(code: string, message: string): DriverAdapterError {
+  const without = { detail: undefined, column: undefined, hint: undefined };
+  return new DriverAdapterError({ kind: "postgres", severity: "ERROR", code, message, ...without });
+}
 
 const MB = 2 ** 20;
 const FULL_CODES: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT"]);
@@ -54,7 +53,6 @@ export class EmbeddedUnavailableError extends Error {
   }
 }
 
-/** Whether an error of the system says that there is no space. */
 export const isNoSpace = (error: unknown): boolean => FULL_CODES.has((error as NodeJS.ErrnoException | null)?.code);
 
 /** Says why a database cannot be opened, and what to do. */
@@ -71,7 +69,6 @@ export function openingFailure(folder: string, error: unknown): Error {
   return damaged(folder, message, error);
 }
 
-/** The failure of a database whose files are damaged. */
 export function damaged(folder: string, reason: string, cause: unknown): EmbeddedUnavailableError {
   return new EmbeddedUnavailableError(
     false,
@@ -86,7 +83,6 @@ export class FolderError extends Error {
   override readonly name = "FolderError";
 }
 
-/** Whether the disk of a folder has the space that the database needs. */
 export const hasSpace = (folder: string): boolean => freeBytesOf(folder) >= MIN_RESUME_FREE_BYTES;
 
 function freeBytesOf(folder: string): number {

@@ -3,9 +3,7 @@ import { type Database, databaseOf } from "../open";
 import { EmbeddedUnavailableError, STORAGE_FULL } from "./failures";
 
 type Opening = {
-  /** Tries again. */
   open: () => Promise<Database>;
-  /** Whether the disk has the space for that. */
   hasSpace: () => boolean;
   onOpen: () => void;
   onFailure: (error: unknown) => void;

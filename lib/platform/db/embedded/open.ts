@@ -58,7 +58,6 @@ export type Embedded = {
   openSnapshot: () => Promise<CopySnapshot>;
   /** Marks the folder as moved, and makes writes fail. `to` names the new database, without a password. */
   retire: (to: string) => Promise<void>;
-  /** Removes the mark, and accepts writes again. */
   reinstate: () => Promise<void>;
   close: () => Promise<void>;
 };
@@ -120,7 +119,6 @@ async function createOnce(folder: string, isMigrated: boolean): Promise<void> {
   });
 }
 
-/** Writes a new database into an empty folder. */
 async function fill(folder: string, isMigrated: boolean): Promise<void> {
   const template = isMigrated ? await readFile(await templateFile()).catch(() => null) : null;
   if (template) await unpackDatabase(template, folder);

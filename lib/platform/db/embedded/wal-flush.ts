@@ -35,7 +35,6 @@ export class WalFlush {
     this.#flushedUpTo = this.#requests;
   }
 
-  /** Flushes the log, then syncs another file. */
   syncFile(fd: number): void {
     this.flushNow();
     this.#orFail(fsyncSync, fd);

@@ -1,4 +1,3 @@
-/** Whether the embedded database accepts writes. */
 export type WriteGate = {
   /** Sets whether the disk is too full for writes. Writes then fail. */
   setFull: (isFull: boolean) => void;

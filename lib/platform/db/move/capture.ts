@@ -31,7 +31,6 @@ const SCHEMA = `
 
 const REMOVE = "DROP SCHEMA IF EXISTS homeport_capture CASCADE";
 
-/** Adds the primary keys to tables. @throws Error for a table without one */
 export async function withKeys({ query }: Pick<CopySession, "query">, tables: readonly Table[]): Promise<KeyedTable[]> {
   const columns = await query<{ table: string; name: string; type: string }>(KEYS);
   return tables.map((table) => {
@@ -67,7 +66,6 @@ export async function stopCapture({ exec }: Pick<CopySession, "exec">): Promise<
   await exec(`BEGIN READ WRITE; ${REMOVE}; COMMIT`);
 }
 
-/** The tables with changes that a snapshot contains. */
 export async function changedTables({ query }: Pick<CopySession, "query">, snapshotId: string): Promise<Set<string>> {
   const rows = await query<{ table: string }>(
     `SELECT DISTINCT "table" FROM homeport_capture.change WHERE ${inSnapshotCondition(snapshotId)}`,
@@ -111,7 +109,6 @@ export async function snapshotIdOf({ query }: Pick<CopySession, "query">): Promi
   return rows[0]?.id as string;
 }
 
-/** Discards the recorded changes that a snapshot contains. */
 export async function discardChanges({ query }: Pick<CopySession, "query">, snapshotId: string): Promise<void> {
   await query(`DELETE FROM homeport_capture.change WHERE ${inSnapshotCondition(snapshotId)}`);
 }

@@ -6,7 +6,6 @@ export type MoveTarget = {
   /** Its URL without the password, or its folder. */
   name: string;
   session: CopySession;
-  /** Applies the migrations of this build. */
   migrate: () => Promise<unknown>;
   close: () => Promise<void>;
 };

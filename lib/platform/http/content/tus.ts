@@ -8,7 +8,6 @@ const MAX_METADATA_LENGTH = 4_096;
 /** Pairs of a key and a value in Base64, which may be missing, separated by commas. */
 const METADATA = /^[!-+\--~]+(?: [A-Za-z0-9+/]*={0,2})?(?:, ?[!-+\--~]+(?: [A-Za-z0-9+/]*={0,2})?)*$/;
 
-/** The state of an upload that headers describe. */
 type UploadState = { sizeBytes: number; offsetBytes: number; metadata: string | null; expiresAt: Date };
 
 /** The headers of a response to OPTIONS. */
@@ -21,7 +20,6 @@ export function tusVersion(): Record<string, string> {
   return { "Tus-Resumable": VERSION };
 }
 
-/** The headers that describe an upload. */
 function uploadHeaders({ sizeBytes, offsetBytes, metadata, expiresAt }: UploadState): Record<string, string> {
   return {
     ...tusVersion(),
@@ -32,7 +30,6 @@ function uploadHeaders({ sizeBytes, offsetBytes, metadata, expiresAt }: UploadSt
   };
 }
 
-/** Adds the protocol's headers to an error. */
 export function tusError({ code, extras }: AppError): AppError {
   const headers: Record<string, string> = { ...extras.headers, ...tusVersion() };
   if (code === "tus_version_unsupported") headers["Tus-Version"] = VERSION;

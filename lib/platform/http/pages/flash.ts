@@ -13,7 +13,6 @@ export const Flash = z.object({
   /** The path of the form's route. */
   form: z.string(),
   message: z.string(),
-  /** The error message of each field. */
   fields: z.record(z.string(), z.string()),
   values: z.record(z.string(), z.string()),
   /**

@@ -166,7 +166,6 @@ function redirect({ to, cookies = [], isSignedOut }: Redirect, request: RequestH
   return new RouteResponse(200, body, { ...headers, ...entity, ...REFRESH_POLICY, Refresh: `0;url=${to}` });
 }
 
-/** The first message of each field. */
 function messagesOf({ extras }: AppError): Record<string, string> {
   const pairs = (extras.errors ?? []).map(({ pointer, detail }) => [pointer.slice(1), detail] as const);
   return Object.fromEntries(pairs.toReversed());

@@ -22,7 +22,6 @@ export function trustedUrl(
   return url && AUTH_TRUSTED_ORIGINS.includes(url.origin) ? url.href : ownPath(given, baseUrl, fallback);
 }
 
-/** A page of a sign-in, which continues to `next`. */
 export function continuingTo(next: string | undefined, page: string): string {
   if (next === undefined || next === "/account") return page; // the page that follows by default
   return `${page}${page.includes("?") ? "&" : "?"}${new URLSearchParams({ callbackUrl: next })}`;
@@ -33,7 +32,6 @@ export function confirmPath(page: string): string {
   return `/confirm?${new URLSearchParams({ callbackUrl: page })}`;
 }
 
-/** The sign-in page, which returns to `page`. */
 export function signInPath(page: string): string {
   return `/sign-in?${new URLSearchParams({ callbackUrl: page, error: "SessionRequired" })}`;
 }

@@ -62,7 +62,6 @@ export async function renderPage(
   return response.page();
 }
 
-/** Collects what is written to it. */
 class BufferedResponse extends ServerResponse {
   readonly #chunks: Buffer[] = [];
 

@@ -43,7 +43,6 @@ export class NodeRequest implements RouteRequest {
   }
 }
 
-/** Reads the headers of a Node request. */
 class NodeHeaders {
   readonly #incoming: IncomingMessage;
 

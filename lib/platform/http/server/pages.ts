@@ -44,7 +44,6 @@ export type PageRequest = {
   /** The URL to redirect to. */
   movedTo?: string;
   head: RequestHead;
-  /** Whether the client has closed the connection. */
   isAborted: () => boolean;
 };
 
