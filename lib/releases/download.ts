@@ -58,7 +58,6 @@ type ContentDeps = {
 };
 type Deps = ContentDeps & { catalog: Catalog };
 type DownloadRequest = DownloadQuery & { platform: string };
-/** A file of a release to send. */
 export type Selected = { snapshot: Snapshot; release: Release; artifact: ServedFile; caching: Caching };
 
 /** The errors of a download apart from those of its query. */

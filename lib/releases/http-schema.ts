@@ -1,9 +1,9 @@
 import type { SemVer } from "semver";
 import { z } from "zod";
-import { Platform } from "./platforms";
+import { AppError } from "../errors";
+import { Platform, SystemVersion } from "./platforms";
 import { ArtifactKind, Version } from "./schema";
 import { NOT_A_VERSION, parseInstalledVersion } from "./selection/installed-version";
-import { SystemVersion } from "./system-version";
 
 /** A version in a query, where an unescaped `+` before build metadata arrives as a space. */
 const QueriedVersion = z
@@ -188,3 +188,13 @@ export const ReleaseVersion = z.object({
   }),
 });
 export type ReleaseVersion = z.infer<typeof ReleaseVersion>;
+
+/**
+ * The client's id for rollouts: `clientId=`, else the X-User-Staging-Id header that electron-updater sends.
+ * @throws AppError invalid_query if the header is too long
+ */
+export function resolveClientId(queried: string | undefined, stagingId: string | null): string | undefined {
+  const clientId = queried ?? (stagingId || undefined);
+  if (clientId === undefined || ClientId.safeParse(clientId).success) return clientId;
+  throw new AppError("invalid_query", { detail: "X-User-Staging-Id must have at most 128 characters." });
+}

@@ -1,8 +1,8 @@
 import { compareBuild } from "semver";
 import type { Catalog } from "./catalog/catalog";
 import { groupBy, type Snapshot } from "./catalog/snapshot";
-import { downloadUrl } from "./download-url";
 import type { Platform } from "./platforms";
+import { downloadUrl } from "./release-files";
 import { type Artifact, formatVersion, type Release } from "./schema";
 import { type FileType, fileTypeOf } from "./selection/file-types";
 
@@ -24,7 +24,6 @@ export type Installer = InstallerFile &
     otherFormats: InstallerFile[];
   };
 
-/** The installers of one product on one platform and architecture. */
 export type InstallerGroup = {
   platform: Platform;
   product: string;

@@ -1,9 +1,15 @@
 import { z } from "zod";
 import { operation } from "../operation";
 import { documentResponse, downloadResponse } from "../platform/http/content/content-response";
-import { resolveClientId } from "./client-id";
 import { DOWNLOAD_ERRORS, resolveDownload } from "./download";
-import { DownloadParams, DownloadQuery, ReleaseVersion, ServiceVersion, VersionQuery } from "./http-schema";
+import {
+  DownloadParams,
+  DownloadQuery,
+  ReleaseVersion,
+  resolveClientId,
+  ServiceVersion,
+  VersionQuery,
+} from "./http-schema";
 import { resolveVersion } from "./resolve-version";
 
 const SHA512 = "z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==";

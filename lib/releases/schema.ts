@@ -1,8 +1,7 @@
 import { parse, type SemVer } from "semver";
 import { z } from "zod";
-import { normalizeArchitecture, Platform } from "./platforms";
+import { normalizeArchitecture, Platform, SystemVersion } from "./platforms";
 import { EdSignature, MinisignSignature, PublicKeys } from "./signatures";
-import { SystemVersion } from "./system-version";
 
 /** People download the `installer`, updaters the `update`. */
 export const ArtifactKind = z.enum(["installer", "update"]);
@@ -107,7 +106,6 @@ const ARTIFACT = {
   packageIdentity: PackageIdentity.optional(),
 };
 
-/** One file of a release. */
 export const Artifact = z.strictObject(ARTIFACT).refine(hasOneLocation, ONE_LOCATION);
 export type Artifact = z.infer<typeof Artifact>;
 
@@ -115,7 +113,6 @@ export type Artifact = z.infer<typeof Artifact>;
 export const Delta = z.strictObject({ ...ARTIFACT, from: Version }).refine(hasOneLocation, ONE_LOCATION);
 export type Delta = z.infer<typeof Delta>;
 
-/** The files of a release. */
 const Artifacts = z
   .strictObject({
     installer: Artifact.optional(),

@@ -33,7 +33,7 @@ export type AdoptionEntry = { key: AdoptionKey; counts: AdoptionCounts };
 type DayEntry = { key: AdoptionKey; counts: AdoptionCounts | null };
 
 /** The version of clients that do not send theirs. */
-export const UNKNOWN_VERSION = "unknown";
+const UNKNOWN_VERSION = "unknown";
 /** What is counted beyond the limits below. */
 const OTHER = "other";
 

@@ -3,9 +3,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../platform/config";
 import { writeSampleCatalog } from "../sample/sample-catalog";
-import { fileSource } from "./file-source";
 import { type Capabilities, loadSnapshot } from "./manifest";
-import type { ManifestSource, RawManifest } from "./manifest-source";
+import { fileSource, type ManifestSource, type RawManifest } from "./manifest-source";
 import type { Snapshot } from "./snapshot";
 import { urlSource } from "./url-source";
 
@@ -59,7 +58,6 @@ function pathOf({ RELEASE_CATALOG, DATA_DIR }: Pick<Config, "RELEASE_CATALOG" | 
   return path.resolve(/* turbopackIgnore: true */ RELEASE_CATALOG ?? path.join(DATA_DIR, "releases", "catalog.json"));
 }
 
-/** Whether `RELEASE_CATALOG` is a URL rather than a path. */
 function isCatalogUrl(location: string | undefined): location is string {
   return location !== undefined && /^https?:\/\//i.test(location);
 }

@@ -130,7 +130,7 @@ async function omitTraversingFiles(root: string, release: Release, log: Logger):
 const MAX_DISTANCE = 2;
 
 /** The field of the object at `path` in a schema whose name is the nearest to `name`; undefined if none is near. */
-export function nearestField(schema: z.ZodType, path: readonly PropertyKey[], name: string): string | undefined {
+function nearestField(schema: z.ZodType, path: readonly PropertyKey[], name: string): string | undefined {
   const object = schemaAt(schema, path);
   const known = object instanceof z.ZodObject ? Object.keys(object.shape) : [];
   const near = known

@@ -1,8 +1,7 @@
 import { compareBuild, type SemVer } from "semver";
-import { BUILT_IN_ARCHITECTURES, Platform } from "../platforms";
+import { BUILT_IN_ARCHITECTURES, compareSystemVersions, Platform } from "../platforms";
 import { completeFiles } from "../release-files";
 import { formatVersion, type Release } from "../schema";
-import { compareSystemVersions } from "../system-version";
 
 /** The query parameters that select releases. */
 export type SelectorName = "platform" | "product" | "architecture" | "channel";
@@ -13,7 +12,6 @@ type BuildTarget = Pick<Record<SelectorName, string>, "platform" | "product" | "
 export type Snapshot = {
   /** The catalog's folder with symbolic links resolved; null if the catalog has none. */
   root: string | null;
-  /** All releases of the catalog. */
   releases: readonly Release[];
   /** The values that each parameter accepts. */
   knownValues: Readonly<Record<SelectorName, ReadonlySet<string>>>;
@@ -158,7 +156,6 @@ function targetKey({ platform, product, architecture }: BuildTarget): string {
   return `${platform}/${product}/${architecture}`;
 }
 
-/** Groups releases by a key, in their order. */
 export function groupBy(releases: Iterable<Release>, keyOf: (release: Release) => string): Map<string, Release[]> {
   const groups = new Map<string, Release[]>();
   for (const release of releases) {
@@ -194,7 +191,6 @@ export function findBuildVersion(snapshot: Snapshot, release: Release, version: 
   return builds.find(({ buildVersion }) => buildVersion !== null)?.buildVersion ?? undefined;
 }
 
-/** A published build and the version it is of. */
 type Build = { buildVersion: string; version: SemVer };
 
 /** What the releases of one product on one platform say about versions, yanked ones included. */
@@ -210,11 +206,10 @@ type Product = Pick<Release, "platform" | "product">;
 const NO_VERSIONS: ProductVersions = { required: [], builds: [] };
 
 /** Collects the versions by product and platform. Read by `productVersions`. */
-export function indexProductVersions(releases: readonly Release[]): Map<string, ProductVersions> {
+function indexProductVersions(releases: readonly Release[]): Map<string, ProductVersions> {
   return new Map([...groupBy(releases, keyOf)].map(([key, own]) => [key, collect(own)]));
 }
 
-/** The versions of one product on one platform. */
 export function productVersions(index: ReadonlyMap<string, ProductVersions>, product: KeyOf): ProductVersions {
   return index.get(keyOf(product)) ?? NO_VERSIONS;
 }

@@ -1,8 +1,13 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { makeFolder, writeDurably } from "../../platform/files/durable";
-import { readManifestFile } from "./file-source";
-import { MAX_MANIFEST_BYTES, type ManifestSource, ManifestTooLargeError, type RawManifest } from "./manifest-source";
+import {
+  MAX_MANIFEST_BYTES,
+  type ManifestSource,
+  ManifestTooLargeError,
+  type RawManifest,
+  readManifestFile,
+} from "./manifest-source";
 
 const POLL_MS = 30_000;
 /** For one read, from the first redirect to the last byte. */

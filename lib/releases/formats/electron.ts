@@ -1,8 +1,7 @@
-import { downloadUrl } from "../download-url";
 import type { Platform } from "../platforms";
+import { downloadUrl } from "../release-files";
 import { formatVersion, type Release } from "../schema";
 import { type FormatInput, selectByFileName, type VersionFormat } from "./version-format";
-import { yamlString } from "./yaml";
 
 /**
  * electron-updater: the fields of latest.yml (electron-builder, UpdateInfo). The client compares versions itself, so the
@@ -67,4 +66,9 @@ export function comparesKernelVersion({ platform, minimumSystemVersion: minimum 
   const [major = 0, minor = 0, ...rest] = minimum.split(".").map(Number);
   if (platform !== "macos") return rest.slice(1).every((number) => number === 0);
   return major >= 10 && [...(major === 10 ? [] : [minor]), ...rest].every((number) => number === 0);
+}
+
+/** A text as a YAML scalar: every JSON string is a double-quoted one (YAML 1.2.2, section 7.3.1). */
+export function yamlString(text: string): string {
+  return JSON.stringify(text);
 }

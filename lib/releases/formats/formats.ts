@@ -1,6 +1,6 @@
 import { AppError } from "../../errors";
-import { downloadUrl } from "../download-url";
 import { ReleaseVersion } from "../http-schema";
+import { downloadUrl } from "../release-files";
 import { formatVersion } from "../schema";
 import { selectPrimaryArtifact } from "../selection/select-release";
 import { electron } from "./electron";
@@ -10,7 +10,7 @@ import { tauri } from "./tauri";
 import type { FormatInput, VersionFormat } from "./version-format";
 
 /** This service's own format, for clients with an updater of their own. */
-export const release: VersionFormat = {
+const release: VersionFormat = {
   name: "release",
   selectArtifact: selectPrimaryArtifact,
   contentType: "application/json",

@@ -1,6 +1,6 @@
-import { downloadUrl } from "../download-url";
+import { compareSystemVersions } from "../platforms";
+import { downloadUrl } from "../release-files";
 import type { Release } from "../schema";
-import { compareSystemVersions } from "../system-version";
 import { renderAppcast, systemVersion } from "./appcast";
 import { type FormatInput, selectByFileName, type VersionFormat } from "./version-format";
 

@@ -1,4 +1,4 @@
-import { downloadUrl } from "../download-url";
+import { downloadUrl } from "../release-files";
 import { formatVersion, type Release } from "../schema";
 import { type FormatInput, selectByFileName, type VersionFormat } from "./version-format";
 

@@ -31,7 +31,6 @@ export function listReleases(releases: readonly Release[]): ReleaseDocument[] {
     .map(toDocument);
 }
 
-/** Renders releases as a text table. */
 export function renderTable(releases: readonly ReleaseDocument[]): string {
   const heading = ["PRODUCT", "PLATFORM", "ARCH", "VERSION", "CHANNEL", "STATE", "KINDS", "RELEASED", "ID"];
   const rows = releases.map((release) => [

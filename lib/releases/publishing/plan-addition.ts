@@ -4,10 +4,9 @@ import { fieldMessage } from "../../platform/field-message";
 import { releaseFiles } from "../release-files";
 import { ArtifactKind, type Release } from "../schema";
 import { PublicKeys } from "../signatures";
-import { assertOffered } from "./assert-offered";
 import type { ArtifactEntry, HashedDraft, HashedFile, PublicKeyInput } from "./draft";
 import { type EditableManifest, identityOf, makeReleaseId, parseRelease } from "./manifest-file";
-import { assertPublishable } from "./publish-checks";
+import { assertOffered, assertPublishable } from "./publish-checks";
 import type { Confirmations, PublishedReleases } from "./schema";
 
 /** "changed": the release existed. "unchanged": it existed with the same fields. */
@@ -121,7 +120,7 @@ export function publicKeysOf(publicKeys: EditableManifest["publicKeys"], product
  * Adds a product's keys to the catalog's.
  * @throws AppError if a key is not valid; confirmation_required if it would replace another key
  */
-export function mergePublicKeys(
+function mergePublicKeys(
   { publicKeys }: Pick<EditableManifest, "publicKeys">,
   product: string,
   input: PublicKeyInput,
@@ -146,13 +145,13 @@ export function mergePublicKeys(
 }
 
 /** The artifacts of a manifest's entry. A delta also has the version `from`. */
-export type ArtifactEntries = Partial<Record<ArtifactKind, ArtifactEntry>> & {
+type ArtifactEntries = Partial<Record<ArtifactKind, ArtifactEntry>> & {
   others?: readonly ArtifactEntry[];
   deltas?: readonly (ArtifactEntry & { from?: string | undefined })[];
 };
 
 /** Makes an entry of a draft's files. @throws AppError if two files are the installer, or the update */
-export function artifactEntries({ files }: Pick<HashedDraft, "files">): ArtifactEntries {
+function artifactEntries({ files }: Pick<HashedDraft, "files">): ArtifactEntries {
   const entries: ArtifactEntries = {};
   for (const kind of ArtifactKind.options) {
     const [first, second] = filesOfKind(files, kind);
@@ -173,7 +172,7 @@ const filesOfKind = (files: readonly HashedFile[], kind: HashedFile["kinds"][num
   files.filter(({ kinds }) => kinds.includes(kind));
 
 /** Adds artifacts to those of an entry. A kind, or a name among the others and deltas, replaces the earlier one. */
-export function mergeArtifacts(own: ArtifactEntries, added: ArtifactEntries): ArtifactEntries {
+function mergeArtifacts(own: ArtifactEntries, added: ArtifactEntries): ArtifactEntries {
   const merged: ArtifactEntries = { ...own };
   for (const kind of ArtifactKind.options) {
     if (added[kind]) merged[kind] = { ...withoutLocation(own[kind]), ...added[kind] };
@@ -197,6 +196,6 @@ function withoutLocation(artifact: ArtifactEntry | undefined): Partial<ArtifactE
   return rest;
 }
 
-export function withoutUndefined<T extends object>(fields: T): T {
+function withoutUndefined<T extends object>(fields: T): T {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
 }

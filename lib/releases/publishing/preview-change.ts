@@ -146,7 +146,7 @@ type Counted = Pick<
  * The clients that a change of these products may touch: those that were counted, and those that the catalog's newest
  * versions and new installations stand for.
  */
-export function groupClients(
+function groupClients(
   snapshots: readonly Snapshot[],
   products: ReadonlySet<string>,
   counted: readonly Counted[],

@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../../errors";
 import { formatVersion, type Release } from "../schema";
-import { assertOffered } from "./assert-offered";
 import { filterReleases, selectReleases } from "./filter-releases";
 import { type EditableManifest, identityOf, type ManifestEntry, makeReleaseId, parseRelease } from "./manifest-file";
-import { assertPublishable } from "./publish-checks";
+import { assertOffered, assertPublishable } from "./publish-checks";
 import type { Confirmations, PromotedReleases, Promotion, ReleasesFilter } from "./schema";
 import type { ManifestPlan } from "./update";
 

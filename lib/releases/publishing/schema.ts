@@ -231,7 +231,8 @@ export const CatalogPrune = z.strictObject({
 });
 export type CatalogPrune = z.infer<typeof CatalogPrune>;
 
-export const PrunedCatalog = RemovalResult.extend({ freedBytes: z.number() });
+const { releases, files, elsewhere } = RemovalResult.shape;
+export const PrunedCatalog = z.object({ releases, files, freedBytes: z.number(), elsewhere });
 export type PrunedCatalog = z.infer<typeof PrunedCatalog>;
 
 /** Fits the column, and is more than any version has. */

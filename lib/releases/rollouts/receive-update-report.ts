@@ -9,7 +9,6 @@ import type { UpdateReports } from "./update-report-counts";
 
 export const ReportParams = z.object({ product: z.string().max(64) });
 
-/** What a client reports about an update. */
 export const UpdateReport = z.object({
   version: InstalledVersion.describe("The version that was to be installed."),
   from: InstalledVersion.optional().describe("The version before the update."),

@@ -13,7 +13,6 @@ type Deps = Pick<Context, "dbNow">;
 /** The releases of one version, as the catalog has them. */
 export type ScheduledRelease = { id: string; product: string; version: string; platform: string };
 
-/** How a rollout advances and what halts it. */
 export type RolloutPlan = Omit<NewRollout, "filter">;
 
 const MAX_STEPS = 20;

@@ -3,7 +3,6 @@ import { crc32, gzipSync } from "node:zlib";
 
 const FILE_BYTES = 256 * 1024;
 
-/** The program that a sample file contains. */
 export type SampleApp = { title: string; product: string; version: string };
 
 type Entry = { name: string; mode: number; bytes: Buffer };

@@ -1,7 +1,7 @@
 import { parse, type SemVer } from "semver";
 import { productVersions, type Snapshot } from "../catalog/snapshot";
+import { compareSystemVersions } from "../platforms";
 import type { Release } from "../schema";
-import { compareSystemVersions } from "../system-version";
 import type { ReleaseSelector } from "./parse-query";
 
 /** What a client says about itself. `numbers` are four numbers as Windows has them, compared with a `buildVersion`. */

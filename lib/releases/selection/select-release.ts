@@ -1,10 +1,9 @@
+import { hash } from "node:crypto";
 import { compareBuild, type SemVer } from "semver";
 import { channelReleases, productVersions, type Snapshot, versionReleases } from "../catalog/snapshot";
-import { FALLBACKS } from "../platforms";
+import { compareSystemVersions, FALLBACKS } from "../platforms";
 import type { Artifact, ArtifactKind, Release } from "../schema";
-import { compareSystemVersions } from "../system-version";
 import type { ReleaseSelector } from "./parse-query";
-import { isInRollout } from "./rollout-bucket";
 import { ANY_SYSTEM, type SystemFilter } from "./system-filter";
 
 /** Which releases a client may update to. Paths with the same `key` permit the same releases of a catalog. */
@@ -213,4 +212,22 @@ function selectFrom(
   const isRollback = (release: Release) => release.rollback && (release === newest || reaches(release));
   const rollback = installed.rollout === 0 ? [...partial, newest].find((one) => one && isRollback(one)) : undefined;
   return { release: rollback ?? installed, isClientSpecific };
+}
+
+/**
+ * A client's position in a release's rollout, from 0 to 99.99 percent: the first four bytes of the SHA-256 of both
+ * ids. It is the same for every request and on every instance.
+ */
+export function rolloutBucket(releaseId: string, clientId: string): number {
+  return (Number.parseInt(hash("sha256", releaseId + clientId).slice(0, 8), 16) % 10_000) / 100;
+}
+
+type Rollout = Pick<Release, "id" | "rollout"> & Partial<Pick<Release, "rolloutSeries">>;
+
+/**
+ * Whether a rollout includes a client. A higher `rollout` only adds clients; 0 includes none. Releases of one series
+ * include the same clients first.
+ */
+export function isInRollout({ id, rollout, rolloutSeries }: Rollout, clientId: string): boolean {
+  return rolloutBucket(rolloutSeries ?? id, clientId) < rollout;
 }

@@ -1,8 +1,8 @@
 import type { SemVer } from "semver";
 import type { Snapshot } from "../catalog/snapshot";
 import { minimumSystemVersionOf } from "../catalog/snapshot";
+import { compareSystemVersions } from "../platforms";
 import type { Release } from "../schema";
-import { compareSystemVersions } from "../system-version";
 import type { ReleaseSelector } from "./parse-query";
 
 /** Which releases run on the client's system. Filters with the same `key` accept the same releases of a catalog. */
@@ -11,7 +11,6 @@ export type SystemFilter = { key: string; supports: (release: Release) => boolea
 type SystemInput = {
   /** As the client sent it. */
   systemVersion?: string | undefined;
-  /** The installed version. */
   current?: SemVer | undefined;
   /** The oldest system version that the client may have, from its User-Agent. */
   atLeast?: string | undefined;

@@ -44,7 +44,6 @@ export const appInstallerFeed: UpdateFeed = {
   },
 };
 
-/** Picks the MSIX package or bundle of a release. */
 export function packageOf(release: Release): Artifact | undefined {
   return completeFiles(release).find(({ packageIdentity }) => packageIdentity !== undefined);
 }

@@ -6,14 +6,13 @@ import {
   kernelVersion,
   releaseFields,
   renderInstalledVersion,
+  yamlString,
 } from "../formats/electron";
-import { yamlString } from "../formats/yaml";
-import { normalizeArchitecture, type Platform } from "../platforms";
+import { compareSystemVersions, normalizeArchitecture, type Platform } from "../platforms";
 import { completeFiles } from "../release-files";
 import { type Artifact, formatVersion, type Release } from "../schema";
-import { isInRollout } from "../selection/rollout-bucket";
+import { isInRollout } from "../selection/select-release";
 import type { SystemFilter } from "../selection/system-filter";
-import { compareSystemVersions } from "../system-version";
 import { type SelectedUpdate, selectUpdate, type UpdaterRules } from "./select-update";
 import { storedFilePath } from "./stored-files";
 import { recordCheck, toDocument, type UpdateFeed, type UpdateRequest } from "./update-feed";

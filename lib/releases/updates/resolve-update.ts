@@ -1,8 +1,7 @@
 import { AppError } from "../../errors";
 import type { DocumentContent, DownloadContent } from "../../platform/response-content";
-import { resolveClientId } from "../client-id";
 import { artifactContent } from "../download";
-import type { UpdateParams, UpdateQuery } from "../http-schema";
+import { resolveClientId, type UpdateParams, type UpdateQuery } from "../http-schema";
 import { normalizeArchitecture } from "../platforms";
 import { appInstallerFeed } from "./app-installer";
 import { appcastFeed } from "./appcast";
@@ -73,7 +72,7 @@ function installedVersion({ current, localVersion }: UpdateQuery) {
 }
 
 /** The documents below `/api/updates/{product}/{channel}/`. The first whose pattern matches responds. */
-export const UPDATE_FEEDS: readonly UpdateFeed[] = [
+const UPDATE_FEEDS: readonly UpdateFeed[] = [
   electronFeed,
   squirrelReleases,
   autoUpdaterFeed,

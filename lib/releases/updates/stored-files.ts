@@ -6,7 +6,6 @@ import { parsePlatform } from "../platforms";
 import { type ServedFile, servedFiles } from "../release-files";
 import { type Artifact, formatVersion, type Release } from "../schema";
 
-/** A file of a release. */
 type FoundFile = { release: Release; artifact: ServedFile; caching: Caching };
 type Entry = Pick<FoundFile, "release" | "artifact">;
 

@@ -25,7 +25,7 @@ const BUNDLE_TYPES = {
 } as const satisfies Record<Platform, readonly string[]>;
 
 /** The files of a release that Tauri can install, by bundle type. */
-export function tauriFiles(release: Release): { bundleType: string; file: Artifact }[] {
+function tauriFiles(release: Release): { bundleType: string; file: Artifact }[] {
   return BUNDLE_TYPES[release.platform].flatMap((bundleType) => {
     const file = selectByBundleType(tauri.selectArtifact, bundleType)(release);
     return file ? [{ bundleType, file }] : [];
@@ -36,13 +36,13 @@ export function tauriFiles(release: Release): { bundleType: string; file: Artifa
  * Picks the file for an app that does not name its bundle type. On Linux that is an AppImage: plugins before 2.10, which
  * cannot name theirs, are documented for AppImages.
  */
-export const defaultTauriFile: ArtifactSelector = (release) => {
+const defaultTauriFile: ArtifactSelector = (release) => {
   const [first] = tauriFiles(release);
   return release.platform === "linux" && first?.bundleType !== "appimage" ? undefined : first?.file;
 };
 
 /** The selector for a bundle type as the query has it. @throws AppError invalid_query for an unknown one */
-export function tauriSelector(bundleType: string | undefined): ArtifactSelector {
+function tauriSelector(bundleType: string | undefined): ArtifactSelector {
   if (bundleType === undefined) return defaultTauriFile;
   const type = parseBundleType(bundleType);
   return selectByBundleType(type === "unknown" ? defaultTauriFile : tauri.selectArtifact, type);

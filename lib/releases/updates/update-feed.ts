@@ -22,7 +22,6 @@ export type UpdateRequest = {
   channel: string;
   /** Decides on rollouts. */
   clientId: string | undefined;
-  /** The installed version. */
   current: SemVer | undefined;
   /** Its four numbers, if it has them: see `InstalledVersion`. */
   numbers?: string | null;

@@ -1,5 +1,5 @@
 import { compareBuild } from "semver";
-import { yamlString } from "../formats/yaml";
+import { yamlString } from "../formats/electron";
 import type { UpdateQuery } from "../http-schema";
 import { architecturesIn, normalizeArchitecture } from "../platforms";
 import { completeFiles } from "../release-files";
@@ -14,13 +14,13 @@ const LOCALE = "en-US";
 const MAX_NOTES_LENGTH = 10_000;
 
 /** The files of a manifest: a `singleton`, or the three of the multi-file format, which the community repository takes. */
-export const WINGET_FILES = {
+const WINGET_FILES = {
   "winget.yaml": "singleton",
   "winget.version.yaml": "version",
   "winget.installer.yaml": "installer",
   "winget.locale.en-US.yaml": "defaultLocale",
 } as const;
-export type WingetManifestType = (typeof WINGET_FILES)[keyof typeof WINGET_FILES];
+type WingetManifestType = (typeof WINGET_FILES)[keyof typeof WINGET_FILES];
 
 /** What the catalog does not know. A missing value is written as a placeholder. */
 type WingetPackage = Pick<
@@ -29,7 +29,7 @@ type WingetPackage = Pick<
 >;
 type UrlOf = (release: Release, file: Artifact) => string;
 
-export const WINGET_ARCHITECTURES = architecturesIn("winget");
+const WINGET_ARCHITECTURES = architecturesIn("winget");
 /** By file name; an .exe is what `installerType` says. */
 const INSTALLER_TYPES: readonly [RegExp, string | null][] = [
   [/\.msix(bundle)?$/i, "msix"],
@@ -39,7 +39,7 @@ const INSTALLER_TYPES: readonly [RegExp, string | null][] = [
 ];
 
 /** Picks the file that winget installs: the installer for people, else another one. */
-export function selectWingetInstaller(release: Release): Artifact | undefined {
+function selectWingetInstaller(release: Release): Artifact | undefined {
   const { installer } = release.artifacts;
   const files = [...(installer ? [installer] : []), ...completeFiles(release)];
   return WINGET_ARCHITECTURES.has(release.architecture)
@@ -54,7 +54,7 @@ type Manifest = Record<string, string | Fields[]>;
  * Renders a winget manifest of one version. `releases` are its builds; a singleton has the first one only. Values that
  * are neither in the catalog nor in `settings` are placeholders, which a comment names.
  */
-export function renderWinget(
+function renderWinget(
   type: WingetManifestType,
   releases: readonly [Release, ...Release[]],
   settings: WingetPackage,

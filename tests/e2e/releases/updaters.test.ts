@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import type { AppUpdater } from "electron-updater";
 import { XMLParser } from "fast-xml-parser";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { rolloutBucket } from "@/lib/releases/selection/rollout-bucket";
+import { rolloutBucket } from "@/lib/releases/selection/select-release";
 import { newFolder, snippet } from "@/tests/support/guide";
 import { listen } from "@/tests/support/network/listen";
 import { anyDatabase, type Service, startService } from "@/tests/support/process/service";

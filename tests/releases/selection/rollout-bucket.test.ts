@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { isInRollout, rolloutBucket } from "@/lib/releases/selection/rollout-bucket";
+import { isInRollout, rolloutBucket } from "@/lib/releases/selection/select-release";
 
 test("a bucket is the first four bytes of the SHA-256 of both ids, in hundredths of a percent", () => {
   // printf %s "core-1.2.0client-7" | sha256sum

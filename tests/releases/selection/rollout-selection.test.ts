@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { rolloutBucket } from "@/lib/releases/selection/rollout-bucket";
+import { rolloutBucket } from "@/lib/releases/selection/select-release";
 import { call, get } from "@/tests/support/api";
 import { manifestEntry, type TestCatalog, withCatalog } from "@/tests/support/releases/releases";
 

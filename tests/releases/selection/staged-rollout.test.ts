@@ -1,7 +1,6 @@
 import { SemVer } from "semver";
 import { describe, expect, test } from "vitest";
-import { rolloutBucket } from "@/lib/releases/selection/rollout-bucket";
-import { selectPrimaryArtifact, selectRelease } from "@/lib/releases/selection/select-release";
+import { rolloutBucket, selectPrimaryArtifact, selectRelease } from "@/lib/releases/selection/select-release";
 import { snapshotOf } from "@/tests/support/releases/releases";
 import { MACOS, select, selected, WINDOWS } from "@/tests/support/releases/selection";
 

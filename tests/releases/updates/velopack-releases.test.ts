@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { rolloutBucket } from "@/lib/releases/selection/rollout-bucket";
+import { rolloutBucket } from "@/lib/releases/selection/select-release";
 import { get } from "@/tests/support/api";
 import { problemOf } from "@/tests/support/releases/feeds";
 import { type EntryFields, manifestEntry, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";

@@ -89,7 +89,7 @@ const Identity = z.object({
  * Reads the identity of an MSIX package or bundle from its manifest. Returns undefined for other files, by the name.
  * @throws AppError if the file is not what its name says
  */
-export async function readPackageIdentity(file: string, fileName: string): Promise<PackageIdentity | undefined> {
+async function readPackageIdentity(file: string, fileName: string): Promise<PackageIdentity | undefined> {
   const kind = [PACKAGE, BUNDLE].find(({ pattern }) => pattern.test(fileName));
   if (!kind) return undefined;
   const bytes = await readZipEntry(file, (name) => name === kind.manifest, MAX_MANIFEST_BYTES).catch((error: Error) => {
