@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describePurchase, describeStatus } from "@/app/(web)/account/subscription/describe-status";
+import { describePurchase, describeStatus } from "@/app/(web)/account/subscription";
 import { bestOf, describeAccess } from "@/app/console/billing/access";
 import { describeReason } from "@/app/console/billing/event-columns";
 import type { AccountDetails } from "@/lib/accounts/admin/schema";

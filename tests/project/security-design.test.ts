@@ -14,7 +14,7 @@ const CLIENTS = [
   "app/console/accounts/search-field.tsx", // in the browser, to the service itself
   "app/(web)/components/send-form.ts", // the same
   "app/(web)/docs/reference/try-it.tsx", // the same
-  "app/(web)/docs/samples/javascript.ts", // writes a call as text, and sends nothing
+  "app/(web)/docs/samples/samples.ts", // writes a call as text, and sends nothing
   "app/(web)/frame/account-menu.tsx", // the same
   "app/(web)/passkeys/", // the same
   "lib/platform/adapters/",

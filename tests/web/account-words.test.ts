@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describeStatus } from "@/app/(web)/account/subscription/describe-status";
+import { describeStatus } from "@/app/(web)/account/subscription";
 import { platformFromUserAgent } from "@/app/(web)/download/platform";
 import { initialOf } from "@/app/(web)/frame/account-menu";
 import { retryMessage } from "@/lib/platform/http/pages/form";

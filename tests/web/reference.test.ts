@@ -1,10 +1,10 @@
 import { transform } from "esbuild";
 import { describe, expect, test } from "vitest";
 import { search } from "@/app/(web)/docs/frame/search";
-import { SEARCH_ENTRIES } from "@/app/(web)/docs/frame/search-entries";
+import { SEARCH_ENTRIES } from "@/app/(web)/docs/frame/docs-frame";
 import { allOperations } from "@/app/(web)/docs/reference/document";
 import { GROUPS, operationHref } from "@/app/(web)/docs/reference/groups";
-import { javascriptSample } from "@/app/(web)/docs/samples/javascript";
+import { javascriptSample } from "@/app/(web)/docs/samples/samples";
 import { sampleRequest } from "@/app/(web)/docs/samples/request";
 import { samplesOf } from "@/app/(web)/docs/samples/samples";
 

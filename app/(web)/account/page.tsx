@@ -1,35 +1,28 @@
-import { pageContext } from "@/lib/auth/visitor";
+import type { User } from "@/lib/accounts/schema";
+import { LOCALE_NAMES, LOCALES } from "@/lib/platform/locale";
+import { Form } from "../components/form";
 import { Notice } from "../components/notice";
-import { flashOf, type PageProps, queryOf } from "../components/page-props";
+import { type PageProps, readPage } from "../components/page-props";
+import { Day } from "../components/time";
 import { ResumeForm } from "../confirm/resume-form";
-import { textsOf, titleOf } from "../language/page-language";
-import { AccountHeading } from "./account-heading";
-import { SecurityEvents } from "./activity/security-events";
-import { Devices } from "./devices";
-import { Factors } from "./factors/factors";
-import { Language } from "./language/language";
-import { Notifications } from "./notifications/notifications";
-import { NOTIFICATIONS } from "./notifications/texts";
-import { Passkeys } from "./passkeys/passkeys";
-import { ProfileCard } from "./profile/profile-card";
+import { COMMON } from "../language/common-texts";
+import { pageLocale, textsOf, titleOf } from "../language/page-language";
+import { AccountHeading } from "./account-step";
+import { Devices, SecurityEvents, Sessions } from "./activity";
+import { NOTIFICATIONS, Notifications } from "./notifications";
 import { requireVisitor } from "./require-visitor";
-import { Sessions } from "./sessions";
-import { SignInMethods } from "./sign-in/sign-in-methods";
-import { Subscription } from "./subscription/subscription";
-import { SUBSCRIPTION } from "./subscription/texts";
-import { ACCOUNT, type AccountTexts } from "./texts/account";
+import { Factors, Passkeys, SignInMethods } from "./sign-in-methods";
+import { SUBSCRIPTION, Subscription } from "./subscription";
+import { ACCOUNT, type AccountTexts } from "./texts";
 
 export const generateMetadata = titleOf(ACCOUNT);
 
 export default async function Page(props: PageProps) {
   const visitor = await requireVisitor("/account");
-  const ctx = pageContext();
-  const texts = await textsOf(ACCOUNT);
-  const { done, formErrors } = await queryOf(props);
-  const flash = await flashOf(formErrors);
+  const { query, flash, texts } = await readPage(props, ACCOUNT);
+  const { done } = query;
   const messages: Record<string, string> = texts.done;
   const successMessage = done && Object.hasOwn(messages, done) ? messages[done] : null;
-  const { account } = visitor;
   return (
     <>
       <AccountHeading title={texts.title} />
@@ -39,15 +32,15 @@ export default async function Page(props: PageProps) {
         <SectionList texts={texts} />
         <div>
           <ProfileCard user={visitor.user} texts={texts.profile} />
-          <Subscription ctx={ctx} visitor={visitor} />
-          <SignInMethods ctx={ctx} profile={visitor} texts={texts} />
-          <Passkeys ctx={ctx} accountId={account.id} texts={texts} />
-          <Factors ctx={ctx} accountId={account.id} texts={texts} />
-          <Sessions ctx={ctx} visitor={visitor} texts={texts} />
-          <Devices ctx={ctx} visitor={visitor} texts={texts} />
-          <Notifications ctx={ctx} accountId={account.id} flash={flash} />
+          <Subscription visitor={visitor} />
+          <SignInMethods visitor={visitor} texts={texts} />
+          <Passkeys visitor={visitor} texts={texts} />
+          <Factors visitor={visitor} texts={texts} />
+          <Sessions visitor={visitor} texts={texts} />
+          <Devices visitor={visitor} texts={texts} />
+          <Notifications visitor={visitor} flash={flash} />
           <Language texts={texts.language} />
-          <SecurityEvents ctx={ctx} accountId={account.id} texts={texts} />
+          <SecurityEvents visitor={visitor} texts={texts} />
           <OwnData texts={texts.data} />
         </div>
       </div>
@@ -95,6 +88,51 @@ function OwnData({ texts }: { texts: AccountTexts["data"] }) {
       <p>
         <a href="/account/delete">{texts.delete}</a>
       </p>
+    </section>
+  );
+}
+
+/** The account's profile. */
+async function ProfileCard({ user, texts }: { user: User; texts: AccountTexts["profile"] }) {
+  const { email } = await textsOf(COMMON);
+  return (
+    <section className="card" aria-labelledby="profile">
+      <div className="heading">
+        <h2 id="profile">{texts.title}</h2>
+        <a href="/account/name">{texts.editName}</a>
+      </div>
+      <dl>
+        <dt>{texts.name}</dt>
+        <dd>{user.name ?? "–"}</dd>
+        <dt>{email}</dt>
+        <dd>{user.email}</dd>
+        <dt>{texts.memberSince}</dt>
+        <dd>
+          <Day at={user.createdAt} />
+        </dd>
+      </dl>
+    </section>
+  );
+}
+
+/** The language of the account's pages and emails. */
+async function Language({ texts }: { texts: AccountTexts["language"] }) {
+  return (
+    <section className="card" aria-labelledby="language">
+      <h2 id="language">{texts.title}</h2>
+      <p>{texts.intro}</p>
+      <Form action="/forms/account/language" className="actions">
+        <select name="locale" aria-labelledby="language" defaultValue={await pageLocale()}>
+          {LOCALES.map((locale) => (
+            <option key={locale} value={locale} lang={locale}>
+              {LOCALE_NAMES[locale]}
+            </option>
+          ))}
+        </select>
+        <button type="submit" className="quiet">
+          {texts.save}
+        </button>
+      </Form>
     </section>
   );
 }

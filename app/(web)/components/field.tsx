@@ -13,6 +13,8 @@ type Props = {
   group?: string;
 } & Omit<ComponentProps<"input">, "id" | "name">;
 
+type PasswordProps = Pick<Props, "label" | "hint"> & { name?: string; isNew?: boolean };
+
 /** A labelled input with its hint, and the error that the form has for it. The characters of a password can be shown. */
 export function Field({ name, label, hint, group = "field", ...input }: Props) {
   const { fields, values } = use(FormContext);
@@ -55,6 +57,12 @@ export function Field({ name, label, hint, group = "field", ...input }: Props) {
       )}
     </div>
   );
+}
+
+/** A field for the password of the account, or for a new one with the hint that it gets. */
+export function PasswordField({ name = "password", label, hint, isNew = false }: PasswordProps) {
+  const autoComplete = isNew ? "new-password" : "current-password";
+  return <Field name={name} label={label} hint={hint} type="password" required autoComplete={autoComplete} />;
 }
 
 const TEXTS = defineTexts({ en: { show: "Show characters" }, de: { show: "Zeichen anzeigen" } });

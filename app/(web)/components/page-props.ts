@@ -2,8 +2,10 @@ import { headers } from "next/headers";
 import { pageContext } from "@/lib/auth/visitor";
 import { type Flash, readFlash } from "@/lib/platform/http/pages/flash";
 import { readKeptForm } from "@/lib/platform/http/pages/kept-form";
+import { COMMON } from "../language/common-texts";
 import { translateError } from "../language/german-errors";
 import { currentVisitor, pageLocale } from "../language/page-language";
+import type { Texts } from "../language/texts";
 
 export type PageProps = { searchParams: Promise<Record<string, string | string[] | undefined>> };
 
@@ -22,6 +24,15 @@ export async function readFormState(cookieHeader: string | null, id: string | un
   const flash = readFlash(ctx.config, cookieHeader, id);
   const visitor = flash === null ? await currentVisitor() : null;
   return visitor ? readKeptForm(ctx, visitor, cookieHeader, id) : flash;
+}
+
+/**
+ * What a page is made of: its query parameters, the state of its form, its texts, and those that many pages have, in its
+ * language.
+ */
+export async function readPage<T>(props: PageProps, texts: Texts<T>) {
+  const [query, locale] = [await queryOf(props), await pageLocale()];
+  return { query, flash: await flashOf(query.formErrors), locale, texts: texts[locale], common: COMMON[locale] };
 }
 
 /** The errors of a form that was posted without JavaScript, identified by the query parameter `formErrors`. */

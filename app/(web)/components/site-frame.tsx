@@ -1,7 +1,6 @@
 import type { ReactNode } from "react";
 import { pageContext } from "@/lib/auth/visitor";
-import { SiteFooter } from "../frame/footer";
-import { SiteHeader } from "../frame/header";
+import { SiteFooter, SiteHeader } from "../frame/header";
 import { currentVisitor, pageLocale } from "../language/page-language";
 import { SiteProvider } from "../language/site-context";
 import "../styles/components.css";

@@ -6,23 +6,62 @@ import { toFormError } from "@/lib/platform/http/pages/form";
 import { requireVisitor } from "../account/require-visitor";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";
-import { flashOf, type PageProps, queryOf } from "../components/page-props";
+import { type PageProps, readPage } from "../components/page-props";
 import { TimeText } from "../components/time";
 import { ResumeForm } from "../confirm/resume-form";
 import { COMMON } from "../language/common-texts";
 import { translateError } from "../language/german-errors";
 import { pageLocale, textsOf, titleOf } from "../language/page-language";
-import { DEVICE, type DeviceTexts } from "./texts";
+import { defineTexts } from "../language/texts";
+
+const DEVICE = defineTexts({
+  en: {
+    title: "Connect a device",
+    allowed: "Your device is signed in. You can close this page.",
+    denied: "The request was refused. The device is not signed in.",
+    codeHint: "Enter the code that your device shows.",
+    question: (app: string, email: string) => (
+      <>
+        Allow <strong>{app}</strong> to sign in as <strong>{email}</strong>?
+      </>
+    ),
+    requested: "Requested",
+    from: (network: string) => `from ${network}`,
+    warning: "Allow it only if your own device shows this code. If somebody sent you the code, refuse.",
+    operator: "Also give this device my rights as an operator, to the console and the admin API",
+    allow: "Allow",
+    refuse: "Refuse",
+  },
+  de: {
+    title: "Gerät verbinden",
+    allowed: "Ihr Gerät ist angemeldet. Sie können diese Seite schließen.",
+    denied: "Die Anfrage wurde abgelehnt. Das Gerät ist nicht angemeldet.",
+    codeHint: "Geben Sie den Code ein, den Ihr Gerät zeigt.",
+    question: (app, email) => (
+      <>
+        Darf sich <strong>{app}</strong> als <strong>{email}</strong> anmelden?
+      </>
+    ),
+    requested: "Angefragt",
+    from: (network) => `aus dem Netz ${network}`,
+    warning:
+      "Erlauben Sie es nur, wenn Ihr eigenes Gerät diesen Code zeigt. Wenn Ihnen jemand den Code geschickt hat, lehnen Sie ab.",
+    operator: "Diesem Gerät auch meine Rechte zum Betrieb geben, an der Konsole und der Admin-API",
+    allow: "Erlauben",
+    refuse: "Ablehnen",
+  },
+});
+
+type DeviceTexts = (typeof DEVICE)["en"];
 
 export const generateMetadata = titleOf(DEVICE);
 
 export default async function Page(props: PageProps) {
-  const { done, formErrors, user_code: typed } = await queryOf(props);
+  const { query, flash, texts } = await readPage(props, DEVICE);
+  const { done, user_code: typed } = query;
   const page = typed === undefined ? "/device" : `/device?${new URLSearchParams({ user_code: typed })}`;
   const visitor = await requireVisitor(page);
-  const texts = await textsOf(DEVICE);
   const success = done === "allowed" || done === "denied" ? texts[done] : null;
-  const flash = await flashOf(formErrors);
   const found = typed === undefined ? null : await find(visitor, typed);
   return (
     <div className="narrow">

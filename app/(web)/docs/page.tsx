@@ -1,6 +1,5 @@
 import { pageContext } from "@/lib/auth/visitor";
-import { DocsFrame } from "./frame/docs-frame";
-import { GroupTiles } from "./frame/group-tiles";
+import { DocsFrame, GroupTiles } from "./frame/docs-frame";
 import { OldLinks } from "./frame/old-links";
 import { api } from "./reference/document";
 import { GROUPS, operationHref } from "./reference/groups";

@@ -1,13 +1,13 @@
-import { Fragment } from "react";
+import Markdown from "markdown-to-jsx/react";
+import { Fragment, type ReactNode } from "react";
 import { pageContext } from "@/lib/auth/visitor";
 import { productName } from "@/lib/platform/brand";
 import type { Locale } from "@/lib/platform/locale";
 import type { Installer, InstallerFile, InstallerGroup } from "@/lib/releases/installers";
+import { CopyButton } from "../components/copy-button";
 import { Day } from "../components/time";
 import { pageLocale } from "../language/page-language";
-import { Checksum } from "./checksum";
 import { buildName, PLATFORM_NAMES } from "./platform";
-import { ReleaseNotes } from "./release-notes";
 import { DOWNLOAD, type DownloadTexts } from "./texts";
 
 /** A product on one platform and architecture: its newest installer, and a list of its other versions. */
@@ -158,4 +158,43 @@ function formatSize(bytes: number, locale: Locale): string {
   const [unit, name] =
     bytes < 1e6 ? ([1e3, "kB"] as const) : bytes < 1e9 ? ([1e6, "MB"] as const) : ([1e9, "GB"] as const);
   return `${new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 }).format(bytes / unit)} ${name}`;
+}
+
+/** Renders a release's notes. HTML is shown as text, images as their alt text, and headings follow the page's. */
+export function ReleaseNotes({ markdown, heading = "h5" }: { markdown: string; heading?: "h3" | "h5" }) {
+  const headings = Object.fromEntries(
+    ["h1", "h2", "h3", "h4", "h5", "h6"].map((name) => [name, { component: heading }]),
+  );
+  const overrides = { ...OVERRIDES, ...headings };
+  return (
+    <Markdown options={{ disableParsingRawHTML: true, forceBlock: true, wrapper: "div", overrides }}>
+      {markdown}
+    </Markdown>
+  );
+}
+
+function Link({ href, children }: { href?: string; children?: ReactNode }) {
+  const isWeb = /^https?:\/\//.test(href ?? "");
+  return isWeb ? (
+    <a href={href} rel="nofollow noopener noreferrer">
+      {children}
+    </a>
+  ) : (
+    children
+  );
+}
+
+function AltText({ alt }: { alt?: string }) {
+  return alt ?? null;
+}
+
+const OVERRIDES = { a: { component: Link }, img: { component: AltText } };
+
+/** A file's SHA-256 in hexadecimal. With JavaScript, a button copies it. */
+function Checksum({ sha256 }: { sha256: string }) {
+  return (
+    <p className="checksum">
+      SHA-256 <code>{sha256}</code> <CopyButton text={sha256} name="SHA-256" />
+    </p>
+  );
 }

@@ -7,7 +7,7 @@ import { readLinkCookie } from "@/lib/platform/http/pages/page-cookies";
 import { continuingTo } from "@/lib/platform/http/pages/redirect-paths";
 import { AccountStep } from "../account/account-step";
 import { Form } from "../components/form";
-import { flashOf, type PageProps, queryOf } from "../components/page-props";
+import { type PageProps, readPage } from "../components/page-props";
 import { TokenField } from "../components/token-field";
 import { COMMON } from "../language/common-texts";
 import { textsOf, titleOf } from "../language/page-language";
@@ -42,13 +42,11 @@ export const generateMetadata = titleOf(TEXTS);
 export default async function Page(props: PageProps) {
   const { config } = pageContext();
   const given = await headers();
-  const { formErrors } = await queryOf(props);
-  const flash = await flashOf(formErrors);
+  const { flash, texts } = await readPage(props, TEXTS);
   const opened = (await readLinkCookie(config, "emailChange", given.get("cookie"))) ?? undefined;
   const visitor = await findVisitor(given);
   const profile = visitor && (await readProfile(pageContext(), visitor.account.id));
   if (!profile) return <SignedOut opened={opened} flash={flash} />;
-  const texts = await textsOf(TEXTS);
   return (
     <AccountStep title={texts.title}>
       <p>{texts.intro(profile.user.email)}</p>

@@ -4,7 +4,7 @@ import { hasAdmin } from "@/lib/accounts/first-operator";
 import { readProfile } from "@/lib/accounts/profile";
 import { findVisitor, pageContext } from "@/lib/auth/visitor";
 import { readLinkCookie } from "@/lib/platform/http/pages/page-cookies";
-import { Field } from "../components/field";
+import { Field, PasswordField } from "../components/field";
 import { Form, type FormState } from "../components/form";
 import { Notice } from "../components/notice";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";
@@ -69,13 +69,10 @@ function CreateAccount({ flash, minLength }: Props & { minLength: number }) {
       <Form action="/forms/first-operator/register" flash={flash}>
         <Field name="name" label="Name (optional)" autoComplete="name" maxLength={80} />
         <Field name="email" label="Email" type="email" required autoComplete="username" />
-        <Field
-          name="password"
+        <PasswordField
           label="Password"
           hint={`At least ${minLength} characters. A few random words are easy to remember.`}
-          type="password"
-          required
-          autoComplete="new-password"
+          isNew
         />
         <button type="submit">Create account</button>
       </Form>

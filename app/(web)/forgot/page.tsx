@@ -4,9 +4,8 @@ import { continuingTo, trustedUrl } from "@/lib/platform/http/pages/redirect-pat
 import { Field } from "../components/field";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";
-import { flashOf, type PageProps, queryOf } from "../components/page-props";
-import { COMMON } from "../language/common-texts";
-import { textsOf, titleOf } from "../language/page-language";
+import { type PageProps, readPage } from "../components/page-props";
+import { titleOf } from "../language/page-language";
 import { defineTexts } from "../language/texts";
 
 const TEXTS = defineTexts({
@@ -39,10 +38,9 @@ const TEXTS = defineTexts({
 export const generateMetadata = titleOf(TEXTS, { isPublic: true });
 
 export default async function Page(props: PageProps) {
-  const { formErrors, sent, callbackUrl } = await queryOf(props);
-  const flash = await flashOf(formErrors);
+  const { query, flash, texts, common } = await readPage(props, TEXTS);
+  const { sent, callbackUrl } = query;
   const next = trustedUrl(callbackUrl ?? flash?.values.callbackUrl, pageContext().config, "/account");
-  const [texts, common] = [await textsOf(TEXTS), await textsOf(COMMON)];
   return (
     <div className="narrow">
       <h1>{texts.title}</h1>

@@ -2,7 +2,6 @@ import type { Config } from "@/lib/platform/config";
 import type { Locale } from "@/lib/platform/locale";
 import type { Principal } from "@/lib/principal";
 import { AccountMenu } from "./account-menu";
-import { Logo } from "./logo";
 import { FRAME } from "./texts";
 
 type Props = {
@@ -29,5 +28,52 @@ export function SiteHeader({ config, visitor, locale, isForEverybody }: Props) {
         />
       </nav>
     </header>
+  );
+}
+
+/** The company's logo, or Homeport's. The name beside it says what it is. */
+function Logo({ config }: { config: Pick<Config, "BRAND_LOGO" | "BRAND_LOGO_DARK"> }) {
+  if (config.BRAND_LOGO) {
+    return (
+      <picture>
+        {config.BRAND_LOGO_DARK && <source srcSet="/brand/logo?theme=dark" media="(prefers-color-scheme: dark)" />}
+        <img className="logo" src="/brand/logo" alt="" />
+      </picture>
+    );
+  }
+  return (
+    <svg viewBox="0 0 32 32" width="28" height="28" aria-hidden="true">
+      <path d="M6 9v7a10 10 0 0 0 20 0V9" fill="none" stroke="currentColor" strokeWidth="3.5" strokeLinecap="round" />
+      <circle cx="16" cy="13" r="3.5" fill="currentColor" />
+    </svg>
+  );
+}
+
+type FooterProps = {
+  config: Pick<Config, "BRAND_NAME" | "BRAND_SUPPORT" | "BRAND_TERMS_URL" | "BRAND_PRIVACY_URL" | "BRAND_IMPRINT_URL">;
+  locale: Locale;
+};
+
+/** The company's name, help and legal pages. */
+export function SiteFooter({ config, locale }: FooterProps) {
+  const texts = FRAME[locale];
+  const links = [
+    [texts.support, config.BRAND_SUPPORT?.href],
+    [texts.terms, config.BRAND_TERMS_URL],
+    [texts.privacy, config.BRAND_PRIVACY_URL],
+    [texts.imprint, config.BRAND_IMPRINT_URL],
+    [texts.reference, "/docs"],
+  ].filter(([, href]) => href !== undefined);
+  return (
+    <footer className="site-footer">
+      <span>{config.BRAND_NAME}</span>
+      <nav aria-label={texts.more}>
+        {links.map(([label, href]) => (
+          <a key={label} href={href}>
+            {label}
+          </a>
+        ))}
+      </nav>
+    </footer>
   );
 }

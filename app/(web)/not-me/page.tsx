@@ -1,9 +1,9 @@
 import { RESET_TTL_MINUTES } from "@/lib/accounts/password-reset";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";
-import { flashOf, type PageProps, queryOf } from "../components/page-props";
+import { type PageProps, readPage } from "../components/page-props";
 import { TokenField } from "../components/token-field";
-import { textsOf, titleOf } from "../language/page-language";
+import { titleOf } from "../language/page-language";
 import { defineTexts } from "../language/texts";
 
 const TEXTS = defineTexts({
@@ -55,14 +55,14 @@ const TEXTS = defineTexts({
 export const generateMetadata = titleOf(TEXTS);
 
 export default async function Page(props: PageProps) {
-  const { done, formErrors } = await queryOf(props);
-  const texts = await textsOf(TEXTS);
+  const { query, flash, texts } = await readPage(props, TEXTS);
+  const { done } = query;
   if (done !== undefined) return <Done texts={texts} />;
   return (
     <div className="narrow">
       <h1>{texts.question}</h1>
       <p>{texts.intro}</p>
-      <Form action="/forms/not-me" flash={await flashOf(formErrors)}>
+      <Form action="/forms/not-me" flash={flash}>
         <TokenField />
         <button type="submit">{texts.submit}</button>
       </Form>

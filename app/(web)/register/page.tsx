@@ -1,12 +1,12 @@
 import { pageContext } from "@/lib/auth/visitor";
+import type { Config } from "@/lib/platform/config";
 import { continuingTo, trustedUrl } from "@/lib/platform/http/pages/redirect-paths";
-import { Field } from "../components/field";
+import type { Locale } from "@/lib/platform/locale";
+import { Field, PasswordField } from "../components/field";
 import { Form } from "../components/form";
-import { flashOf, type PageProps, queryOf } from "../components/page-props";
-import { COMMON } from "../language/common-texts";
-import { pageLocale, titleOf } from "../language/page-language";
+import { type PageProps, readPage } from "../components/page-props";
+import { titleOf } from "../language/page-language";
 import { defineTexts } from "../language/texts";
-import { LegalNote } from "./legal-note";
 
 const TEXTS = defineTexts({
   en: { title: "Create account", name: "Name (optional)", hasAccount: "Already have an account?" },
@@ -16,12 +16,10 @@ const TEXTS = defineTexts({
 export const generateMetadata = titleOf(TEXTS, { isPublic: true });
 
 export default async function Page(props: PageProps) {
-  const { formErrors, callbackUrl } = await queryOf(props);
-  const flash = await flashOf(formErrors);
+  const { query, flash, locale, texts, common } = await readPage(props, TEXTS);
+  const { callbackUrl } = query;
   const { config } = pageContext();
   const next = trustedUrl(callbackUrl ?? flash?.values.callbackUrl, config, "/account");
-  const locale = await pageLocale();
-  const [texts, common] = [TEXTS[locale], COMMON[locale]];
   return (
     <div className="narrow">
       <h1>{texts.title}</h1>
@@ -29,14 +27,7 @@ export default async function Page(props: PageProps) {
         {next !== "/account" && <input type="hidden" name="callbackUrl" value={next} />}
         <Field name="name" label={texts.name} autoComplete="name" maxLength={80} />
         <Field name="email" label={common.email} type="email" required autoComplete="username" />
-        <Field
-          name="password"
-          label={common.password}
-          hint={common.passwordHint(config.AUTH_PASSWORD_MIN)}
-          type="password"
-          required
-          autoComplete="new-password"
-        />
+        <PasswordField label={common.password} hint={common.passwordHint(config.AUTH_PASSWORD_MIN)} isNew />
         <button type="submit">{texts.title}</button>
       </Form>
       <LegalNote config={config} locale={locale} />
@@ -44,5 +35,44 @@ export default async function Page(props: PageProps) {
         {texts.hasAccount} <a href={continuingTo(next, "/sign-in")}>{common.signIn}</a>
       </p>
     </div>
+  );
+}
+
+const LEGAL = defineTexts({
+  en: {
+    terms: (href: string) => (
+      <>
+        By creating an account you accept the <a href={href}>terms of service</a>.
+      </>
+    ),
+    privacy: (href: string) => (
+      <>
+        The <a href={href}>privacy policy</a> says how we use your data.
+      </>
+    ),
+  },
+  de: {
+    terms: (href) => (
+      <>
+        Mit einem Konto akzeptieren Sie die <a href={href}>Nutzungsbedingungen</a>.
+      </>
+    ),
+    privacy: (href) => (
+      <>
+        Wie wir Ihre Daten verwenden, steht in der <a href={href}>Datenschutzerklärung</a>.
+      </>
+    ),
+  },
+});
+
+type Props = { config: Pick<Config, "BRAND_TERMS_URL" | "BRAND_PRIVACY_URL">; locale: Locale };
+
+/** The company's terms and privacy policy; nothing if it has configured neither. */
+function LegalNote({ config: { BRAND_TERMS_URL: terms, BRAND_PRIVACY_URL: privacy }, locale }: Props) {
+  if (!terms && !privacy) return null;
+  return (
+    <p className="aside">
+      {terms && LEGAL[locale].terms(terms)} {privacy && LEGAL[locale].privacy(privacy)}
+    </p>
   );
 }

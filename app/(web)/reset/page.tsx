@@ -1,10 +1,9 @@
 import { pageContext } from "@/lib/auth/visitor";
-import { Field } from "../components/field";
+import { PasswordField } from "../components/field";
 import { Form } from "../components/form";
-import { flashOf, type PageProps, queryOf } from "../components/page-props";
+import { type PageProps, readPage } from "../components/page-props";
 import { TokenField } from "../components/token-field";
-import { COMMON } from "../language/common-texts";
-import { textsOf, titleOf } from "../language/page-language";
+import { titleOf } from "../language/page-language";
 import { defineTexts } from "../language/texts";
 
 const TEXTS = defineTexts({
@@ -25,21 +24,13 @@ const TEXTS = defineTexts({
 export const generateMetadata = titleOf(TEXTS);
 
 export default async function Page(props: PageProps) {
-  const { formErrors } = await queryOf(props);
-  const [texts, common] = [await textsOf(TEXTS), await textsOf(COMMON)];
+  const { flash, texts, common } = await readPage(props, TEXTS);
   return (
     <div className="narrow">
       <h1>{texts.title}</h1>
-      <Form action="/forms/reset" flash={await flashOf(formErrors)}>
+      <Form action="/forms/reset" flash={flash}>
         <TokenField />
-        <Field
-          name="password"
-          label={common.newPassword}
-          hint={texts.hint(pageContext().config.AUTH_PASSWORD_MIN)}
-          type="password"
-          required
-          autoComplete="new-password"
-        />
+        <PasswordField label={common.newPassword} hint={texts.hint(pageContext().config.AUTH_PASSWORD_MIN)} isNew />
         <button type="submit">{texts.submit}</button>
       </Form>
       <p className="aside">

@@ -2,13 +2,12 @@ import { listSignInProviders } from "@/lib/auth/next-auth/call-from-forms";
 import { pageContext } from "@/lib/auth/visitor";
 import { continuingTo, trustedUrl } from "@/lib/platform/http/pages/redirect-paths";
 import { findAuthorization } from "../authorize/find-authorization";
-import { Field } from "../components/field";
+import { Field, PasswordField } from "../components/field";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";
-import { flashOf, type PageProps, queryOf } from "../components/page-props";
+import { type PageProps, readPage } from "../components/page-props";
 import { SupportLink } from "../components/support-link";
-import { COMMON } from "../language/common-texts";
-import { pageLocale, titleOf } from "../language/page-language";
+import { titleOf } from "../language/page-language";
 import { SignInWithPasskey } from "../passkeys/sign-in-with-passkey";
 import { errorMessage, linkedProvidersMessage, successMessage } from "./messages";
 import { ProviderButton } from "./provider-button";
@@ -18,10 +17,8 @@ export const generateMetadata = titleOf(SIGN_IN, { isPublic: true });
 
 export default async function Page(props: PageProps) {
   const ctx = pageContext();
-  const locale = await pageLocale();
-  const [texts, common] = [SIGN_IN[locale], COMMON[locale]];
-  const { error, done, formErrors, callbackUrl, linked } = await queryOf(props);
-  const flash = await flashOf(formErrors);
+  const { query, flash, locale, texts, common } = await readPage(props, SIGN_IN);
+  const { error, done, callbackUrl, linked } = query;
   const next = trustedUrl(callbackUrl ?? flash?.values.callbackUrl, ctx.config, "/account");
   const client = findAuthorization(next)?.client;
   const isOnlyAsked = error === "SessionRequired";
@@ -41,7 +38,7 @@ export default async function Page(props: PageProps) {
       <Form action="/forms/sign-in" flash={flash}>
         <input type="hidden" name="callbackUrl" value={next} />
         <Field name="email" label={common.email} type="email" required autoComplete="username webauthn" />
-        <Field name="password" label={common.password} type="password" required autoComplete="current-password" />
+        <PasswordField label={common.password} />
         <button type="submit">{texts.title}</button>
       </Form>
       <SignInWithPasskey next={next} />

@@ -4,14 +4,87 @@ import { listSignInProviders } from "@/lib/auth/next-auth/call-from-forms";
 import { readPendingIdentityCookie } from "@/lib/auth/next-auth/respond";
 import { findVisitor, pageContext } from "@/lib/auth/visitor";
 import { AccountStep } from "../account/account-step";
-import { Form } from "../components/form";
+import { Field } from "../components/field";
+import { Form, type FormState } from "../components/form";
 import { Notice } from "../components/notice";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";
 import { TokenField } from "../components/token-field";
+import { COMMON } from "../language/common-texts";
 import { textsOf, titleOf } from "../language/page-language";
-import { RegistrationForm } from "./registration-form";
-import { ResendForm } from "./resend-form";
-import { VERIFY } from "./texts";
+import { defineTexts } from "../language/texts";
+
+const VERIFY = defineTexts({
+  en: {
+    title: "Verify your email",
+    intro: "We sent a link to your email address. Continue only if you created this account.",
+    sentAgain: "If this email has to be verified, we have sent another link.",
+    verifyEmail: (email: string) => `Verify ${email}`,
+    isVerified: (email: string) => `You are signed in, and ${email} is verified.`,
+    toAccount: "Your account",
+    anotherEmail: "Verify the email of another account",
+    inbox: (email: string) => `Check your inbox at ${email}`,
+    sent: "Open the link in our email within 24 hours to finish your account.",
+    pasteLink: "The link opened in another browser?",
+    wrongEmail: (
+      <>
+        Wrong address? <a href="/register">Register with another one</a>
+      </>
+    ),
+    passwordHint: "The password you registered with.",
+    passwordOrProviderHint: (provider: string) =>
+      `The password you registered with. Leave it empty if you signed in with ${provider}.`,
+    submit: "Verify email",
+    byProvider: (
+      <>
+        Signed up with a provider? <a href="/sign-in">Sign in with it again</a> in this browser, then open the link.
+      </>
+    ),
+    notAccepted: (
+      <>
+        Password not accepted? <a href="/forgot">Reset it</a>. This also verifies your email.
+      </>
+    ),
+    noEmail: "No email? Check your spam folder, or get another link.",
+    again: "Send the link again",
+  },
+  de: {
+    title: "E-Mail-Adresse bestätigen",
+    intro:
+      "Wir haben einen Link an Ihre E-Mail-Adresse geschickt. Fahren Sie nur fort, wenn Sie dieses Konto erstellt haben.",
+    sentAgain: "Wenn diese E-Mail-Adresse noch zu bestätigen ist, haben wir einen neuen Link geschickt.",
+    verifyEmail: (email) => `${email} bestätigen`,
+    isVerified: (email) => `Sie sind angemeldet, und ${email} ist bestätigt.`,
+    toAccount: "Ihr Konto",
+    anotherEmail: "Die E-Mail-Adresse eines anderen Kontos bestätigen",
+    inbox: (email) => `Sehen Sie im Postfach von ${email} nach`,
+    sent: "Öffnen Sie den Link in unserer E-Mail innerhalb von 24 Stunden, um Ihr Konto fertigzustellen.",
+    pasteLink: "Der Link wurde in einem anderen Browser geöffnet?",
+    wrongEmail: (
+      <>
+        Falsche Adresse? <a href="/register">Mit einer anderen registrieren</a>
+      </>
+    ),
+    passwordHint: "Das Passwort, mit dem Sie sich registriert haben.",
+    passwordOrProviderHint: (provider) =>
+      `Das Passwort, mit dem Sie sich registriert haben. Lassen Sie es leer, wenn Sie sich mit ${provider} angemeldet haben.`,
+    submit: "E-Mail-Adresse bestätigen",
+    byProvider: (
+      <>
+        Mit einem Anbieter registriert? <a href="/sign-in">Melden Sie sich noch einmal damit an</a>, in diesem Browser,
+        und öffnen Sie dann den Link.
+      </>
+    ),
+    notAccepted: (
+      <>
+        Passwort nicht akzeptiert? <a href="/forgot">Setzen Sie es zurück</a>. Auch das bestätigt Ihre E-Mail-Adresse.
+      </>
+    ),
+    noEmail: "Keine E-Mail? Sehen Sie im Spam-Ordner nach, oder fordern Sie einen neuen Link an.",
+    again: "Link noch einmal senden",
+  },
+});
+
+type VerifyTexts = (typeof VERIFY)["en"];
 
 export const generateMetadata = titleOf(VERIFY);
 
@@ -70,5 +143,56 @@ export default async function Page(props: PageProps) {
         </details>
       )}
     </div>
+  );
+}
+
+type RegistrationProps = {
+  texts: VerifyTexts;
+  flash: FormState | null;
+  /** The provider with which this browser signed in before the email was verified. */
+  signedInWith: string | undefined;
+  hasProviders: boolean;
+};
+
+/** Confirms an email by the emailed token and by the registration that its owner made. */
+async function RegistrationForm({ texts, flash, signedInWith, hasProviders }: RegistrationProps) {
+  const { password } = await textsOf(COMMON);
+  return (
+    <>
+      <Form action="/forms/verify" flash={flash}>
+        <TokenField />
+        <Field
+          name="password"
+          label={password}
+          hint={signedInWith ? texts.passwordOrProviderHint(signedInWith) : texts.passwordHint}
+          type="password"
+          required={signedInWith === undefined}
+          autoComplete="current-password"
+        />
+        <button type="submit">{texts.submit}</button>
+      </Form>
+      {hasProviders && signedInWith === undefined && <p className="aside">{texts.byProvider}</p>}
+      <p className="aside">{texts.notAccepted}</p>
+    </>
+  );
+}
+
+type ResendProps = Pick<RegistrationProps, "texts" | "flash"> & { email: string | undefined };
+
+/** Sends the link again: to the email that was just registered, or to the one that is entered. */
+async function ResendForm({ texts, flash, email }: ResendProps) {
+  const { email: label } = await textsOf(COMMON);
+  return (
+    <Form action="/forms/verification" flash={flash}>
+      <p className="aside">{texts.noEmail}</p>
+      {email === undefined || flash ? (
+        <Field name="email" label={label} type="email" required autoComplete="username" />
+      ) : (
+        <input type="hidden" name="email" value={email} />
+      )}
+      <button type="submit" className="quiet">
+        {texts.again}
+      </button>
+    </Form>
   );
 }

@@ -4,7 +4,7 @@ import type { CatalogVersion } from "@/lib/releases/publishing/list-versions";
 import { releaseOperations } from "@/lib/releases/publishing/operations";
 import { NOTES_FIELDS, stateOfFields } from "@/lib/releases/publishing/seen-state";
 import { Field } from "../../(web)/components/field";
-import { ReleaseNotes } from "../../(web)/download/release-notes";
+import { ReleaseNotes } from "../../(web)/download/product";
 import { ConfirmLink, OperationForm } from "../components/operation-form";
 import type { ConsoleOperator } from "../frame/operator";
 

@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Operation } from "@/app/(web)/docs/reference/document";
 import { GROUPS } from "@/app/(web)/docs/reference/groups";
-import { curlSample } from "@/app/(web)/docs/samples/curl";
+import { curlSample } from "@/app/(web)/docs/samples/samples";
 import { sampleRequest } from "@/app/(web)/docs/samples/request";
 import { newFolder } from "@/tests/support/guide";
 import { operatorKeyOf, registerAt, type Service, startService } from "@/tests/support/process/service";

@@ -1,11 +1,10 @@
 import { Field } from "../../components/field";
 import { Form } from "../../components/form";
-import { flashOf, type PageProps, queryOf } from "../../components/page-props";
+import { type PageProps, readPage } from "../../components/page-props";
 import { StoreBillingNote } from "../../components/store-billing-note";
-import { textsOf, titleOf } from "../../language/page-language";
+import { titleOf } from "../../language/page-language";
 import { defineTexts } from "../../language/texts";
-import { AccountStep } from "../account-step";
-import { Reauthentication } from "../reauthentication";
+import { AccountStep, Reauthentication } from "../account-step";
 import { requireRecentVisitor } from "../require-visitor";
 
 const TEXTS = defineTexts({
@@ -37,14 +36,13 @@ export const generateMetadata = titleOf(TEXTS);
 
 export default async function Page(props: PageProps) {
   const { user, hasPassword, identities } = await requireRecentVisitor("/account/delete", { asksForPassword: true });
-  const { formErrors } = await queryOf(props);
-  const texts = await textsOf(TEXTS);
+  const { flash, texts } = await readPage(props, TEXTS);
   return (
     <AccountStep title={texts.title}>
       <p>{texts.intro(user.email)}</p>
       {identities.some((identity) => identity.isRevokedOnDeletion) && <p>{texts.apple}</p>}
       <StoreBillingNote />
-      <Form action="/forms/account/delete" flash={await flashOf(formErrors)}>
+      <Form action="/forms/account/delete" flash={flash}>
         <Reauthentication email={user.email} hasPassword={hasPassword} returnTo="/account/delete" />
         <Field
           name="confirm"

@@ -1,10 +1,9 @@
 import { Field } from "../../components/field";
 import { Form } from "../../components/form";
-import { flashOf, type PageProps, queryOf } from "../../components/page-props";
-import { textsOf, titleOf } from "../../language/page-language";
+import { type PageProps, readPage } from "../../components/page-props";
+import { titleOf } from "../../language/page-language";
 import { defineTexts } from "../../language/texts";
-import { AccountStep } from "../account-step";
-import { Reauthentication } from "../reauthentication";
+import { AccountStep, Reauthentication } from "../account-step";
 import { requireRecentVisitor } from "../require-visitor";
 
 const TEXTS = defineTexts({
@@ -31,13 +30,12 @@ export const generateMetadata = titleOf(TEXTS);
 
 export default async function Page(props: PageProps) {
   const { user, hasPassword } = await requireRecentVisitor("/account/email", { asksForPassword: true });
-  const { formErrors } = await queryOf(props);
-  const texts = await textsOf(TEXTS);
+  const { flash, texts } = await readPage(props, TEXTS);
   return (
     <AccountStep title={texts.title}>
       <p>{texts.intro(user.email)}</p>
       {user.emailVerified && <p>{texts.undo(user.email)}</p>}
-      <Form action="/forms/account/email" flash={await flashOf(formErrors)}>
+      <Form action="/forms/account/email" flash={flash}>
         <Field name="email" label={texts.newEmail} type="email" required autoComplete="email" />
         <Reauthentication email={user.email} hasPassword={hasPassword} returnTo="/account/email" />
         <button type="submit">{texts.submit}</button>

@@ -1,7 +1,7 @@
 import { Field } from "../../components/field";
 import { Form } from "../../components/form";
-import { flashOf, type PageProps, queryOf } from "../../components/page-props";
-import { textsOf, titleOf } from "../../language/page-language";
+import { type PageProps, readPage } from "../../components/page-props";
+import { titleOf } from "../../language/page-language";
 import { defineTexts } from "../../language/texts";
 import { AccountStep } from "../account-step";
 import { requireVisitor } from "../require-visitor";
@@ -20,11 +20,10 @@ export const generateMetadata = titleOf(TEXTS);
 
 export default async function Page(props: PageProps) {
   const { user } = await requireVisitor("/account/name");
-  const { formErrors } = await queryOf(props);
-  const texts = await textsOf(TEXTS);
+  const { flash, texts } = await readPage(props, TEXTS);
   return (
     <AccountStep title={texts.title}>
-      <Form action="/forms/account/name" flash={await flashOf(formErrors)}>
+      <Form action="/forms/account/name" flash={flash}>
         <Field
           name="name"
           label={texts.name}

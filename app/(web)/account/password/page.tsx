@@ -1,12 +1,10 @@
 import { pageContext } from "@/lib/auth/visitor";
-import { Field } from "../../components/field";
+import { PasswordField } from "../../components/field";
 import { Form } from "../../components/form";
-import { flashOf, type PageProps, queryOf } from "../../components/page-props";
-import { COMMON } from "../../language/common-texts";
-import { textsOf, titleOf } from "../../language/page-language";
+import { type PageProps, readPage } from "../../components/page-props";
+import { titleOf } from "../../language/page-language";
 import { defineTexts } from "../../language/texts";
-import { AccountStep } from "../account-step";
-import { Reauthentication } from "../reauthentication";
+import { AccountStep, Reauthentication } from "../account-step";
 import { requireRecentVisitor } from "../require-visitor";
 
 const TEXTS = defineTexts({
@@ -38,21 +36,13 @@ export const generateMetadata = titleOf(TEXTS);
 
 export default async function Page(props: PageProps) {
   const { user, hasPassword } = await requireRecentVisitor("/account/password", { asksForPassword: true });
-  const { formErrors } = await queryOf(props);
+  const { flash, texts, common } = await readPage(props, TEXTS);
   const minLength = pageContext().config.AUTH_PASSWORD_MIN;
-  const [texts, common] = [await textsOf(TEXTS), await textsOf(COMMON)];
   return (
     <AccountStep title={hasPassword ? texts.title : texts.setTitle}>
-      <Form action="/forms/account/password" flash={await flashOf(formErrors)}>
+      <Form action="/forms/account/password" flash={flash}>
         <Reauthentication email={user.email} hasPassword={hasPassword} returnTo="/account/password" />
-        <Field
-          name="newPassword"
-          label={common.newPassword}
-          hint={common.passwordHint(minLength)}
-          type="password"
-          required
-          autoComplete="new-password"
-        />
+        <PasswordField name="newPassword" label={common.newPassword} hint={common.passwordHint(minLength)} isNew />
         <label className="check">
           <input type="checkbox" name="signOutOthers" defaultChecked /> {texts.signOutOthers}
         </label>

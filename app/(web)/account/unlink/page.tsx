@@ -1,11 +1,10 @@
 import { notFound } from "next/navigation";
 import { providerTitle } from "@/lib/auth/sign-in-providers/providers";
 import { Form } from "../../components/form";
-import { flashOf, type PageProps, queryOf } from "../../components/page-props";
-import { textsOf, titleOf } from "../../language/page-language";
+import { type PageProps, readPage } from "../../components/page-props";
+import { titleOf } from "../../language/page-language";
 import { defineTexts } from "../../language/texts";
-import { AccountStep } from "../account-step";
-import { Reauthentication } from "../reauthentication";
+import { AccountStep, Reauthentication } from "../account-step";
 import { requireRecentVisitor } from "../require-visitor";
 
 const TEXTS = defineTexts({
@@ -26,15 +25,14 @@ const TEXTS = defineTexts({
 export const generateMetadata = titleOf(TEXTS);
 
 export default async function Page(props: PageProps) {
-  const { formErrors, id } = await queryOf(props);
-  const flash = await flashOf(formErrors);
+  const { query, flash, texts } = await readPage(props, TEXTS);
+  const { id } = query;
   const identityId = String(id ?? flash?.values.identityId ?? "");
   const page = `/account/unlink?${new URLSearchParams({ id: identityId })}`;
   const { user, hasPassword, identities } = await requireRecentVisitor(page, { asksForPassword: true });
   const identity = identities.find((linked) => linked.id === identityId);
   if (!identity) notFound();
   const name = providerTitle(identity.provider);
-  const texts = await textsOf(TEXTS);
   return (
     <AccountStep title={texts.remove(name)}>
       <p>{texts.intro(user.email, name)}</p>

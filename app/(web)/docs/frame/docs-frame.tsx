@@ -1,9 +1,31 @@
 import type { ReactNode } from "react";
-import { GROUPS } from "../reference/groups";
+import { ERRORS, type ErrorCode } from "@/lib/errors";
+import { api } from "../reference/document";
+import { GROUPS, type Group } from "../reference/groups";
+import { Search, type SearchEntry } from "./search";
 import "../../styles/reference.css";
 import "../../styles/docs-frame.css";
-import { Search } from "./search";
-import { SEARCH_ENTRIES } from "./search-entries";
+
+/** What the search finds: operations by their path, title and fields; schemas; error codes. */
+export const SEARCH_ENTRIES: SearchEntry[] = [
+  ...GROUPS.flatMap(({ slug, operations }) =>
+    operations.map(({ method, path, summary, operationId }) => ({
+      title: `${method} ${path}`,
+      text: summary,
+      href: `/docs/${slug}#${operationId}`,
+    })),
+  ),
+  ...Object.entries(api.components.schemas).map(([name, { properties = {} }]) => ({
+    title: name,
+    text: `Schema: ${Object.keys(properties).join(", ")}`,
+    href: `/docs/schemas#schema-${name}`,
+  })),
+  ...(Object.keys(ERRORS) as ErrorCode[]).map((code) => ({
+    title: code,
+    text: `${ERRORS[code][0]}: ${ERRORS[code][1]}`,
+    href: `/docs/errors#${code}`,
+  })),
+];
 
 type Props = { current: string; children: ReactNode };
 
@@ -46,5 +68,19 @@ export function DocsFrame({ current, children }: Props) {
       </div>
       <div className="docs-main">{children}</div>
     </div>
+  );
+}
+
+/** Links to the pages of groups. */
+export function GroupTiles({ groups }: { groups: readonly Group[] }) {
+  return (
+    <ul className="tiles">
+      {groups.map(({ slug, title, intro }) => (
+        <li key={slug}>
+          <a href={`/docs/${slug}`}>{title}</a>
+          <p>{intro}</p>
+        </li>
+      ))}
+    </ul>
   );
 }

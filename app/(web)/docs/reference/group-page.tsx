@@ -1,5 +1,4 @@
-import { DocsFrame } from "../frame/docs-frame";
-import { GroupTiles } from "../frame/group-tiles";
+import { DocsFrame, GroupTiles } from "../frame/docs-frame";
 import { findGroup, GROUPS } from "./groups";
 import { OperationCard } from "./operation";
 

@@ -1,8 +1,7 @@
 import { Form } from "../../components/form";
-import { flashOf, type PageProps, queryOf } from "../../components/page-props";
+import { type PageProps, readPage } from "../../components/page-props";
 import { TokenField } from "../../components/token-field";
-import { COMMON } from "../../language/common-texts";
-import { textsOf, titleOf } from "../../language/page-language";
+import { titleOf } from "../../language/page-language";
 import { defineTexts } from "../../language/texts";
 
 const TEXTS = defineTexts({
@@ -35,8 +34,7 @@ export const generateMetadata = titleOf(TEXTS);
 
 /** The page of the link to the old email. Opening it changes nothing, because mail scanners follow links. */
 export default async function Page(props: PageProps) {
-  const { formErrors } = await queryOf(props);
-  const [texts, common] = [await textsOf(TEXTS), await textsOf(COMMON)];
+  const { flash, texts, common } = await readPage(props, TEXTS);
   return (
     <div className="narrow">
       <h1>{texts.title}</h1>
@@ -46,7 +44,7 @@ export default async function Page(props: PageProps) {
           <li key={effect}>{effect}</li>
         ))}
       </ul>
-      <Form action="/forms/undo-email-change" flash={await flashOf(formErrors)}>
+      <Form action="/forms/undo-email-change" flash={flash}>
         <TokenField />
         <button type="submit" className="danger">
           {texts.submit}

@@ -5,9 +5,8 @@ import { pageContext } from "@/lib/auth/visitor";
 import { trustedUrl } from "@/lib/platform/http/pages/redirect-paths";
 import { Field } from "../../components/field";
 import { Form } from "../../components/form";
-import { flashOf, type PageProps, queryOf } from "../../components/page-props";
-import { COMMON } from "../../language/common-texts";
-import { textsOf, titleOf } from "../../language/page-language";
+import { type PageProps, readPage } from "../../components/page-props";
+import { titleOf } from "../../language/page-language";
 import { PasskeyProof } from "../../passkeys/passkey-proof";
 import { FACTOR } from "../texts";
 
@@ -16,14 +15,13 @@ export const generateMetadata = titleOf(FACTOR);
 export default async function Page(props: PageProps) {
   const ctx = pageContext();
   const { config } = ctx;
-  const { formErrors, callbackUrl, kind } = await queryOf(props);
-  const flash = await flashOf(formErrors);
+  const { query, flash, texts, common } = await readPage(props, FACTOR);
+  const { callbackUrl, kind } = query;
   const next = trustedUrl(callbackUrl ?? flash?.values.callbackUrl, config, "/account");
   const signInPage = `/sign-in?${new URLSearchParams({ callbackUrl: next })}`;
   const challenge = readChallengeCookie(config, await headers());
   if (!challenge) redirect(signInPage);
   const hasPasskey = (await listChallengeFactors(ctx, challenge)).includes("passkey");
-  const [texts, common] = [await textsOf(FACTOR), await textsOf(COMMON)];
   const isByRecoveryCode = kind === "recovery_code";
   return (
     <div className="narrow">

@@ -2,10 +2,10 @@ import { headers } from "next/headers";
 import { pageContext } from "@/lib/auth/visitor";
 import { readShownSecret } from "@/lib/platform/http/pages/page-cookies";
 import { Form } from "../../../components/form";
-import { flashOf, type PageProps, queryOf } from "../../../components/page-props";
-import { textsOf, titleOf } from "../../../language/page-language";
+import { type PageProps, readPage } from "../../../components/page-props";
+import { titleOf } from "../../../language/page-language";
 import { defineTexts } from "../../../language/texts";
-import { AccountHeading } from "../../account-heading";
+import { AccountHeading } from "../../account-step";
 import { requireRecentVisitor, requireVisitor } from "../../require-visitor";
 
 const TEXTS = defineTexts({
@@ -33,10 +33,9 @@ const PAGE = "/account/factors/recovery-codes";
 
 export default async function Page(props: PageProps) {
   const { account } = await requireVisitor(PAGE);
-  const { formErrors } = await queryOf(props);
+  const { flash, texts } = await readPage(props, TEXTS);
   const codes = (await readShownSecret(pageContext(), account.id, "recovery-codes", await headers()))?.split(" ");
   if (!codes) await requireRecentVisitor(PAGE);
-  const texts = await textsOf(TEXTS);
   return (
     <div className="narrow">
       <AccountHeading title={texts.title} />
@@ -57,7 +56,7 @@ export default async function Page(props: PageProps) {
       ) : (
         <>
           <p>{texts.renew}</p>
-          <Form action="/forms/account/factors/recovery-codes" flash={await flashOf(formErrors)}>
+          <Form action="/forms/account/factors/recovery-codes" flash={flash}>
             <button type="submit">{texts.submit}</button>
           </Form>
         </>

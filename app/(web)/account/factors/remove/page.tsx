@@ -1,6 +1,6 @@
 import { Form } from "../../../components/form";
-import { flashOf, type PageProps, queryOf } from "../../../components/page-props";
-import { textsOf, titleOf } from "../../../language/page-language";
+import { type PageProps, readPage } from "../../../components/page-props";
+import { titleOf } from "../../../language/page-language";
 import { defineTexts } from "../../../language/texts";
 import { AccountStep } from "../../account-step";
 import { requireRecentVisitor } from "../../require-visitor";
@@ -24,12 +24,11 @@ const PAGE = "/account/factors/remove";
 
 export default async function Page(props: PageProps) {
   await requireRecentVisitor(PAGE);
-  const { formErrors } = await queryOf(props);
-  const texts = await textsOf(TEXTS);
+  const { flash, texts } = await readPage(props, TEXTS);
   return (
     <AccountStep title={texts.title}>
       <p>{texts.intro}</p>
-      <Form action="/forms/account/factors/remove" flash={await flashOf(formErrors)}>
+      <Form action="/forms/account/factors/remove" flash={flash}>
         <button type="submit" className="danger">
           {texts.submit}
         </button>

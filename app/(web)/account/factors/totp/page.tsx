@@ -3,9 +3,8 @@ import { readEnrollment } from "@/lib/auth/second-factor/change-factors";
 import { pageContext } from "@/lib/auth/visitor";
 import { Field } from "../../../components/field";
 import { Form } from "../../../components/form";
-import { flashOf, type PageProps, queryOf } from "../../../components/page-props";
-import { COMMON } from "../../../language/common-texts";
-import { textsOf, titleOf } from "../../../language/page-language";
+import { type PageProps, readPage } from "../../../components/page-props";
+import { titleOf } from "../../../language/page-language";
 import { defineTexts } from "../../../language/texts";
 import { AccountStep } from "../../account-step";
 import { requireRecentVisitor } from "../../require-visitor";
@@ -46,11 +45,10 @@ const PAGE = "/account/factors/totp";
 
 export default async function Page(props: PageProps) {
   const visitor = await requireRecentVisitor(PAGE);
-  const { id, formErrors } = await queryOf(props);
-  const flash = await flashOf(formErrors);
+  const { query, flash, texts, common } = await readPage(props, TEXTS);
+  const { id } = query;
   const enrollment = id ? await readEnrollment(pageContext(), visitor, id) : null;
   if (id && !enrollment && !flash) redirect(PAGE);
-  const [texts, common] = [await textsOf(TEXTS), await textsOf(COMMON)];
   return (
     <AccountStep title={texts.title}>
       {enrollment ? (

@@ -1,10 +1,9 @@
 import { Form } from "../../../components/form";
-import { flashOf, type PageProps, queryOf } from "../../../components/page-props";
-import { textsOf, titleOf } from "../../../language/page-language";
+import { type PageProps, readPage } from "../../../components/page-props";
+import { titleOf } from "../../../language/page-language";
 import { defineTexts } from "../../../language/texts";
 import { AccountStep } from "../../account-step";
-import { requireRecentVisitor } from "../../require-visitor";
-import { findOwnPasskey } from "../find-own-passkey";
+import { findOwnPasskey, requireRecentVisitor } from "../../require-visitor";
 
 const TEXTS = defineTexts({
   en: {
@@ -24,11 +23,10 @@ const TEXTS = defineTexts({
 export const generateMetadata = titleOf(TEXTS);
 
 export default async function Page(props: PageProps) {
-  const { formErrors, id = "" } = await queryOf(props);
+  const { query, flash, texts } = await readPage(props, TEXTS);
+  const { id = "" } = query;
   const visitor = await requireRecentVisitor(`/account/passkeys/remove?${new URLSearchParams({ id })}`);
-  const flash = await flashOf(formErrors);
   const { id: passkeyId, name } = await findOwnPasskey(visitor, id);
-  const texts = await textsOf(TEXTS);
   return (
     <AccountStep title={texts.title}>
       <p>{texts.intro(visitor.user.email, name)}</p>

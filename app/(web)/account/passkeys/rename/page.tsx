@@ -1,12 +1,10 @@
 import { Field } from "../../../components/field";
 import { Form } from "../../../components/form";
-import { flashOf, type PageProps, queryOf } from "../../../components/page-props";
-import { COMMON } from "../../../language/common-texts";
-import { textsOf, titleOf } from "../../../language/page-language";
+import { type PageProps, readPage } from "../../../components/page-props";
+import { titleOf } from "../../../language/page-language";
 import { defineTexts } from "../../../language/texts";
 import { AccountStep } from "../../account-step";
-import { requireVisitor } from "../../require-visitor";
-import { findOwnPasskey } from "../find-own-passkey";
+import { findOwnPasskey, requireVisitor } from "../../require-visitor";
 
 const TEXTS = defineTexts({
   en: { title: "Rename a passkey", name: "Name" },
@@ -17,10 +15,9 @@ export const generateMetadata = titleOf(TEXTS);
 
 export default async function Page(props: PageProps) {
   const visitor = await requireVisitor("/account");
-  const { formErrors, id } = await queryOf(props);
-  const flash = await flashOf(formErrors);
+  const { query, flash, texts, common } = await readPage(props, TEXTS);
+  const { id } = query;
   const passkey = await findOwnPasskey(visitor, id ?? flash?.values.id);
-  const [texts, common] = [await textsOf(TEXTS), await textsOf(COMMON)];
   return (
     <AccountStep title={texts.title}>
       <Form action="/forms/account/passkey/rename" flash={flash}>
