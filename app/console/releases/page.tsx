@@ -12,7 +12,7 @@ import { Ago } from "../components/time";
 import { consolePage } from "../frame/console-page";
 import { hasRole } from "../frame/operator";
 import { AdoptionChart, MAX_LINES } from "./adoption-chart";
-import { ReadOnlyNotice, targetName, VersionMarks, VersionState } from "./version-state";
+import { ReadOnlyNotice, targetName, VersionBadges } from "./version-state";
 
 export const metadata = { title: "Releases" };
 
@@ -21,19 +21,11 @@ const CURVE_DAYS = 14;
 const columnsOf = (clientsOf: (version: string) => number): Column<CatalogVersion>[] => [
   { head: "Version", isRowHead: true, cell: (row) => <a href={versionPath(row)}>{row.version}</a> },
   { head: "Channel", cell: ({ channel }) => channel },
-  { head: "State", cell: (version) => <VersionCell version={version} /> },
+  { head: "State", cell: (version) => <VersionBadges version={version} /> },
   { head: "Platforms", cell: ({ releases }) => releases.map(targetName).join(", ") },
   { head: "Clients", align: "end", cell: ({ version }) => formatCount(clientsOf(version)) },
   { head: "Released", isTight: true, cell: ({ releasedAt }) => <Ago at={new Date(releasedAt)} /> },
 ];
-
-function VersionCell({ version }: { version: CatalogVersion }) {
-  return (
-    <span className="badges">
-      <VersionState version={version} /> <VersionMarks version={version} />
-    </span>
-  );
-}
 
 export default consolePage({ query: VersionsQuery }, async ({ ctx, operator, query }) => {
   const { product, products, channels, versions, nextCursor } = await listVersions(ctx, query);

@@ -6,8 +6,17 @@ import { Badge } from "../components/cells";
 
 type Version = Pick<CatalogVersion, "releases" | "schedule">;
 
+/** The state of a version, and what else is special about it. */
+export function VersionBadges({ version }: { version: Version }) {
+  return (
+    <span className="badges">
+      <VersionState version={version} /> <VersionMarks version={version} />
+    </span>
+  );
+}
+
 /** What clients get of a version, in a word: its platforms may differ. */
-export function VersionState({ version: { releases, schedule } }: { version: Version }) {
+function VersionState({ version: { releases, schedule } }: { version: Version }) {
   const served = releases.filter(({ yanked }) => !yanked);
   if (served.length === 0) return <Badge tone="bad">Yanked</Badge>;
   if (served.every(({ sample }) => sample)) return <Badge>Sample</Badge>;
@@ -21,7 +30,7 @@ export function VersionState({ version: { releases, schedule } }: { version: Ver
 }
 
 /** What else is special about a version. */
-export function VersionMarks({ version: { releases } }: { version: Version }) {
+function VersionMarks({ version: { releases } }: { version: Version }) {
   const marks = [
     releases.some(({ critical }) => critical) && "Critical",
     releases.some(({ rollback }) => rollback) && "Rollback",

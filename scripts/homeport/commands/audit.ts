@@ -12,7 +12,6 @@ const DEFAULT_LIMIT = "50";
 type Filter = Partial<Record<"type" | "actor" | "target" | "account" | "from" | "to", string>>;
 type ListOptions = Filter & { limit?: string; csv?: boolean };
 
-/** `homeport audit` */
 export const defineAudit: DefineCommandGroup = (audit) => {
   audit
     .command("list")

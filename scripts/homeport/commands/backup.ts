@@ -8,7 +8,6 @@ const IDENTITY = "a file with the age key of an encrypted backup (default: BACKU
 
 type IdentityOption = { identity?: string };
 
-/** `homeport backup` */
 export const defineBackup: DefineCommandGroup = (backup) => {
   backup.option("--to <location>", "a folder or s3://BUCKET/PREFIX (default: BACKUP_TO)").run(create);
   (backup.command("verify <file>") as HomeportCommand)
@@ -17,7 +16,6 @@ export const defineBackup: DefineCommandGroup = (backup) => {
     .run(verify);
 };
 
-/** `homeport restore` */
 export const defineRestore: DefineCommandGroup = (restore) => {
   restore
     .argument("<file>", "the backup: a file or s3://BUCKET/PREFIX/FILE")

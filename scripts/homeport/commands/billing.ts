@@ -22,7 +22,6 @@ type ListOptions = StateOptions & {
 type ReplayOptions = StateOptions & { event?: string; all?: boolean; reason?: string };
 type ReconcileOptions = { account?: string; all?: boolean; reason?: string };
 type AssignOptions = { purchase?: string; customer?: string; account: string; dryRun?: boolean; reason?: string };
-/** `homeport billing`. */
 export const defineBilling: DefineCommandGroup = (billing) => {
   const withStates = (name: string) =>
     billing

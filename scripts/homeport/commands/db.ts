@@ -87,7 +87,6 @@ async function requireYes({ from, to, dataDir }: Databases, { yes }: Options): P
   if (!(await confirm(question))) throw new CodedError("canceled", "Nothing was changed.");
 }
 
-/** `homeport db`. */
 export const defineDb: DefineCommandGroup = (db) => {
   db.command("move")
     .description(

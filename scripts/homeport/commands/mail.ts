@@ -8,7 +8,6 @@ const DEFAULT_LIMIT = "50";
 
 type ListOptions = { state?: string; to?: string; oldest?: boolean; limit: string };
 
-/** `homeport mail` */
 export const defineMail: DefineCommandGroup = (mail) => {
   mail
     .command("list")

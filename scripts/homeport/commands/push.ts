@@ -18,7 +18,6 @@ type SendOptions = { account?: string; device?: string; title?: string; body?: s
 type AnnounceOptions = { version?: string } & When & Omit<AudienceOptions, "all">;
 type ListOptions = { account?: string; state?: string; reason?: string; message?: string; limit: string };
 
-/** `homeport push` */
 export const definePush: DefineCommandGroup = (push) => {
   const sending = push
     .command("send")

@@ -24,7 +24,6 @@ The commands use the API of the service at HOMEPORT_URL, else of the one that ru
 change on its database. With --catalog they edit that file instead, for catalogs that are published at a URL.
 remove and prune ask before they remove anything.`;
 
-/** `homeport release` */
 export const defineRelease: DefineCommandGroup = (release) => {
   defineReleaseCommand(release, "add <file>", "publish a file in a new or existing release", ADD_OPTIONS, add);
   const built =

@@ -4,7 +4,6 @@ import type { ResultOf } from "../transport/operations";
 import type { ReleaseCommand } from "./define-release-command";
 import { FILTER_OPTIONS, toFilter } from "./options";
 
-/** `list` */
 export const list: ReleaseCommand<typeof FILTER_OPTIONS> = async (
   { api, hasOwnCatalog, openStore, output },
   values,
@@ -36,7 +35,6 @@ export const VERIFY_OPTIONS = {
   ...FILTER_OPTIONS,
 } as const;
 
-/** `verify` */
 export const verify: ReleaseCommand<typeof VERIFY_OPTIONS> = async ({ openStore, output }, values) => {
   const store = await openStore();
   const all: VerifyResult[] = [];

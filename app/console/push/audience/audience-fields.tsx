@@ -4,6 +4,13 @@ import { Field } from "../../../(web)/components/field";
 import { SelectField } from "../../components/fields";
 import { PLATFORMS } from "./audience-text";
 
+const TEXT_FIELDS = [
+  { name: "appFrom", label: "Installed version from", maxLength: 64 },
+  { name: "appBelow", label: "Installed version below", maxLength: 64 },
+  { name: "locale", label: "Language", placeholder: "de, de-AT", maxLength: 35 },
+  { name: "entitlement", label: "Active entitlement", maxLength: 255 },
+] as const;
+
 type Props = { values: Partial<Values>; bundleIds: readonly string[] };
 
 /** The fields that select an audience, and when it is notified. Without a choice, it is every device. */
@@ -21,35 +28,9 @@ export function AudienceFields({ values, bundleIds }: Props) {
           options={{ "": "All", ...PLATFORMS }}
           defaultValue={values.platform}
         />
-        <Field
-          name="appFrom"
-          label="Installed version from"
-          defaultValue={values.appFrom}
-          maxLength={64}
-          autoComplete="off"
-        />
-        <Field
-          name="appBelow"
-          label="Installed version below"
-          defaultValue={values.appBelow}
-          maxLength={64}
-          autoComplete="off"
-        />
-        <Field
-          name="locale"
-          label="Language"
-          placeholder="de, de-AT"
-          defaultValue={values.locale}
-          maxLength={35}
-          autoComplete="off"
-        />
-        <Field
-          name="entitlement"
-          label="Active entitlement"
-          defaultValue={values.entitlement}
-          maxLength={255}
-          autoComplete="off"
-        />
+        {TEXT_FIELDS.map((field) => (
+          <Field key={field.name} {...field} defaultValue={values[field.name]} autoComplete="off" />
+        ))}
         <Field name="seenFrom" label="Seen since (UTC)" type="date" defaultValue={values.seenFrom} />
         <Field name="seenBefore" label="Not seen since (UTC)" type="date" defaultValue={values.seenBefore} />
       </fieldset>

@@ -11,7 +11,7 @@ import { Artifacts } from "../../../artifacts";
 import { NotesFields } from "../../../notes-fields";
 import { RolloutPanel } from "../../../rollout-panel";
 import { VersionActions } from "../../../version-actions";
-import { ReadOnlyNotice, VersionMarks, VersionState } from "../../../version-state";
+import { ReadOnlyNotice, VersionBadges } from "../../../version-state";
 
 export const generateMetadata = titleOf("Releases", async ({ params }) => decodeURIComponent(params.version ?? ""));
 
@@ -48,11 +48,7 @@ export default consolePage(
         <PageHead
           title={`${product} ${version}`}
           parent={{ href: `/console/releases?${new URLSearchParams({ product })}`, label: "Releases" }}
-          aside={
-            <span className="badges">
-              <VersionState version={found} /> <VersionMarks version={found} />
-            </span>
-          }
+          aside={<VersionBadges version={found} />}
           lead={
             <>
               On {channel}, released <Ago at={new Date(found.releasedAt)} />
