@@ -7,7 +7,7 @@ import { requireOwnOriginForCookie } from "../platform/http/origin";
 import type { ReadableHeaders } from "../platform/http-message";
 import type { AccessRule, AnyPrincipal, KeyPrincipal, Principal, Scope } from "../principal";
 import { hasKeyPrefix } from "./api-keys/key-text";
-import { authenticateKey, type RequestSource } from "./api-keys/keys";
+import { authenticateKey } from "./api-keys/keys";
 import { hasKeyInUrl, revokeKeyInUrl } from "./api-keys/leaked-keys";
 import { authenticateLocalOperator } from "./local-operator";
 import { isFresh } from "./sessions/authentication";
@@ -25,27 +25,6 @@ export async function authenticate(deps: Deps, headers: ReadableHeaders): Promis
   const found = credentials && (await findSession(deps, credentials.token));
   if (!found) throw new AppError("unauthenticated");
   return { account: found.account, session: { ...found.session, via: credentials.via } };
-}
-
-/** Where an operator's request comes from. */
-type OperatorRequestSource = RequestSource & { socketIp: string | undefined };
-
-/**
- * Authenticates an operator's request by its session token, its API key, or the key of this machine's operator.
- * @throws AppError unauthenticated; those of `authenticateKey` and `authenticateLocalOperator`
- */
-export async function authenticateOperator(
-  deps: Deps & Pick<Context, "limits" | "log" | "operatorKey">,
-  headers: ReadableHeaders,
-  sourceOf: () => OperatorRequestSource,
-): Promise<AnyPrincipal> {
-  const credentials = readCredentials(headers, deps.config);
-  if (credentials?.via === "bearer" && hasKeyPrefix(credentials.token)) {
-    const source = sourceOf();
-    const operator = authenticateLocalOperator(deps, credentials.token, headers, source.socketIp);
-    return operator ?? authenticateKey(deps, credentials.token, source);
-  }
-  return authenticate(deps, headers);
 }
 
 /** Reads the bearer token (RFC 6750) or the session cookie. An Authorization header takes precedence over the cookie. */
@@ -76,7 +55,7 @@ export function requireAccess(
 }
 
 /** Checks that a route accepts an API key. @throws AppError forbidden */
-export function requireScope({ key }: KeyPrincipal, { scope }: AccessRule): void {
+function requireScope({ key }: KeyPrincipal, { scope }: AccessRule): void {
   if (scope === undefined) throw new AppError("forbidden", { detail: "API keys may not do this." });
   if (hasScope(key.scopes, scope)) return;
   throw new AppError("forbidden", {
@@ -84,11 +63,6 @@ export function requireScope({ key }: KeyPrincipal, { scope }: AccessRule): void
     // RFC 6750, section 3.1.
     headers: { "WWW-Authenticate": `Bearer realm="homeport", error="insufficient_scope", scope="${scope}"` },
   });
-}
-
-/** Whether a rule is for operators, whose programs have API keys. */
-export function isForOperators({ role, scope }: AccessRule): boolean {
-  return role !== undefined || scope !== undefined;
 }
 
 /** Whether a key's scopes include a scope. A later build may have stored scopes that this one does not know. */
@@ -117,21 +91,19 @@ async function authenticateRequest(
   { method, headers, socketIp, operator, hasSideEffect }: Parameters<Context["authentication"]["authenticate"]>[1],
   rule: AccessRule,
 ): Promise<AnyPrincipal> {
-  const hops = ctx.config.TRUSTED_PROXY_HOPS;
-  const sourceOf = () => ({
-    ip: clientIp(headers, socketIp, hops),
-    network: clientNetwork(headers, socketIp, hops),
-    socketIp,
-  });
-  if (operator !== undefined && isForOperators(rule)) return { operator };
-  const principal = isForOperators(rule)
-    ? await authenticateOperator(ctx, headers, sourceOf)
-    : await authenticate(ctx, headers);
-  if ("operator" in principal) return principal;
-  if ("key" in principal) {
+  const isForOperators = rule.role !== undefined || rule.scope !== undefined;
+  if (operator !== undefined && isForOperators) return { operator };
+  const credentials = readCredentials(headers, ctx.config);
+  if (isForOperators && credentials?.via === "bearer" && hasKeyPrefix(credentials.token)) {
+    const local = authenticateLocalOperator(ctx, credentials.token, headers, socketIp);
+    if (local) return local;
+    const hops = ctx.config.TRUSTED_PROXY_HOPS;
+    const source = { ip: clientIp(headers, socketIp, hops), network: clientNetwork(headers, socketIp, hops) };
+    const principal = await authenticateKey(ctx, credentials.token, source);
     requireScope(principal, rule);
     return principal;
   }
+  const principal = await authenticate(ctx, headers);
   if (principal.session.via === "cookie") requireOwnOriginForCookie(method, hasSideEffect, headers, ctx.config);
   requireAccess(principal, rule, ctx.now());
   return principal;

@@ -27,14 +27,15 @@ export function unverifiedExpiresAt(now: Date): Date {
 /** The data of a registration. It becomes the account's when the owner of the email confirms it. */
 type Registration = { passwordHash: string; name: string | null };
 /**
- * What the owner of the email confirms with a token: the registration, the provider's identity, or the account as it is,
- * for its own session.
+ * What the owner of the email confirms with a token, one of three: the registration, the provider's identity, or the
+ * account as it is, for its own session.
  */
-export type MatchedRegistration = { tokenHash: string } & (
-  | { registration: Registration; identity?: undefined; isOwn?: undefined }
-  | { registration?: undefined; identity: { id: string }; isOwn?: undefined }
-  | { registration?: undefined; identity?: undefined; isOwn: true }
-);
+export type MatchedRegistration = {
+  tokenHash: string;
+  registration?: Registration;
+  identity?: { id: string };
+  isOwn?: true;
+};
 
 /**
  * Refuses an account with an unverified email, if emails have to be verified, and sends its owner a link.

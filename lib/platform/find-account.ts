@@ -31,3 +31,10 @@ export async function readEmails({ db }: Deps, ids: readonly (string | null)[]) 
   const accounts = await db.account.findMany({ where: { id: { in: known } }, select: { id: true, email: true } });
   return new Map(accounts.map(({ id, email }) => [id, email]));
 }
+
+/** Entries of a list with the emails of their accounts; null where there is no account. */
+export async function withEmails<Entry extends { accountId: string | null }>({ db }: Deps, entries: readonly Entry[]) {
+  const ids = entries.map(({ accountId }) => accountId);
+  const emails = await readEmails({ db }, ids);
+  return entries.map((one) => ({ ...one, accountEmail: emails.get(one.accountId ?? "") ?? null }));
+}

@@ -11,17 +11,9 @@ export async function exportBilling(tx: Tx, accountId: string) {
     omit: { reconciledAt: true, trialEndingNotifiedAt: true },
     orderBy: { createdAt: "asc" },
   });
-  const linked = purchases.filter((purchase) => purchase.accountId === accountId);
+  const linked = purchases.flatMap((purchase) => (purchase.accountId === accountId ? purchase.id : []));
   const events = await tx.billingEvent.findMany({
-    where: {
-      id: {
-        in: await findEvents(
-          tx,
-          accountId,
-          linked.map(({ id }) => id),
-        ),
-      },
-    },
+    where: { id: { in: await findEvents(tx, accountId, linked) } },
     omit: { id: true, accountId: true, purchaseId: true, attempts: true, nextAttemptAt: true },
     orderBy: { receivedAt: "asc" },
   });

@@ -73,7 +73,7 @@ function describe({ keyHash: _, ...row }: Row, at: Date): ApiKey {
 /**
  * Where a request comes from: its client's IP, and the network by which limits count. Both are "unknown" if there is none.
  */
-export type RequestSource = { ip: string; network: string };
+type RequestSource = { ip: string; network: string };
 
 const LAST_USE_INTERVAL_MS = 60 * 60 * 1000;
 /** RFC 6750, section 3.1. */

@@ -67,13 +67,10 @@ export async function startDeviceAuthorization(ctx: Deps, clientId: string, call
 }
 
 /** What a person is shown before deciding: which app is asking, when it started to ask, and from which network. */
-export type DeviceRequest = {
-  userCode: string;
-  clientName: string;
-  network: string | null;
-  userAgent: string | null;
-  createdAt: Date;
-};
+export type DeviceRequest = { userCode: string; clientName: string } & Pick<
+  DeviceCode,
+  "network" | "userAgent" | "createdAt"
+>;
 
 /**
  * The pending request of a user code. Counted against the account before the code is looked up, so that beyond the limit
@@ -156,21 +153,10 @@ export async function exchangeDeviceCode(
   return exchangeGrant(ctx, { client, grant, caller }, () => use({}));
 }
 
-type PolledCode = Pick<DeviceCode, "accountId" | "sessionEpoch" | "grantingSessionId" | "operatorRights"> & {
-  id: string;
-  deniedAt: Date | null;
-  expiresAt: Date;
-  isTooSoon: boolean;
-};
-
 /** Records a poll, in one statement, so that concurrent requests count as too fast. */
-async function recordPoll(
-  { db, now }: Deps,
-  clientId: string,
-  deviceCodeHash: string,
-): Promise<PolledCode | undefined> {
+async function recordPoll({ db, now }: Deps, clientId: string, deviceCodeHash: string) {
   const at = now();
-  const [row] = await db.$queryRaw<PolledCode[]>`
+  const [row] = await db.$queryRaw<(DeviceCode & { isTooSoon: boolean })[]>`
     UPDATE "DeviceCode" AS code SET "lastPolledAt" = ${at}::timestamptz,
       "intervalSeconds" = code."intervalSeconds" + CASE WHEN poll."isTooSoon" THEN ${INTERVAL_SECONDS}::integer ELSE 0 END
     FROM (
@@ -179,7 +165,6 @@ async function recordPoll(
       FROM "DeviceCode" WHERE "deviceCodeHash" = ${deviceCodeHash} AND "clientId" = ${clientId} FOR UPDATE
     ) AS poll
     WHERE code."id" = poll."id"
-    RETURNING code."id"::text, code."accountId"::text, code."sessionEpoch", code."grantingSessionId"::text,
-      code."operatorRights", code."deniedAt", code."expiresAt", poll."isTooSoon"`;
+    RETURNING code.*, poll."isTooSoon"`;
   return row;
 }

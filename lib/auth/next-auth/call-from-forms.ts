@@ -8,7 +8,8 @@ import { readCredentials } from "../authenticate";
 import { oauthProviders } from "../sign-in-providers/providers";
 import type { NextAuthCall } from "./call-from-request";
 import { respondNextAuth } from "./respond";
-import { cookiesOf, type NextAuthDeps } from "./run";
+import { cookiesOf } from "./run";
+import type { NextAuthDeps } from "./sign-in-callback";
 
 // Calls of next-auth by our own pages and forms, within the process. The form's route has checked the origin.
 
@@ -35,11 +36,7 @@ export async function startProvider(
   const csrf = await call(ctx, { method: "GET", segments: ["csrf"], caller });
   const { csrfToken } = Csrf.parse(JSON.parse(String(csrf.body)));
   const csrfCookies = cookiesOf(csrf);
-  const {
-    status,
-    body,
-    headers: responseHeaders,
-  } = await call(ctx, {
+  const started = await call(ctx, {
     method: "POST",
     segments: ["signin", provider],
     cookieHeader: csrfCookies.map((cookie) => cookie.split(";", 1)[0]).join("; "),
@@ -48,8 +45,8 @@ export async function startProvider(
     caller,
   });
   // Both calls set the callback URL. A browser keeps the last cookie of a name.
-  const cookies = [...csrfCookies, ...cookiesOf({ headers: responseHeaders })];
-  return new RouteResponse(status, body, { ...responseHeaders, "Set-Cookie": cookies });
+  const cookies = [...csrfCookies, ...cookiesOf(started)];
+  return new RouteResponse(started.status, started.body, { ...started.headers, "Set-Cookie": cookies });
 }
 
 /**
@@ -63,16 +60,8 @@ export async function confirmEmail(
   body: { token: string; password?: string },
   { headers, caller }: CallSource,
 ): Promise<RouteResponse> {
-  const credentials = readCredentials(headers, ctx.config);
-  const cookieHeader = headers.get("cookie");
-  const response = await call(ctx, {
-    method: "POST",
-    segments: ["callback", "email"],
-    cookieHeader,
-    credentials,
-    body,
-    caller,
-  });
+  const sent = { cookieHeader: headers.get("cookie"), credentials: readCredentials(headers, ctx.config), body };
+  const response = await call(ctx, { method: "POST", segments: ["callback", "email"], ...sent, caller });
   const { searchParams } = new URL(String(response.headers.Location ?? ""), ctx.config.baseUrl);
   const error = searchParams.get("error");
   if (error !== null && error !== "second_factor_required") throw new AppError("invalid_or_expired_token");

@@ -22,7 +22,13 @@ import { type Claims, encodeToken, findSession, LIFETIMES, revokeSession, signOu
 import { oauthProviders } from "../sign-in-providers/providers";
 import { type AdapterAccount, createAdapter } from "./adapter";
 import { catchRefusal, type OnFailure, orNull } from "./catch-refusal";
-import { authenticationOf, COOKIE_SESSION, type SignInCall, signInCallback } from "./sign-in-callback";
+import {
+  authenticationOf,
+  COOKIE_SESSION,
+  type NextAuthDeps,
+  type SignInCall,
+  signInCallback,
+} from "./sign-in-callback";
 
 type NextAuthCookies = Omit<NonNullable<NextAuthOptions["cookies"]>, "sessionToken">;
 
@@ -58,11 +64,6 @@ function hasOnlyOldState(cookieHeader: string | null): boolean {
   return old !== undefined && current === undefined;
 }
 
-type Deps = Pick<
-  Context,
-  "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "emails" | "now" | "removeDevices" | "webhooks"
->;
-
 /** One call of next-auth, as far as its options depend on it. */
 type Call = SignInCall & { segments: string[]; cookieHeader: string | null; secrets: CallSecrets };
 
@@ -75,7 +76,7 @@ const MAX_REASON_LENGTH = 200;
 const SignIn = z.object({ email: Email, password: z.string().min(1).max(1024) });
 
 /** next-auth's options for one call. `onFailure` receives the errors that next-auth would swallow. */
-export function nextAuthOptions(ctx: Deps, call: Call, onFailure: OnFailure): NextAuthOptions {
+export function nextAuthOptions(ctx: NextAuthDeps, call: Call, onFailure: OnFailure): NextAuthOptions {
   const { config } = ctx;
   return {
     secret: call.secrets.csrf,
@@ -114,7 +115,7 @@ export function nextAuthOptions(ctx: Deps, call: Call, onFailure: OnFailure): Ne
 
 /** The providers that the path of a call can name. Most calls only read a session and have none. */
 export function providersFor(
-  ctx: Deps,
+  ctx: NextAuthDeps,
   call: Pick<Call, "segments" | "caller">,
   onFailure: OnFailure = () => {},
 ): NextAuthOptions["providers"] {
@@ -150,7 +151,7 @@ const emailLink: NextAuthOptions["providers"][number] = {
  * Checks email and password. next-auth puts the message of an error into a redirect's URL, so only codes of refusals are
  * thrown. Returns null for a wrong password.
  */
-async function authorizePassword(ctx: Deps, input: unknown, caller: Caller, onFailure: OnFailure) {
+async function authorizePassword(ctx: NextAuthDeps, input: unknown, caller: Caller, onFailure: OnFailure) {
   const parsed = SignIn.safeParse(input);
   if (!parsed.success) return null;
   const logIt = (error: AppError) => logRefusal(ctx, error, caller.ip, { route: "/api/auth/callback/credentials" });
@@ -160,7 +161,7 @@ async function authorizePassword(ctx: Deps, input: unknown, caller: Caller, onFa
   return null;
 }
 
-function callbacks(ctx: Deps, call: Call, onFailure: OnFailure): NonNullable<NextAuthOptions["callbacks"]> {
+function callbacks(ctx: NextAuthDeps, call: Call, onFailure: OnFailure): NonNullable<NextAuthOptions["callbacks"]> {
   const { caller, currentSession } = call;
   const { config } = ctx;
   return {
@@ -183,7 +184,7 @@ function callbacks(ctx: Deps, call: Call, onFailure: OnFailure): NonNullable<Nex
   };
 }
 
-async function decodeSession(ctx: Deps, token: string | undefined) {
+async function decodeSession(ctx: NextAuthDeps, token: string | undefined) {
   const found = token ? await findSession(ctx, token) : null;
   if (!found) return null;
   const { name, email, image, role } = found.account;
@@ -207,7 +208,7 @@ function describeSession(session: Session, token: { sub?: string; role?: unknown
 }
 
 /** Logs an error of next-auth: a failed sign-in with a provider as a warning, other refusals for debugging. */
-function logError({ log }: Deps, code: string, metadata: unknown, { ip }: Caller): void {
+function logError({ log }: NextAuthDeps, code: string, metadata: unknown, { ip }: Caller): void {
   if (!/OAUTH/.test(code)) return void log.debug({ code }, "next-auth refused");
   const { error, providerId } = metadata as { error?: unknown; providerId?: string };
   const { message } = (error ?? metadata) as { message?: unknown };

@@ -7,7 +7,8 @@ import { matchRegistration, VERIFICATION_TTL_HOURS } from "../email-verification
 import { findSession, signOut } from "../sessions/sessions";
 import { isProviderAction, type NextAuthCall, requireAction } from "./call-from-request";
 import { providersFor, VERIFY_PAGE } from "./options";
-import { type CallState, isSignedIn, isSignedOut, type NextAuthDeps, runNextAuth, withCookies } from "./run";
+import { type CallState, isSignedIn, isSignedOut, runNextAuth, withCookies } from "./run";
+import type { NextAuthDeps } from "./sign-in-callback";
 
 type Config = Context["config"];
 

@@ -6,11 +6,8 @@ import { setDeviceCookie } from "../recognized-clients";
 import { setChallengeCookie } from "../second-factor/challenges";
 import { isProviderAction, type NextAuthCall } from "./call-from-request";
 import { nextAuthOptions, secretsOfCall } from "./options";
+import type { NextAuthDeps } from "./sign-in-callback";
 
-export type NextAuthDeps = Pick<
-  Context,
-  "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "emails" | "now" | "removeDevices" | "webhooks"
->;
 /** What next-auth's options depend on besides the path and the caller. */
 export type CallState = Omit<
   Parameters<typeof nextAuthOptions>[1],

@@ -9,7 +9,7 @@ import type { SessionOptions } from "../sessions/sessions";
 import { type FactorKind, listSecondFactors } from "./factors";
 
 /** How long somebody has to fetch a phone or a list of codes. */
-export const CHALLENGE_TTL_SECONDS = 10 * 60;
+const CHALLENGE_TTL_SECONDS = 10 * 60;
 
 /** A sign-in whose second factor is missing. `challenge` is a secret that completes it, once, with one of `factors`. */
 export type SecondFactorChallenge = { challenge: string; expiresAt: Date; factors: FactorKind[] };

@@ -2,7 +2,7 @@ import type { Context } from "../../context";
 import type { Prisma } from "../../platform/db/generated/client";
 import { isUuid } from "../../platform/db/ids";
 import { empty, identifier, join, sql } from "../../platform/db/sql";
-import { readEmails, toAccountId } from "../../platform/find-account";
+import { toAccountId, withEmails } from "../../platform/find-account";
 import { countRows, readPage } from "../../platform/lists";
 import { PROVIDER_NAMES } from "../providers/find-provider";
 import { BillingEventState, BillingEventSummary, type BillingEvents, type BillingEventsQuery } from "./schema";
@@ -31,12 +31,7 @@ export async function listBillingEvents(
     const events = await search(db, source, filter, take);
     return events.length < take ? { entries: events, searchedTo: await findEnd(db, source) } : { entries: events };
   });
-  const emails = await readEmails(
-    { db },
-    entries.map(({ accountId }) => accountId),
-  );
-  const events = entries.map((event) => ({ ...event, accountEmail: emails.get(event.accountId ?? "") ?? null }));
-  return { events, nextCursor };
+  return { events: await withEmails({ db }, entries), nextCursor };
 }
 
 function findPosition(db: Deps["db"], id: string): Promise<Position | null> {

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { Context } from "../../context";
 import { idOr, MAX_ID } from "../../platform/db/ids";
 import { sql } from "../../platform/db/sql";
-import { AccountName, readEmails, toAccountId } from "../../platform/find-account";
+import { AccountName, toAccountId, withEmails } from "../../platform/find-account";
 import { PageQuery, readPage } from "../../platform/lists";
 import { activeSubscriptionCondition } from "../../platform/statistics";
 
@@ -42,12 +42,5 @@ export async function listActiveSubscriptions({ db, now }: Pick<Context, "db" | 
       SELECT one."id"::text FROM (${searched}) AS one ORDER BY one."id" DESC OFFSET ${MAX_SEARCHED - 1}::integer LIMIT 1`;
     return { entries: found, searchedTo: end?.id ?? null };
   });
-  const emails = await readEmails(
-    { db },
-    entries.map(({ accountId }) => accountId),
-  );
-  const subscriptions = entries.map(
-    (one): ListedSubscription => ({ ...one, accountEmail: emails.get(one.accountId ?? "") ?? null }),
-  );
-  return { subscriptions, nextCursor };
+  return { subscriptions: await withEmails({ db }, entries), nextCursor };
 }

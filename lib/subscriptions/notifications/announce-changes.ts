@@ -79,14 +79,12 @@ export async function announceChanges(
   return toReconcile;
 }
 
-type WarnProductsDeps = Pick<Context, "log"> & { config: BillingRules };
-
 /** The products that this process has warned of. A sender may use any id. */
 const warned = new Set<string>();
 const MAX_WARNED = 1_000;
 
 /** Warns of subscriptions that give no entitlement, once for each product: the usual cause is an incomplete set-up. */
-function warnOfProducts({ config, log }: WarnProductsDeps, changes: readonly PurchaseChange[]): void {
+function warnOfProducts({ config, log }: Pick<Deps, "config" | "log">, changes: readonly PurchaseChange[]): void {
   for (const { after } of changes) {
     const { provider, productId, entitlementIds, periodType } = after;
     if (productId === null || periodType === null || entitlementIds.length > 0) continue;

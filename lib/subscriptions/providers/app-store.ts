@@ -1,6 +1,8 @@
+import type { SignedDataVerifier } from "@apple/app-store-server-library";
 import { z } from "zod";
 import { AppError, isAppError } from "../../errors";
 import type { Config } from "../../platform/config";
+import type { AppStoreApp } from "../../platform/config/billing";
 import type { EventFacts, ProviderEvent } from "../events";
 import { earliest } from "../fold/periods";
 import { buildProviderEvent, orderOf, snapshotOf } from "./build-event";
@@ -106,11 +108,42 @@ async function authenticate(config: Config, delivery: Delivery): Promise<unknown
   if (named.length === 0) throw new AppError("webhook_unauthorized");
   const { limits, network } = delivery;
   await limits.consume("webhookFailureByIp", network);
-  const { verify } = await import("./app-store-signature"); // loads Apple's package, which only this provider needs
   const verified = await verify(signed, named, root, claim.environment);
   if (!verified) throw new AppError("webhook_unauthorized");
   await limits.refund("webhookFailureByIp", network);
   return verified;
+}
+
+/**
+ * Verifies a notification for one of the apps, in production or the sandbox, with the chain of certificates that it
+ * contains. Those of Xcode and of local tests are not signed by Apple. Makes no request for revoked certificates. Returns
+ * null if Apple did not sign it for any of them. `claimed`: the environment that it names, if it names one.
+ */
+async function verify(signed: string, apps: readonly AppStoreApp[], root: string, claimed?: string) {
+  // Loaded at the first use, because only this provider needs it.
+  const { Environment, SignedDataVerifier, VerificationException } = await import("@apple/app-store-server-library");
+  for (const { appleId, bundleId } of apps) {
+    for (const environment of [Environment.PRODUCTION, Environment.SANDBOX]) {
+      if (claimed !== undefined && claimed !== environment) continue;
+      const verifier = new SignedDataVerifier([Buffer.from(root)], false, environment, bundleId, appleId);
+      try {
+        return await decodeSigned(verifier, signed);
+      } catch (error) {
+        if (!(error instanceof VerificationException)) throw error;
+      }
+    }
+  }
+  return null;
+}
+
+async function decodeSigned(verifier: SignedDataVerifier, signed: string) {
+  const notification = await verifier.verifyAndDecodeNotification(signed);
+  const { signedTransactionInfo: transaction, signedRenewalInfo: renewal } = notification.data ?? {};
+  return {
+    notification,
+    transaction: transaction ? await verifier.verifyAndDecodeTransaction(transaction) : null,
+    renewalInfo: renewal ? await verifier.verifyAndDecodeRenewalInfo(renewal) : null,
+  };
 }
 
 function signedPayloadOf(delivery: Delivery): string | null {

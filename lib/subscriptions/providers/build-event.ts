@@ -68,6 +68,16 @@ export function snapshotOf(given: Partial<SnapshotFacts>): SnapshotFacts {
   return { unsubscribedAt: null, billingIssueDetectedAt: null, refundedAt: null, endedAt: null, ...given };
 }
 
+/** The state of a purchase that has ended. */
+export function endedFacts(
+  facts: Partial<EventFacts>,
+  snapshot: Partial<SnapshotFacts>,
+  endedAt: Date,
+  expirationReason: string,
+): Partial<EventFacts> {
+  return { ...facts, expiresAt: endedAt, expirationReason, snapshot: snapshotOf({ ...snapshot, endedAt }) };
+}
+
 /** The refund of a one-time payment, which ends what was bought. Its event may arrive before that of the payment. */
 export function refundOfPayment(refundedAt: Date): Partial<EventFacts> {
   return { isRefund: true, cancelReason: "CUSTOMER_SUPPORT", snapshot: snapshotOf({ refundedAt }) };

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { AppError } from "../../errors";
 import type { Config } from "../../platform/config";
 import type { EventFacts, ProviderEvent } from "../events";
-import { buildProviderEvent, orderOf, snapshotOf } from "./build-event";
+import { buildProviderEvent, endedFacts, orderOf, snapshotOf } from "./build-event";
 import {
   EntitlementsField,
   EventId,
@@ -223,23 +223,12 @@ function stateOf(data: PaddleObject, occurredAt: Date): Partial<EventFacts> | nu
         snapshot: snapshotOf({ ...snapshot, billingIssueDetectedAt: occurredAt }),
       };
     case "paused":
-      return ended(base, snapshot, at(data.paused_at) ?? occurredAt, "SUBSCRIPTION_PAUSED");
+      return endedFacts(base, snapshot, at(data.paused_at) ?? occurredAt, "SUBSCRIPTION_PAUSED");
     case "canceled":
-      return ended(base, snapshot, at(data.canceled_at) ?? occurredAt, "UNKNOWN");
+      return endedFacts(base, snapshot, at(data.canceled_at) ?? occurredAt, "UNKNOWN");
     default:
       return null;
   }
-}
-
-type SnapshotInput = Parameters<typeof snapshotOf>[0];
-
-function ended(
-  base: Partial<EventFacts>,
-  snapshot: SnapshotInput,
-  endedAt: Date,
-  expirationReason: string,
-): Partial<EventFacts> {
-  return { ...base, expiresAt: endedAt, expirationReason, snapshot: snapshotOf({ ...snapshot, endedAt }) };
 }
 
 /** When a pause ends: of one that is scheduled, or of the current one. */

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { AppError } from "../../errors";
 import type { Config } from "../../platform/config";
 import type { EventFacts, ProviderEvent } from "../events";
-import { buildAliasEvent, buildProviderEvent, orderOf, refundOfPayment, snapshotOf } from "./build-event";
+import { buildAliasEvent, buildProviderEvent, endedFacts, orderOf, refundOfPayment, snapshotOf } from "./build-event";
 import {
   EntitlementsField,
   EventId,
@@ -242,20 +242,14 @@ function stateOf(subscription: StripeObject, occurredAt: Date): Partial<EventFac
       return { ...base, expiresAt: period.start, gracePeriodEndsAt: grace, snapshot: unpaid };
     }
     case "paused":
-      return ended({ ...base, snapshot: snapshotOf(snapshot) }, occurredAt, "SUBSCRIPTION_PAUSED");
+      return endedFacts(base, snapshot, occurredAt, "SUBSCRIPTION_PAUSED");
     case "canceled": {
       const reason = END_REASONS.get(subscription.cancellation_details?.reason ?? "") ?? "UNKNOWN";
-      return ended({ ...base, snapshot: snapshotOf(snapshot) }, seconds(subscription.ended_at) ?? occurredAt, reason);
+      return endedFacts(base, snapshot, seconds(subscription.ended_at) ?? occurredAt, reason);
     }
     default:
       return null;
   }
-}
-
-type Ended = Partial<EventFacts> & { snapshot: NonNullable<EventFacts["snapshot"]> };
-
-function ended({ snapshot, ...facts }: Ended, endedAt: Date, expirationReason: string): Partial<EventFacts> {
-  return { ...facts, expiresAt: endedAt, expirationReason, snapshot: { ...snapshot, endedAt } };
 }
 
 /** The period of the item that is paid for longest: items may have different periods. */

@@ -9,8 +9,7 @@ import { type StatusQuery, SubscriptionStatus } from "../schema";
 import { readSubscriptionStatus } from "./read-status";
 
 type Deps = Parameters<typeof readSubscriptionStatus>[0] &
-  Parameters<typeof refreshPurchases>[0] &
-  Pick<Context, "isDraining">;
+  Pick<Context, "count" | "isDraining" | "limits" | "webhooks">;
 type Principal = Parameters<typeof readSubscriptionStatus>[1];
 /** The HTTP request. `aborted`: its client is gone, as of the reading of `signal`. */
 type Connection = { signal?: { readonly aborted: boolean } };
@@ -109,11 +108,6 @@ function leave(accountId: string): void {
   waitingCount -= 1;
 }
 
-type FreshStatusDeps = Pick<
-  Context,
-  "billing" | "config" | "count" | "db" | "dbNow" | "limits" | "log" | "now" | "webhooks"
->;
-
 /** The reconciliations in progress, by account. */
 const running = new Map<string, Promise<boolean>>();
 
@@ -122,7 +116,7 @@ const running = new Map<string, Promise<boolean>>();
  * once for all callers of this process. Waits for `BILLING_FRESH_TIMEOUT_MS`; the reconciliation continues after that.
  * Returns whether it has succeeded. Never throws.
  */
-async function refreshPurchases(deps: FreshStatusDeps, accountId: string): Promise<boolean> {
+async function refreshPurchases(deps: Deps, accountId: string): Promise<boolean> {
   const { billing, config } = deps;
   if (!billing) return false;
   const started = running.get(accountId) ?? refresh({ ...deps, billing }, accountId);
@@ -130,10 +124,7 @@ async function refreshPurchases(deps: FreshStatusDeps, accountId: string): Promi
   return Promise.race([started, delay(config.BILLING_FRESH_TIMEOUT_MS, false, { ref: false })]);
 }
 
-async function refresh(
-  deps: Parameters<typeof reconcileNow>[0] & FreshStatusDeps,
-  accountId: string,
-): Promise<boolean> {
+async function refresh(deps: Deps & Parameters<typeof reconcileNow>[0], accountId: string): Promise<boolean> {
   try {
     await deps.limits.consume("freshStatusByAccount", accountId);
     return await reconcileNow(deps, await findAppUserId(deps.db, accountId));
