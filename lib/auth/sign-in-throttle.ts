@@ -40,7 +40,6 @@ const SECOND_FACTORS = {
 } satisfies Record<string, Rule>;
 
 type Counter = { key: string; rule: Rule };
-/** A counter that applies under an SQL condition. */
 type Candidate = Counter & { condition: Prisma.Sql };
 /** The counters of a sign-in attempt. `failures` includes the attempt itself. */
 export type AttemptCounters = (Counter & { failures: number })[];
@@ -184,10 +183,8 @@ export async function recordFailure(tx: Tx, at: Date, attempt: AttemptCounters):
 
 /** Clears the counters of an attempt that succeeded. */
 export async function clearAttempt(tx: Tx, attempt: AttemptCounters): Promise<void> {
-  await clearKeys(
-    tx,
-    attempt.map(({ key }) => key),
-  );
+  const keys = attempt.map(({ key }) => key);
+  await clearKeys(tx, keys);
 }
 
 /** Clears every counter that blocks an owner who has proved to own the mailbox. */

@@ -7,13 +7,18 @@ import { isPseudonym, normalizeAppUserIds, possibleAccountIds } from "./app-user
  */
 export async function exportBilling(tx: Tx, accountId: string) {
   const purchases = await tx.purchase.findMany({
-    where: { id: { in: await findPurchases(tx, accountId) } },
+    where: { OR: [{ accountId }, { accountId: null, appUserIds: { has: accountId } }] },
     omit: { reconciledAt: true, trialEndingNotifiedAt: true },
     orderBy: { createdAt: "asc" },
   });
   const linked = purchases.flatMap((purchase) => (purchase.accountId === accountId ? purchase.id : []));
   const events = await tx.billingEvent.findMany({
-    where: { id: { in: await findEvents(tx, accountId, linked) } },
+    where: {
+      OR: [
+        { accountId },
+        { accountId: null, OR: [{ appUserIds: { has: accountId } }, { purchaseId: { in: linked } }] },
+      ],
+    },
     omit: { id: true, accountId: true, purchaseId: true, attempts: true, nextAttemptAt: true },
     orderBy: { receivedAt: "asc" },
   });
@@ -25,29 +30,6 @@ export async function exportBilling(tx: Tx, accountId: string) {
       redact({ ...event, identities, normalized }, idsOfOthers(identities, event.transferredFrom, accountId)),
     ),
   };
-}
-
-/** Finds an account's purchases, and those without an account that name it. */
-async function findPurchases(tx: Tx, accountId: string): Promise<string[]> {
-  const rows = await tx.$queryRaw<{ id: string }[]>`
-    WITH named AS MATERIALIZED (
-      SELECT id, "accountId" FROM "Purchase" WHERE "appUserIds" @> ARRAY[${accountId}]
-    )
-    SELECT id FROM "Purchase" WHERE "accountId" = ${accountId}::uuid
-    UNION SELECT id FROM named WHERE "accountId" IS NULL`;
-  return rows.map(({ id }) => id);
-}
-
-/** Finds an account's events, and those without an account that name it or belong to one of its purchases. */
-async function findEvents(tx: Tx, accountId: string, purchaseIds: string[]): Promise<string[]> {
-  const rows = await tx.$queryRaw<{ id: string }[]>`
-    WITH related AS MATERIALIZED (
-      SELECT id, "accountId" FROM "BillingEvent" WHERE "appUserIds" @> ARRAY[${accountId}]
-      UNION SELECT id, "accountId" FROM "BillingEvent" WHERE "purchaseId" = ANY(${purchaseIds}::uuid[])
-    )
-    SELECT id FROM "BillingEvent" WHERE "accountId" = ${accountId}::uuid
-    UNION SELECT id FROM related WHERE "accountId" IS NULL`;
-  return rows.map(({ id }) => id);
 }
 
 /** Returns the ids of other customers: other account ids, pseudonyms, and all ids on the other side of a transfer. */

@@ -1,9 +1,11 @@
+import { SignJWT } from "jose";
 import type { Context } from "../context";
 import { AppError } from "../errors";
 import { operation } from "../operation";
 import { idOr, MAX_ID } from "../platform/db/ids";
 import { parseJson } from "../platform/http/body";
 import { serializedResponse } from "../platform/http-message";
+import { currentSigningKey } from "../platform/keys/signing-keys";
 import { PageQuery, readPage } from "../platform/lists";
 import { type BillingRules, statusRules } from "./entitlement-rules";
 import { IdentityEventType, PurchaseEventType } from "./events";
@@ -17,6 +19,7 @@ import { endReplacedPurchases } from "./replacement";
 import { sanitizeJson } from "./sanitize";
 import {
   DeliveryReceipt,
+  type Entitlement,
   EntitlementToken,
   Purchases,
   StatusQuery,
@@ -25,9 +28,8 @@ import {
   WebhookQuery,
 } from "./schema";
 import { accountStatus } from "./status/account-status";
-import { issueEntitlementToken } from "./status/entitlement-token";
 import { purchaseStatus } from "./status/purchase-status";
-import { readEntitlingPurchases } from "./status/read-status";
+import { readEntitlingPurchases, readSubscriptionStatus } from "./status/read-status";
 import { requestStatus, serializeStatus } from "./status/request-status";
 
 /** RevenueCat, "Webhooks", Event Types and Fields. */
@@ -87,7 +89,6 @@ const COINS = {
 const EXAMPLE_TIME = new Date("2026-11-21T08:00:00Z");
 const EXAMPLE_RULES = { staleLeewaySeconds: 3600, isSandboxEntitled: false, managementUrls: new Map() };
 
-/** A purchase after its first event. */
 function examplePurchase(type: PurchaseEventType, delivery: { event: object }): Purchase {
   const { store, environment, facts } = revenueCat.read(delivery, EXAMPLE_TIME);
   const key = { id: PURCHASE_ID, provider: revenueCat.name, store: store ?? "", environment: environment ?? "" };
@@ -285,3 +286,42 @@ export async function listPurchases(
     nextCursor,
   };
 }
+
+type EntitlementTokenDeps = Parameters<typeof readSubscriptionStatus>[0] & Pick<Context, "config" | "db">;
+
+/** The type keeps other JWTs of this issuer from being taken for one (RFC 8725, section 3.11). */
+const TYPE = "entitlements+jwt";
+
+/**
+ * Returns the account's active entitlements as a signed JWT (RFC 7519, RFC 8037), which an app verifies offline. With
+ * `jkt`, the token is for the holder of that key (RFC 7800, section 3.1; RFC 9449, section 6.1).
+ * @throws AppError unavailable
+ */
+async function issueEntitlementToken(
+  ctx: EntitlementTokenDeps,
+  principal: Parameters<typeof readSubscriptionStatus>[1],
+  { audience, jkt }: TokenQuery,
+): Promise<EntitlementToken> {
+  const { entitlements, checkedAt } = await readSubscriptionStatus(ctx, principal);
+  const { BILLING_TOKEN_GRACE_SECONDS: grace, BILLING_TOKEN_TTL_SECONDS: ttl, baseUrl } = ctx.config;
+  const issuedAt = toSeconds(checkedAt);
+  const expiresAt = issuedAt + ttl;
+  const active = entitlements.filter(({ isActive }) => isActive).map((entitlement) => claimOf(entitlement, grace));
+  const { kid, key } = await currentSigningKey(ctx);
+  const token = await new SignJWT({ entitlements: active, ...(jkt === undefined ? {} : { cnf: { jkt } }) })
+    .setProtectedHeader({ alg: "EdDSA", typ: TYPE, kid })
+    .setIssuer(baseUrl)
+    .setSubject(principal.account.id)
+    .setAudience(audience)
+    .setIssuedAt(issuedAt)
+    .setExpirationTime(expiresAt)
+    .sign(key);
+  return { token, expiresAt: new Date(expiresAt * 1000) };
+}
+
+/** An entitlement that will renew has a grace, because an app that is offline cannot learn of the renewal. */
+function claimOf({ id, productId, expiresAt, willRenew }: Entitlement, graceSeconds: number) {
+  return { id, productId, expiresAt: expiresAt && toSeconds(expiresAt) + (willRenew ? graceSeconds : 0) };
+}
+
+const toSeconds = (time: Date) => Math.floor(time.getTime() / 1000);

@@ -1,4 +1,3 @@
-/** An event that says who owns a purchase. */
 export type OwnerEvent = {
   id: string;
   occurredAt: Date;

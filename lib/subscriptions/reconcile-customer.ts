@@ -2,7 +2,7 @@ import type { Context } from "../context";
 import { newId } from "../platform/db/ids";
 import type { WebhookRecorder } from "../webhooks/outbox";
 import { possibleAccountIds } from "./app-user-ids";
-import { type BillingRules, statusRules } from "./entitlement-rules";
+import { type BillingRules, type StatusRules, statusRules } from "./entitlement-rules";
 import type { EventFacts, PurchaseEvent } from "./events";
 import { applySnapshot } from "./fold/apply-snapshot";
 import { foldPurchase } from "./fold/fold-purchase";
@@ -104,14 +104,12 @@ function secondsUntilExpired(config: BillingRules, purchase: StoredPurchase | nu
   return Math.max(Math.ceil(config.BILLING_STALE_LEEWAY_SECONDS - elapsedSeconds), 0);
 }
 
-/** A snapshot that ends the purchase at its expiry. */
 function withEnd(seen: SnapshotEvent): SnapshotEvent {
   const { facts } = seen;
   const snapshot = facts.snapshot && { ...facts.snapshot, endedAt: facts.expiresAt };
   return { ...seen, facts: { ...facts, snapshot } };
 }
 
-/** Returns the purchase as the snapshot would leave it. */
 function correctedPurchase(purchase: StoredPurchase | null, { store, environment, facts }: SnapshotEvent): Purchase {
   const event: PurchaseEvent = { id: "", type: "SNAPSHOT", ...facts };
   if (purchase) return { ...purchase, ...applySnapshot(purchase, event) };
@@ -124,13 +122,12 @@ function isUpToDate(config: BillingRules, purchase: StoredPurchase, snapshot: Sn
   if (!snapshot.appUserIds.every((id) => purchase.appUserIds.includes(id))) return false;
   const corrected = correctedPurchase(purchase, snapshot);
   if (isRenewalOverdue(purchase, at) !== isRenewalOverdue(corrected, at)) return false; // the owner is notified
-  return (
-    visibleState(config, purchase, purchase.accountId, at) === visibleState(config, corrected, purchase.accountId, at)
-  );
+  const rules = statusRules(config, purchase.accountId ?? "");
+  return visibleState(purchase, at, rules) === visibleState(corrected, at, rules);
 }
 
-function visibleState(config: BillingRules, purchase: Purchase, accountId: string | null, at: Date): string {
-  const seen = purchaseStatus(purchase, at, statusRules(config, accountId ?? ""));
+function visibleState(purchase: Purchase, at: Date, rules: StatusRules): string {
+  const seen = purchaseStatus(purchase, at, rules);
   const { status, willRenew, isLifetime, productId, periodType, entitlements } = seen;
   const { currentPeriodEndsAt, accessEndsAt, gracePeriodEndsAt, resumesAt } = seen;
   const times = [currentPeriodEndsAt, accessEndsAt, gracePeriodEndsAt, resumesAt].map(
@@ -140,7 +137,6 @@ function visibleState(config: BillingRules, purchase: Purchase, accountId: strin
   return JSON.stringify([status, willRenew, isLifetime, productId, periodType, ids, times]);
 }
 
-/** Stores and applies a snapshot. Returns whether it was applied. */
 async function applyCorrection(deps: Deps, snapshot: SnapshotEvent, receivedAt: Date): Promise<boolean> {
   const eventId = `snapshot:${snapshot.store}:${snapshot.originalTransactionId}:${receivedAt.getTime()}`;
   const key = { provider: revenueCat.name, eventId };

@@ -112,7 +112,6 @@ async function pause(deps: Deps, seconds: number): Promise<void> {
   await deps.db.billingApiPause.upsert({ where: { provider }, create: { provider, until }, update: { until } });
 }
 
-/** The database's time in some seconds. */
 async function timeIn(deps: Pick<Deps, "db" | "dbNow">, seconds: number): Promise<Date> {
   return new Date((await readDatabaseTime(deps)).getTime() + Math.ceil(seconds) * 1000);
 }

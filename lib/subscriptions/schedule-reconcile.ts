@@ -39,10 +39,8 @@ export async function customersToReconcile(
   const changed = purchases.filter(
     ({ before, after }) => identityChange !== null || (after.refundedAt !== null && before.refundedAt === null),
   );
-  return findAppUserIds(
-    tx,
-    changed.map(({ before }) => before.id),
-  );
+  const ids = changed.map(({ before }) => before.id);
+  return findAppUserIds(tx, ids);
 }
 
 /**

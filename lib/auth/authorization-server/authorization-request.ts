@@ -15,7 +15,6 @@ export const AuthorizationParameters = z.object({
 });
 export type AuthorizationParameters = z.infer<typeof AuthorizationParameters>;
 
-/** An authorization request that a person can allow. */
 export type AuthorizationRequest = { client: OAuthClient; redirectUri: string; state?: string; codeChallenge: string };
 /** A valid request, or the redirect URL of the error response. */
 type CheckedRequest =

@@ -23,7 +23,6 @@ function json(schema: z.ZodType, description: string, examples: Record<string, u
   return { description, schema, headers: ["Set-Cookie"], examples };
 }
 
-/** A redirect to one of the service's pages. */
 function page(id: string, summary: string, to: string): DescribedOperation {
   return { id, summary, description: `Redirects to \`${to}\`.`, response: redirect("The redirect to the page.") };
 }

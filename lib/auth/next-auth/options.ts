@@ -64,7 +64,6 @@ function hasOnlyOldState(cookieHeader: string | null): boolean {
   return old !== undefined && current === undefined;
 }
 
-/** One call of next-auth, as far as its options depend on it. */
 type Call = SignInCall & { segments: string[]; cookieHeader: string | null; secrets: CallSecrets };
 
 /** The page that asks to check the mailbox, and to which the emailed link leads. */

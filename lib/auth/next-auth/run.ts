@@ -74,7 +74,6 @@ function pagesRequest({ config }: Pick<Context, "config">, call: NextAuthCall) {
 
 type Pending = { status: number; headers: Record<string, string>; cookies: string[]; body: string | null };
 
-/** The part of a Pages Router response that next-auth uses. */
 function pagesResponse(pending: Pending) {
   const response = {
     status: (status: number) => {

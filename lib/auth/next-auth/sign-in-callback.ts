@@ -23,13 +23,11 @@ import { issuerOf } from "../sign-in-providers/providers";
 import type { AdapterAccount } from "./adapter";
 import { catchRefusal, type OnFailure } from "./catch-refusal";
 
-/** What a call of next-auth needs. */
 export type NextAuthDeps = Pick<
   Context,
   "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "emails" | "now" | "removeDevices" | "webhooks"
 >;
 
-/** What a sign-in by next-auth depends on. */
 export type SignInCall = {
   caller: Caller;
   /** The session of the browser's cookie. */

@@ -68,7 +68,6 @@ function isMadeOf(password: string, word: string): boolean {
   return given === plain || (core.length >= MIN_WORD_LENGTH && trimNonLetters(given) === core);
 }
 
-/** Removes everything but letters and marks from both ends. */
 function trimNonLetters(text: string): string {
   return /[\p{L}\p{M}](?:.*[\p{L}\p{M}])?/su.exec(text)?.[0] ?? "";
 }

@@ -36,7 +36,6 @@ export async function createChallenge(
   return { challenge, expiresAt, factors };
 }
 
-/** A challenge that can still be completed. */
 export type PendingChallenge = Owner & SessionOptions & { tokenHash: string; amr: Amr[] };
 
 /**

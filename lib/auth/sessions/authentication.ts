@@ -7,7 +7,6 @@ export type Amr = "pwd" | "fed" | "otp" | "recovery" | "hwk" | "swk" | "user" | 
 /** The authenticator assurance level (NIST SP 800-63B-4, section 2): 2 after two factors, or a passkey that is both. */
 export type Aal = 1 | 2;
 
-/** How a session's user was authenticated. */
 export type Authentication = {
   aal: Aal;
   amr: readonly Amr[];

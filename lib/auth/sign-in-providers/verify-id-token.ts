@@ -9,7 +9,6 @@ import { issuerOf } from "./providers";
 type Config = Context["config"];
 type Deps = Pick<Context, "config" | "log" | "now">;
 
-/** A provider whose ID tokens native apps may present. */
 type Provider = {
   name: "apple" | "google";
   issuers: string[];

@@ -120,10 +120,8 @@ async function lockPurchasesOf(tx: Tx, provider: string, appUserIds: string[]): 
     SELECT id::text FROM "Purchase"
     WHERE provider IS NOT DISTINCT FROM ${provider} AND "appUserIds" && ${appUserIds}::text[]
     LIMIT ${MAX_PURCHASES + 1}::integer`;
-  return lockPurchases(
-    tx,
-    rows.map(({ id }) => id),
-  );
+  const ids = rows.map(({ id }) => id);
+  return lockPurchases(tx, ids);
 }
 
 /** The event as no store sent it, and with no App User ID as the provider wrote it. */

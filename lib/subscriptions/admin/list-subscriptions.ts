@@ -6,7 +6,6 @@ import { AccountName, toAccountId, withEmails } from "../../platform/find-accoun
 import { PageQuery, readPage } from "../../platform/lists";
 import { activeSubscriptionCondition } from "../../platform/statistics";
 
-/** An active subscription in a list. */
 export type ListedSubscription = {
   id: string;
   productId: string | null;

@@ -5,32 +5,16 @@ import { type PageQuery, readPage } from "../../platform/lists";
 import { possibleAccountIds } from "../app-user-ids";
 import { type BillingRules, statusRules } from "../entitlement-rules";
 import { isPurchaseEvent, StoredEvent, toOwnerEvent, toPurchaseEvent } from "../events";
-import { type FoldStep, foldSteps } from "../fold/fold-purchase";
+import { foldSteps } from "../fold/fold-purchase";
 import { EMPTY_STATE } from "../fold/periods";
 import { findConnectedCustomers, transfersOf } from "../inbox/customers";
-import { type OwnerEvent, type OwnerStep, ownerSteps, withAliases } from "../ownership";
+import { ownerSteps, withAliases } from "../ownership";
 import { PurchaseState } from "../purchase-state";
 import { purchaseStatus } from "../status/purchase-status";
 import type { PurchaseTimeline, TimelineStep } from "./schema";
 
 /** A field of a purchase's state that an event changed, as JSON has it. */
 type FieldChange = { field: string; before: unknown; after: unknown };
-
-/** `transfers` and `aliases` are those of other events that name the purchase's customers. */
-type TimelineInput = { events: StoredEvent[]; transfers: OwnerEvent[]; aliases: string[][] };
-
-/**
- * How a purchase's state and owner came about: `steps` has the events that fold to the state, `owners` those that named or
- * changed the owner, each in the order in which they count, which may differ from their order of arrival. Pure.
- */
-function purchaseTimeline({ events, transfers, aliases }: TimelineInput): { steps: FoldStep[]; owners: OwnerStep[] } {
-  const own = events.filter(isPurchaseEvent);
-  const owners = ownerSteps([...own.map(toOwnerEvent), ...transfers], aliases).map((step) => ({
-    ...step,
-    appUserIds: withAliases(step.appUserIds, aliases),
-  }));
-  return { steps: foldSteps(own.map(toPurchaseEvent)), owners };
-}
 
 /** The fields in which two states differ. Before the first event, every field is null or false. */
 function changesOf(before: PurchaseState | null, after: PurchaseState): FieldChange[] {
@@ -83,7 +67,10 @@ export async function readPurchaseTimeline(
   };
 }
 
-/** A purchase's events, folded; null if there is no such purchase. Leaves out events that cannot be read. */
+/**
+ * A purchase with the events that fold to its state, and those that named or changed its owner, each in the order in which
+ * they count; null if there is no such purchase. Leaves out events that cannot be read.
+ */
 export async function readHistory(db: Tx, id: string) {
   const purchase = await db.purchase.findUnique({ where: { id } });
   if (!purchase) return null;
@@ -91,15 +78,18 @@ export async function readHistory(db: Tx, id: string) {
   const events = rows.flatMap((row) => StoredEvent.safeParse(row).data ?? []);
   const appUserIds = [...new Set(events.flatMap((event) => event.appUserIds))];
   const { aliases, transfers } = await findConnectedCustomers(db, purchase.provider, appUserIds);
-  const ownTransfers = transfersOf(purchase, transfers);
-  const { steps, owners } = purchaseTimeline({ events, transfers: ownTransfers, aliases });
+  const own = events.filter(isPurchaseEvent);
+  const owners = ownerSteps([...own.map(toOwnerEvent), ...transfersOf(purchase, transfers)], aliases).map((step) => ({
+    event: step.event,
+    appUserIds: withAliases(step.appUserIds, aliases),
+  }));
   const named = possibleAccountIds(owners.flatMap((owner) => owner.appUserIds));
   const emails = await readEmails({ db }, [purchase.accountId, ...named]);
   const types = new Map([...events, ...transfers].map(({ eventId, type }) => [eventId, type]));
   const byEventId = new Map(rows.map((row) => [row.eventId, row]));
   return {
     purchase: { ...purchase, accountEmail: emails.get(purchase.accountId ?? "") ?? null },
-    steps: steps.flatMap(({ event, ...step }) => {
+    steps: foldSteps(own.map(toPurchaseEvent)).flatMap(({ event, ...step }) => {
       const row = byEventId.get(event.id);
       return row ? [{ ...step, event: row, changes: changesOf(step.before, step.after) }] : [];
     }),

@@ -59,10 +59,8 @@ export async function applyEvents(
     const decision = decisions[i] ?? null;
     if (!decision || !newEvent) return decision;
     if (related.states[i] || related.haveSiblings[i]) return null;
-    return linked(
-      decision,
-      accountIds.filter((id) => existing.has(id)),
-    );
+    const known = accountIds.filter((id) => existing.has(id));
+    return linked(decision, known);
   });
   const toWrite = given.filter((decision) => decision !== null);
   const changes = await writeDecisions(tx, toWrite, related.purchases, at);

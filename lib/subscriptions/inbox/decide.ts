@@ -2,10 +2,8 @@ import { EventFacts, IdentityEventType, PurchaseEventType } from "../events";
 import type { StoredPurchase } from "../purchase-state";
 import type { EventRow } from "./store";
 
-/** The unique key of a purchase. */
 export type PurchaseKey = Pick<StoredPurchase, "provider" | "environment" | "store" | "originalTransactionId">;
 
-/** An event whose facts are parsed. */
 export type ParsedEvent = EventRow & { facts: EventFacts };
 
 /** The reasons that lie in the delivery itself: reading it again changes nothing. */
@@ -17,7 +15,6 @@ export const LASTING_REASONS: ReadonlySet<string> = new Set([
 
 type Rejection = { state: "ignored" | "failed"; reason: string };
 
-/** How an event is applied. */
 export type Decision =
   | ({ kind: "reject"; event: ParsedEvent } & Rejection)
   /** It says who owns a customer's purchases. */

@@ -83,7 +83,6 @@ export function purchaseUpsert(refolded: Refolded[][], at: Date) {
  */
 type PurchaseHistory = PurchaseToFold & { earlier: StoredEvent[]; transfers: StoredEvent[]; aliases: string[][] };
 
-/** A purchase after one of its events. */
 type Version = { state: PurchaseState; appUserIds: string[] };
 
 /** Folds a history up to each of its new events. Pure. */

@@ -160,9 +160,7 @@ async function finishEvents(deps: ApplyDeps, events: readonly EventKey[]): Promi
   };
   let last = Promise.resolve();
   return events.map((event) => {
-    const toReapply = concurrent.filter(
-      ({ missedEvent: { provider, eventId } }) => eventId === event.eventId && provider === event.provider,
-    );
+    const toReapply = concurrent.filter(({ missedEvent }) => keyOf(missedEvent) === keyOf(event));
     if (toReapply.length === 0) return null;
     last = last.catch(() => {}).then(() => finish(event, toReapply));
     return last;

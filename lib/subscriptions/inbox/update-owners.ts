@@ -8,7 +8,7 @@ import { IdentityEventType } from "../events";
 import { recordStatusChanges } from "../notifications/status-changes";
 import { findConnectedCustomers } from "./customers";
 import { refoldPurchases } from "./fold";
-import { type EventKey, keysOf, lockPurchases } from "./lock";
+import { type EventKey, keyOf, keysOf, lockPurchases } from "./lock";
 
 type Deps = Pick<Context, "db" | "log" | "now"> & { webhooks: WebhookRecorder; config: BillingRules };
 type OutdatedPurchase = EventKey & { id: string; appUserIds: string[] };
@@ -27,11 +27,8 @@ export async function updateOwners(deps: Deps, events: readonly EventKey[]): Pro
   try {
     const outdated = await findOutdatedPurchases(deps, events);
     for (const event of events) {
-      await updatePurchases(
-        deps,
-        event,
-        outdated.filter(({ eventId, provider }) => eventId === event.eventId && provider === event.provider),
-      );
+      const own = outdated.filter((purchase) => keyOf(purchase) === keyOf(event));
+      await updatePurchases(deps, event, own);
     }
   } catch (error) {
     if (isDatabaseUnavailable(error)) throw error; // the provider retries the delivery

@@ -25,23 +25,18 @@ export async function notifyOwners(
 ): Promise<void> {
   const at = now();
   const pending = changes.flatMap((change) => notificationOf(change, config, at) ?? []);
-  const purchases = await readPurchasesOf(
-    tx,
-    pending.flatMap(({ kind, accountId }) => (kind === "billing.renewed" ? [] : accountId)),
-  );
+  const accountIds = pending.flatMap(({ kind, accountId }) => (kind === "billing.renewed" ? [] : accountId));
+  const purchases = await readPurchasesOf(tx, accountIds);
   const needed = pending.filter(
     (notification) => !isCovered(notification, purchasesAfter(notification.change, changes, purchases), config, at),
   );
   if (needed.length === 0) return;
-  await enqueueAll(
-    tx,
-    dbNow(),
-    needed.map(({ change: { before, event }, kind, accountId }) => ({
-      eventKey: `billing:${event.provider}:${event.eventId}`,
-      to: { accountId },
-      message: { kind, purchaseId: before.id },
-    })),
-  );
+  const events = needed.map(({ change: { before, event }, kind, accountId }) => ({
+    eventKey: `billing:${event.provider}:${event.eventId}`,
+    to: { accountId },
+    message: { kind, purchaseId: before.id },
+  }));
+  await enqueueAll(tx, dbNow(), events);
 }
 
 /** Returns the notification that a change causes, unless other purchases cover it; null for none. */

@@ -33,11 +33,8 @@ export async function notifyTrialEndings(deps: Deps): Promise<void> {
 export async function cancelTrialEndings(tx: Tx, dbNow: Context["dbNow"], changes: readonly Refolded[]): Promise<void> {
   const outdated = changes.filter(({ before, after }) => isRenewingTrial(before) && !isSameTrial(before, after));
   if (outdated.length === 0) return;
-  await cancelEvents(
-    tx,
-    dbNow(),
-    outdated.map(({ before }) => eventKeyOf(before)),
-  );
+  const eventKeys = outdated.map(({ before }) => eventKeyOf(before));
+  await cancelEvents(tx, dbNow(), eventKeys);
   const ids = outdated.map(({ before }) => before.id);
   // Another end is announced, too. The same one is not announced twice: its key is known.
   const where = { id: { in: ids }, trialEndingNotifiedAt: { not: null } };
@@ -61,10 +58,8 @@ async function notifyBatch({ config, dbNow, now }: Deps, tx: Tx): Promise<number
   const at = now();
   const claimed = await claim(tx, at);
   if (claimed.length === 0) return 0;
-  const purchases = await readPurchasesOf(
-    tx,
-    claimed.map(({ accountId }) => accountId),
-  );
+  const accountIds = claimed.map(({ accountId }) => accountId);
+  const purchases = await readPurchasesOf(tx, accountIds);
   const due = claimed.filter((ending) => isGoingToRenew(ending, purchases, config, at));
   await enqueueAll(
     tx,

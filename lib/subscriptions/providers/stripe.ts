@@ -166,12 +166,10 @@ const StripePayload = z.object({
 });
 type StripeEvent = z.infer<typeof StripePayload>;
 
-/** The state of a subscription. */
 function subscriptionState(subscription: StripeObject): Pick<StripeObject, keyof typeof SubscriptionState> {
   return z.object(SubscriptionState).parse(subscription);
 }
 
-/** What every event has. */
 type StripeBase = Pick<EventFacts, "occurredAt" | "order"> & { environment: string | null; store: string };
 
 const END_REASONS = new Map([
