@@ -19,7 +19,10 @@ export const InstalledVersion = z.string().transform((text, context): SemVer => 
   return z.NEVER;
 });
 
+/** An optional text of a query. */
+const text = (maxLength: number, description: string) => z.string().max(maxLength).optional().describe(description);
 const selector = (description: string, ...examples: string[]) => z.string().optional().meta({ description, examples });
+const PLATFORM = "Case-insensitive. Aliases such as `win32` and `darwin` are accepted.";
 const Selection = {
   product: selector("One of the catalog's products.", "core", "ops"),
   architecture: selector("Case-insensitive. Aliases of compilers, Node.js and Tauri are accepted.", "x64", "universal"),
@@ -36,24 +39,19 @@ const clientId = ClientId.optional().describe(
   "The client's id for staged rollouts: any text that stays the same for an installation.",
 );
 
-const InstalledText = z.string().max(256).optional();
-
 export const VersionQuery = z.object({
-  platform: selector("Case-insensitive. Aliases such as `win32` and `darwin` are accepted.", "windows", "macos"),
+  platform: selector(PLATFORM, "windows", "macos"),
   ...Selection,
-  current: InstalledText.describe(
+  current: text(
+    256,
     "The installed version: SemVer 2.0.0, or one to four numbers separated by dots. With `format=sparkle` also a build version; one that cannot be compared is ignored.",
   ),
-  version: InstalledText.describe("An alias of `current`."),
-  appVersion: InstalledText.describe("An alias of `current`, sent with Sparkle's system profile."),
+  version: text(256, "An alias of `current`."),
+  appVersion: text(256, "An alias of `current`, sent with Sparkle's system profile."),
   systemVersion: SystemVersion.optional().describe(
     "The client's version of macOS (`14.6.1`) or Windows (`10.0.22631`). Only releases that run on it are offered.",
   ),
-  osVersion: z
-    .string()
-    .max(64)
-    .optional()
-    .describe("An alias of `systemVersion`, sent with Sparkle's system profile. Ignored if it is not one."),
+  osVersion: text(64, "An alias of `systemVersion`, sent with Sparkle's system profile. Ignored if it is not one."),
   bundleType: selector(
     "What the app was installed from, as Tauri's `{{bundle_type}}` says. Required on Linux with `format=tauri` and `format=electron`.",
     "appimage",
@@ -68,12 +66,7 @@ export const VersionQuery = z.object({
 export type VersionQuery = z.infer<typeof VersionQuery>;
 
 export const DownloadParams = z.object({
-  platform: z
-    .string()
-    .meta({
-      description: "Case-insensitive. Aliases such as `win32` and `darwin` are accepted.",
-      examples: ["windows", "macos"],
-    }),
+  platform: z.string().meta({ description: PLATFORM, examples: ["windows", "macos"] }),
 });
 
 export const DownloadQuery = z.object({
@@ -84,7 +77,7 @@ export const DownloadQuery = z.object({
     "`installer` for people, the default; `update` for updaters. On Linux the default is the AppImage, if there is one.",
   ),
   format: selector("The type of file, case-insensitive.", "appimage", "deb", "rpm", "tar", "exe", "msi", "dmg", "zip"),
-  file: z.string().max(255).optional().describe("The name of one file of the release. Requires `version`."),
+  file: text(255, "The name of one file of the release. Requires `version`."),
 });
 export type DownloadQuery = z.infer<typeof DownloadQuery>;
 
@@ -128,24 +121,20 @@ export const UpdateQuery = z.object({
   systemVersion: SystemVersion.optional().describe("The client's version of macOS or Windows."),
   clientId,
   stagingId: clientId.describe("An alias of `clientId`, sent by Velopack."),
-  arch: z
-    .string()
-    .max(64)
-    .optional()
-    .describe(
-      "The client's architecture, sent by Squirrel.Windows and Velopack. For `appcast.xml`, `.appinstaller` and `winget.yaml`: the build, if the product has several.",
-    ),
-  os: z.string().max(64).optional().describe("The client's system, sent by Velopack: `win`, `osx` or `linux`."),
-  rid: z.string().max(64).optional().describe("The client's .NET runtime identifier, sent by Velopack: `win-x64`."),
-  id: z.string().max(255).optional().describe("The package's id, sent by Squirrel.Windows and Velopack."),
-  bundleType: z
-    .string()
-    .max(64)
-    .optional()
-    .describe("What the app was installed from, as Tauri's `{{bundle_type}}` says."),
+  arch: text(
+    64,
+    "The client's architecture, sent by Squirrel.Windows and Velopack. For `appcast.xml`, `.appinstaller` and `winget.yaml`: the build, if the product has several.",
+  ),
+  os: text(64, "The client's system, sent by Velopack: `win`, `osx` or `linux`."),
+  rid: text(64, "The client's .NET runtime identifier, sent by Velopack: `win-x64`."),
+  id: text(255, "The package's id, sent by Squirrel.Windows and Velopack."),
+  bundleType: text(64, "What the app was installed from, as Tauri's `{{bundle_type}}` says."),
   ...WINGET_PACKAGE,
 });
 export type UpdateQuery = z.infer<typeof UpdateQuery>;
+
+const nullableText = z.string().nullable();
+const nullableFlag = z.boolean().nullable();
 
 export const ServiceVersion = z.object({
   kind: z.literal("service"),
@@ -167,17 +156,11 @@ export const ReleaseVersion = z.object({
   releasedAt: z.date(),
   notes: z.string().describe("Markdown."),
   notesUrl: z.string().nullable(),
-  minimumSupportedVersion: z
-    .string()
-    .nullable()
-    .describe("The highest minimum of this release and all releases before it."),
+  minimumSupportedVersion: nullableText.describe("The highest minimum of this release and all releases before it."),
   minimumSystemVersion: z.string().nullable(),
   requiresFrom: z.string().nullable().describe("Clients below this version cannot install the release."),
-  updateAvailable: z.boolean().nullable().describe("null if `current` is omitted."),
-  mandatory: z
-    .boolean()
-    .nullable()
-    .describe("Whether the client must install the update. null if `current` is omitted."),
+  updateAvailable: nullableFlag.describe("null if `current` is omitted."),
+  mandatory: nullableFlag.describe("Whether the client must install the update. null if `current` is omitted."),
   artifact: z.object({
     fileName: z.string(),
     url: z.string(),

@@ -47,11 +47,8 @@ const hasOneLocation = ({ file, url, s3Key }: StoredFile) =>
   [file, url, s3Key].filter((location) => location !== undefined).length === 1;
 const ONE_LOCATION = "Must have exactly one of file, url and s3Key";
 
-/** Hexadecimal. */
-const Sha256 = z
-  .string()
-  .regex(/^[0-9a-f]{64}$/i)
-  .toLowerCase();
+const hexadecimal = (digits: RegExp) => z.string().regex(digits).toLowerCase();
+const Sha256 = hexadecimal(/^[0-9a-f]{64}$/i);
 
 /** The hashes of an artifact's blocks, gzip as electron-builder writes it. Served as `{fileName}.blockmap`. */
 const BlockMap = z
@@ -83,11 +80,7 @@ const ARTIFACT = {
   sizeBytes: z.int().min(1),
   sha256: Sha256,
   /** Hexadecimal. Needed for the packages of Velopack and Squirrel.Windows. */
-  sha1: z
-    .string()
-    .regex(/^[0-9a-f]{40}$/i)
-    .toLowerCase()
-    .optional(),
+  sha1: hexadecimal(/^[0-9a-f]{40}$/i).optional(),
   /** Base64. */
   sha512: z.string().regex(/^[A-Za-z0-9+/]{86}==$/),
   contentType: z

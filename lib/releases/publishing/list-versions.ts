@@ -2,9 +2,9 @@ import { compareBuild, parse } from "semver";
 import { z } from "zod";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import { PageQuery, readPage } from "../../platform/lists";
+import { PageQuery } from "../../platform/lists";
 import { listRollouts, type RolloutState } from "../rollouts/list-rollouts";
-import { listReleases, type ReleaseDocument } from "./list";
+import { listReleases, pageOf, type ReleaseDocument } from "./list";
 import { readCatalog } from "./service-catalog";
 
 /** A release with the percentage that clients are offered now: that of its schedule, if it has one. */
@@ -42,10 +42,7 @@ export async function listVersions(deps: Deps, { limit, cursor, channel, ...quer
     own.filter((release) => channel === undefined || release.channel === channel),
     await listRollouts(deps),
   );
-  const page = await readPage("versions", { limit, cursor }, ({ after, take }) => {
-    const start = after === null ? 0 : versions.findIndex(({ id }) => id === after) + 1;
-    return versions.slice(start, start + take);
-  });
+  const page = await pageOf("versions", { limit, cursor }, versions);
   const channels = [...new Set(own.map((release) => release.channel))].sort();
   return { product, products, channels, versions: page.entries, nextCursor: page.nextCursor };
 }

@@ -1,12 +1,11 @@
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { recordOperatorEvent } from "../../platform/audit/operator-events";
-import { readPage } from "../../platform/lists";
 import type { Operator } from "../../principal";
 import { haltYankedRollouts, leaveRollouts, resumeYankedRollouts } from "../rollouts/change-rollouts";
 import { formatVersion, type Release } from "../schema";
 import { filterReleases } from "./filter-releases";
-import { listReleases, type ReleaseDocument } from "./list";
+import { listReleases, pageOf, type ReleaseDocument } from "./list";
 import type { EditableManifest } from "./manifest-file";
 import { planPromotion } from "./promote";
 import { recordPublication } from "./publish-uploads";
@@ -40,10 +39,7 @@ type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "rollouts">;
 export async function listCatalog(deps: Pick<Deps, "config" | "rollouts">, query: ReleasesQuery): Promise<Releases> {
   const { limit, cursor, ...filter } = query;
   const documents = listReleases(filterReleases(await readCatalog(deps), filter));
-  const page = await readPage("releases", { limit, cursor }, ({ after, take }) => {
-    const start = after === null ? 0 : documents.findIndex(({ id }) => id === after) + 1;
-    return documents.slice(start, start + take);
-  });
+  const page = await pageOf("releases", { limit, cursor }, documents);
   return { releases: [...page.entries], nextCursor: page.nextCursor };
 }
 

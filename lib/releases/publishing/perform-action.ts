@@ -5,7 +5,7 @@ import { seen } from "../../platform/precondition";
 import type { Operator } from "../../principal";
 import { changeRollout, startRollout } from "../rollouts/manage-rollouts";
 import { changeReleases, promoteInCatalog, rollBackCatalog } from "./manage-releases";
-import { fieldsOf, filterOf, type PreviewedAction, planOf, promotionOf, stateOf } from "./release-action";
+import { filterOf, type PreviewedAction, planOf, toProposedChange } from "./release-action";
 import { NOTES_FIELDS } from "./seen-state";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "log" | "now" | "rollouts" | "webhooks">;
@@ -24,22 +24,18 @@ export async function performAction(deps: Deps, operator: Operator, action: Prev
   }
 }
 
-async function perform(deps: Deps, operator: Operator, action: PreviewedAction): Promise<void> {
-  const filter = filterOf(action);
-  const state = stateOf(action);
+async function perform(deps: Deps, operator: Operator, action: PreviewedAction): Promise<unknown> {
   const reason = action.reason ? { reason: action.reason } : {};
   const precondition = seen(action.previewed);
-  if (state !== null) {
-    await changeRollout(deps, operator, action.rolloutId ?? "", { state, ...reason }, precondition);
-  } else if (action.action === "rollback") {
-    await rollBackCatalog(deps, operator, { filter, withdrawal: action.withdrawal ?? "yank" }, precondition);
-  } else if (action.action === "promote") {
-    await promoteInCatalog(deps, operator, promotionOf(action), precondition);
-  } else if (action.action === "schedule") {
-    await startRollout(deps, operator, { filter, ...planOf(action) }, precondition);
-  } else {
-    await changeReleases(deps, operator, { filter, change: fieldsOf(action) ?? {}, ...reason }, precondition);
+  if (action.action === "schedule") {
+    return startRollout(deps, operator, { filter: filterOf(action), ...planOf(action) }, precondition);
   }
+  const change = toProposedChange(action);
+  if (change.kind === "rollout")
+    return changeRollout(deps, operator, change.rolloutId, { ...change, ...reason }, precondition);
+  if (change.kind === "rollback") return rollBackCatalog(deps, operator, change, precondition);
+  if (change.kind === "promotion") return promoteInCatalog(deps, operator, change, precondition);
+  return changeReleases(deps, operator, { ...change, ...reason }, precondition);
 }
 
 const text = z.string().max(256);

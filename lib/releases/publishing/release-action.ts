@@ -89,7 +89,7 @@ export function toProposedChange(action: ReleaseAction): ProposedChange {
   return { kind: "change", filter, change: fieldsOf(action) ?? {} };
 }
 
-export function promotionOf(action: ReleaseAction) {
+function promotionOf(action: ReleaseAction) {
   const { channel: from, to = "stable" } = action;
   const confirmations = { isNew: true };
   return { filter: filterOf(action), from, to, rollout: percentageOf(action), confirmations };

@@ -11,6 +11,10 @@ import { ArtifactKind } from "../schema";
 export const FileKind = z.enum([...ArtifactKind.options, "other", "delta"]);
 export type FileKind = z.infer<typeof FileKind>;
 
+const Percentage = z.number().min(0).max(100).optional();
+const Reason = z.string().trim().min(1).max(500).optional();
+const text = z.string().optional();
+
 const MAX_RELEASES = 100;
 const MAX_FILES = 100;
 
@@ -86,11 +90,11 @@ export const ReleaseParams = z.object({ releaseId: z.string().min(1).max(128) })
 /** Which releases to list. */
 export const ReleasesQuery = z.object({
   ...PageQuery.shape,
-  product: z.string().optional(),
+  product: text,
   platform: z.string().optional().describe("Case-insensitive, with aliases such as `win32`."),
-  architecture: z.string().optional(),
-  channel: z.string().optional(),
-  version: z.string().optional(),
+  architecture: text,
+  channel: text,
+  version: text,
 });
 export type ReleasesQuery = z.infer<typeof ReleasesQuery>;
 
@@ -119,7 +123,7 @@ export const ChangedRelease = z.strictObject({
   yanked: z.boolean().optional().describe("Yanked: no longer served."),
   rollback: z.boolean().optional().describe("Also offered to clients with a newer version."),
   critical: z.boolean().optional(),
-  rollout: z.number().min(0).max(100).optional().describe("The percentage of clients that receive it. 0 pauses it."),
+  rollout: Percentage.describe("The percentage of clients that receive it. 0 pauses it."),
   notes: z.string().optional(),
   notesUrl: z.string().nullable().optional(),
   minimumSupportedVersion: z.string().nullable().optional(),
@@ -155,11 +159,11 @@ export type RemovalResult = z.infer<typeof RemovalResult>;
 export const ReleasesFilter = z
   .strictObject({
     ids: z.array(z.string().max(256)).max(1_000).optional().describe("Ids, or versions of one product."),
-    product: z.string().optional(),
-    platform: z.string().optional(),
-    architecture: z.string().optional(),
-    channel: z.string().optional(),
-    version: z.string().optional(),
+    product: text,
+    platform: text,
+    architecture: text,
+    channel: text,
+    version: text,
   })
   .describe("Which releases: by id or version, by fields, or by both.");
 export type ReleasesFilter = z.infer<typeof ReleasesFilter>;
@@ -168,7 +172,7 @@ export type ReleasesFilter = z.infer<typeof ReleasesFilter>;
 export const ChangedReleases = z.strictObject({
   filter: ReleasesFilter,
   change: ChangedRelease,
-  reason: z.string().trim().min(1).max(500).optional().describe("Why, for the audit trail."),
+  reason: Reason.describe("Why, for the audit trail."),
 });
 export type ChangedReleases = z.infer<typeof ChangedReleases>;
 
@@ -193,12 +197,7 @@ export const Promotion = z.strictObject({
   filter: ReleasesFilter,
   from: z.string().max(64).describe("The channel of the releases."),
   to: z.string().max(64).describe("The channel on which the same builds are offered."),
-  rollout: z
-    .number()
-    .min(0)
-    .max(100)
-    .optional()
-    .describe("The percentage of clients that receive them. 100 by default."),
+  rollout: Percentage.describe("The percentage of clients that receive them. 100 by default."),
   confirmations: Confirmations.optional(),
 });
 export type Promotion = z.infer<typeof Promotion>;
@@ -269,7 +268,7 @@ export const ChangedRollout = z.strictObject({
   state: z
     .enum(["running", "halted", "completed"])
     .describe("`running` resumes a halted rollout and starts a scheduled one; `completed` goes to the last step."),
-  reason: z.string().trim().min(1).max(500).optional().describe("Why it is halted, for operators."),
+  reason: Reason.describe("Why it is halted, for operators."),
 });
 export type ChangedRollout = z.infer<typeof ChangedRollout>;
 
