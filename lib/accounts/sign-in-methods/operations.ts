@@ -44,7 +44,8 @@ import type { Caller } from "../../principal";
 import { Auth, PasskeyLogin, toUser } from "../schema";
 import { removePasskey, renamePasskey } from "./passkeys";
 
-const STEP_UP =
+const STEP_UP = { session: true, body: StepUpProof, isBodyOptional: true } as const;
+const REQUIRES_STEP_UP =
   "Requires a sign-in within the last ten minutes, with the second factor if there is one, or a proof in the body.";
 
 export const factorOperations = {
@@ -77,9 +78,7 @@ export const factorOperations = {
     summary: "Replace the recovery codes",
     description:
       "Requires a sign-in with a second factor within the last ten minutes, or a proof in the body. The old codes stop working. Emails the owner.",
-    session: true,
-    body: StepUpProof,
-    isBodyOptional: true,
+    ...STEP_UP,
     errors: ["no_second_factor", "reauthentication_required", "rate_limited", "overloaded"],
     examples: { "After a recent sign-in": {}, "With a proof": { password: CREDENTIALS.password, code: "492039" } },
     response: {
@@ -95,10 +94,8 @@ export const factorOperations = {
   startTotp: operation({
     id: "startTotp",
     summary: "Start to add an authenticator app",
-    description: `${STEP_UP} The secret has no effect until its first code is confirmed, within ten minutes.`,
-    session: true,
-    body: StepUpProof,
-    isBodyOptional: true,
+    description: `${REQUIRES_STEP_UP} The secret has no effect until its first code is confirmed, within ten minutes.`,
+    ...STEP_UP,
     errors: ["factor_exists", "reauthentication_required", "rate_limited", "overloaded"],
     examples: { "After a recent sign-in": {}, "With a password": { password: CREDENTIALS.password } },
     response: {
@@ -121,10 +118,8 @@ export const factorOperations = {
   removeTotp: operation({
     id: "removeTotp",
     summary: "Remove the authenticator app",
-    description: `${STEP_UP} The recovery codes stop working, too. Emails the owner.`,
-    session: true,
-    body: StepUpProof,
-    isBodyOptional: true,
+    description: `${REQUIRES_STEP_UP} The recovery codes stop working, too. Emails the owner.`,
+    ...STEP_UP,
     errors: ["not_found", "reauthentication_required", "rate_limited", "overloaded"],
     examples: { "After a recent sign-in": {}, "With a code": { code: "492039" } },
     response: { description: "Sign-ins no longer need a second factor.", schema: null },
@@ -147,6 +142,10 @@ export const factorOperations = {
     },
     run: ({ ctx, principal, body, caller }) => confirmTotp(ctx, principal, body, caller),
   }),
+};
+
+const requestOptions = (example: object) => {
+  return { description: "The options.", schema: PasskeyRequestOptions, examples: { "The options": example } };
 };
 
 export const passkeyOperations = {
@@ -211,9 +210,7 @@ export const passkeyOperations = {
     summary: "Start to add a passkey",
     description:
       "Returns the options for `navigator.credentials.create` (Web Authentication Level 3, `PublicKeyCredentialCreationOptionsJSON`). Requires a recent sign-in, or a proof in the body.",
-    session: true,
-    body: StepUpProof,
-    isBodyOptional: true,
+    ...STEP_UP,
     limit: "passkeyOptionsByAccount",
     errors: ["reauthentication_required", "passkey_invalid", "rate_limited", "overloaded"],
     examples: { "After a recent sign-in": {}, "With the password": { password: "correct horse battery staple" } },
@@ -237,11 +234,7 @@ export const passkeyOperations = {
       "An app": { challenge: "0dXJpc3RzIG9mIHRoZSB3b3JsZCwgdW5pdGUgbm93IQ" },
       "A browser, which has the challenge in a cookie": {},
     },
-    response: {
-      description: "The options.",
-      schema: PasskeyRequestOptions,
-      examples: { "The options": { ...STEP_UP_OPTIONS, userVerification: "preferred" } },
-    },
+    response: requestOptions({ ...STEP_UP_OPTIONS, userVerification: "preferred" }),
     run: async ({ ctx, request, body, caller }) => {
       const token = body.challenge ?? readChallengeCookie(ctx.config, request.headers);
       return createAccountOptions(ctx, "second-factor", (await findChallenge(ctx, token, caller)).id);
@@ -272,11 +265,7 @@ export const passkeyOperations = {
     description:
       "Returns the options for `navigator.credentials.get` (Web Authentication Level 3, `PublicKeyCredentialRequestOptionsJSON`), with or without conditional mediation. Any passkey of this service can respond.",
     limit: "passkeyOptionsByIp",
-    response: {
-      description: "The options.",
-      schema: PasskeyRequestOptions,
-      examples: { "The options": SIGN_IN_OPTIONS },
-    },
+    response: requestOptions(SIGN_IN_OPTIONS),
     run: ({ ctx }) => createSignInOptions(ctx),
   }),
 
@@ -288,11 +277,7 @@ export const passkeyOperations = {
     session: true,
     limit: "passkeyOptionsByAccount",
     errors: ["not_found"],
-    response: {
-      description: "The options.",
-      schema: PasskeyRequestOptions,
-      examples: { "The options": STEP_UP_OPTIONS },
-    },
+    response: requestOptions(STEP_UP_OPTIONS),
     run: ({ ctx, principal }) => createAccountOptions(ctx, "step-up", principal.account.id),
   }),
 };
