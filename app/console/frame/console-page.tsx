@@ -137,7 +137,7 @@ function detailOf({ extras, message }: AppError): string {
 }
 
 /** The outcome of the form that led to the page. */
-export function OutcomeNotices({ message, flash }: { message: string | undefined; flash: Flash | null }) {
+function OutcomeNotices({ message, flash }: { message: string | undefined; flash: Flash | null }) {
   const details = flash ? Object.values(flash.fields).join(". ") : "";
   return (
     <>

@@ -56,7 +56,7 @@ function findCurrent(pageUrl: string): string | undefined {
 }
 
 /** Outlines of 20 × 20, drawn with a stroke. */
-export const ICONS = {
+const ICONS = {
   overview: "M3 3h6v6H3zM11 3h6v4h-6zM11 9h6v8h-6zM3 11h6v6H3z",
   accounts: "M10 10a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM3.5 17c.6-3.2 3.2-5 6.5-5s5.9 1.8 6.5 5",
   billing: "M2.5 5h15v10h-15zM2.5 8.5h15M5 12h4",

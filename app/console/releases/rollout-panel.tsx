@@ -101,7 +101,7 @@ function Schedule({
 }
 
 /** The fields of a schedule. */
-export function ScheduleFields() {
+function ScheduleFields() {
   return (
     <>
       <Field name="steps" label="Steps" hint="Ascending percentages." defaultValue="5, 20, 50, 100" required />

@@ -24,11 +24,7 @@ export const add: ReleaseCommand<typeof ADD_OPTIONS> = async ({ openStore, outpu
 };
 
 /** Publishes drafts at once, and prints the result. */
-export async function publishDrafts(
-  store: ReleaseStore,
-  output: Output,
-  drafts: readonly ReleaseDraft[],
-): Promise<void> {
+async function publishDrafts(store: ReleaseStore, output: Output, drafts: readonly ReleaseDraft[]): Promise<void> {
   const added = await addOrConfirm(store, drafts);
   const { releases, removedSamples, notes } = added;
   for (const note of notes) console.error(note);

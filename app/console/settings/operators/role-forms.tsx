@@ -8,7 +8,7 @@ import { Section } from "../../components/headings";
 import { OperationForm } from "../../components/operation-form";
 
 /** The roles of operators in words. */
-export const OPERATOR_ROLES = {
+const OPERATOR_ROLES = {
   support: "Support: views customers and queues, ends sessions",
   admin: "Admin: may do everything",
 };
