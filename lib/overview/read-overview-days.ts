@@ -4,14 +4,7 @@ import { DAY_MS, lastCountedAt, METRICS, type Metric, startOf } from "../platfor
 /** Two weeks, so that the same day of last week is among them. */
 const DAYS = 14;
 
-export type OverviewDays = Awaited<ReturnType<typeof readDays>>;
-
-/** Reads the figures of the overview. */
-export function readOverviewDays(deps: Parameters<typeof readDays>[0]): Promise<OverviewDays> {
-  return readDays(deps, DAYS);
-}
-
-type Row = { metric: string; hour: Date; value: bigint };
+export type OverviewDays = Awaited<ReturnType<typeof readOverviewDays>>;
 
 /** The values of a metric. null: it was not counted then. */
 export type MetricDays = {
@@ -23,7 +16,7 @@ export type MetricDays = {
 };
 
 /** Reads the statistics of the last days, today included, and when they were counted. */
-export async function readDays({ db, now }: Pick<Context, "db" | "now">, count: number) {
+export async function readOverviewDays({ db, now }: Pick<Context, "db" | "now">, count = DAYS) {
   const at = now().getTime();
   const today = startOf(now(), DAY_MS).getTime();
   const starts = Array.from({ length: count }, (_, i) => today - (count - 1 - i) * DAY_MS);
@@ -48,7 +41,12 @@ export async function readDays({ db, now }: Pick<Context, "db" | "now">, count: 
 }
 
 /** The value of a metric for the hours from `from` to `to`, in milliseconds. An hour without events has no row. */
-function combine(metric: Metric, rows: readonly Row[], from: number, to: number): number | null {
+function combine(
+  metric: Metric,
+  rows: readonly { hour: Date; value: bigint }[],
+  from: number,
+  to: number,
+): number | null {
   const values = rows
     .filter(({ hour }) => hour.getTime() >= from && hour.getTime() <= to)
     .map(({ value }) => Number(value));

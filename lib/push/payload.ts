@@ -148,17 +148,8 @@ export function toNotification(row: Outgoing) {
   const { kind, priority, collapseId } = message;
   const { level = "background" } = optionsOfKind(kind) ?? {};
   const pushType = PUSH_TYPES[level] ?? ("alert" as const);
-  return {
-    id,
-    token,
-    environment,
-    bundleId,
-    pushType,
-    priority,
-    collapseId,
-    expiresAt,
-    body: message.body(id, locale),
-  };
+  const body = message.body(id, locale);
+  return { id, token, environment, bundleId, pushType, priority, collapseId, expiresAt, body };
 }
 
 function apsOf<M extends Message>(message: M, { level, alert, aps }: KindOptions<M>): object {

@@ -53,8 +53,6 @@ export const PreferencesForm = z
     return { kinds, quietHours: startsAt && endsAt ? { startsAt, endsAt } : null };
   });
 
-type Deps = Pick<Context, "db" | "dbNow">;
-
 /** The reason of deliveries whose recipient has since turned off that kind. */
 const TURNED_OFF = "turned_off";
 
@@ -69,7 +67,7 @@ export async function readPreferences(db: Tx, accountId: string): Promise<Prefer
  * @throws the violation of a foreign key, which is answered as `unauthenticated`, if the account was deleted concurrently
  */
 export async function replacePreferences(
-  { db, dbNow }: Deps,
+  { db, dbNow }: Pick<Context, "db" | "dbNow">,
   accountId: string,
   { kinds, quietHours }: Preferences,
 ): Promise<Preferences> {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { searchAccounts } from "@/lib/accounts/admin/search-accounts";
 import { readNewestVersions } from "@/lib/overview/read-newest-versions";
-import { type MetricDays, readDays } from "@/lib/overview/read-overview-days";
+import { type MetricDays, readOverviewDays } from "@/lib/overview/read-overview-days";
 import { readQueues } from "@/lib/overview/read-queues";
 import { newId } from "@/lib/platform/db/ids";
 import { countActiveSubscriptions, updateStatistics } from "@/lib/platform/statistics";
@@ -25,7 +25,7 @@ function newAfternoon(): Date {
 const statisticsAt = async (now: Date) => {
   const deps = { db: ctx().db, now: () => now };
   await updateStatistics(deps);
-  return (await readDays(deps, 14)).metrics;
+  return (await readOverviewDays(deps, 14)).metrics;
 };
 
 async function addAccount(at: Date): Promise<string> {
@@ -86,7 +86,7 @@ describe("the figures of the overview", () => {
     await updateStatistics(deps);
     await addAccount(now);
     await Promise.all([1, 2, 3].map(() => updateStatistics(deps, { minAgeMs: HOUR_MS })));
-    expect((await readDays(deps, 14)).metrics.sign_ups.today).toBe(0);
+    expect((await readOverviewDays(deps, 14)).metrics.sign_ups.today).toBe(0);
   });
 });
 
@@ -145,7 +145,7 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
     const count = (db: ReturnType<typeof ctx>["db"]) => updateStatistics({ db, now: () => now });
     expect(await statementsWithoutIndex(url, count)).toEqual([]);
     const read = async (db: ReturnType<typeof ctx>["db"]) => {
-      await readDays({ db, now: ctx().now }, 14);
+      await readOverviewDays({ db, now: ctx().now }, 14);
       await readQueues({ ...ctx(), db });
       await readNewestVersions({ ...ctx(), db });
       for (const account of [undefined, newId()]) {

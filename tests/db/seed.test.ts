@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { seedDatabase } from "@/dev/seed/seed";
-import { readDays } from "@/lib/overview/read-overview-days";
+import { readOverviewDays } from "@/lib/overview/read-overview-days";
 import { Prisma } from "@/lib/platform/db/generated/client";
 import { updateStatistics } from "@/lib/platform/statistics";
 import { readStatistics } from "@/lib/push/admin/statistics";
@@ -31,7 +31,7 @@ test("a seeded database holds what the service itself makes of its events, and i
   expect(inMonth).toBe(2 * ACCOUNTS);
   expect(await db.billingEvent.count()).toBeGreaterThan(3 * ACCOUNTS);
   await updateStatistics({ db, now: () => NOW });
-  const { metrics } = await readDays({ db, now: () => NOW }, 14);
+  const { metrics } = await readOverviewDays({ db, now: () => NOW }, 14);
   for (const { weekAgo } of Object.values(metrics)) expect(weekAgo).toEqual(expect.any(Number));
   expect(metrics.active_subscriptions.weekAgo).toBeGreaterThan(ACCOUNTS / 4);
   const stored = await purchases();

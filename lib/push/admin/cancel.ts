@@ -6,13 +6,11 @@ import { isLockedBy } from "../../platform/db/sql";
 import type { Operator } from "../../principal";
 import { CANCELED, cancelRemoved, hasQueuedDeliveries } from "../outbox/receipts";
 import { showMessage } from "./list-messages";
-import type { PushMessageDetails } from "./schema";
 
-type Deps = Pick<Context, "db" | "dbNow" | "now">;
 type Locked = Pick<PushMessage, "id" | "kind" | "accountId" | "deviceId" | "canceledAt" | "expiresAt"> & { now: Date };
 
 /** Cancels the deliveries of a message that are not sent yet. Does nothing if there are none. @throws AppError not_found */
-export async function cancelMessage(deps: Deps, operator: Operator, id: string): Promise<PushMessageDetails> {
+export async function cancelMessage(deps: Pick<Context, "db" | "dbNow" | "now">, operator: Operator, id: string) {
   await deps.db.$transaction(async (tx) => {
     const { kind, canceledAt, isLeft } = await cancelDeliveries(tx, deps, id);
     if (!isLeft || canceledAt !== null) return;

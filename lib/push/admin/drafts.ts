@@ -25,17 +25,17 @@ export const SendForm = z.object({
   deviceId: z.uuid().optional(),
   title,
   body,
-  link: link,
+  link,
 });
 
 /** The fields that select an audience, and when it is notified. Times are in UTC. */
 export const AudienceFields = z.object({
-  bundleId: bundleId,
-  platform: platform,
+  bundleId,
+  platform,
   appFrom: from,
   appBelow: below,
-  locale: locale,
-  entitlement: entitlement,
+  locale,
+  entitlement,
   seenFrom: Day,
   seenBefore: Day,
   sendAt: UtcText.optional(),

@@ -112,11 +112,10 @@ function describe({ queuePriority: _, leaseUntil: __, ...row }: DeliveryRow): De
   return { ...row, createdAt: timeOfId(row.id) };
 }
 
-type Part = "sending" | "queued" | "ended";
-
 /** A position in the list, as a cursor has it. */
 const Position = z.tuple([z.enum(["sending", "queued", "ended"]), z.int().min(0).max(9), Time, z.uuid()]);
 type Position = z.infer<typeof Position>;
+type Part = Position[0];
 const Cursor = z
   .string()
   .transform((text) => text.split(" "))
@@ -144,24 +143,13 @@ async function readByTime({ db }: Deps, filter: StateFilter, { after, take }: Pa
 function partsOf(filter: StateFilter): Part[] {
   const { state, reason } = filter;
   if (state === "queued" || state === "sending") return isInQueue(filter) ? [state] : [];
-  const isQueueRead = isInQueue(filter) && reason === undefined;
-  return [
-    ...(isQueueRead ? (["sending", "queued"] as const) : []),
-    ...(isInReceipts(filter) ? (["ended"] as const) : []),
-  ];
+  return isInQueue(filter) && reason === undefined ? ["sending", "queued", "ended"] : ["ended"];
 }
 
-type Bound = { priority: number; at: Date | string; id: string };
-
-/** Where a part begins. Before every row rather than without a condition, so that an index serves the first page too. */
-const STARTS: Record<Part, Bound> = {
-  sending: { priority: 0, at: "-infinity", id: NIL_ID },
-  queued: { priority: 0, at: "-infinity", id: NIL_ID },
-  ended: { priority: 0, at: "infinity", id: MAX_ID },
-};
-
 function selectPart(part: Part, filter: StateFilter, position: Position | null, take: number): Prisma.Sql {
-  const { priority, at, id } = position ? { priority: position[1], at: position[2], id: position[3] } : STARTS[part];
+  // A part begins before every row rather than without a condition, so that an index serves the first page too.
+  const start = part === "ended" ? (["infinity", MAX_ID] as const) : (["-infinity", NIL_ID] as const);
+  const [, priority, at, id] = position ?? [part, 0, ...start];
   if (part === "ended") {
     const isAfter = sql`(delivery."endedAt", delivery."id") < (${at}::timestamptz, ${id}::uuid)`;
     const order = sql`delivery."endedAt" DESC, delivery."id" DESC`;

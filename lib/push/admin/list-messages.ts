@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import type { Prisma } from "../../platform/db/generated/client";
+import type { PushMessage as Message, Prisma, PushBroadcast } from "../../platform/db/generated/client";
 import { idOr, MAX_ID, timeOfId } from "../../platform/db/ids";
 import { literals, sql, uuidArray } from "../../platform/db/sql";
 import { findAccountId } from "../../platform/find-account";
@@ -133,24 +133,12 @@ async function countDeliveries(
 }
 
 /** A message with its broadcast, if it is one. */
-type MessageRow = {
-  id: string;
-  kind: string;
-  accountId: string | null;
-  deviceId: string | null;
+type MessageRow = Pick<Message, "id" | "kind" | "accountId" | "deviceId" | "expiresAt" | "canceledAt"> & {
   payload: { aps?: { alert?: Record<string, string> }; data?: Record<string, string> };
-  expiresAt: Date;
   /** Whether deliveries of a broadcast are in the queue. false once the last one has expired. */
   isWaiting: boolean;
-  canceledAt: Date | null;
-  /** null: no broadcast. */
-  queued: number | null;
-  estimatedDevices: number | null;
-  perSecond: number | null;
-  bundleId: string | null;
+} & { [Column in BroadcastColumn]: PushBroadcast[Column] | null } & {
   audience: Audience | null;
-  startsAt: Date | null;
   isScheduled: boolean | null;
-  nextDueAt: Date | null;
-  endedAt: Date | null;
 };
+type BroadcastColumn = "queued" | "estimatedDevices" | "perSecond" | "bundleId" | "startsAt" | "nextDueAt" | "endedAt";

@@ -9,7 +9,7 @@ import { keyIdOf } from "../evidence/p256";
 import type { Evidence } from "../evidence/schema";
 import { APPLE_APP_ATTESTATION_ROOT, type VerifiedKey, verifyEvidence } from "../evidence/verify";
 import { type Device, toDevice } from "../schema";
-import { deviceLimitReached, lockOwner, MAX_DEVICES, type Owner, type Registration } from "./registration";
+import { columnsOf, deviceLimitReached, lockOwner, MAX_DEVICES, type Owner, type Registration } from "./registration";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "now" | "webhooks">;
 
@@ -124,26 +124,12 @@ async function activate(
   at: Date,
   { session }: Owner,
   where: Prisma.PushDeviceWhereInput,
-  { token, environment, bundleId, installationId, device }: Registration,
+  registration: Registration,
   key: VerifiedKey,
 ): Promise<PushDevice> {
-  const [row] = await tx.pushDevice.updateManyAndReturn({
-    where,
-    data: {
-      token,
-      environment,
-      bundleId,
-      ...device,
-      installationId,
-      sessionId: session.id,
-      registeredAt: at,
-      lastSeenAt: at,
-      ...key,
-      status: "active",
-      verifiedAt: at,
-      invalidReason: null,
-    },
-  });
+  const verified = { ...key, status: "active", verifiedAt: at, invalidReason: null } as const;
+  const data = { ...columnsOf(registration), sessionId: session.id, registeredAt: at, lastSeenAt: at, ...verified };
+  const [row] = await tx.pushDevice.updateManyAndReturn({ where, data });
   if (!row) throw evidenceInvalid("counter_replayed");
   return row;
 }

@@ -3,7 +3,8 @@ import type { Tx } from "../../context";
 import type { Prisma } from "../../platform/db/generated/client";
 import { newId } from "../../platform/db/ids";
 import { seconds, sql } from "../../platform/db/sql";
-import { cancelDeliveries, enqueueForDevices, NEW_PUSH_COLUMNS, newPush } from "../outbox/enqueue";
+import { enqueueForDevices, NEW_PUSH_COLUMNS, newPush } from "../outbox/enqueue";
+import { cancelRemoved } from "../outbox/receipts";
 import type { Challenge } from "../schema";
 
 const TTL_SECONDS = 15 * 60;
@@ -57,7 +58,11 @@ export async function createChallenge(tx: Tx, now: Date, deviceId: string): Prom
 /** Cancels the challenges and deliveries of a device whose token changes: a nonce sent to the old token proves nothing. */
 export async function cancelChallenges(tx: Tx, now: Date, deviceId: string): Promise<void> {
   await tx.pushChallenge.deleteMany({ where: { deviceId } });
-  await cancelDeliveries(tx, now, deviceId, "device_moved");
+  await tx.$executeRaw`
+    WITH removed AS (
+      DELETE FROM "QueuedPush" WHERE "deviceId" = ${deviceId}::uuid AND "leaseUntil" IS NULL RETURNING *
+    ), ${cancelRemoved(now, "device_moved")}
+    SELECT 1`;
 }
 
 /**

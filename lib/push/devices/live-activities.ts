@@ -47,7 +47,7 @@ export function registerLiveActivity(
   { attributesType, token }: RegisterLiveActivity,
 ): Promise<LiveActivity> {
   return db.$transaction(async (tx) => {
-    const registeredAt = await lockActiveDevice(tx, { dbNow }, accountId, deviceId);
+    const registeredAt = await lockActiveDevice(tx, dbNow, accountId, deviceId);
     const values = { attributesType, token, registeredAt };
     const row = await tx.liveActivity.upsert({
       where: { deviceId_activityId: { deviceId, activityId } },
@@ -58,9 +58,9 @@ export function registerLiveActivity(
       where: { deviceId, activityId: { not: activityId } },
       orderBy: [{ registeredAt: "desc" }, { activityId: "asc" }],
       skip: MAX_TOKENS - 1,
+      select: { activityId: true },
     });
-    const names = oldest.map((each) => each.activityId);
-    if (names.length > 0) await tx.liveActivity.deleteMany({ where: { deviceId, activityId: { in: names } } });
+    await tx.liveActivity.deleteMany({ where: { deviceId, OR: oldest } });
     return toLiveActivity(row);
   });
 }
@@ -76,7 +76,7 @@ export function registerStartToken(
   { token }: RegisterStartToken,
 ): Promise<StartToken> {
   return db.$transaction(async (tx) => {
-    const registeredAt = await lockActiveDevice(tx, { dbNow }, accountId, deviceId);
+    const registeredAt = await lockActiveDevice(tx, dbNow, accountId, deviceId);
     const row = await tx.liveActivityStartToken.upsert({
       where: { deviceId_attributesType: { deviceId, attributesType } },
       create: { deviceId, attributesType, token, registeredAt },
@@ -86,11 +86,9 @@ export function registerStartToken(
       where: { deviceId, attributesType: { not: attributesType } },
       orderBy: [{ registeredAt: "desc" }, { attributesType: "asc" }],
       skip: MAX_TOKENS - 1,
+      select: { attributesType: true },
     });
-    const names = oldest.map((each) => each.attributesType);
-    if (names.length > 0) {
-      await tx.liveActivityStartToken.deleteMany({ where: { deviceId, attributesType: { in: names } } });
-    }
+    await tx.liveActivityStartToken.deleteMany({ where: { deviceId, OR: oldest } });
     return toStartToken(row);
   });
 }
@@ -127,12 +125,7 @@ async function requireDevice(db: Tx, accountId: string, deviceId: string): Promi
 }
 
 /** Serializes the registrations of a device, so that its tokens can be counted. Returns the database's time. */
-async function lockActiveDevice(
-  tx: Tx,
-  { dbNow }: Pick<Context, "dbNow">,
-  accountId: string,
-  deviceId: string,
-): Promise<Date> {
+async function lockActiveDevice(tx: Tx, dbNow: Deps["dbNow"], accountId: string, deviceId: string): Promise<Date> {
   if (!isUuid(deviceId)) throw new AppError("device_not_found");
   const [device] = await tx.$queryRaw<{ isActive: boolean; now: Date }[]>`
     SELECT "status" = 'active' AND "environment" <> 'web' AS "isActive", ${dbNow()} AS "now" FROM "PushDevice"

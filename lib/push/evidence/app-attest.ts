@@ -120,7 +120,6 @@ const CREDENTIAL_ID_LENGTH_AT = 53;
 const CREDENTIAL_ID_AT = 55;
 
 type AuthenticatorData = { rpIdHash: Uint8Array; counter: number };
-type AttestedData = AuthenticatorData & { aaguid: Uint8Array; credentialId: Uint8Array };
 
 /** Reads an assertion's authenticator data; extensions may follow. @throws AppError evidence_invalid: malformed */
 function readAuthenticatorData(bytes: Uint8Array): AuthenticatorData {
@@ -129,7 +128,7 @@ function readAuthenticatorData(bytes: Uint8Array): AuthenticatorData {
 }
 
 /** Reads an attestation's authenticator data, with the attested credential. @throws AppError evidence_invalid: malformed */
-function readAttestedData(bytes: Uint8Array): AttestedData {
+function readAttestedData(bytes: Uint8Array) {
   if (bytes.length < CREDENTIAL_ID_AT) throw evidenceInvalid("malformed");
   const end = CREDENTIAL_ID_AT + viewOf(bytes).getUint16(CREDENTIAL_ID_LENGTH_AT);
   if (bytes.length < end) throw evidenceInvalid("malformed");

@@ -47,16 +47,8 @@ export async function verifyEvidence(evidence: Evidence, claim: EvidenceContext)
   if (createHash("sha256").update(evidence.pushNonce).digest("hex") !== challenge.nonceHash) {
     throw evidenceInvalid("push_nonce_mismatch");
   }
-  const { environment, bundleId, token, accountId } = device;
-  const clientData = buildClientData({
-    challengeId: challenge.id,
-    challengeValue: challenge.value,
-    pushNonce: evidence.pushNonce,
-    environment,
-    bundleId,
-    token,
-    accountId,
-  });
+  const asked = { challengeId: challenge.id, challengeValue: challenge.value, pushNonce: evidence.pushNonce };
+  const clientData = buildClientData({ ...device, ...asked });
   return evidence.type === "device_key"
     ? verifyDeviceKey(evidence, claim, clientData)
     : verifyAppAttest(evidence, claim, clientData);
@@ -125,15 +117,6 @@ type ClientData = {
 export function buildClientData(data: ClientData): Buffer {
   const { challengeId, challengeValue, pushNonce, environment, bundleId, token, accountId } = data;
   const tokenHash = createHash("sha256").update(token).digest("hex");
-  const lines = [
-    "push-register.v1",
-    challengeId,
-    challengeValue,
-    pushNonce,
-    environment,
-    bundleId,
-    tokenHash,
-    accountId,
-  ];
-  return Buffer.from(lines.join("\n"));
+  const asked = ["push-register.v1", challengeId, challengeValue, pushNonce];
+  return Buffer.from([...asked, environment, bundleId, tokenHash, accountId].join("\n"));
 }

@@ -10,15 +10,13 @@ import { insertRepeated, type Now, type Queueable, withLiveActivity } from "./en
 import { CANCELED, countOutcomes } from "./receipts";
 import { BATCH_SIZE, type Candidate, type MessageTarget, readCandidates, selectAudience } from "./recipients";
 
-type Deps = Pick<Context, "db" | "dbNow" | "entitledAccounts">;
-
 /**
  * Deliveries are queued only this long before they are due: few of a broadcast are in the queue at a time, and they end
  * soon if it is canceled.
  */
 const QUEUED_AHEAD_SECONDS = 60;
 
-export type NewPushBroadcast = Partial<MessageTarget> & {
+type NewPushBroadcast = Partial<MessageTarget> & {
   /** Identifies the event. Each device is notified of it once. */
   eventKey: string;
   message: Message;
@@ -78,7 +76,7 @@ type Row = MessageTarget &
  * there was one: call it again. The deliveries and the broadcast's progress are stored in one transaction, so a process
  * can be killed at any time, and several may call this.
  */
-export function queueBroadcast(deps: Deps): Promise<boolean> {
+export function queueBroadcast(deps: Pick<Context, "db" | "dbNow" | "entitledAccounts">): Promise<boolean> {
   const { db, dbNow } = deps;
   return db.$transaction(async (tx) => {
     const [row] = await tx.$queryRaw<Row[]>`

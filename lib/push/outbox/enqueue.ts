@@ -1,5 +1,5 @@
 import type { Context, Tx } from "../../context";
-import type { Prisma, PushDeviceStatus } from "../../platform/db/generated/client";
+import type { Prisma, PushDeviceStatus, PushMessage } from "../../platform/db/generated/client";
 import { newId } from "../../platform/db/ids";
 import { sql } from "../../platform/db/sql";
 import { type Message, QUEUE_PRIORITIES, QueuePriority } from "../notifications";
@@ -41,11 +41,8 @@ export async function enqueueAll(tx: Tx, now: Now, events: readonly PushEvent[])
   const deliveries: NewDelivery[] = [];
   for (const message of messages) {
     const known = devicesOf.get(message.accountId ?? message.deviceId) ?? [];
-    const recipients = await withLiveActivity(
-      tx,
-      message,
-      known.filter(({ status }) => status === message.recipientStatus),
-    );
+    const admitted = known.filter(({ status }) => status === message.recipientStatus);
+    const recipients = await withLiveActivity(tx, message, admitted);
     deliveries.push(...recipients.flatMap((device) => toDelivery(message, device) ?? []));
   }
   return insertDeliveries(tx, deliveries);
@@ -58,11 +55,8 @@ export async function withLiveActivity<Device extends { id: string }>(
   devices: readonly Device[],
 ): Promise<readonly Device[]> {
   if (liveActivity === null || devices.length === 0) return devices;
-  const ids = await findLiveActivities(
-    tx,
-    liveActivity,
-    devices.map(({ id }) => id),
-  );
+  const deviceIds = devices.map(({ id }) => id);
+  const ids = await findLiveActivities(tx, liveActivity, deviceIds);
   return devices.filter(({ id }) => ids.has(id));
 }
 
@@ -90,15 +84,6 @@ export function enqueueForDevices(now: Now, source: Prisma.Sql): Prisma.Sql {
       INSERT INTO "QueuedPush" ("deviceId", "messageId", "id", "nextAttemptAt", "expiresAt", "queuePriority")
       SELECT "deviceId", "messageId", "deliveryId", ${now}::timestamptz, ${expiresAt}, "queuePriority" FROM ${source}
     )`;
-}
-
-/** Cancels the deliveries to a device that no worker has claimed. */
-export async function cancelDeliveries(tx: Tx, now: Date, deviceId: string, reason: string): Promise<void> {
-  await tx.$executeRaw`
-    WITH removed AS (
-      DELETE FROM "QueuedPush" WHERE "deviceId" = ${deviceId}::uuid AND "leaseUntil" IS NULL RETURNING *
-    ), ${cancelRemoved(now, reason)}
-    SELECT 1`;
 }
 
 /** Cancels the unclaimed deliveries of events that are no longer true. */
@@ -143,12 +128,8 @@ function lockRecipients(tx: Tx, now: Now, messages: readonly NewPushMessage[]): 
 }
 
 /** A row of `PushMessage`, unless a message with its event key exists. */
-type NewPushMessage = ReturnType<typeof composeNotification> & {
-  id: string;
-  eventKey: string;
-  accountId: string | null;
-  deviceId: string | null;
-};
+type NewPushMessage = ReturnType<typeof composeNotification> &
+  Pick<PushMessage, "id" | "eventKey" | "accountId" | "deviceId">;
 
 /** A row of `QueuedPush`, unless the device was notified of the event. Times are by the database's clock. */
 type NewDelivery = Queueable & { message: NewPushMessage };

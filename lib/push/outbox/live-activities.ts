@@ -69,10 +69,11 @@ function isSuperseded({ event, at }: LiveActivityTarget, latestAt: Date | null, 
   return event === "update" && latestAt !== null && at < latestAt.getTime() && latestAt <= now;
 }
 
-type EndedToken = { deviceId: string; token: string; at: Date };
-
 /** Removes tokens of Live Activities that have ended, or that APNs reported as invalid, unless registered again since. */
-export async function removeTokens({ db }: Pick<Context, "db">, ended: readonly EndedToken[]): Promise<void> {
+export async function removeTokens(
+  { db }: Pick<Context, "db">,
+  ended: readonly { deviceId: string; token: string; at: Date }[],
+): Promise<void> {
   await db.$executeRaw`
     WITH ended AS (
       SELECT * FROM jsonb_to_recordset(${JSON.stringify(ended)}::jsonb) AS ended(

@@ -2,18 +2,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Context } from "../../context";
 import { type PushOutcome, recordOutcomes } from "./outcomes";
 
-type Deps = Pick<Context, "count" | "db" | "dbNow" | "log">;
-
-/** Outcomes on their way to the database. */
-export type OutcomeBuffer = {
-  add: (outcome: PushOutcome) => void;
-  pending: () => readonly PushOutcome[];
-  /** Resolves once the buffer has room for more outcomes. */
-  waitForCapacity: () => Promise<void>;
-  /** Resolves once all outcomes are stored; gives up after a few attempts while the database is unreachable. */
-  flush: () => Promise<void>;
-};
-
 /** How long outcomes are collected for one statement. */
 const BATCH_INTERVAL_MS = 50;
 const MAX_BATCH = 1_000;
@@ -25,7 +13,7 @@ const MAX_FLUSH_ATTEMPTS = 3;
  * Creates a buffer that stores outcomes in batches. It keeps what the database did not accept and tries again:
  * a notification that was sent must not be sent again because the database was unreachable.
  */
-export function createOutcomeBuffer(deps: Deps): OutcomeBuffer {
+export function createOutcomeBuffer(deps: Pick<Context, "count" | "db" | "dbNow" | "log">) {
   let outcomes: PushOutcome[] = [];
   let writing: Promise<void> | null = null;
   let isFlushing = false;
@@ -49,14 +37,16 @@ export function createOutcomeBuffer(deps: Deps): OutcomeBuffer {
     writing = null;
   };
   return {
-    add: (outcome) => {
+    add: (outcome: PushOutcome) => {
       outcomes.push(outcome);
       writing ??= write();
     },
-    pending: () => outcomes,
+    pending: (): readonly PushOutcome[] => outcomes,
+    /** Resolves once the buffer has room for more outcomes. */
     waitForCapacity: async () => {
       while (outcomes.length > MAX_PENDING && !isFlushing) await delay(BATCH_INTERVAL_MS);
     },
+    /** Resolves once all outcomes are stored; gives up after a few attempts while the database is unreachable. */
     flush: async () => {
       isFlushing = true;
       await writing;

@@ -6,9 +6,6 @@ import { maintainOutbox } from "./maintenance";
 import { createOutcomeBuffer } from "./outcome-buffer";
 import { createPauseState } from "./pause-state";
 
-/** How many requests may wait for a response of APNs at the same time. */
-type Concurrency = { limit: () => number; recordLatency: (ms: number) => void };
-
 const MIN_LIMIT = 100;
 /** A rate that no process exceeds. The limit lets it through at the measured latency (Little's law). */
 const TARGET_PER_MS = 10;
@@ -19,17 +16,17 @@ const TARGET_PER_MS = 10;
 const WINDOW_MS = 10_000;
 
 /**
- * Creates a limit that follows the latency of APNs: 100 nearby, 600 at a round trip of 60 ms, and never more than `max`.
+ * Creates a limit of the requests that wait for a response at the same time. It follows the latency of APNs: 100 nearby, 600 at a round trip of 60 ms, and never more than `max`.
  * `elapsedMs` is a monotonic clock.
  */
-export function createConcurrency(max: number, elapsedMs = () => performance.now()): Concurrency {
+export function createConcurrency(max: number, elapsedMs = () => performance.now()) {
   let startedAtMs = elapsedMs();
   let lowestMs = Number.POSITIVE_INFINITY;
   let lowestBeforeMs = Number.POSITIVE_INFINITY;
   let limit = Math.min(MIN_LIMIT, max);
   return {
     limit: () => limit,
-    recordLatency: (ms) => {
+    recordLatency: (ms: number) => {
       const now = elapsedMs();
       if (now - startedAtMs > WINDOW_MS) [startedAtMs, lowestBeforeMs, lowestMs] = [now, lowestMs, ms];
       if (ms < lowestMs) lowestMs = ms;
@@ -40,15 +37,6 @@ export function createConcurrency(max: number, elapsedMs = () => performance.now
 }
 
 export type SenderDeps = Pick<Context, "config" | "count" | "db" | "dbNow" | "log" | "now" | "push" | "webPush">;
-export type Sender = {
-  /** Claims due deliveries and starts to send them. Returns how many, once the last one has started. */
-  claimAndSend: () => Promise<number>;
-  /** Maintains the outbox, unless that would requeue deliveries whose outcomes this worker has yet to store. */
-  maintain: () => Promise<void>;
-  /** Resolves once every started delivery has ended and its outcome is stored. */
-  finish: () => Promise<void>;
-};
-
 type ClaimedBatch = { rows: ClaimedPush[]; isFull: boolean };
 
 const MIN_BATCH = 100;
@@ -57,7 +45,7 @@ const MAX_BATCH = 1_000;
 const BATCH_FACTOR = 10;
 
 /** Creates a sender. While `isStopping`, deliveries that are claimed but not started are requeued. */
-export function createSender(deps: SenderDeps, isStopping = () => false): Sender {
+export function createSender(deps: SenderDeps, isStopping = () => false) {
   const { limit, recordLatency } = createConcurrency(deps.config.PUSH_CONCURRENCY);
   const outcomes = createOutcomeBuffer(deps);
   const deliverDeps = { ...deps, isStopping, recordLatency, pauses: createPauseState(deps) };
@@ -74,6 +62,7 @@ export function createSender(deps: SenderDeps, isStopping = () => false): Sender
     return { rows: deliveries, isFull: deliveries.length === batchSize };
   };
   return {
+    /** Claims due deliveries and starts to send them. Returns how many, once the last one has started. */
     claimAndSend: async () => {
       await outcomes.waitForCapacity();
       const claiming = nextBatch ?? claim();
@@ -86,12 +75,14 @@ export function createSender(deps: SenderDeps, isStopping = () => false): Sender
       if (rows.length > 0) await dispatcher.start(rows);
       return rows.length;
     },
+    /** Maintains the outbox, unless that would requeue deliveries whose outcomes this worker has yet to store. */
     maintain: async () => {
       const now = deps.now();
       const isExpired = ({ leaseUntil, requestedAt }: ClaimedPush) =>
         isLeaseExpired(leaseUntil, databaseTime({ leaseUntil, requestedAt }, now));
       if (!outcomes.pending().some(({ row }) => isExpired(row))) await maintainOutbox(deps);
     },
+    /** Resolves once every started delivery has ended and its outcome is stored. */
     finish: async () => {
       const { rows } = (await nextBatch?.catch(() => null)) ?? { rows: [] };
       if (rows.length > 0) await dispatcher.start(rows);
@@ -101,16 +92,8 @@ export function createSender(deps: SenderDeps, isStopping = () => false): Sender
   };
 }
 
-/** Starts work on items, a limited number at the same time. */
-type Dispatcher<Item> = {
-  /** Starts all items, in order. Resolves once the last one has started. Not to be called before that. */
-  start: (items: readonly Item[]) => Promise<void>;
-  /** Resolves once no item is being worked on. */
-  waitUntilIdle: () => Promise<void>;
-};
-
-/** Creates a dispatcher. `limit` is read before each item. */
-function createDispatcher<Item>(limit: () => number, work: (item: Item) => Promise<void>): Dispatcher<Item> {
+/** Starts work on items, a limited number at the same time. `limit` is read before each item. */
+function createDispatcher<Item>(limit: () => number, work: (item: Item) => Promise<void>) {
   let items: readonly Item[] = [];
   let next = 0;
   let running = 0;
@@ -131,13 +114,15 @@ function createDispatcher<Item>(limit: () => number, work: (item: Item) => Promi
     if (next === items.length) onStarted();
   };
   return {
-    start: (given) => {
+    /** Starts all items, in order. Resolves once the last one has started. Not to be called before that. */
+    start: (given: readonly Item[]) => {
       [items, next] = [given, 0];
-      return new Promise((resolve) => {
+      return new Promise<void>((resolve) => {
         onStarted = resolve;
         fill();
       });
     },
+    /** Resolves once no item is being worked on. */
     waitUntilIdle: async () => {
       if (running > 0) await new Promise<void>((resolve) => onIdle.push(resolve));
     },

@@ -3,18 +3,11 @@ import type { Context } from "../../context";
 import { queueBroadcast } from "../outbox/broadcasts";
 import { createSender, type SenderDeps } from "./sender";
 
-export type PushWorker = {
-  /** Makes the worker look for due deliveries at once instead of within a second. */
-  wake: () => void;
-  /** Claims nothing more, and resolves once what was started has ended and is stored. */
-  stop: () => Promise<void>;
-};
-
 const POLL_INTERVAL_MS = 1_000;
 const MAINTENANCE_INTERVAL_MS = 10_000;
 
 /** Starts to send what is in the outbox, and to queue broadcasts. Any number of workers may run on one PostgreSQL. */
-export function startWorker(deps: SenderDeps & Pick<Context, "entitledAccounts">): PushWorker {
+export function startWorker(deps: SenderDeps & Pick<Context, "entitledAccounts">) {
   let isStopping = false;
   const signal = createWakeSignal();
   const broadcastSignal = createWakeSignal();
@@ -45,7 +38,9 @@ export function startWorker(deps: SenderDeps & Pick<Context, "entitledAccounts">
     broadcastSignal.notify();
   };
   return {
+    /** Makes the worker look for due deliveries at once instead of within a second. */
     wake,
+    /** Claims nothing more, and resolves once what was started has ended and is stored. */
     stop: async () => {
       isStopping = true;
       wake();
