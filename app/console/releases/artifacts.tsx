@@ -2,10 +2,10 @@ import type { CatalogVersion, ServedRelease } from "@/lib/releases/publishing/li
 import { releaseOperations } from "@/lib/releases/publishing/operations";
 import { releaseFiles } from "@/lib/releases/release-files";
 import { Badge } from "../components/cells";
+import { formatSize } from "../components/format-numbers";
 import { Section } from "../components/headings";
 import { OperationForm } from "../components/operation-form";
 import { type Column, Table } from "../components/table";
-import { formatSize } from "./format-size";
 import { targetName } from "./version-state";
 
 type File = ReturnType<typeof filesOf>[number];

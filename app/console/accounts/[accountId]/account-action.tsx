@@ -24,3 +24,6 @@ export function endsSessions({ sessions, devices }: AccountDetails): string {
   const gets = devices.length === 1 ? "gets" : "get";
   return `${ended} and removes ${countOf(devices.length, "device")}, which ${gets} no more notifications.`;
 }
+
+/** The text as the beginning of a sentence. */
+export const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

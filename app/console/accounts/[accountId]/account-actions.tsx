@@ -1,7 +1,7 @@
 import { accountOperations } from "@/lib/accounts/admin/operations";
 import type { AccountDetails } from "@/lib/accounts/admin/schema";
 import { SelectField } from "../../components/fields";
-import { AccountAction, countOf, endsSessions } from "./account-action";
+import { AccountAction, capitalized, countOf, endsSessions } from "./account-action";
 
 type Props = { account: AccountDetails };
 
@@ -40,7 +40,6 @@ function Enable({ account }: Props) {
 }
 
 function Disable({ account }: Props) {
-  const [first, ...rest] = endsSessions(account);
   return (
     <AccountAction
       operation={accountOperations.disableAccount}
@@ -51,9 +50,8 @@ function Disable({ account }: Props) {
       isDanger
     >
       <p>
-        {first?.toUpperCase()}
-        {rest.join("")} Nobody can sign in to the account. Its data and its subscriptions stay, and it can be enabled
-        again.
+        {capitalized(endsSessions(account))} Nobody can sign in to the account. Its data and its subscriptions stay, and
+        it can be enabled again.
       </p>
     </AccountAction>
   );

@@ -4,7 +4,7 @@ import { clientName } from "@/lib/auth/sessions/client-name";
 import { Badge, Dash, type Tone } from "../../components/cells";
 import { type Column, List } from "../../components/table";
 import { Ago } from "../../components/time";
-import { AccountAction, countOf, endsSessions } from "./account-action";
+import { AccountAction, capitalized, countOf, endsSessions } from "./account-action";
 
 type Session = AccountDetails["sessions"][number];
 
@@ -41,7 +41,6 @@ const columnsFor = (account: AccountDetails): Column<Session>[] => [
 ];
 
 function EndAll({ account }: { account: AccountDetails }) {
-  const [first, ...rest] = endsSessions(account);
   return (
     <AccountAction
       operation={accountOperations.endAccountSessions}
@@ -51,10 +50,7 @@ function EndAll({ account }: { account: AccountDetails }) {
       submit={`End ${countOf(account.sessions.length, "session")}`}
       isDanger
     >
-      <p>
-        {first?.toUpperCase()}
-        {rest.join("")} The owner can sign in again.
-      </p>
+      <p>{capitalized(endsSessions(account))} The owner can sign in again.</p>
     </AccountAction>
   );
 }

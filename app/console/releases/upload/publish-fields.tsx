@@ -5,8 +5,8 @@ import { FILE_KINDS } from "@/lib/releases/publishing/publish-form";
 import type { Upload } from "@/lib/releases/uploads/upload-store";
 import { Field } from "../../../(web)/components/field";
 import { FieldError, SelectField } from "../../components/fields";
+import { formatSize } from "../../components/format-numbers";
 import { OperationForm } from "../../components/operation-form";
-import { formatSize } from "../format-size";
 import { type Guess, guessTargets } from "./guess-target";
 
 type Props = { uploads: readonly Upload[]; products: readonly string[]; flash: Flash | null };
