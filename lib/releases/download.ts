@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { Context } from "../context";
 import { AppError, type ErrorCode } from "../errors";
 import { attachment } from "../platform/content-disposition";
 import type { BodyPart, Caching, DownloadContent } from "../platform/response-content";
@@ -47,9 +48,7 @@ function isSingleFile(
   return file !== undefined || (format === undefined && (kind !== undefined || platform !== "linux"));
 }
 
-type Storage = {
-  presignGet: (object: { key: string; contentDisposition: string; contentType: string }) => Promise<string>;
-};
+type Storage = Pick<NonNullable<Context["storage"]>, "presignGet">;
 type ContentDeps = {
   storage: Storage | null;
   log: Logger;

@@ -34,7 +34,7 @@ const Selection = {
 };
 
 /** The client's id for staged rollouts: any stable text of at most 128 characters, one per installation. */
-export const ClientId = z.string().min(1, "Must not be empty").max(128, "Must have at most 128 characters");
+const ClientId = z.string().min(1, "Must not be empty").max(128, "Must have at most 128 characters");
 const clientId = ClientId.optional().describe(
   "The client's id for staged rollouts: any text that stays the same for an installation.",
 );

@@ -56,7 +56,7 @@ export type PreviewedAction = z.infer<typeof PreviewedAction>;
 const STATES = { halt: "halted", resume: "running", complete: "completed" } as const;
 
 /** The fields that an action changes, of those that change a release. To halt a percentage without a schedule is to set 0. */
-export function fieldsOf(action: ReleaseAction): ChangedRelease | null {
+function fieldsOf(action: ReleaseAction): ChangedRelease | null {
   if (action.action === "rollout") return { rollout: percentageOf(action) };
   if (action.action === "halt") return { rollout: 0 };
   if (action.action === "yank" || action.action === "restore") return { yanked: action.action === "yank" };
@@ -70,7 +70,7 @@ export function filterOf({ product, channel, version }: ReleaseAction) {
 }
 
 /** The state that an action gives a schedule; null for other actions. */
-export function stateOf({ action, rolloutId }: ReleaseAction): (typeof STATES)[keyof typeof STATES] | null {
+function stateOf({ action, rolloutId }: ReleaseAction): (typeof STATES)[keyof typeof STATES] | null {
   if (rolloutId === undefined && action === "halt") return null;
   return action === "halt" || action === "resume" || action === "complete" ? STATES[action] : null;
 }

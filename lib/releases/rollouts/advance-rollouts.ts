@@ -122,7 +122,7 @@ type Rollout = Pick<
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Reads what clients have reported about a version since its schedule was created or resumed. */
-export async function readRolloutFacts(tx: Tx, rollout: Rollout, now: Date): Promise<RolloutFacts> {
+async function readRolloutFacts(tx: Tx, rollout: Rollout, now: Date): Promise<RolloutFacts> {
   const { reports, failures, frequentCode } = await countReports(tx, rollout);
   return {
     reports: Math.max(0, reports - Number(rollout.reportsBefore)),
@@ -133,7 +133,7 @@ export async function readRolloutFacts(tx: Tx, rollout: Rollout, now: Date): Pro
 }
 
 /** All reports about a version so far. */
-export async function countReports(
+async function countReports(
   tx: Tx,
   { product, version, platforms }: Pick<Rollout, "product" | "version" | "platforms">,
 ): Promise<Pick<RolloutFacts, "reports" | "failures" | "frequentCode">> {

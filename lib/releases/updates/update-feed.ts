@@ -67,21 +67,12 @@ export function toDocument({ text, contentType, isClientSpecific }: RenderedFeed
   return { text, contentType, etag, sizeBytes: bytes.length, caching };
 }
 
-/** The architecture of clients that do not send theirs. */
-const UNKNOWN_ARCHITECTURE = "unknown";
-
 /** Counts a client's update check, which found this release. `architecture` null: the request does not include it. */
 export function recordCheck(
   { deps, product, channel, current, clientId, network }: UpdateRequest,
   target: { platform: Platform; architecture: string | null; channel?: string },
   release: Release,
 ): void {
-  const { platform, architecture } = target;
-  const asked = {
-    product,
-    platform,
-    architecture: architecture ?? UNKNOWN_ARCHITECTURE,
-    channel: target.channel ?? channel,
-  };
+  const asked = { product, channel, ...target, architecture: target.architecture ?? "unknown" };
   deps.adoption.recordUpdateCheck(toUpdateCheck(asked, release, current), clientId ?? network());
 }

@@ -114,7 +114,7 @@ export function serializeBlockMap(blockMap: BlockMap): Promise<Buffer> {
 }
 
 /** Parses a .blockmap file. @throws Error if it is not gzip, truncated, too large, or not a block map */
-export async function parseBlockMap(bytes: Uint8Array): Promise<BlockMap> {
+async function parseBlockMap(bytes: Uint8Array): Promise<BlockMap> {
   const json = await promisify(gunzip)(bytes, { maxOutputLength: MAX_JSON_BYTES });
   const parsed = BlockMap.safeParse(JSON.parse(json.toString()));
   if (parsed.success) return parsed.data;
@@ -153,7 +153,7 @@ export async function makeBlockMap(file: string, onBytes: OnBytes): Promise<Bloc
 }
 
 /** Whether a block map is that of a file of `sizeBytes`: its blocks add up to them and have these checksums. */
-export async function isBlockMapOf(
+async function isBlockMapOf(
   { files: [{ checksums, sizes }] }: BlockMap,
   file: string,
   sizeBytes: number,

@@ -77,3 +77,8 @@ export function assignKinds(platform: Platform, files: readonly Omit<DraftFile, 
     return { ...file, kinds: own.length > 0 ? own : ["other"] };
   });
 }
+
+/** `1.2.0-beta.1` is for the channel beta. */
+export function channelOf(version: string): string {
+  return /-([a-z]+)/i.exec(version)?.[1]?.toLowerCase() ?? "stable";
+}

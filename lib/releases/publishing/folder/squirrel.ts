@@ -6,7 +6,7 @@ import { architectureIn } from "../../platforms";
 import { formatVersion } from "../../schema";
 import { parseSquirrelVersion, squirrelVersion } from "../../updates/nupkg";
 import type { DraftFile } from "../draft";
-import { type FolderHints, type FoundFolder, type Listing, toFile } from "./found-releases";
+import { channelOf, type FolderHints, type FoundFolder, type Listing, toFile } from "./found-releases";
 import { readNuspec } from "./nuspec";
 import { programArchitecture } from "./program-architecture";
 
@@ -53,12 +53,11 @@ export async function findSquirrel(listing: Listing, hints: FolderHints): Promis
   if (architecture === undefined && listing.files.has(full.name)) {
     throw new AppError("release_invalid", `The architecture of ${full.name} is unknown: set it with --arch.`);
   }
-  const channel = /-([a-z]+)/i.exec(version)?.[1]?.toLowerCase() ?? "stable";
   const release = {
     platform: "windows",
     architecture: architecture ?? "",
     version,
-    channel,
+    channel: channelOf(version),
     fields: { notes, rollout: rolloutOf(full) },
     files,
   } as const;

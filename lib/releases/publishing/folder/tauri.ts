@@ -5,6 +5,7 @@ import { normalizeArchitecture, type Platform } from "../../platforms";
 import type { DraftFile } from "../draft";
 import {
   assignKinds,
+  channelOf,
   type FolderHints,
   type FoundFolder,
   type FoundRelease,
@@ -149,9 +150,4 @@ function addFile(
   const release = known ?? { platform, architecture, version, channel: channelOf(version), files: [] };
   release.files.push({ ...file, kinds: [] });
   if (!known) releases.push(release);
-}
-
-/** `1.2.0-beta.1` is for the channel beta. */
-function channelOf(version: string): string {
-  return /-([a-z]+)/i.exec(version)?.[1]?.toLowerCase() ?? "stable";
 }
