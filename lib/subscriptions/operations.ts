@@ -287,8 +287,6 @@ export async function listPurchases(
   };
 }
 
-type EntitlementTokenDeps = Parameters<typeof readSubscriptionStatus>[0] & Pick<Context, "config" | "db">;
-
 /** The type keeps other JWTs of this issuer from being taken for one (RFC 8725, section 3.11). */
 const TYPE = "entitlements+jwt";
 
@@ -298,7 +296,7 @@ const TYPE = "entitlements+jwt";
  * @throws AppError unavailable
  */
 async function issueEntitlementToken(
-  ctx: EntitlementTokenDeps,
+  ctx: Deps,
   principal: Parameters<typeof readSubscriptionStatus>[1],
   { audience, jkt }: TokenQuery,
 ): Promise<EntitlementToken> {

@@ -10,49 +10,16 @@ import { providersFor, VERIFY_PAGE } from "./options";
 import { type CallState, isSignedIn, isSignedOut, runNextAuth, withCookies } from "./run";
 import type { NextAuthDeps } from "./sign-in-callback";
 
-type Config = Context["config"];
-
 /** The lifetime of next-auth's cookies for state, PKCE and nonce, which belong to the same sign-in. */
 const TTL_SECONDS = 15 * 60;
-
-/**
- * The Set-Cookie header that stores the session that starts a sign-in at a provider; without one it removes the cookie.
- * It is encrypted, so only this service decides to which account an identity is linked.
- */
-async function setLinkingSessionCookie(config: Config, now: Date, sessionId: string | undefined): Promise<string> {
-  const name = cookieName(config, "linkingSession");
-  if (!sessionId) return setCookie(config, name, null, now);
-  return setEncryptedCookie(config, now, { name, claims: { sid: sessionId }, ttlSeconds: TTL_SECONDS });
-}
-
-/** The id of the session that started this sign-in at a provider; undefined if there was none. */
-async function readLinkingSessionCookie(config: Config, cookieHeader: string | null): Promise<string | undefined> {
-  const claims = await readEncryptedCookie(config, cookieHeader, cookieName(config, "linkingSession"));
-  return typeof claims?.sid === "string" ? claims.sid : undefined;
-}
 
 /** An identity that signed in to an account with an unverified email. */
 const PendingIdentity = z.object({ provider: z.string(), issuer: z.string(), subject: z.string() });
 type PendingIdentity = z.infer<typeof PendingIdentity>;
 
-const PENDING_IDENTITY_TTL_SECONDS = VERIFICATION_TTL_HOURS * 60 * 60;
-
-/**
- * The Set-Cookie header that stores the identity with which a browser signed in before the email was verified. With the
- * emailed token it proves both the identity and the email. It is encrypted, so only this service can create it.
- */
-async function setPendingIdentityCookie(config: Config, now: Date, { provider, issuer, subject }: PendingIdentity) {
-  const name = cookieName(config, "pendingIdentity");
-  return setEncryptedCookie(config, now, {
-    name,
-    claims: { provider, issuer, subject },
-    ttlSeconds: PENDING_IDENTITY_TTL_SECONDS,
-  });
-}
-
 /** The identity with which this browser signed in; undefined if there is none. */
 export async function readPendingIdentityCookie(
-  config: Config,
+  config: Context["config"],
   cookieHeader: string | null,
 ): Promise<PendingIdentity | undefined> {
   const claims = await readEncryptedCookie(config, cookieHeader, cookieName(config, "pendingIdentity"));
@@ -91,8 +58,10 @@ export async function respondNextAuth(ctx: NextAuthDeps, call: NextAuthCall): Pr
 async function readCallState(ctx: NextAuthDeps, call: NextAuthCall): Promise<CallState> {
   const isByCookie = call.credentials?.via === "cookie" && isProviderAction(call.segments[0]);
   const currentSession = isByCookie && call.credentials ? await findSession(ctx, call.credentials.token) : null;
-  const linkingSessionId =
-    call.segments[0] === "callback" ? await readLinkingSessionCookie(ctx.config, call.cookieHeader) : undefined;
+  const cookie = cookieName(ctx.config, "linkingSession");
+  const linking =
+    call.segments[0] === "callback" ? await readEncryptedCookie(ctx.config, call.cookieHeader, cookie) : null;
+  const linkingSessionId = typeof linking?.sid === "string" ? linking.sid : undefined;
   return { currentSession, linkingSessionId, registration: null, unverifiedIdentities: [], challenges: [] };
 }
 
@@ -126,9 +95,13 @@ async function startOAuth(ctx: NextAuthDeps, call: NextAuthCall): Promise<RouteR
   await ctx.limits.consume("oauthByIp", call.caller.ip);
   const state = await readCallState(ctx, call);
   const response = await runNextAuth(ctx, { ...call, query: pick(call.query, FORWARDED_PARAMETERS) }, state);
-  return withCookies(response, [
-    await setLinkingSessionCookie(ctx.config, ctx.now(), state.currentSession?.session.id),
-  ]);
+  const name = cookieName(ctx.config, "linkingSession");
+  const sid = state.currentSession?.session.id;
+  // Encrypted, so that only this service decides to which account an identity is linked.
+  const cookie = sid
+    ? await setEncryptedCookie(ctx.config, ctx.now(), { name, claims: { sid }, ttlSeconds: TTL_SECONDS })
+    : setCookie(ctx.config, name, null, ctx.now());
+  return withCookies(response, [cookie]);
 }
 
 /** Signs in with the provider's response, or links the identity to the account that started the sign-in. */
@@ -139,9 +112,12 @@ async function finishOAuth(ctx: NextAuthDeps, call: NextAuthCall): Promise<Route
   const response = await runNextAuth(ctx, call, state);
   // The start of the sign-in was counted too. Many people share a network.
   if (isSignedIn(ctx, response)) await ctx.limits.refund("oauthByIp", call.caller.ip, 2);
-  const remember = state.unverifiedIdentities.map((identity) =>
-    setPendingIdentityCookie(ctx.config, ctx.now(), identity),
-  );
+  // With the emailed token it proves both the identity and the email. Encrypted, so that only this service creates it.
+  const name = cookieName(ctx.config, "pendingIdentity");
+  const remember = state.unverifiedIdentities.map(({ provider, issuer, subject }) => {
+    const claims = { provider, issuer, subject };
+    return setEncryptedCookie(ctx.config, ctx.now(), { name, claims, ttlSeconds: VERIFICATION_TTL_HOURS * 60 * 60 });
+  });
   return withCookies(response, await Promise.all(remember));
 }
 

@@ -57,24 +57,17 @@ async function linkOrCreateInTx(
   };
   const plan = planLink({ identity, linkedAccountId, linkingSession: session, emailAccount });
   if (plan.action === "refuse") throw new AppError(plan.code);
-  if (plan.action === "create" && (await isEmailReserved(tx, plan.email, now))) throw new AppError("email_taken");
   const accountId =
     plan.action === "create"
       ? await createAccount(ctx, tx, now, { ...identity, email: plan.email }, caller)
       : plan.accountId;
-  if (plan.action === "create") {
-    await recordSecurityEvent(tx, now, accountId, "registered", caller);
-    await ctx.webhooks.record(tx, [accountCreated(accountId)]);
-  }
   if (plan.action === "take_over") {
     await revokeUnverifiedAccess(ctx, tx, now, accountId);
     await removeTotpAndRecoveryCodes(tx, accountId);
   }
   if (emailVerified && email !== null) {
-    await tx.account.updateMany({
-      where: { id: accountId, email, emailVerifiedAt: null },
-      data: { emailVerifiedAt: now },
-    });
+    const where = { id: accountId, email, emailVerifiedAt: null };
+    await tx.account.updateMany({ where, data: { emailVerifiedAt: now } });
   }
   if (plan.action !== "sign_in") {
     await tx.identity.create({ data: { accountId, provider, issuer, subject, createdAt: now } });
@@ -93,25 +86,21 @@ async function isRecent(tx: Tx, { now }: Deps, session: NonNullable<LinkingSessi
   return isFresh;
 }
 
-/** Creates an account without a password. Returns its id. */
+/** Creates an account without a password. Returns its id. @throws AppError email_taken */
 async function createAccount(
-  { config }: Pick<Deps, "config">,
+  { config, webhooks }: Pick<Deps, "config" | "webhooks">,
   tx: Tx,
   now: Date,
   { email, name, image, emailVerified }: ProviderIdentity & { email: string },
-  { locale }: Caller,
+  caller: Caller,
 ): Promise<string> {
+  if (await isEmailReserved(tx, email, now)) throw new AppError("email_taken");
   const isPending = config.AUTH_REQUIRE_VERIFIED_EMAIL && !emailVerified;
-  const { id } = await tx.account.create({
-    data: {
-      email,
-      name,
-      image,
-      locale,
-      createdAt: now,
-      unverifiedExpiresAt: isPending ? unverifiedExpiresAt(now) : null,
-    },
-  });
+  const expiry = { unverifiedExpiresAt: isPending ? unverifiedExpiresAt(now) : null };
+  const data = { email, name, image, locale: caller.locale, createdAt: now, ...expiry };
+  const { id } = await tx.account.create({ data });
+  await recordSecurityEvent(tx, now, id, "registered", caller);
+  await webhooks.record(tx, [accountCreated(id)]);
   return id;
 }
 

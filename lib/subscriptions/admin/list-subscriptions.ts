@@ -5,16 +5,10 @@ import { sql } from "../../platform/db/sql";
 import { AccountName, toAccountId, withEmails } from "../../platform/find-account";
 import { PageQuery, readPage } from "../../platform/lists";
 import { activeSubscriptionCondition } from "../../platform/statistics";
+import type { StoredPurchase } from "../purchase-state";
 
-export type ListedSubscription = {
-  id: string;
-  productId: string | null;
-  store: string;
-  accountId: string | null;
-  accountEmail: string | null;
-  startedAt: Date | null;
-  currentPeriodEndsAt: Date | null;
-};
+type Found = Pick<StoredPurchase, "id" | "productId" | "store" | "accountId" | "startedAt" | "currentPeriodEndsAt">;
+export type ListedSubscription = Found & { accountEmail: string | null };
 
 export const SubscriptionsQuery = PageQuery.extend({ account: AccountName.optional() });
 export type SubscriptionsQuery = z.infer<typeof SubscriptionsQuery>;
@@ -33,7 +27,7 @@ export async function listActiveSubscriptions({ db, now }: Pick<Context, "db" | 
   const { entries, nextCursor } = await readPage("active-subscriptions", query, async ({ after, take }) => {
     const searched = sql`
       SELECT * FROM "Purchase" WHERE "id" < ${idOr(MAX_ID, after)}::uuid AND ${isOwned} ORDER BY "id" DESC LIMIT ${MAX_SEARCHED}::integer`;
-    const found = await db.$queryRaw<Omit<ListedSubscription, "accountEmail">[]>`
+    const found = await db.$queryRaw<Found[]>`
       SELECT one."id"::text, one."productId", one."store", one."accountId"::text, one."startedAt", one."currentPeriodEndsAt"
       FROM (${searched}) AS one WHERE ${activeSubscriptionCondition(now())} ORDER BY one."id" DESC LIMIT ${take}::integer`;
     if (found.length === take) return { entries: found };

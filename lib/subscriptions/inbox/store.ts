@@ -1,5 +1,5 @@
 import type { Context, Tx } from "../../context";
-import { Prisma } from "../../platform/db/generated/client";
+import { type BillingEvent, Prisma } from "../../platform/db/generated/client";
 import { newId } from "../../platform/db/ids";
 import { seconds, sql } from "../../platform/db/sql";
 import { possibleAccountIds, pseudonymOf } from "../app-user-ids";
@@ -9,19 +9,9 @@ import type { ProviderEvent } from "../events";
 export type NewEvent = { provider: string; eventId: string; event: ProviderEvent; payload: unknown; receivedAt: Date };
 
 /** A stored event, without its payload, or one to store. */
-export type EventRow = Omit<ProviderEvent, "facts"> & {
-  id: string;
-  provider: string;
-  eventId: string;
-  state: "received" | "processed" | "ignored" | "failed";
-  reason: string | null;
-  occurredAt: Date;
-  purchasedAt: Date | null;
-  receivedAt: Date;
+export type EventRow = Omit<BillingEvent, "attempts" | "facts" | "nextAttemptAt" | "payload" | "processedAt"> & {
   facts: unknown;
   payload?: unknown;
-  accountId: string | null;
-  purchaseId: string | null;
   /** A purchase with this renewal's own transaction as its original: it was created before the original was known. */
   renewalPurchaseId: string | null;
   /** The original transaction that another event of this transaction names, if this event names none. */
