@@ -1,9 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
 import type { Config } from "./config";
-import { createDurably, makeFolder, writeDurably } from "./files/durable";
+import { createDurably, makeFolder, readJsonFile, writeDurably } from "./files/durable";
 
 const Secret = z.string().min(32);
 const StoredSecrets = z.object({
@@ -89,16 +88,7 @@ async function write(dataDir: string, secrets: StoredSecrets): Promise<Secrets> 
   return toSecrets(secrets);
 }
 
-/** @throws Error for an invalid file */
-async function parseFile(dataDir: string): Promise<StoredSecrets | null> {
-  const file = secretsFile(dataDir);
-  try {
-    return StoredSecrets.parse(JSON.parse(await readFile(file, "utf8")));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw new Error(`${file} cannot be read: ${(error as Error).message}`);
-  }
-}
+const parseFile = (dataDir: string) => readJsonFile(secretsFile(dataDir), StoredSecrets);
 
 function toSecrets({ secret, previousSecrets, billingWebhookSigningSecret }: StoredSecrets): Secrets {
   const secrets = [secret, ...previousSecrets.map((previous) => previous.secret)] as const;

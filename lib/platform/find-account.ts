@@ -14,7 +14,7 @@ export async function findAccountId({ db }: Deps, given: string): Promise<string
   const email = Email.safeParse(given);
   const where = isUuid(given) ? { id: given.toLowerCase() } : email.success ? { email: email.data } : null;
   const account = where && (await db.account.findUnique({ where, select: { id: true } }));
-  if (!account) throw new AppError("not_found", { detail: `Account not found: ${given}` });
+  if (!account) throw new AppError("not_found", `Account not found: ${given}`);
   return account.id;
 }
 

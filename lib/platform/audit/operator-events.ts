@@ -70,5 +70,5 @@ export function operatorOf(principal: AnyPrincipal | null, source: Caller): Oper
 /** The person at the service's machine who runs a command. @throws AppError forbidden for anybody else */
 export function commandLineOf(principal: AnyPrincipal): Operator {
   if ("operator" in principal) return { actor: principal.operator, accountId: null, source: COMMAND_LINE };
-  throw new AppError("forbidden", { detail: "This is for commands on the service's own machine." });
+  throw new AppError("forbidden", "This is for commands on the service's own machine.");
 }

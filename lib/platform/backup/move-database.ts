@@ -62,9 +62,7 @@ export async function startMove(
   const current = jobs.get(deps.database);
   if (current?.status.state === "running" || current?.status.state === "moved") {
     if (current.status.to === nameOf(to)) return readMove(deps);
-    throw new AppError("move_in_progress", {
-      detail: `The database is being moved, or was moved, to ${current.status.to}.`,
-    });
+    throw new AppError("move_in_progress", `The database is being moved, or was moved, to ${current.status.to}.`);
   }
   const job = createJob(nameOf(to));
   jobs.set(deps.database, job);
@@ -134,5 +132,5 @@ function causeOf(error: unknown, { controller: { signal } }: Job) {
 
 function requireEmbedded({ database }: Pick<Context, "database">) {
   if (database.embedded) return database.embedded;
-  throw new AppError("forbidden", { detail: "The service uses PostgreSQL: the command moves the database itself." });
+  throw new AppError("forbidden", "The service uses PostgreSQL: the command moves the database itself.");
 }

@@ -74,12 +74,10 @@ async function makeBackup(
   { isLocal }: { isLocal: boolean },
 ): Promise<Backup> {
   if (to !== undefined && !isLocal) {
-    throw new AppError("forbidden", {
-      detail: "Only a command on the service's machine may choose the location of a backup.",
-    });
+    throw new AppError("forbidden", "Only a command on the service's machine may choose the location of a backup.");
   }
   const location = to ?? deps.config.BACKUP_TO;
-  if (location === undefined) throw new AppError("backup_not_configured", { detail: "BACKUP_TO is not set." });
+  if (location === undefined) throw new AppError("backup_not_configured", "BACKUP_TO is not set.");
   const created = await createBackup(deps, location);
   const { file, sizeBytes } = created;
   const event = { type: "backup_made", target: `backup:${file}`, details: { to: location, sizeBytes } } as const;

@@ -60,10 +60,10 @@ export function openStore(config: Config, to: string): BackupStore {
   const { BACKUP_S3_ENDPOINT: endpoint, BACKUP_S3_REGION: region } = config;
   const { BACKUP_S3_ACCESS_KEY_ID: accessKeyId, BACKUP_S3_SECRET_ACCESS_KEY: secretAccessKey } = config;
   if (!endpoint || !region || !accessKeyId || !secretAccessKey) {
-    throw new AppError("backup_not_configured", {
-      detail:
-        "A bucket requires BACKUP_S3_ENDPOINT, BACKUP_S3_REGION, BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY.",
-    });
+    throw new AppError(
+      "backup_not_configured",
+      "A bucket requires BACKUP_S3_ENDPOINT, BACKUP_S3_REGION, BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY.",
+    );
   }
   return createS3Store({ endpoint, bucket, region, accessKeyId, secretAccessKey }, prefix);
 }

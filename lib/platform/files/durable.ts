@@ -1,6 +1,7 @@
 import { close, fsync, open as openFile } from "node:fs";
-import { type FileHandle, link, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { type FileHandle, link, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
+import type { z } from "zod";
 
 /** File systems combine concurrent syncs into one write. */
 const MAX_CONCURRENT_SYNCS = 8;
@@ -10,6 +11,16 @@ type Options = {
   /** The permissions of a new file. An existing file keeps its permissions. */
   mode?: number;
 };
+
+/** The JSON in a file, as a schema has it; null if there is no file. @throws Error for an invalid one */
+export async function readJsonFile<T>(file: string, schema: z.ZodType<T>): Promise<T | null> {
+  try {
+    return schema.parse(JSON.parse(await readFile(file, "utf8")));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw new Error(`${file} cannot be read: ${(error as Error).message}`);
+  }
+}
 
 /** Writes a file atomically and durably: temporary file, fsync, rename, and fsync of the folder. */
 export async function writeDurably(file: string, bytes: Uint8Array | string, options: Options = {}): Promise<void> {

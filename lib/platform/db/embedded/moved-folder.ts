@@ -1,7 +1,7 @@
-import { readFile, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
-import { writeDurably } from "../../files/durable";
+import { readJsonFile, writeDurably } from "../../files/durable";
 
 /** Where and when the data of a folder has moved. `to` has no password. */
 const Moved = z.object({ to: z.string(), at: z.iso.datetime() });
@@ -28,14 +28,7 @@ export async function unmarkMoved(dataDir: string): Promise<boolean> {
 }
 
 /** Returns where the data of a folder has moved; null if it has not. */
-export async function readMoved(dataDir: string): Promise<Moved | null> {
-  try {
-    return Moved.parse(JSON.parse(await readFile(fileIn(dataDir), "utf8")));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw new Error(`${fileIn(dataDir)} cannot be read: ${(error as Error).message}`);
-  }
-}
+export const readMoved = (dataDir: string): Promise<Moved | null> => readJsonFile(fileIn(dataDir), Moved);
 
 /** @throws DataMovedError for a folder whose data has moved */
 export async function assertNotMoved(dataDir: string): Promise<void> {

@@ -80,7 +80,7 @@ export function metadataValue(metadata: string, key: string): string | null {
 }
 
 function malformed(detail: string): AppError {
-  return new AppError("malformed_request", { detail });
+  return new AppError("malformed_request", detail);
 }
 
 /** The response to a change of an upload. With a body only where the upload is new, and `location` names it. */

@@ -76,5 +76,5 @@ function isDecodable(path: string): boolean {
 }
 
 function malformed(detail = "The request target is not valid."): AppError {
-  return new AppError("malformed_request", { detail });
+  return new AppError("malformed_request", detail);
 }
