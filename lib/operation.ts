@@ -5,6 +5,7 @@ import type { AccountRole } from "./platform/db/generated/client";
 import type { BodyFormat, RequestHead, RouteRequest, RouteResponse } from "./platform/http-message";
 import type { LimitName } from "./platform/rate-limits";
 import type {
+  AccessRule,
   AnyPrincipal,
   Caller,
   LocalOperatorPrincipal,
@@ -107,19 +108,17 @@ type Documentation = {
 };
 
 /** Who is admitted, how the input is read, what is returned, and what runs: all that the pipeline needs to know. */
-type Declaration<Params, Query, Body, Role, Scoped, Session, Result = unknown, Fields = unknown> = {
+type Declaration<Params, Query, Body, Role, Scoped, Session, Result = unknown, Fields = unknown> = Pick<
+  AccessRule,
+  "aal" | "maxAgeSeconds" | "stepUp"
+> & {
   summary: string;
-  /** Requires a session, by bearer token or cookie, as each of the next five fields does. Without any, anybody is admitted. */
+  /** Requires a session, by bearer token or cookie, as the rule and each of the next two fields does. Without any, anybody is admitted. */
   session?: Session;
   /** The account's role, at least. */
   role?: Role;
   /** The API keys that are admitted, too: those with this scope. */
   scope?: Scoped;
-  /** The session's assurance level, at least. */
-  aal?: 1 | 2;
-  maxAgeSeconds?: number;
-  /** Whether the session must have been authenticated recently, at its account's level. */
-  stepUp?: true;
   /** Error codes beyond those that follow from the other fields, for the documentation. */
   errors?: readonly ErrorCode[];
   /**
@@ -258,10 +257,15 @@ export function formOperation<
 /** Where the console sends the form of an operation. */
 export const formPath = ({ id }: Pick<FormOperation, "id">): string => `/forms/console/${id}`;
 
-type Rule = Pick<AnyDeclaration, "session" | "role" | "scope" | "aal" | "maxAgeSeconds" | "stepUp">;
-
 /** Whether a session, an API key or this machine's operator is required. */
-export function isRestricted({ session, role, scope, aal, maxAgeSeconds, stepUp }: Rule): boolean {
+export function isRestricted({
+  session,
+  role,
+  scope,
+  aal,
+  maxAgeSeconds,
+  stepUp,
+}: AccessRule & { session?: true }): boolean {
   return [session, role, scope, aal, maxAgeSeconds, stepUp].some((one) => one !== undefined);
 }
 

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { backupErrors, backupVariables } from "./config/backups";
-import { appStoreApps, managementUrls, productEntitlements, signingKeyErrors, stripeSecrets } from "./config/billing";
-import { brandErrors, brandName, color, logo, productNames, support, webPage } from "./config/brand";
+import { backupVariables } from "./config/backups";
+import { appStoreApps, managementUrls, productEntitlements, stripeSecrets } from "./config/billing";
+import { brandName, color, logo, productNames, support, webPage } from "./config/brand";
 import { postgresUrl } from "./config/database";
 import { Network } from "./config/networks";
 import { oauthClients } from "./config/oauth-clients";
@@ -48,15 +48,6 @@ const androidApps = list.pipe(
       }),
   ),
 );
-
-type Given = { NEXTAUTH_URL?: string; AUTH_PASSKEY_RP_ID?: string };
-
-/** Browsers refuse an RP ID that is not the page's host or a domain above it. */
-function relyingPartyErrors({ NEXTAUTH_URL, AUTH_PASSKEY_RP_ID: rpId }: Given): string[] {
-  const { hostname } = new URL(NEXTAUTH_URL ?? "http://localhost");
-  if (rpId === undefined || hostname === rpId || hostname.endsWith(`.${rpId}`)) return [];
-  return ["AUTH_PASSKEY_RP_ID: must be the host of NEXTAUTH_URL, or a domain above it"];
-}
 
 /** Every environment variable of the service. `.env.example` lists them all. */
 export const Environment = z.object({
@@ -165,15 +156,6 @@ export const Environment = z.object({
 });
 type Environment = z.infer<typeof Environment>;
 
-/** Either all of them are set, or none. */
-const STORAGE_VARIABLES = [
-  "RELEASE_S3_ENDPOINT",
-  "RELEASE_S3_BUCKET",
-  "RELEASE_S3_REGION",
-  "RELEASE_S3_ACCESS_KEY_ID",
-  "RELEASE_S3_SECRET_ACCESS_KEY",
-] as const;
-
 /** The whole configuration, read once at the start and frozen. `mode` is "server" if `DATABASE_URL` is set. */
 export type Config = Readonly<
   Omit<Environment, "NEXTAUTH_URL" | "NEXTAUTH_SECRET" | "MAIL_FROM"> & {
@@ -264,9 +246,24 @@ function missing(env: Environment, names: (keyof Environment)[], reason: string)
   return names.filter((name) => env[name] === undefined).map((name) => `${name}: is required with ${reason}`);
 }
 
+/** The releases' bucket: either all of its variables are set, or none. */
 function storageErrors(env: Environment): string[] {
-  const unset = STORAGE_VARIABLES.filter((name) => env[name] === undefined);
-  return unset.length === STORAGE_VARIABLES.length ? [] : unset.map((name) => `${name}: is required with the others`);
+  const names = ["ENDPOINT", "BUCKET", "REGION", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY"] as const;
+  const variables = names.map((name) => `RELEASE_S3_${name}` as const);
+  return variables.every((name) => env[name] === undefined) ? [] : missing(env, variables, "the others");
+}
+
+/** A schedule requires a location, and a bucket requires its credentials. */
+function backupErrors(env: Environment): string[] {
+  const names = ["ENDPOINT", "REGION", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY"] as const;
+  const variables = names.map((name) => `BACKUP_S3_${name}` as const);
+  const isBucket = env.BACKUP_TO?.startsWith("s3://") || variables.some((name) => env[name] !== undefined);
+  return [
+    ...(env.BACKUP_SCHEDULE === undefined ? [] : missing(env, ["BACKUP_TO"], "BACKUP_SCHEDULE")),
+    ...(isBucket ? variables.filter((name) => env[name] === undefined) : []).map(
+      (name) => `${name}: is required for backups in a bucket`,
+    ),
+  ];
 }
 
 function apnsErrors(env: Environment): string[] {
@@ -274,6 +271,28 @@ function apnsErrors(env: Environment): string[] {
   return (["APNS_KEY", "APNS_KEY_ID", "APNS_TEAM_ID"] as const)
     .filter((name) => env[name] === undefined)
     .map((name) => `${name}: is required because other APNs credentials are set`);
+}
+
+/** The dark variants complete the light ones. */
+function brandErrors(env: Environment): string[] {
+  return (["BRAND_COLOR", "BRAND_LOGO"] as const).flatMap((name) =>
+    env[`${name}_DARK`] ? missing(env, [name], `${name}_DARK`) : [],
+  );
+}
+
+/** Browsers refuse an RP ID that is not the page's host or a domain above it. */
+function relyingPartyErrors({ NEXTAUTH_URL, AUTH_PASSKEY_RP_ID: rpId }: Environment): string[] {
+  const { hostname } = new URL(NEXTAUTH_URL ?? "http://localhost");
+  if (rpId === undefined || hostname === rpId || hostname.endsWith(`.${rpId}`)) return [];
+  return ["AUTH_PASSKEY_RP_ID: must be the host of NEXTAUTH_URL, or a domain above it"];
+}
+
+/** With an empty or public key anybody could sign. Standard Webhooks specification, "Signature scheme". */
+function signingKeyErrors({ BILLING_PROVIDER: provider, BILLING_WEBHOOK_SIGNING_SECRET: secret }: Environment) {
+  if (provider !== "standard-webhooks" || secret === undefined) return [];
+  const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
+  if (key.length >= 24 && !/^wh[ps]k_/.test(secret)) return [];
+  return ["BILLING_WEBHOOK_SIGNING_SECRET: must be whsec_ and the base64 of 24 to 64 random bytes"];
 }
 
 /** From package.json and the build. Null: not built, or built outside a checkout. */

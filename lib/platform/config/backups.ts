@@ -4,13 +4,6 @@ import { text } from "./values";
 
 const NAMED = { hourly: "0 * * * *", daily: "0 3 * * *", weekly: "0 3 * * 1" } as const;
 const SCHEDULE_ERROR = "must be hourly, daily, daily 03:00, weekly, or five fields of cron; times are in UTC";
-const S3_VARIABLES = [
-  "BACKUP_S3_ENDPOINT",
-  "BACKUP_S3_REGION",
-  "BACKUP_S3_ACCESS_KEY_ID",
-  "BACKUP_S3_SECRET_ACCESS_KEY",
-] as const;
-
 /** A folder, or s3://BUCKET/PREFIX. */
 const backupLocation = text.refine(
   (value) => !value.includes("://") || /^s3:\/\/[a-z0-9][a-z0-9._-]{1,61}[a-z0-9](\/[\w!.*'()/-]*)?$/i.test(value),
@@ -50,18 +43,3 @@ export const backupVariables = {
   BACKUP_S3_ACCESS_KEY_ID: text.optional(),
   BACKUP_S3_SECRET_ACCESS_KEY: text.optional(),
 };
-
-type Given = Partial<Record<"BACKUP_TO" | "BACKUP_SCHEDULE" | (typeof S3_VARIABLES)[number], unknown>>;
-
-/** A schedule requires a location, and a bucket requires its credentials. */
-export function backupErrors(env: Given): string[] {
-  const isBucket = String(env.BACKUP_TO ?? "").startsWith("s3://");
-  const isAnySet = S3_VARIABLES.some((name) => env[name] !== undefined);
-  const keys = isBucket || isAnySet ? S3_VARIABLES.filter((name) => env[name] === undefined) : [];
-  return [
-    ...(env.BACKUP_SCHEDULE !== undefined && env.BACKUP_TO === undefined
-      ? ["BACKUP_TO: is required with BACKUP_SCHEDULE"]
-      : []),
-    ...keys.map((name) => `${name}: is required for backups in a bucket`),
-  ];
-}

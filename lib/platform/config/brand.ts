@@ -68,12 +68,3 @@ export const support = z
     ctx.addIssue("must be an email address or a URL with https://");
     return z.NEVER;
   });
-
-type Given = Partial<Record<"BRAND_COLOR" | "BRAND_COLOR_DARK" | "BRAND_LOGO" | "BRAND_LOGO_DARK", unknown>>;
-
-/** The dark variants complete the light ones. */
-export function brandErrors(env: Given): string[] {
-  return (["BRAND_COLOR", "BRAND_LOGO"] as const)
-    .filter((name) => env[`${name}_DARK`] && !env[name])
-    .map((name) => `${name}: is required with ${name}_DARK`);
-}
