@@ -7,6 +7,13 @@ import { EdSignature, MinisignSignature, PublicKeys } from "./signatures";
 export const ArtifactKind = z.enum(["installer", "update"]);
 export type ArtifactKind = z.infer<typeof ArtifactKind>;
 
+/**
+ * What a published file is for: people download the `installer`, updaters the `update`; `other` is a further format
+ * beside them, `delta` a file that turns one older version into the release.
+ */
+export const FileKind = z.enum([...ArtifactKind.options, "other", "delta"]);
+export type FileKind = z.infer<typeof FileKind>;
+
 /** A SemVer 2.0.0 version of at most 256 characters; a leading `v` is removed. */
 export const Version = z.string().transform((text, context): SemVer => {
   const version = parse(text.replace(/^V/, "v"));

@@ -1,12 +1,12 @@
 import path from "node:path";
 import { AppError } from "../../errors";
 import { parsePlatform } from "../platforms";
-import type { Artifact } from "../schema";
+import type { Artifact, FileKind } from "../schema";
 import { BLOCK_MAP_EXTENSION, findBlockMap, type NewBlockMap } from "./files/block-map";
 import { type Digest, digestFile, type OnProgress } from "./files/build-file";
 import { readPackageFacts } from "./files/package-facts";
 import type { ManifestEntry } from "./manifest-file";
-import type { Confirmations, FileKind, NewReleases } from "./schema";
+import type { Confirmations, NewReleases } from "./schema";
 
 /** Where a file is served from: the catalog's folder, the object storage, or a URL that already has it. */
 export type Destination = NonNullable<NewReleases["releases"][number]["files"][number]["destination"]>;

@@ -2,14 +2,7 @@ import { z } from "zod";
 import { NextCursor, PageQuery } from "../../platform/lists";
 import { Time } from "../../platform/storable";
 import { Platform } from "../platforms";
-import { ArtifactKind } from "../schema";
-
-/**
- * What a published file is for: people download the `installer`, updaters the `update`; `other` is a further format
- * beside them, `delta` a file that turns one older version into the release.
- */
-export const FileKind = z.enum([...ArtifactKind.options, "other", "delta"]);
-export type FileKind = z.infer<typeof FileKind>;
+import { FileKind } from "../schema";
 
 const Percentage = z.number().min(0).max(100).optional();
 const Reason = z.string().trim().min(1).max(500).optional();

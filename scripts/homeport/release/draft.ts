@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import type { Destination, DraftFile, ReleaseDraft } from "../../../lib/releases/publishing/draft";
-import { FileKind } from "../../../lib/releases/publishing/schema";
+import { FileKind } from "../../../lib/releases/schema";
 import { UsageError } from "../../command-line";
 import { parseInteger, parsePercentage, resolveFromCaller, type Values } from "./options";
 

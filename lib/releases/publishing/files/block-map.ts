@@ -6,7 +6,7 @@ import { gunzip, gzip } from "node:zlib";
 import { blake2b } from "@noble/hashes/blake2.js";
 import { z } from "zod";
 import { AppError, CommandError } from "../../../errors";
-import type { FileKind } from "../schema";
+import type { FileKind } from "../../schema";
 import type { OnProgress } from "./build-file";
 
 /**
