@@ -1,4 +1,4 @@
-import { SiteFrame } from "./(web)/components/site-frame";
+import { SiteFrame } from "./(web)/frame/site-frame";
 import { SupportLink } from "./(web)/components/support-link";
 import { ConsoleLink } from "./(web)/frame/account-menu";
 import { COMMON } from "./(web)/language/common-texts";

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { SiteFrame } from "./components/site-frame";
+import { SiteFrame } from "./frame/site-frame";
 
 export default function Layout({ children }: { children: ReactNode }) {
   return <SiteFrame>{children}</SiteFrame>;

@@ -1,18 +1,45 @@
+import type { ReactNode } from "react";
+import { pageContext } from "@/lib/auth/visitor";
 import type { Config } from "@/lib/platform/config";
 import type { Locale } from "@/lib/platform/locale";
 import type { Principal } from "@/lib/principal";
+import { ReloadRestoredPage } from "../components/reload-restored-page";
+import { currentVisitor, pageLocale } from "../language/page-language";
+import { SiteProvider } from "../language/site-context";
 import { AccountMenu } from "./account-menu";
 import { FRAME } from "./texts";
+import "../styles/components.css";
+import "../styles/frame.css";
+import "../styles/controls.css";
+import "../styles/print.css";
+
+type Frame = { config: Config; locale: Locale };
 
 type Props = {
-  config: Pick<Config, "BRAND_NAME" | "BRAND_LOGO" | "BRAND_LOGO_DARK">;
-  visitor: Principal["account"] | null;
-  locale: Locale;
-  isForEverybody?: boolean | undefined;
+  /** Whether the page is rendered without its visitor: see `AccountMenu`. */
+  isForEverybody?: boolean;
+  children: ReactNode;
 };
 
+/** The header and the footer of the public pages. */
+export async function SiteFrame({ isForEverybody, children }: Props) {
+  const { config } = pageContext();
+  const locale = await pageLocale();
+  const visitor = await currentVisitor();
+  return (
+    <SiteProvider site={{ locale, support: config.BRAND_SUPPORT ?? null, accountId: visitor?.account.id ?? null }}>
+      <SiteHeader config={config} visitor={visitor?.account ?? null} locale={locale} isForEverybody={isForEverybody} />
+      <main id="content">{children}</main>
+      <ReloadRestoredPage />
+      <SiteFooter config={config} locale={locale} />
+    </SiteProvider>
+  );
+}
+
+type HeaderProps = Frame & { visitor: Principal["account"] | null; isForEverybody: boolean | undefined };
+
 /** The company's name, the main pages, and who is signed in. */
-export function SiteHeader({ config, visitor, locale, isForEverybody }: Props) {
+function SiteHeader({ config, visitor, locale, isForEverybody }: HeaderProps) {
   const texts = FRAME[locale];
   return (
     <header className="site-header">
@@ -32,7 +59,7 @@ export function SiteHeader({ config, visitor, locale, isForEverybody }: Props) {
 }
 
 /** The company's logo, or Homeport's. The name beside it says what it is. */
-function Logo({ config }: { config: Pick<Config, "BRAND_LOGO" | "BRAND_LOGO_DARK"> }) {
+function Logo({ config }: Pick<Frame, "config">) {
   if (config.BRAND_LOGO) {
     return (
       <picture>
@@ -49,13 +76,8 @@ function Logo({ config }: { config: Pick<Config, "BRAND_LOGO" | "BRAND_LOGO_DARK
   );
 }
 
-type FooterProps = {
-  config: Pick<Config, "BRAND_NAME" | "BRAND_SUPPORT" | "BRAND_TERMS_URL" | "BRAND_PRIVACY_URL" | "BRAND_IMPRINT_URL">;
-  locale: Locale;
-};
-
 /** The company's name, help and legal pages. */
-export function SiteFooter({ config, locale }: FooterProps) {
+function SiteFooter({ config, locale }: Frame) {
   const texts = FRAME[locale];
   const links = [
     [texts.support, config.BRAND_SUPPORT?.href],
