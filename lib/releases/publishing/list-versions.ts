@@ -4,8 +4,8 @@ import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { PageQuery } from "../../platform/lists";
 import { listRollouts, type RolloutState } from "../rollouts/list-rollouts";
-import { listReleases, pageOf, type ReleaseDocument } from "./list";
-import { readCatalog } from "./service-catalog";
+import { listReleases, type ReleaseDocument } from "./list";
+import { pageOf, readCatalog } from "./service-catalog";
 
 /** A release with the percentage that clients are offered now: that of its schedule, if it has one. */
 export type ServedRelease = ReleaseDocument & { served: number };

@@ -1,5 +1,4 @@
 import { compareBuild } from "semver";
-import { type PageQuery, readPage } from "../../platform/lists";
 import { ArtifactKind, formatVersion, type Release } from "../schema";
 
 /** A release as JSON has it: the manifest's fields with all defaults. */
@@ -46,14 +45,6 @@ export function renderTable(releases: readonly ReleaseDocument[]): string {
     release.id,
   ]);
   return alignColumns([heading, ...rows]);
-}
-
-/** A page of a list in memory. @throws AppError invalid_query */
-export function pageOf<T extends { id: string }>(name: string, query: PageQuery, all: readonly T[]) {
-  return readPage(name, query, ({ after, take }) => {
-    const start = after === null ? 0 : all.findIndex(({ id }) => id === after) + 1;
-    return all.slice(start, start + take);
-  });
 }
 
 function kindsOf({ artifacts }: ReleaseDocument): string {

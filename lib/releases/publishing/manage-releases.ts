@@ -5,7 +5,7 @@ import type { Operator } from "../../principal";
 import { haltYankedRollouts, leaveRollouts, resumeYankedRollouts } from "../rollouts/change-rollouts";
 import { formatVersion, type Release } from "../schema";
 import { filterReleases } from "./filter-releases";
-import { listReleases, pageOf, type ReleaseDocument } from "./list";
+import { listReleases, type ReleaseDocument } from "./list";
 import type { EditableManifest } from "./manifest-file";
 import { planPromotion } from "./promote";
 import { recordPublication } from "./publish-uploads";
@@ -27,7 +27,7 @@ import type {
   RolledBack,
 } from "./schema";
 import { assertSeen, type ReleasePrecondition, readCatalogState } from "./seen-state";
-import { changeCatalog, findRelease, readCatalog, refreshCatalog, withCatalogFile } from "./service-catalog";
+import { changeCatalog, findRelease, pageOf, readCatalog, refreshCatalog, withCatalogFile } from "./service-catalog";
 import { findNewerServedReleases, planRollback, planUpdate } from "./update";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "rollouts">;

@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import path from "node:path";
 import type { Context } from "../../context";
 import { AppError, CommandError } from "../../errors";
+import { type PageQuery, readPage } from "../../platform/lists";
 import { catalogFileOf } from "../catalog/catalog";
 import type { Release } from "../schema";
 import { type Change, changeManifest, readManifest } from "./manifest-file";
@@ -87,5 +88,13 @@ export function findRelease(config: Context["config"], id: string): Promise<Rele
     const found = releases.find((release) => release.id === id);
     if (!found) throw new AppError("release_not_found");
     return found;
+  });
+}
+
+/** A page of a list in memory. @throws AppError invalid_query */
+export function pageOf<T extends { id: string }>(name: string, query: PageQuery, all: readonly T[]) {
+  return readPage(name, query, ({ after, take }) => {
+    const start = after === null ? 0 : all.findIndex(({ id }) => id === after) + 1;
+    return all.slice(start, start + take);
   });
 }
