@@ -31,7 +31,7 @@ describe.runIf(hasChromium)("an admin in Chromium", () => {
     ({ page, faults } = await web.visit({ storageState: admin.storageState }));
   }
 
-  const check = async () => expect(await layoutFaults(page)).toEqual([]);
+  const check = async () => expect(await layoutFaults(page, [360, 768, 1280])).toEqual([]);
 
   /** In the cards of a phone, a head that wraps is inside of its cell. */
   async function checkCards(): Promise<void> {

@@ -110,7 +110,7 @@ export async function accessibilityFaults(page: Page, rules: AxeRules = { except
 /** The rules of axe that depend on a page's colors. */
 export const COLOR_RULES = ["color-contrast", "link-in-text-block"];
 
-/** What is wrong with a page: it is wider than one of the widths, or not accessible, in light or in dark mode. */
+/** What is wrong with a page: it is wider than one of the widths, not accessible on the first, or too faint in dark mode. */
 export async function layoutFaults(page: Page, widths: readonly number[] = [1280, 768, 360]): Promise<string[]> {
   const found: string[] = [];
   for (const width of widths) {
@@ -120,7 +120,7 @@ export async function layoutFaults(page: Page, widths: readonly number[] = [1280
     if (width === widths[0]) found.push(...(await accessibilityFaults(page)));
   }
   await page.emulateMedia({ colorScheme: "dark" });
-  found.push(...(await accessibilityFaults(page)));
+  found.push(...(await accessibilityFaults(page, COLOR_RULES)));
   await page.emulateMedia({ colorScheme: "light" });
   await page.setViewportSize({ width: widths[0] ?? 0, height: 900 });
   return found.map((fault) => `${page.url()}: ${fault}`);
