@@ -9,7 +9,7 @@ import { call, get, post } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx } from "@/tests/support/context";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
-import { activeDevices, clearOutbox, deliverDue, recordingPush } from "@/tests/support/push/push";
+import { accountWithDevices, activeDevices, clearOutbox, deliverDue, recordingPush } from "@/tests/support/push/push";
 import { cookiesOf, flashOf, submit } from "@/tests/support/web/forms";
 
 const PREFERENCES = "/api/push/preferences";
@@ -94,8 +94,7 @@ describe("/api/push/preferences", () => {
 
 describe("a kind that is turned off", () => {
   test("is not queued, and others are", async () => {
-    const account = await newAccount();
-    await activeDevices(account, 1);
+    const [account] = await accountWithDevices(1);
     await choose(account, { kinds: { "billing.renewed": false } });
     expect(await deliveriesOf({ eventKey: await queue(account, renewed) })).toEqual([]);
     const other = await queue(account, { kind: "billing.expired", purchaseId: randomUUID() });
@@ -114,8 +113,7 @@ describe("a kind that is turned off", () => {
   });
 
   test("is cancelled where it waits", async () => {
-    const account = await newAccount();
-    await activeDevices(account, 1, { timeZone: "Europe/Berlin" });
+    const [account] = await accountWithDevices(1, { timeZone: "Europe/Berlin" });
     const quietHours = quietAround(clock.now(), "Europe/Berlin");
     await choose(account, { quietHours });
     const eventKey = await queue(account, renewed);
@@ -144,8 +142,7 @@ async function announced(bundleId: string, perSecond = 1) {
 
 describe("quiet hours", () => {
   test("postpone notifications to their end in each device's time zone, except those about security", async () => {
-    const account = await newAccount();
-    const [berlin] = await activeDevices(account, 1, { timeZone: "Europe/Berlin" });
+    const [account, berlin] = await accountWithDevices(1, { timeZone: "Europe/Berlin" });
     const others = await activeDevices(account, 1, { timeZone: "Asia/Kolkata" });
     const unknown = [null, "Mars/Olympus"];
     for (const timeZone of unknown) others.push(...(await activeDevices(account, 1, { timeZone })));
@@ -168,8 +165,7 @@ describe("quiet hours", () => {
 
   test("end for many devices at the rate of an announcement", async () => {
     const bundleId = `com.example.${randomUUID()}`;
-    const account = await newAccount();
-    await activeDevices(account, 3, { bundleId, timeZone: "Europe/Berlin" });
+    const [account] = await accountWithDevices(3, { bundleId, timeZone: "Europe/Berlin" });
     await choose(account, { quietHours: quietAround(clock.now(), "Europe/Berlin") });
     const rows = await announced(bundleId);
     const first = +(rows[0]?.nextAttemptAt ?? 0);

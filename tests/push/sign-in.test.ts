@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
-import { newAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { ctx } from "@/tests/support/context";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
-import { activeDevices } from "@/tests/support/push/push";
+import { accountWithDevices } from "@/tests/support/push/push";
 
 const CHROME =
   "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0 Safari/537.36";
@@ -13,8 +12,7 @@ test.each([
   ["its browser and system", {}, { "user-agent": CHROME }, "Chrome, Windows"],
   ["no more than that it is another device", {}, { "user-agent": "\u00fc" }, "another device"],
 ])("a sign-in notifies each device of the account once, with %s", async (_, how, headers, client) => {
-  const account = await newAccount();
-  const devices = await activeDevices(account, 2);
+  const [account, ...devices] = await accountWithDevices(2);
   const { email, password } = account;
   expect((await post("/api/auth/login", { email, password, ...how }, { headers })).status).toBe(200);
   const rows = (await Promise.all(devices.map(({ id }) => deliveriesOf({ deviceId: id })))).flat();
@@ -26,8 +24,7 @@ test.each([
 });
 
 test("a failed sign-in notifies no device", async () => {
-  const account = await newAccount();
-  await activeDevices(account, 1);
+  const [account] = await accountWithDevices(1);
   expect((await post("/api/auth/login", { email: account.email, password: "not this one" })).status).toBe(401);
   expect(await ctx().db.pushMessage.count({ where: { accountId: account.id } })).toBe(0);
 });

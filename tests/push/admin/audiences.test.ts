@@ -6,7 +6,14 @@ import { newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx, withContext } from "@/tests/support/context";
-import { activeDevices, clearOutbox, deliverDue, recordingPush } from "@/tests/support/push/push";
+import {
+  accountWithDevices,
+  activeDevices,
+  clearOutbox,
+  deliverDue,
+  recordingPush,
+  sendDue,
+} from "@/tests/support/push/push";
 import { billingEvent, deliverOk } from "@/tests/support/subscriptions/billing";
 
 type Localized = { aps: { alert: { title: string } } };
@@ -54,8 +61,7 @@ async function insertActiveDevices({ id }: { id: string }, count: number): Promi
 /** Queues what is due, sends it, and returns what was sent. */
 async function deliver() {
   while (await queueBroadcast(ctx()));
-  const { push, sent } = recordingPush();
-  await deliverDue({ push });
+  const sent = await sendDue();
   return sent;
 }
 
@@ -171,8 +177,7 @@ describe("an announcement to an audience", () => {
   });
 
   test("reaches its devices once, at its time, and no other audience meanwhile", async () => {
-    const account = await newAccount();
-    const [old] = await activeDevices(account, 1, { bundleId, appVersion: "1.0" });
+    const [account, old] = await accountWithDevices(1, { bundleId, appVersion: "1.0" });
     const [current] = await activeDevices(account, 1, { bundleId, appVersion: "2.0" });
     const version = aVersion();
     const audience = { bundleId, appVersion: { below: "2.0" } };
@@ -204,8 +209,7 @@ describe("a message for a later time", () => {
   const later = (ms: number) => new Date(+clock.now() + ms).toISOString();
 
   test.each(["account", "audience"])("is queued for the devices that its %s has by then", async (kind) => {
-    const account = await newAccount();
-    await activeDevices(account, 1, { bundleId });
+    const [account] = await accountWithDevices(1, { bundleId });
     const to = kind === "account" ? { account: account.email } : { audience: { bundleId } };
     const message = await send({ to, sendAt: later(DAY_MS), ttlSeconds: 3_600 });
     expect(message).toMatchObject({ http: 201, status: "scheduled", devices: 1 });
@@ -220,8 +224,7 @@ describe("a message for a later time", () => {
   });
 
   test("is canceled before", async () => {
-    const account = await newAccount();
-    await activeDevices(account, 1);
+    const [account] = await accountWithDevices(1);
     const { id } = await send({ to: { account: account.email }, sendAt: later(DAY_MS) });
     const canceled = await (await call("DELETE", `${MESSAGES}/${id}`, { token })).json();
     expect(canceled).toMatchObject({ status: "canceled", waiting: 0 });
@@ -230,8 +233,7 @@ describe("a message for a later time", () => {
   });
 
   test("is sent at once if the time has passed", async () => {
-    const account = await newAccount();
-    await activeDevices(account, 1);
+    const [account] = await accountWithDevices(1);
     await send({ to: { account: account.email }, sendAt: later(-DAY_MS) });
     expect(await deliver()).toHaveLength(1);
   });
@@ -260,8 +262,7 @@ test("a message is shown in the language of each device, by lookup", async () =>
 });
 
 test("a message has what Apple documents for aps", async () => {
-  const account = await newAccount();
-  await activeDevices(account, 1);
+  const [account] = await accountWithDevices(1);
   const options = { badge: 3, category: "EXPORT", threadId: "exports", sound: null, mutableContent: true };
   const level = { relevanceScore: 0.5, interruptionLevel: "passive", collapseId: "export-1" };
   await send({ to: { account: account.email }, ...options, ...level, data: { exportId: "7" }, link: "exports" });
@@ -282,8 +283,7 @@ test("a message has what Apple documents for aps", async () => {
 });
 
 test("a background message wakes the app, even in quiet hours", async () => {
-  const account = await newAccount();
-  await activeDevices(account, 1, { timeZone: "UTC" });
+  const [account] = await accountWithDevices(1, { timeZone: "UTC" });
   const quietHours = { startsAt: "00:00", endsAt: "23:59" };
   await call("PUT", "/api/push/preferences", { json: { kinds: { custom: false }, quietHours }, token: account.token });
   const message = { kind: "background", title: undefined, body: undefined, data: { sync: "notes" } };
@@ -297,8 +297,7 @@ test("a background message wakes the app, even in quiet hours", async () => {
 });
 
 test("the same Idempotency-Key with another body is refused", async () => {
-  const account = await newAccount();
-  await activeDevices(account, 1);
+  const [account] = await accountWithDevices(1);
   const headers = { "idempotency-key": randomUUID() };
   const first = await send({ to: { account: account.email } }, headers);
   expect(await send({ to: { account: account.email } }, headers)).toEqual(first);

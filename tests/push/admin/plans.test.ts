@@ -9,7 +9,7 @@ import { readStatistics } from "@/lib/push/admin/statistics";
 import { clock, ctx } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
 import { statementsWithoutIndex } from "@/tests/support/explain";
-import { activeDevices, clearOutbox, deliverDue, queueFor, recordingPush } from "@/tests/support/push/push";
+import { activeDevices, clearOutbox, deliverDue, queueFor, recordingPush, sendDue } from "@/tests/support/push/push";
 
 type Db = ReturnType<typeof ctx>["db"];
 
@@ -27,7 +27,7 @@ async function readAll(read: (page: { limit: number; cursor?: string }) => Promi
 async function makeRows() {
   await clearOutbox();
   const { account, rows } = await queueFor(2);
-  await deliverDue({ push: recordingPush().push });
+  await sendDue();
   await queueFor(2);
   await deliverDue({ push: recordingPush(async () => ({ status: 400, reason: "BadTopic" })).push });
   await queueFor(2);

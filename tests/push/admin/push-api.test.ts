@@ -5,7 +5,15 @@ import { newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx, withContext } from "@/tests/support/context";
-import { activeDevices, clearOutbox, deliverDue, queueFor, recordingPush } from "@/tests/support/push/push";
+import {
+  accountWithDevices,
+  activeDevices,
+  clearOutbox,
+  deliverDue,
+  queueFor,
+  recordingPush,
+  sendDue,
+} from "@/tests/support/push/push";
 import { manifestEntry, withCatalog } from "@/tests/support/releases/releases";
 
 type Message = { id: string; status: string; title: string | null; code?: string; devices: number };
@@ -49,8 +57,7 @@ async function allDeliveries(query: string, token: string, limit = 2): Promise<D
 describe("a message to an account", () => {
   test("is sent once for each Idempotency-Key, listed with its outcome, and in the audit trail", async () => {
     const token = await sender();
-    const account = await newAccount();
-    await activeDevices(account, 2);
+    const [account] = await accountWithDevices(2);
     const headers = { "idempotency-key": randomUUID() };
     const send = () => json<Message>(post(MESSAGES, custom(account.email), { token, headers }));
     const sent = await send();
@@ -62,7 +69,7 @@ describe("a message to an account", () => {
       to: { accountId: account.id },
     });
     expect(await send()).toMatchObject({ id: sent.id });
-    await deliverDue({ push: recordingPush().push });
+    await sendDue();
     const { messages } = await json<{ messages: Message[] }>(get(`${MESSAGES}?account=${account.id}`, { token }));
     expect(messages).toMatchObject([{ id: sent.id, status: "ended", sent: 2, failed: 0 }]);
     const events = await ctx().db.auditEvent.findMany({ where: { target: `push:${sent.id}` } });
@@ -72,8 +79,7 @@ describe("a message to an account", () => {
 
   test("can be sent to one device first", async () => {
     const token = await sender();
-    const account = await newAccount();
-    const [test] = await activeDevices(account, 2);
+    const [, test] = await accountWithDevices(2);
     const { push, sent } = recordingPush();
     const message = { ...custom("-"), to: { deviceId: test?.id } };
     expect(await json(post(MESSAGES, message, { token }))).toMatchObject({ http: 201, devices: 1 });
@@ -84,8 +90,7 @@ describe("a message to an account", () => {
   test("shows an operator's text and that of no other kind", async () => {
     const token = await sender();
     const account = await newAccount();
-    const { token: deviceToken } = { token: "ab".repeat(32) };
-    await post("/api/push/register", { token: deviceToken }, { token: account.token });
+    await post("/api/push/register", { token: "ab".repeat(32) }, { token: account.token });
     const text = await (await get(`${MESSAGES}?account=${account.id}`, { token })).text();
     const { messages } = JSON.parse(text) as { messages: Message[] };
     expect(messages).toMatchObject([{ kind: "push.challenge", title: null }]);
@@ -95,8 +100,7 @@ describe("a message to an account", () => {
 
   test("is listed by its title, an announcement by its version, and another kind by neither", async () => {
     const token = await sender();
-    const account = await newAccount();
-    const [device] = await activeDevices(account, 1, { bundleId: `com.example.${randomUUID()}` });
+    const [account, device] = await accountWithDevices(1, { bundleId: `com.example.${randomUUID()}` });
     await post(MESSAGES, custom(account.email), { token });
     await post("/api/push/register", { token: "cd".repeat(32) }, { token: account.token });
     const version = `4.${Math.floor(Math.random() * 1e9)}`;
@@ -110,7 +114,7 @@ describe("a message to an account", () => {
     const listed = async () =>
       (await allDeliveries(`account=${account.id}`, token)).map(({ title }) => title).toSorted();
     expect(await listed()).toEqual([version, "A title", null]);
-    await deliverDue({ push: recordingPush().push });
+    await sendDue();
     expect(await listed()).toEqual([version, "A title", null]);
     const all = await allDeliveries("", token, 200);
     expect(all.map(({ title }) => title)).toEqual(expect.arrayContaining([version, "A title", null]));
@@ -118,14 +122,12 @@ describe("a message to an account", () => {
 
   test("is canceled while it waits", async () => {
     const token = await sender();
-    const account = await newAccount();
-    await activeDevices(account, 1);
+    const [account] = await accountWithDevices(1);
     const { id } = await json<Message>(post(MESSAGES, custom(account.email), { token }));
     const cancel = () => json<Message>(call("DELETE", `${MESSAGES}/${id}`, { token }));
     expect(await cancel()).toMatchObject({ status: "canceled", cancelled: 1, waiting: 0 });
     expect(await cancel()).toMatchObject({ status: "canceled" });
-    const { push, sent } = recordingPush();
-    await deliverDue({ push });
+    const sent = await sendDue();
     expect(sent).toEqual([]);
     const events = await ctx().db.auditEvent.findMany({ where: { target: `push:${id}` }, orderBy: { id: "asc" } });
     expect(events.map(({ type }) => type)).toEqual(["push_sent", "push_canceled"]);
@@ -235,11 +237,15 @@ describe("/api/admin/push", () => {
     const { rows } = await queueFor(2);
     await deliverDue({ push: failing("InvalidProviderToken", 403) });
     const pause = { environment: "production", reason: "403 InvalidProviderToken" };
-    expect(await json(get("/api/admin/push/pauses", { token }))).toMatchObject({ pauses: [pause] });
+    const pauses = () => json(get("/api/admin/push/pauses", { token }));
+    expect(await pauses()).toMatchObject({ pauses: [pause] });
     const end = () => json(call("DELETE", "/api/admin/push/pauses/production", { token }));
     expect(await end()).toMatchObject({ resumed: 2 });
     expect(await end()).toMatchObject({ http: 404 });
-    await deliverDue({ push: recordingPush().push });
+    await deliverDue({ push: failing("InvalidProviderToken", 403) });
+    clock.advance(6 * 60_000);
+    expect(await pauses()).toMatchObject({ pauses: [] });
+    await sendDue();
     expect(await rows()).toMatchObject([{ state: "sent" }, { state: "sent" }]);
   });
 
@@ -247,12 +253,12 @@ describe("/api/admin/push", () => {
     const token = await sender();
     const { rows } = await queueFor(2);
     await deliverDue({ push: failing("BadTopic") });
-    const ids = [(await rows())[0]?.id];
+    const ids = [(await rows())[0]?.id, randomUUID()];
     const retry = (body: object) => json(post("/api/admin/push/retries", body, { token }));
     expect(await retry({ ids })).toMatchObject({ retried: 1, isComplete: true });
     expect(await retry({ ids: ["1"] })).toMatchObject({ http: 422 });
-    await deliverDue({ push: recordingPush().push });
-    expect((await rows()).map(({ state }) => state)).toEqual(["sent", "failed"]);
+    await sendDue();
+    expect(await rows()).toMatchObject([{ state: "sent", attempts: 1 }, { state: "failed" }]);
   });
 });
 
@@ -265,7 +271,7 @@ describe("the deliveries", () => {
     clock.advance(1_000);
     const later = clock.now().toISOString();
     const sent = await queueFor(3);
-    await deliverDue({ push: recordingPush().push });
+    await sendDue();
     clock.advance(1_000);
     const waiting = await queueFor(3);
     const claimed = (await waiting.rows())[0]?.id ?? "";
@@ -293,6 +299,7 @@ describe("the deliveries", () => {
     expect(await listed(`endedFrom=${later}`)).toEqual(await ids(sent));
     expect(await listed(`state=failed&endedFrom=${later}`)).toEqual([]);
     expect(await listed("state=cancelled")).toEqual([]);
+    expect(JSON.stringify(all)).not.toContain("A body");
     expect(await listed(`account=${sent.account.email}`)).toEqual(await ids(sent));
     const [row] = await failed.rows();
     expect(await listed(`messageId=${row?.messageId}&state=failed&reason=BadTopic`)).toEqual(await ids(failed));
@@ -317,7 +324,7 @@ test("the statistics count by hour and reason what has ended, and what is due", 
   const token = await sender();
   await ctx().db.pushOutcomeCount.deleteMany();
   await queueFor(2);
-  await deliverDue({ push: recordingPush().push });
+  await sendDue();
   clock.advance(3_600_000);
   await queueFor(1);
   await deliverDue({ push: failing("BadTopic") });

@@ -6,7 +6,7 @@ import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { ctx } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
-import { activate, deviceRowsOf, insertDevices, newToken } from "@/tests/support/push/push";
+import { activate, activatedDevice, deviceRowsOf, insertDevices, newToken } from "@/tests/support/push/push";
 
 const register = async ({ token }: Pick<TestAccount, "token">, json: object) => {
   const response = await post("/api/push/register", json, { token });
@@ -16,9 +16,11 @@ const newAccounts = (count: number) => Promise.all(Array.from({ length: count },
 const statusesOf = (responses: { status: number }[]) => responses.map(({ status }) => status).sort();
 const isSuccess = ({ status }: { status: number }) => status === 202;
 
+type Owner = Pick<TestAccount, "id" | "sessionId">;
+
 /** Registers on another instance of the service, which batches its own registrations. Returns the status or code. */
-async function registerElsewhere({ id, sessionId }: TestAccount, instance: ReturnType<typeof ctx>): Promise<string> {
-  const body = { token: newToken(), environment: "production", device: {} } as const;
+async function registerElsewhere({ id, sessionId }: Owner, instance = ctx(), token = newToken()): Promise<string> {
+  const body = { token, environment: "production", device: {} } as const;
   const caller = { ip: "unknown", userAgent: null, deviceId: randomUUID() } as never;
   try {
     await registerDevice(instance, { account: { id }, session: { id: sessionId } }, body, caller);
@@ -103,6 +105,23 @@ test("an active device that registers several times at the same time stays one a
   const [row] = await deviceRowsOf(account);
   expect(row).toMatchObject({ status: "active" });
   expect(names).toContain(row?.name);
+});
+
+test("a session that ends while it registers a device leaves no device", async () => {
+  const account = await newAccount();
+  await revokeSession(ctx(), account.sessionId);
+  expect(await registerElsewhere(account)).toBe("unauthenticated");
+  expect(await deviceRowsOf(account)).toEqual([]);
+});
+
+test("a session that ends while it registers an active device again does not change it", async () => {
+  const token = newToken();
+  const { account } = await activatedDevice({ token });
+  const { email, password, id, sessionId } = account;
+  const { session } = await (await post("/api/auth/login", { email, password })).json();
+  await revokeSession(ctx(), session.id);
+  expect(await registerElsewhere({ id, sessionId: session.id }, ctx(), token)).toBe("unauthenticated");
+  expect(await deviceRowsOf(account)).toMatchObject([{ status: "active", sessionId }]);
 });
 
 test("ended sessions and deleted accounts are refused, and the registrations beside them succeed", async () => {

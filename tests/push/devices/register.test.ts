@@ -8,6 +8,7 @@ import { clock, ctx, withContext } from "@/tests/support/context";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
 import {
   activate,
+  activatedDevice,
   BUNDLE_ID,
   deviceRow,
   deviceRowsOf,
@@ -282,10 +283,8 @@ describe("registering again", () => {
   });
 
   test("an active device with the same token stays active and gets no challenge", async () => {
-    const account = await newAccount();
     const token = newToken();
-    const { device } = await registeredDevice(account, { token });
-    await activate(device.id);
+    const { account, device } = await activatedDevice({ token });
     const { push, sent } = recordingPush();
     const response = await withContext({ push }, () => registerPush(account, { token, device: { name: "Mine" } }));
     expect(response.status).toBe(200);
@@ -296,23 +295,23 @@ describe("registering again", () => {
   });
 
   test("an active device can register more often than challenges are created", async () => {
-    const account = await newAccount();
     const token = newToken();
-    await activate((await registeredDevice(account, { token })).device.id);
+    const { account } = await activatedDevice({ token });
     for (let n = 0; n < 5; n += 1) expect((await registerPush(account, { token })).status).toBe(200);
   });
 
   test.each([
     ["token", { token: newToken() }],
     ["environment", { environment: "sandbox" }],
+    ["app", { bundleId: "com.example.other" }],
   ])("an active device stays active until its installation is verified with another %s", async (_, change) => {
-    const account = await newAccount();
     const known = { token: newToken(), installationId: randomUUID() };
-    const { device } = await registeredDevice(account, known);
-    await activate(device.id);
-    const claims = [await registeredDevice(account, { ...known, ...change })];
+    const { account, device } = await activatedDevice(known);
+    const config = { APNS_BUNDLE_IDS: [BUNDLE_ID, "com.example.other"] };
+    const claims = [await withContext({ config }, () => registeredDevice(account, { ...known, ...change }))];
     claims.push(await registeredDevice(account, { ...known, token: newToken() }));
     expect(claims).toMatchObject(Array(2).fill({ device: { status: "pending", verifiedAt: null }, challenge: {} }));
+    expect(claims[0]?.device.bundleId).toBe("bundleId" in change ? change.bundleId : BUNDLE_ID);
     expect(claims[1]?.device.id).toBe(claims[0]?.device.id);
     expect(await deviceRow(device.id)).toMatchObject({
       status: "active",
@@ -325,10 +324,8 @@ describe("registering again", () => {
   });
 
   test("a device that is not active keeps its key when its token changes, and loses it with its environment", async () => {
-    const account = await newAccount();
     const known = { token: newToken(), installationId: randomUUID() };
-    const { device } = await registeredDevice(account, known);
-    await activate(device.id);
+    const { account, device } = await activatedDevice(known);
     await ctx().db.pushDevice.update({ where: { id: device.id }, data: { status: "invalid" } });
     await registeredDevice(account, { ...known, token: newToken() });
     expect(await deviceRowsOf(account)).toMatchObject([
@@ -400,13 +397,14 @@ describe("registering again", () => {
 });
 
 describe("concurrent registrations", () => {
-  test("of one token create one device", async () => {
+  test.each([
+    ["one installation with two tokens", () => ({ token: newToken() })],
+    ["two installations with one token", () => ({ installationId: randomUUID() })],
+  ])("of %s end with one device", async (_, change) => {
     const account = await newAccount();
-    const token = newToken();
-    const responses = await Promise.all([1, 2].map(() => registerPush(account, { token })));
+    const known = { token: newToken(), installationId: randomUUID() };
+    const responses = await Promise.all([known, { ...known, ...change() }].map((json) => registerPush(account, json)));
     expect(responses.map(({ status }) => status)).toEqual([202, 202]);
-    const [one, two] = await Promise.all(responses.map((response) => response.json()));
-    expect(one.device.id).toBe(two.device.id);
     expect(await deviceRowsOf(account)).toHaveLength(1);
   });
 
@@ -417,26 +415,6 @@ describe("concurrent registrations", () => {
     expect(responses.map(({ status }) => status).sort()).toEqual([202, 202, 202, 429, 429, 429]);
     expect(await deviceRowsOf(account)).toHaveLength(1);
     expect(await ctx().db.pushChallenge.count({ where: { device: { accountId: account.id } } })).toBe(3);
-  });
-
-  test("of one installation with two tokens create one device", async () => {
-    const account = await newAccount();
-    const installationId = randomUUID();
-    const responses = await Promise.all(
-      [newToken(), newToken()].map((token) => registerPush(account, { token, installationId })),
-    );
-    expect(responses.map(({ status }) => status)).toEqual([202, 202]);
-    expect(await deviceRowsOf(account)).toHaveLength(1);
-  });
-
-  test("of two installations with one token end with one device", async () => {
-    const account = await newAccount();
-    const token = newToken();
-    const responses = await Promise.all(
-      [randomUUID(), randomUUID()].map((installationId) => registerPush(account, { token, installationId })),
-    );
-    expect(responses.map(({ status }) => status)).toEqual([202, 202]);
-    expect(await deviceRowsOf(account)).toHaveLength(1);
   });
 
   test("with installation ids that move between devices at most double the device limit", async () => {
@@ -451,17 +429,6 @@ describe("concurrent registrations", () => {
     const response = await registerPush(account, { token: second, installationId });
     expect(await response.json()).toMatchObject({ status: 409, code: "device_limit_reached" });
     expect(await deviceRowsOf(account)).toHaveLength(40);
-  });
-
-  test("of two new devices cannot exceed the device limit", async () => {
-    const account = await newAccount();
-    await insertDevices(
-      account,
-      Array.from({ length: 19 }, () => newToken()),
-    );
-    const responses = await Promise.all([1, 2].map(() => registerPush(account, { token: newToken() })));
-    expect(responses.map(({ status }) => status).sort()).toEqual([202, 409]);
-    expect(await deviceRowsOf(account)).toHaveLength(20);
   });
 
   test("of one token by two accounts are pending, and the verified owner keeps it", async () => {

@@ -17,7 +17,7 @@ import {
   type Phone,
   verifiedDevice,
 } from "@/tests/support/push/phone";
-import { activate, newToken, registeredDevice, registerPush } from "@/tests/support/push/push";
+import { activate, activatedDevice, newToken, registeredDevice, registerPush } from "@/tests/support/push/push";
 
 /** A device of the account's that is active and has a notification waiting; registered by the session given. */
 async function deviceWithPush(account: TestAccount): Promise<string> {
@@ -32,6 +32,11 @@ async function signedInAgain(account: TestAccount): Promise<TestAccount> {
   const { email, password } = account;
   const { token, session } = await (await post("/api/auth/login", { email, password })).json();
   return { ...account, token, sessionId: session.id };
+}
+
+async function expireSession({ sessionId }: TestAccount): Promise<void> {
+  await ctx().db.session.update({ where: { id: sessionId }, data: { expiresAt: new Date(+ctx().now() - 1) } });
+  await removeExpiredRows(ctx());
 }
 
 async function isLeft(deviceId: string): Promise<{ devices: number; deliveries: boolean }> {
@@ -67,20 +72,19 @@ test("signing out deletes the devices of the session with their queued notificat
   expect(await isLeft(kept)).toEqual(THERE);
 });
 
-test("revoking a session deletes its devices, and no other session's", async () => {
+test.each<[string, (account: TestAccount) => Promise<unknown>]>([
+  ["revoked", ({ sessionId }) => revokeSession(ctx(), sessionId)],
+  ["expired", expireSession],
+])("the devices of a session that is %s are deleted, and no other session's", async (_, end) => {
   const account = await newAccount();
-  const other = await signedInAgain(account);
-  const [revoked, kept] = [await deviceWithPush(account), await deviceWithPush(other)];
-  await revokeSession(ctx(), account.sessionId);
-  expect(await isLeft(revoked)).toEqual(GONE);
-  expect(await isLeft(kept)).toEqual(THERE);
+  const [ended, kept] = [await deviceWithPush(account), await deviceWithPush(await signedInAgain(account))];
+  await end(account);
+  expect([await isLeft(ended), await isLeft(kept)]).toEqual([GONE, THERE]);
 });
 
 test("a device is deleted with the session that registered it last", async () => {
-  const account = await newAccount();
   const token = newToken();
-  const { device } = await registeredDevice(account, { token });
-  await activate(device.id);
+  const { account, device } = await activatedDevice({ token });
   const other = await signedInAgain(account);
   await registeredDevice(other, { token });
   await revokeSession(ctx(), account.sessionId);
@@ -98,16 +102,6 @@ test("a session that is ended by a 21st loses its devices", async () => {
   }
   expect((await get("/api/push/devices", { token: account.token })).status).toBe(401);
   expect(await isLeft(deviceId)).toEqual(GONE);
-});
-
-test("an expired session loses its devices, and no other session does", async () => {
-  const account = await newAccount();
-  const other = await signedInAgain(account);
-  const [expired, kept] = [await deviceWithPush(account), await deviceWithPush(other)];
-  await ctx().db.session.update({ where: { id: account.sessionId }, data: { expiresAt: new Date(+ctx().now() - 1) } });
-  await removeExpiredRows(ctx());
-  expect(await isLeft(expired)).toEqual(GONE);
-  expect(await isLeft(kept)).toEqual(THERE);
 });
 
 test("a password reset deletes every device", async () => {

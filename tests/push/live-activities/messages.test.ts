@@ -6,7 +6,15 @@ import { newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx } from "@/tests/support/context";
 import { startApns } from "@/tests/support/push/apns";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
-import { activeDevices, BUNDLE_ID, clearOutbox, deliverDue, deviceRow, newToken } from "@/tests/support/push/push";
+import {
+  accountWithDevices,
+  activeDevices,
+  BUNDLE_ID,
+  clearOutbox,
+  deliverDue,
+  deviceRow,
+  newToken,
+} from "@/tests/support/push/push";
 
 const MESSAGES = "/api/admin/push/messages";
 const TYPE = "DeliveryAttributes";
@@ -30,6 +38,11 @@ async function newPhone(account: TestAccount, activityId = "order-1") {
   return { id: device?.id ?? "", token, startToken, tokens, register };
 }
 
+async function newSubscriber() {
+  const account = await newAccount();
+  return { account, phone: await newPhone(account), apns: await startApns() };
+}
+
 type Message = { http: number; id: string; code?: string; errors?: { pointer: string }[] };
 
 async function send(event: "start" | "update" | "end", json: object): Promise<Message> {
@@ -43,9 +56,7 @@ const update = (account: TestAccount, step: number, fields: object = {}) =>
 
 describe("a Live Activity", () => {
   test("is updated through its own token, as Apple documents", async () => {
-    const account = await newAccount();
-    const phone = await newPhone(account);
-    const apns = await startApns();
+    const { account, phone, apns } = await newSubscriber();
     const staleDate = "2031-01-01T00:00:00Z";
     const alert = { title: "Your order", body: "It arrives.", sound: "bell.caf" };
     expect(await update(account, 2, { staleDate, relevanceScore: 75, alert, priority: 5 })).toMatchObject({
@@ -77,9 +88,7 @@ describe("a Live Activity", () => {
   });
 
   test("is started through the token of its type", async () => {
-    const account = await newAccount();
-    const phone = await newPhone(account);
-    const apns = await startApns();
+    const { phone, apns } = await newSubscriber();
     const started = await send("start", {
       to: { deviceId: phone.id },
       attributesType: TYPE,
@@ -109,9 +118,7 @@ describe("a Live Activity", () => {
   });
 
   test("is forgotten once its end is sent", async () => {
-    const account = await newAccount();
-    const phone = await newPhone(account);
-    const apns = await startApns();
+    const { account, phone, apns } = await newSubscriber();
     const dismissalDate = "2031-01-01T00:00:00Z";
     await send("end", { to: { account: account.id }, activityId: "order-1", dismissalDate });
     await deliverDue({ push: apns.transport() });
@@ -151,9 +158,7 @@ describe("a Live Activity", () => {
 
 describe("a newer update", () => {
   test("replaces those that wait, also for a retry", async () => {
-    const account = await newAccount();
-    const phone = await newPhone(account);
-    const apns = await startApns();
+    const { account, phone, apns } = await newSubscriber();
     apns.replyWith("*", { status: 503, reason: "ServiceUnavailable" });
     await update(account, 1);
     await deliverDue({ push: apns.transport() });
@@ -200,9 +205,7 @@ describe("a token that APNs rejects", () => {
     [400, "BadDeviceToken"],
     [400, "DeviceTokenNotForTopic"],
   ])("with %d %s is removed, and its device stays", async (status, reason) => {
-    const account = await newAccount();
-    const phone = await newPhone(account);
-    const apns = await startApns();
+    const { account, phone, apns } = await newSubscriber();
     apns.replyWith(phone.token, { status, reason, timestamp: clock.now().getTime() });
     await update(account, 1);
     await deliverDue({ push: apns.transport() });
@@ -212,9 +215,7 @@ describe("a token that APNs rejects", () => {
   });
 
   test("stays if the app has registered it again since", async () => {
-    const account = await newAccount();
-    const phone = await newPhone(account);
-    const apns = await startApns();
+    const { account, phone, apns } = await newSubscriber();
     apns.replyWith(phone.token, { status: 410, reason: "Unregistered", timestamp: clock.now().getTime() - HOUR_MS });
     await update(account, 1);
     await deliverDue({ push: apns.transport() });
@@ -222,8 +223,7 @@ describe("a token that APNs rejects", () => {
   });
 
   test("does not open the circuit breaker: an app may register any token", async () => {
-    const account = await newAccount();
-    const [device] = await activeDevices(account, 1);
+    const [account, device] = await accountWithDevices(1);
     const apns = await startApns();
     for (let i = 0; i < 15; i++) {
       const path = `/api/push/devices/${device?.id}/live-activities/a${i}`;
@@ -238,9 +238,7 @@ describe("a token that APNs rejects", () => {
   });
 
   test("or was removed while its update waited gets nothing", async () => {
-    const account = await newAccount();
-    const phone = await newPhone(account);
-    const apns = await startApns();
+    const { account, phone, apns } = await newSubscriber();
     await update(account, 1);
     await ctx().db.liveActivity.deleteMany({ where: { deviceId: phone.id } });
     await deliverDue({ push: apns.transport() });

@@ -17,12 +17,14 @@ import { postgresUrl } from "@/tests/support/database";
 import { statementsWithoutIndex } from "@/tests/support/explain";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
 import {
+  accountWithDevices,
   activeDevices,
   clearOutbox,
   deliverDue,
   insertDevices,
   newToken,
   recordingPush,
+  sendDue,
 } from "@/tests/support/push/push";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -52,8 +54,7 @@ const deliveries = (version: string) => deliveriesOf({ eventKey: `version:${vers
 describe("an announcement", () => {
   test("is queued for every active device of its app once, however often the version is announced", async () => {
     const [bundleId, version] = [newBundle(), newVersion()];
-    const account = await newAccount();
-    const mine = await activeDevices(account, 5, { bundleId });
+    const [account, ...mine] = await accountWithDevices(5, { bundleId });
     await activeDevices(account, 1);
     await insertDevices(account, [newToken()]); // pending
     const message = await announce(version, bundleId);
@@ -65,7 +66,7 @@ describe("an announcement", () => {
     await queueAll();
     const rows = await deliveries(version);
     expect(rows.map(({ deviceId }) => deviceId).sort()).toEqual([...mine, late].map((device) => device?.id).sort());
-    await deliverDue({ push: recordingPush().push });
+    await sendDue();
     await announce(version, bundleId);
     await queueAll();
     expect(await showMessage(ctx(), message.id)).toMatchObject({ status: "ended", sent: 6, waiting: 0 });
@@ -141,8 +142,7 @@ describe("a canceled announcement", () => {
     await queueAll();
     await activeDevices(await newAccount(), 1, { bundleId });
     expect(await cancelMessage(ctx(), OPERATOR, id)).toMatchObject({ status: "canceled", waiting: 3 });
-    const { push, sent } = recordingPush();
-    await deliverDue({ push });
+    const sent = await sendDue();
     expect(sent).toEqual([]);
     expect(await queueBroadcast(ctx())).toBe(false);
     const ended = { state: "cancelled", reason: "canceled_by_operator", count: 3 };
@@ -151,24 +151,22 @@ describe("a canceled announcement", () => {
 
   test("can be announced again, and then reaches the devices that were not notified", async () => {
     const [bundleId, version] = [newBundle(), newVersion()];
-    const account = await newAccount();
-    const [first] = await activeDevices(account, 1, { bundleId });
+    const [account, first] = await accountWithDevices(1, { bundleId });
     const { id } = await announce(version, bundleId);
     await queueAll();
-    await deliverDue({ push: recordingPush().push });
+    await sendDue();
     const [second] = await activeDevices(account, 1, { bundleId });
     await announce(version, bundleId);
     await queueAll();
     await cancelMessage(ctx(), OPERATOR, id);
-    await deliverDue({ push: recordingPush().push });
+    await sendDue();
     expect(await deliveries(version)).toMatchObject([
       { deviceId: first?.id, state: "sent" },
       { deviceId: second?.id, state: "cancelled" },
     ]);
     expect(await announce(version, bundleId)).toMatchObject({ status: "queueing", canceledAt: null });
     await queueAll();
-    const { push, sent } = recordingPush();
-    await deliverDue({ push });
+    const sent = await sendDue();
     expect(sent).toMatchObject([{ token: second?.token }]);
     expect(await showMessage(ctx(), id)).toMatchObject({ status: "ended", sent: 2, cancelled: 0, waiting: 0 });
   });
@@ -178,20 +176,19 @@ describe("a canceled announcement", () => {
     await activeDevices(await newAccount(), 1, { bundleId });
     const { id } = await announce(version, bundleId);
     await queueAll();
-    await deliverDue({ push: recordingPush().push });
+    await sendDue();
     expect(await cancelMessage(ctx(), OPERATOR, id)).toMatchObject({ status: "ended", canceledAt: null });
   });
 });
 
 test("an announcement ends when it expires, if a device was deleted while it waited, and keeps its counts", async () => {
   const [bundleId, version] = [newBundle(), newVersion()];
-  const account = await newAccount();
-  const [gone] = await activeDevices(account, 3, { bundleId });
+  const [account, gone] = await accountWithDevices(3, { bundleId });
   const { id } = await announce(version, bundleId);
   await queueAll();
   const { expiresAt } = await showMessage(ctx(), id);
   await call("DELETE", `/api/push/devices/${gone?.id}`, { token: account.token });
-  await deliverDue({ push: recordingPush().push });
+  await sendDue();
   clock.advance(expiresAt.getTime() - clock.now().getTime());
   expect(await cancelMessage(ctx(), OPERATOR, id)).toMatchObject({ status: "ended", canceledAt: null });
   clock.advance(29 * DAY_MS);
@@ -208,6 +205,6 @@ test("the counts of an announcement follow a retry of its failed deliveries", as
   expect(await showMessage(ctx(), id)).toMatchObject({ failed: 2, waiting: 0 });
   await retryDeliveries(ctx(), OPERATOR, {});
   expect(await showMessage(ctx(), id)).toMatchObject({ failed: 0, waiting: 2 });
-  await deliverDue({ push: recordingPush().push });
+  await sendDue();
   expect(await showMessage(ctx(), id)).toMatchObject({ failed: 0, sent: 2, waiting: 0, status: "ended" });
 });

@@ -7,16 +7,21 @@ import { createSender, type SenderDeps } from "@/lib/push/worker/sender";
 import { call } from "@/tests/support/api";
 import { clock, ctx } from "@/tests/support/context";
 import { requeueReceipts } from "@/tests/support/push/deliveries";
-import { clearOutbox, deliverDue, heldPush, newToken, queueFor, recordingPush } from "@/tests/support/push/push";
+import {
+  clearOutbox,
+  deliverDue,
+  heldPush,
+  newToken,
+  queueFor,
+  recordingPush,
+  sendDue,
+  withStatements,
+} from "@/tests/support/push/push";
 
 const SECOND_MS = 1_000;
-
 const MINUTE_MS = 60 * SECOND_MS;
-
 const HOUR_MS = 60 * MINUTE_MS;
-
 const DAY_MS = 24 * HOUR_MS;
-
 const OK = { status: 200, reason: null };
 
 beforeEach(clearOutbox);
@@ -71,22 +76,14 @@ describe("claiming", () => {
 });
 
 describe("before sending", () => {
-  test("a delivery is cancelled if its device has changed", async () => {
+  test.each<[string, (deviceId?: string) => unknown]>([
+    ["device_state", (id) => ctx().db.pushDevice.updateMany({ where: { id }, data: { status: "invalid" } })],
+    ["expired", () => clock.advance(DAY_MS)],
+  ])("a delivery is cancelled for its %s", async (reason, change) => {
     const { devices, rows } = await queueFor(1);
-    await ctx().db.pushDevice.updateMany({ where: { id: devices[0]?.id }, data: { status: "invalid" } });
-    const { push, sent } = recordingPush();
-    await deliverDue({ push });
-    expect(sent).toEqual([]);
-    expect(await rows()).toMatchObject([{ state: "cancelled", reason: "device_state", attempts: 0 }]);
-  });
-
-  test("a delivery is cancelled if it has expired", async () => {
-    const { rows } = await queueFor(1);
-    clock.advance(DAY_MS);
-    const { push, sent } = recordingPush();
-    await deliverDue({ push });
-    expect(sent).toEqual([]);
-    expect(await rows()).toMatchObject([{ state: "cancelled", reason: "expired", attempts: 0 }]);
+    await change(devices[0]?.id);
+    expect(await sendDue()).toEqual([]);
+    expect(await rows()).toMatchObject([{ state: "cancelled", reason, attempts: 0 }]);
   });
 
   test("a delivery that waited for more than five seconds is requeued", async () => {
@@ -125,8 +122,7 @@ test("a delivery whose token is rejected is sent to the token that its device ha
   };
   await deliverDue({ push: recordingPush(move).push });
   expect(await rows()).toMatchObject([{ state: "queued", attempts: 1, apnsStatus: 410, reason: "Unregistered" }]);
-  const { push, sent } = recordingPush();
-  await deliverDue({ push });
+  const sent = await sendDue();
   expect(sent).toMatchObject([{ token }]);
   expect(await rows()).toMatchObject([{ state: "sent", attempts: 2 }]);
 });
@@ -172,32 +168,34 @@ describe("a worker that was killed", () => {
     expect(await claim()).toEqual([]);
     expect(await rows()).toMatchObject([{ state: "failed", reason: "abandoned", attempts: 8 }]);
   });
+});
 
-  test("cannot undo what another worker has sent, if it continues late", async () => {
+describe("a worker that continues after its lease", () => {
+  async function sendingLate(response?: Parameters<typeof heldPush>[0]) {
     const { rows } = await queueFor(1);
-    const late = heldPush({ status: 400, reason: null });
-    const sender = createSender(deps({ push: late.push }));
+    const { push, letGo } = heldPush(response);
+    const sender = createSender(deps({ push }));
     await sender.claimAndSend();
     clock.advance(61 * SECOND_MS);
     await maintainOutbox(ctx());
-    await deliverDue({ push: recordingPush().push });
-    late.letGo();
-    await sender.finish();
+    const finish = () => {
+      letGo();
+      return sender.finish();
+    };
+    return { rows, finish };
+  }
+
+  test("cannot undo what another worker has sent", async () => {
+    const { rows, finish } = await sendingLate({ status: 400, reason: null });
+    await sendDue();
+    await finish();
     expect(await rows()).toMatchObject([{ state: "sent", apnsStatus: 200, attempts: 2 }]);
   });
 
-  test("keeps the delivery from being sent again, if it succeeds late", async () => {
-    const { rows } = await queueFor(1);
-    const late = heldPush();
-    const sender = createSender(deps({ push: late.push }));
-    await sender.claimAndSend();
-    clock.advance(61 * SECOND_MS);
-    await maintainOutbox(ctx());
-    late.letGo();
-    await sender.finish();
-    const { push, sent } = recordingPush();
-    await deliverDue({ push });
-    expect(sent).toEqual([]);
+  test("keeps the delivery from being sent again, if it succeeds", async () => {
+    const { rows, finish } = await sendingLate();
+    await finish();
+    expect(await sendDue()).toEqual([]);
     expect(await rows()).toMatchObject([{ state: "sent" }]);
   });
 });
@@ -205,11 +203,11 @@ describe("a worker that was killed", () => {
 describe("retention", () => {
   test("deletes finished deliveries after 30 days and keeps queued ones", async () => {
     const settled = await queueFor(3);
-    await deliverDue({ push: recordingPush().push });
+    await sendDue();
     const waiting = await queueFor(1);
     clock.advance(31 * DAY_MS);
     const fresh = await queueFor(1);
-    await deliverDue({ push: recordingPush().push });
+    await sendDue();
     await requeueReceipts(waiting.devices[0]?.id ?? "");
     await maintainOutbox(ctx());
     expect(await settled.rows()).toEqual([]);
@@ -309,7 +307,7 @@ describe("a worker whose clock is wrong", () => {
 
 test("a worker whose clock is a year ahead deletes no recent delivery", async () => {
   const { rows } = await queueFor(1);
-  await deliverDue({ push: recordingPush().push });
+  await sendDue();
   const yearAhead = { ...ctx(), now: () => new Date(clock.now().getTime() + 365 * DAY_MS) };
   await maintainOutbox(yearAhead);
   expect(await rows()).toHaveLength(1);
@@ -348,4 +346,36 @@ describe("a database clock that is set back", () => {
     clock.advance(5 * MINUTE_MS);
     expect(await claim()).toEqual([]);
   });
+});
+
+test("outcomes are stored once an unreachable database is back", async () => {
+  const { rows } = await queueFor(2);
+  let failures = 0;
+  const away = withStatements(() => {
+    if (failures < 2) throw new Error(`connection terminated ${++failures}`);
+  });
+  const { push, sent } = recordingPush();
+  const sender = createSender(deps({ push, db: away }));
+  await sender.claimAndSend();
+  await expect.poll(async () => (await rows()).map(({ state }) => state)).toEqual(["sent", "sent"]);
+  await sender.finish();
+  expect({ failures, sent: sent.length }).toEqual({ failures: 2, sent: 2 });
+});
+
+test("a delivery that was sent during an outage of the database is not sent again", async () => {
+  const { rows } = await queueFor(3);
+  let [isAway, failures] = [true, 0];
+  const away = withStatements(() => {
+    if (isAway) throw new Error(`connection terminated ${++failures}`);
+  });
+  const { push, sent } = recordingPush();
+  const sender = createSender(deps({ push, db: away }));
+  await sender.claimAndSend();
+  await expect.poll(() => failures).toBeGreaterThan(0);
+  clock.advance(61 * SECOND_MS);
+  isAway = false;
+  await sender.maintain();
+  await sender.finish();
+  expect(sent).toHaveLength(3);
+  expect(await rows()).toMatchObject(Array(3).fill({ state: "sent", attempts: 1, reason: null }));
 });

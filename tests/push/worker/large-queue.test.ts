@@ -4,11 +4,10 @@ import { enqueue } from "@/lib/push/outbox/enqueue";
 import { claimDeliveries } from "@/lib/push/worker/claim-deliveries";
 import { maintainOutbox } from "@/lib/push/worker/maintenance";
 import { createSender, type SenderDeps } from "@/lib/push/worker/sender";
-import { newAccount } from "@/tests/support/accounts";
 import { ctx } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
 import { statementsWithoutIndex } from "@/tests/support/explain";
-import { activeDevices, clearOutbox, deliverDue, queueFor, recordingPush } from "@/tests/support/push/push";
+import { accountWithDevices, clearOutbox, deliverDue, queueFor, recordingPush } from "@/tests/support/push/push";
 
 const QUEUED = 1_000_000;
 /** A statement has a time limit. */
@@ -48,8 +47,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
   });
 
   test("a security notification is the first of 1,000,000 in a queue that was empty when it was analyzed", async () => {
-    const account = await newAccount();
-    const [device] = await activeDevices(account, 1);
+    const [account, device] = await accountWithDevices(1);
     await analyzeDrainedQueue(device?.id ?? "");
     await queueAnnouncements(device?.id ?? "", QUEUED);
     const message = { kind: "security.new_sign_in", eventId: randomUUID(), client: "Safari" } as const;

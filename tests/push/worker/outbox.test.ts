@@ -4,7 +4,7 @@ import { enqueue, enqueueAll } from "@/lib/push/outbox/enqueue";
 import { newAccount } from "@/tests/support/accounts";
 import { clock, ctx } from "@/tests/support/context";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
-import { activeDevices, deliverDue, recordingPush, registeredDevice } from "@/tests/support/push/push";
+import { accountWithDevices, activeDevices, registeredDevice, sendDue } from "@/tests/support/push/push";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const words = { kind: "custom", title: "A title", body: "A body", link: null } as const;
@@ -29,8 +29,7 @@ describe("a notification", () => {
   });
 
   test("is queued once for each device, however often it is enqueued", async () => {
-    const account = await newAccount();
-    await activeDevices(account, 1);
+    const [account] = await accountWithDevices(1);
     const eventKey = keyOfTest();
     expect(await notify(account.id, eventKey)).toBe(1);
     await activeDevices(account, 1);
@@ -42,8 +41,7 @@ describe("a notification", () => {
 
   // ASVS 2.3.3
   test("is not queued if the transaction is rolled back", async () => {
-    const account = await newAccount();
-    await activeDevices(account, 1);
+    const [account] = await accountWithDevices(1);
     const eventKey = keyOfTest();
     const failed = ctx().db.$transaction(async (tx) => {
       expect(await enqueue(tx, ctx().dbNow(), { eventKey, to: { accountId: account.id }, message: words })).toBe(1);
@@ -81,11 +79,10 @@ test("notifications of several events are queued together, those of a repeated e
 });
 
 test("an event is not queued again for a device that has received it", async () => {
-  const account = await newAccount();
-  const [device] = await activeDevices(account, 1);
+  const [account, device] = await accountWithDevices(1);
   const eventKey = keyOfTest();
   expect(await notify(account.id, eventKey)).toBe(1);
-  await deliverDue({ push: recordingPush().push });
+  await sendDue();
   expect(await ctx().db.queuedPush.count({ where: { deviceId: device?.id } })).toBe(0);
   expect(await notify(account.id, eventKey)).toBe(0);
   await activeDevices(account, 1);
@@ -93,8 +90,7 @@ test("an event is not queued again for a device that has received it", async () 
 });
 
 test("deliveries have version 7 UUIDs, which are ordered by time", async () => {
-  const account = await newAccount();
-  await activeDevices(account, 3);
+  const [account] = await accountWithDevices(3);
   const keys = [keyOfTest(), keyOfTest(), keyOfTest()];
   for (const key of keys) {
     await notify(account.id, key);

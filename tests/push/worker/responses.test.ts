@@ -1,11 +1,10 @@
 import { pino } from "pino";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Reply } from "@/dev/apns/fake-server";
-import type { Context } from "@/lib/context";
 import { createSender, type SenderDeps } from "@/lib/push/worker/sender";
 import { clock, ctx } from "@/tests/support/context";
 import { startApns } from "@/tests/support/push/apns";
-import { clearOutbox, deliverDue, queueFor, recordingPush } from "@/tests/support/push/push";
+import { clearOutbox, deliverDue, queueFor, recordingPush, withStatements } from "@/tests/support/push/push";
 
 const MINUTE_MS = 60 * 1000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -167,15 +166,7 @@ describe("a pause", () => {
     const gate = new Promise<void>((resolve) => {
       writeDown = resolve;
     });
-    const slow = new Proxy(ctx().db, {
-      get: (db, name, receiver) =>
-        name !== "$executeRaw"
-          ? Reflect.get(db, name, receiver)
-          : async (parts: TemplateStringsArray, ...values: unknown[]) => {
-              if (parts.join().includes('"PushPause"')) await gate;
-              return db.$executeRaw(parts, ...values);
-            },
-    }) as Context["db"];
+    const slow = withStatements((sql) => sql.includes('"PushPause"') && gate);
     const { push, sent } = recordingPush(async () => ({ status: 403, reason: "InvalidProviderToken" }));
     const sender = createSender({ ...(ctx() as SenderDeps), push, db: slow });
     await queueFor(1);

@@ -99,6 +99,15 @@ export async function activeDevices(
   });
 }
 
+/** A new account and its active devices. */
+export async function accountWithDevices(
+  ...given: Parameters<typeof activeDevices> extends [unknown, ...infer Rest] ? Rest : never
+) {
+  const account = await newAccount();
+  const devices = await activeDevices(account, ...given);
+  return [account, ...devices] as [TestAccount, ...typeof devices];
+}
+
 /** A device as it is stored. */
 export const deviceRow = (id: string) => ctx().db.pushDevice.findUniqueOrThrow({ where: { id } });
 
@@ -112,6 +121,33 @@ export async function activate(deviceId: string): Promise<void> {
     data: { status: "active", verifiedAt: ctx().now(), keyId: "key", publicKey: Buffer.from("key"), keyCounter: 1 },
   });
 }
+
+/** Registers a device of a new account's, and activates it. */
+export async function activatedDevice(json: Record<string, unknown> = {}) {
+  const account = await newAccount();
+  const { device } = await registeredDevice(account, json);
+  await activate(device.id);
+  return { account, device };
+}
+
+/** Sends one batch of due deliveries, and returns the notifications. */
+export async function sendDue() {
+  const { push, sent } = recordingPush();
+  await deliverDue({ push });
+  return sent;
+}
+
+/** A database whose `$executeRaw` waits for `before`, which may reject in its place. */
+export const withStatements = (before: (sql: string) => unknown) =>
+  new Proxy(ctx().db, {
+    get: (db, name, receiver) =>
+      name !== "$executeRaw"
+        ? Reflect.get(db, name, receiver)
+        : async (parts: TemplateStringsArray, ...values: unknown[]) => {
+            await before(parts.join());
+            return db.$executeRaw(parts, ...values);
+          },
+  }) as Context["db"];
 
 /** A transport that records notifications and responds with `respond`. */
 export function recordingPush(respond: Push["send"] = async () => ({ status: 200, reason: null })) {
