@@ -1,6 +1,6 @@
-import { SiteFrame } from "./(web)/frame/site-frame";
 import { SupportLink } from "./(web)/components/support-link";
 import { ConsoleLink } from "./(web)/frame/account-menu";
+import { SiteFrame } from "./(web)/frame/site-frame";
 import { COMMON } from "./(web)/language/common-texts";
 import { textsOf, titleOf } from "./(web)/language/page-language";
 import { defineTexts } from "./(web)/language/texts";

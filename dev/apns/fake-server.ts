@@ -11,12 +11,7 @@ import { type Rejection, reject } from "./rejection";
 import { parse, validateNotification } from "./validation";
 
 /** A push that APNs would have accepted, with the headers of its request. */
-export type Push = {
-  id: string;
-  token: string;
-  payload: Record<string, unknown>;
-  headers: IncomingHttpHeaders;
-};
+export type Push = { id: string; token: string; payload: Record<string, unknown>; headers: IncomingHttpHeaders };
 
 /**
  * The reply to a push: a status with APNs's reason, no response at all, a closed connection, or GOAWAY after a 200
@@ -39,11 +34,7 @@ type Options = ProviderKey & {
   onRejected?: (reason: string) => void;
 };
 
-export type FakeApns = {
-  port: number;
-  sessions: Set<ServerHttp2Session>;
-  close: () => Promise<void>;
-};
+export type FakeApns = { port: number; sessions: Set<ServerHttp2Session>; close: () => Promise<void> };
 
 const MAX_STREAMS = 1000;
 

@@ -1,12 +1,11 @@
 import { transform } from "esbuild";
 import { describe, expect, test } from "vitest";
-import { search } from "@/app/(web)/docs/frame/search";
 import { SEARCH_ENTRIES } from "@/app/(web)/docs/frame/docs-frame";
+import { search } from "@/app/(web)/docs/frame/search";
 import { allOperations } from "@/app/(web)/docs/reference/document";
 import { GROUPS, operationHref } from "@/app/(web)/docs/reference/groups";
-import { javascriptSample } from "@/app/(web)/docs/samples/samples";
 import { sampleRequest } from "@/app/(web)/docs/samples/request";
-import { samplesOf } from "@/app/(web)/docs/samples/samples";
+import { javascriptSample, samplesOf } from "@/app/(web)/docs/samples/samples";
 
 const operations = allOperations();
 const operation = (id: string) => {

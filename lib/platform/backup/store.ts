@@ -55,8 +55,8 @@ export async function removeOldPartials(folder: string): Promise<void> {
  * @throws AppError backup_not_configured for a bucket without BACKUP_S3_ENDPOINT and its keys
  */
 export function openStore(config: Config, to: string): BackupStore {
-  const [, bucket, prefix = ""] = /^s3:\/\/([^/]+)\/?(.*)$/.exec(to) ?? [];
-  if (bucket === undefined) return createFolderStore(to);
+  const [bucket, ...prefix] = to.startsWith("s3://") ? to.slice("s3://".length).split("/") : [];
+  if (!bucket) return createFolderStore(to);
   const { BACKUP_S3_ENDPOINT: endpoint, BACKUP_S3_REGION: region } = config;
   const { BACKUP_S3_ACCESS_KEY_ID: accessKeyId, BACKUP_S3_SECRET_ACCESS_KEY: secretAccessKey } = config;
   if (!endpoint || !region || !accessKeyId || !secretAccessKey) {
@@ -65,7 +65,7 @@ export function openStore(config: Config, to: string): BackupStore {
       "A bucket requires BACKUP_S3_ENDPOINT, BACKUP_S3_REGION, BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY.",
     );
   }
-  return createS3Store({ endpoint, bucket, region, accessKeyId, secretAccessKey }, prefix);
+  return createS3Store({ endpoint, bucket, region, accessKeyId, secretAccessKey }, prefix.join("/"));
 }
 
 /** Returns what reads a backup at `s3://BUCKET/PREFIX/FILE` or in a folder. @throws AppError backup_not_configured */
