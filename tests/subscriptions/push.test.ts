@@ -1,16 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { newAccount, type TestAccount } from "@/tests/support/accounts";
+import type { TestAccount } from "@/tests/support/accounts";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
-import { activate, registeredDevice } from "@/tests/support/push/push";
+import { activate, activatedDevice, registeredDevice } from "@/tests/support/push/push";
 import { billingEvent, DAY_MS, deliverOk, type Sent, statusOf } from "@/tests/support/subscriptions/billing";
 import { replay } from "@/tests/support/subscriptions/operator-actions";
 
 async function subscriber(): Promise<{ account: TestAccount; deviceId: string; purchase: Record<string, unknown> }> {
-  const account = await newAccount();
-  const { device } = await registeredDevice(account);
-  await activate(device.id);
+  const { account, device } = await activatedDevice();
   return { account, deviceId: device.id, purchase: { app_user_id: account.id, original_transaction_id: randomUUID() } };
 }
 

@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
 import { notifyTrialEndings } from "@/lib/subscriptions/notifications/trial-endings";
-import { newAccount } from "@/tests/support/accounts";
 import { call } from "@/tests/support/api";
 import { clock, ctx } from "@/tests/support/context";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
-import { activate, registeredDevice } from "@/tests/support/push/push";
+import { activatedDevice } from "@/tests/support/push/push";
 import { billingEvent, DAY_MS, deliverOk } from "@/tests/support/subscriptions/billing";
 
 const HOUR_MS = DAY_MS / 24;
@@ -16,9 +15,7 @@ beforeEach(async () => {
 
 /** An account with a device, and a trial that begins now. */
 async function startTrial(days: number, fields: Record<string, unknown> = {}) {
-  const account = await newAccount();
-  const { device } = await registeredDevice(account);
-  await activate(device.id);
+  const { account, device } = await activatedDevice();
   const now = clock.now().getTime();
   const purchase = {
     app_user_id: account.id,

@@ -172,36 +172,38 @@ describe("hostile input", () => {
 });
 
 describe("while the database is down", () => {
-  const down = new Proxy({} as Parameters<typeof createAdoption>[0]["db"], {
-    get: () => () => Promise.reject(new Error("connection terminated")),
-  });
+  type Db = Parameters<typeof createAdoption>[0]["db"];
+  const down = new Proxy({} as Db, { get: () => () => Promise.reject(new Error("connection terminated")) });
+  /** Counts without a database until `restore` is called. */
+  const countDown = (service: Service) => {
+    let db = down;
+    const adoption = countWith(() => service.now, { db: new Proxy(down, { get: (_, name) => Reflect.get(db, name) }) });
+    const check = (clientId: string) => withContext({ adoption }, () => service.check({ current: "2.0.0", clientId }));
+    const restore = () => {
+      db = ctx().db;
+      return adoption.flush();
+    };
+    return { adoption, check, restore };
+  };
 
   test("counts stay in memory, and are stored once it is back", () =>
     withProduct(async (service) => {
-      let db = down;
-      const adoption = countWith(() => service.now, {
-        db: new Proxy(down, { get: (_, name) => Reflect.get(db, name) }),
-      });
-      await withContext({ adoption }, () => service.check({ current: "2.0.0", clientId: "a" }));
+      const { adoption, check, restore } = countDown(service);
+      await check("a");
       await expect(adoption.flush()).rejects.toThrow("connection terminated");
-      await withContext({ adoption }, () => service.check({ current: "2.0.0", clientId: "b" }));
-      db = ctx().db;
-      await adoption.flush();
+      await check("b");
+      await restore();
       expect((await report(service)).versions).toMatchObject([{ version: "2.0.0", checks: 2, clients: 2 }]);
     }));
 
   test("for days, the counts of the last three days are kept", () =>
     withProduct(async (service) => {
-      let db = down;
-      const adoption = countWith(() => service.now, {
-        db: new Proxy(down, { get: (_, name) => Reflect.get(db, name) }),
-      });
+      const { check, restore } = countDown(service);
       for (let day = 0; day < 5; day++) {
         service.now = new Date(NOON.getTime() + day * DAY_MS);
-        await withContext({ adoption }, () => service.check({ current: "2.0.0", clientId: "a" }));
+        await check("a");
       }
-      db = ctx().db;
-      await adoption.flush();
+      await restore();
       const { versions } = await report(service, 7);
       expect(versions.map(({ day }) => day)).toEqual(["2030-06-19", "2030-06-18", "2030-06-17"]);
     }));

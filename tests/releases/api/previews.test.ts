@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { beforeEach, describe, expect, test } from "vitest";
-import type { CreatedKey } from "@/lib/auth/api-keys/schema";
+import { describe, expect, test } from "vitest";
 import { createAdoption } from "@/lib/releases/adoption/adoption";
 import { type ClientGroup, compareOffers } from "@/lib/releases/publishing/compare-offers";
 import type { Offer, PreviewRow } from "@/lib/releases/publishing/schema";
@@ -8,8 +7,8 @@ import { newAccount } from "@/tests/support/accounts";
 import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { callReleases, publishVersion } from "@/tests/support/releases/admin-api";
-import { isolateDataFolder } from "@/tests/support/releases/catalogs";
 import { type EntryFields, snapshotOf } from "@/tests/support/releases/releases";
+import { FILTER, publishOldAndNew } from "@/tests/support/releases/rollouts";
 import { getVersion, WINDOWS } from "@/tests/support/releases/versions";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -88,19 +87,13 @@ describe("what a change does", () => {
 });
 
 describe("a preview over the API", () => {
-  isolateDataFolder();
-  let key: CreatedKey;
-  beforeEach(async () => {
-    await ctx().db.rolloutSchedule.deleteMany();
-    key = await newKey();
-    for (const version of ["1.0.0", "2.0.0"]) await publishVersion(key, version);
-  });
+  const key = publishOldAndNew();
   const preview = async (body: object, token = key.key) => {
     const found = await callReleases("POST", "/previews", token, body);
     return found as typeof found & { rows: PreviewRow[]; changedClients: number; clients: number };
   };
-  const NEW = { product: "core", version: "2.0.0" };
-  const OLD = { product: "core", version: "1.0.0" };
+  const NEW = FILTER;
+  const OLD = { ...FILTER, version: "1.0.0" };
 
   /** What a client with a version is offered; null for no update. */
   async function offerOf(current: string): Promise<string | null> {
@@ -108,28 +101,18 @@ describe("a preview over the API", () => {
     return updateAvailable === true ? String(version) : null;
   }
 
-  test.each<[object, string, string, object]>([
-    [{ kind: "change", filter: NEW, change: { yanked: true } }, "PATCH", "", { filter: NEW, change: { yanked: true } }],
-    [{ kind: "change", filter: NEW, change: { rollout: 0 } }, "PATCH", "", { filter: NEW, change: { rollout: 0 } }],
-    [{ kind: "rollback", filter: OLD }, "POST", "/rollbacks", { filter: OLD }],
-    [
-      { kind: "rollback", filter: OLD, withdrawal: "pause" },
-      "POST",
-      "/rollbacks",
-      { filter: OLD, withdrawal: "pause" },
-    ],
-    [
-      { kind: "change", filter: NEW, change: { critical: true } },
-      "PATCH",
-      "",
-      { filter: NEW, change: { critical: true } },
-    ],
-  ])("of %j says what clients then get", async (proposed, method, path, body) => {
+  test.each<[object, string, string]>([
+    [{ kind: "change", filter: NEW, change: { yanked: true } }, "PATCH", ""],
+    [{ kind: "change", filter: NEW, change: { rollout: 0 } }, "PATCH", ""],
+    [{ kind: "rollback", filter: OLD }, "POST", "/rollbacks"],
+    [{ kind: "rollback", filter: OLD, withdrawal: "pause" }, "POST", "/rollbacks"],
+    [{ kind: "change", filter: NEW, change: { critical: true } }, "PATCH", ""],
+  ])("of %j says what clients then get", async (proposed, method, path) => {
     const before = [await offerOf("1.0.0"), await offerOf("2.0.0")];
     const { rows, status } = await preview(proposed);
     expect(status).toBe(200);
     expect([await offerOf("1.0.0"), await offerOf("2.0.0")]).toEqual(before);
-    expect((await callReleases(method, path, key.key, body)).status).toBe(200);
+    expect((await callReleases(method, path, key.key, { ...proposed, kind: undefined })).status).toBe(200);
     for (const [i, installed] of ["1.0.0", "2.0.0"].entries()) {
       const row = rows.find((one) => one.installed === installed && one.platform === "windows");
       expect([installed, await offerOf(installed)]).toEqual([installed, row ? row.after[0]?.version : before[i]]);

@@ -1,26 +1,13 @@
-import { beforeEach, expect, test } from "vitest";
-import type { CreatedKey } from "@/lib/auth/api-keys/schema";
+import { expect, test } from "vitest";
 import { previewChange } from "@/lib/releases/publishing/preview-change";
 import { call } from "@/tests/support/api";
-import { newKey } from "@/tests/support/auth/api-keys";
 import { ctx } from "@/tests/support/context";
 import { callReleases, publishVersion } from "@/tests/support/releases/admin-api";
-import { isolateDataFolder } from "@/tests/support/releases/catalogs";
-import { offered, pass } from "@/tests/support/releases/rollouts";
+import { FILTER, NEW, OLD, offered, pass, publishOldAndNew } from "@/tests/support/releases/rollouts";
 
-const OLD = "core-windows-x64-1.0.0";
-const NEW = "core-windows-x64-2.0.0";
-const FILTER = { product: "core", version: "2.0.0" };
 const PLAN = { filter: FILTER, steps: [20, 100], everySeconds: 3600, minAdoptionShare: 0 };
 
-isolateDataFolder();
-
-let key: CreatedKey;
-beforeEach(async () => {
-  await ctx().db.rolloutSchedule.deleteMany();
-  key = await newKey();
-  for (const version of ["1.0.0", "2.0.0"]) await publishVersion(key, version);
-});
+const key = publishOldAndNew();
 
 const send = async (method: string, path: string, etag: string, json?: object) => {
   const headers = { "if-match": etag };

@@ -31,6 +31,12 @@ async function published(output: Output, change: object = {}) {
   return (await releasesOf(output)).map(summaryOf);
 }
 
+const expectIncomplete = (output: Output, missing: string) =>
+  expect(output.drafts()).rejects.toMatchObject({
+    code: "folder_incomplete",
+    message: expect.stringContaining(missing),
+  });
+
 function summaryOf({ platform, architecture, version, channel, artifacts }: Release) {
   const { installer, update, others, deltas } = artifacts;
   const files = { installer: installer?.fileName, update: update?.fileName };
@@ -134,10 +140,7 @@ describe("the folder of electron-builder", () => {
   ])("is refused without %s, which is named", async (_, name, expected) => {
     const output = await electron();
     await rm(path.join(output.folder, name));
-    await expect(output.drafts()).rejects.toMatchObject({
-      code: "folder_incomplete",
-      message: expect.stringContaining(expected),
-    });
+    await expectIncomplete(output, expected);
   });
 
   test("is refused if a file is of another build, or a platform of another version", async () => {
@@ -209,10 +212,7 @@ describe("Tauri's folder", () => {
   ])("is refused without %s, which is named", async (_, name, expected) => {
     const output = await tauri();
     await rm(path.join(output.folder, name));
-    await expect(output.drafts()).rejects.toMatchObject({
-      code: "folder_incomplete",
-      message: expect.stringContaining(expected),
-    });
+    await expectIncomplete(output, expected);
   });
 
   test("without a disk image needs --arch for the .app.tar.gz", async () => {
@@ -311,10 +311,7 @@ describe("Velopack's folder", () => {
   test.each(["Acme.AppImage", "Acme-1.4.0-linux-delta.nupkg"])("is refused without %s", async (name) => {
     const output = await velopack();
     await rm(path.join(output.folder, name));
-    await expect(output.drafts()).rejects.toMatchObject({
-      code: "folder_incomplete",
-      message: expect.stringContaining(name),
-    });
+    await expectIncomplete(output, name);
   });
 });
 

@@ -40,11 +40,8 @@ test.each([
 ])("a .nupkg that is named after %s is rejected", async (_, name) => {
   const testFolder = await newCatalog();
   const file = await build(testFolder, name);
-  await expectRejected(
-    testFolder,
-    () => publish(testFolder, file, "1.5.0", { kinds: ["update"] }),
-    `${name} is not the name of a full package of version 1.5.0, such as Acme-1.5.0-full.nupkg.`,
-  );
+  const reason = `${name} is not the name of a full package of version 1.5.0, such as Acme-1.5.0-full.nupkg.`;
+  await expectRejected(testFolder, () => publish(testFolder, file, "1.5.0", { kinds: ["update"] }), reason);
 });
 
 test("a .nupkg may be named as Squirrel.Windows names a prerelease, or with Velopack's channel", async () => {
@@ -68,21 +65,14 @@ test("a package is refused if the feed that its apps request cannot name it", as
     });
   await add("Acme-1.5.0-stable-full.nupkg", "1.5.0");
   await add("Acme-1.5.1-nightly-full.nupkg", "1.5.1", { channel: "nightly", rollout: 0 });
-  await expectRejected(
-    testFolder,
-    () => add("Acme-1.6.0-production-full.nupkg", "1.6.0"),
-    "request releases.production.json, which would never name a release of the channel stable for windows x64",
-  );
-  await expectRejected(
-    testFolder,
-    () => add("Acme-1.6.0-win-arm64-full.nupkg", "1.6.0", { architecture: "ia32" }),
-    "win-arm64",
-  );
-  await expectRejected(
-    testFolder,
-    () => add("Acme-1.6.0-full.nupkg", "1.6.0", { architecture: "universal" }),
-    "releases.win.json",
-  );
+  const never = "releases.production.json, which would never name a release of the channel stable for windows x64";
+  for (const [name, architecture, reason] of [
+    ["production-full", "x64", `request ${never}`],
+    ["win-arm64-full", "ia32", "win-arm64"],
+    ["full", "universal", "releases.win.json"],
+  ] as const) {
+    await expectRejected(testFolder, () => add(`Acme-1.6.0-${name}.nupkg`, "1.6.0", { architecture }), reason);
+  }
 });
 
 test.each([

@@ -17,15 +17,6 @@ import {
 import { manifestEntry, manifestText, remoteArtifact } from "@/tests/support/releases/releases";
 
 describe("a rejection changes nothing", () => {
-  test("for other bytes under a published version", async () => {
-    const testFolder = await newCatalog();
-    await expectRejected(
-      testFolder,
-      async () => publish(testFolder, await build(testFolder, "other.exe"), "1.4.0"),
-      "with other bytes",
-    );
-  });
-
   test("for a file in a yanked release", async () => {
     const testFolder = await newCatalog();
     await updateReleases(testFolder.manifest, { ids: ["core-windows-x64-1.4.0"] }, { yanked: true });
@@ -33,56 +24,42 @@ describe("a rejection changes nothing", () => {
     await expectRejected(testFolder, () => publish(testFolder, file, "1.4.0", { kinds: ["update"] }), "is yanked");
   });
 
-  test.each([
-    ["version", { version: "latest" }],
-    ["platform", { platform: "beos" }],
-    ["product", { product: "../core" }],
-    ["rollout", { rollout: 101 }],
-    ["minimumSystemVersion", { minimumSystemVersion: "Sonoma" }],
-    ["notesUrl", { notesUrl: "javascript:alert(1)" }],
-    ["id", { id: "" }],
-  ])("for a %s that the service would reject", async (field, release) => {
+  const refused = (release: object, reason: string) => ["1.5.0", { release }, reason] as const;
+  test.each<[string, string, Change, string]>([
+    ["other bytes under a published version", "1.4.0", {}, "with other bytes"],
+    ["a version that the service would reject", ...refused({ version: "latest" }, "- version: ")],
+    ["a platform that the service would reject", ...refused({ platform: "beos" }, "- platform: ")],
+    ["a product that the service would reject", ...refused({ product: "../core" }, "- product: ")],
+    ["a rollout that the service would reject", ...refused({ rollout: 101 }, "- rollout: ")],
+    [
+      "a system version that the service would reject",
+      ...refused({ minimumSystemVersion: "Sonoma" }, "- minimumSystemVersion: "),
+    ],
+    ["a URL that the service would reject", ...refused({ notesUrl: "javascript:alert(1)" }, "- notesUrl: ")],
+    ["an id that the service would reject", ...refused({ id: "" }, "- id: ")],
+    ["the id of another release", ...refused({ id: "core-windows-x64-1.4.0" }, "Two releases")],
+  ])("for %s", async (_, version, change, reason) => {
     const testFolder = await newCatalog();
-    await expectRejected(
-      testFolder,
-      async () => publish(testFolder, await build(testFolder, "new.exe"), "1.5.0", { release }),
-      `- ${field}: `,
-    );
-  });
-
-  test("for the id of another release", async () => {
-    const testFolder = await newCatalog();
-    const release = { id: "core-windows-x64-1.4.0" };
-    await expectRejected(
-      testFolder,
-      async () => publish(testFolder, await build(testFolder, "new.exe"), "1.5.0", { release }),
-      "Two releases",
-    );
+    const file = await build(testFolder, "new.exe");
+    await expectRejected(testFolder, () => publish(testFolder, file, version, change), reason);
   });
 
   test("for an empty file, a folder and a missing file", async () => {
     const testFolder = await newCatalog();
-    await expectRejected(
-      testFolder,
-      async () => publish(testFolder, await build(testFolder, "empty.exe", Buffer.alloc(0)), "1.5.0"),
-      "not a regular file",
-    );
-    await expectRejected(testFolder, () => publish(testFolder, testFolder.folder, "1.5.0"), "not a regular file");
-    await expectRejected(
-      testFolder,
-      () => publish(testFolder, path.join(testFolder.folder, "nope.exe"), "1.5.0"),
-      "cannot be read",
-    );
+    for (const [file, reason] of [
+      [await build(testFolder, "empty.exe", Buffer.alloc(0)), "not a regular file"],
+      [testFolder.folder, "not a regular file"],
+      [path.join(testFolder.folder, "nope.exe"), "cannot be read"],
+    ] as const) {
+      await expectRejected(testFolder, () => publish(testFolder, file, "1.5.0"), reason);
+    }
   });
 
   test("while the catalog is invalid", async () => {
     const testFolder = await newCatalog();
+    const file = await build(testFolder, "new.exe");
     await writeFile(testFolder.manifest, '{ "schemaVersion": 1, "releases": [');
-    await expectRejected(
-      testFolder,
-      async () => publish(testFolder, await build(testFolder, "new.exe"), "1.5.0"),
-      "cannot be used",
-    );
+    await expectRejected(testFolder, () => publish(testFolder, file, "1.5.0"), "cannot be used");
   });
 
   test("for a change that the service would reject", async () => {
@@ -101,11 +78,8 @@ describe("a likely mistake", () => {
   ])("is a new %s, which needs a confirmation", async (name, release) => {
     const testFolder = await newCatalog();
     const file = await build(testFolder, "new.exe");
-    await expectRejected(
-      testFolder,
-      () => publish(testFolder, file, "1.5.0", { release }),
-      new RegExp(`no ${name} .* --new`, "s"),
-    );
+    const reason = new RegExp(`no ${name} .* --new`, "s");
+    await expectRejected(testFolder, () => publish(testFolder, file, "1.5.0", { release }), reason);
     await publish(testFolder, file, "1.5.0", { release, confirmations: { isNew: true } });
     await publish(testFolder, await build(testFolder, "newer.exe"), "1.6.0", { release });
     expect(await versions(testFolder)).toEqual(["1.4.0", "1.5.0", "1.6.0"]);
@@ -115,11 +89,8 @@ describe("a likely mistake", () => {
     const testFolder = await newCatalog();
     const delta = await build(testFolder, "Example.delta");
     const publishing = () => publish(testFolder, delta, "1.5.0", { kinds: ["delta"], from });
-    await expectRejected(
-      testFolder,
-      publishing,
-      `Example.delta is a delta from ${from}, which is not older than 1.5.0`,
-    );
+    const reason = `Example.delta is a delta from ${from}, which is not older than 1.5.0`;
+    await expectRejected(testFolder, publishing, reason);
   });
 
   test("is not the first product, samples aside", async () => {
@@ -133,11 +104,8 @@ describe("a likely mistake", () => {
     const testFolder = await newCatalog();
     const file = await build(testFolder, "new.exe");
     for (const release of [{}, { channel: "stable" }]) {
-      await expectRejected(
-        testFolder,
-        () => publish(testFolder, file, "1.5.0-beta.1", { release }),
-        "confirm with --prerelease",
-      );
+      const publishing = () => publish(testFolder, file, "1.5.0-beta.1", { release });
+      await expectRejected(testFolder, publishing, "confirm with --prerelease");
     }
     await publish(testFolder, file, "1.5.0-beta.1", { confirmations: { isPrerelease: true } });
     await publish(testFolder, await build(testFolder, "beta.exe"), "1.6.0-beta.1", { release: { channel: "beta" } });
@@ -155,11 +123,8 @@ describe("a likely mistake", () => {
   ])("is %s for %s, which is always rejected", async (fileName, platform) => {
     const testFolder = await newCatalog();
     const file = await build(testFolder, fileName);
-    await expectRejected(
-      testFolder,
-      () => publish(testFolder, file, "1.5.0", { release: { platform } }),
-      `not a file for ${platform}`,
-    );
+    const publishing = () => publish(testFolder, file, "1.5.0", { release: { platform } });
+    await expectRejected(testFolder, publishing, `not a file for ${platform}`);
   });
 
   test("is a required version that is not older, which is always rejected", async () => {
@@ -195,36 +160,27 @@ describe("a likely mistake", () => {
   test("is an unknown field, which the service rejects too", async () => {
     const testFolder = await newFolder();
     await mkdir(path.dirname(testFolder.manifest));
-    for (const [text, message] of [
-      [
-        manifestText([manifestEntry({ id: "mine", rolout: 5 })]),
-        "releases.0.rolout: Unknown field, did you mean rollout? (in the release mine)",
-      ],
-      [
-        manifestText([manifestEntry({ artifacts: { installer: remoteArtifact({ minisgn: "" }) } })]),
-        "installer.minisgn: Unknown field, did you mean minisign?",
-      ],
-      [
-        manifestText([manifestEntry({ artifacts: { updates: remoteArtifact() } })]),
-        "releases.0.artifacts.updates: Unknown field, did you mean update?",
-      ],
-      [
-        manifestText([manifestEntry({ artifacts: { others: [remoteArtifact({ edsignature: "" })] } })]),
-        "others.0.edsignature: Unknown field, did you mean edSignature?",
-      ],
-      [
-        manifestText([manifestEntry({ artifacts: { deltas: [{ ...remoteArtifact(), form: "1.0.0" }] } })]),
-        "deltas.0.form: Unknown field, did you mean from?",
-      ],
-      [manifestText([manifestEntry({ colour: "red" })]), "releases.0.colour: Unknown field (in the"],
-      [
-        JSON.stringify({ schemaVersion: 1, releases: [], publicKey: {} }),
-        "publicKey: Unknown field, did you mean publicKeys?",
-      ],
-    ] as const) {
+    const artifacts = (field: object) => ({ artifacts: field });
+    const isUnknown = async (text: string, message: string) => {
       await writeFile(testFolder.manifest, text);
       await expect(readManifest(testFolder.manifest)).rejects.toThrow(message);
+    };
+    for (const [release, field, meant] of [
+      [{ id: "mine", rolout: 5 }, "releases.0.rolout", ", did you mean rollout? (in the release mine)"],
+      [artifacts({ installer: remoteArtifact({ minisgn: "" }) }), "installer.minisgn", ", did you mean minisign?"],
+      [artifacts({ updates: remoteArtifact() }), "releases.0.artifacts.updates", ", did you mean update?"],
+      [
+        artifacts({ others: [remoteArtifact({ edsignature: "" })] }),
+        "others.0.edsignature",
+        ", did you mean edSignature?",
+      ],
+      [artifacts({ deltas: [remoteArtifact({ form: "1.0.0" })] }), "deltas.0.form", ", did you mean from?"],
+      [{ colour: "red" }, "releases.0.colour", " (in the"],
+    ] as const) {
+      await isUnknown(manifestText([manifestEntry(release)]), `${field}: Unknown field${meant}`);
     }
+    const publicKey = JSON.stringify({ schemaVersion: 1, releases: [], publicKey: {} });
+    await isUnknown(publicKey, "publicKey: Unknown field, did you mean publicKeys?");
   });
 });
 

@@ -76,11 +76,8 @@ describe("a signature", () => {
     const testFolder = await newCatalog();
     const artifact = { minisign: key.minisign(bytes, "file:setup_1.5.1_x64.exe") };
     const file = await build(testFolder, "setup_1.5.1_x64.exe", bytes);
-    await expectRejected(
-      testFolder,
-      () => publish(testFolder, file, "1.5.10", { artifact, publicKeys: keys }),
-      "another version",
-    );
+    const publishing = () => publish(testFolder, file, "1.5.10", { artifact, publicKeys: keys });
+    await expectRejected(testFolder, publishing, "another version");
   });
 
   test.each([
@@ -121,43 +118,28 @@ describe("a signature", () => {
     const testFolder = await newCatalog();
     const minisign = key.minisign(randomBytes(9), comment);
     await expectRejected(testFolder, () => sign(testFolder, { minisign }, { name: "setup.exe" }), "another file");
-    await expectRejected(
-      testFolder,
-      () => sign(testFolder, { minisign: minisign.replace("1.5.0", "1.6.0") }),
-      "another version",
-    );
+    const later = minisign.replace("1.5.0", "1.6.0");
+    await expectRejected(testFolder, () => sign(testFolder, { minisign: later }), "another version");
     const { notes } = await sign(testFolder, { minisign, edSignature: key.ed(randomBytes(9)) });
     expect(notes).toEqual([expect.stringContaining("--minisign-key"), expect.stringContaining("--ed-key")]);
     const file = await build(testFolder, "setup-1.6.0.exe");
-    const other = { minisign: newSigningKey().minisign(bytes, "x") };
-    await expectRejected(
-      testFolder,
-      () => publish(testFolder, file, "1.6.0", { artifact: other }),
-      /by the key .* --new/,
-    );
-    await publish(testFolder, file, "1.6.0", { artifact: other, confirmations: { isNew: true } });
+    const other = { artifact: { minisign: newSigningKey().minisign(bytes, "x") } };
+    await expectRejected(testFolder, () => publish(testFolder, file, "1.6.0", other), /by the key .* --new/);
+    await publish(testFolder, file, "1.6.0", { ...other, confirmations: { isNew: true } });
   });
 
   test("by a new public key needs a confirmation, which replaces the product's key", async () => {
     const testFolder = await newCatalog({ publicKeys: keys });
     const next = newSigningKey();
-    const change = { publicKeys: { ed: next.edKey } };
-    await expectRejected(
-      testFolder,
-      () => sign(testFolder, { edSignature: next.ed(bytes) }, change),
-      "Confirm a new key with --new",
-    );
-    await sign(testFolder, { edSignature: next.ed(bytes) }, { ...change, confirmations: { isNew: true } });
+    const replace = (confirmations = {}) =>
+      sign(testFolder, { edSignature: next.ed(bytes) }, { publicKeys: { ed: next.edKey }, confirmations });
+    await expectRejected(testFolder, replace, "Confirm a new key with --new");
+    await replace({ isNew: true });
     await expectRejected(testFolder, () => sign(testFolder, { edSignature: key.ed(bytes) }), "does not match");
-    await expectRejected(
-      testFolder,
-      () => sign(testFolder, {}, { publicKeys: { minisign: "RWQ" } }),
-      "Must be a minisign public key",
-    );
+    const wrong = { publicKeys: { minisign: "RWQ" } };
+    await expectRejected(testFolder, () => sign(testFolder, {}, wrong), "Must be a minisign public key");
     const odd = { release: { product: "constructor" }, confirmations: { isNew: true } };
-    expect(await publish(testFolder, await build(testFolder, "c.exe"), "1.0.0", odd)).toMatchObject({
-      outcome: "added",
-    });
+    expect((await publish(testFolder, await build(testFolder, "c.exe"), "1.0.0", odd)).outcome).toBe("added");
   });
 
   // Debian's minisign; .ci/run installs it.

@@ -1,32 +1,29 @@
 import { randomUUID } from "node:crypto";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { beforeEach, describe, expect, test } from "vitest";
-import type { CreatedKey } from "@/lib/auth/api-keys/schema";
+import { describe, expect, test } from "vitest";
 import { writeCompletedRollouts } from "@/lib/releases/rollouts/write-completed-rollouts";
 import { newAccount } from "@/tests/support/accounts";
 import { call } from "@/tests/support/api";
 import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { callReleases, publishVersion } from "@/tests/support/releases/admin-api";
-import { isolateDataFolder } from "@/tests/support/releases/catalogs";
-import { inCatalog, manifestFile, offered, pass } from "@/tests/support/releases/rollouts";
+import {
+  FILTER,
+  inCatalog,
+  manifestFile,
+  NEW,
+  OLD,
+  offered,
+  pass,
+  publishOldAndNew,
+} from "@/tests/support/releases/rollouts";
 import { getVersion, WINDOWS } from "@/tests/support/releases/versions";
 
 const HOUR_MS = 60 * 60 * 1000;
-const OLD = "core-windows-x64-1.0.0";
-const NEW = "core-windows-x64-2.0.0";
-const FILTER = { product: "core", version: "2.0.0" };
 const STEPS = { filter: FILTER, steps: [20, 100], everySeconds: 3600, minAdoptionShare: 0 };
 
-isolateDataFolder();
-
-let key: CreatedKey;
-beforeEach(async () => {
-  await ctx().db.rolloutSchedule.deleteMany();
-  key = await newKey();
-  for (const version of ["1.0.0", "2.0.0"]) await publishVersion(key, version);
-});
+const key = publishOldAndNew();
 
 const schedule = (body: object = {}) => callReleases("POST", "/rollouts", key.key, { ...STEPS, ...body });
 const setState = (id: string, body: object) => callReleases("PATCH", `/rollouts/${id}`, key.key, body);

@@ -1,27 +1,14 @@
 import { readFile, writeFile } from "node:fs/promises";
-import { beforeEach, describe, expect, test } from "vitest";
-import type { CreatedKey } from "@/lib/auth/api-keys/schema";
-import { newKey } from "@/tests/support/auth/api-keys";
+import { describe, expect, test } from "vitest";
 import { clock, ctx } from "@/tests/support/context";
 import { callReleases, publishVersion } from "@/tests/support/releases/admin-api";
-import { isolateDataFolder } from "@/tests/support/releases/catalogs";
-import { manifestFile, offered, pass } from "@/tests/support/releases/rollouts";
+import { FILTER, manifestFile, NEW, OLD, offered, pass, publishOldAndNew } from "@/tests/support/releases/rollouts";
 
-const OLD = "core-windows-x64-1.0.0";
-const NEW = "core-windows-x64-2.0.0";
 const MAC = "core-macos-universal-2.0.0";
-const FILTER = { product: "core", version: "2.0.0" };
 const PLAN = { filter: FILTER, steps: [20, 50, 100], everySeconds: 3600, minAdoptionShare: 0 };
 const SHARE = { least: 8, most: 35 };
 
-isolateDataFolder();
-
-let key: CreatedKey;
-beforeEach(async () => {
-  await ctx().db.rolloutSchedule.deleteMany();
-  key = await newKey();
-  for (const version of ["1.0.0", "2.0.0"]) await publishVersion(key, version);
-});
+const key = publishOldAndNew();
 
 const schedule = (body: object = {}) => callReleases("POST", "/rollouts", key.key, { ...PLAN, ...body });
 const setState = (id: string, body: object) => callReleases("PATCH", `/rollouts/${id}`, key.key, body);

@@ -1,24 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { freePort } from "@/dev/free-port";
-import { openMetrics } from "@/lib/platform/telemetry/metrics";
-import { reconcileNext } from "@/lib/subscriptions/reconciler";
 import { removeReconcileJobs } from "@/lib/subscriptions/schedule-reconcile";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { DAY_MS, deliverOk, statusOf } from "@/tests/support/subscriptions/billing";
+import { openBillingMetrics } from "@/tests/support/subscriptions/metrics";
 import { bought, iso, send, subscriber } from "@/tests/support/subscriptions/revenuecat";
 import { setUpRevenueCat } from "@/tests/support/subscriptions/revenuecat-setup";
 
-const { revenueCat, billing, withKey } = await setUpRevenueCat();
+const { revenueCat, billing, withKey, runDueJobs } = await setUpRevenueCat();
 
 /** Who is due to be asked about, and after how many attempts. */
 const due = () => ctx().db.reconcileJob.findMany({ orderBy: { appUserId: "asc" }, omit: { nextAttemptAt: true } });
-/** Runs the jobs that are due, as the service does periodically. */
-async function runDueJobs(): Promise<void> {
-  while (await reconcileNext({ ...ctx(), billing: billing() }));
-}
 /** A refund of something that an account has bought: a reason to ask. */
 async function refunded(account: TestAccount): Promise<void> {
   const { event } = bought(account);
@@ -38,22 +32,13 @@ test("reconcile jobs left by a process that was killed run after the next start"
 });
 
 test("the metrics contain the number of due reconcile jobs and the age of the oldest", async () => {
-  const port = await freePort();
-  const metrics = await openMetrics(ctx(), { port, host: "127.0.0.1" });
-  const gauge = async (name: string) => {
-    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-    return Number(new RegExp(`^homeport_billing_reconciles_due${name} (.*)$`, "m").exec(text)?.[1]);
-  };
-  try {
-    expect([await gauge(""), await gauge("_oldest_age_seconds")]).toEqual([0, 0]);
-    const ann = await newAccount();
-    await thenKilled(() => refunded(ann));
-    clock.advance(3_600_000);
-    expect(await gauge("")).toBe(1);
-    expect(await gauge("_oldest_age_seconds")).toBeGreaterThanOrEqual(3600);
-  } finally {
-    await metrics.close();
-  }
+  const { metric } = await openBillingMetrics();
+  expect([await metric("reconciles_due"), await metric("reconciles_due_oldest_age_seconds")]).toEqual([0, 0]);
+  const ann = await newAccount();
+  await thenKilled(() => refunded(ann));
+  clock.advance(3_600_000);
+  expect(await metric("reconciles_due")).toBe(1);
+  expect(await metric("reconciles_due_oldest_age_seconds")).toBeGreaterThanOrEqual(3600);
 });
 
 test("the customers of a burst are reconciled one at a time, once each, by one process each", async () => {

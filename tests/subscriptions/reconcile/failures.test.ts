@@ -4,7 +4,7 @@ import { newAccount } from "@/tests/support/accounts";
 import { emptyTables } from "@/tests/support/context";
 import { deliver, deliverOk, revokingRefund, statusOf } from "@/tests/support/subscriptions/billing";
 import { reconcile as reconcileWith } from "@/tests/support/subscriptions/operator-actions";
-import { bought, send, subscriber } from "@/tests/support/subscriptions/revenuecat";
+import { bought, newCustomer, send, subscriber } from "@/tests/support/subscriptions/revenuecat";
 import { setUpRevenueCat } from "@/tests/support/subscriptions/revenuecat-setup";
 
 const { revenueCat, billing, withKey } = await setUpRevenueCat();
@@ -20,9 +20,7 @@ test.each<[string, Parameters<typeof revenueCat.respondWith>[0]]>([
   ["answers half", (response) => void response.writeHead(200, { "content-length": 100 }).destroy()],
   ["sends elsewhere", (response) => void response.writeHead(302, { location: "http://127.0.0.1:9/" }).end()],
 ])("a provider that %s delays no delivery, changes nothing and is logged", async (_, responder) => {
-  const ann = await newAccount();
-  const { event } = bought(ann);
-  await deliverOk(event);
+  const { ann, event } = await newCustomer();
   revenueCat.respondWith(responder);
   const refund = { ...event, id: randomUUID(), type: "CANCELLATION", ...revokingRefund() };
   await withKey(async () => {
@@ -41,9 +39,7 @@ test.each([
   ["99999999999999999999", 86_400],
   ["Fri, 20 Nov 2026 12:00:00 GMT", 60],
 ])("a Retry-After of %s is passed on, a day at most, and the next request goes on", async (given, waits) => {
-  const ann = await newAccount();
-  const { event, known } = bought(ann);
-  await deliverOk(event);
+  const { ann, known } = await newCustomer();
   revenueCat.respondWith((response) => send(response, 429, {}, { "retry-after": given }));
   const stopped = await reconcile(ann);
   expect(stopped).toMatchObject({
@@ -60,9 +56,7 @@ test.each([
 });
 
 test("a provider that does not respond delays no delivery", async () => {
-  const ann = await newAccount();
-  const { event } = bought(ann);
-  await deliverOk(event);
+  const { ann, event } = await newCustomer();
   revenueCat.respondWith(() => {});
   await withKey(async () => {
     const refund = { ...event, id: randomUUID(), type: "CANCELLATION", cancel_reason: "CUSTOMER_SUPPORT" };

@@ -4,7 +4,7 @@ import { newAccount } from "@/tests/support/accounts";
 import { clock } from "@/tests/support/context";
 import { billingEvent, DAY_MS, deliverOk, type Sent, statusOf } from "@/tests/support/subscriptions/billing";
 import { reconcile } from "@/tests/support/subscriptions/operator-actions";
-import { bought, iso, subscriber } from "@/tests/support/subscriptions/revenuecat";
+import { bought, iso, newCustomer, subscriber } from "@/tests/support/subscriptions/revenuecat";
 import { setUpRevenueCat } from "@/tests/support/subscriptions/revenuecat-setup";
 
 const { revenueCat, billing } = await setUpRevenueCat();
@@ -148,9 +148,7 @@ test("a lifetime purchase whose event was lost is found, although an earlier one
 });
 
 test("a lifetime purchase whose event was lost is not taken for a subscription to the same product", async () => {
-  const ann = await newAccount();
-  const { event, known } = bought(ann, { product_id: "pro" });
-  await deliverOk(event);
+  const { ann, event, known } = await newCustomer({ product_id: "pro" });
   clock.advance(2000);
   const listed = { id: "x", is_sandbox: false, store: "app_store", store_transaction_id: randomUUID() };
   const purchase = { ...listed, purchase_date: iso(clock.now().getTime()) };

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { newAccount } from "@/tests/support/accounts";
 import { clock, ctx, emptyTables } from "@/tests/support/context";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
-import { activate, registeredDevice } from "@/tests/support/push/push";
+import { activatedDevice } from "@/tests/support/push/push";
 import {
   anonymous,
   billingEvent,
@@ -13,7 +13,7 @@ import {
   statusOf,
 } from "@/tests/support/subscriptions/billing";
 import { prune, reconcile as reconcileWith } from "@/tests/support/subscriptions/operator-actions";
-import { bought, iso, send, subscriber } from "@/tests/support/subscriptions/revenuecat";
+import { bought, iso, newCustomer, send, subscriber } from "@/tests/support/subscriptions/revenuecat";
 import { setUpRevenueCat } from "@/tests/support/subscriptions/revenuecat-setup";
 
 const { revenueCat, billing } = await setUpRevenueCat();
@@ -22,9 +22,7 @@ const { revenueCat, billing } = await setUpRevenueCat();
 const reconcile = async ({ id }: { id: string }) => (await reconcileWith(billing(), id)).customers;
 
 test("a reconciliation without differences writes nothing", async () => {
-  const ann = await newAccount();
-  const { event, known } = bought(ann);
-  await deliverOk(event);
+  const { ann, known } = await newCustomer();
   revenueCat.customers.set(ann.id, subscriber({ monthly: known }));
   expect(await reconcile(ann)).toEqual([{ appUserId: ann.id, known: 1, corrected: 0, failure: null }]);
   expect(await ctx().db.billingEvent.count({ where: { type: "SNAPSHOT", appUserIds: { has: ann.id } } })).toBe(0);
@@ -50,9 +48,7 @@ test.each<[string, (now: number) => Record<string, unknown>, Record<string, unkn
     { status: "paused", isActive: false },
   ],
 ])("%s whose event was lost is corrected, and a second reconciliation writes nothing", async (_, change, expected) => {
-  const ann = await newAccount();
-  const { event, known } = bought(ann);
-  await deliverOk(event);
+  const { ann, known } = await newCustomer();
   clock.advance(2000);
   const seen = { ...known, ...change(clock.now().getTime()) };
   if (seen.store_transaction_id === "next") seen.store_transaction_id = randomUUID();
@@ -65,9 +61,7 @@ test.each<[string, (now: number) => Record<string, unknown>, Record<string, unkn
 });
 
 test("a subscription whose renewal the provider does not know lasts until the leeway is over, and then ends", async () => {
-  const ann = await newAccount();
-  const { device } = await registeredDevice(ann);
-  await activate(device.id);
+  const { account: ann, device } = await activatedDevice();
   const notificationKinds = async () => {
     const deliveries = await deliveriesOf({ deviceId: device.id });
     return deliveries.map(({ kind }) => kind).filter((kind) => kind.startsWith("billing."));
@@ -89,9 +83,7 @@ test("a subscription whose renewal the provider does not know lasts until the le
 });
 
 test("a known expiration is not undone by a response with the same period", async () => {
-  const ann = await newAccount();
-  const { event, known } = bought(ann);
-  await deliverOk(event);
+  const { ann, event, known } = await newCustomer();
   clock.advance(1000);
   const end = clock.now().getTime();
   const ended = { event_timestamp_ms: end, expiration_at_ms: end - 500, expiration_reason: "BILLING_ERROR" };
@@ -109,9 +101,7 @@ test("a known expiration is not undone by a response with the same period", asyn
 
 test("an expiration notifies the owner within a day, and not when it is found by a late reconciliation", async () => {
   const notificationKinds = async (agoMs: number) => {
-    const ann = await newAccount();
-    const { device } = await registeredDevice(ann);
-    await activate(device.id);
+    const { account: ann, device } = await activatedDevice();
     const { event, known } = bought(ann);
     await deliverOk(event);
     const now = clock.now().getTime();
@@ -140,9 +130,7 @@ test("the API's times, without fractions of a second, count as the events' own",
 });
 
 test("a response from before the last renewal changes nothing", async () => {
-  const ann = await newAccount();
-  const { event, known } = bought(ann);
-  await deliverOk(event);
+  const { ann, known } = await newCustomer();
   const before = {
     purchase_date: iso(clock.now().getTime() - 31 * DAY_MS),
     expires_date: iso(clock.now().getTime() - 1),
@@ -153,9 +141,7 @@ test("a response from before the last renewal changes nothing", async () => {
 });
 
 test("a response in flight when a refund arrives does not undo the refund", async () => {
-  const ann = await newAccount();
-  const { event, known } = bought(ann);
-  await deliverOk(event);
+  const { ann, event, known } = await newCustomer();
   const unsubscribed = { ...known, unsubscribe_detected_at: iso(clock.now().getTime()) };
   revenueCat.respondWith((response) => {
     clock.advance(1000);
@@ -220,8 +206,7 @@ test("a lifetime purchase that was refunded stays refunded, although the API lis
 
 test("requests use the App User ID exactly as the provider wrote it", async () => {
   const ann = await newAccount();
-  const { event } = bought(ann, { app_user_id: ann.id.toUpperCase() });
-  await deliverOk(event);
+  await deliverOk(bought(ann, { app_user_id: ann.id.toUpperCase() }).event);
   await reconcile(ann);
   expect(revenueCat.asked).toEqual([ann.id.toUpperCase()]);
 });

@@ -1,15 +1,14 @@
 import { beforeEach, expect, test } from "vitest";
-import { freePort } from "@/dev/free-port";
-import { openMetrics } from "@/lib/platform/telemetry/metrics";
 import { reconcileNext } from "@/lib/subscriptions/reconciler";
 import { scheduleRenewals } from "@/lib/subscriptions/schedule-reconcile";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { clock, ctx } from "@/tests/support/context";
 import { DAY_MS, deliverOk } from "@/tests/support/subscriptions/billing";
+import { openBillingMetrics } from "@/tests/support/subscriptions/metrics";
 import { bought, iso, send, subscriber } from "@/tests/support/subscriptions/revenuecat";
 import { setUpRevenueCat } from "@/tests/support/subscriptions/revenuecat-setup";
 
-const { revenueCat, billing } = await setUpRevenueCat();
+const { revenueCat, billing, runDueJobs } = await setUpRevenueCat();
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -21,10 +20,6 @@ beforeEach(async () => {
 /** Schedules as the service does periodically, in a process that ends before it asks the provider. */
 const schedule = () =>
   scheduleRenewals({ ...ctx(), billing: billing(), reconciler: { wake: () => {}, close: async () => {} } });
-
-async function runDueJobs(): Promise<void> {
-  while (await reconcileNext({ ...ctx(), billing: billing() }));
-}
 
 const scheduled = async () =>
   (await ctx().db.reconcileJob.findMany({ orderBy: { appUserId: "asc" } })).map(({ appUserId }) => appUserId);
@@ -122,30 +117,21 @@ test("no more are scheduled than wait, in any number of processes", async () => 
 });
 
 test("the metrics have the renewals that are due and overdue, and the outcomes of reconciliations", async () => {
-  const port = await freePort();
-  const metrics = await openMetrics(ctx(), { port, host: "127.0.0.1" });
-  const value = async (name: string) => {
-    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-    return Number(new RegExp(`^homeport_billing_${name} (.*)$`, "m").exec(text)?.[1]);
-  };
-  const run = () => reconcileNext({ ...ctx(), billing: billing(), count: metrics.count });
-  try {
-    const ann = await newAccount();
-    const { known } = await subscribe(ann, HOUR_MS - MINUTE_MS);
-    revenueCat.customers.set(ann.id, subscriber({ monthly: known }));
-    expect([await value("renewals_due"), await value("renewals_overdue")]).toEqual([1, 0]);
-    clock.advance(HOUR_MS + 10 * MINUTE_MS);
-    await schedule();
-    revenueCat.respondWith((response) => send(response, 500, {}));
-    await run();
-    revenueCat.respondWith();
-    clock.advance(HOUR_MS);
-    expect([await value("renewals_due"), await value("renewals_overdue")]).toEqual([0, 1]);
-    await run();
-    expect(await value("renewals_overdue")).toBe(0);
-    expect(await value('reconciles_total{outcome="failed"}')).toBe(1);
-    expect(await value('reconciles_total{outcome="corrected"}')).toBe(1);
-  } finally {
-    await metrics.close();
-  }
+  const { metric, count } = await openBillingMetrics();
+  const run = () => reconcileNext({ ...ctx(), billing: billing(), count });
+  const ann = await newAccount();
+  const { known } = await subscribe(ann, HOUR_MS - MINUTE_MS);
+  revenueCat.customers.set(ann.id, subscriber({ monthly: known }));
+  expect([await metric("renewals_due"), await metric("renewals_overdue")]).toEqual([1, 0]);
+  clock.advance(HOUR_MS + 10 * MINUTE_MS);
+  await schedule();
+  revenueCat.respondWith((response) => send(response, 500, {}));
+  await run();
+  revenueCat.respondWith();
+  clock.advance(HOUR_MS);
+  expect([await metric("renewals_due"), await metric("renewals_overdue")]).toEqual([0, 1]);
+  await run();
+  expect(await metric("renewals_overdue")).toBe(0);
+  expect(await metric('reconciles_total{outcome="failed"}')).toBe(1);
+  expect(await metric('reconciles_total{outcome="corrected"}')).toBe(1);
 });

@@ -1,7 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { freePort } from "@/dev/free-port";
-import { openMetrics } from "@/lib/platform/telemetry/metrics";
 import { retryEvents } from "@/lib/subscriptions/inbox/inbox";
 import { newAccount } from "@/tests/support/accounts";
 import { clock, ctx } from "@/tests/support/context";
@@ -13,6 +11,7 @@ import {
   statusOf,
   storedEvent,
 } from "@/tests/support/subscriptions/billing";
+import { openBillingMetrics } from "@/tests/support/subscriptions/metrics";
 
 /** What the database does with a row of the inbox, for as long as one test takes: PL/pgSQL over NEW. */
 async function onRow(when: "INSERT" | "INSERT OR UPDATE", body: string): Promise<void> {
@@ -133,22 +132,13 @@ test("any number of processes apply what was left at the same time, each event o
 });
 
 test("the metrics contain the number of pending events and the age of the oldest", async () => {
-  const port = await freePort();
-  const metrics = await openMetrics(ctx(), { port, host: "127.0.0.1" });
-  const gauge = async (name: string) => {
-    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-    return Number(new RegExp(`^homeport_billing_${name} (.*)$`, "m").exec(text)?.[1]);
-  };
-  try {
-    const bought = billingEvent("INITIAL_PURCHASE");
-    expect([await gauge("events_pending"), await gauge("events_pending_oldest_age_seconds")]).toEqual([0, 0]);
-    await onRow("INSERT OR UPDATE", isLocked(bought));
-    expect((await deliver(bought)).status).toBe(503);
-    await ctx().db.$executeRaw`
-      UPDATE "BillingEvent" SET "receivedAt" = ${clock.dbNow()} - interval '1 hour' WHERE "eventId" = ${bought.id}`;
-    expect(await gauge("events_pending")).toBe(1);
-    expect(await gauge("events_pending_oldest_age_seconds")).toBeGreaterThanOrEqual(3600);
-  } finally {
-    await metrics.close();
-  }
+  const { metric } = await openBillingMetrics();
+  const bought = billingEvent("INITIAL_PURCHASE");
+  expect([await metric("events_pending"), await metric("events_pending_oldest_age_seconds")]).toEqual([0, 0]);
+  await onRow("INSERT OR UPDATE", isLocked(bought));
+  expect((await deliver(bought)).status).toBe(503);
+  await ctx().db.$executeRaw`
+    UPDATE "BillingEvent" SET "receivedAt" = ${clock.dbNow()} - interval '1 hour' WHERE "eventId" = ${bought.id}`;
+  expect(await metric("events_pending")).toBe(1);
+  expect(await metric("events_pending_oldest_age_seconds")).toBeGreaterThanOrEqual(3600);
 });

@@ -1,10 +1,30 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
+import { beforeEach } from "vitest";
+import type { CreatedKey } from "@/lib/auth/api-keys/schema";
 import { watchRollouts } from "@/lib/background";
+import { newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx } from "@/tests/support/context";
+import { publishVersion } from "@/tests/support/releases/admin-api";
+import { isolateDataFolder } from "@/tests/support/releases/catalogs";
 import { getVersion, WINDOWS } from "@/tests/support/releases/versions";
 
-const NEW = "core-windows-x64-2.0.0";
+export const OLD = "core-windows-x64-1.0.0";
+export const NEW = "core-windows-x64-2.0.0";
+/** Selects NEW, and the other platforms' releases of its version. */
+export const FILTER = { product: "core", version: "2.0.0" };
+
+/** Gives each test of a file a data folder with OLD and NEW, and no schedule. Returns the key that published them. */
+export function publishOldAndNew(): CreatedKey {
+  isolateDataFolder();
+  const key = {} as CreatedKey;
+  beforeEach(async () => {
+    await ctx().db.rolloutSchedule.deleteMany();
+    Object.assign(key, await newKey());
+    for (const version of ["1.0.0", "2.0.0"]) await publishVersion(key, version);
+  });
+  return key;
+}
 
 export const manifestFile = () => path.join(ctx().config.DATA_DIR, "releases", "catalog.json");
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach } from "vitest";
 import { createBillingApi } from "@/lib/platform/adapters/billing-api";
-import { createReconciler } from "@/lib/subscriptions/reconciler";
+import { createReconciler, reconcileNext } from "@/lib/subscriptions/reconciler";
 import { ctx, withContext } from "@/tests/support/context";
 import { startRevenueCat } from "./revenuecat";
 
@@ -24,5 +24,9 @@ export async function setUpRevenueCat() {
     const reconciler = createReconciler({ ...ctx(), billing: api });
     await withContext({ billing: api, reconciler }, run).finally(reconciler.close);
   };
-  return { revenueCat, billing, withKey };
+  /** Runs the jobs that are due, as the service does periodically. */
+  const runDueJobs = async (): Promise<void> => {
+    while (await reconcileNext({ ...ctx(), billing: billing() }));
+  };
+  return { revenueCat, billing, withKey, runDueJobs };
 }

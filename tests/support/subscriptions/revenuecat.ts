@@ -1,6 +1,7 @@
 import { createServer, type ServerResponse } from "node:http";
+import { newAccount } from "@/tests/support/accounts";
 import { listen } from "@/tests/support/network/listen";
-import { billingEvent, type Sent } from "./billing";
+import { billingEvent, deliverOk, type Sent } from "./billing";
 
 const KEY = "sk_test_of_the_fake";
 type Responder = (response: ServerResponse, customer: string) => void;
@@ -110,4 +111,12 @@ export function bought(
     store_transaction_id: event.transaction_id,
   });
   return { event, known };
+}
+
+/** An account that has bought one month, whose event was delivered. */
+export async function newCustomer(fields: Record<string, unknown> = {}) {
+  const ann = await newAccount();
+  const purchase = bought(ann, fields);
+  await deliverOk(purchase.event);
+  return { ann, ...purchase };
 }
