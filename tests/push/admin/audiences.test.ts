@@ -151,7 +151,7 @@ describe("a message to an audience", () => {
     await post("/api/admin/push/retries", {}, { token });
     expect(await show(id)).toMatchObject({ failed: 0, waiting: 2 });
     await deliver();
-    expect(await show(id)).toMatchObject({ failed: 0, sent: 2, waiting: 0 });
+    expect(await show(id)).toMatchObject({ failed: 0, sent: 2, waiting: 0, status: "ended" });
   });
 });
 

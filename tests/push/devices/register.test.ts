@@ -430,15 +430,6 @@ describe("concurrent registrations", () => {
     expect(await response.json()).toMatchObject({ status: 409, code: "device_limit_reached" });
     expect(await deviceRowsOf(account)).toHaveLength(40);
   });
-
-  test("of one token by two accounts are pending, and the verified owner keeps it", async () => {
-    const [ann, bob] = [await newAccount(), await newAccount()];
-    const token = newToken();
-    const { device } = await registeredDevice(ann, { token });
-    await activate(device.id);
-    expect((await registeredDevice(bob, { token })).device.status).toBe("pending");
-    expect(await deviceRow(device.id)).toMatchObject({ accountId: ann.id, status: "active" });
-  });
 });
 
 test("deleting and registering a device again creates no extra challenges and does not limit other accounts", async () => {

@@ -4,7 +4,6 @@ import type { Context } from "@/lib/context";
 import { announceVersion } from "@/lib/push/admin/announce";
 import { cancelMessage } from "@/lib/push/admin/cancel";
 import { showMessage } from "@/lib/push/admin/list-messages";
-import { retryDeliveries } from "@/lib/push/admin/retry";
 import { queueBroadcast } from "@/lib/push/outbox/broadcasts";
 import { maintainOutbox } from "@/lib/push/worker/maintenance";
 import type { SenderDeps } from "@/lib/push/worker/sender";
@@ -20,7 +19,6 @@ import {
   accountWithDevices,
   activeDevices,
   clearOutbox,
-  deliverDue,
   insertDevices,
   newToken,
   recordingPush,
@@ -194,17 +192,4 @@ test("an announcement ends when it expires, if a device was deleted while it wai
   clock.advance(29 * DAY_MS);
   await maintainOutbox(ctx());
   expect(await showMessage(ctx(), id)).toMatchObject({ sent: 2, waiting: 0, status: "ended" });
-});
-
-test("the counts of an announcement follow a retry of its failed deliveries", async () => {
-  const [bundleId, version] = [newBundle(), newVersion()];
-  await activeDevices(await newAccount(), 2, { bundleId });
-  const { id } = await announce(version, bundleId);
-  await queueAll();
-  await deliverDue({ push: recordingPush(async () => ({ status: 400, reason: "BadTopic" })).push });
-  expect(await showMessage(ctx(), id)).toMatchObject({ failed: 2, waiting: 0 });
-  await retryDeliveries(ctx(), OPERATOR, {});
-  expect(await showMessage(ctx(), id)).toMatchObject({ failed: 0, waiting: 2 });
-  await sendDue();
-  expect(await showMessage(ctx(), id)).toMatchObject({ failed: 0, sent: 2, waiting: 0, status: "ended" });
 });

@@ -8,9 +8,9 @@ import { clientOf, type HttpRequest } from "@/scripts/homeport/transport/http-cl
 import { call } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
 import { ctx } from "@/tests/support/context";
+import { publishVersion } from "@/tests/support/releases/admin-api";
 import { isolateDataFolder } from "@/tests/support/releases/catalogs";
 import { build, draftOf, newFolder } from "@/tests/support/releases/publishing";
-import { uploadFile } from "@/tests/support/releases/uploads";
 
 type Key = Awaited<ReturnType<typeof newKey>>;
 type Store = ReturnType<typeof storeOf>;
@@ -18,13 +18,6 @@ type Store = ReturnType<typeof storeOf>;
 const NO_UPLOAD_IDS = { get: async () => null, set: async () => {}, delete: async () => {} };
 
 isolateDataFolder();
-
-async function publish({ key: token }: Key, version: string, { channel = "stable", rollout = 100 } = {}) {
-  const { id: uploadId } = await uploadFile({ key: token });
-  const release = { product: "core", platform: "windows", architecture: "x64", version, channel, rollout };
-  const json = { releases: [{ release, files: [{ uploadId, kinds: ["installer"] }] }] };
-  expect((await call("POST", "/api/admin/releases", { token, json })).status).toBe(201);
-}
 
 /** The releases as a command far from the service has them. The responses to requests that `isLost` names do not arrive. */
 function storeOf({ key: token }: Key, isLost: (request: HttpRequest) => boolean = () => false) {
@@ -61,10 +54,10 @@ test("releases are published, changed, promoted, withdrawn, removed and pruned",
 test("pruning again removes what is old by then", async () => {
   const key = await newKey();
   const store = storeOf(key);
-  for (const version of ["2.0.0", "2.1.0", "2.2.0"]) await publish(key, version);
+  for (const version of ["2.0.0", "2.1.0", "2.2.0"]) await publishVersion(key, version);
   const prune = () => store.prune({}, { keep: 2, isDryRun: false, publishedBefore: undefined });
   expect((await prune()).result.releases).toEqual(["core-windows-x64-2.0.0"]);
-  await publish(key, "2.3.0");
+  await publishVersion(key, "2.3.0");
   expect((await prune()).result.releases).toEqual(["core-windows-x64-2.1.0"]);
   expect((await store.list({})).map(({ version }) => version).sort()).toEqual(["2.2.0", "2.3.0"]);
 });
@@ -73,8 +66,8 @@ test("several releases are removed in one request: all of them or none", async (
   const key = await newKey();
   const paths: string[] = [];
   const store = storeOf(key, ({ path }) => paths.push(path) < 0);
-  for (const version of ["2.0.0", "2.1.0"]) await publish(key, version, { rollout: 0 });
-  await publish(key, "2.2.0");
+  for (const version of ["2.0.0", "2.1.0"]) await publishVersion(key, version, { rollout: 0 });
+  await publishVersion(key, "2.2.0");
   const remove = (...ids: string[]) => store.remove({ ids }, { isForced: false, isDryRun: false });
   await expect(remove("2.0.0", "2.2.0")).rejects.toMatchObject({ code: "release_in_use" });
   expect((await store.list({})).length).toBe(3);
@@ -101,8 +94,8 @@ test.each([
 ] as const)("%s is refused if a release was changed after the dry run, and done after another one", async (_, run) => {
   const key = await newKey();
   const store = storeOf(key);
-  await publish(key, "2.0.0", { rollout: 0 });
-  await publish(key, "2.1.0");
+  await publishVersion(key, "2.0.0", { rollout: 0 });
+  await publishVersion(key, "2.1.0");
   const { etag } = await run(store, true);
   await store.update({ ids: ["2.0.0"] }, { rollout: 5 });
   await expect(run(store, false, etag)).rejects.toMatchObject({ code: "precondition_failed" });
@@ -116,7 +109,7 @@ test.each([
 test("a version that was promoted and removed can be promoted again", async () => {
   const key = await newKey();
   const store = storeOf(key);
-  await publish(key, "2.0.0", { channel: "beta" });
+  await publishVersion(key, "2.0.0", { channel: "beta" });
   const promote = () => store.promote({ ids: ["2.0.0"], product: "core" }, { from: "beta", to: "stable" });
   expect(await promote()).toMatchObject({ releases: [{ outcome: "added" }] });
   await store.remove({ ids: ["core-windows-x64-2.0.0-stable"] }, { isForced: true, isDryRun: false });
@@ -126,7 +119,7 @@ test("a version that was promoted and removed can be promoted again", async () =
 
 test("a change is made once, and reported, where the response to its first attempt is lost", async () => {
   const key = await newKey();
-  await publish(key, "3.0.0", { rollout: 0 });
+  await publishVersion(key, "3.0.0", { rollout: 0 });
   const lost = new Set<string>();
   const store = storeOf(key, ({ method, path }) => {
     const isFirst = (method === "PATCH" || path.endsWith("/removals")) && !lost.has(method);

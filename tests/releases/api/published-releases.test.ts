@@ -3,14 +3,16 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { newAccount } from "@/tests/support/accounts";
-import { call, get } from "@/tests/support/api";
+import { get } from "@/tests/support/api";
 import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import {
+  callReleases,
   changeRelease,
   draftOf,
   listReleases,
   publishDrafts,
+  publishVersion,
   releaseEventsOf,
 } from "@/tests/support/releases/admin-api";
 import { isolateDataFolder } from "@/tests/support/releases/catalogs";
@@ -147,42 +149,26 @@ test("a catalog that cannot be read or changed is an error with a code, without 
   });
 });
 
-const CORE = { product: "core", platform: "windows", architecture: "x64" };
-
 const ID = "core-windows-x64-2.0.0";
-
-async function post(path: string, token: string | undefined, json: object) {
-  const response = await call("POST", `/api/admin/releases${path}`, { ...(token && { token }), json });
-  return { status: response.status, body: (await response.json()) as object };
-}
-
-async function publish(key: { key: string; id: string }, version: string, channel = "stable") {
-  const { id } = await uploadFile(key as Parameters<typeof uploadFile>[0]);
-  const files = [{ uploadId: id, kinds: ["installer"] }];
-  const published = await post("", key.key, { releases: [{ release: { ...CORE, version, channel }, files }] });
-  expect(published.status).toBe(201);
-}
-
-const eventsOf = async (key: { id: string }, target: string) =>
-  (await ctx().db.auditEvent.findMany({ where: { actor: `key:${key.id}`, target } })).map(({ type }) => type);
 
 describe("promoting releases", () => {
   const promotion = { filter: { ids: ["2.0.0"], product: "core" }, from: "beta", to: "stable" };
 
   test("offers them on the other channel, and is recorded", async () => {
     const key = await newKey();
-    await publish(key, "2.0.0", "beta");
-    const promoted = (outcome: string) => ({ releases: [{ id: `${ID}-stable`, from: ID, outcome }] });
-    expect(await post("/promotions", key.key, promotion)).toEqual({ status: 200, body: promoted("added") });
-    expect(await post("/promotions", key.key, promotion)).toEqual({ status: 200, body: promoted("unchanged") });
-    expect(await eventsOf(key, `release:${ID}-stable`)).toContain("release_published");
+    await publishVersion(key, "2.0.0", { channel: "beta" });
+    for (const outcome of ["added", "unchanged"]) {
+      const releases = [{ id: `${ID}-stable`, from: ID, outcome }];
+      expect(await callReleases("POST", "/promotions", key.key, promotion)).toEqual({ status: 200, releases });
+    }
+    expect((await releaseEventsOf(key, `${ID}-stable`)).map(([type]) => type)).toContain("release_published");
   });
 
   test("is refused for a release that does not exist, invalid fields, and callers who may not publish", async () => {
     const key = (await newKey()).key;
     const codeOf = async (token: string | undefined, body: object) => {
-      const response = await post("/promotions", token, body);
-      return [response.status, (response.body as { code: string }).code];
+      const { status, code } = await callReleases("POST", "/promotions", token, body);
+      return [status, code];
     };
     expect(await codeOf(key, promotion)).toEqual([404, "release_not_found"]);
     expect(await codeOf(key, { ...promotion, rollout: 101 })).toEqual([422, "validation_failed"]);
@@ -194,26 +180,29 @@ describe("promoting releases", () => {
 });
 
 describe("pruning the catalog", () => {
+  const prune = (token: string | undefined, json: object) => callReleases("POST", "/prune", token, json);
+
   test("removes old releases with their files, after a dry run that changes nothing", async () => {
     const key = await newKey();
-    for (const version of ["2.0.0", "2.1.0", "2.2.0"]) await publish(key, version);
+    for (const version of ["2.0.0", "2.1.0", "2.2.0"]) await publishVersion(key, version);
+    const changes = async () => (await releaseEventsOf(key, ID)).map(([type]) => type);
     const limits = { filter: {}, keep: 2 };
-    const planned = await post("/prune", key.key, { ...limits, isDryRun: true });
-    expect(planned).toMatchObject({ status: 200, body: { releases: [ID], freedBytes: 1_000, elsewhere: [] } });
-    expect(await eventsOf(key, `release:${ID}`)).toEqual(["release_published"]);
-    expect(await post("/prune", key.key, { ...limits, isDryRun: false })).toEqual(planned);
-    expect(await eventsOf(key, `release:${ID}`)).toEqual(["release_published", "release_removed"]);
-    expect(await post("/prune", key.key, { ...limits, isDryRun: false })).toMatchObject({ body: { releases: [] } });
+    const planned = await prune(key.key, { ...limits, isDryRun: true });
+    expect(planned).toMatchObject({ status: 200, releases: [ID], freedBytes: 200, elsewhere: [] });
+    expect(await changes()).toEqual(["release_published"]);
+    expect(await prune(key.key, { ...limits, isDryRun: false })).toEqual(planned);
+    expect(await changes()).toEqual(["release_published", "release_removed"]);
+    expect(await prune(key.key, { ...limits, isDryRun: false })).toMatchObject({ releases: [] });
   });
 
   test("is refused without isDryRun, with a wrong limit, and for callers who may not publish", async () => {
     const key = (await newKey()).key;
-    expect((await post("/prune", key, {})).status).toBe(422);
-    expect((await post("/prune", key, { isDryRun: true, publishedBefore: "yesterday" })).status).toBe(422);
-    expect((await post("/prune", key, { isDryRun: true, keep: -1 })).status).toBe(422);
-    expect((await post("/prune", key, { isDryRun: true, product: "core" })).status).toBe(422); // belongs into the filter
-    expect((await post("/prune", undefined, { isDryRun: true })).status).toBe(401);
+    expect((await prune(key, {})).status).toBe(422);
+    expect((await prune(key, { isDryRun: true, publishedBefore: "yesterday" })).status).toBe(422);
+    expect((await prune(key, { isDryRun: true, keep: -1 })).status).toBe(422);
+    expect((await prune(key, { isDryRun: true, product: "core" })).status).toBe(422); // belongs into the filter
+    expect((await prune(undefined, { isDryRun: true })).status).toBe(401);
     const reader = (await newKey({ scopes: ["releases:read"] })).key;
-    expect((await post("/prune", reader, { isDryRun: true })).status).toBe(403);
+    expect((await prune(reader, { isDryRun: true })).status).toBe(403);
   });
 });

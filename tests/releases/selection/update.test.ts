@@ -62,13 +62,6 @@ describe("an update", () => {
     });
   });
 
-  test("is mandatory if it is critical or the client's version is no longer supported", () => {
-    expect(check({ critical: true }, "1.0.0")).toMatchObject({ mandatory: true });
-    expect(check({ critical: true }, "2.0.0")).toMatchObject({ mandatory: false });
-    expect(check({ minimumSupportedVersion: "1.5.0" }, "1.4.9")).toMatchObject({ mandatory: true });
-    expect(check({ minimumSupportedVersion: "1.5.0" }, "1.5.0")).toMatchObject({ mandatory: false });
-  });
-
   test("is mandatory if any release after the client's, up to the offered one, requires it", () => {
     const latest = { version: "2.0.0" };
     const mandatory = (change: Record<string, unknown>, current: string, wanted?: ReleaseSelector) =>

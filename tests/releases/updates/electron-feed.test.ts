@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { rolloutBucket } from "@/lib/releases/selection/select-release";
 import { get } from "@/tests/support/api";
-import { HOSTILE, problemOf } from "@/tests/support/releases/feeds";
+import { expectNoRelease, HOSTILE } from "@/tests/support/releases/feeds";
 import { type EntryFields, manifestEntry, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
 import { getYml, STABLE } from "@/tests/support/releases/updates";
 
@@ -113,7 +113,7 @@ test("a channel is named by the URL or by the file, and its files are found from
     const file = await get(new URL(url, `http://localhost:3000${STABLE}/`).pathname);
     expect([file.status, await file.text()]).toEqual([200, "beta"]);
     for (const name of ["latest.yml", "alpha.yml", "latest-mac.yml", "latest-sparc.yml"]) {
-      expect(await problemOf(await get(`${STABLE}/${name}`))).toMatchObject({ status: 404, code: "release_not_found" });
+      await expectNoRelease(await get(`${STABLE}/${name}`));
     }
   }));
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { rolloutBucket } from "@/lib/releases/selection/select-release";
 import { get } from "@/tests/support/api";
-import { problemOf } from "@/tests/support/releases/feeds";
+import { expectNoRelease } from "@/tests/support/releases/feeds";
 import { type EntryFields, manifestEntry, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
 import { STABLE } from "@/tests/support/releases/updates";
 
@@ -118,5 +118,5 @@ test("the system's architecture decides on the build", () =>
 test("a product without packages has no RELEASES", () =>
   withCatalog(async ({ publish }) => {
     await publish(manifestEntry());
-    expect(await problemOf(await get(`${STABLE}/RELEASES`))).toMatchObject({ status: 404, code: "release_not_found" });
+    await expectNoRelease(await get(`${STABLE}/RELEASES`));
   }));

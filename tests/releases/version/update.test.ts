@@ -68,6 +68,7 @@ describe("an update", () => {
       expect(await getVersion(`${WINDOWS}&current=1.5.0`)).toMatchObject({ updateAvailable: true, mandatory: false });
       await testCatalog.publish(manifestEntry({ ...release, critical: true }));
       expect(await getVersion(`${WINDOWS}&current=1.5.0`)).toMatchObject({ updateAvailable: true, mandatory: true });
+      expect(await getVersion(`${WINDOWS}&current=2.0.0`)).toMatchObject({ updateAvailable: false, mandatory: false });
     }));
 
   test("stays mandatory after a later release", () =>

@@ -279,22 +279,6 @@ test("events of the same time are sorted by rank: an expiration follows a renewa
   expect(foldPurchase(all)).toMatchObject({ endedAt: day(0), unsubscribedAt: day(0) });
 });
 
-test("neither the order of arrival nor a duplicate changes the result", () => {
-  const history = [
-    [bought, unsubscribed, paused, event("UNCANCELLATION", 8), unpaid, renewed],
-    [bought, refunded, ended, event("REFUND_REVERSED", 31), event("PRODUCT_CHANGE", 31, { newProductId: "x" })],
-    [
-      event("RENEWAL", 3, {}, "b"),
-      event("RENEWAL", 3, { productId: "other", entitlementIds: ["a"] }, "a"),
-      unsubscribed,
-    ],
-  ];
-  for (const events of history) {
-    const expected = foldPurchase(events);
-    for (const order of permutations(events)) expect(foldPurchase([...order, ...order.slice(0, 2)])).toEqual(expected);
-  }
-});
-
 test("a one-time purchase whose event is made after that of its refund or end stays refunded or ended", () => {
   const once = event("NON_RENEWING_PURCHASE", 7, { expiresAt: null });
   const over = { expiresAt: null, periodType: null };
@@ -332,18 +316,4 @@ test.each([
   expect(foldPurchase([late, snapshotTooEarly, bought])).toMatchObject({ ...until, endedAt: null });
   const revoked = event("CANCELLATION", 31, { isRefund: true, expiresAt: day(31) });
   expect(foldPurchase([bought, revoked, late])).toMatchObject({ refundedAt: day(31), endedAt: day(31) });
-});
-
-function permutations<T>(items: T[]): T[][] {
-  if (items.length < 2) return [items];
-  return items.flatMap((item, i) => permutations(items.toSpliced(i, 1)).map((rest) => [item, ...rest]));
-}
-
-test("what was paused and then canceled, or ended for another reason, does not resume", () => {
-  expect(foldPurchase([bought, paused])).toMatchObject({ resumesAt: day(90) });
-  const canceled = event("CANCELLATION", 8, { cancelReason: "UNSUBSCRIBE" });
-  expect(foldPurchase([bought, paused, canceled])).toMatchObject({ pausedAt: null, resumesAt: null });
-  expect(foldPurchase([bought, paused, ended])).toMatchObject({ pausedAt: null, resumesAt: null });
-  const byPause = event("EXPIRATION", 31, { expirationReason: "SUBSCRIPTION_PAUSED" });
-  expect(foldPurchase([bought, paused, byPause])).toMatchObject({ resumesAt: day(90) });
 });

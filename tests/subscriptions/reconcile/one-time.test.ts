@@ -63,16 +63,23 @@ const later = (event: Sent, type: string, fields: Record<string, unknown>) =>
   deliverOk({ ...event, id: randomUUID(), type, event_timestamp_ms: clock.now().getTime(), ...fields });
 
 test.each([
-  ["expired", "EXPIRATION", { expiration_reason: "UNKNOWN" }],
-  ["was removed", "CANCELLATION", { cancel_reason: "DEVELOPER_INITIATED" }],
-])("a lifetime purchase that %s stays so, although the API lists it", async (_, type, fields) => {
+  ["expired", "EXPIRATION", { expiration_reason: "UNKNOWN" }, {}],
+  ["was removed", "CANCELLATION", { cancel_reason: "DEVELOPER_INITIATED" }, {}],
+  [
+    "was refunded",
+    "CANCELLATION",
+    { cancel_reason: "CUSTOMER_SUPPORT" },
+    { status: "revoked", cancelReason: "CUSTOMER_SUPPORT" },
+  ],
+])("a lifetime purchase that %s stays so, although the API lists it", async (_, type, fields, expected) => {
   const ann = await newAccount();
   const { event, listed } = await buyForLife(ann);
   await later(event, type, fields);
   clock.advance(1000);
   revenueCat.customers.set(ann.id, subscriber({}, { pro: [listed] }));
-  await reconcile(billing(), ann.id);
-  expect(await statusOf(ann)).toMatchObject({ status: "expired", isActive: false });
+  const { customers } = await reconcile(billing(), ann.id);
+  expect(customers).toMatchObject([{ known: 1, corrected: 0 }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "expired", isActive: false, ...expected });
 });
 
 test("a refunded lifetime purchase is not restored by a subscription to the same product", async () => {

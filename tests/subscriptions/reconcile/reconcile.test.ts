@@ -189,21 +189,6 @@ test("a lifetime purchase is found, and a purchase without an entitlement is lef
   expect(await prune(0)).toBe(0); // it was never delivered: there is nothing to drop
 });
 
-test("a lifetime purchase that was refunded stays refunded, although the API lists it without the refund", async () => {
-  const ann = await newAccount();
-  const fields = { app_user_id: ann.id, product_id: "lifetime", expiration_at_ms: null };
-  const event = billingEvent("NON_RENEWING_PURCHASE", fields);
-  await deliverOk(event);
-  clock.advance(1000);
-  const refund = { ...event, id: randomUUID(), type: "CANCELLATION", cancel_reason: "CUSTOMER_SUPPORT" };
-  await deliverOk({ ...refund, event_timestamp_ms: clock.now().getTime() });
-  const purchase = { id: "x", is_sandbox: false, store: "app_store", store_transaction_id: event.transaction_id };
-  const seen = { ...purchase, purchase_date: iso(event.purchased_at_ms as number) };
-  revenueCat.customers.set(ann.id, subscriber({}, { lifetime: [seen] }));
-  expect(await reconcile(ann)).toMatchObject([{ known: 1, corrected: 0 }]);
-  expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false, cancelReason: "CUSTOMER_SUPPORT" });
-});
-
 test("requests use the App User ID exactly as the provider wrote it", async () => {
   const ann = await newAccount();
   await deliverOk(bought(ann, { app_user_id: ann.id.toUpperCase() }).event);

@@ -68,12 +68,3 @@ test("a deletion removes the account's data from its billing history and keeps t
   });
   expect(await statusOf(bob)).toMatchObject({ isActive: true });
 });
-
-test("an event for a deleted account is stored without an account", async () => {
-  const { id } = await newAccount();
-  await ctx().db.account.delete({ where: { id } });
-  const event = initialPurchase(id);
-  expect(await deliverOk(event)).toBe("processed");
-  const row = await ctx().db.billingEvent.findFirst({ where: { eventId: event.id }, include: { purchase: true } });
-  expect(row).toMatchObject({ accountId: null, purchase: { accountId: null, productId: event.product_id } });
-});

@@ -41,7 +41,7 @@ test("coins are no subscription, and are in the list of purchases alone", async 
     nextCursor: null,
   });
   await deliverOk({ ...event, id: randomUUID(), type: "CANCELLATION", cancel_reason: "CUSTOMER_SUPPORT" });
-  expect(await statusOf(account)).toMatchObject({ status: "none" });
+  expect(await statusOf(account)).toMatchObject({ status: "none", isActive: false, subscriptions: [] });
   expect((await purchasesOf(account)).purchases).toMatchObject([{ status: "revoked", refundedAt: expect.any(String) }]);
 });
 

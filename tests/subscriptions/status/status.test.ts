@@ -127,20 +127,6 @@ test("access ends with the refund, with the grace, or with the period", () => {
   expect(judge({ currentPeriodEndsAt: PAST }).accessEndsAt).toEqual(at("06-15T12:59:00"));
 });
 
-test("only production counts, unless sandbox purchases do for this account", () => {
-  for (const environment of ["SANDBOX", "UNKNOWN"]) {
-    const sandbox = [purchase({ environment })];
-    expect(accountStatus(sandbox, NOW, RULES)).toMatchObject({
-      status: "none",
-      isActive: false,
-      entitlements: [],
-      subscriptions: [{ environment, isActive: false, entitlements: [{ isActive: false }] }],
-    });
-    const allowed = accountStatus(sandbox, NOW, { ...RULES, isSandboxEntitled: true });
-    expect(allowed).toMatchObject({ status: "active", isActive: true, environment });
-  }
-});
-
 test("the best purchase decides: access first, then lifetime, then the latest end", () => {
   const expired = purchase({ productId: "expired", endedAt: at("06-15T11:00:00") });
   const short = purchase({ productId: "short", currentPeriodEndsAt: at("06-20T00:00:00") });
@@ -165,17 +151,6 @@ test("entitlements are the union over all purchases, each at its best", () => {
     { id: "cloud", isActive: false, expiresAt: LONG_PAST, productId: "monthly", store: "APP_STORE" },
     { id: "pro", isActive: true, expiresAt: AHEAD, productId: "monthly", store: "PLAY_STORE" },
   ]);
-});
-
-test("a one-time purchase without an entitlement, such as coins, is no subscription", () => {
-  const coins = { periodType: null, entitlementIds: [], currentPeriodEndsAt: null };
-  expect(accountStatus([purchase(coins)], NOW, RULES)).toMatchObject({
-    status: "none",
-    isActive: false,
-    subscriptions: [],
-  });
-  expect(judge(coins)).toMatchObject({ status: "none", isActive: false });
-  expect(judge({ ...coins, refundedAt: PAST, endedAt: PAST })).toMatchObject({ status: "revoked", isActive: false });
 });
 
 test("an entitlement has the state of the purchase that gives it", () => {
@@ -283,18 +258,6 @@ test("a purchase takes the place of the temporary grant that stood in for it, un
   expect(activeIds([grant, { ...validated, refundedAt: PAST, endedAt: PAST }])).toEqual([]);
   const other = { ...validated, entitlementIds: ["cloud"], refundedAt: PAST, endedAt: PAST };
   expect(activeIds([grant, other])).toEqual(["pro"]);
-});
-
-test("without a purchase there is nothing", () => {
-  expect(accountStatus([], NOW, RULES)).toMatchObject({
-    status: "none",
-    isActive: false,
-    willRenew: false,
-    store: null,
-    subscriptions: [],
-    lastEventAt: null,
-    checkedAt: NOW,
-  });
 });
 
 test("each store's own page is where a subscription is managed", () => {

@@ -157,7 +157,8 @@ test("sandbox purchases and those without an environment give access only to tes
     const account = await newAccount();
     await deliverOk(billingEvent("INITIAL_PURCHASE", { app_user_id: account.id, environment }));
     const usual = await statusOf(account);
-    expect(usual).toMatchObject({ status: "none", isActive: false, subscriptions: [{ isActive: false }] });
+    const inactive = { isActive: false, entitlements: [{ isActive: false }] };
+    expect(usual).toMatchObject({ status: "none", isActive: false, entitlements: [], subscriptions: [inactive] });
     for (const config of [
       { BILLING_SANDBOX_ENTITLES: true },
       { BILLING_SANDBOX_TESTERS: [randomUUID(), account.id.toUpperCase()] },

@@ -13,6 +13,8 @@ import {
   statusOf,
   storedEvent,
 } from "@/tests/support/subscriptions/billing";
+import { minutesAgo, transfer } from "@/tests/support/subscriptions/customers";
+import { onRow, repair, whenProcessed } from "@/tests/support/subscriptions/faults";
 
 /** Delivers events that arrive in the same turn of the event loop. Returns the status of each. */
 const deliverTogether = (events: Sent[]) => Promise.all(events.map(deliverOk));
@@ -21,16 +23,8 @@ const purchases = (count: number, fields: Record<string, unknown> = {}) =>
   Array.from({ length: count }, () => billingEvent("INITIAL_PURCHASE", fields));
 
 /** PL/pgSQL to run before an event of the inbox is written as processed. */
-async function onProcessed({ id }: Sent, body: string): Promise<void> {
-  await ctx().db.$executeRawUnsafe(
-    `CREATE OR REPLACE FUNCTION fault() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-      IF NEW."eventId" = '${id}' AND NEW.state = 'processed' THEN ${body} END IF; RETURN NEW; END $$`,
-  );
-  await ctx().db.$executeRawUnsafe(
-    `CREATE TRIGGER fault BEFORE INSERT OR UPDATE ON "BillingEvent" FOR EACH ROW EXECUTE FUNCTION fault()`,
-  );
-}
-afterEach(() => ctx().db.$executeRawUnsafe(`DROP TRIGGER IF EXISTS fault ON "BillingEvent"`));
+const onProcessed = (event: Sent, body: string) => onRow("INSERT OR UPDATE", whenProcessed(event, body));
+afterEach(repair);
 
 test("deliveries that arrive together share transactions, and each gets its own receipt", async () => {
   const events = purchases(40);
@@ -68,18 +62,8 @@ test("two events of one purchase in a batch have the same effect in either order
 test("a purchase and its transfer in a batch, in either order, belong to the new owner", async () => {
   for (const reversed of [false, true]) {
     const [bob, device] = [await newAccount(), anonymous()];
-    const now = clock.now().getTime();
-    const bought = billingEvent("INITIAL_PURCHASE", { app_user_id: device, event_timestamp_ms: now - 60_000 });
-    const transfer = {
-      id: randomUUID(),
-      type: "TRANSFER",
-      event_timestamp_ms: now,
-      store: "APP_STORE",
-      environment: "PRODUCTION",
-      transferred_from: [device],
-      transferred_to: [bob.id],
-    };
-    const events = [bought, transfer, ...purchases(3)];
+    const bought = billingEvent("INITIAL_PURCHASE", { app_user_id: device, event_timestamp_ms: minutesAgo(1) });
+    const events = [bought, transfer([device], [bob.id], 0), ...purchases(3)];
     const outcomes = await deliverTogether(reversed ? events.toReversed() : events);
     expect(new Set(outcomes)).toEqual(new Set(["processed"]));
     expect((await storedEvent(bought.id))?.purchase?.accountId).toBe(bob.id);

@@ -11,24 +11,13 @@ import {
   statusOf,
   storedEvent,
 } from "@/tests/support/subscriptions/billing";
+import { onRow, repair, whenProcessed } from "@/tests/support/subscriptions/faults";
 import { openBillingMetrics } from "@/tests/support/subscriptions/metrics";
-
-/** What the database does with a row of the inbox, for as long as one test takes: PL/pgSQL over NEW. */
-async function onRow(when: "INSERT" | "INSERT OR UPDATE", body: string): Promise<void> {
-  await ctx().db.$executeRawUnsafe(
-    `CREATE OR REPLACE FUNCTION fault() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} RETURN NEW; END $$`,
-  );
-  await ctx().db.$executeRawUnsafe(
-    `CREATE TRIGGER fault BEFORE ${when} ON "BillingEvent" FOR EACH ROW EXECUTE FUNCTION fault()`,
-  );
-}
-const repair = () => ctx().db.$executeRawUnsafe(`DROP TRIGGER IF EXISTS fault ON "BillingEvent"`);
 
 const pass = (minutes: number) => clock.advance(minutes * 60_000);
 
 /** A lock that is not had in time, whenever the event is applied. */
-const isLocked = ({ id }: Sent) =>
-  `IF NEW."eventId" = '${id}' AND NEW.state = 'processed' THEN RAISE lock_not_available; END IF;`;
+const isLocked = (event: Sent) => whenProcessed(event, "RAISE lock_not_available;");
 
 const stateOf = async ({ id }: Sent) => (await storedEvent(id))?.state;
 
@@ -92,8 +81,7 @@ test("an event that cannot be applied delays no other and is retried with growin
 
 test("an event that failed by an error is retried ten times, and then waits for an operator", async () => {
   const [passing, lasting] = [billingEvent("INITIAL_PURCHASE"), billingEvent("INITIAL_PURCHASE")];
-  const fails = ({ id }: Sent) =>
-    `IF NEW."eventId" = '${id}' AND NEW.state = 'processed' THEN RAISE division_by_zero; END IF;`;
+  const fails = (event: Sent) => whenProcessed(event, "RAISE division_by_zero;");
   await onRow("INSERT OR UPDATE", fails(passing) + fails(lasting));
   for (const event of [passing, lasting]) expect(await deliverOk(event)).toBe("failed");
   await retryEvents(ctx());

@@ -4,6 +4,8 @@ import { newAccount } from "@/tests/support/accounts";
 import { clock, ctx } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
 import { anonymous, billingEvent, deliverOk, type Sent, storedEvent } from "@/tests/support/subscriptions/billing";
+import { ownerOf } from "@/tests/support/subscriptions/customers";
+import { onRow, repair, whenProcessed } from "@/tests/support/subscriptions/faults";
 
 /** The advisory lock that a paused transaction waits for. */
 const LOCK = 20_261_124;
@@ -13,13 +15,7 @@ type Pause = { table: "BillingEvent" | "Purchase"; when: "INSERT" | "UPDATE"; ro
 
 /** Delivers an event, whose transaction pauses where it writes a row, until `meanwhile` is done. */
 async function deliverPaused(event: Sent, { table, when, row }: Pause, meanwhile: () => Promise<unknown>) {
-  await ctx().db.$executeRawUnsafe(
-    `CREATE OR REPLACE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-      IF ${row} THEN PERFORM pg_advisory_xact_lock(${LOCK}); END IF; RETURN NEW; END $$`,
-  );
-  await ctx().db.$executeRawUnsafe(
-    `CREATE TRIGGER pause BEFORE ${when} ON "${table}" FOR EACH ROW EXECUTE FUNCTION pause()`,
-  );
+  await onRow(when, `IF ${row} THEN PERFORM pg_advisory_xact_lock(${LOCK}); END IF;`, table);
   const { outcome } = await ctx().db.$transaction(
     async (tx) => {
       await tx.$queryRaw`SELECT pg_advisory_xact_lock(${LOCK}::bigint)::text`;
@@ -48,15 +44,7 @@ function updateAround(earlier: Sent, event: Sent, meanwhile: () => Promise<unkno
   return deliverPaused(event, { table: "Purchase", when: "UPDATE", row }, meanwhile);
 }
 
-afterEach(async () => {
-  for (const [name, table] of [
-    ["pause", "BillingEvent"],
-    ["pause", "Purchase"],
-    ["fault", "BillingEvent"],
-  ]) {
-    await ctx().db.$executeRawUnsafe(`DROP TRIGGER IF EXISTS ${name} ON "${table}"`);
-  }
-});
+afterEach(repair);
 
 async function isWaiting(): Promise<boolean> {
   const [row] = await ctx().db.$queryRaw<{ count: number }[]>`
@@ -64,18 +52,22 @@ async function isWaiting(): Promise<boolean> {
   return row?.count === 1;
 }
 
+/** A purchase by a customer who has no account, a minute ago. */
+const boughtBy = (device: string) =>
+  billingEvent("INITIAL_PURCHASE", {
+    app_user_id: device,
+    original_app_user_id: device,
+    aliases: [],
+    event_timestamp_ms: clock.now().getTime() - 60_000,
+  });
+
 describe.runIf(postgresUrl)("while an event is being stored on PostgreSQL", () => {
   test("a transfer from its customer arrives: the purchase belongs to the new owner", async () => {
     const [bob, device] = [await newAccount(), anonymous()];
-    const now = clock.now().getTime();
-    const bought = billingEvent("INITIAL_PURCHASE", {
-      app_user_id: device,
-      aliases: [],
-      event_timestamp_ms: now - 60_000,
-    });
+    const bought = boughtBy(device);
     const transfer = billingEvent("TRANSFER", { transferred_from: [device], transferred_to: [bob.id] });
     expect(await deliverAround(bought, () => deliverOk(transfer))).toBe("processed");
-    expect((await storedEvent(bought.id))?.purchase?.accountId).toBe(bob.id);
+    expect(await ownerOf(bought)).toBe(bob.id);
   });
 
   test.each(["SUBSCRIBER_ALIAS", "INITIAL_PURCHASE"])(
@@ -85,7 +77,7 @@ describe.runIf(postgresUrl)("while an event is being stored on PostgreSQL", () =
       const bought = billingEvent("INITIAL_PURCHASE", { app_user_id: device, aliases: [device] });
       const alias = billingEvent(type, { app_user_id: ann.id, aliases: [device] });
       expect(await deliverAround(bought, () => deliverOk(alias))).toBe("processed");
-      expect((await storedEvent(bought.id))?.purchase?.accountId).toBe(ann.id);
+      expect(await ownerOf(bought)).toBe(ann.id);
     },
   );
 
@@ -119,29 +111,6 @@ describe.runIf(postgresUrl)("while an event is being stored on PostgreSQL", () =
   });
 });
 
-/** A purchase by a customer who has no account, a minute ago. */
-const boughtBy = (device: string) =>
-  billingEvent("INITIAL_PURCHASE", {
-    app_user_id: device,
-    original_app_user_id: device,
-    aliases: [],
-    event_timestamp_ms: clock.now().getTime() - 60_000,
-  });
-
-const ownerOf = async ({ id }: Sent) => (await storedEvent(id))?.purchase?.accountId;
-
-/** Makes the database refuse to write an event as processed. */
-async function refuse({ id }: Sent): Promise<void> {
-  await ctx().db.$executeRawUnsafe(
-    `CREATE OR REPLACE FUNCTION fault() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-      IF NEW."eventId" = '${id}' AND NEW.state = 'processed' THEN RAISE division_by_zero; END IF; RETURN NEW; END $$`,
-  );
-  await ctx().db.$executeRawUnsafe(
-    `CREATE TRIGGER fault BEFORE UPDATE ON "BillingEvent" FOR EACH ROW EXECUTE FUNCTION fault()`,
-  );
-}
-const repair = () => ctx().db.$executeRawUnsafe(`DROP TRIGGER IF EXISTS fault ON "BillingEvent"`);
-
 describe.runIf(postgresUrl)("while a purchase is being given to another customer on PostgreSQL", () => {
   test("by a transfer, an event links that customer to an account: the purchase belongs to the account", async () => {
     const [ann, from, to] = [await newAccount(), anonymous(), anonymous()];
@@ -171,7 +140,7 @@ describe.runIf(postgresUrl)("while a purchase is being given to another customer
     const [known, bought] = [boughtBy(device), boughtBy(device)];
     await deliverOk(known);
     const transfer = billingEvent("TRANSFER", { transferred_from: [device], transferred_to: [bob.id] });
-    await refuse(transfer);
+    await onRow("UPDATE", whenProcessed(transfer, "RAISE division_by_zero;"));
     expect(await deliverOk(transfer)).toBe("failed");
     await repair();
     let arrived: Promise<string> | undefined;

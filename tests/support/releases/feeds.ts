@@ -30,6 +30,12 @@ export const getFeed = (format: string, query: string, options?: Parameters<type
 
 export const problemOf = async (response: Response) => ({ status: response.status, ...(await response.json()) });
 
+/** Expects that no release was found; with `named`, for a reason that names it. */
+export async function expectNoRelease(response: Response, named?: string): Promise<void> {
+  const detail = named === undefined ? {} : { detail: expect.stringContaining(named) };
+  expect(await problemOf(response)).toMatchObject({ status: 404, code: "release_not_found", ...detail });
+}
+
 export const getElectronFeed = async (query: string) => {
   const response = await getFeed("electron", query);
   return parseUpdateInfo(await response.text(), "latest.yml", new URL(response.url || BASE_URL));
