@@ -142,11 +142,10 @@ test.runIf(postgresUrl)(
   "on PostgreSQL an index serves the list of operators, among any number of accounts",
   async () => {
     await operatorWithRole("support");
-    const [{ name } = { name: "" }] = await ctx().db.$queryRaw<{ name: string }[]>`SELECT current_database() AS name`;
     const list = async (db: ReturnType<typeof ctx>["db"]) => {
       const { nextCursor } = await listOperators({ db }, { limit: 1 });
       if (nextCursor) await listOperators({ db }, { limit: 1, cursor: nextCursor });
     };
-    expect(await statementsWithoutIndex(new URL(`/${name}`, postgresUrl ?? "").href, list)).toEqual([]);
+    expect(await statementsWithoutIndex(list)).toEqual([]);
   },
 );

@@ -1,15 +1,21 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import type { TestAccount } from "@/tests/support/accounts";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
 import { activate, activatedDevice, registeredDevice } from "@/tests/support/push/push";
 import { billingEvent, DAY_MS, deliverOk, type Sent, statusOf } from "@/tests/support/subscriptions/billing";
 import { replay } from "@/tests/support/subscriptions/operator-actions";
 
-async function subscriber(): Promise<{ account: TestAccount; deviceId: string; purchase: Record<string, unknown> }> {
+async function subscriber() {
   const { account, device } = await activatedDevice();
-  return { account, deviceId: device.id, purchase: { app_user_id: account.id, original_transaction_id: randomUUID() } };
+  const purchase: Record<string, unknown> = { app_user_id: account.id, original_transaction_id: randomUUID() };
+  return { account, deviceId: device.id, purchase };
+}
+
+async function buyer() {
+  const bought = await subscriber();
+  await deliverOk(billingEvent("INITIAL_PURCHASE", bought.purchase));
+  return bought;
 }
 
 /** The billing notifications of a device, oldest first. */
@@ -43,8 +49,7 @@ test("a failed payment, an expiration and a renewal notify every active device o
 });
 
 test("a refund and a recovery wake the apps of the owner once each, in the background", async () => {
-  const { deviceId, purchase } = await subscriber();
-  await deliverOk(billingEvent("INITIAL_PURCHASE", purchase));
+  const { deviceId, purchase } = await buyer();
   await deliverOk(billingEvent("BILLING_ISSUE", purchase));
   expect(await wakeUpsOf(deviceId)).toEqual([]);
   await deliverOk(next("RENEWAL", purchase));
@@ -73,8 +78,7 @@ test("a transfer wakes the apps of both accounts", async () => {
 });
 
 test("a notification contains the kind of change and the purchase, and neither price nor email", async () => {
-  const { deviceId, purchase } = await subscriber();
-  await deliverOk(billingEvent("INITIAL_PURCHASE", purchase));
+  const { deviceId, purchase } = await buyer();
   await deliverOk(billingEvent("BILLING_ISSUE", purchase));
   const row = await ctx().db.purchase.findFirst({
     where: { originalTransactionId: String(purchase.original_transaction_id) },
@@ -101,8 +105,7 @@ test.each<[string, string, Record<string, unknown>]>([
   ["somebody's own cancellation", "CANCELLATION", { cancel_reason: "UNSUBSCRIBE" }],
   ["a pause that begins", "EXPIRATION", { expiration_reason: "SUBSCRIPTION_PAUSED" }],
 ])("%s notifies nobody", async (_, type, fields) => {
-  const { deviceId, purchase } = await subscriber();
-  await deliverOk(billingEvent("INITIAL_PURCHASE", purchase));
+  const { deviceId, purchase } = await buyer();
   await deliverOk(billingEvent(type, { ...purchase, ...fields }));
   expect(await kindsTo(deviceId)).toEqual([]);
 });
@@ -165,8 +168,7 @@ test("a revoked temporary grant ends, and its owner is notified once", async () 
 });
 
 test("an event notifies once, however often it is delivered and replayed, also with devices registered later", async () => {
-  const { account, deviceId, purchase } = await subscriber();
-  await deliverOk(billingEvent("INITIAL_PURCHASE", purchase));
+  const { account, deviceId, purchase } = await buyer();
   const renewal = next("RENEWAL", purchase);
   await Promise.all([deliverOk(renewal), deliverOk(renewal)]);
   const { device: later } = await registeredDevice(account);
@@ -186,8 +188,7 @@ async function correctPayload(eventId: string, field: string, value: unknown): P
 }
 
 test("a replay notifies of an event that it applies for the first time within a day, and of a processed one never", async () => {
-  const { deviceId, purchase } = await subscriber();
-  await deliverOk(billingEvent("INITIAL_PURCHASE", purchase));
+  const { deviceId, purchase } = await buyer();
   const corrected = async (renewal: Sent) => {
     await deliverOk({ ...renewal, original_transaction_id: null, transaction_id: null });
     await correctPayload(renewal.id, "original_transaction_id", purchase.original_transaction_id);
@@ -238,8 +239,7 @@ test("sandbox purchases notify testers only", async () => {
 });
 
 test("an event whose notification cannot be stored is not applied either", async () => {
-  const { deviceId, purchase } = await subscriber();
-  await deliverOk(billingEvent("INITIAL_PURCHASE", purchase));
+  const { deviceId, purchase } = await buyer();
   const renewal: Sent = next("RENEWAL", purchase);
   await ctx().db
     .$executeRaw`ALTER TABLE "PushMessage" ADD CONSTRAINT outbox_full CHECK ("kind" <> 'billing.renewed') NOT VALID`;

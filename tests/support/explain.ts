@@ -2,6 +2,8 @@ import type { SqlQuery, SqlQueryable } from "@prisma/driver-adapter-utils";
 import type { PrismaClient } from "@/lib/platform/db/generated/client";
 import { databaseOf, serverParts } from "@/lib/platform/db/open";
 import { postgresAdapter } from "@/lib/platform/db/server/adapter";
+import { ctx } from "@/tests/support/context";
+import { postgresUrl } from "@/tests/support/database";
 
 /** A node of a plan (PostgreSQL, "EXPLAIN", FORMAT JSON), as far as it is read here. */
 type PlanNode = { "Node Type": string; "Relation Name"?: string; "Index Cond"?: string; Plans?: PlanNode[] };
@@ -33,17 +35,17 @@ const AS_IF_EMPTY = `UPDATE pg_class SET relpages = 1, reltuples = 0 WHERE relki
 const SMALL_TABLES = ["PushPause", "PushBroadcast", "WebhookEndpoint"];
 
 /**
- * Runs statements on PostgreSQL, and returns those that scan a large table without an index's condition, each as "TABLE:
+ * Runs statements on the test's database on PostgreSQL, and returns those that scan a large table without an index's condition, each as "TABLE:
  * STATEMENT". The planner prefers indexes and takes each table for a large one, so that the result does not
  * depend on their number; then it takes the queues for empty ones.
  * With `inOrder`, an index also has to return the rows in their order: a claim that sorts reads the whole queue.
  */
 export async function statementsWithoutIndex(
-  url: string,
   run: (db: PrismaClient) => Promise<unknown>,
   { inOrder = false } = {},
 ): Promise<string[]> {
-  const preferring = new URL(url);
+  const [{ name } = { name: "" }] = await ctx().db.$queryRaw<{ name: string }[]>`SELECT current_database() AS name`;
+  const preferring = new URL(`/${name}`, postgresUrl);
   const avoided = [
     "seqscan",
     "hashjoin",

@@ -4,8 +4,8 @@ import { queueBroadcast } from "@/lib/push/outbox/broadcasts";
 import { BATCH_SIZE } from "@/lib/push/outbox/recipients";
 import { newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
-import { newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx, withContext } from "@/tests/support/context";
+import { answered, MESSAGES, newSender } from "@/tests/support/push/admin";
 import {
   accountWithDevices,
   activeDevices,
@@ -19,7 +19,6 @@ import { billingEvent, deliverOk } from "@/tests/support/subscriptions/billing";
 type Localized = { aps: { alert: { title: string } } };
 type Message = { id: string; status: string; devices: number; code?: string; errors?: object[] };
 
-const MESSAGES = "/api/admin/push/messages";
 const DAY_MS = 24 * 60 * 60 * 1000;
 const TEXT = { kind: "custom", title: "A title", body: "A body" };
 /** A bundle of its own, so that a test sends to its own devices alone. */
@@ -30,20 +29,18 @@ beforeEach(async () => {
   await clearOutbox();
   await ctx().db.pushBroadcast.updateMany({ data: { endedAt: ctx().now() } });
   bundleId = `com.example.${randomUUID()}`;
-  token = (await newKey({ scopes: ["push:send"] })).key;
+  token = await newSender();
 });
 
-async function send(message: object, headers: Record<string, string> = {}): Promise<Message & { http: number }> {
+function send(message: object, headers: Record<string, string> = {}) {
   const given = "kind" in message ? message : { ...TEXT, ...message };
   const config = { APNS_BUNDLE_IDS: [bundleId] };
-  const response = await withContext({ config }, () => post(MESSAGES, given, { token, headers }));
-  return { ...((await response.json()) as Message), http: response.status };
+  return withContext({ config }, () => answered<Message>(post(MESSAGES, given, { token, headers })));
 }
 
-async function estimate(input: object): Promise<{ http: number }> {
+function estimate(input: object) {
   const config = { APNS_BUNDLE_IDS: [bundleId] };
-  const response = await withContext({ config }, () => post("/api/admin/push/estimates", input, { token }));
-  return { ...((await response.json()) as object), http: response.status };
+  return withContext({ config }, () => answered(post("/api/admin/push/estimates", input, { token })));
 }
 
 const show = async (id: string) => (await get(`${MESSAGES}/${id}`, { token })).json();

@@ -5,6 +5,7 @@ import { newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx, withContext } from "@/tests/support/context";
+import { answered, MESSAGES, newSender } from "@/tests/support/push/admin";
 import {
   accountWithDevices,
   activeDevices,
@@ -21,19 +22,9 @@ type Delivery = { id: string; state: string; reason: string | null; deviceId: st
 
 type Warned = { warnings: { code: string; detail: string }[] };
 
-const MESSAGES = "/api/admin/push/messages";
 const failing = (reason: string, status = 400) => recordingPush(async () => ({ status, reason })).push;
 
 beforeEach(clearOutbox);
-
-async function sender() {
-  return (await newKey({ scopes: ["push:send"] })).key;
-}
-
-async function json<T>(response: Promise<Response>): Promise<T & { http: number }> {
-  const answered = await response;
-  return { ...((await answered.json()) as T), http: answered.status };
-}
 
 const custom = (account: string, fields: object = {}) => ({
   kind: "custom",
@@ -47,7 +38,7 @@ async function allDeliveries(query: string, token: string, limit = 2): Promise<D
   const found: Delivery[] = [];
   for (let cursor: string | null = ""; cursor !== null; ) {
     const path = `/api/admin/push/deliveries?limit=${limit}&${query}${cursor && `&cursor=${cursor}`}`;
-    const page: { deliveries: Delivery[]; nextCursor: string | null } = await json(get(path, { token }));
+    const page: { deliveries: Delivery[]; nextCursor: string | null } = await answered(get(path, { token }));
     found.push(...page.deliveries);
     cursor = page.nextCursor;
   }
@@ -56,10 +47,10 @@ async function allDeliveries(query: string, token: string, limit = 2): Promise<D
 
 describe("a message to an account", () => {
   test("is sent once for each Idempotency-Key, listed with its outcome, and in the audit trail", async () => {
-    const token = await sender();
+    const token = await newSender();
     const [account] = await accountWithDevices(2);
     const headers = { "idempotency-key": randomUUID() };
-    const send = () => json<Message>(post(MESSAGES, custom(account.email), { token, headers }));
+    const send = () => answered<Message>(post(MESSAGES, custom(account.email), { token, headers }));
     const sent = await send();
     expect(sent).toMatchObject({
       http: 201,
@@ -70,7 +61,7 @@ describe("a message to an account", () => {
     });
     expect(await send()).toMatchObject({ id: sent.id });
     await sendDue();
-    const { messages } = await json<{ messages: Message[] }>(get(`${MESSAGES}?account=${account.id}`, { token }));
+    const { messages } = await answered<{ messages: Message[] }>(get(`${MESSAGES}?account=${account.id}`, { token }));
     expect(messages).toMatchObject([{ id: sent.id, status: "ended", sent: 2, failed: 0 }]);
     const events = await ctx().db.auditEvent.findMany({ where: { target: `push:${sent.id}` } });
     expect(events).toMatchObject([{ type: "push_sent", actor: expect.stringMatching(/^key:/) }]);
@@ -78,17 +69,17 @@ describe("a message to an account", () => {
   });
 
   test("can be sent to one device first", async () => {
-    const token = await sender();
+    const token = await newSender();
     const [, test] = await accountWithDevices(2);
     const { push, sent } = recordingPush();
     const message = { ...custom("-"), to: { deviceId: test?.id } };
-    expect(await json(post(MESSAGES, message, { token }))).toMatchObject({ http: 201, devices: 1 });
+    expect(await answered(post(MESSAGES, message, { token }))).toMatchObject({ http: 201, devices: 1 });
     await deliverDue({ push });
     expect(sent).toMatchObject([{ token: test?.token, payload: { aps: { alert: { title: "A title" } } } }]);
   });
 
   test("shows an operator's text and that of no other kind", async () => {
-    const token = await sender();
+    const token = await newSender();
     const account = await newAccount();
     await post("/api/push/register", { token: "ab".repeat(32) }, { token: account.token });
     const text = await (await get(`${MESSAGES}?account=${account.id}`, { token })).text();
@@ -99,14 +90,14 @@ describe("a message to an account", () => {
   });
 
   test("is listed by its title, an announcement by its version, and another kind by neither", async () => {
-    const token = await sender();
+    const token = await newSender();
     const [account, device] = await accountWithDevices(1, { bundleId: `com.example.${randomUUID()}` });
     await post(MESSAGES, custom(account.email), { token });
     await post("/api/push/register", { token: "cd".repeat(32) }, { token: account.token });
     const version = `4.${Math.floor(Math.random() * 1e9)}`;
     const to = { audience: { bundleId: device?.bundleId } };
     await withContext({ config: { APNS_BUNDLE_IDS: [device?.bundleId ?? ""] } }, async () => {
-      expect(await json(post(MESSAGES, { kind: "app.new_version", version, to }, { token }))).toMatchObject({
+      expect(await answered(post(MESSAGES, { kind: "app.new_version", version, to }, { token }))).toMatchObject({
         http: 201,
       });
       while (await queueBroadcast(ctx()));
@@ -121,10 +112,10 @@ describe("a message to an account", () => {
   });
 
   test("is canceled while it waits", async () => {
-    const token = await sender();
+    const token = await newSender();
     const [account] = await accountWithDevices(1);
-    const { id } = await json<Message>(post(MESSAGES, custom(account.email), { token }));
-    const cancel = () => json<Message>(call("DELETE", `${MESSAGES}/${id}`, { token }));
+    const { id } = await answered<Message>(post(MESSAGES, custom(account.email), { token }));
+    const cancel = () => answered<Message>(call("DELETE", `${MESSAGES}/${id}`, { token }));
     expect(await cancel()).toMatchObject({ status: "canceled", cancelled: 1, waiting: 0 });
     expect(await cancel()).toMatchObject({ status: "canceled" });
     const sent = await sendDue();
@@ -145,7 +136,7 @@ describe("a message to an account", () => {
     [{ kind: "app.new_version", to: {}, version: "2.0", perSecond: 0 }, 422, "validation_failed"],
     [{ kind: "app.new_version", to: { bundleId: "com.example.other" }, version: "2.0" }, 422, "validation_failed"],
   ])("with %j is refused", async (fields, status, code) => {
-    expect(await json(post(MESSAGES, custom("-", fields), { token: await sender() }))).toMatchObject({
+    expect(await answered(post(MESSAGES, custom("-", fields), { token: await newSender() }))).toMatchObject({
       http: status,
       code,
     });
@@ -182,7 +173,7 @@ describe("/api/admin/push", () => {
     for (const token of [(await accountWithRole("support")).token, reader.key]) {
       expect(await statuses(change(token))).toEqual([403, 403, 403, 403]);
     }
-    for (const token of [admin.token, await sender()])
+    for (const token of [admin.token, await newSender()])
       expect(await statuses(change(token))).toEqual([404, 200, 404, 404]);
     expect(await statuses(change())).toEqual([401, 401, 401, 401]);
     clock.advance(11 * 60_000);
@@ -190,23 +181,23 @@ describe("/api/admin/push", () => {
   });
 
   test("estimates an announcement, and refuses an app that is not configured", async () => {
-    const token = await sender();
+    const token = await newSender();
     await activeDevices(await newAccount(), 3);
     const devices = await ctx().db.pushDevice.count({ where: { status: "active" } });
-    const estimate = await json(get("/api/admin/push/estimates?perSecond=2", { token }));
+    const estimate = await answered(get("/api/admin/push/estimates?perSecond=2", { token }));
     expect(estimate).toMatchObject({ devices, isExact: true, perSecond: 2, seconds: Math.ceil(devices / 2) });
     const other = await get("/api/admin/push/estimates?bundleId=com.example.other", { token });
     expect([other.status, await other.json()]).toMatchObject([422, { code: "validation_failed" }]);
   });
 
   test("warns of an announcement of a version that is not published, and says how many devices it notifies", async () => {
-    const token = await sender();
+    const token = await newSender();
     await activeDevices(await newAccount(), 2);
     const devices = await ctx().db.pushDevice.count({ where: { status: "active" } });
     const warningsOf = async (version: string) => {
-      const asked = await json<Warned>(get(`/api/admin/push/estimates?version=${version}`, { token }));
-      const audience = await json<Warned>(post("/api/admin/push/estimates", { audience: {}, version }, { token }));
-      const sent = await json<Warned>(post(MESSAGES, { kind: "app.new_version", version, to: {} }, { token }));
+      const asked = await answered<Warned>(get(`/api/admin/push/estimates?version=${version}`, { token }));
+      const audience = await answered<Warned>(post("/api/admin/push/estimates", { audience: {}, version }, { token }));
+      const sent = await answered<Warned>(post(MESSAGES, { kind: "app.new_version", version, to: {} }, { token }));
       expect([asked.http, audience.http, sent.http]).toEqual([200, 200, 201]);
       expect([audience.warnings, sent.warnings]).toEqual([asked.warnings, asked.warnings]);
       return asked.warnings;
@@ -229,17 +220,19 @@ describe("/api/admin/push", () => {
         ]);
       }
     });
-    expect((await json<Warned>(post("/api/admin/push/estimates", { audience: {} }, { token }))).warnings).toEqual([]);
+    expect((await answered<Warned>(post("/api/admin/push/estimates", { audience: {} }, { token }))).warnings).toEqual(
+      [],
+    );
   });
 
   test("shows a pause, and ends it with what waits for it", async () => {
-    const token = await sender();
+    const token = await newSender();
     const { rows } = await queueFor(2);
     await deliverDue({ push: failing("InvalidProviderToken", 403) });
     const pause = { environment: "production", reason: "403 InvalidProviderToken" };
-    const pauses = () => json(get("/api/admin/push/pauses", { token }));
+    const pauses = () => answered(get("/api/admin/push/pauses", { token }));
     expect(await pauses()).toMatchObject({ pauses: [pause] });
-    const end = () => json(call("DELETE", "/api/admin/push/pauses/production", { token }));
+    const end = () => answered(call("DELETE", "/api/admin/push/pauses/production", { token }));
     expect(await end()).toMatchObject({ resumed: 2 });
     expect(await end()).toMatchObject({ http: 404 });
     await deliverDue({ push: failing("InvalidProviderToken", 403) });
@@ -250,11 +243,11 @@ describe("/api/admin/push", () => {
   });
 
   test("sends failed deliveries again", async () => {
-    const token = await sender();
+    const token = await newSender();
     const { rows } = await queueFor(2);
     await deliverDue({ push: failing("BadTopic") });
     const ids = [(await rows())[0]?.id, randomUUID()];
-    const retry = (body: object) => json(post("/api/admin/push/retries", body, { token }));
+    const retry = (body: object) => answered(post("/api/admin/push/retries", body, { token }));
     expect(await retry({ ids })).toMatchObject({ retried: 1, isComplete: true });
     expect(await retry({ ids: ["1"] })).toMatchObject({ http: 422 });
     await sendDue();
@@ -264,7 +257,7 @@ describe("/api/admin/push", () => {
 
 describe("the deliveries", () => {
   test("are listed page by page, each once: those that wait in their order, then those that ended, newest first", async () => {
-    const token = await sender();
+    const token = await newSender();
     await ctx().db.$executeRaw`TRUNCATE "PushReceipt"`;
     const failed = await queueFor(3);
     await deliverDue({ push: failing("BadTopic") });
@@ -307,9 +300,9 @@ describe("the deliveries", () => {
   });
 
   test("are not found with a cursor of another list or of none", async () => {
-    const token = await sender();
+    const token = await newSender();
     await queueFor(2);
-    const { nextCursor } = await json<{ nextCursor: string }>(
+    const { nextCursor } = await answered<{ nextCursor: string }>(
       get("/api/admin/push/deliveries?limit=1&state=queued", { token }),
     );
     for (const query of [`state=failed&cursor=${nextCursor}`, `cursor=${nextCursor}`, "state=lost", "messageId=1"]) {
@@ -321,7 +314,7 @@ describe("the deliveries", () => {
 });
 
 test("the statistics count by hour and reason what has ended, and what is due", async () => {
-  const token = await sender();
+  const token = await newSender();
   await ctx().db.pushOutcomeCount.deleteMany();
   await queueFor(2);
   await sendDue();
@@ -330,7 +323,7 @@ test("the statistics count by hour and reason what has ended, and what is due", 
   await deliverDue({ push: failing("BadTopic") });
   await queueFor(3);
   type Read = { buckets: { sent: number; failed: number }[]; outcomes: object[]; queue: object };
-  const day = await json<Read>(get("/api/admin/push/statistics", { token }));
+  const day = await answered<Read>(get("/api/admin/push/statistics", { token }));
   expect(day.buckets).toHaveLength(24);
   expect(day.buckets.slice(-2)).toMatchObject([
     { sent: 2, failed: 0 },
@@ -341,7 +334,7 @@ test("the statistics count by hour and reason what has ended, and what is due", 
     { state: "failed", reason: "BadTopic", count: 1 },
   ]);
   expect(day.queue).toMatchObject({ due: 3, oldestDueAt: expect.any(String) });
-  const month = await json<Read>(get("/api/admin/push/statistics?period=month", { token }));
+  const month = await answered<Read>(get("/api/admin/push/statistics?period=month", { token }));
   expect(month.buckets).toHaveLength(30);
   expect(month.outcomes).toEqual(day.outcomes);
 });

@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { queueBroadcast } from "@/lib/push/outbox/broadcasts";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
-import { newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx } from "@/tests/support/context";
+import { answered, MESSAGES, newSender } from "@/tests/support/push/admin";
 import { startApns } from "@/tests/support/push/apns";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
 import {
@@ -16,7 +16,6 @@ import {
   newToken,
 } from "@/tests/support/push/push";
 
-const MESSAGES = "/api/admin/push/messages";
 const TYPE = "DeliveryAttributes";
 const HOUR_MS = 60 * 60 * 1000;
 const seconds = (date: Date) => Math.floor(date.getTime() / 1000);
@@ -43,12 +42,11 @@ async function newSubscriber() {
   return { account, phone: await newPhone(account), apns: await startApns() };
 }
 
-type Message = { http: number; id: string; code?: string; errors?: { pointer: string }[] };
+type Message = { id: string; code?: string; errors?: { pointer: string }[] };
 
-async function send(event: "start" | "update" | "end", json: object): Promise<Message> {
-  const { key: token } = await newKey({ scopes: ["push:send"] });
-  const response = await post(MESSAGES, { kind: `live_activity.${event}`, ...json }, { token });
-  return { ...((await response.json()) as Message), http: response.status };
+async function send(event: "start" | "update" | "end", json: object) {
+  const token = await newSender();
+  return answered<Message>(post(MESSAGES, { kind: `live_activity.${event}`, ...json }, { token }));
 }
 
 const update = (account: TestAccount, step: number, fields: object = {}) =>
@@ -254,7 +252,7 @@ describe("a message for a Live Activity", () => {
     const account = await newAccount();
     await newPhone(account);
     const { id } = await update(account, 1);
-    const { key: token } = await newKey({ scopes: ["push:send"] });
+    const token = await newSender();
     const canceled = await call("DELETE", `${MESSAGES}/${id}`, { token });
     expect(await canceled.json()).toMatchObject({ status: "canceled", cancelled: 1 });
   });

@@ -4,6 +4,7 @@ import { exportDevices } from "@/lib/push/devices/devices";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get } from "@/tests/support/api";
 import { clock, ctx } from "@/tests/support/context";
+import { answered } from "@/tests/support/push/admin";
 import { activeDevices, newToken } from "@/tests/support/push/push";
 
 const TYPE = "DeliveryAttributes";
@@ -13,13 +14,13 @@ async function phoneOf(account: TestAccount, change: Parameters<typeof activeDev
   return `/api/push/devices/${device?.id}`;
 }
 
-type Answer = { http: number; code?: string; tokenSuffix?: string };
-
-async function put(account: TestAccount, path: string, json: unknown): Promise<Answer> {
-  const response = await call("PUT", path, { token: account.token, json });
-  return { ...((await response.json()) as object), http: response.status };
+async function newPhone(change?: Parameters<typeof activeDevices>[2]) {
+  const account = await newAccount();
+  return { account, phone: await phoneOf(account, change) };
 }
 
+const put = ({ token }: TestAccount, path: string, json: unknown) =>
+  answered<{ code?: string; tokenSuffix?: string }>(call("PUT", path, { token, json }));
 const remove = async (account: TestAccount, path: string) =>
   (await call("DELETE", path, { token: account.token })).status;
 const list = async (account: TestAccount, phone: string) =>
@@ -27,8 +28,7 @@ const list = async (account: TestAccount, phone: string) =>
 
 describe("the token of a Live Activity", () => {
   test("is stored in lower case, replaced when it changes, and never shown whole", async () => {
-    const account = await newAccount();
-    const phone = await phoneOf(account);
+    const { account, phone } = await newPhone();
     const [first, second] = [newToken(80), newToken(80)];
     const path = `${phone}/live-activities/order-1`;
     expect(await put(account, path, { attributesType: TYPE, token: first.toUpperCase() })).toMatchObject({
@@ -48,8 +48,7 @@ describe("the token of a Live Activity", () => {
   });
 
   test("is removed as often as the app asks, and goes with its device", async () => {
-    const account = await newAccount();
-    const phone = await phoneOf(account);
+    const { account, phone } = await newPhone();
     const [activity, start] = [`${phone}/live-activities/a`, `${phone}/live-activity-start-tokens/${TYPE}`];
     for (const path of [activity, start]) {
       expect(await put(account, path, { attributesType: TYPE, token: newToken() })).toMatchObject({ http: 200 });
@@ -65,8 +64,7 @@ describe("the token of a Live Activity", () => {
   });
 
   test("is one of the 20 that the app has registered last", async () => {
-    const account = await newAccount();
-    const phone = await phoneOf(account);
+    const { account, phone } = await newPhone();
     for (let i = 1; i <= 21; i++) {
       clock.advance(1_000);
       await put(account, `${phone}/live-activities/a${i}`, { attributesType: TYPE, token: newToken() });
@@ -82,8 +80,7 @@ describe("the token of a Live Activity", () => {
   });
 
   test("is in the account's export, without the token", async () => {
-    const account = await newAccount();
-    const phone = await phoneOf(account);
+    const { account, phone } = await newPhone();
     const token = newToken();
     await put(account, `${phone}/live-activities/order-1`, { attributesType: TYPE, token });
     await put(account, `${phone}/live-activity-start-tokens/${TYPE}`, { token });
@@ -99,8 +96,7 @@ describe("the token of a Live Activity", () => {
     ["invalid", { status: "invalid" as const }],
     ["web", { environment: "web" as const }],
   ])("is refused for a device that is %s", async (_, change) => {
-    const account = await newAccount();
-    const phone = await phoneOf(account, change);
+    const { account, phone } = await newPhone(change);
     const json = { attributesType: TYPE, token: newToken() };
     const refused = { http: 409, code: "device_not_active" };
     expect(await put(account, `${phone}/live-activities/a`, json)).toMatchObject(refused);
@@ -131,8 +127,7 @@ describe("the token of a Live Activity", () => {
     ["live-activity-start-tokens/9", { token: "ab".repeat(32) }],
     [`live-activity-start-tokens/${TYPE}`, {}],
   ])("at %s with %j is invalid", async (name, json) => {
-    const account = await newAccount();
-    const phone = await phoneOf(account);
+    const { account, phone } = await newPhone();
     const { http } = await put(account, `${phone}/${name}`, json);
     expect([400, 404, 422]).toContain(http);
     expect(await list(account, phone)).toEqual({ liveActivities: [], startTokens: [] });

@@ -33,6 +33,12 @@ async function registered(account: TestAccount, browser: Pick<Browser, "subscrip
   return (await response.json()).device as { id: string; status: string };
 }
 
+/** A browser that an account has registered. */
+async function registeredBrowser(json: object = {}) {
+  const [account, browser] = [await newAccount(), await startBrowser()];
+  return { account, browser, device: await registered(account, browser, json) };
+}
+
 /** Notifies the devices of an account, and returns its deliveries. */
 async function notify(account: TestAccount, message: Message = HELLO, worker: Parameters<typeof deliverDue>[0] = {}) {
   const eventKey = `test:${randomUUID()}`;
@@ -69,8 +75,7 @@ describe("a browser", () => {
   });
 
   test("reads what iOS apps localize in its own language, with the urgency and the topic of the kind", async () => {
-    const [account, browser] = [await newAccount(), await startBrowser()];
-    await registered(account, browser, { device: { locale: "de-AT" } });
+    const { account, browser } = await registeredBrowser({ device: { locale: "de-AT" } });
     await notify(account, { kind: "billing.renewed", purchaseId: randomUUID() });
     await notify(account, { kind: "security.new_sign_in", eventId: randomUUID(), client: "Firefox" });
     const [renewed, signIn] = browser.received;
@@ -109,8 +114,8 @@ describe("a browser", () => {
   });
 
   test("is listed without its endpoint, exported without its keys, and deleted with its session or by its id", async () => {
-    const [account, browser] = [await newAccount(), await startBrowser()];
-    const { id } = await registered(account, browser, { device: { name: "Firefox" } });
+    const { account, browser, device } = await registeredBrowser({ device: { name: "Firefox" } });
+    const { id } = device;
     const listed = await (await get("/api/push/devices", { token: account.token })).text();
     expect(listed).toContain("Firefox");
     expect(listed).not.toContain(browser.subscription.endpoint);
@@ -246,8 +251,8 @@ describe("a subscription", () => {
   });
 
   test("that the settings no longer allow gets nothing, and stays: the settings may be wrong", async () => {
-    const [account, browser] = [await newAccount(), await startBrowser()];
-    const { id } = await registered(account, browser);
+    const { account, browser, device } = await registeredBrowser();
+    const { id } = device;
     const token = browser.subscription.endpoint.replace("https:", "http:");
     await ctx().db.pushDevice.update({ where: { id }, data: { token } });
     const rows = await (await notify(account))();
@@ -336,8 +341,7 @@ describe("a subscription", () => {
 });
 
 test("browsers get messages while APNs is not configured, and iOS devices wait", async () => {
-  const [account, browser] = [await newAccount(), await startBrowser()];
-  await registered(account, browser);
+  const { account, browser } = await registeredBrowser();
   await activeDevices(account, 1);
   const eventKey = `test:${randomUUID()}`;
   const to = { accountId: account.id };

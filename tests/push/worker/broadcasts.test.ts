@@ -43,6 +43,14 @@ async function announce(version: string, bundleId: string, perSecond = 1_000) {
   );
 }
 
+/** Announces a new version to so many devices, which a new app has. */
+async function announcedTo(devices: number, perSecond?: number) {
+  const [bundleId, version] = [newBundle(), newVersion()];
+  await activeDevices(await newAccount(), devices, { bundleId });
+  const { id } = await announce(version, bundleId, perSecond);
+  return { bundleId, version, id };
+}
+
 async function queueAll(): Promise<void> {
   while (await queueBroadcast(ctx()));
 }
@@ -71,9 +79,7 @@ describe("an announcement", () => {
   });
 
   test("is due at its rate and expires seven days later", async () => {
-    const [bundleId, version] = [newBundle(), newVersion()];
-    await activeDevices(await newAccount(), 4, { bundleId });
-    await announce(version, bundleId, 2);
+    const { version } = await announcedTo(4, 2);
     await queueAll();
     const rows = (await deliveries(version)).toSorted((a, b) => +a.nextAttemptAt - +b.nextAttemptAt);
     const first = rows[0]?.nextAttemptAt.getTime() ?? 0;
@@ -82,9 +88,7 @@ describe("an announcement", () => {
   });
 
   test("is queued a minute ahead, and keeps its rate after workers were away", async () => {
-    const [bundleId, version] = [newBundle(), newVersion()];
-    await activeDevices(await newAccount(), 3, { bundleId });
-    const { id } = await announce(version, bundleId, 1);
+    const { version, id } = await announcedTo(3, 1);
     const soon = { messageId: id };
     await ctx().db.pushBroadcast.update({ where: soon, data: { nextDueAt: new Date(+clock.now() + 61_000) } });
     expect(await queueBroadcast(ctx())).toBe(false);
@@ -123,20 +127,15 @@ test.runIf(postgresUrl)(
     const bundleId = newBundle();
     await activeDevices(await newAccount(), 3, { bundleId });
     await announce(newVersion(), bundleId);
-    const [{ name } = { name: "" }] = await ctx().db.$queryRaw<{ name: string }[]>`SELECT current_database() AS name`;
     const queue = (db: ReturnType<typeof ctx>["db"]) => queueBroadcast({ ...ctx(), db });
-    const statements = await statementsWithoutIndex(new URL(`/${name}`, postgresUrl ?? "").href, queue, {
-      inOrder: true,
-    });
+    const statements = await statementsWithoutIndex(queue, { inOrder: true });
     expect(statements.filter((statement) => statement.includes("PushDevice"))).toEqual([]);
   },
 );
 
 describe("a canceled announcement", () => {
   test("queues nothing more, and its queued deliveries end unsent", async () => {
-    const [bundleId, version] = [newBundle(), newVersion()];
-    await activeDevices(await newAccount(), 3, { bundleId });
-    const { id } = await announce(version, bundleId);
+    const { bundleId, id } = await announcedTo(3);
     await queueAll();
     await activeDevices(await newAccount(), 1, { bundleId });
     expect(await cancelMessage(ctx(), OPERATOR, id)).toMatchObject({ status: "canceled", waiting: 3 });
@@ -170,9 +169,7 @@ describe("a canceled announcement", () => {
   });
 
   test("that was sent to every device stays sent", async () => {
-    const [bundleId, version] = [newBundle(), newVersion()];
-    await activeDevices(await newAccount(), 1, { bundleId });
-    const { id } = await announce(version, bundleId);
+    const { id } = await announcedTo(1);
     await queueAll();
     await sendDue();
     expect(await cancelMessage(ctx(), OPERATOR, id)).toMatchObject({ status: "ended", canceledAt: null });

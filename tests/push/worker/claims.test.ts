@@ -30,6 +30,13 @@ const claim = async (limit = 250) => (await claimDeliveries(ctx(), { notBefore: 
 
 const deps = (changed: Partial<SenderDeps>) => ({ ...(ctx() as SenderDeps), ...changed });
 
+/** A sender that has claimed what is due and sends it. */
+async function startedSender(changed: Partial<SenderDeps>) {
+  const sender = createSender(deps(changed));
+  await sender.claimAndSend();
+  return sender;
+}
+
 describe("claiming", () => {
   test("each delivery is claimed by one of two workers, once", async () => {
     const { rows } = await queueFor(200);
@@ -103,8 +110,7 @@ describe("before sending", () => {
   test("a device that is deleted during its delivery does not affect the others", async () => {
     const { account, devices, rows } = await queueFor(3);
     const { push, sent, letGo } = heldPush();
-    const sender = createSender(deps({ push }));
-    await sender.claimAndSend();
+    const sender = await startedSender({ push });
     await expect.poll(() => sent.length).toBe(3);
     expect((await call("DELETE", `/api/push/devices/${devices[0]?.id}`, { token: account.token })).status).toBe(204);
     letGo();
@@ -174,8 +180,7 @@ describe("a worker that continues after its lease", () => {
   async function sendingLate(response?: Parameters<typeof heldPush>[0]) {
     const { rows } = await queueFor(1);
     const { push, letGo } = heldPush(response);
-    const sender = createSender(deps({ push }));
-    await sender.claimAndSend();
+    const sender = await startedSender({ push });
     clock.advance(61 * SECOND_MS);
     await maintainOutbox(ctx());
     const finish = () => {
@@ -262,8 +267,7 @@ describe("a worker whose clock is wrong", () => {
   test.each([HOUR_MS, -HOUR_MS])("by %d ms releases no lease of another worker", async (ms) => {
     const { rows } = await queueFor(2);
     const slow = heldPush();
-    const sender = createSender(deps({ push: slow.push }));
-    await sender.claimAndSend();
+    const sender = await startedSender({ push: slow.push });
     await expect.poll(() => slow.sent.length).toBe(2);
     await maintainOutbox({ ...ctx(), ...wrong(ms) });
     const { push, sent } = recordingPush();
@@ -316,8 +320,7 @@ test("a worker whose clock is a year ahead deletes no recent delivery", async ()
 describe("a database clock that is set back", () => {
   test("delays neither deliveries that were due nor later ones", async () => {
     const { push, sent } = recordingPush();
-    const sender = createSender(deps({ push }));
-    await sender.claimAndSend();
+    const sender = await startedSender({ push });
     const before = await queueFor(1);
     await sender.claimAndSend();
     await sender.finish();
@@ -355,8 +358,7 @@ test("outcomes are stored once an unreachable database is back", async () => {
     if (failures < 2) throw new Error(`connection terminated ${++failures}`);
   });
   const { push, sent } = recordingPush();
-  const sender = createSender(deps({ push, db: away }));
-  await sender.claimAndSend();
+  const sender = await startedSender({ push, db: away });
   await expect.poll(async () => (await rows()).map(({ state }) => state)).toEqual(["sent", "sent"]);
   await sender.finish();
   expect({ failures, sent: sent.length }).toEqual({ failures: 2, sent: 2 });
@@ -369,8 +371,7 @@ test("a delivery that was sent during an outage of the database is not sent agai
     if (isAway) throw new Error(`connection terminated ${++failures}`);
   });
   const { push, sent } = recordingPush();
-  const sender = createSender(deps({ push, db: away }));
-  await sender.claimAndSend();
+  const sender = await startedSender({ push, db: away });
   await expect.poll(() => failures).toBeGreaterThan(0);
   clock.advance(61 * SECOND_MS);
   isAway = false;

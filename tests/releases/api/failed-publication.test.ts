@@ -100,13 +100,18 @@ test("if the database fails after the events are recorded, the response says wha
 
 describe("if the connection is lost while a change is committed", () => {
   const yank = (key: CreatedKey, id: string) => changeRelease("PATCH", id, { token: key.key, json: { yanked: true } });
+  /** Yanks a release while the connection is lost. */
+  const lostYank = async () => {
+    const key = await newKey();
+    const id = await publishVersion(key, "1.4.0");
+    return { key, id, lost: await withContext({ db: databaseThatFails("during") }, () => yank(key, id)) };
+  };
   const isYanked = async (key: CreatedKey) =>
     (await listReleases(key.key)).releases.map((release) => (release as unknown as { yanked: boolean }).yanked);
 
   test("the next change completes it first", async () => {
-    const key = await newKey();
-    const id = await publishVersion(key, "1.4.0");
-    expect((await withContext({ db: databaseThatFails("during") }, () => yank(key, id))).status).toBe(503);
+    const { key, id, lost } = await lostYank();
+    expect(lost.status).toBe(503);
     expect(await isYanked(key)).toEqual([false]);
     await publishVersion(key, "1.5.0");
     expect(await isYanked(key)).toEqual([false, true]);
@@ -114,17 +119,13 @@ describe("if the connection is lost while a change is committed", () => {
   });
 
   test("the service completes it at its next start", async () => {
-    const key = await newKey();
-    const id = await publishVersion(key, "1.4.0");
-    await withContext({ db: databaseThatFails("during") }, () => yank(key, id));
+    const { key } = await lostYank();
     await writeCompletedRollouts(ctx());
     expect(await isYanked(key)).toEqual([true]);
   });
 
   test("somebody who has edited the catalog's file since is not overruled", async () => {
-    const key = await newKey();
-    const id = await publishVersion(key, "1.4.0");
-    await withContext({ db: databaseThatFails("during") }, () => yank(key, id));
+    const { key } = await lostYank();
     const file = path.join(ctx().config.DATA_DIR, "releases", "catalog.json");
     await writeFile(file, `${await readFile(file, "utf8")}\n`);
     await writeCompletedRollouts(ctx());

@@ -3,25 +3,16 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { draftFolder, type FolderOptions } from "@/lib/releases/publishing/folder/draft-folder";
+import { draftFolder } from "@/lib/releases/publishing/folder/draft-folder";
 import { formatVersion, type Release } from "@/lib/releases/schema";
 import { zipOf } from "@/tests/support/releases/formats/zip";
-import { newFolder, publishAll, releasesOf, type TestFolder, verify } from "@/tests/support/releases/publishing";
+import { publishAll, releasesOf, verify } from "@/tests/support/releases/publishing";
 import { newSigningKey } from "@/tests/support/releases/signing";
 import { blockMapOf } from "@/tests/support/releases/tools/block-map";
 import { nupkg } from "@/tests/support/releases/tools/nupkg";
-import { type ToolOutput, toolOutput, writeElectronUpdate, writeVelopack } from "@/tests/support/releases/tools/output";
+import { newOutput, writeElectronUpdate, writeVelopack } from "@/tests/support/releases/tools/output";
 
-const OPTIONS: FolderOptions = { product: "core", hints: {}, fields: {} };
-
-type Output = ToolOutput & TestFolder & { drafts: (change?: object) => ReturnType<typeof draftFolder> };
-
-async function newOutput(name = "dist"): Promise<Output> {
-  const testFolder = await newFolder();
-  const output = toolOutput(path.join(testFolder.folder, name));
-  await output.write(".keep", "x");
-  return { ...testFolder, ...output, drafts: (change = {}) => draftFolder(output.folder, { ...OPTIONS, ...change }) };
-}
+type Output = Awaited<ReturnType<typeof newOutput>>;
 
 /** What the catalog then has: platform, architecture, version, channel and the files by kind. */
 async function published(output: Output, change: object = {}) {
@@ -360,7 +351,7 @@ test("a folder of no tool is refused", async () => {
   const output = await newOutput();
   await output.write("setup.exe");
   await expect(output.drafts()).rejects.toMatchObject({ code: "folder_unknown" });
-  await expect(draftFolder(path.join(output.folder, "setup.exe"), OPTIONS)).rejects.toMatchObject({
-    code: "folder_unknown",
-  });
+  await expect(
+    draftFolder(path.join(output.folder, "setup.exe"), { product: "core", hints: {}, fields: {} }),
+  ).rejects.toMatchObject({ code: "folder_unknown" });
 });

@@ -317,3 +317,12 @@ test.each([
   const revoked = event("CANCELLATION", 31, { isRefund: true, expiresAt: day(31) });
   expect(foldPurchase([bought, revoked, late])).toMatchObject({ refundedAt: day(31), endedAt: day(31) });
 });
+
+test("what was paused and then canceled, or ended for another reason, does not resume", () => {
+  expect(foldPurchase([bought, paused])).toMatchObject({ resumesAt: day(90) });
+  const canceled = event("CANCELLATION", 8, { cancelReason: "UNSUBSCRIBE" });
+  expect(foldPurchase([bought, paused, canceled])).toMatchObject({ pausedAt: null, resumesAt: null });
+  expect(foldPurchase([bought, paused, ended])).toMatchObject({ pausedAt: null, resumesAt: null });
+  const byPause = event("EXPIRATION", 31, { expirationReason: "SUBSCRIPTION_PAUSED" });
+  expect(foldPurchase([bought, paused, byPause])).toMatchObject({ resumesAt: day(90) });
+});

@@ -2,22 +2,14 @@ import { rm } from "node:fs/promises";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { draftFolder, type FolderOptions } from "@/lib/releases/publishing/folder/draft-folder";
 import { zipOf } from "@/tests/support/releases/formats/zip";
-import { newFolder, publishAll } from "@/tests/support/releases/publishing";
+import { publishAll } from "@/tests/support/releases/publishing";
 import { nupkg } from "@/tests/support/releases/tools/nupkg";
-import { toolOutput, writeElectronUpdate, writeVelopack } from "@/tests/support/releases/tools/output";
+import { newOutput, writeElectronUpdate, writeVelopack } from "@/tests/support/releases/tools/output";
 import { elf, fat, machO, pe, tarOf } from "@/tests/support/releases/tools/programs";
 
-const OPTIONS: FolderOptions = { product: "core", hints: {}, fields: {} };
 const PROGRAM = "Example.app/Contents/MacOS/Example";
 const SEPARATELY = "publish the folder of each job on its own";
-
-async function newOutput(name = "dist") {
-  const testFolder = await newFolder();
-  const output = toolOutput(path.join(testFolder.folder, name));
-  return { ...testFolder, ...output, drafts: (hints = {}) => draftFolder(output.folder, { ...OPTIONS, hints }) };
-}
 
 const appTar = (program: Buffer) =>
   gzipSync(tarOf({ "Example.app/Contents/Info.plist": Buffer.alloc(700), [PROGRAM]: program }));
@@ -35,13 +27,15 @@ describe("Tauri's folder", () => {
   test("of two jobs, whose apps have one name, is refused", async () => {
     const output = await tauri(machO("arm64"), ["aarch64", "x64"]);
     await expect(output.drafts()).rejects.toThrow(SEPARATELY);
-    await expect(output.drafts({ architecture: "arm64" })).rejects.toThrow(SEPARATELY);
+    await expect(output.drafts({ hints: { architecture: "arm64" } })).rejects.toThrow(SEPARATELY);
   });
 
   test("is refused if the program is for another architecture than the disk image's name or --arch says", async () => {
     await expect((await tauri(machO("x64"), ["aarch64"])).drafts()).rejects.toThrow("holds a program for x64");
     const output = await tauri(machO("x64"), []);
-    await expect(output.drafts({ version: "1.4.0", architecture: "arm64" })).rejects.toThrow("holds a program for x64");
+    await expect(output.drafts({ hints: { version: "1.4.0", architecture: "arm64" } })).rejects.toThrow(
+      "holds a program for x64",
+    );
   });
 
   test("without a disk image has the program's architecture", async () => {
@@ -51,7 +45,7 @@ describe("Tauri's folder", () => {
       [fat(), "universal"],
     ] as const) {
       const output = await tauri(program, []);
-      const { drafts } = await output.drafts({ version: "1.4.0" });
+      const { drafts } = await output.drafts({ hints: { version: "1.4.0" } });
       expect(drafts).toMatchObject([{ release: { platform: "macos", architecture } }]);
     }
   });
@@ -89,7 +83,7 @@ describe("the folder of electron-builder", () => {
     await rm(path.join(output.folder, "Example-1.4.0-mac.zip"));
     await output.write("Example-1.4.0.dmg");
     await expect(output.drafts()).rejects.toThrow("Example-1.4.0.dmg is for x64");
-    expect((await output.drafts({ architecture: "arm64" })).drafts).toHaveLength(1);
+    expect((await output.drafts({ hints: { architecture: "arm64" } })).drafts).toHaveLength(1);
   });
 
   test("takes the architecture from the program if the name has none, and the disk image is the installer", async () => {
@@ -102,7 +96,7 @@ describe("the folder of electron-builder", () => {
     expect(notes).toEqual([]);
     const release = { architecture: "arm64", releasedAt: "2026-11-20T12:00:00.000Z" };
     expect(drafts).toMatchObject([{ release, files: [{ kinds: ["update"] }, image] }]);
-    await expect(output.drafts({ architecture: "x64" })).rejects.toThrow("holds a program for arm64");
+    await expect(output.drafts({ hints: { architecture: "x64" } })).rejects.toThrow("holds a program for arm64");
   });
 
   test("is refused with the installer of nsis-web, whose package no feed names", async () => {
@@ -138,7 +132,7 @@ test("a package of Squirrel.Windows has the program's architecture, and is refus
   expect((await output.drafts()).drafts).toMatchObject([{ release: { architecture: "arm64" } }]);
   await output.write(name, nupkg({ id: "Acme", version: "1.4.0" }, pe("i386")));
   await expect(output.drafts()).rejects.toThrow(`The architecture of ${name} is unknown: set it with --arch`);
-  expect((await output.drafts({ architecture: "x64" })).drafts).toHaveLength(1);
+  expect((await output.drafts({ hints: { architecture: "x64" } })).drafts).toHaveLength(1);
 });
 
 test("a file whose name changes the direction of text is refused", async () => {

@@ -2,6 +2,8 @@ import { createHash, randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { stringify } from "yaml";
+import { draftFolder, type FolderOptions } from "@/lib/releases/publishing/folder/draft-folder";
+import { newFolder } from "@/tests/support/releases/publishing";
 import { nupkg, type PackageFields } from "./nupkg";
 
 /** A folder that a tool's output is written to. */
@@ -19,6 +21,15 @@ export function toolOutput(folder: string): ToolOutput {
     return bytes;
   };
   return { folder, write };
+}
+
+/** A folder for a tool's output beside a catalog that does not exist yet, and the drafts of it. */
+export async function newOutput(name = "dist") {
+  const testFolder = await newFolder();
+  const output = toolOutput(path.join(testFolder.folder, name));
+  const drafts = (change: Partial<FolderOptions> = {}) =>
+    draftFolder(output.folder, { product: "core", hints: {}, fields: {}, ...change });
+  return { ...testFolder, ...output, drafts };
 }
 
 /** Writes files and their update file, as electron-builder does for electron-updater. */
