@@ -105,24 +105,6 @@ test.each(ROWS)("$kind: its priority, time to live, collapse id and payload", (m
   });
 });
 
-test("a challenge lives for 15 minutes and has no alert", () => {
-  const { kind, ...data } = challenge;
-  expect(sent(challenge)).toEqual({
-    pushType: "background",
-    priority: 5,
-    livesMs: HOUR_MS / 4,
-    collapseId: null,
-    payload: { aps: { "content-available": 1 }, data: { v: 1, id: expect.any(String), kind, ...data } },
-  });
-});
-
-test("the id in the payload is the apns-id", () => {
-  const row = outgoing(words);
-  const { id, body } = toNotification(row);
-  expect(id).toBe(row.id);
-  expect(JSON.parse(body)).toMatchObject({ data: { id } });
-});
-
 describe("the payload size", () => {
   const sizeOf = (body: string) => Buffer.byteLength(toNotification(outgoing({ ...words, body })).body);
 

@@ -17,10 +17,6 @@ async function devicesOf(account: Pick<TestAccount, "token">) {
   return (await response.json()).devices as Record<string, unknown>[];
 }
 
-test("an account without devices has an empty list", async () => {
-  expect(await devicesOf(await newAccount())).toEqual([]);
-});
-
 test("the list has the account's devices, newest first, as registration returned them", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   const first = await registeredDevice(ann, { device: { name: "First" } });

@@ -62,10 +62,6 @@ describe("a step", () => {
   test("does not last longer after the clock was set back", () => {
     expect(decideAt(-1000, { observedAt: atHour(10) })).toEqual({ kind: "wait", nextStepAt: atHour(-1000 + 24) });
   });
-
-  test("that is the last one completes the rollout", () => {
-    expect(decideAt(24, { step: 2 })).toEqual({ kind: "complete" });
-  });
 });
 
 describe("reports of failures", () => {

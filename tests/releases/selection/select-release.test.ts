@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { isAppError } from "@/lib/errors";
 import type { Snapshot } from "@/lib/releases/catalog/snapshot";
 import { parsePlatform } from "@/lib/releases/platforms";
-import { isReleaseQuery, parseReleaseSelector } from "@/lib/releases/selection/parse-query";
+import { parseReleaseSelector } from "@/lib/releases/selection/parse-query";
 import {
   findReleasesForOlderSystems,
   findVersion,
@@ -27,15 +27,6 @@ describe("the newest release", () => {
     }
   });
 
-  test("is never yanked or still being rolled out", () => {
-    const snapshot = snapshotOf(
-      { version: "1.0.0" },
-      { version: "1.1.0", rollout: 99 },
-      { version: "1.2.0", yanked: true },
-    );
-    expect(selected(snapshot, WINDOWS)).toBe("x64 1.0.0");
-  });
-
   test("of a channel is the channel's or a newer stable one; stable has only stable ones", () => {
     const beta = { ...WINDOWS, channel: "beta" };
     const before = [{ version: "1.0.0" }, { version: "1.1.0-beta.1", channel: "beta" }];
@@ -54,11 +45,6 @@ describe("the newest release", () => {
     const snapshot = snapshotOf({ version: "1.0.0" }, { version: "1.1.0", artifacts: { update: remoteArtifact() } });
     expect(select(snapshot, WINDOWS, SELECTORS_BY_KIND.installer)?.version.version).toBe("1.0.0");
     expect(select(snapshot, WINDOWS, SELECTORS_BY_KIND.update)?.version.version).toBe("1.1.0");
-  });
-
-  test("does not exist for a combination without releases", () => {
-    expect(selected(snapshotOf({}), { ...WINDOWS, product: "ops" })).toBeUndefined();
-    expect(selected(snapshotOf({}), { ...WINDOWS, architecture: "universal" })).toBeUndefined();
   });
 });
 
@@ -89,12 +75,6 @@ describe("falling back to another architecture", () => {
 });
 
 describe("a named version", () => {
-  test("is found while it is rolled out, and not once it is yanked", () => {
-    const snapshot = snapshotOf({ version: "1.0.0", rollout: 5 }, { version: "1.1.0", yanked: true });
-    expect(findVersion(snapshot, WINDOWS, new SemVer("1.0.0"))).toBeDefined();
-    expect(findVersion(snapshot, WINDOWS, new SemVer("1.1.0"))).toBeUndefined();
-  });
-
   test("is the named channel's before the stable one", () => {
     const snapshot = snapshotOf({ version: "1.0.0" }, { version: "1.0.0", channel: "beta" });
     const found = (channel?: string) => findVersion(snapshot, WINDOWS, new SemVer("1.0.0"), channel)?.channel;
@@ -217,18 +197,5 @@ describe("reading a selection", () => {
     }
     const unknown = { platform: "windows", product: "core", architecture: "i686" };
     expect(refusal(unknown)).toMatchObject({ allowed: { architecture: ["x64", "arm64", "universal"] } });
-  });
-
-  test("a feed alone is a selection too, though a partial one", () => {
-    expect([isReleaseQuery({ format: "electron" }), isReleaseQuery({ channel: "beta" }), isReleaseQuery({})]).toEqual([
-      true,
-      false,
-      false,
-    ]);
-  });
-
-  test("a whole selection without a catalog is catalog_unavailable", () => {
-    const query = { platform: "windows", product: "core", architecture: "x64" };
-    expect(refusal(query, null)).toEqual({ code: "catalog_unavailable" });
   });
 });
