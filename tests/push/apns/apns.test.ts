@@ -19,6 +19,13 @@ const notification = (token = newToken(), changed: object = {}) => ({
 const OK = { status: 200, reason: null };
 type Send = ReturnType<Apns["transport"]>["send"];
 
+/** A fake APNs that replies so to a token. */
+async function startReplying(...replies: Parameters<Apns["replyWith"]>[1][]) {
+  const [apns, token] = [await startApns(), newToken()];
+  apns.replyWith(token, ...replies);
+  return { apns, token };
+}
+
 describe("a request to APNs", () => {
   test("has every header and the unchanged payload, over one connection", async () => {
     const apns = await startApns();
@@ -119,9 +126,7 @@ describe("a response of APNs", () => {
   });
 
   test("an expired provider token is replaced and the notification repeated", async () => {
-    const apns = await startApns();
-    const token = newToken();
-    apns.replyWith(token, { status: 403, reason: "ExpiredProviderToken" });
+    const { apns, token } = await startReplying({ status: 403, reason: "ExpiredProviderToken" });
     expect(await apns.transport().send(notification(token))).toEqual(OK);
     expect(apns.received).toHaveLength(2);
     const [old, renewed] = apns.received.map(({ headers }) => headers.authorization);
@@ -129,10 +134,8 @@ describe("a response of APNs", () => {
   });
 
   test("a provider token that is rejected as expired again is not replaced twice", async () => {
-    const apns = await startApns();
-    const token = newToken();
     const expired = { status: 403, reason: "ExpiredProviderToken" };
-    apns.replyWith(token, expired, expired);
+    const { apns, token } = await startReplying(expired, expired);
     expect(await apns.transport().send(notification(token))).toEqual(expired);
     expect(apns.received).toHaveLength(2);
   });
@@ -149,18 +152,14 @@ describe("no response", () => {
   });
 
   test("a connection that breaks during a request is an error, and the next request uses a new one", async () => {
-    const apns = await startApns();
-    const token = newToken();
-    apns.replyWith(token, "hang up");
+    const { apns, token } = await startReplying("hang up");
     const { send } = apns.transport();
     await expect(send(notification(token))).rejects.toThrow();
     expect(await send(notification())).toEqual(OK);
   });
 
   test("a late response is a TimeoutError", async () => {
-    const apns = await startApns();
-    const token = newToken();
-    apns.replyWith(token, "silence");
+    const { apns, token } = await startReplying("silence");
     await expect(apns.transport({ timeoutMs: 50 }).send(notification(token))).rejects.toMatchObject({
       name: "TimeoutError",
     });

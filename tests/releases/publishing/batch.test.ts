@@ -16,6 +16,7 @@ import {
   NOW,
   newCatalog,
   newFolder,
+  newSamples,
   promoteReleases,
   publish,
   publishAll,
@@ -130,8 +131,7 @@ describe("a sample", () => {
   });
 
   test("is removed by a rejected publication neither from the catalog nor from the disk", async () => {
-    const testFolder = await newFolder();
-    await writeSampleCatalog(testFolder.manifest);
+    const testFolder = await newSamples();
     const before = await readFile(testFolder.manifest, "utf8");
     const all = await drafts(testFolder, "1.0.0");
     await rm(all[1]?.files[0]?.file ?? "");
@@ -191,8 +191,7 @@ describe("removing a release", () => {
 
 describe("pruning", () => {
   test("keeps a file that another release names by another path", async () => {
-    const folder = await newFolder();
-    await publish(folder, await build(folder, "setup.exe"), "1.4.0");
+    const folder = await newCatalog();
     const manifest = JSON.parse(await readFile(folder.manifest, "utf8"));
     const [one] = manifest.releases;
     const installer = { ...one.artifacts.installer, file: `./${one.artifacts.installer.file}` };

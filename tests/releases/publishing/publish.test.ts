@@ -2,12 +2,13 @@ import { createHash, randomBytes } from "node:crypto";
 import { chmod, mkdir, readFile, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import {
   build,
   filesIn,
   NOW,
+  newCatalog,
   newFolder,
+  newSamples,
   publish,
   releasesOf,
   updateReleases,
@@ -38,8 +39,7 @@ describe("publishing a file", () => {
   });
 
   test("into the sample catalog removes all samples and their files, even for a version that a sample has", async () => {
-    const testFolder = await newFolder();
-    await writeSampleCatalog(testFolder.manifest);
+    const testFolder = await newSamples();
     await updateReleases(testFolder.manifest, { product: "core", version: "1.0.0" }, { yanked: true });
     const added = await publish(testFolder, await build(testFolder, "setup.exe"), "1.0.0");
     expect(added).toMatchObject({ id: "core-windows-x64-1.0.0", outcome: "added", removedSamples: { length: 10 } });
@@ -51,8 +51,7 @@ describe("publishing a file", () => {
   });
 
   test("removes samples that only their signing key marks as samples", async () => {
-    const testFolder = await newFolder();
-    await writeSampleCatalog(testFolder.manifest);
+    const testFolder = await newSamples();
     await writeFile(
       testFolder.manifest,
       (await readFile(testFolder.manifest, "utf8")).replaceAll('"sample": true,', ""),
@@ -92,8 +91,7 @@ describe("publishing a file", () => {
   });
 
   test("of another kind extends the existing release and updates its fields", async () => {
-    const testFolder = await newFolder();
-    await publish(testFolder, await build(testFolder, "setup.exe"), "1.4.0", { release: { notes: "First" } });
+    const testFolder = await newCatalog({ release: { notes: "First" } });
     const added = await publish(testFolder, await build(testFolder, "update.zip"), "1.4.0", {
       kinds: ["update"],
       release: { rollout: 10 },

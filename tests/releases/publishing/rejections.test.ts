@@ -2,13 +2,13 @@ import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { changeManifest, readManifest } from "@/lib/releases/publishing/manifest-file";
-import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import {
   build,
   type Change,
   expectRejected,
   newCatalog,
   newFolder,
+  newSamples,
   publish,
   releasesOf,
   updateReleases,
@@ -94,8 +94,7 @@ describe("a likely mistake", () => {
   });
 
   test("is not the first product, samples aside", async () => {
-    const testFolder = await newFolder();
-    await writeSampleCatalog(testFolder.manifest);
+    const testFolder = await newSamples();
     await publish(testFolder, await build(testFolder, "setup.exe"), "1.0.0", { release: { product: "studio" } });
     expect(await releasesOf(testFolder)).toMatchObject([{ product: "studio" }]);
   });

@@ -3,13 +3,13 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { listReleases, renderTable } from "@/lib/releases/publishing/list";
 import { findNewerServedReleases } from "@/lib/releases/publishing/update";
-import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import {
   build,
   expectRejected,
   NOW,
   newCatalog,
   newFolder,
+  newSamples,
   promoteReleases,
   publish,
   releasesOf,
@@ -148,8 +148,7 @@ describe("promoting a release", () => {
   });
 
   test("is rejected for a prerelease, a yanked one, a sample, and other files", async () => {
-    const testFolder = await newFolder();
-    await writeSampleCatalog(testFolder.manifest);
+    const testFolder = await newSamples();
     const sample = ["core-windows-x64-1.2.0-beta.1"];
     await expectRejected(testFolder, () => promote(testFolder, sample), "is a sample");
     await publish(testFolder, await build(testFolder, "a.exe"), "2.3.0-beta.1", { release: BETA });

@@ -9,6 +9,7 @@ import { changeManifest, readManifest } from "@/lib/releases/publishing/manifest
 import { planPromotion } from "@/lib/releases/publishing/promote";
 import { planUpdate } from "@/lib/releases/publishing/update";
 import { type VerifyResult, verifyReleases } from "@/lib/releases/publishing/verify";
+import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import type { Release } from "@/lib/releases/schema";
 
 /** The time of every publication. */
@@ -100,6 +101,13 @@ export async function expectRejected(
 export async function newCatalog(change: Change = {}): Promise<TestFolder> {
   const testFolder = await newFolder();
   await publish(testFolder, await build(testFolder, "setup.exe"), "1.4.0", change);
+  return testFolder;
+}
+
+/** A catalog with the samples. */
+export async function newSamples(): Promise<TestFolder> {
+  const testFolder = await newFolder();
+  await writeSampleCatalog(testFolder.manifest);
   return testFolder;
 }
 
