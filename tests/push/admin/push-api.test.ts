@@ -24,7 +24,12 @@ type Warned = { warnings: { code: string; detail: string }[] };
 
 const failing = (reason: string, status = 400) => recordingPush(async () => ({ status, reason })).push;
 
-beforeEach(clearOutbox);
+let token = "";
+
+beforeEach(async () => {
+  await clearOutbox();
+  token = await newSender();
+});
 
 const custom = (account: string, fields: object = {}) => ({
   kind: "custom",
@@ -47,7 +52,6 @@ async function allDeliveries(query: string, token: string, limit = 2): Promise<D
 
 describe("a message to an account", () => {
   test("is sent once for each Idempotency-Key, listed with its outcome, and in the audit trail", async () => {
-    const token = await newSender();
     const [account] = await accountWithDevices(2);
     const headers = { "idempotency-key": randomUUID() };
     const send = () => answered<Message>(post(MESSAGES, custom(account.email), { token, headers }));
@@ -69,7 +73,6 @@ describe("a message to an account", () => {
   });
 
   test("can be sent to one device first", async () => {
-    const token = await newSender();
     const [, test] = await accountWithDevices(2);
     const { push, sent } = recordingPush();
     const message = { ...custom("-"), to: { deviceId: test?.id } };
@@ -79,7 +82,6 @@ describe("a message to an account", () => {
   });
 
   test("shows an operator's text and that of no other kind", async () => {
-    const token = await newSender();
     const account = await newAccount();
     await post("/api/push/register", { token: "ab".repeat(32) }, { token: account.token });
     const text = await (await get(`${MESSAGES}?account=${account.id}`, { token })).text();
@@ -90,7 +92,6 @@ describe("a message to an account", () => {
   });
 
   test("is listed by its title, an announcement by its version, and another kind by neither", async () => {
-    const token = await newSender();
     const [account, device] = await accountWithDevices(1, { bundleId: `com.example.${randomUUID()}` });
     await post(MESSAGES, custom(account.email), { token });
     await post("/api/push/register", { token: "cd".repeat(32) }, { token: account.token });
@@ -112,7 +113,6 @@ describe("a message to an account", () => {
   });
 
   test("is canceled while it waits", async () => {
-    const token = await newSender();
     const [account] = await accountWithDevices(1);
     const { id } = await answered<Message>(post(MESSAGES, custom(account.email), { token }));
     const cancel = () => answered<Message>(call("DELETE", `${MESSAGES}/${id}`, { token }));
@@ -136,10 +136,7 @@ describe("a message to an account", () => {
     [{ kind: "app.new_version", to: {}, version: "2.0", perSecond: 0 }, 422, "validation_failed"],
     [{ kind: "app.new_version", to: { bundleId: "com.example.other" }, version: "2.0" }, 422, "validation_failed"],
   ])("with %j is refused", async (fields, status, code) => {
-    expect(await answered(post(MESSAGES, custom("-", fields), { token: await newSender() }))).toMatchObject({
-      http: status,
-      code,
-    });
+    expect(await answered(post(MESSAGES, custom("-", fields), { token }))).toMatchObject({ http: status, code });
   });
 });
 
@@ -173,15 +170,13 @@ describe("/api/admin/push", () => {
     for (const token of [(await accountWithRole("support")).token, reader.key]) {
       expect(await statuses(change(token))).toEqual([403, 403, 403, 403]);
     }
-    for (const token of [admin.token, await newSender()])
-      expect(await statuses(change(token))).toEqual([404, 200, 404, 404]);
+    for (const allowed of [admin.token, token]) expect(await statuses(change(allowed))).toEqual([404, 200, 404, 404]);
     expect(await statuses(change())).toEqual([401, 401, 401, 401]);
     clock.advance(11 * 60_000);
     expect(await statuses(change(admin.token))).toEqual([403, 403, 403, 403]);
   });
 
   test("estimates an announcement, and refuses an app that is not configured", async () => {
-    const token = await newSender();
     await activeDevices(await newAccount(), 3);
     const devices = await ctx().db.pushDevice.count({ where: { status: "active" } });
     const estimate = await answered(get("/api/admin/push/estimates?perSecond=2", { token }));
@@ -191,7 +186,6 @@ describe("/api/admin/push", () => {
   });
 
   test("warns of an announcement of a version that is not published, and says how many devices it notifies", async () => {
-    const token = await newSender();
     await activeDevices(await newAccount(), 2);
     const devices = await ctx().db.pushDevice.count({ where: { status: "active" } });
     const warningsOf = async (version: string) => {
@@ -226,7 +220,6 @@ describe("/api/admin/push", () => {
   });
 
   test("shows a pause, and ends it with what waits for it", async () => {
-    const token = await newSender();
     const { rows } = await queueFor(2);
     await deliverDue({ push: failing("InvalidProviderToken", 403) });
     const pause = { environment: "production", reason: "403 InvalidProviderToken" };
@@ -243,7 +236,6 @@ describe("/api/admin/push", () => {
   });
 
   test("sends failed deliveries again", async () => {
-    const token = await newSender();
     const { rows } = await queueFor(2);
     await deliverDue({ push: failing("BadTopic") });
     const ids = [(await rows())[0]?.id, randomUUID()];
@@ -257,7 +249,6 @@ describe("/api/admin/push", () => {
 
 describe("the deliveries", () => {
   test("are listed page by page, each once: those that wait in their order, then those that ended, newest first", async () => {
-    const token = await newSender();
     await ctx().db.$executeRaw`TRUNCATE "PushReceipt"`;
     const failed = await queueFor(3);
     await deliverDue({ push: failing("BadTopic") });
@@ -300,7 +291,6 @@ describe("the deliveries", () => {
   });
 
   test("are not found with a cursor of another list or of none", async () => {
-    const token = await newSender();
     await queueFor(2);
     const { nextCursor } = await answered<{ nextCursor: string }>(
       get("/api/admin/push/deliveries?limit=1&state=queued", { token }),
@@ -314,7 +304,6 @@ describe("the deliveries", () => {
 });
 
 test("the statistics count by hour and reason what has ended, and what is due", async () => {
-  const token = await newSender();
   await ctx().db.pushOutcomeCount.deleteMany();
   await queueFor(2);
   await sendDue();

@@ -14,6 +14,7 @@ import {
   attested,
   challenge,
   decidingTogether,
+  type Phone,
   signedByDeviceKey,
   verifiedDevice,
 } from "@/tests/support/push/phone";
@@ -40,31 +41,36 @@ describe("evidence for another purpose", () => {
     });
   });
 
-  test.each<[string, object, string]>([
-    ["another token", { token: newToken() }, "nonce_mismatch"],
-    ["another bundle", { bundleId: "com.example.other" }, "nonce_mismatch"],
-    ["another environment", { environment: "sandbox" }, "nonce_mismatch"],
-  ])("signed for %s is invalid", async (_, change, reason) => {
+  type Signer = (...asked: Parameters<typeof attested>) => object;
+  const signedFor =
+    (change: Partial<Phone>): Signer =>
+    (by, phone, asked) =>
+      attested(by, { ...phone, ...change }, asked);
+  test.each<[string, string, Signer]>([
+    ["signed for another token", "nonce_mismatch", signedFor({ token: newToken() })],
+    ["signed for another bundle", "nonce_mismatch", signedFor({ bundleId: "com.example.other" })],
+    ["signed for another environment", "nonce_mismatch", signedFor({ environment: "sandbox" })],
+    ["signed for another account", "nonce_mismatch", (_, phone, asked) => attested({ id: randomUUID() }, phone, asked)],
+    [
+      "without the nonce from APNs, even with the challenge's value,",
+      "push_nonce_mismatch",
+      (by, phone, asked) => attested(by, phone, { ...asked, pushNonce: randomBytes(32).toString("base64url") }),
+    ],
+    [
+      "for an unknown challenge",
+      "challenge_unknown",
+      (by, phone, asked) => attested(by, phone, { ...asked, challengeId: randomUUID() }),
+    ],
+  ])("%s is invalid: %s", async (_, reason, sign) => {
     const { account, phone, challenged } = await challengedPhone();
-    await expectInvalid(await answer(account, phone, attested(account, { ...phone, ...change }, challenged)), reason);
-  });
-
-  test("signed for another account is invalid", async () => {
-    const { account, phone, challenged } = await challengedPhone();
-    await expectInvalid(
-      await answer(account, phone, attested({ id: randomUUID() }, phone, challenged)),
-      "nonce_mismatch",
-    );
+    await expectInvalid(await answer(account, phone, sign(account, phone, challenged)), reason);
   });
 
   test("signed for another challenge is invalid", async () => {
     const { account, phone, challenged } = await challengedPhone();
-    const other = await challenge(account, phone);
-    const evidence = { ...attested(account, phone, other), challengeId: challenged.challengeId };
-    await expectInvalid(
-      await answer(account, phone, { ...evidence, pushNonce: challenged.pushNonce }),
-      "nonce_mismatch",
-    );
+    const { challengeId, pushNonce } = challenged;
+    const evidence = { ...attested(account, phone, await challenge(account, phone)), challengeId, pushNonce };
+    await expectInvalid(await answer(account, phone, evidence), "nonce_mismatch");
   });
 
   test("presented by another account is invalid for that account's challenges", async () => {
@@ -74,18 +80,6 @@ describe("evidence for another purpose", () => {
     await expectInvalid(await answer(thief, phone, evidence), "challenge_unknown");
     await challenge(thief, phone);
     await expectInvalid(await answer(thief, phone, evidence), "challenge_unknown");
-  });
-
-  test("without the nonce from APNs is invalid, even with the challenge's value", async () => {
-    const { account, phone, challenged } = await challengedPhone();
-    const guessed = { ...challenged, pushNonce: randomBytes(32).toString("base64url") };
-    await expectInvalid(await answer(account, phone, attested(account, phone, guessed)), "push_nonce_mismatch");
-  });
-
-  test("for an unknown challenge is invalid", async () => {
-    const { account, phone, challenged } = await challengedPhone();
-    const evidence = attested(account, phone, { ...challenged, challengeId: randomUUID() });
-    await expectInvalid(await answer(account, phone, evidence), "challenge_unknown");
   });
 
   test("that is invalid leaves the device pending and the challenge open", async () => {
