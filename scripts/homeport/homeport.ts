@@ -1,58 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { type Command, CommanderError } from "commander";
 import { UsageError } from "../command-line";
-import { type DefineCommandGroup, HomeportCommand } from "./command";
-
-type CommandGroup = { summary: string; load: () => Promise<DefineCommandGroup> };
-
-/** The groups of `homeport`, in the order of its help. Only the group that a command line names is loaded. */
-export const COMMAND_GROUPS: Readonly<Record<string, CommandGroup>> = {
-  release: {
-    summary: "releases: publish, roll out, withdraw and verify them",
-    load: async () => (await import("./commands/release")).defineRelease,
-  },
-  accounts: {
-    summary: "accounts: find, show and change them",
-    load: async () => (await import("./commands/accounts")).defineAccounts,
-  },
-  billing: {
-    summary: "the billing inbox: list, show, replay, reconcile, assign and prune",
-    load: async () => (await import("./commands/billing")).defineBilling,
-  },
-  keys: {
-    summary: "API keys: create, list and revoke them",
-    load: async () => (await import("./commands/keys")).defineKeys,
-  },
-  push: {
-    summary: "notifications: send, announce, list, cancel and retry them",
-    load: async () => (await import("./commands/push")).definePush,
-  },
-  mail: {
-    summary: "the mail queue: list, retry and remove emails",
-    load: async () => (await import("./commands/mail")).defineMail,
-  },
-  webhooks: {
-    summary: "webhooks: manage endpoints and deliveries",
-    load: async () => (await import("./commands/webhooks")).defineWebhooks,
-  },
-  audit: {
-    summary: "the audit trail: list what operators and accounts did",
-    load: async () => (await import("./commands/audit")).defineAudit,
-  },
-  db: { summary: "the database: move it to another one", load: async () => (await import("./commands/db")).defineDb },
-  backup: {
-    summary: "backups: make one and verify it",
-    load: async () => (await import("./commands/backup")).defineBackup,
-  },
-  restore: {
-    summary: "restore a backup into an empty database",
-    load: async () => (await import("./commands/backup")).defineRestore,
-  },
-  completion: {
-    summary: "completion of commands and options in bash and zsh",
-    load: async () => (await import("./commands/completion")).defineCompletion,
-  },
-};
+import { HomeportCommand } from "./command";
+import { COMMAND_GROUPS } from "./command-groups";
 
 const HELP_AFTER = `
 With HOMEPORT_URL and HOMEPORT_API_KEY, commands operate the service at that URL. Otherwise they operate the service in this

@@ -2,7 +2,7 @@ import { CommanderError } from "commander";
 import { beforeEach, expect, test, vi } from "vitest";
 import { UsageError } from "@/scripts/command-line";
 import { HomeportCommand } from "@/scripts/homeport/command";
-import { COMMAND_GROUPS } from "@/scripts/homeport/homeport";
+import { COMMAND_GROUPS } from "@/scripts/homeport/command-groups";
 
 const UNKNOWN_ID = "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11";
 const NAMES = Object.keys(COMMAND_GROUPS);
