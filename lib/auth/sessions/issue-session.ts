@@ -128,10 +128,11 @@ async function newSignInEmail(
   caller: Caller,
 ): Promise<{ client: string | null; network: string | null; at: string } | null> {
   const at = ctx.now();
-  const select = { createdAt: true, emailVerifiedAt: true, sessions: { select: { id: true }, take: 1 } };
+  const select = { createdAt: true, emailVerifiedAt: true };
   const account = await ctx.db.account.findUnique({ where: { id }, select });
   if (!account || (await isRecognized(ctx, key))) return null;
-  const isFirst = account.sessions.length === 0 && at.getTime() - account.createdAt.getTime() <= FIRST_SIGN_IN_MS;
+  const isNew = at.getTime() - account.createdAt.getTime() <= FIRST_SIGN_IN_MS;
+  const isFirst = isNew && (await ctx.db.session.findFirst({ where: { accountId: id }, select: { id: true } })) === null;
   if (isFirst || !(await consumeEmailLimit(ctx, "signIn", email, caller.ip))) return null;
   const client = clientName(account.emailVerifiedAt && deviceName, caller.userAgent);
   return { client: client === UNKNOWN_CLIENT ? null : client, network: networkOf(caller.ip), at: at.toISOString() };
