@@ -147,7 +147,6 @@ type Declaration<Params, Query, Body, Role, Scoped, Session, Result = unknown, F
    * "raw": it returns a finished `RouteResponse`, and `response` only describes it.
    */
   writes?: "json" | "raw";
-  /** The response to success. */
   response?: OperationResponse;
   /** Further ones, by status. */
   otherResponses?: Record<number, OperationResponse>;
@@ -254,7 +253,6 @@ export function formOperation<
   return given as unknown as FormOperation;
 }
 
-/** Where the console sends the form of an operation. */
 export const formPath = ({ id }: Pick<FormOperation, "id">): string => `/forms/console/${id}`;
 
 /** Whether a session, an API key or this machine's operator is required. */

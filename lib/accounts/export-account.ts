@@ -31,7 +31,6 @@ export async function readExport(ctx: Pick<Deps, "config" | "db">, accountId: st
   return { schema: "account-export" as const, schemaVersion: 1 as const, exportedAt, ...data };
 }
 
-/** The file name of an export. */
 export function exportFileName(exportedAt: Date): string {
   return `account-export-${exportedAt.toISOString().slice(0, 10)}.json`;
 }

@@ -3,7 +3,6 @@ import type { Locale } from "../platform/locale";
 import { toUser, type User } from "./schema";
 import { type LinkedIdentity, listIdentities } from "./sign-in-methods/identities";
 
-/** The profile on the account page. */
 export type AccountProfile = { user: User; hasPassword: boolean; identities: LinkedIdentity[] };
 
 /** An account's profile; null if the account has been deleted. */

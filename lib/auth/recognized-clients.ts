@@ -20,7 +20,6 @@ export async function clientKeys({ limits }: Pick<Deps, "limits">, email: string
   };
 }
 
-/** The SQL condition that an account recognizes the client with this key. */
 export function recognizedClientCondition(key: string, at: Date): Prisma.Sql {
   return sql`EXISTS (SELECT FROM "RecognizedClient" WHERE "key" = ${key} AND "expiresAt" > ${at}::timestamptz)`;
 }

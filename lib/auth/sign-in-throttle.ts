@@ -181,7 +181,6 @@ export async function recordFailure(tx: Tx, at: Date, attempt: AttemptCounters):
   }
 }
 
-/** Clears the counters of an attempt that succeeded. */
 export async function clearAttempt(tx: Tx, attempt: AttemptCounters): Promise<void> {
   const keys = attempt.map(({ key }) => key);
   await clearKeys(tx, keys);

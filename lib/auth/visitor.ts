@@ -4,7 +4,6 @@ import type { ReadableHeaders } from "../platform/http-message";
 import type { Principal } from "../principal";
 import { authenticate } from "./authenticate";
 
-/** The process's context, for pages. */
 export function pageContext(): Context {
   return currentContext();
 }

@@ -6,7 +6,6 @@ import { Email } from "./email";
 
 type Deps = { db: Pick<Tx, "account"> };
 
-/** An account in a request: its id or email. */
 export const AccountName = z.string().trim().min(1).max(320).describe("An account's id or email.");
 
 /** Returns the id of an account, by its id or email. @throws AppError not_found */
@@ -24,7 +23,6 @@ export async function toAccountId(deps: Deps, given: string | undefined): Promis
   return isUuid(given) ? given.toLowerCase() : findAccountId(deps, given);
 }
 
-/** The emails of accounts, by their ids. */
 export async function readEmails({ db }: Deps, ids: readonly (string | null)[]) {
   const known = [...new Set(ids.filter((id) => id !== null))];
   if (known.length === 0) return new Map<string, string>();

@@ -22,7 +22,6 @@ export type LiveActivityMessage = { at: Date } & ContentOf<
  */
 export type LiveActivityTarget = { event: "start" | "update" | "end"; name: string; at: number };
 
-/** Whether a message is for Live Activities. */
 export function isLiveActivityMessage<M extends { kind: string }>(
   message: M | LiveActivityMessage,
 ): message is LiveActivityMessage {

@@ -161,7 +161,6 @@ export const OPTIONAL_KINDS = kindsWith("isOptional");
 /** The kinds that operators write. The predicate of an index names them. */
 export const OPERATOR_KINDS: readonly Kind[] = ["custom", "background", "app.new_version"];
 
-/** The queue priority of each kind. */
 export const QUEUE_PRIORITIES: Readonly<Record<string, number>> = Object.fromEntries(
   Object.entries(KINDS).map(([kind, { queuePriority }]) => [kind, queuePriority]),
 );

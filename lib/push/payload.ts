@@ -44,7 +44,6 @@ export type Outgoing = Pick<QueuedPush, "id" | "deviceId" | "messageId" | "expir
     liveActivity: LiveActivityRecipient | null;
   };
 
-/** Prepares a stored message for its deliveries. */
 export function prepareMessage(
   stored: Pick<PushMessage, "kind" | "priority" | "collapseId" | "payload"> & { isCanceled?: boolean },
 ): PreparedMessage {

@@ -161,7 +161,6 @@ export const ActivityId = z
     "The app's name for the activity: ActivityKit's `Activity.id`, or one that your server knows, such as an order's.",
   );
 
-/** The name of a Swift type. */
 export const AttributesType = z
   .string()
   .regex(/^[A-Za-z_][\w.]{0,99}$/, "Must be the name of a Swift type")

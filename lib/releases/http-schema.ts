@@ -19,7 +19,6 @@ export const InstalledVersion = z.string().transform((text, context): SemVer => 
   return z.NEVER;
 });
 
-/** An optional text of a query. */
 const text = (maxLength: number, description: string) => z.string().max(maxLength).optional().describe(description);
 const selector = (description: string, ...examples: string[]) => z.string().optional().meta({ description, examples });
 const PLATFORM = "Case-insensitive. Aliases such as `win32` and `darwin` are accepted.";

@@ -20,7 +20,6 @@ export type StatusRules = {
   managementUrls: ReadonlyMap<string, string>;
 };
 
-/** Returns the rules for one account from the configuration. */
 export function statusRules(config: BillingRules, accountId: string): StatusRules {
   return {
     staleLeewaySeconds: config.BILLING_STALE_LEEWAY_SECONDS,

@@ -111,7 +111,6 @@ const appUserIdOf = (accountId: Prisma.Sql): Prisma.Sql => sql`
     ORDER BY "occurredAt" DESC LIMIT 1
   ), ${accountId})`;
 
-/** Returns the App User ID of an account. */
 export async function findAppUserId(db: Tx, accountId: string): Promise<string> {
   const [row] = await db.$queryRaw<{ id: string }[]>`SELECT ${appUserIdOf(sql`${accountId}::text`)} AS id`;
   return row?.id ?? accountId;

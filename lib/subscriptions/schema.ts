@@ -22,7 +22,6 @@ const Status = z.enum([
   "revoked",
 ]);
 
-/** An entitlement of one purchase. */
 const PurchaseEntitlement = z.object({
   id: z.string(),
   isActive: z.boolean(),
@@ -106,7 +105,6 @@ export const SubscriptionStatus = PurchaseStatus.extend({
 });
 export type SubscriptionStatus = z.infer<typeof SubscriptionStatus>;
 
-/** A purchase in the list of an account's purchases. */
 const ListedPurchase = PurchaseStatus.extend({
   purchaseId: z.uuid(),
   originalTransactionId: z.string().describe("The store's id of the first transaction."),

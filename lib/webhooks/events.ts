@@ -28,7 +28,6 @@ export const WebhookEventType = z.enum(Object.keys(WebhookData) as [Subscribable
 type SubscribableType = keyof typeof WebhookData;
 export type WebhookEventType = z.infer<typeof WebhookEventType>;
 
-/** The event of a new account. */
 export function accountCreated(accountId: string): NewWebhookEvent {
   return { type: "account.created", data: { accountId }, accountId };
 }

@@ -5,7 +5,6 @@ import { createHttpClient, type HttpClient } from "./transport/http-client";
 import type { InputOf, OperationId, ResultOf } from "./transport/operations";
 import { runningOrInProcessService } from "./transport/running-service";
 
-/** The API that a command calls, and its output. */
 export type CommandContext = { api: AdminApi; output: Output };
 
 /**

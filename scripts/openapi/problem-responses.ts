@@ -117,7 +117,6 @@ function describeProblem(status: number, codes: readonly ErrorCode[]): ZodOpenAp
   };
 }
 
-/** The response to OPTIONS. */
 export function allowed(): ZodOpenApiResponseObject {
   return { description: "`Allow` lists the supported methods.", headers: headersOf(["Allow"]) };
 }

@@ -92,7 +92,6 @@ function OwnData({ texts }: { texts: AccountTexts["data"] }) {
   );
 }
 
-/** The account's profile. */
 async function ProfileCard({ user, texts }: { user: User; texts: AccountTexts["profile"] }) {
   const { email } = await textsOf(COMMON);
   return (

@@ -8,7 +8,6 @@ import { findVisitor, pageContext } from "@/lib/auth/visitor";
 import { confirmPath, signInPath } from "@/lib/platform/http/pages/redirect-paths";
 import type { Principal } from "@/lib/principal";
 
-/** Who is signed in, with the profile. */
 export type Visitor = Principal & AccountProfile;
 
 /** Returns the signed-in visitor. Redirects others to the sign-in page, which returns them to `page`. */

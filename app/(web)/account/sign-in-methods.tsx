@@ -123,7 +123,6 @@ export async function SignInMethods({ visitor, texts }: Props) {
   );
 }
 
-/** The account's passkeys. */
 export async function Passkeys({ visitor, texts: { passkeys: texts, added, lastUsed, notUsedYet } }: Props) {
   const common = await textsOf(COMMON);
   const passkeys = await listPasskeys(pageContext().db, visitor.account.id);

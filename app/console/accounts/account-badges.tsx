@@ -1,7 +1,6 @@
 import type { AccountSummary } from "@/lib/accounts/admin/schema";
 import { Badge } from "../components/cells";
 
-/** What distinguishes an account: its role, whether it is disabled, and whether its email is verified. */
 export function AccountBadges({ account: { role, disabledAt, emailVerifiedAt } }: { account: AccountSummary }) {
   return (
     <span className="badges">

@@ -18,7 +18,6 @@ export const EVENT_TYPES: Record<string, string> = Object.fromEntries(
   [...PurchaseEventType.options, ...IdentityEventType.options].map((type) => [type, type]),
 );
 
-/** An event's state. */
 export function EventState({ state }: Pick<BillingEventSummary, "state">) {
   return <Badge tone={TONES[state]}>{state}</Badge>;
 }
@@ -28,7 +27,6 @@ function describeStore({ store, environment }: BillingEventSummary): string {
   return [store, environment !== "PRODUCTION" && environment].filter(Boolean).join(", ").toLowerCase();
 }
 
-/** The columns of a list of events. */
 export const EVENT_COLUMNS: Column<BillingEventSummary>[] = [
   { head: "Type", isRowHead: true, cell: ({ id, type }) => <a href={`/console/billing/events/${id}`}>{type}</a> },
   { head: "State", cell: (event) => <EventState {...event} /> },

@@ -10,7 +10,6 @@ type Tick = { at: number; text: string };
 export type ChartLayout = {
   width: number;
   height: number;
-  /** The edges of the plot. */
   plot: { left: number; right: number; top: number; bottom: number };
   xTicks: Tick[];
   yTicks: Tick[];
@@ -41,7 +40,6 @@ export function layOutLines(labels: readonly string[], series: readonly Series[]
   };
 }
 
-/** A bar for each label, with the series on top of each other. */
 export function layOutBars(labels: readonly string[], series: readonly Series[], format: (value: number) => string) {
   const rows = labels.map((_, i) => Object.fromEntries(series.map(({ name, values }) => [name, values[i] ?? 0])));
   const stacked = stack().keys(series.map(({ name }) => name))(rows);

@@ -12,7 +12,6 @@ type PageHeadProps = {
   actions?: ReactNode;
 };
 
-/** The title of a page. */
 export function PageHead({ title, parent, aside, lead, actions }: PageHeadProps) {
   return (
     <div className="page-head">

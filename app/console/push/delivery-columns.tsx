@@ -6,7 +6,6 @@ import { Ago } from "../components/time";
 import { MessageLink } from "./message-columns";
 import { DeliveryState } from "./status";
 
-/** The columns of a list of deliveries. */
 export const DELIVERY_COLUMNS: Column<Delivery>[] = [
   { head: "Notification", isRowHead: true, cell: MessageLink },
   { head: "State", cell: ({ state }) => <DeliveryState state={state} /> },

@@ -5,7 +5,6 @@ import { Ago } from "../components/time";
 import { audienceText } from "./audience/audience-text";
 import { MessageStatus } from "./status";
 
-/** The columns of a list of messages. */
 export const MESSAGE_COLUMNS: Column<PushMessage>[] = [
   { head: "Message", isRowHead: true, cell: (message) => <MessageLink {...message} messageId={message.id} /> },
   { head: "Kind", cell: ({ kind }) => <code>{kind}</code> },
@@ -17,7 +16,6 @@ export const MESSAGE_COLUMNS: Column<PushMessage>[] = [
   { head: "Created", isTight: true, cell: ({ createdAt }) => <Ago at={createdAt} /> },
 ];
 
-/** Who a message is for. */
 export function recipientOf({ to: { accountId, deviceId, bundleId, audience } }: PushMessage) {
   if (accountId) return <a href={`/console/accounts/${accountId}`}>An account</a>;
   if (deviceId) return "One device";
@@ -30,7 +28,6 @@ export function messageName({ kind, title }: Pick<Delivery, "kind" | "title">): 
   return kind === "app.new_version" ? `Version ${title}` : title;
 }
 
-/** A message by its name. */
 export function MessageLink({ messageId, ...message }: Pick<Delivery, "messageId" | "kind" | "title">) {
   return (
     <a href={`/console/push/messages/${messageId}`}>

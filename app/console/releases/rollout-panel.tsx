@@ -100,7 +100,6 @@ function Schedule({
   );
 }
 
-/** The fields of a schedule. */
 function ScheduleFields() {
   return (
     <>

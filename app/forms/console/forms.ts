@@ -48,7 +48,6 @@ function consoleForm(operation: FormOperation, page: string) {
   });
 }
 
-/** The input of an operation from the fields of its form. */
 function inputOf({ params, query, body, form }: FormOperation, input: FormInput, fields: Record<string, unknown>) {
   const { ctx, request, bytes, stream, principal, operator, caller, ip, log } = input;
   const { ifMatch = null, ...given } = form?.toInput

@@ -29,7 +29,6 @@ export const SUMMARY = {
   createdAt: true,
 } as const;
 
-/** What a change ends. */
 type Ended = Pick<AccountChange, "sessionsEnded" | "devicesRemoved">;
 const NOTHING_ENDED: Ended = { sessionsEnded: 0, devicesRemoved: 0 };
 

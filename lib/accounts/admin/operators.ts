@@ -55,7 +55,6 @@ async function findOperators({ db }: Pick<Context, "db">, after: string | null, 
   return rows.map(({ id }) => id);
 }
 
-/** An account, and the role that it is to have. */
 export const RoleGrant = z.object({
   email: Email,
   role: z.enum(["user", "support", "admin"]),

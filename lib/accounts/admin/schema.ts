@@ -13,7 +13,6 @@ const Time = z.date().nullable();
 export const Role = z.enum(["user", "support", "admin"]);
 const AccountState = z.enum(["active", "disabled", "unverified"]);
 
-/** Which accounts to list. */
 export const AccountsQuery = PageQuery.extend({
   query: z
     .string()
@@ -47,7 +46,6 @@ export type NewRole = z.infer<typeof NewRole>;
 export const UnlinkedProvider = WithReason.extend({ provider: z.enum(PROVIDER_NAMES) });
 export type UnlinkedProvider = z.infer<typeof UnlinkedProvider>;
 
-/** An account in a list. */
 export const AccountSummary = z.object({
   id: z.uuid(),
   email: z.string(),

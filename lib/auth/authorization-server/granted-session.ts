@@ -20,7 +20,6 @@ export type Grant = { accountId: string; sessionEpoch: number; grantingSessionId
 /** What a session grants to another device proves nothing about who holds that device. */
 export const BY_OTHER_DEVICE = { aal: 1, amr: [], authenticatedAt: new Date(0) } as const satisfies Authentication;
 
-/** The grant of a signed-in account. */
 export function grantOf({ account, session }: Pick<Principal, "account" | "session">) {
   return { accountId: account.id, sessionEpoch: account.sessionEpoch, grantingSessionId: session.id };
 }

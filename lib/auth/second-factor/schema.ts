@@ -71,7 +71,6 @@ const RecoveryCodeList = z
 export const TotpConfirmed = z.object({ createdAt: z.date(), recoveryCodes: RecoveryCodeList });
 export const NewRecoveryCodes = z.object({ recoveryCodes: RecoveryCodeList });
 
-/** The factors of an account. */
 export const Factors = z.object({
   totp: z
     .object({ id: z.uuid(), createdAt: z.date(), lastUsedAt: z.date().nullable() })

@@ -132,7 +132,8 @@ async function newSignInEmail(
   const account = await ctx.db.account.findUnique({ where: { id }, select });
   if (!account || (await isRecognized(ctx, key))) return null;
   const isNew = at.getTime() - account.createdAt.getTime() <= FIRST_SIGN_IN_MS;
-  const isFirst = isNew && (await ctx.db.session.findFirst({ where: { accountId: id }, select: { id: true } })) === null;
+  const isFirst =
+    isNew && (await ctx.db.session.findFirst({ where: { accountId: id }, select: { id: true } })) === null;
   if (isFirst || !(await consumeEmailLimit(ctx, "signIn", email, caller.ip))) return null;
   const client = clientName(account.emailVerifiedAt && deviceName, caller.userAgent);
   return { client: client === UNKNOWN_CLIENT ? null : client, network: networkOf(caller.ip), at: at.toISOString() };

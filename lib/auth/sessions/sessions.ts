@@ -63,7 +63,6 @@ export type SessionOptions = { transport: Transport; deviceName: string | null }
 const TOKEN_TTL_SECONDS = LIFETIMES.token.absoluteMs / 1000;
 const LAST_SEEN_INTERVAL_MS = 60 * 1000;
 
-/** The token of a session. */
 export function sessionToken({ config }: Pick<Context, "config">, claims: Claims): Promise<string> {
   return encodeToken(claims, config.secrets, TOKEN_TTL_SECONDS);
 }

@@ -106,14 +106,12 @@ async function createAccount(
 
 type LinkInput = {
   identity: { email: string | null; emailVerified: boolean };
-  /** The account that the identity is linked to. */
   linkedAccountId: string | null;
   /**
    * The session that started the sign-in at the provider, and whether it was authenticated recently: null if it has ended
    * since, undefined if there was none.
    */
   linkingSession: { accountId: string; isFresh: boolean } | null | undefined;
-  /** The account with the identity's email. */
   emailAccount: { id: string; emailVerifiedAt: Date | null } | null;
 };
 

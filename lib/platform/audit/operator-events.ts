@@ -5,7 +5,6 @@ import { newId } from "../db/ids";
 import type { AuditEventType } from "./event-types";
 import { type EventExtra, networkOf, recordSecurityEvent } from "./security-events";
 
-/** The source of what is done at the command line. */
 export const COMMAND_LINE: EventSource = { ip: "unknown", userAgent: null };
 
 /** What an operator did: to `target`, such as `key:ID`. */

@@ -25,7 +25,6 @@ export type CopySnapshot = CopySession & { close: () => Promise<void> };
 /** Quotes an SQL identifier from the catalogs. */
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** The table and its columns as COPY names them. */
 export const copyTarget = ({ name, columns }: Table): string => `${quoted(name)} (${columns.map(quoted).join(", ")})`;
 
 /** Prisma's record of the applied migrations. It is not copied: a target's own migrations write it. */

@@ -102,7 +102,6 @@ async function migrate(embedded: Embedded, missing: readonly string[], dataDir: 
 /** The parts of a database that its adapter lacks. */
 type Parts = Pick<Database, "openSnapshot" | "close"> & { isPaused: () => boolean; embedded?: Embedded };
 
-/** The parts of a PostgreSQL server. */
 export function serverParts(url: string): Parts {
   const openSnapshot = async () => {
     const { openServerCopySession } = await import("./server/copy-session");

@@ -23,7 +23,6 @@ const NAMES = {
   keptForm: "homeport.kept-form",
   /** The link to a new email, while its owner signs in. */
   emailChange: "homeport.email-change",
-  /** The link for the first operator, while they sign in. */
   firstOperator: "homeport.first-operator",
   /** The page to return to, while a person opens an emailed link. */
   returnTo: "homeport.return-to",

@@ -15,7 +15,6 @@ const EMPTY: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: async functio
 
 type Received = Pick<RequestScope, "ctx" | "socketIp"> & { request: RequestHead };
 
-/** The client of a request. */
 export function callerIn({ ctx: { config }, request: { headers }, socketIp }: Received): Caller {
   const ip = clientNetwork(headers, socketIp, config.TRUSTED_PROXY_HOPS);
   const given = parseCookies(headers.get("cookie"))[cookieName(config, "device")];

@@ -116,6 +116,5 @@ async function extend({ db, dbNow }: Deps, { id }: Request): Promise<void> {
   await db.idempotentRequest.updateMany({ where: { id, status: null }, data: { expiresAt } });
 }
 
-/** The database's time in a number of seconds. */
 const timeIn = async (deps: Deps, seconds: number) =>
   new Date((await readDatabaseTime(deps)).getTime() + seconds * 1000);

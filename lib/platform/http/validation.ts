@@ -4,7 +4,6 @@ import { fieldMessage } from "../field-message";
 import { isStorableText } from "../storable";
 
 const MAX_NESTING = 64;
-/** Field errors in one response. */
 const MAX_FIELD_ERRORS = 20;
 
 /** Validates a body by its schema. @throws AppError validation_failed with a pointer to each field */

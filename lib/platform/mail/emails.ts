@@ -35,7 +35,6 @@ export type EmailKind = keyof EmailData;
 
 export type Email = { to: string; locale: Locale; subject: string; text: string; html: string };
 
-/** A paragraph, a link with its label, a list, or facts with their names. */
 export type Block =
   | string
   | { link: string; label: string }

@@ -54,7 +54,6 @@ const countRows = (select: Prisma.Sql): Prisma.Sql =>
 const ageOf = (now: Prisma.Sql, earliest: Prisma.Sql): Prisma.Sql =>
   sql`greatest(coalesce(extract(epoch FROM ${now} - (${earliest})), 0), 0)::float8`;
 
-/** Reads one row by a query for each of its columns. */
 async function readRow<Name extends string>({ db }: Deps, columns: Record<Name, Prisma.Sql>): Promise<Values<Name>> {
   const selected = Object.entries<Prisma.Sql>(columns).map(([name, query]) => sql`${query} AS ${identifier(name)}`);
   const [row] = await db.$queryRaw<Values<Name>[]>`SELECT ${join(selected)}`;

@@ -46,7 +46,6 @@ export type AudienceFields = z.infer<typeof AudienceFields>;
 /** A notification to an audience before its estimate. */
 export const AudienceDraft = Draft.omit({ account: true }).extend(AudienceFields.shape);
 
-/** A notification to send to an audience. */
 export const SendToAudienceForm = SendForm.omit({ accountId: true, deviceId: true }).extend(AudienceFields.shape);
 
 /** An announcement before its estimate. */

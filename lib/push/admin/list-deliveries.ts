@@ -11,7 +11,6 @@ import type { Deliveries, DeliveriesQuery, Delivery } from "./schema";
 
 type Deps = Pick<Context, "db">;
 type Filter = Omit<DeliveriesQuery, "account" | "limit" | "cursor">;
-/** The filters by state, reason and time. */
 type StateFilter = Pick<DeliveriesQuery, "state" | "reason" | "endedFrom">;
 type Page = { after: string | null; take: number };
 

@@ -132,7 +132,6 @@ async function countDeliveries(
   return counts;
 }
 
-/** A message with its broadcast, if it is one. */
 type MessageRow = Pick<Message, "id" | "kind" | "accountId" | "deviceId" | "expiresAt" | "canceledAt"> & {
   payload: { aps?: { alert?: Record<string, string> }; data?: Record<string, string> };
   /** Whether deliveries of a broadcast are in the queue. false once the last one has expired. */

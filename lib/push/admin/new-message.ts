@@ -138,7 +138,6 @@ const UpdateLiveActivity = z.strictObject({
   ...Sending,
 });
 
-/** Ends a Live Activity. */
 const EndLiveActivity = z.strictObject({
   kind: z.literal("live_activity.end"),
   to: To,
@@ -151,7 +150,6 @@ const EndLiveActivity = z.strictObject({
   ...Sending,
 });
 
-/** A message that an operator writes. */
 const OperatorMessage = z.discriminatedUnion("kind", [
   CustomMessage,
   BackgroundMessage,

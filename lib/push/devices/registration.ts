@@ -61,7 +61,6 @@ export function planRegistration<Row extends KnownDevice>(
   };
 }
 
-/** The error for a device beyond the limit. */
 export function deviceLimitReached(): AppError {
   return new AppError("device_limit_reached", { detail: `An account can have at most ${MAX_DEVICES} devices.` });
 }

@@ -226,7 +226,6 @@ function insertQueued(deliveries: readonly Queueable[], messageIdOf: ReadonlyMap
     ) AS delivery("deviceId", "messageId", "id", "dueAt", "expiresAt", "queuePriority", "eventKey")`;
 }
 
-/** Returns the queue priority of a kind, as SQL. */
 export function queuePriorityOf(kind: Prisma.Sql): Prisma.Sql {
   return sql`coalesce((${JSON.stringify(QUEUE_PRIORITIES)}::jsonb ->> ${kind})::smallint, ${QueuePriority.normal}::smallint)`;
 }

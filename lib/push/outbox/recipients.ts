@@ -7,7 +7,6 @@ import { type DevicePreferences, joinPreferences, PREFERENCE_COLUMNS } from "../
 /** Bounds how long a statement locks its devices, and how long other queries of an embedded database wait. */
 export const BATCH_SIZE = 5_000;
 
-/** The recipients of a message. */
 export type MessageTarget = { accountId: string | null; deviceId: string | null; audience: Audience | null };
 
 export const EVERY_DEVICE: MessageTarget = { accountId: null, deviceId: null, audience: null };

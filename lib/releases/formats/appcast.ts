@@ -5,7 +5,6 @@ import { emptyElement, escapeXml, textElement } from "./xml";
 
 const NAMESPACE = "http://www.andymatuschak.org/xml-namespaces/sparkle";
 
-/** One update in an appcast. */
 export type AppcastItem = {
   release: Release;
   artifact: Artifact;

@@ -5,7 +5,6 @@ import type { Artifact, Release } from "../schema";
 import type { ArtifactSelector } from "../selection/select-release";
 import type { SupportPolicy } from "../selection/support-policy";
 
-/** What a format renders. */
 export type FormatInput = {
   release: Release;
   artifact: Artifact;

@@ -13,7 +13,6 @@ export type Destination = NonNullable<NewReleases["releases"][number]["files"][n
 
 /** A file of a draft. `fileName` defaults to the file's own name, `destination` to the catalog's folder. */
 export type DraftFile = {
-  /** The path of the file. */
   file: string;
   /** Nobody else writes to the file, and it is deleted after it was published: it needs no copy. */
   isTemporary?: true | undefined;
@@ -59,7 +58,6 @@ export type HashedFile = Pick<DraftFile, "file" | "isTemporary" | "kinds" | "fro
   blockMap: NewBlockMap | null;
 };
 
-/** A draft whose files have been hashed. */
 export type HashedDraft = Omit<ReleaseDraft, "files"> & { files: readonly HashedFile[] };
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {

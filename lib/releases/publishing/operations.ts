@@ -44,7 +44,6 @@ import { Verification, VerifiedRelease, verifyRelease, verifyVersion } from "./v
 
 const BUILD = { product: "core", platform: "windows", architecture: "x64", channel: "stable" };
 
-/** A release as the catalog has it. */
 const RELEASE = {
   id: "core-windows-x64-2.3.0",
   ...BUILD,

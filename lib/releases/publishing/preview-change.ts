@@ -94,7 +94,6 @@ type Planned = Pick<After, "ids"> & {
   yanked: readonly string[];
 };
 
-/** What a change makes of a manifest. */
 function plan(manifest: EditableManifest, change: Exclude<ProposedChange, { kind: "rollout" }>, now: Date): Planned {
   if (change.kind === "promotion") {
     const { filter, kind: _, ...promotion } = change;

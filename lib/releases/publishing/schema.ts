@@ -80,7 +80,6 @@ export type PublishedReleases = z.infer<typeof PublishedReleases>;
 
 export const ReleaseParams = z.object({ releaseId: z.string().min(1).max(128) });
 
-/** Which releases to list. */
 export const ReleasesQuery = z.object({
   ...PageQuery.shape,
   product: text,

@@ -10,7 +10,6 @@ import { leaveRollouts } from "./change-rollouts";
 
 type Deps = Pick<Context, "dbNow">;
 
-/** The releases of one version, as the catalog has them. */
 export type ScheduledRelease = { id: string; product: string; version: string; platform: string };
 
 export type RolloutPlan = Omit<NewRollout, "filter">;

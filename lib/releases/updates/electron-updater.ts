@@ -86,7 +86,6 @@ function resolveTarget(request: UpdateRequest, { channel, platform, architecture
   return null;
 }
 
-/** The files of the release and of its version's other architectures. */
 function filesOf(
   request: UpdateRequest,
   release: Release,

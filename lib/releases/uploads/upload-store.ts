@@ -68,7 +68,6 @@ export async function readUpload(folder: string, id: string): Promise<Upload> {
   }
 }
 
-/** Deletes an upload. */
 export async function removeUploadFiles(folder: string, id: string): Promise<void> {
   await rm(infoFile(folder, id), { force: true });
   await rm(bytesFile(folder, id), { force: true });

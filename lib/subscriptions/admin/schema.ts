@@ -44,7 +44,6 @@ export const BillingEventsQuery = z.object({
 });
 export type BillingEventsQuery = z.infer<typeof BillingEventsQuery>;
 
-/** An event in the inbox. */
 export const BillingEventSummary = z.object({
   id: z.uuid(),
   provider: z.string(),

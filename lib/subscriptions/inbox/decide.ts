@@ -79,6 +79,5 @@ export function attachToNamed(decisions: (Decision | null)[]): (Decision | null)
 const namesNoOriginal = ({ transactionId, originalTransactionId }: ParsedEvent) =>
   transactionId !== null && transactionId === originalTransactionId;
 
-/** The key of a purchase as a string. */
 export const nameOf = ({ provider, environment, store, originalTransactionId }: PurchaseKey) =>
   JSON.stringify([provider, environment, store, originalTransactionId]);

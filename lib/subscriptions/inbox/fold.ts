@@ -12,10 +12,8 @@ import type { ParsedEvent } from "./decide";
 /** A locked purchase, and the events that this transaction has attached to it, in their order of arrival. */
 export type PurchaseToFold = { before: StoredPurchase; newEvents: ParsedEvent[] };
 
-/** A purchase before an event and after it. */
 export type Refolded = { before: StoredPurchase; after: StoredPurchase };
 
-/** What an event changed of a purchase. */
 export type PurchaseChange = Refolded & { event: ParsedEvent };
 
 /**

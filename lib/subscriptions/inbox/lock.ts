@@ -14,7 +14,6 @@ export type EventKey = { provider: string; eventId: string };
  */
 export type EventToApply = EventKey & { accountIds: string[]; newEvent?: NewEvent };
 
-/** The key of an event as a string. */
 export const keyOf = ({ provider, eventId }: EventKey) => `${provider}:${eventId}`;
 
 type Sql = ReturnType<Context["dbNow"]>;

@@ -9,7 +9,6 @@ import { stripe } from "./stripe";
 
 const PROVIDERS: Provider[] = [revenueCat, standardWebhooks, stripe, paddle, appStore];
 
-/** The names of all providers in the database. */
 export const PROVIDER_NAMES = PROVIDERS.map(({ name }) => name);
 
 /**

@@ -33,7 +33,6 @@ const fieldScheme = (
 
 /** How providers sign a delivery. All use HMAC-SHA256 over a time and the body. */
 const SCHEMES = {
-  /** RevenueCat, "Webhooks", "Webhook signature verification". */
   revenuecat: fieldScheme("x-revenuecat-webhook-signature", { separator: ",", at: "t", signature: "v1", joint: "." }),
   /** Stripe, "Verify webhook signatures manually". */
   stripe: fieldScheme("stripe-signature", { separator: ",", at: "t", signature: "v1", joint: "." }),

@@ -6,7 +6,6 @@ import { UsageError } from "../../command-line";
 export type OptionSpec = { value?: string; help: string; isRepeatable?: true; isNegatable?: true };
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
 
-/** The values of options by their names. */
 export type Values<Specs extends OptionSpecs> = {
   [name in keyof Specs]?:
     | (Specs[name] extends { isRepeatable: true } ? string[] : Specs[name] extends { value: string } ? string : boolean)

@@ -5,9 +5,7 @@ import { type AnyInput, type InputOf, type OperationId, type ResultOf, requestOf
 /** An input that may be left out if no field of it is required. */
 type Given<Input> = object extends Input ? [input?: Input] : [input: Input];
 
-/** The operations that return a page of a list. */
 type ListId = { [Id in OperationId]: ResultOf<Id> extends { nextCursor: string | null } ? Id : never }[OperationId];
-/** The arrays of a page, by name. */
 type ArraysOf<Page> = { [name in keyof Page as Page[name] extends readonly unknown[] ? name : never]: Page[name] };
 
 /**
@@ -37,7 +35,6 @@ const MAX_PAGE = 200;
 
 type Page = Record<string, unknown[]> & { nextCursor: string | null };
 
-/** The admin API behind a client. */
 export function createAdminApi(client: HttpClient): AdminApi {
   const api = {
     client,

@@ -26,7 +26,6 @@ type BodyOf<Id extends OperationId> = operations[Id] extends {
 /** What an operation takes. `ifMatch`: the ETag of what was shown, of which another change is refused. */
 export type InputOf<Id extends OperationId> = ParamsOf<Id> & QueryOf<Id> & BodyOf<Id> & { ifMatch?: string };
 
-/** What an operation returns. */
 export type ResultOf<Id extends OperationId> = operations[Id]["responses"] extends infer Responses
   ? Responses[keyof Responses] extends { content: { "application/json": infer Body } }
     ? Body
@@ -35,7 +34,6 @@ export type ResultOf<Id extends OperationId> = operations[Id]["responses"] exten
 
 /** Values by name. Those that are undefined are left out. */
 type Values = Readonly<Record<string, string | number | boolean | undefined>>;
-/** An input without its types. */
 export type AnyInput = { params?: Values; query?: Values; body?: unknown; ifMatch?: string };
 
 /** The request of an operation, without a body. The ids with `head` are not typed: they have no result. */

@@ -71,7 +71,6 @@ function groupOf({ path, tags: [tag] }: Operation): Slug {
   return BY_TAG[tag] ?? "operators";
 }
 
-/** The group with this page. */
 export function findGroup(slug: string): Group | undefined {
   return GROUPS.find((one) => one.slug === slug);
 }

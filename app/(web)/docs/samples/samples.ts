@@ -77,7 +77,6 @@ function swiftBody(body: NonNullable<SampleRequest["body"]>): string {
   return `Data(#"""\n${text}\n"""#.utf8)`;
 }
 
-/** A request in each language. */
 export function samplesOf(request: SampleRequest): [language: string, code: string][] {
   return [
     ["curl", curlSample(request)],

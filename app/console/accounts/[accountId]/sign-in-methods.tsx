@@ -5,7 +5,6 @@ import { type Column, List } from "../../components/table";
 import { Ago } from "../../components/time";
 import { AccountAction, countOf, endsSessions } from "./account-action";
 
-/** How the owner signs in. */
 export function SignInMethods({ account }: { account: AccountDetails }) {
   const { hasPassword, factors } = account;
   const { totp, recoveryCodes, passkeys } = factors;

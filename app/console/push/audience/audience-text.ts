@@ -1,6 +1,5 @@
 import type { Audience } from "@/lib/push/audience";
 
-/** What the platforms are called. */
 export const PLATFORMS: Record<NonNullable<Audience["platform"]>, string> = {
   ios: "iOS",
   ipados: "iPadOS",
@@ -10,7 +9,6 @@ export const PLATFORMS: Record<NonNullable<Audience["platform"]>, string> = {
   watchos: "watchOS",
 };
 
-/** Returns what an audience is, in words. */
 export function audienceText({ bundleId, platform, appVersion, locale, entitlement, lastSeen }: Audience): string {
   const choices = [
     bundleId,

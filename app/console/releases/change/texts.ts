@@ -1,7 +1,6 @@
 import type { ActionName, ReleaseAction } from "@/lib/releases/publishing/release-action";
 
 type Text = {
-  /** The title of the page. */
   title: (action: ReleaseAction) => string;
   /** What happens, beyond the figures of the preview. */
   consequence: string;

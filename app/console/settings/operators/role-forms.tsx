@@ -7,7 +7,6 @@ import { SelectField } from "../../components/fields";
 import { Section } from "../../components/headings";
 import { OperationForm } from "../../components/operation-form";
 
-/** The roles of operators in words. */
 const OPERATOR_ROLES = {
   support: "Support: views customers and queues, ends sessions",
   admin: "Admin: may do everything",

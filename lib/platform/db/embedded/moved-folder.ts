@@ -27,7 +27,6 @@ export async function unmarkMoved(dataDir: string): Promise<boolean> {
   return wasMoved;
 }
 
-/** Returns where the data of a folder has moved; null if it has not. */
 export const readMoved = (dataDir: string): Promise<Moved | null> => readJsonFile(fileIn(dataDir), Moved);
 
 /** @throws DataMovedError for a folder whose data has moved */

@@ -10,7 +10,6 @@ const METADATA = /^[!-+\--~]+(?: [A-Za-z0-9+/]*={0,2})?(?:, ?[!-+\--~]+(?: [A-Za
 
 type UploadState = { sizeBytes: number; offsetBytes: number; metadata: string | null; expiresAt: Date };
 
-/** The headers of a response to OPTIONS. */
 export function tusCapabilities(maxBytes: number): ResponseHeaders {
   return { ...tusVersion(), "Tus-Version": VERSION, "Tus-Extension": EXTENSIONS, "Tus-Max-Size": String(maxBytes) };
 }

@@ -67,7 +67,6 @@ export async function digestFile(file: string, onProgress?: OnProgress): Promise
 
 /** A file under a temporary name. `moveTo` gives it its final one. */
 type NamedFile = { moveTo: (file: string) => Promise<void>; discard: () => Promise<void> };
-/** A copy, with its hashes. */
 export type FileCopy = Digest & NamedFile;
 
 /** What `link` fails with where files cannot have a second name, or the folder is on another file system. */

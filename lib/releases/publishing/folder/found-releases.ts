@@ -48,7 +48,6 @@ export async function listFolder(folder: string): Promise<Listing> {
   return { folder, files };
 }
 
-/** The file in a listing as a draft's file. */
 export function toFile({ folder }: Listing, name: string): Pick<DraftFile, "file"> {
   return { file: path.join(folder, ...name.split("/")) };
 }

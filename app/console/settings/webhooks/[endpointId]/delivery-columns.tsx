@@ -5,7 +5,6 @@ import type { Column } from "../../../components/table";
 import { Ago } from "../../../components/time";
 import { DeliveryState, endpointHref, Result } from "../endpoint-parts";
 
-/** The columns of the deliveries to an endpoint. */
 export function deliveryColumns(endpoint: Endpoint): Column<Delivery>[] {
   return [
     {
