@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, post } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
@@ -19,12 +19,18 @@ import {
   registerPush,
 } from "@/tests/support/push/push";
 
+/** A new account and an unused token for each test. */
+let account: TestAccount;
+let token: string;
+beforeEach(async () => {
+  account = await newAccount();
+  token = newToken();
+});
+
 const MINUTE_MS = 60 * 1000;
 
 describe("a first registration", () => {
   test("is pending, with a challenge of 15 minutes", async () => {
-    const account = await newAccount();
-    const token = newToken();
     const response = await registerPush(account, { token });
     expect(response.status).toBe(202);
     const { device, challenge } = await response.json();
@@ -52,7 +58,6 @@ describe("a first registration", () => {
   });
 
   test("stores the app's details, trimmed, and the session that registered it", async () => {
-    const account = await newAccount();
     const installationId = randomUUID();
     const { device } = await registeredDevice(account, {
       installationId: installationId.toUpperCase(),
@@ -75,8 +80,6 @@ describe("a first registration", () => {
   });
 
   test("sends the nonce to the device alone, by a background push, and stores only its hash", async () => {
-    const account = await newAccount();
-    const token = newToken();
     const { push, sent } = recordingPush();
     const response = await withContext({ push }, () => registerPush(account, { token }));
     const text = await response.text();
@@ -162,7 +165,6 @@ describe("a registration is rejected:", () => {
     ["a list", [], ""],
     ["null", null, ""],
   ])("%s is 422 and writes nothing", async (_, json, pointer) => {
-    const account = await newAccount();
     const response = await registerPush(account, json);
     expect(response.status).toBe(422);
     expect(await response.json()).toMatchObject({ code: "validation_failed", errors: [{ pointer }] });
@@ -180,7 +182,6 @@ describe("a registration is rejected:", () => {
   });
 
   test("while push is not configured, and writes nothing", async () => {
-    const account = await newAccount();
     const response = await withContext({ push: null }, () => registerPush(account, { token: newToken() }));
     expect(response.status).toBe(503);
     expect(await response.json()).toMatchObject({ code: "push_not_configured" });
@@ -188,7 +189,6 @@ describe("a registration is rejected:", () => {
   });
 
   test("for a 21st device, while the other 20 can still register again", async () => {
-    const account = await newAccount();
     const tokens = Array.from({ length: 20 }, () => newToken());
     await insertDevices(account, tokens);
     const refused = await registerPush(account, { token: newToken() });
@@ -199,8 +199,6 @@ describe("a registration is rejected:", () => {
   });
 
   test("for a fourth challenge within an hour, which leaves the device unchanged", async () => {
-    const account = await newAccount();
-    const token = newToken();
     for (const name of ["one", "two", "three"]) await registeredDevice(account, { token, device: { name } });
     const response = await registerPush(account, { token, device: { name: "four" } });
     expect(response.status).toBe(429);
@@ -223,7 +221,6 @@ describe("a challenge that does not reach its device", () => {
     ["paused", async () => ({ status: 403, reason: "InvalidProviderToken" })],
     ["unreachable", () => Promise.reject(new Error("out of reach"))],
   ])("is reported as %s by the next 202 response and in the list of devices", async (pendingReason, push) => {
-    const account = await newAccount();
     const json = { token: newToken(), installationId: randomUUID() };
     expect(await registerWith(push, account, json)).toMatchObject({ device: { pendingReason: null } });
     const again = await registerWith(push, account, json);
@@ -235,7 +232,6 @@ describe("a challenge that does not reach its device", () => {
   });
 
   test("is not reported any more once APNs accepted the next one", async () => {
-    const account = await newAccount();
     const json = { token: newToken() };
     await registerWith(async () => ({ status: 400, reason: "BadDeviceToken" }), account, json);
     await registerWith(ok, account, json);
@@ -270,8 +266,6 @@ describe("a challenge that is not sent", () => {
 
 describe("registering again", () => {
   test("the same token, in upper or lower case, is the same device, and only given fields change", async () => {
-    const account = await newAccount();
-    const token = newToken();
     const first = await registeredDevice(account, { token, device: { name: "Old", model: "iPhone18,1" } });
     clock.advance(MINUTE_MS);
     const again = await registeredDevice(account, { token: token.toUpperCase(), device: { name: "New" } });
@@ -283,7 +277,6 @@ describe("registering again", () => {
   });
 
   test("an active device with the same token stays active and gets no challenge", async () => {
-    const token = newToken();
     const { account, device } = await activatedDevice({ token });
     const { push, sent } = recordingPush();
     const response = await withContext({ push }, () => registerPush(account, { token, device: { name: "Mine" } }));
@@ -295,7 +288,6 @@ describe("registering again", () => {
   });
 
   test("an active device can register more often than challenges are created", async () => {
-    const token = newToken();
     const { account } = await activatedDevice({ token });
     for (let n = 0; n < 5; n += 1) expect((await registerPush(account, { token })).status).toBe(200);
   });
@@ -338,7 +330,6 @@ describe("registering again", () => {
   });
 
   test("a nonce that was sent to the old token is invalid for the new one", async () => {
-    const account = await newAccount();
     const installationId = randomUUID();
     const failing = recordingPush(async () => {
       throw new Error("out of reach");
@@ -351,8 +342,6 @@ describe("registering again", () => {
   });
 
   test("an invalid device becomes pending", async () => {
-    const account = await newAccount();
-    const token = newToken();
     const { device } = await registeredDevice(account, { token });
     await ctx().db.pushDevice.update({
       where: { id: device.id },
@@ -366,7 +355,6 @@ describe("registering again", () => {
   });
 
   test("an installation that registers a pending device's token replaces that device", async () => {
-    const account = await newAccount();
     const [installationId, token] = [randomUUID(), newToken()];
     const installed = await registeredDevice(account, { installationId });
     await registeredDevice(account, { token, installationId: randomUUID() });
@@ -376,7 +364,6 @@ describe("registering again", () => {
   });
 
   test("an active device stays active with a new installation id, or another device's", async () => {
-    const account = await newAccount();
     const [token, others] = [newToken(), randomUUID()];
     await registeredDevice(account, { installationId: others });
     const { device } = await registeredDevice(account, { token, installationId: randomUUID() });
@@ -388,8 +375,6 @@ describe("registering again", () => {
   });
 
   test("a token in another environment is another device", async () => {
-    const account = await newAccount();
-    const token = newToken();
     await registeredDevice(account, { token });
     await registeredDevice(account, { token, environment: "sandbox" });
     expect(await deviceRowsOf(account)).toHaveLength(2);
@@ -401,7 +386,6 @@ describe("concurrent registrations", () => {
     ["one installation with two tokens", () => ({ token: newToken() })],
     ["two installations with one token", () => ({ installationId: randomUUID() })],
   ])("of %s end with one device", async (_, change) => {
-    const account = await newAccount();
     const known = { token: newToken(), installationId: randomUUID() };
     const responses = await Promise.all([known, { ...known, ...change() }].map((json) => registerPush(account, json)));
     expect(responses.map(({ status }) => status)).toEqual([202, 202]);
@@ -409,8 +393,6 @@ describe("concurrent registrations", () => {
   });
 
   test("of one token get three challenges in total", async () => {
-    const account = await newAccount();
-    const token = newToken();
     const responses = await Promise.all([1, 2, 3, 4, 5, 6].map(() => registerPush(account, { token })));
     expect(responses.map(({ status }) => status).sort()).toEqual([202, 202, 202, 429, 429, 429]);
     expect(await deviceRowsOf(account)).toHaveLength(1);
@@ -418,7 +400,6 @@ describe("concurrent registrations", () => {
   });
 
   test("with installation ids that move between devices at most double the device limit", async () => {
-    const account = await newAccount();
     const installationId = randomUUID();
     const tokens = Array.from({ length: 39 }, newToken);
     await insertDevices(account, tokens);

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { newAttestKey } from "@/dev/app-attest/app-attest";
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { revokeSession } from "@/lib/auth/sessions/sessions";
@@ -18,6 +18,12 @@ import {
   verifiedDevice,
 } from "@/tests/support/push/phone";
 import { activate, activatedDevice, newToken, registeredDevice, registerPush } from "@/tests/support/push/push";
+
+/** A new account for each test. */
+let account: TestAccount;
+beforeEach(async () => {
+  account = await newAccount();
+});
 
 /** A device of the account's that is active and has a notification waiting; registered by the session given. */
 async function deviceWithPush(account: TestAccount): Promise<string> {
@@ -49,7 +55,6 @@ const GONE = { devices: 0, deliveries: false };
 const THERE = { devices: 1, deliveries: true };
 
 test("signing out deletes the devices of the session with their queued notifications, and no others", async () => {
-  const account = await newAccount();
   const kept = await deviceWithPush(account);
   const { email, password } = account;
   const own = { origin: BASE_URL, "sec-fetch-site": "same-origin" };
@@ -76,7 +81,6 @@ test.each<[string, (account: TestAccount) => Promise<unknown>]>([
   ["revoked", ({ sessionId }) => revokeSession(ctx(), sessionId)],
   ["expired", expireSession],
 ])("the devices of a session that is %s are deleted, and no other session's", async (_, end) => {
-  const account = await newAccount();
   const [ended, kept] = [await deviceWithPush(account), await deviceWithPush(await signedInAgain(account))];
   await end(account);
   expect([await isLeft(ended), await isLeft(kept)]).toEqual([GONE, THERE]);
@@ -94,7 +98,6 @@ test("a device is deleted with the session that registered it last", async () =>
 });
 
 test("a session that is ended by a 21st loses its devices", async () => {
-  const account = await newAccount();
   const deviceId = await deviceWithPush(account);
   for (let n = 0; n < 20; n += 1) {
     clock.advance(1000);
@@ -105,7 +108,6 @@ test("a session that is ended by a 21st loses its devices", async () => {
 });
 
 test("a password reset deletes every device", async () => {
-  const account = await newAccount();
   const devices = [await deviceWithPush(account), await deviceWithPush(await signedInAgain(account))];
   await post("/api/auth/reset/request", { email: account.email });
   const [, token] = /reset#token=([\w-]+)/.exec(await mailbox.waitFor(account.email)) ?? [];
@@ -114,7 +116,6 @@ test("a password reset deletes every device", async () => {
 });
 
 test("deleting an account deletes its devices", async () => {
-  const account = await newAccount();
   const deviceId = await deviceWithPush(account);
   const body = { confirm: "DELETE", password: account.password };
   expect((await post("/api/auth/account/delete", body, { token: account.token })).status).toBe(200);
@@ -122,7 +123,6 @@ test("deleting an account deletes its devices", async () => {
 });
 
 test("a session that ends while it registers devices leaves no device", async () => {
-  const account = await newAccount();
   const known = newToken();
   await activate((await registeredDevice(account, { token: known })).device.id);
   const tokens = [known, newToken(), newToken(), known];
@@ -213,7 +213,6 @@ test("of accounts that verify one token at the same time one gets it, without a 
 });
 
 test("one account can verify 20 devices at the same time", async () => {
-  const account = await newAccount();
   const answers: { phone: Phone; evidence: unknown }[] = [];
   for (const phone of Array.from({ length: 20 }, () => newPhone())) {
     answers.push({ phone, evidence: attested(account, phone, await challenge(account, phone)) });
@@ -223,7 +222,6 @@ test("one account can verify 20 devices at the same time", async () => {
 });
 
 test("an account never has more than 20 devices, however often it registers", async () => {
-  const account = await newAccount();
   const unlimited = { limits: { ...ctx().limits, consume: async () => {} } };
   const statuses = await withContext(unlimited, async () => {
     const found = new Map<number, number>();

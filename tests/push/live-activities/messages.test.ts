@@ -16,6 +16,12 @@ import {
   newToken,
 } from "@/tests/support/push/push";
 
+/** A new account for each test. */
+let account: TestAccount;
+beforeEach(async () => {
+  account = await newAccount();
+});
+
 const TYPE = "DeliveryAttributes";
 const HOUR_MS = 60 * 60 * 1000;
 const seconds = (date: Date) => Math.floor(date.getTime() / 1000);
@@ -128,7 +134,6 @@ describe("a Live Activity", () => {
   });
 
   test("on each device of an account gets the update, and no other one", async () => {
-    const account = await newAccount();
     const phones = [await newPhone(account), await newPhone(account)];
     await newPhone(account, "order-2");
     await activeDevices(account, 1);
@@ -139,7 +144,6 @@ describe("a Live Activity", () => {
   });
 
   test("of an audience is updated at its time", async () => {
-    const account = await newAccount();
     const phone = await newPhone(account, "match-7");
     await newPhone(await newAccount(), "match-8");
     const apns = await startApns();
@@ -176,7 +180,6 @@ describe("a newer update", () => {
   });
 
   test("does not replace an end, nor what is due later, nor another activity", async () => {
-    const account = await newAccount();
     const phone = await newPhone(account);
     await phone.register("live-activities/order-2", { attributesType: TYPE, token: newToken() });
     const apns = await startApns();
@@ -249,7 +252,6 @@ describe("a token that APNs rejects", () => {
 
 describe("a message for a Live Activity", () => {
   test("is canceled while it waits", async () => {
-    const account = await newAccount();
     await newPhone(account);
     const { id } = await update(account, 1);
     const token = await newSender();
@@ -258,7 +260,6 @@ describe("a message for a Live Activity", () => {
   });
 
   test("needs an active device that has the Live Activity", async () => {
-    const account = await newAccount();
     expect(await update(account, 1)).toMatchObject({ http: 409, code: "no_active_device" });
     await activeDevices(account, 1);
     expect(await update(account, 1)).toMatchObject({ http: 409, code: "no_live_activity" });
@@ -268,7 +269,6 @@ describe("a message for a Live Activity", () => {
   });
 
   test("of more than 4,096 bytes is refused before anything is queued", async () => {
-    const account = await newAccount();
     const phone = await newPhone(account);
     expect(await update(account, 1, { contentState: { text: "x".repeat(4_096) } })).toMatchObject({
       http: 422,
@@ -294,7 +294,6 @@ describe("a message for a Live Activity", () => {
   });
 
   test("may have text that looks like an escape", async () => {
-    const account = await newAccount();
     await newPhone(account);
     expect(await update(account, 1, { contentState: { text: "\\u0000 and \\ud800" } })).toMatchObject({ http: 201 });
   });

@@ -1,9 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { expect, test } from "vitest";
-import { newAccount } from "@/tests/support/accounts";
+import { beforeEach, expect, test } from "vitest";
+import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { clock } from "@/tests/support/context";
 import { DAY_MS, statusOf, storedEvent } from "@/tests/support/subscriptions/billing";
 import { type Json, sendStripe } from "@/tests/support/subscriptions/providers";
+
+/** A new account for each test. */
+let ann: TestAccount;
+beforeEach(async () => {
+  ann = await newAccount();
+});
 
 const nowSeconds = () => Math.floor(clock.now().getTime() / 1000);
 const MONTH = 30 * 24 * 60 * 60;
@@ -65,7 +71,6 @@ function event(type: string, object: Json, fields: Json = {}): Json {
 const ids = () => ({ id: `sub_${randomUUID()}`, customer: `cus_${randomUUID()}` });
 
 test("a subscription is followed from its trial to its end", async () => {
-  const ann = await newAccount();
   const own = { ...ids(), metadata: { accountId: ann.id } };
   const start = nowSeconds() - 60;
   const send = async (type: string, fields: Json, more: Json = {}, from = start) => {
@@ -103,7 +108,6 @@ test("a subscription is followed from its trial to its end", async () => {
 });
 
 test("a payment that stays due has one grace period, although Stripe begins further periods", async () => {
-  const ann = await newAccount();
   const own = { ...ids(), metadata: { accountId: ann.id } };
   const send = (status: string, start: number, created = start + 30) =>
     sendStripe(event("customer.subscription.updated", subscription({ ...own, status }, start), { created }));
@@ -120,7 +124,6 @@ test("a payment that stays due has one grace period, although Stripe begins furt
 });
 
 test("a renewal is named as one, and a period before API version 2025-03-31 is on the subscription", async () => {
-  const ann = await newAccount();
   const start = nowSeconds() - 60;
   const item = { price: { id: "price_x", product: "prod_x", metadata: { entitlements: "pro, storage" } } };
   const old = { current_period_start: start, current_period_end: start + MONTH, items: { data: [item] } };
@@ -137,7 +140,6 @@ test("a renewal is named as one, and a period before API version 2025-03-31 is o
 });
 
 test("changes of the same second count in the order that a subscription passes through", async () => {
-  const ann = await newAccount();
   const own = { ...ids(), metadata: { accountId: ann.id } };
   const created = event("customer.subscription.created", subscription({ ...own, status: "incomplete" }));
   const updated = event("customer.subscription.updated", subscription({ ...own, status: "active" }));
@@ -147,7 +149,6 @@ test("changes of the same second count in the order that a subscription passes t
 });
 
 test("a checkout session links a subscription whose metadata names nobody to the account", async () => {
-  const ann = await newAccount();
   const own = ids();
   await sendStripe(event("customer.subscription.created", subscription(own)));
   expect(await statusOf(ann)).toMatchObject({ status: "none" });
@@ -200,7 +201,6 @@ test("a payment is a purchase for a lifetime until it is refunded whole, in what
 });
 
 test("a dispute ends a one-time purchase once it is lost", async () => {
-  const ann = await newAccount();
   const intent = `pi_${randomUUID()}`;
   await sendStripe(event("checkout.session.completed", payment(ann.id, { payment_intent: intent })));
   const dispute = { id: "du_1", object: "dispute", charge: "ch_1", payment_intent: intent, metadata: {} };
@@ -217,7 +217,6 @@ test("a dispute ends a one-time purchase once it is lost", async () => {
 });
 
 test("a payment that has not arrived yet gives nothing", async () => {
-  const ann = await newAccount();
   const unpaid = payment(ann.id, { payment_intent: `pi_${randomUUID()}`, payment_status: "unpaid" });
   expect(await sendStripe(event("checkout.session.completed", unpaid))).toMatchObject([200, { status: "ignored" }]);
   const paid = { ...unpaid, payment_status: "paid" };
@@ -226,14 +225,12 @@ test("a payment that has not arrived yet gives nothing", async () => {
 });
 
 test("test mode grants nothing", async () => {
-  const ann = await newAccount();
   const object = subscription({ ...ids(), metadata: { accountId: ann.id }, livemode: false });
   await sendStripe(event("customer.subscription.created", object, { livemode: false }));
   expect(await statusOf(ann)).toMatchObject({ status: "none", subscriptions: [{ environment: "SANDBOX" }] });
 });
 
 test("an event counts once; other types and thin events are ignored; one without an id is refused", async () => {
-  const ann = await newAccount();
   const created = event("customer.subscription.created", subscription({ ...ids(), metadata: { accountId: ann.id } }));
   expect(await sendStripe(created)).toEqual([200, { status: "processed", eventId: created.id }]);
   expect(await sendStripe(created)).toEqual([200, { status: "duplicate", eventId: created.id }]);
@@ -254,7 +251,6 @@ test.each([
 });
 
 test("a status far in the future or the past does no harm", async () => {
-  const ann = await newAccount();
   const own = { ...ids(), metadata: { accountId: ann.id } };
   const [, receipt] = await sendStripe(
     event("customer.subscription.created", subscription(own, 1e15), { created: 1e14 }),

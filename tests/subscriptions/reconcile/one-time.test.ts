@@ -1,11 +1,17 @@
 import { randomUUID } from "node:crypto";
-import { expect, test } from "vitest";
-import { newAccount } from "@/tests/support/accounts";
+import { beforeEach, expect, test } from "vitest";
+import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { clock } from "@/tests/support/context";
 import { billingEvent, DAY_MS, deliverOk, type Sent, statusOf } from "@/tests/support/subscriptions/billing";
 import { reconcile } from "@/tests/support/subscriptions/operator-actions";
 import { bought, iso, newCustomer, subscriber } from "@/tests/support/subscriptions/revenuecat";
 import { setUpRevenueCat } from "@/tests/support/subscriptions/revenuecat-setup";
+
+/** A new account for each test. */
+let ann: TestAccount;
+beforeEach(async () => {
+  ann = await newAccount();
+});
 
 const { revenueCat, billing } = await setUpRevenueCat();
 
@@ -28,7 +34,6 @@ async function buyPass(account: { id: string }, endsAtMs: number) {
 }
 
 test("a pass that ends does not become a purchase for life", async () => {
-  const ann = await newAccount();
   await buyPass(ann, clock.now().getTime() + 30 * DAY_MS);
   expect(await statusOf(ann)).toMatchObject({ status: "active", isLifetime: false });
   await reconcile(billing(), ann.id);
@@ -36,7 +41,6 @@ test("a pass that ends does not become a purchase for life", async () => {
 });
 
 test("a pass that has ended stays so", async () => {
-  const ann = await newAccount();
   const endsAtMs = clock.now().getTime() + 1000;
   const event = await buyPass(ann, endsAtMs);
   clock.advance(5000);
@@ -72,7 +76,6 @@ test.each([
     { status: "revoked", cancelReason: "CUSTOMER_SUPPORT" },
   ],
 ])("a lifetime purchase that %s stays so, although the API lists it", async (_, type, fields, expected) => {
-  const ann = await newAccount();
   const { event, listed } = await buyForLife(ann);
   await later(event, type, fields);
   clock.advance(1000);
@@ -83,7 +86,6 @@ test.each([
 });
 
 test("a refunded lifetime purchase is not restored by a subscription to the same product", async () => {
-  const ann = await newAccount();
   const { event, listed } = await buyForLife(ann);
   await later(event, "CANCELLATION", { cancel_reason: "CUSTOMER_SUPPORT" });
   clock.advance(1000);
@@ -97,7 +99,6 @@ test("a refunded lifetime purchase is not restored by a subscription to the same
 });
 
 test("a refunded pass is not restored when the customer buys it again", async () => {
-  const ann = await newAccount();
   const event = await buyPass(ann, clock.now().getTime() + 2 * DAY_MS);
   await later(event, "CANCELLATION", { cancel_reason: "CUSTOMER_SUPPORT" });
   clock.advance(1000);
@@ -125,7 +126,6 @@ test.each([null, "the subscription's"])(
 );
 
 test("a lifetime purchase outlasts the expiration of a subscription to the same product", async () => {
-  const ann = await newAccount();
   await buyForLife(ann);
   const { event } = bought(ann, { product_id: "pro" });
   await deliverOk(event);
@@ -134,7 +134,6 @@ test("a lifetime purchase outlasts the expiration of a subscription to the same 
 });
 
 test("an event of a lifetime purchase that RevenueCat makes after that of its refund does not restore it", async () => {
-  const ann = await newAccount();
   const { event } = await buyForLife(ann);
   await later(event, "CANCELLATION", { cancel_reason: "CUSTOMER_SUPPORT" });
   clock.advance(1000);
@@ -143,7 +142,6 @@ test("an event of a lifetime purchase that RevenueCat makes after that of its re
 });
 
 test("a lifetime purchase whose event was lost is found, although an earlier one of the product has ended", async () => {
-  const ann = await newAccount();
   const { event, listed } = await buyForLife(ann);
   await later(event, "CANCELLATION", { cancel_reason: "CUSTOMER_SUPPORT" });
   clock.advance(2000);

@@ -1,8 +1,14 @@
-import { expect, test } from "vitest";
-import { newAccount } from "@/tests/support/accounts";
+import { beforeEach, expect, test } from "vitest";
+import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
 import { ctx, withContext } from "@/tests/support/context";
 import { billingEvent, deliverOk, initialPurchase } from "@/tests/support/subscriptions/billing";
+
+/** A new account for each test. */
+let account: TestAccount;
+beforeEach(async () => {
+  account = await newAccount();
+});
 
 const PATH = "/api/subscription/status";
 
@@ -11,7 +17,6 @@ const ask = ({ token }: { token: string }, query: Record<string, string> = {}, s
 const etagOf = (response: Response) => response.headers.get("etag") ?? "";
 
 test("the entity tag stays until the status changes", async () => {
-  const account = await newAccount();
   const first = etagOf(await ask(account));
   expect(first).toMatch(/^W\/"[\w-]{22}"$/);
   expect(etagOf(await ask(account))).toBe(first);
@@ -20,7 +25,6 @@ test("the entity tag stays until the status changes", async () => {
 });
 
 test("a request that waits is responded to when an event changes the status", async () => {
-  const account = await newAccount();
   const since = etagOf(await ask(account));
   const waiting = ask(account, { since, wait: "30" });
   await deliverOk(initialPurchase(account.id));
@@ -41,7 +45,6 @@ test("a purchase of another account ends no wait, and at its end the status is t
 });
 
 test("a request whose status differs already, or that may not wait, is responded to at once", async () => {
-  const account = await newAccount();
   const since = etagOf(await ask(account));
   const opaque = since.slice(3, -1);
   const responses = [
@@ -58,7 +61,6 @@ test("a request whose status differs already, or that may not wait, is responded
 });
 
 test("a process that stops responds to the requests that wait", async () => {
-  const account = await newAccount();
   const since = etagOf(await ask(account));
   await withContext({}, async () => {
     const waiting = ask(account, { since, wait: "30" });
@@ -68,7 +70,6 @@ test("a process that stops responds to the requests that wait", async () => {
 });
 
 test("five requests of an account may wait at a time", async () => {
-  const account = await newAccount();
   const since = etagOf(await ask(account));
   const waiting = Array.from({ length: 6 }, () => ask(account, { since, wait: "30" }));
   const refused = await Promise.race(waiting);
@@ -81,7 +82,6 @@ test("five requests of an account may wait at a time", async () => {
 });
 
 test("a client that is gone leaves its place within seconds", async () => {
-  const account = await newAccount();
   const since = etagOf(await ask(account));
   const client = new AbortController();
   const all = Array.from({ length: 5 }, () => ask(account, { since, wait: "30" }, client.signal));
@@ -93,7 +93,6 @@ test("a client that is gone leaves its place within seconds", async () => {
 });
 
 test("a wait that is not possible is rejected", async () => {
-  const account = await newAccount();
   const queries: Record<string, string>[] = [
     { wait: "31" },
     { wait: "-1" },
