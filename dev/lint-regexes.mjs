@@ -8,8 +8,7 @@ process.env.RECHECK_BACKEND = "pure";
 const { checkSync } = await import("recheck");
 
 /** Where expressions read settings, our own texts or the names of files, which have 255 bytes at most. */
-const BOUNDED =
-  /^(lib\/platform\/(config|db\/move\/server)|lib\/releases\/publishing\/folder|app\/\(web\)\/language)/;
+const BOUNDED = /^(lib\/platform\/(config|db\/move\/server)|lib\/releases\/publishing\/folder|app\/\(web\)\/language)/;
 const CHECKED = ["app", "lib", "clients/js/src", "server.ts", "proxy.ts", "worker.ts", "instrumentation.ts"];
 /** Of one expression. */
 const LIMITS = { automatonMs: 5_000, fuzzingMs: 1_000 };

@@ -11,7 +11,7 @@ const HELP = `Usage: npm run openapi:tour [-- BASE_URL]
 Runs the tour against a running service (http://localhost:3000 unless BASE_URL is given) and has Prism validate every request
 and response against public/openapi.json. \`npm run openapi:lint\` installs Prism.`;
 
-const PRISM = "scripts/openapi/tools/node_modules/.bin/prism";
+const PRISM = "dev/openapi/tools/node_modules/.bin/prism";
 
 let service: URL;
 

@@ -24,8 +24,7 @@ if (!folder) end("Usage: npm run package -- FOLDER");
 if (existsSync(folder) && readdirSync(folder).length > 0) end(`${folder} is not empty.`);
 await import("./build.mjs");
 for (const name of productionPackages()) copy(name, isLoadedOf(name));
-// scripts/openapi/tools has packages of its own, which check the API description.
-for (const name of WHOLE.filter((name) => existsSync(name))) copy(name, (file) => !file.endsWith("/node_modules"));
+for (const name of WHOLE.filter((name) => existsSync(name))) copy(name);
 copy(BUILD, (file) => !NOT_WHOLE.includes(file) && !file.endsWith(".map"));
 for (const file of chunksOfPages()) copy(file);
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { describeApi, type RouteModules } from "@/dev/openapi/document";
 import { setRole } from "@/lib/accounts/admin/change-account";
 import { operation } from "@/lib/operation";
 import type { AccountRole } from "@/lib/platform/db/generated/client";
 import { defineRoute } from "@/lib/platform/http/route";
 import type { AccessRule } from "@/lib/principal";
-import { describeApi, type RouteModules } from "@/scripts/openapi/document";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { accountWithRole, OPERATOR } from "@/tests/support/auth/api-keys";

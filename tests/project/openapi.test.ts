@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { describeApi, type RouteModules } from "@/scripts/openapi/document";
+import { describeApi, type RouteModules } from "@/dev/openapi/document";
 
 /** By their paths as the App Router writes them. */
 const modules = Object.entries(

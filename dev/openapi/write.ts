@@ -1,7 +1,7 @@
 import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { assertNoArguments, runCommandLine } from "../command-line";
+import { assertNoArguments, runCommandLine } from "../../scripts/command-line";
 import { describeApi, type RouteModules } from "./document";
 
 const HELP = `Usage: npm run openapi
