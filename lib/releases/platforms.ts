@@ -22,6 +22,7 @@ export function parsePlatform(name: string): Platform | undefined {
 export function parseVelopackSystem(name: string): Platform | undefined {
   return Platform.options.find((platform) => VELOPACK_SYSTEMS[platform] === name.toLowerCase());
 }
+
 /** What others call an architecture. Debian names it in packages, and the last three number it in the headers of programs. */
 type Names = {
   /** Of compilers, Node.js and Tauri, which clients and catalogs may use. */
@@ -108,7 +109,8 @@ export function wordsFor(name: string): string[] {
   return [...new Set([...aliases, debian, name])].filter((word) => /^[a-z]/.test(word));
 }
 
-const WORDS = Object.keys(ARCHITECTURES).flatMap(wordsFor);
+/** Not armv7: the header of a program with that name says armv7l. */
+const WORDS = Object.keys(ARCHITECTURES).flatMap((name) => (name === "armv7" ? [] : wordsFor(name)));
 const IN_FILE_NAME = new RegExp(`(?:^|[-_. ])(${WORDS.join("|")})(?=[-_. ]|$)`, "gi");
 
 /**

@@ -99,6 +99,13 @@ describe("the folder of electron-builder", () => {
     await expect(output.drafts({ hints: { architecture: "x64" } })).rejects.toThrow("holds a program for arm64");
   });
 
+  test("takes the architecture from a program whose name has another word for it than a release", async () => {
+    const output = await newOutput();
+    const name = "Example-1.4.0-armv7.AppImage";
+    await writeElectronUpdate(output, "latest-linux.yml", "1.4.0", [name], {}, { [name]: elf("armv7l") });
+    expect((await output.drafts()).drafts).toMatchObject([{ release: { architecture: "armv7l" } }]);
+  });
+
   test("is refused with the installer of nsis-web, whose package no feed names", async () => {
     const output = await newOutput();
     const packages = { x64: { size: 1, sha512: "x", path: "example-1.4.0-x64.nsis.7z" } };

@@ -2,6 +2,7 @@ const MACHINES = {
   x64: { elf: 0x3e, pe: 0x8664, machO: 0x01000007 },
   arm64: { elf: 0xb7, pe: 0xaa64, machO: 0x0100000c },
   i386: { elf: 0x03, pe: 0x014c, machO: 7 },
+  armv7l: { elf: 0x28, pe: 0x01c4, machO: 12 },
 } as const;
 type Machine = keyof typeof MACHINES;
 const PROGRAM_BYTES = 1024;
