@@ -199,8 +199,10 @@ async function remove<T extends { releases: string[] }>(
   isDryRun: boolean,
   run: (file: string) => Promise<T>,
 ): Promise<Removed<T>> {
-  const seen = isDryRun ? await readCatalog(deps) : [];
-  const result = await withCatalogFile(deps.config, run);
+  const { seen, result } = await withCatalogFile(deps.config, async (file) => {
+    const seen = isDryRun ? await readCatalog(deps) : [];
+    return { seen, result: await run(file) };
+  });
   if (isDryRun) return { result, state: await readCatalogState(deps.db, seen, result.releases) };
   await refreshCatalog(deps);
   return { result, state: null };

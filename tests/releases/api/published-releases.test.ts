@@ -147,6 +147,11 @@ test("a catalog that cannot be read or changed is an error with a code, without 
     const read = await listReleases(key.key); // as the URL was last read
     expect(read.releases.map(({ version }) => version)).toEqual(["1.4.0"]);
   });
+  const rollouts = { ...ctx().rollouts, catalogReleases: () => null }; // the URL was never read
+  await withContext({ config: { RELEASE_CATALOG: "https://cdn.example.com/c.json" }, rollouts }, async () => {
+    const pruned = await callReleases("POST", "/prune", key.key, { isDryRun: true });
+    expect([pruned.status, pruned.code]).toEqual([409, "catalog_not_editable"]);
+  });
 });
 
 const ID = "core-windows-x64-2.0.0";
