@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Context, Tx } from "../context";
-import { readDatabaseTime } from "../platform/db/clock";
+import { AppError } from "../errors";
 import type { PushPreference } from "../platform/db/generated/client";
 import { isLockedBy } from "../platform/db/sql";
 import { OPTIONAL_KINDS } from "./notifications";
@@ -64,7 +64,7 @@ export async function readPreferences(db: Tx, accountId: string): Promise<Prefer
 
 /**
  * Replaces the preferences of an account, and cancels the queued notifications of kinds that it has turned off.
- * @throws the violation of a foreign key, which is answered as `unauthenticated`, if the account was deleted concurrently
+ * @throws AppError unauthenticated if the account was deleted concurrently
  */
 export async function replacePreferences(
   { db, dbNow }: Pick<Context, "db" | "dbNow">,
@@ -75,11 +75,14 @@ export async function replacePreferences(
   const quietStartMinutes = quietHours && toMinutes(quietHours.startsAt);
   const quietEndMinutes = quietHours && toMinutes(quietHours.endsAt);
   return db.$transaction(async (tx) => {
-    const updatedAt = await readDatabaseTime({ db: tx, dbNow });
-    const chosen = { mutedKinds, quietStartMinutes, quietEndMinutes, updatedAt };
+    // A deletion of the account removes its receipts, so those of the canceled deliveries are stored before or not at all.
+    const [locked] = await tx.$queryRaw<{ now: Date }[]>`
+      SELECT ${dbNow()} AS "now" FROM "Account" WHERE "id" = ${accountId}::uuid FOR KEY SHARE`;
+    if (!locked) throw new AppError("unauthenticated");
+    const chosen = { mutedKinds, quietStartMinutes, quietEndMinutes, updatedAt: locked.now };
     const create = { accountId, ...chosen };
     const row = await tx.pushPreference.upsert({ where: { accountId }, create, update: chosen });
-    if (mutedKinds.length > 0) await cancelKinds(tx, updatedAt, accountId, mutedKinds);
+    if (mutedKinds.length > 0) await cancelKinds(tx, locked.now, accountId, mutedKinds);
     return toPreferences(row);
   });
 }

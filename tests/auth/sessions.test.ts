@@ -8,7 +8,7 @@ import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { OPERATOR } from "@/tests/support/auth/api-keys";
 import { BASE_URL, clock, ctx, SECRET, withContext } from "@/tests/support/context";
-import { postgresUrl } from "@/tests/support/database";
+import { countLockWaits, postgresUrl } from "@/tests/support/database";
 
 const MINUTE_MS = 60 * 1000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -256,17 +256,12 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     for (let i = 0; i < 18; i++) await post("/api/auth/login", { email, password });
     const { db } = ctx();
     const session = await db.session.findFirstOrThrow({ where: { accountId: id }, omit: { id: true } });
-    const isWaiting = async () => {
-      const [row] = await db.$queryRaw<{ count: bigint }[]>`
-        SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
-      return row?.count;
-    };
     let waiting: Promise<Response> | undefined;
     await db.$transaction(async (tx) => {
       await tx.account.update({ where: { id }, data: { unverifiedExpiresAt: null } });
       await tx.session.create({ data: session });
       waiting = post("/api/auth/login", { email, password });
-      await expect.poll(isWaiting).toBe(1n);
+      await expect.poll(() => countLockWaits(db)).toBe(1);
     });
     expect((await waiting)?.status).toBe(200);
     expect(await db.session.count({ where: { accountId: id, revokedAt: null } })).toBe(20);

@@ -3,11 +3,13 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { Message } from "@/lib/push/notifications";
 import { queueBroadcast, startBroadcast } from "@/lib/push/outbox/broadcasts";
 import { enqueue } from "@/lib/push/outbox/enqueue";
+import { removeAccountReceipts } from "@/lib/push/outbox/receipts";
 import { endOfQuietHours } from "@/lib/push/time-to-notify";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx } from "@/tests/support/context";
+import { countLockWaits, postgresUrl } from "@/tests/support/database";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
 import { accountWithDevices, activeDevices, clearOutbox, deliverDue, recordingPush } from "@/tests/support/push/push";
 import { cookiesOf, flashOf, submit } from "@/tests/support/web/forms";
@@ -93,6 +95,22 @@ describe("/api/push/preferences", () => {
 });
 
 describe("a kind that is turned off", () => {
+  test.runIf(postgresUrl)("leaves no receipts of an account that is being deleted", async () => {
+    const [account, device] = await accountWithDevices(1);
+    await choose(account, {});
+    await queue(account, renewed);
+    let choosing: Promise<Response> | undefined;
+    await ctx().db.$transaction(async (tx) => {
+      await tx.$queryRaw`SELECT FROM "Account" WHERE "id" = ${account.id}::uuid FOR UPDATE`;
+      await removeAccountReceipts(tx, account.id);
+      choosing = choose(account, { kinds: { "billing.renewed": false } });
+      await expect.poll(() => countLockWaits(ctx().db)).toBe(1);
+      await tx.account.delete({ where: { id: account.id } });
+    });
+    expect((await choosing)?.status).toBe(401);
+    expect(await ctx().db.pushReceipt.count({ where: { deviceId: device?.id ?? "" } })).toBe(0);
+  });
+
   test("is not queued, and others are", async () => {
     const [account] = await accountWithDevices(1);
     await choose(account, { kinds: { "billing.renewed": false } });

@@ -48,3 +48,10 @@ export async function openPGlite(): Promise<PGlite> {
 
 /** Creates a migrated database on the run's PostgreSQL server. Returns its URL. */
 export const createMigratedDatabase = (): Promise<string> => createDatabase(postgresUrl, inject("templateDatabase"));
+
+/** How many connections to the test's database on PostgreSQL wait for a lock. */
+export async function countLockWaits(db: Database["client"]): Promise<number> {
+  const [row] = await db.$queryRaw<{ count: bigint }[]>`
+    SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+  return Number(row?.count);
+}
