@@ -92,9 +92,9 @@ export async function removeEmail(
   id: string,
 ): Promise<void> {
   await db.$transaction(async (tx) => {
-    const row = await tx.queuedEmail.findUnique({ where: { id }, select: { kind: true, attempts: true } });
-    const { count } = await tx.queuedEmail.deleteMany({ where: { id } });
-    if (row === null || count === 0) throw new AppError("not_found");
+    const [row] = await tx.$queryRaw<Pick<Row, "kind" | "attempts">[]>`
+      DELETE FROM "QueuedEmail" WHERE "id" = ${id}::uuid RETURNING "kind", "attempts"`;
+    if (!row) throw new AppError("not_found");
     const details = { ...row, kind: kindOf(row.kind) };
     await recordOperatorEvent(tx, now(), operator, { type: "email_removed", target: `email:${id}`, details });
   });
