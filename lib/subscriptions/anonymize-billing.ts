@@ -1,5 +1,4 @@
 import type { Context, Tx } from "../context";
-import type { Prisma } from "../platform/db/generated/client";
 import { sql } from "../platform/db/sql";
 import { isPseudonym, possibleAccountIds, pseudonymOf } from "./app-user-ids";
 
@@ -92,22 +91,24 @@ async function findAppUserIds(tx: Tx, accountId: string, purchases: OwnPurchase[
 }
 
 /** App User IDs in the account's own events, except transfers. */
-function findIdsInEvents(tx: Tx, accountId: string, purchases: OwnPurchase[]): Promise<string[]> {
-  const ofPurchases = { accountId: null, purchaseId: { in: purchases.map(({ id }) => id) } };
-  return findIdsNamed(tx, { OR: [{ accountId }, ofPurchases] });
+async function findIdsInEvents(tx: Tx, accountId: string, purchases: OwnPurchase[]): Promise<string[]> {
+  const purchaseIds = purchases.map(({ id }) => id);
+  const inEvents = await findIdsNamed(tx, sql`"accountId" = ${accountId}::uuid`);
+  const ofPurchases = sql`"accountId" IS NULL AND "purchaseId" = ANY(${purchaseIds}::uuid[])`;
+  return [...inEvents, ...(await findIdsNamed(tx, ofPurchases))];
 }
 
 /** App User IDs of the account's purchases, except those in another account's events. Transfers do not count. */
 async function findIdsOfPurchases(tx: Tx, accountId: string, purchases: OwnPurchase[]): Promise<string[]> {
   const ids = purchases.flatMap(({ appUserIds }) => appUserIds);
-  const ofOthers = new Set(await findIdsNamed(tx, { appUserIds: { hasSome: ids }, accountId: { not: accountId } }));
+  const isOfOther = sql`"appUserIds" && ${ids}::text[] AND "accountId" <> ${accountId}::uuid`;
+  const ofOthers = new Set(await findIdsNamed(tx, isOfOther));
   return ids.filter((id) => !ofOthers.has(id));
 }
 
-async function findIdsNamed(tx: Tx, where: Prisma.BillingEventWhereInput): Promise<string[]> {
-  const events = await tx.billingEvent.findMany({
-    where: { ...where, transferredFrom: { isEmpty: true } },
-    select: { appUserIds: true },
-  });
-  return events.flatMap(({ appUserIds }) => appUserIds);
+/** Reads each id once: an app may have given many customers the same one. */
+async function findIdsNamed(tx: Tx, where: Sql): Promise<string[]> {
+  const rows = await tx.$queryRaw<{ id: string }[]>`
+    SELECT DISTINCT unnest("appUserIds") AS id FROM "BillingEvent" WHERE cardinality("transferredFrom") = 0 AND ${where}`;
+  return rows.map(({ id }) => id);
 }
