@@ -12,7 +12,8 @@ import { consolePage } from "./frame/console-page";
 import { hasRole } from "./frame/operator";
 import { Health } from "./health";
 
-export const metadata = { title: "Overview" };
+// A layout's template is for the pages below it, not for the one beside it.
+export const metadata = { title: { absolute: "Overview – Console" } };
 
 export default consolePage({}, async ({ ctx, operator }) => {
   const [health, queues, days, versions, { products }] = await Promise.all([

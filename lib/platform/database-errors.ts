@@ -3,7 +3,6 @@
  * database that is unavailable or asks for a retry.
  */
 const UNAVAILABLE: ReadonlySet<unknown> = new Set([
-  "Error message reference",
   "P1000",
   "P1001",
   "P1002",

@@ -39,7 +39,7 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
     for (const path of PAGES) {
       expect((await page.goto(path))?.status()).toBe(200);
       await expectAccessible(page);
-      expect([path, faults]).toEqual([path, []]);
+      expect([path, await page.title(), faults]).toEqual([path, expect.stringMatching(/ – (Console|Guides)$/), []]);
     }
   });
 
