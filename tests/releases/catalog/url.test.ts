@@ -78,6 +78,17 @@ describe("a catalog at a URL", () => {
     expect([catalog.state(), versionsOf(catalog), errors().length]).toEqual(["ok", ["1.0.0"], breaks.length]);
   });
 
+  test("is valid again without a change once its URL is reachable", async () => {
+    const origin = await startOrigin(serve("1.0.0", '"a"'));
+    const { catalog } = await open(origin.url, await newFolder());
+    origin.answer((_, response) => response.writeHead(503).end());
+    await catalog.refresh();
+    expect(catalog.state()).toBe("warn");
+    origin.answer(serve("1.0.0", '"a"'));
+    await catalog.refresh();
+    expect(catalog.state()).toBe("ok");
+  });
+
   test("has no folder: artifacts in files are omitted with one logged error, the others stay", async () => {
     const file = { installer: remoteArtifact({ url: undefined, file: "setup.exe" }) };
     const origin = await startOrigin((_, response) =>

@@ -233,7 +233,7 @@ describe("the brake", () => {
   test.each([
     [5, ["halted", 0, expect.stringMatching(few)]],
     [40, ["completed", 0, null]],
-  ])("decides after the whole step: with %d of 200 clients that come back with the release it is %j", (back, after) =>
+  ])("decides after the whole step, with %d of 200 clients that come back with the release", (back, after) =>
     withRelease(async ({ check, pass, schedule, stateOf, store }) => {
       const id = await schedule({ steps: [100] });
       for (const clientId of CLIENTS) await check("1.0.0", clientId);
