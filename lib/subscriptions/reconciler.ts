@@ -1,5 +1,5 @@
 import type { Context } from "../context";
-import { readDatabaseTime } from "../platform/db/clock";
+import { databaseTimeIn } from "../platform/db/clock";
 import { type Consumer, createConsumer } from "../platform/db/queue";
 import { empty, sql } from "../platform/db/sql";
 import { revenueCat } from "./providers/revenuecat";
@@ -101,17 +101,13 @@ async function claim({ db, dbNow }: Deps, appUserId?: string): Promise<ClaimedJo
 async function reschedule(deps: Deps, job: ClaimedJob, seconds: number, attempts: number): Promise<void> {
   await deps.db.reconcileJob.updateMany({
     where: { appUserId: job.appUserId, nextAttemptAt: job.leaseUntil },
-    data: { attempts, nextAttemptAt: await timeIn(deps, seconds) },
+    data: { attempts, nextAttemptAt: await databaseTimeIn(deps, seconds) },
   });
 }
 
 /** Pauses all processes: the provider limits the requests of an API key, whatever the customer. */
 async function pause(deps: Deps, seconds: number): Promise<void> {
   const provider = revenueCat.name;
-  const until = await timeIn(deps, Math.max(seconds, 1));
+  const until = await databaseTimeIn(deps, Math.max(seconds, 1));
   await deps.db.billingApiPause.upsert({ where: { provider }, create: { provider, until }, update: { until } });
-}
-
-async function timeIn(deps: Pick<Deps, "db" | "dbNow">, seconds: number): Promise<Date> {
-  return new Date((await readDatabaseTime(deps)).getTime() + Math.ceil(seconds) * 1000);
 }

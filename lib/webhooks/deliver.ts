@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { readDatabaseTime } from "../platform/db/clock";
+import { databaseTimeIn } from "../platform/db/clock";
 import type { Prisma, PrismaClient } from "../platform/db/generated/client";
 import { backoffSeconds } from "../platform/db/queue";
 import type { Tx } from "../platform/db/transaction";
@@ -143,7 +143,7 @@ async function store(
   const { state, delaySeconds, disable } = outcome;
   const { status, body, error, durationMs } = attempt;
   const result = { state, responseStatus: status, responseBody: body, error, durationMs };
-  const nextAttemptAt = delaySeconds === null ? null : await databaseTimeIn(tx, deps, delaySeconds);
+  const nextAttemptAt = delaySeconds === null ? null : await databaseTimeIn({ ...deps, db: tx }, delaySeconds);
   const { count: stored } = await tx.webhookDelivery.updateMany({
     where: { eventId, endpointId, nextAttemptAt: leaseUntil },
     data: { ...result, nextAttemptAt },
@@ -164,8 +164,4 @@ async function store(
     data: { disabledAt: claimedAt, disabledReason: disable },
   });
   if (disabled > 0) await deps.onDisabled(tx, { ...endpoint, reason: disable });
-}
-
-async function databaseTimeIn(tx: Tx, { dbNow }: DeliverDeps, seconds: number): Promise<Date> {
-  return new Date((await readDatabaseTime({ db: tx, dbNow })).getTime() + 1000 * seconds);
 }

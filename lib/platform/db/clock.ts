@@ -18,3 +18,7 @@ export async function readDatabaseTime(
   if (!row) throw new Error("The database returned no time");
   return row.now;
 }
+
+/** The database's time in so many seconds. */
+export const databaseTimeIn = async (deps: Parameters<typeof readDatabaseTime>[0], seconds: number): Promise<Date> =>
+  new Date((await readDatabaseTime(deps)).getTime() + seconds * 1000);

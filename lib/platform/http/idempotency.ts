@@ -3,7 +3,7 @@ import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import type { AnyDeclaration, RequestScope } from "../../operation";
 import type { AnyPrincipal } from "../../principal";
-import { readDatabaseTime } from "../db/clock";
+import { databaseTimeIn, readDatabaseTime } from "../db/clock";
 import { seconds } from "../db/sql";
 import { RouteResponse, serializedResponse } from "../http-message";
 
@@ -107,14 +107,11 @@ function replay({ status, body }: Stored): RouteResponse {
 }
 
 async function complete({ db, dbNow }: Deps, { id }: Request, status: number, body: string | null): Promise<void> {
-  const expiresAt = await timeIn({ db, dbNow }, RETENTION_SECONDS);
+  const expiresAt = await databaseTimeIn({ db, dbNow }, RETENTION_SECONDS);
   await db.idempotentRequest.updateMany({ where: { id }, data: { status, body, expiresAt } });
 }
 
 async function extend({ db, dbNow }: Deps, { id }: Request): Promise<void> {
-  const expiresAt = await timeIn({ db, dbNow }, LEASE_SECONDS);
+  const expiresAt = await databaseTimeIn({ db, dbNow }, LEASE_SECONDS);
   await db.idempotentRequest.updateMany({ where: { id, status: null }, data: { expiresAt } });
 }
-
-const timeIn = async (deps: Deps, seconds: number) =>
-  new Date((await readDatabaseTime(deps)).getTime() + seconds * 1000);

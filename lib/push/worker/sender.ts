@@ -16,8 +16,8 @@ const TARGET_PER_MS = 10;
 const WINDOW_MS = 10_000;
 
 /**
- * Creates a limit of the requests that wait for a response at the same time. It follows the latency of APNs: 100 nearby, 600 at a round trip of 60 ms, and never more than `max`.
- * `elapsedMs` is a monotonic clock.
+ * Creates a limit of the requests that wait for APNs at the same time. It follows the latency: 100 nearby, 600 at a round
+ * trip of 60 ms, and never more than `max`. `elapsedMs` is a monotonic clock.
  */
 export function createConcurrency(max: number, elapsedMs = () => performance.now()) {
   let startedAtMs = elapsedMs();
