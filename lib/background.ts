@@ -51,7 +51,7 @@ export function startBackground(ctx: Context): void {
   for (const task of tasksFromStart(ctx)) void start(task)();
 }
 
-/** The first of each process, which stores what it has counted. Of the others, several processes may run the same one at a time. */
+/** Each process runs the first for itself, which stores what it has counted; several may run any other at the same time. */
 const tasks = (ctx: Context): Task[] => [
   [ADOPTION_INTERVAL_MS, "storing adoption counts failed: they stay in memory", () => flushCounts(ctx)],
   [WEBHOOK_INTERVAL_MS, "sending webhooks failed", ctx.webhooks.wake],

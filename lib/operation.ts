@@ -113,7 +113,7 @@ type Declaration<Params, Query, Body, Role, Scoped, Session, Result = unknown, F
   "aal" | "maxAgeSeconds" | "stepUp"
 > & {
   summary: string;
-  /** Requires a session, by bearer token or cookie, as the rule and each of the next two fields does. Without any, anybody is admitted. */
+  /** Requires a session, by bearer token or cookie, as `role`, `scope` and the rule's fields do. Without any, anybody is admitted. */
   session?: Session;
   /** The account's role, at least. */
   role?: Role;

@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { decodeProtectedHeader } from "jose";
 import { encode } from "next-auth/jwt";
-import { afterEach, describe, expect, onTestFinished, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { issueResetToken } from "@/lib/accounts/password-reset";
 import { newestVerificationToken } from "@/lib/auth/email-verification";
 import { isRecognizedDevice } from "@/lib/auth/recognized-clients";
 import { decodeToken, encodeToken } from "@/lib/auth/sessions/sessions";
-import { loadDataKeys } from "@/lib/platform/keys/data-keys";
+import { dataKey, loadDataKeys } from "@/lib/platform/keys/data-keys";
 import { decryptSecret, encryptSecret } from "@/lib/platform/keys/stored-secrets";
 import { newAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
@@ -36,6 +36,17 @@ const isValid = async (token: string) => (await get("/api/push/devices", { token
 const claimsOf = ({ id, sessionId }: { id: string; sessionId: string }) => ({ sub: id, sid: sessionId, epoch: 0 });
 
 afterEach(restoreKeys);
+
+test("the oldest key stays in use, although a process with a wrong clock has created another", async () => {
+  const oldest = await dataKey(ctx(), "encryption");
+  vi.useFakeTimers({ toFake: ["Date"], now: new Date("2000-01-01") });
+  onTestFinished(() => void vi.useRealTimers());
+  await withSecrets([NEW_SECRET], () => loadDataKeys(ctx()));
+  await withSecrets([NEW_SECRET, SECRET], async () => {
+    expect(await ctx().db.dataKey.count({ where: { purpose: "encryption" } })).toBe(2);
+    expect(await dataKey(ctx(), "encryption")).toEqual(oldest);
+  });
+});
 
 describe("a rotation signs nobody out", () => {
   // ASVS 11.2.2

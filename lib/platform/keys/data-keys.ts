@@ -83,8 +83,11 @@ async function read({ config, db }: Deps): Promise<DataKeys> {
 async function create({ config, db }: Deps, purpose: Purpose): Promise<void> {
   const oldest = config.secrets.at(-1) as string;
   const id = `${purpose}:${secretId(purpose === "pseudonyms" ? oldest : config.secrets[0])}`;
-  const data = { id, purpose, ...wrapKey(config.secrets, id, newKey(purpose, oldest)) };
-  await db.dataKey.createMany({ data, skipDuplicates: true });
+  const { wrappedBy, wrapped } = wrapKey(config.secrets, id, newKey(purpose, oldest));
+  // The database's clock decides which key is the oldest. Prisma would store this process's time.
+  await db.$executeRaw`
+    INSERT INTO "DataKey" ("id", "purpose", "wrappedBy", "wrapped") VALUES (${id}, ${purpose}, ${wrappedBy}, ${wrapped})
+    ON CONFLICT ("id") DO NOTHING`;
 }
 
 function newKey(purpose: Purpose, oldestSecret: string): Buffer {

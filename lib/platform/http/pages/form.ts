@@ -64,9 +64,9 @@ const REQUEST_ERRORS: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * The path of a form on a page, and what responds to it. A browser without JavaScript gets a redirect (303): to the next page, or back to the
- * form with the errors. The page's script sends `Accept: application/json` and gets `{ location }` or a problem
- * document. Accepts requests from our own pages only.
+ * The path of a form on a page, and what responds to it. A browser without JavaScript gets a redirect (303): to the next
+ * page, or back to the form with the errors. The page's script sends `Accept: application/json` and gets `{ location }` or
+ * a problem document. Accepts requests from our own pages only.
  */
 export function defineForm<
   Fields,
