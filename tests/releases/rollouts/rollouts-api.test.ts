@@ -239,12 +239,14 @@ describe("a rollback over the API", () => {
     expect(await callReleases("POST", "/rollbacks", key.key, newest)).toMatchObject({ code: "release_yanked" });
   });
 
-  test("pauses the newer release if it shall be rolled out again", async () => {
+  test("pauses the newer release if it shall be rolled out again, and ends its schedule", async () => {
     const back = { filter: { ids: [OLD] }, withdrawal: "pause" };
+    await schedule();
     const before = await inCatalog();
     expect(await callReleases("POST", "/rollbacks", key.key, back)).toMatchObject({ withdrawn: [NEW] });
     expect(await inCatalog()).toBe(0);
     expect(await offered()).toBe(0);
+    expect(await ctx().db.rolloutSchedule.count()).toBe(0);
     const where = { type: "release_changed", target: `release:${NEW}` };
     const event = await ctx().db.auditEvent.findFirst({ where, orderBy: { id: "desc" } });
     expect(event?.details).toMatchObject({ from: { rollout: before }, to: { rollout: 0 }, rollback: [OLD] });
