@@ -3,7 +3,7 @@ import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import type { AnyDeclaration, RequestScope } from "../../operation";
 import type { AnyPrincipal } from "../../principal";
-import { databaseTimeIn, readDatabaseTime } from "../db/clock";
+import { readDatabaseTime } from "../db/clock";
 import { seconds } from "../db/sql";
 import { RouteResponse, serializedResponse } from "../http-message";
 
@@ -86,13 +86,12 @@ async function claim({ db, dbNow }: Deps, { id, fingerprint }: Request): Promise
   if (claimed > 0) return null;
   const stored = await db.idempotentRequest.findUnique({ where: { id } });
   if (stored && stored.fingerprint !== fingerprint) throw new AppError("idempotency_key_reused");
-  const now = await readDatabaseTime({ db, dbNow });
-  if (stored?.status == null) throw inProgress(((stored?.expiresAt ?? now).getTime() - now.getTime()) / 1000);
-  return { status: stored.status, body: stored.body };
+  if (stored?.status != null) return { status: stored.status, body: stored.body };
+  const remainingMs = stored ? stored.expiresAt.getTime() - (await readDatabaseTime({ db, dbNow })).getTime() : 0;
+  throw inProgress(Math.max(1, Math.ceil(remainingMs / 1000)));
 }
 
-function inProgress(seconds: number): AppError {
-  const remainingSeconds = Math.max(1, Math.ceil(seconds));
+function inProgress(remainingSeconds: number): AppError {
   return new AppError("request_in_progress", {
     detail: `If its process has stopped, the request can be repeated in ${remainingSeconds} s.`,
     retryAfterSeconds: remainingSeconds,
@@ -106,12 +105,16 @@ function replay({ status, body }: Stored): RouteResponse {
   return serializedResponse(status, body, replayed);
 }
 
+// One statement each with the database's clock in it: reading the clock first would be one more for every change.
 async function complete({ db, dbNow }: Deps, { id }: Request, status: number, body: string | null): Promise<void> {
-  const expiresAt = await databaseTimeIn({ db, dbNow }, RETENTION_SECONDS);
-  await db.idempotentRequest.updateMany({ where: { id }, data: { status, body, expiresAt } });
+  await db.$executeRaw`
+    UPDATE "IdempotentRequest" SET "status" = ${status}::smallint, "body" = ${body}::text,
+      "expiresAt" = ${dbNow()} + ${seconds(RETENTION_SECONDS)}
+    WHERE "id" = ${id}`;
 }
 
 async function extend({ db, dbNow }: Deps, { id }: Request): Promise<void> {
-  const expiresAt = await databaseTimeIn({ db, dbNow }, LEASE_SECONDS);
-  await db.idempotentRequest.updateMany({ where: { id, status: null }, data: { expiresAt } });
+  await db.$executeRaw`
+    UPDATE "IdempotentRequest" SET "expiresAt" = ${dbNow()} + ${seconds(LEASE_SECONDS)}
+    WHERE "id" = ${id} AND "status" IS NULL`;
 }
