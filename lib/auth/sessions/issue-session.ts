@@ -127,10 +127,13 @@ async function newSignInEmail(
   { key, deviceName }: { key: string; deviceName: string | null },
   caller: Caller,
 ): Promise<{ client: string | null; network: string | null; at: string } | null> {
+  if (await isRecognized(ctx, key)) return null;
   const at = ctx.now();
-  const select = { createdAt: true, emailVerifiedAt: true };
-  const account = await ctx.db.account.findUnique({ where: { id }, select });
-  if (!account || (await isRecognized(ctx, key))) return null;
+  const account = await ctx.db.account.findUnique({
+    where: { id },
+    select: { createdAt: true, emailVerifiedAt: true },
+  });
+  if (!account) return null;
   const isNew = at.getTime() - account.createdAt.getTime() <= FIRST_SIGN_IN_MS;
   const isFirst =
     isNew && (await ctx.db.session.findFirst({ where: { accountId: id }, select: { id: true } })) === null;
