@@ -1,4 +1,4 @@
-import { lockAccount as lockRow, requireAnotherAdmin } from "../../auth/account-checks";
+import { lockAccount, requireAnotherAdmin } from "../../auth/account-checks";
 import { removeTotpAndRecoveryCodes } from "../../auth/second-factor/factors";
 import { revokeAllSessions, revokeSessionInTx } from "../../auth/sessions/sessions";
 import type { Context, Tx } from "../../context";
@@ -35,8 +35,8 @@ const NOTHING_ENDED: Ended = { sessionsEnded: 0, devicesRemoved: 0 };
 /**
  * Locks an account that an operator changes, so that concurrent changes run one after the other. @throws AppError not_found
  */
-export async function lockAccount(tx: Tx, id: string): Promise<AccountSummary> {
-  await lockRow(tx, id);
+export async function lockAndReadAccount(tx: Tx, id: string): Promise<AccountSummary> {
+  await lockAccount(tx, id);
   const account = await tx.account.findUnique({ where: { id }, select: SUMMARY });
   if (account === null) throw new AppError("not_found");
   return account;
@@ -72,7 +72,7 @@ export function disableAccount(
 ): Promise<AccountChange> {
   return deps.db.$transaction(async (tx) => {
     await requireAnotherAdmin(tx, id);
-    const account = await lockAccount(tx, id);
+    const account = await lockAndReadAccount(tx, id);
     if (account.disabledAt !== null) return { account, isChanged: false, ...NOTHING_ENDED };
     const disabledAt = deps.now();
     await tx.account.update({ where: { id }, data: { disabledAt } });
@@ -90,7 +90,7 @@ export function enableAccount(
   { reason }: WithReason = {},
 ): Promise<AccountChange> {
   return db.$transaction(async (tx) => {
-    const account = await lockAccount(tx, id);
+    const account = await lockAndReadAccount(tx, id);
     if (account.disabledAt === null) return { account, isChanged: false, ...NOTHING_ENDED };
     await tx.account.update({ where: { id }, data: { disabledAt: null } });
     await recordAccountChange(tx, now(), operator, id, { type: "account_enabled", reason });
@@ -107,7 +107,7 @@ export function setRole(
 ): Promise<RoleChange> {
   return db.$transaction(async (tx) => {
     if (role !== "admin") await requireAnotherAdmin(tx, id);
-    const account = await lockAccount(tx, id);
+    const account = await lockAndReadAccount(tx, id);
     const previousRole = account.role;
     if (previousRole === role) return { account, previousRole, isChanged: false, ...NOTHING_ENDED };
     await tx.account.update({ where: { id }, data: { role } });
@@ -125,7 +125,7 @@ export function revokeAccountSessions(
   { reason }: WithReason = {},
 ): Promise<AccountChange> {
   return deps.db.$transaction(async (tx) => {
-    const account = await lockAccount(tx, id);
+    const account = await lockAndReadAccount(tx, id);
     const ended = await revokeAccountSessionsInTx(deps, tx, operator, { id, reason });
     return { account, isChanged: ended.sessionsEnded + ended.devicesRemoved > 0, ...ended };
   });
@@ -142,7 +142,7 @@ export function revokeAccountSession(
   { reason }: WithReason = {},
 ): Promise<AccountChange> {
   return deps.db.$transaction(async (tx) => {
-    const account = await lockAccount(tx, accountId);
+    const account = await lockAndReadAccount(tx, accountId);
     const at = deps.now();
     const session = await tx.session.findFirst({ where: { id: sessionId, ...liveSessions(accountId, at) } });
     if (session === null) throw new AppError("not_found");
@@ -166,7 +166,7 @@ export async function resetFactors(
   { reason }: WithReason = {},
 ): Promise<AccountChange> {
   const change = await deps.db.$transaction(async (tx) => {
-    const account = await lockAccount(tx, id);
+    const account = await lockAndReadAccount(tx, id);
     const hadTotp = await removeTotpAndRecoveryCodes(tx, id);
     const { count: passkeys } = await tx.passkey.deleteMany({ where: { accountId: id } });
     if (!hadTotp && passkeys === 0) {
@@ -194,7 +194,7 @@ export async function unlinkProvider(
   { provider, reason }: UnlinkedProvider,
 ): Promise<ProviderChange> {
   const change = await deps.db.$transaction(async (tx) => {
-    const account = await lockAccount(tx, id);
+    const account = await lockAndReadAccount(tx, id);
     const { count } = await tx.identity.deleteMany({ where: { accountId: id, provider } });
     if (count === 0) throw new AppError("not_found", { detail: `The account is not linked to ${provider}.` });
     const details = { provider };

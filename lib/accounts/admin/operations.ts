@@ -12,7 +12,7 @@ import { AccountExport } from "../schema";
 import {
   disableAccount,
   enableAccount,
-  lockAccount,
+  lockAndReadAccount,
   resetFactors,
   revokeAccountSession,
   revokeAccountSessions,
@@ -385,7 +385,7 @@ async function exportAccount(
 ) {
   const exportedAt = ctx.now();
   await ctx.db.$transaction(async (tx) => {
-    await lockAccount(tx, id);
+    await lockAndReadAccount(tx, id);
     await recordAccountChange(tx, exportedAt, operator, id, { type: "exported", reason });
   });
   return readExport(ctx, id, exportedAt);
