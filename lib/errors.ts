@@ -140,10 +140,10 @@ export class AppError extends Error {
   }
 }
 
-/** An error that a command alone can cause, by the files that it is given: no client receives its code. */
+/** An error that a command alone can cause, with a stable code, which `--json` prints: no client receives it. */
 export class CommandError extends Error {
   constructor(
-    readonly code: "file_unreadable" | "folder_unknown" | "folder_incomplete",
+    readonly code: string,
     message: string,
   ) {
     super(message);

@@ -1,9 +1,9 @@
+import { CommandError } from "../lib/errors";
 import type { Config } from "../lib/platform/config";
 import { type Database, openDatabase } from "../lib/platform/db/open";
 import { COMMAND_LIMITS } from "../lib/platform/db/time-limits";
-import { CodedError } from "./command-line";
 
-/** Opens the database for a command. @throws DataDirInUseError; CodedError if migrations are missing */
+/** Opens the database for a command. @throws DataDirInUseError; CommandError if migrations are missing */
 export async function openCommandDatabase(config: Config): Promise<Database> {
   const onConnectionError = (error: Error) => {
     throw error;
@@ -20,5 +20,5 @@ export async function openCommandDatabase(config: Config): Promise<Database> {
 
 async function requireMigrated(database: Database): Promise<void> {
   if (await database.migrated()) return;
-  throw new CodedError("migrations_missing", "Migrations are missing: run `npm run db:migrate` first.");
+  throw new CommandError("migrations_missing", "Migrations are missing: run `npm run db:migrate` first.");
 }

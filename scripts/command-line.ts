@@ -3,16 +3,6 @@ import { existsSync } from "node:fs";
 /** The arguments do not fit the command. Its message is printed with the help text, and the exit code is 2. */
 export class UsageError extends Error {}
 
-/** An error with a stable code, which `--json` prints. */
-export class CodedError extends Error {
-  constructor(
-    readonly code: string,
-    message: string,
-  ) {
-    super(message);
-  }
-}
-
 /**
  * Runs a command line on the process's arguments, with the variables of `.env` set. `--help`, `-h` and `help` print the
  * help text. The exit code is 0, or what `run` set; 1 where `run` throws, 2 where it throws a `UsageError` or

@@ -1,7 +1,8 @@
 import { Role } from "../../../lib/accounts/admin/schema";
 import { PROVIDER_NAMES } from "../../../lib/auth/sign-in-providers/providers";
+import { CommandError } from "../../../lib/errors";
 import { isUuid } from "../../../lib/platform/db/ids";
-import { CodedError, UsageError } from "../../command-line";
+import { UsageError } from "../../command-line";
 import type { CommandContext } from "../command";
 import { confirm, isInteractive } from "../terminal";
 import type { AdminApi } from "../transport/admin-api";
@@ -25,8 +26,8 @@ const change =
       const result = await send(api, { accountId: id }, reason);
       output.result(result, [prints(result, email)]);
     } catch (error) {
-      const message = error instanceof CodedError ? errors(email)[error.code] : undefined;
-      throw message === undefined ? error : new CodedError((error as CodedError).code, message);
+      const message = error instanceof CommandError ? errors(email)[error.code] : undefined;
+      throw message === undefined ? error : new CommandError((error as CommandError).code, message);
     }
   };
 
@@ -100,7 +101,7 @@ export async function deleteAccount(
   if (!yes && !isInteractive()) throw new UsageError("delete: --yes is missing.");
   const { id, email } = await findAccount(api, account);
   if (!yes && !(await confirm(`Delete ${email} and all its data?`)))
-    throw new CodedError("canceled", "Nothing was changed.");
+    throw new CommandError("canceled", "Nothing was changed.");
   const deleted = await api.call("deleteAccountAsOperator", { params: { accountId: id }, query: { reason } });
   output.result(deleted, [`${email} is deleted. Store subscriptions continue until they are canceled in the store.`]);
 }

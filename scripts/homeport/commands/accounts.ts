@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { AccountsQuery, Role } from "../../../lib/accounts/admin/schema";
 import { PROVIDER_NAMES } from "../../../lib/auth/sign-in-providers/providers";
+import { CommandError } from "../../../lib/errors";
 import { isUuid } from "../../../lib/platform/db/ids";
-import { CodedError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup, HomeportCommand } from "../command";
 import { checked, parseLimit } from "../options";
 import type { AdminApi } from "../transport/admin-api";
@@ -30,13 +30,13 @@ async function list({ api, output }: CommandContext, text: string | undefined, o
   });
 }
 
-/** Shows an account. Of a deleted one, shows the events, and throws. @throws CodedError not_found */
+/** Shows an account. Of a deleted one, shows the events, and throws. @throws CommandError not_found */
 async function show({ api, output }: CommandContext, idOrEmail: string): Promise<void> {
   const account = await findAccount(api, idOrEmail).catch(async (error: unknown) => {
     const events = await readEvents(api, idOrEmail.trim(), Number(DEFAULT_LIMIT)).catch(() => []);
     if (events.length === 0) throw error;
     output.result(events, [JSON.stringify(events, null, 2)]);
-    throw new CodedError("not_found", `The account ${idOrEmail} was deleted. Only its events remain.`);
+    throw new CommandError("not_found", `The account ${idOrEmail} was deleted. Only its events remain.`);
   });
   const details = await api.call("showAccount", { params: { accountId: account.id } });
   output.result(details, [JSON.stringify(details, null, 2)]);

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { CommandError } from "../../../lib/errors";
 import { isUuid } from "../../../lib/platform/db/ids";
-import { CodedError, UsageError } from "../../command-line";
+import { UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup } from "../command";
 import { parseLimit } from "../options";
 import { printable } from "../output";
@@ -118,7 +119,7 @@ async function listProducts(
 /** The events with an id: one for each provider. @throws Error if there is none */
 async function findEvents(api: CommandContext["api"], eventId: string) {
   const events = await api.list("listBillingEvents", "events", { query: { event: eventId } });
-  if (events.length === 0) throw new CodedError("not_found", `There is no event ${eventId}.`);
+  if (events.length === 0) throw new CommandError("not_found", `There is no event ${eventId}.`);
   return events;
 }
 
@@ -194,7 +195,7 @@ async function waitFor(
   waits: number,
 ) {
   if (waits >= MAX_WAITS)
-    throw new CodedError("rate_limited", `${appUserId}: the provider limits requests. Try again later.`);
+    throw new CommandError("rate_limited", `${appUserId}: the provider limits requests. Try again later.`);
   const seconds = Math.min(afterSeconds, MAX_WAIT_SECONDS);
   output.note(printable(`${appUserId}: the provider limits requests. Retrying in ${seconds} s.`));
   await delay(seconds * 1000);

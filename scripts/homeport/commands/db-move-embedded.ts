@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { CommandError } from "../../../lib/errors";
 import { readMoved, unmarkMoved } from "../../../lib/platform/db/embedded/moved-folder";
-import { CodedError } from "../../command-line";
 import type { AdminApi } from "../transport/admin-api";
 import type { Databases, Moved, OnProgress } from "./db-next-steps";
 
@@ -8,7 +8,7 @@ const POLL_MS = 250;
 
 /**
  * Moves the embedded database of the folder: by the service that runs on it, or in this process.
- * @throws CodedError with what the service says
+ * @throws CommandError with what the service says
  */
 export async function moveEmbedded(api: AdminApi, { to, dataDir }: Databases, onProgress: OnProgress): Promise<Moved> {
   await resumeMoved(dataDir, to as string);
@@ -18,8 +18,9 @@ export async function moveEmbedded(api: AdminApi, { to, dataDir }: Databases, on
     await delay(POLL_MS);
     status = await api.call("getDatabaseMove");
   }
-  if (status.error) throw new CodedError(status.error.code, status.error.message);
-  if (!status.result || !status.to) throw new CodedError("interrupted", "The service has stopped. Repeat the command.");
+  if (status.error) throw new CommandError(status.error.code, status.error.message);
+  if (!status.result || !status.to)
+    throw new CommandError("interrupted", "The service has stopped. Repeat the command.");
   return { from: dataDir, to: status.to, ...status.result };
 }
 

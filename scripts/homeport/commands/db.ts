@@ -1,7 +1,8 @@
 import { text } from "node:stream/consumers";
 import { z } from "zod";
+import { CommandError } from "../../../lib/errors";
 import { postgresUrl } from "../../../lib/platform/config/database";
-import { CodedError, UsageError } from "../../command-line";
+import { UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup } from "../command";
 import { checked } from "../options";
 import { confirm, drawShare, isInteractive } from "../terminal";
@@ -24,7 +25,7 @@ const LABELS = { copying: "Copying", indexing: "Indexing", finishing: "Finishing
 const onProgress = ({ step, share }: { step: keyof typeof LABELS; share: number }) =>
   drawShare(LABELS[step], Math.min(share, 0.999));
 
-/** @throws UsageError, CodedError canceled; MoveError, Error if the move fails */
+/** @throws UsageError, CommandError canceled; MoveError, Error if the move fails */
 async function move({ api, output }: CommandContext, given: Options): Promise<void> {
   const options = await withStandardInput(given);
   const databases = databasesOf(options);
@@ -84,7 +85,7 @@ async function requireYes({ from, to, dataDir }: Databases, { yes }: Options): P
   if (yes) return;
   if (!isInteractive()) throw new UsageError("db move: --yes is missing.");
   const question = `Move ${from ? "the PostgreSQL database" : dataDir} to ${to ? "PostgreSQL" : dataDir}? At the end, writes to the old database are refused.`;
-  if (!(await confirm(question))) throw new CodedError("canceled", "Nothing was changed.");
+  if (!(await confirm(question))) throw new CommandError("canceled", "Nothing was changed.");
 }
 
 export const defineDb: DefineCommandGroup = (db) => {

@@ -1,14 +1,14 @@
-import { CodedError } from "../../command-line";
+import { CommandError } from "../../../lib/errors";
 import type { AdminApi } from "../transport/admin-api";
 
 /** An id of the billing provider that looks like an email may find accounts before the email does. */
 const MAX_FOUND = 200;
 
-/** Finds an account by its id or its email. @throws CodedError not_found */
+/** Finds an account by its id or its email. @throws CommandError not_found */
 export async function findAccount(api: AdminApi, idOrEmail: string) {
   const query = idOrEmail.trim().toLowerCase();
   const found = await api.list("searchAccounts", "accounts", { query: { query } }, MAX_FOUND);
   const account = found.find(({ id, email }) => id === query || email === query);
-  if (!account) throw new CodedError("not_found", `There is no account ${idOrEmail}.`);
+  if (!account) throw new CommandError("not_found", `There is no account ${idOrEmail}.`);
   return account;
 }

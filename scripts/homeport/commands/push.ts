@@ -1,8 +1,9 @@
+import { CommandError } from "../../../lib/errors";
 import { isUuid } from "../../../lib/platform/db/ids";
 import { Announcement, CustomMessage } from "../../../lib/push/admin/new-message";
 import { DeliveriesQuery, PauseParams, Retry } from "../../../lib/push/admin/schema";
 import { Audience } from "../../../lib/push/audience";
-import { CodedError, UsageError } from "../../command-line";
+import { UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup, HomeportCommand } from "../command";
 import { checked, oneOf, parsePositiveInteger, parseTime, repeatable } from "../options";
 import { confirm, isInteractive } from "../terminal";
@@ -98,7 +99,7 @@ async function send(context: CommandContext, options: SendOptions): Promise<void
     const sent = await context.api.call("sendPushMessage", { body: message });
     context.output.result(sent, [`Queued for ${count(sent.devices, "device")}.`]);
   } catch (error) {
-    if (!(error instanceof CodedError && error.code === "no_active_device")) throw error;
+    if (!(error instanceof CommandError && error.code === "no_active_device")) throw error;
     const text = account === undefined ? "The device is not active." : "The account has no active device.";
     context.output.result({ devices: 0 }, [text]);
   }
@@ -128,7 +129,7 @@ async function sendToMany(
   const about = `${estimate.isExact ? "" : "about "}${count(estimate.devices, "device")}`;
   if (dryRun) return output.result(estimate, [`For ${about}, within ${estimate.seconds} s. Nothing was sent.`]);
   if (!yes && isInteractive() && !(await confirm(`Notify ${about}?`))) {
-    throw new CodedError("confirmation_required", "Nothing was sent.");
+    throw new CommandError("confirmation_required", "Nothing was sent.");
   }
   const message = await api.call("sendPushMessage", { body });
   const seconds = Math.ceil(message.devices / (message.perSecond ?? 1));

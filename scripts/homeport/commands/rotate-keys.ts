@@ -14,7 +14,7 @@ const SESSION_DAYS = LIFETIMES.token.absoluteMs / (24 * 60 * 60 * 1000);
  * Protects the stored keys with the first secret of `NEXTAUTH_SECRET`. Without the variable, which embedded mode allows,
  * first generates a secret in `DATA_DIR/secrets.json`. Works on the database of this folder alone, because a running
  * service has its secrets in memory.
- * @throws UsageError, DataDirInUseError; CodedError if migrations are missing; Error if a key was left
+ * @throws UsageError, DataDirInUseError; CommandError if migrations are missing; Error if a key was left
  */
 export async function rotateKeys(output: Output): Promise<void> {
   if (process.env.HOMEPORT_URL)

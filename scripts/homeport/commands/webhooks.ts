@@ -1,7 +1,8 @@
+import { CommandError } from "../../../lib/errors";
 import { isUuid } from "../../../lib/platform/db/ids";
 import { WebhookEventType } from "../../../lib/webhooks/events";
 import { ChangedEndpoint, DeliveriesQuery, NewEndpoint, Replay } from "../../../lib/webhooks/schema";
-import { CodedError, UsageError } from "../../command-line";
+import { UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup, HomeportCommand } from "../command";
 import { checked, oneOf, parseLimit, parseTime, repeatable } from "../options";
 import { confirm, isInteractive } from "../terminal";
@@ -58,7 +59,7 @@ async function remove({ api, output }: CommandContext, id: string, { yes = false
   if (!yes && !isInteractive()) throw new UsageError("delete: --yes is missing.");
   const { url } = await api.call("getWebhookEndpoint", { params });
   if (!yes && !(await confirm(`Delete the endpoint ${url} and its deliveries?`)))
-    throw new CodedError("canceled", "Nothing was changed.");
+    throw new CommandError("canceled", "Nothing was changed.");
   await api.call("deleteWebhookEndpoint", { params });
   output.result({ deleted: id }, [`${id} is deleted.`]);
 }

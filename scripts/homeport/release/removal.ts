@@ -1,5 +1,6 @@
+import { CommandError } from "../../../lib/errors";
 import type { PrunedCatalog, RemovalResult } from "../../../lib/releases/publishing/schema";
-import { CodedError, UsageError } from "../../command-line";
+import { UsageError } from "../../command-line";
 import { parseDurationMs } from "../options";
 import type { Output } from "../output";
 import { formatBytes } from "../output";
@@ -71,8 +72,8 @@ async function runConfirmed(
     const isNothing = planned.releases.length + planned.files.length === 0;
     if (isDryRun || isNothing) return output.result({ dryRun: true, ...planned }, linesOf(planned, "Would remove"));
     for (const line of linesOf(planned, "Would remove")) console.error(line);
-    if (!isInteractive()) throw new CodedError("confirmation_required", "Nothing was removed: confirm with --yes.");
-    if (!(await confirm("Remove this?"))) throw new CodedError("confirmation_required", "Nothing was removed.");
+    if (!isInteractive()) throw new CommandError("confirmation_required", "Nothing was removed: confirm with --yes.");
+    if (!(await confirm("Remove this?"))) throw new CommandError("confirmation_required", "Nothing was removed.");
   }
   const { result: removed } = await run(false, etag);
   output.result({ dryRun: false, ...removed }, linesOf(removed, "Removed"));

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { mkdir, open, readFile, rm } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { CommandError } from "../../../lib/errors";
 import { writeDurably } from "../../../lib/platform/files/durable";
-import { CodedError } from "../../command-line";
 import { drawProgress } from "../terminal";
 import { type HttpClient, toError, unreachable } from "../transport/http-client";
 import { requestOf } from "../transport/operations";
@@ -24,7 +24,7 @@ export type UploadedFile = { file: string; fileName: string; sizeBytes: number; 
 /**
  * Uploads a file (tus 1.0, core and creation), and continues the upload of an interrupted run. Returns the upload's id.
  * `forget` is for when the upload has been used.
- * @throws CodedError
+ * @throws CommandError
  */
 export async function uploadFile(
   client: HttpClient,
@@ -49,7 +49,7 @@ async function createUpload(client: HttpClient, { fileName, sizeBytes }: Uploade
   if (response.status !== 201) throw await toError(response);
   await response.body?.cancel();
   const id = response.headers.get("location")?.split("/").at(-1);
-  if (!id) throw new CodedError("invalid_response", `${client.url} did not return the id of the upload.`);
+  if (!id) throw new CommandError("invalid_response", `${client.url} did not return the id of the upload.`);
   return id;
 }
 
@@ -72,7 +72,7 @@ async function sendFile(client: HttpClient, id: string, upload: UploadedFile): P
   let failures = 0;
   const readOffset = async () => {
     const known = await offsetOf(client, id, upload);
-    if (known === null) throw new CodedError("upload_not_found", "The upload has expired. Run the command again.");
+    if (known === null) throw new CommandError("upload_not_found", "The upload has expired. Run the command again.");
     return known;
   };
   try {
@@ -80,7 +80,7 @@ async function sendFile(client: HttpClient, id: string, upload: UploadedFile): P
     while (offset < upload.sizeBytes) {
       drawProgress("Uploading", offset, upload.sizeBytes);
       const { bytesRead } = await handle.read(buffer, 0, Math.min(partBytes, buffer.byteLength), offset);
-      if (bytesRead === 0) throw new CodedError("file_changed", `${upload.file} is shorter than before.`);
+      if (bytesRead === 0) throw new CommandError("file_changed", `${upload.file} is shorter than before.`);
       const error = await sendPart(client, id, { offset, bytes: buffer.subarray(0, bytesRead) });
       if (error === "too large" && partBytes > MIN_PART_BYTES) partBytes /= 2;
       else if (error !== null) {
@@ -98,16 +98,16 @@ async function sendFile(client: HttpClient, id: string, upload: UploadedFile): P
   }
 }
 
-/** Sends a part. Returns null if it arrived, an error if another attempt may help. @throws CodedError otherwise */
+/** Sends a part. Returns null if it arrived, an error if another attempt may help. @throws CommandError otherwise */
 async function sendPart(
   client: HttpClient,
   id: string,
   { offset, bytes }: Part,
-): Promise<null | "too large" | CodedError> {
+): Promise<null | "too large" | CommandError> {
   const headers = { ...TUS, "upload-offset": String(offset), "content-type": "application/offset+octet-stream" };
   const request = { ...requestOf("appendToUpload", { params: { uploadId: id } }), headers, body: bytes };
   const response = await client.send(request).catch((error: unknown) => unreachable(client.url, error));
-  if (response instanceof CodedError) return response;
+  if (response instanceof CommandError) return response;
   if (response.status === 204) return null;
   if (response.status === 413) return response.body?.cancel().then(() => "too large" as const) ?? "too large";
   const error = await toError(response);
@@ -115,9 +115,9 @@ async function sendPart(
   throw error;
 }
 
-const errorOf = (error: "too large" | CodedError) =>
+const errorOf = (error: "too large" | CommandError) =>
   error === "too large"
-    ? new CodedError("payload_too_large", "The server or a proxy refuses the size of the parts.")
+    ? new CommandError("payload_too_large", "The server or a proxy refuses the size of the parts.")
     : error;
 
 /** Repeats a request until it succeeds or fails permanently. */
@@ -126,8 +126,8 @@ async function retry<T>(client: HttpClient, attempt: () => Promise<T>): Promise<
     try {
       return await attempt();
     } catch (error) {
-      if (error instanceof CodedError && !TEMPORARY.test(error.code)) throw error;
-      if (attempts >= MAX_ATTEMPTS) throw error instanceof CodedError ? error : unreachable(client.url, error);
+      if (error instanceof CommandError && !TEMPORARY.test(error.code)) throw error;
+      if (attempts >= MAX_ATTEMPTS) throw error instanceof CommandError ? error : unreachable(client.url, error);
       await delay(client.retryDelayMs * 2 ** (attempts - 1));
     }
   }

@@ -10,7 +10,7 @@ type ArraysOf<Page> = { [name in keyof Page as Page[name] extends readonly unkno
 
 /**
  * The admin API, as commands use it: of a service elsewhere, of the one that runs here, or in this process. An operation that
- * changes something is made once: each call has an Idempotency-Key. Errors are CodedErrors with the code of the problem document.
+ * changes something is made once: each call has an Idempotency-Key. Errors are CommandErrors with the code of the problem document.
  */
 export type AdminApi = {
   /** Sends single requests, such as the parts of an upload. */

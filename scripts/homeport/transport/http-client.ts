@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { CodedError, UsageError } from "../../command-line";
+import { CommandError } from "../../../lib/errors";
+import { UsageError } from "../../command-line";
 
 /** Of a request that may be repeated. */
 const MAX_ATTEMPTS = 6;
@@ -34,7 +35,7 @@ export type HttpClient = {
   /**
    * Sends a request that may be repeated until there is a response. Says on stderr when it does. Returns its JSON; null for
    * one without a body.
-   * @throws CodedError for an error's code, `unreachable` without a response, `invalid_response` if it is not JSON, at once for
+   * @throws CommandError for an error's code, `unreachable` without a response, `invalid_response` if it is not JSON, at once for
    * one that `send` throws
    */
   json: <T>(request: HttpRequest) => Promise<T>;
@@ -77,7 +78,7 @@ export function clientOf(url: string, send: HttpClient["send"], retryDelayMs = R
     try {
       return { result: body === "" ? null : JSON.parse(body), etag };
     } catch {
-      throw new CodedError("invalid_response", `${url} did not respond with JSON. Is it the URL of the service?`);
+      throw new CommandError("invalid_response", `${url} did not respond with JSON. Is it the URL of the service?`);
     }
   };
   const json = async <T>(request: HttpRequest) => (await jsonWithTag<T>(request)).result;
@@ -95,7 +96,7 @@ function parseBaseUrl(text: string): string {
 }
 
 /** `retryAfterMs` null: a repetition would fail too. 0: the server does not say when. */
-type Attempt = { body: string; etag?: string | undefined; error?: CodedError; retryAfterMs: number | null };
+type Attempt = { body: string; etag?: string | undefined; error?: CommandError; retryAfterMs: number | null };
 
 async function attemptText(send: () => Promise<ApiResponse>, url: string): Promise<Attempt> {
   let response: ApiResponse;
@@ -106,10 +107,10 @@ async function attemptText(send: () => Promise<ApiResponse>, url: string): Promi
       return { body: await response.text(), etag, retryAfterMs: null };
     }
   } catch (error) {
-    if (error instanceof CodedError) return { body: "", error, retryAfterMs: null };
+    if (error instanceof CommandError) return { body: "", error, retryAfterMs: null };
     const { name, message } = error as Error;
     if (name === "DataMovedError")
-      return { body: "", error: new CodedError("data_moved", message), retryAfterMs: null };
+      return { body: "", error: new CommandError("data_moved", message), retryAfterMs: null };
     return { body: "", error: unreachable(url, error), retryAfterMs: 0 };
   }
   const error = await toError(response);
@@ -121,7 +122,7 @@ async function attemptText(send: () => Promise<ApiResponse>, url: string): Promi
 type Problem = { code?: string; title?: string; detail?: string; errors?: { pointer: string; detail: string }[] };
 
 /** The error that a problem document describes (RFC 9457), with the fields that are invalid. */
-export async function toError(response: ApiResponse): Promise<CodedError> {
+export async function toError(response: ApiResponse): Promise<CommandError> {
   const problem = (await response.json().catch(() => ({}))) as Problem;
   const {
     code = `http_${response.status}`,
@@ -129,12 +130,12 @@ export async function toError(response: ApiResponse): Promise<CodedError> {
     errors = [],
   } = problem;
   const fields = errors.map(({ pointer, detail }) => `\n  - ${pointer}: ${detail}`).join("");
-  return new CodedError(code, `${problem.detail ? `${title}: ${problem.detail}` : title}${fields}`);
+  return new CommandError(code, `${problem.detail ? `${title}: ${problem.detail}` : title}${fields}`);
 }
 
 /** The service did not respond. */
-export function unreachable(url: string, error: unknown): CodedError {
+export function unreachable(url: string, error: unknown): CommandError {
   const { message, cause } = error as Error;
   const reason = cause instanceof Error ? cause.message : message;
-  return new CodedError("unreachable", `${url} cannot be reached: ${reason}`);
+  return new CommandError("unreachable", `${url} cannot be reached: ${reason}`);
 }

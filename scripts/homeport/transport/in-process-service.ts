@@ -18,7 +18,7 @@ const RELEASES = requestOf("listReleases").path;
 
 /**
  * The service's routes in this process, on its database, without its background work: no worker, no listener, no task.
- * @throws DataDirInUseError; CodedError if migrations are missing
+ * @throws DataDirInUseError; CommandError if migrations are missing
  */
 export async function openInProcessService(): Promise<HttpClient & { close: () => Promise<void> }> {
   const config = { ...loadConfig(), PUSH_WORKER: "off", METRICS_PORT: undefined } as const;
