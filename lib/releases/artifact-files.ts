@@ -24,10 +24,7 @@ export type ArtifactFile = {
 /** Parts of a file. `onError` receives the error that aborts the read. */
 type FileParts = { file: ArtifactFile; parts: readonly BodyPart[]; onError: (error: unknown) => void };
 
-/**
- * Resolves a path in the catalog, symbolic links included. `root` is the catalog's folder, already resolved.
- * @throws PathTraversalError for an absolute path, a `..` or a link that leads outside; the file system's errors
- */
+/** Resolves a path below `root`, which is resolved itself. @throws PathTraversalError; the file system's errors */
 export async function resolveArtifactPath(root: string, file: string): Promise<string> {
   if (path.isAbsolute(file) || file.includes("\0") || file.split(/[/\\]/).includes("..")) {
     throw new PathTraversalError("The path leads outside the catalog's folder");
@@ -40,10 +37,7 @@ export async function resolveArtifactPath(root: string, file: string): Promise<s
   return found;
 }
 
-/**
- * Finds an artifact's file. Opens it once, since an error after the head of the response could only break the connection.
- * @throws Error if it is missing, outside the folder, cannot be opened, or is not of the size in the catalog
- */
+/** Finds an artifact's file, and opens it once: a later error could only break the connection. @throws Error */
 export async function findArtifactFile(
   root: string,
   file: string,
@@ -65,10 +59,9 @@ function fingerprintOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): strin
 }
 
 /**
- * Reads parts of a file on demand, and passes on those that are bytes already. Opens the file at the first read; closes
- * it at the end, when the reader stops early, and on any error. A file that is renamed or deleted during this is read to
- * its end. One that is overwritten causes an error before the last bytes, so that no client takes a mixture for the
- * whole file.
+ * Reads parts of a file on demand, and passes on those that are bytes already. A file that is renamed or deleted
+ * meanwhile is read to its end. One that is overwritten causes an error before the last bytes, so that no client takes
+ * a mixture for the file.
  */
 export async function* readFileParts({ file, parts, onError }: FileParts): AsyncGenerator<Uint8Array> {
   let handle: FileHandle | undefined;
@@ -113,8 +106,7 @@ export async function openUnchanged(file: ArtifactFile): Promise<FileHandle> {
 }
 
 /**
- * Checks that an open file has not been overwritten. Ignores ctime, which renaming and deleting change too.
- * @throws Error if it has been overwritten
+ * Checks that an open file was not overwritten. Ignores ctime, which renaming and deleting change too. @throws Error
  */
 export async function assertUnchanged(handle: FileHandle, { stats }: ArtifactFile): Promise<void> {
   const { ino, size, mtimeNs } = await handle.stat({ bigint: true });

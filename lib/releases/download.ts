@@ -23,9 +23,8 @@ const selectForPeople: ArtifactSelector = ({ artifacts: { installer, others, upd
 const selectForUpdaters: ArtifactSelector = (release) => completeFiles(release)[0];
 
 /**
- * The files that a download may be, best first: the next one is for products without the one before. Without `format`
- * and `kind`, people on Linux get an AppImage, which runs on every distribution, else the installer.
- * @throws AppError invalid_query
+ * The files that a download may be, best first. By default people on Linux get an AppImage, which runs on every
+ * distribution, else the installer. @throws AppError invalid_query
  */
 function downloadSelectors(
   platform: Platform,
@@ -70,19 +69,12 @@ export const DOWNLOAD_ERRORS: ErrorCode[] = [
   "artifact_unavailable",
 ];
 
-/**
- * Finds what to send for a download: the release pinned by `version`, else the newest. Files and objects are found by
- * the catalog's entry alone. Sends no request to the object storage.
- * @throws AppError invalid_query, not_found, release_not_found, catalog_unavailable, artifact_unavailable
- */
+/** Finds what to send for a download: the release pinned by `version`, else the newest. @throws AppError */
 export async function resolveDownload(deps: Deps, request: DownloadRequest): Promise<DownloadContent> {
   return artifactContent(deps, selectDownload(deps, request));
 }
 
-/**
- * What to send for one file of a release. Sends no request to the object storage.
- * @throws AppError release_not_found, artifact_unavailable
- */
+/** What to send for one file of a release. Sends no request to the object storage. @throws AppError */
 export async function artifactContent(deps: ContentDeps, selected: Selected): Promise<DownloadContent> {
   const { release, artifact, caching } = selected;
   const record = (event: "started" | "finished") => {
@@ -175,10 +167,7 @@ async function findIntactFile({ log }: ContentDeps, { snapshot, release, artifac
   }
 }
 
-/**
- * Passes on a body with parts of a file, and counts the download: started when the file's first byte is requested,
- * finished when its last byte was sent. A download in several requests therefore counts once.
- */
+/** Counts a download: started with the file's first byte, finished when its last was sent, in whatever requests. */
 async function* countDownload(
   body: AsyncIterable<Uint8Array>,
   parts: readonly BodyPart[],

@@ -38,10 +38,7 @@ const MAX_OTHER_INSTALLERS = 20;
 
 const groupsBySnapshot = new WeakMap<Snapshot, InstallerGroup[]>();
 
-/**
- * Lists the installers by product, platform and architecture: the newest stable one and at most 20 others of each.
- * Releases with a partial rollout are left out. Returns null while there is no catalog.
- */
+/** The installers by product, platform and architecture, without partial rollouts. null while there is no catalog. */
 export function listInstallers({ catalog }: { catalog: Catalog }): InstallerGroup[] | null {
   const snapshot = catalog.current();
   if (!snapshot) return null;

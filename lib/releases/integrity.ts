@@ -12,8 +12,7 @@ type CachedHash = { fingerprint: string; sha256: Promise<string> };
 const cachedHashes = new Map<string, CachedHash>();
 
 /**
- * Verifies a file's SHA-256 (hexadecimal). Each process reads a file once before it first serves it, and again when the
- * inode, size or times change. Concurrent calls share one read.
+ * Verifies a file's SHA-256 before a process first serves it, and after each change. Concurrent calls share one read.
  * @throws Error if the hash differs, or the file cannot be read
  */
 export async function verifyIntegrity(file: ArtifactFile, sha256: string): Promise<void> {

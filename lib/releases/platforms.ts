@@ -113,10 +113,7 @@ export function wordsFor(name: string): string[] {
 const WORDS = Object.keys(ARCHITECTURES).flatMap((name) => (name === "armv7" ? [] : wordsFor(name)));
 const IN_FILE_NAME = new RegExp(`(?:^|[-_. ])(${WORDS.join("|")})(?=[-_. ]|$)`, "gi");
 
-/**
- * The architecture that a file's name says: the last one, since the app's name comes first. Leaves out `appName`, which
- * may contain the word. Undefined if the name says none.
- */
+/** The last architecture in a file's name after `appName`, which may contain the word. Undefined without any. */
 export function architectureIn(fileName: string, appName = ""): string | undefined {
   const rest = appName && fileName.startsWith(appName) ? fileName.slice(appName.length) : fileName;
   const last = [...rest.matchAll(IN_FILE_NAME)].at(-1)?.[1];

@@ -43,10 +43,7 @@ export function removeStoredFiles({ artifacts }: WithArtifacts, isRemoved: (file
   }
 }
 
-/**
- * The URL of one artifact of one release. It is pinned to the version, so that a resumed download never joins bytes of
- * two releases. Absolute if `baseUrl` is.
- */
+/** The URL of a file, pinned to the version so that a resumed download never joins bytes of two releases. */
 export function downloadUrl(baseUrl: string, release: Release, artifact: Artifact): string {
   const { update, installer } = release.artifacts;
   const query = new URLSearchParams({

@@ -45,20 +45,13 @@ type Body = Pick<DocumentContent, "text" | "etag" | "sizeBytes">;
 const MAX_CACHED_BODIES = 1_000;
 
 type Result = Selected & { config: Deps["config"]; clientId: string | undefined; atLeast: string | undefined };
-/**
- * The latest result by catalog and query. Requests with the same query string share the query object, and most requests
- * are the same. An old catalog's results are collected with it.
- */
+/** The latest result by catalog and query: requests with the same query string share its object; most are the same. */
 const latestResults = new WeakMap<Snapshot, WeakMap<VersionQuery, Result>>();
 
 /** Rendered bodies by release and variant. A new catalog has new `Release` objects, so old bodies are collected. */
 const cachedBodies = new WeakMap<Release | Build, Map<string, Body>>();
 
-/**
- * Returns the service's own version, or the newest release that the query selects in the format that `format` names.
- * The client's id decides whether a release with a partial rollout counts. Counts the update check.
- * @throws AppError invalid_query, release_not_found, catalog_unavailable
- */
+/** The service's version, or the newest release for a query and client. Counts the update check. @throws AppError */
 export function resolveVersion(deps: Deps, query: VersionQuery, client: Client): DocumentContent {
   const { clientId, userAgent, network } = client;
   const { content, check } = selectLatest(deps, query, clientId, systemOfUserAgent(userAgent));

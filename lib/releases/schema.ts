@@ -7,10 +7,7 @@ import { EdSignature, MinisignSignature, PublicKeys } from "./signatures";
 export const ArtifactKind = z.enum(["installer", "update"]);
 export type ArtifactKind = z.infer<typeof ArtifactKind>;
 
-/**
- * What a published file is for: people download the `installer`, updaters the `update`; `other` is a further format
- * beside them, `delta` a file that turns one older version into the release.
- */
+/** `other`: a further format beside installer and update; `delta`: turns one older version into the release. */
 export const FileKind = z.enum([...ArtifactKind.options, "other", "delta"]);
 export type FileKind = z.infer<typeof FileKind>;
 
@@ -62,10 +59,7 @@ const BlockMap = z
   .strictObject({ ...LOCATION, sizeBytes: z.int().min(1), sha256: Sha256 })
   .refine(hasOneLocation, ONE_LOCATION);
 
-/**
- * The identity of an MSIX package as its manifest has it ("Identity", in Microsoft's package manifest schema). App
- * Installer rejects a package whose identity differs from what the .appinstaller file names.
- */
+/** The identity of an MSIX package in its manifest ("Identity"). App Installer rejects a package with another one. */
 export const PackageIdentity = z.strictObject({
   name: z.string().regex(/^[A-Za-z0-9.-]{3,50}$/, "Must have 3 to 50 letters, digits, periods and dashes"),
   /** The subject of the signing certificate, such as `CN=Example`. */
@@ -154,10 +148,7 @@ export const Release = z.strictObject({
   critical: z.boolean().default(false),
   /** The percentage of clients that receive the release, in tenths. */
   rollout: z.number().min(0).max(100).multipleOf(0.1).default(100),
-  /**
-   * Releases of one series are rolled out to the same clients first. By default, each release selects its clients
-   * independently.
-   */
+  /** Releases of one series reach the same clients first. By default, each selects its clients independently. */
   rolloutSeries: z.string().min(1).max(128).nullable().default(null),
   /** Sparkle's phased rollout, which the appcast names only while `rollout` is 100. */
   phasedRolloutIntervalSeconds: z.int().min(1).nullable().default(null),

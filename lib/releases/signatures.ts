@@ -18,10 +18,7 @@ const MINISIGN_FILE =
 const KEY_ID_BYTES = 8;
 const UNTRUSTED = "untrusted comment:";
 
-/**
- * A minisign signature file in base64, as `tauri signer sign` writes it to a .sig file and Tauri expects in
- * `signature`. The plain text that `minisign -S` writes is accepted too.
- */
+/** A minisign signature file in base64, as `tauri signer sign` writes it, or the text that `minisign -S` writes. */
 export const MinisignSignature = z
   .string()
   .max(4096)

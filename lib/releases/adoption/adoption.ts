@@ -10,10 +10,7 @@ export type Adoption = {
   recordUpdateCheck: (check: UpdateCheck, clientId: string) => void;
   /** "started": the first byte was requested, or the client was redirected. "finished": the last byte was sent. */
   recordDownload: (download: AdoptionKey & { event: "started" | "finished" }) => void;
-  /**
-   * Stores what was counted. Several processes add to the same rows. What cannot be stored stays in memory.
-   * @throws the database's error
-   */
+  /** Stores what was counted. What cannot be stored stays in memory. @throws the database's error */
   flush: () => Promise<void>;
   /** Stores what was counted, if the database is available. */
   close: () => Promise<void>;

@@ -43,10 +43,7 @@ const MAX_CLAIMED_KEYS = 1_000;
 const MAX_KEYS = 3_000;
 const MAX_VERSION_LENGTH = 64;
 
-/**
- * Counts of one UTC day in memory. A key that was counted once keeps its place for the day, also after `take`, so that
- * the limits hold for the day.
- */
+/** Counts of one UTC day in memory. A key keeps its place for the day, also after `take`, so that the limits hold. */
 export class DayCounts {
   readonly #salt: string;
   readonly #entries = new Map<string, DayEntry>();

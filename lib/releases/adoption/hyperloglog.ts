@@ -8,10 +8,7 @@ const REGISTERS = 2 ** PRECISION;
 /** The bits of the hash of which a register keeps the position of the first 1: at most 33. */
 const RANK_BITS = 32;
 
-/**
- * A HyperLogLog sketch: a count of distinct items in 16 KiB, from which no item can be read. A register holds the largest
- * rank of the hashes that fall to it, so merging two sketches gives the sketch of both sets.
- */
+/** Counts distinct items in 16 KiB, from which no item can be read. A register has the largest rank (HyperLogLog). */
 export type Sketch = Uint8Array;
 
 /** The 64 bits of a hash that a sketch uses. */

@@ -99,10 +99,7 @@ export type AdoptionCurve = {
 
 type Scope = { product: string; channel?: string | undefined };
 
-/**
- * How many clients ran the most used versions of a product, or one `version`. A client counts once a day, on whatever
- * platform or channel. Only the sketches of these versions are read: each takes a quarter of a millisecond.
- */
+/** How many clients ran the most used versions, or one `version`. A client counts once a day, on whatever platform. */
 export async function readAdoptionCurve(
   deps: Deps,
   { product, channel, version, days, limit }: Scope & { version?: string; days: number; limit: number },

@@ -11,10 +11,7 @@ const BATCH_SIZE = 50;
 type PackedSketch = Uint8Array | null;
 type Row = AdoptionKey & { clients: PackedSketch; offeredClients: PackedSketch };
 
-/**
- * Adds one batch of counts to the rows of a UTC date, and removes it from `entries`. Rows are locked in the order of
- * their keys, so that processes that store at the same time do not deadlock.
- */
+/** Adds one batch of counts to the rows of a UTC date, and removes it from `entries`. Locks rows in key order. */
 export async function storeCounts(db: PrismaClient, date: string, entries: AdoptionEntry[]): Promise<void> {
   const batch = entries.slice(0, BATCH_SIZE).sort((a, b) => (keyText(a.key) < keyText(b.key) ? -1 : 1));
   await db.$transaction(async (tx) => {

@@ -12,10 +12,7 @@ import { urlSource } from "./url-source";
 export type Catalog = {
   /** The last valid catalog; null before the first one. */
   current: () => Snapshot | null;
-  /**
-   * "ok": the newest manifest is in use. "warn": the last valid one is in use because a newer one cannot be read, or no
-   * catalog is configured. "error": the configured catalog has never been read.
-   */
+  /** "warn": the last valid manifest is in use, or no catalog is configured. "error": it has never been read. */
   state: () => "ok" | "warn" | "error";
   /** Checks for a changed manifest now. Never rejects: errors are logged. */
   refresh: () => Promise<void>;
@@ -26,10 +23,8 @@ export type Catalog = {
 const START_TIMEOUT_MS = 5_000;
 
 /**
- * Opens the release catalog and watches it for changes: the manifest at `RELEASE_CATALOG`, a path or a URL, else
- * `DATA_DIR/releases/catalog.json`, where embedded mode writes the sample catalog. A missing or invalid manifest does
- * not stop the start: the service responds catalog_unavailable until there is a valid one. `hasSamples: false` never writes
- * samples.
+ * Opens the release catalog and watches it for changes. Embedded mode writes the sample catalog, unless `hasSamples` is
+ * false. Starts without a valid manifest: the service responds catalog_unavailable until there is one.
  */
 export async function openCatalog(config: Config, log: Logger, { hasSamples = true } = {}): Promise<Catalog> {
   const { RELEASE_CATALOG: location, DATA_DIR, mode } = config;

@@ -12,10 +12,7 @@ export type ManifestSource = {
   /** For the log, without secrets. */
   name: string;
   pollMs: number;
-  /**
-   * Returns the manifest, or null if it has not changed since the last call.
-   * @throws Error if it cannot be read
-   */
+  /** Returns the manifest, or null if it has not changed since the last call. @throws Error if it cannot be read */
   read: () => Promise<RawManifest | null>;
   /** Returns the last valid manifest that an earlier process cached, if any. */
   readCached?: () => Promise<RawManifest | null>;

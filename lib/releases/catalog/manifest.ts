@@ -19,9 +19,8 @@ const MAX_LOGGED_EXAMPLES = 5;
 export type Capabilities = { canPresign: boolean };
 
 /**
- * Validates a manifest and indexes it. Artifacts that this process cannot serve are left out, and logged as one error
- * for each reason, or for each path outside the catalog's folder. Any other fault rejects the whole manifest.
- * @throws Error that describes the fault
+ * Validates a manifest and indexes it. Leaves out artifacts that this process cannot serve, and logs them as one error
+ * for each reason, or for each path outside the catalog's folder. @throws Error that describes any other fault
  */
 export async function loadSnapshot(
   { bytes, root }: RawManifest,
@@ -38,10 +37,7 @@ export async function loadSnapshot(
   return indexReleases(root, releases);
 }
 
-/**
- * Validates a manifest as `loadSnapshot` does, without access to its files.
- * @throws Error that describes the fault
- */
+/** Validates a manifest as `loadSnapshot` does, without access to its files. @throws Error that describes the fault */
 export async function validateManifest(bytes: Uint8Array): Promise<ValidatedManifest> {
   const manifest = await parseManifest(bytes);
   indexReleases(null, manifest.releases);

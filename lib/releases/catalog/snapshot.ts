@@ -37,11 +37,7 @@ export const BUILT_IN_VALUES: Snapshot["knownValues"] = {
   channel: new Set(["stable", "beta"]),
 };
 
-/**
- * Indexes a catalog's releases. Yanked releases and releases without artifacts are left out, and samples as soon as
- * there is a real release.
- * @throws Error if two releases share an id, or a version on one channel of a build target.
- */
+/** Indexes releases, without those that are yanked or have no files, and samples beside real releases. @throws Error */
 export function indexReleases(root: string | null, releases: readonly Release[]): Snapshot {
   assertUnique(releases, ({ id }) => `the id ${id}`);
   assertUnique(releases, (release) => `${targetKey(release)}/${release.channel} ${formatVersion(release.version)}`);
@@ -181,10 +177,7 @@ function assertUnique(releases: readonly Release[], describe: (release: Release)
   }
 }
 
-/**
- * CFBundleVersion of another version of a release's app. Releases without a build version have their version as such;
- * for others it is undefined if the catalog does not have that version.
- */
+/** CFBundleVersion of another version of a release's app; undefined if it is unknown. Without one it is the version. */
 export function findBuildVersion(snapshot: Snapshot, release: Release, version: SemVer): string | undefined {
   if (release.buildVersion === null) return formatVersion(version);
   const builds = versionReleases(snapshot, release, version);

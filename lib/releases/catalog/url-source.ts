@@ -17,10 +17,7 @@ const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 
 type Validators = { etag: string | null; lastModified: string | null };
 
-/**
- * A manifest at a URL, requested every 30 seconds with the validators of the last response (RFC 9110, sections 13.1.2
- * and 13.1.3). The last valid manifest is cached in `cacheFolder`, so that the service starts while the URL is down.
- */
+/** A manifest at a URL, requested with the last validators (RFC 9110, 13.1). The last valid one is cached. */
 export function urlSource(manifestUrl: string, cacheFolder: string, timeoutMs = TIMEOUT_MS): ManifestSource {
   const url = new URL(manifestUrl);
   const cacheFile = path.join(cacheFolder, `catalog-${sha256(Buffer.from(url.href)).slice(0, 16)}.json`);

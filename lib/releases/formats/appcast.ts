@@ -55,10 +55,7 @@ function renderItem(item: AppcastItem): string {
   ].join("\n");
 }
 
-/**
- * Critical for every client, or for clients below a version. WinSparkle ignores the version and would treat the update as
- * critical for every client, so only macOS gets one.
- */
+/** Critical for all clients, or below a version. WinSparkle ignores the version, so only macOS gets one. */
 function criticalUpdate({ release, isMandatory, policy }: AppcastItem): string[] {
   if (release.critical || isMandatory) return ["<sparkle:criticalUpdate/>"];
   const { mandatoryBelow, mandatoryBelowBuild } = policy;

@@ -3,10 +3,7 @@ import { downloadUrl } from "../release-files";
 import { formatVersion, type Release } from "../schema";
 import { type FormatInput, selectByFileName, type VersionFormat } from "./version-format";
 
-/**
- * electron-updater: the fields of latest.yml (electron-builder, UpdateInfo). The client compares versions itself, so the
- * status is always 200. There is no `stagingPercentage`: the rollout is decided here.
- */
+/** The fields of latest.yml (electron-builder, UpdateInfo). The client compares versions, so it is always 200. */
 export const electron: VersionFormat = {
   name: "electron",
   selectArtifact: selectByFileName({ windows: /\.exe$/i, macos: /\.zip$/i, linux: /\.(appimage|deb|rpm|pacman)$/i }),

@@ -4,10 +4,7 @@ import type { Release } from "../schema";
 import { renderAppcast, systemVersion } from "./appcast";
 import { type FormatInput, selectByFileName, type VersionFormat } from "./version-format";
 
-/**
- * Sparkle 2 and WinSparkle: an appcast for one platform. The client compares versions itself. Further items are for older
- * systems; the client skips the items that it cannot run.
- */
+/** An appcast of Sparkle 2 and WinSparkle for one platform. Clients compare versions, and skip what they cannot run. */
 export const sparkle: VersionFormat = {
   name: "sparkle",
   selectArtifact: selectByFileName(

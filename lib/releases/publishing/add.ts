@@ -9,6 +9,7 @@ import { formatVersion, type Release } from "../schema";
 import { type ArtifactEntry, type HashedDraft, type HashedFile, hashDraft, type ReleaseDraft } from "./draft";
 import { copyToFolder, digestFile, linkToFolder, type OnProgress, readChunks } from "./files/build-file";
 import { type SignedFile, verifySignatures } from "./files/verify-signatures";
+import { invalidRelease } from "./invalid-release";
 import {
   changeManifest,
   describeDiskError,
@@ -35,10 +36,9 @@ type Published = { releases: AddedRelease[]; removedSamples: readonly Release[] 
 export type AddResult = Published & { notes: string[] };
 
 /**
- * Publishes releases with all their files: hashes the files, verifies their signatures, stores them and adds them to the
- * manifest in one write, in this order. So the releases become visible at once, and the manifest never names a missing
- * file. Rejects invalid input before it writes anything. Removes the sample releases.
- * @throws AppError; errors of the storage or the file system
+ * Publishes releases: hashes the files, verifies their signatures, stores them and adds them to the manifest in one
+ * write, in this order, so that the manifest never names a missing file. Rejects invalid input before it writes
+ * anything.
  */
 export async function addReleases(deps: PublishDeps, drafts: readonly ReleaseDraft[]): Promise<AddResult> {
   const { manifestFile, now, onProgress } = deps;
@@ -118,15 +118,13 @@ type Deps = { folder: string; storage: Context["storage"]; onProgress?: OnProgre
 const NOTHING_TO_COMMIT: StagedFile = { commit: async () => {}, discard: async () => {} };
 
 /**
- * Copies a file into the catalog's folder under a temporary name, or uploads it to the object storage.
- * @throws AppError if the file has changed since it was hashed; errors of the storage or the file system
+ * Copies a file to a temporary name in the catalog's folder, or uploads it. @throws AppError if it has changed since
  */
 async function stageFile(deps: Deps, hashed: HashedFile): Promise<StagedFile> {
   const { file, artifact, destination } = hashed;
   if (destination.kind === "url") return NOTHING_TO_COMMIT;
   if (destination.kind === "folder") return stageCopy(deps, hashed);
-  if (!deps.storage)
-    throw new AppError("release_invalid", "The object storage is not configured: set the RELEASE_S3_ variables.");
+  if (!deps.storage) throw invalidRelease("The object storage is not configured: set the RELEASE_S3_ variables.");
   const { s3Key: key = "", sizeBytes, sha256, contentType = "application/octet-stream" } = artifact;
   const bytes = readChunks(file, (doneBytes) => deps.onProgress?.("Uploading", doneBytes, sizeBytes));
   await deps.storage.put({ key, sizeBytes, sha256, contentType, bytes });

@@ -14,9 +14,9 @@ type ClientSegment = { share: number; reaches: (release: Release) => boolean };
 const MAX_ROLLOUTS = 4;
 
 /**
- * Divides clients by the rollouts that may reach them, so that all clients of a segment get the same. `releases` are those
- * before and after a change, newest first; a client's position is the same in both. Exact, because `isInRollout`
- * decides on each release or series independently.
+ * Divides clients by the rollouts that may reach them, so that all clients of a segment get the same. A client's
+ * position is the same before and after a change. Exact, because `isInRollout` decides on each release or series
+ * independently.
  */
 function segmentClients(releases: readonly Release[]): ClientSegment[] {
   const thresholds = new Map<string, Set<number>>();
@@ -54,8 +54,8 @@ export type Change = { before: Snapshot; after: Snapshot };
 type OfferedUpdate = Omit<Offer, "share">;
 
 /**
- * Which release each group of clients gets before and after a change, by the selection that `/api/version` uses. Clients
- * are taken to send an id and to run on a system that every release supports. Returns the groups whose offer changes.
+ * Which release each group of clients gets before and after a change, as `/api/version` selects it for clients that
+ * send an id and run on a system that every release supports. Returns the groups whose offer changes.
  */
 export function compareOffers(change: Change, groups: readonly ClientGroup[]): PreviewRow[] {
   return groups.flatMap((group) => compareGroup(change, group) ?? []);

@@ -5,6 +5,7 @@ import type { Artifact, FileKind } from "../schema";
 import { BLOCK_MAP_EXTENSION, findBlockMap, type NewBlockMap } from "./files/block-map";
 import { type Digest, digestFile, type OnProgress } from "./files/build-file";
 import { readPackageFacts } from "./files/package-facts";
+import { invalidRelease } from "./invalid-release";
 import type { ManifestEntry } from "./manifest-file";
 import type { Confirmations, NewReleases } from "./schema";
 
@@ -85,20 +86,16 @@ export async function hashDraft(draft: ReleaseDraft, onProgress?: OnProgress): P
   return { ...draft, release: { ...draft.release, platform }, files };
 }
 
-/**
- * Refuses what the manifest accepts, but file systems do not, and direction marks, which show `exe.txt` where a name ends in
- * `txt.exe`: a catalog may have older names with them. @throws AppError
- */
+/** Refuses what file systems do not accept, and direction marks, which show `exe.txt` for a name in `txt.exe`. */
 function assertFileName(name: string): void {
   if (/\p{Bidi_Control}/u.test(name)) {
     const shown = name.replaceAll(/\p{Bidi_Control}/gu, "\ufffd");
-    throw new AppError(
-      "release_invalid",
+    throw invalidRelease(
       `"${shown}" cannot be the name of a file: it has characters that change the direction of text.`,
     );
   }
   if (name !== "." && name !== ".." && Buffer.byteLength(name) <= MAX_FILE_NAME_BYTES) return;
-  throw new AppError("release_invalid", `"${name}" cannot be the name of a file.`);
+  throw invalidRelease(`"${name}" cannot be the name of a file.`);
 }
 
 async function hashFile(draft: DraftFile, onProgress?: OnProgress): Promise<HashedFile> {

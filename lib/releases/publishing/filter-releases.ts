@@ -2,6 +2,7 @@ import { parse as parseVersion } from "semver";
 import { AppError } from "../../errors";
 import { normalizeArchitecture, parsePlatform } from "../platforms";
 import { formatVersion, type Release } from "../schema";
+import { invalidRelease } from "./invalid-release";
 import type { ReleasesFilter } from "./schema";
 
 /** A release of the catalog, or its document. */
@@ -9,17 +10,13 @@ type Selectable = Pick<Release, "id" | "product" | "platform" | "architecture" |
   version: Release["version"] | string;
 };
 
-/**
- * The releases that a command changes.
- * @throws AppError release_not_found if the filter, an id or a version matches nothing; release_invalid if the
- * filter is too wide
- */
+/** The releases that a command changes. @throws AppError if something matches nothing, or the filter is too wide */
 export function selectReleases<T extends Selectable>(releases: readonly T[], filter: ReleasesFilter): T[] {
   const { ids = [], product, version } = filter;
   const matching = filterReleases(releases, filter);
   if (ids.length > 0) return [...new Set(ids.flatMap((id) => selectByIdOrVersion(matching, id)))];
   if (product === undefined || version === undefined) {
-    throw new AppError("release_invalid", "Select a release by its id or version, or by --product and --version.");
+    throw invalidRelease("Select a release by its id or version, or by --product and --version.");
   }
   return matching.length > 0 ? matching : notFound("that matches these options");
 }
@@ -31,10 +28,7 @@ function selectByIdOrVersion<T extends Selectable>(matching: readonly T[], idOrV
   const byVersion = filterReleases(matching, { version: idOrVersion });
   const products = [...new Set(byVersion.map(({ product }) => product))];
   if (products.length > 1) {
-    throw new AppError(
-      "release_invalid",
-      `Version ${idOrVersion} exists in ${products.join(" and ")}: select one with --product.`,
-    );
+    throw invalidRelease(`Version ${idOrVersion} exists in ${products.join(" and ")}: select one with --product.`);
   }
   return byVersion.length > 0 ? byVersion : notFound(`with version ${idOrVersion}`);
 }

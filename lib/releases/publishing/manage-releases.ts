@@ -32,10 +32,7 @@ import { findNewerServedReleases, planRollback, planUpdate } from "./update";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "rollouts">;
 
-/**
- * A page of the catalog's releases, by product, platform and architecture, newest first.
- * @throws AppError invalid_query; those of `readCatalog`
- */
+/** A page of the catalog's releases, by product, platform and architecture, newest first. @throws AppError */
 export async function listCatalog(deps: Pick<Deps, "config" | "rollouts">, query: ReleasesQuery): Promise<Releases> {
   const { limit, cursor, ...filter } = query;
   const documents = listReleases(filterReleases(await readCatalog(deps), filter));
@@ -64,9 +61,8 @@ export async function changeRelease(
 }
 
 /**
- * Changes several releases in one write: all of them or none. A percentage takes them out of their schedules. A yank halts
- * those, and they resume when the release is offered again.
- * @throws AppError release_not_found, release_invalid, precondition_failed; those of `changeCatalog`
+ * Changes several releases in one write: all of them or none. A percentage takes them out of their schedules. A yank
+ * halts those, and they resume when the release is offered again. @throws AppError
  */
 export async function changeReleases(
   deps: Deps,
@@ -119,11 +115,7 @@ export async function promoteInCatalog(
   return { releases };
 }
 
-/**
- * Rolls back to older releases and withdraws the newer ones, in one write. Halts the schedules of those that it yanks, and
- * ends those of all others.
- * @throws AppError release_not_found, release_yanked, precondition_failed; those of `changeCatalog`
- */
+/** Rolls back to older releases and withdraws the newer ones, in one write, with their schedules. @throws AppError */
 export async function rollBackCatalog(
   deps: Deps,
   operator: Operator,
@@ -149,10 +141,7 @@ export async function rollBackCatalog(
   });
 }
 
-/**
- * Removes a release and its files.
- * @throws AppError release_not_found, release_in_use, precondition_failed; those of `changeCatalog`
- */
+/** Removes a release and its files. @throws AppError release_not_found; those of `removeFromCatalog` */
 export async function removeRelease(
   deps: Deps,
   operator: Operator,
@@ -168,10 +157,7 @@ export async function removeRelease(
 /** `state`: what the change may require after its dry run; null for the change itself. */
 type Removed<T> = { result: T; state: string | null };
 
-/**
- * Removes several releases and their files in one write: all of them or none.
- * @throws AppError release_not_found, release_in_use, precondition_failed; those of `changeCatalog`
- */
+/** Removes several releases and their files in one write: all of them or none. @throws AppError */
 export async function removeFromCatalog(
   deps: Deps,
   operator: Operator,

@@ -9,6 +9,7 @@ import { validateManifest } from "../catalog/manifest";
 import { MAX_MANIFEST_BYTES } from "../catalog/manifest-source";
 import { formatVersion, Release } from "../schema";
 import type { PublicKeys } from "../signatures";
+import { invalidRelease } from "./invalid-release";
 import {
   type ChangeRecord,
   finishInterruptedWrites,
@@ -27,10 +28,7 @@ export type EditableManifest = {
   releases: readonly Release[];
 };
 
-/**
- * The outcome of a change. `beforeWrite` runs once the new manifest has been validated, `afterWrite` once it is in use;
- * both hold the lock.
- */
+/** A change. `beforeWrite` runs when the new manifest is validated, `afterWrite` when it is in use, with the lock. */
 type ManifestChange<T> = Pick<EditableManifest, "entries"> & {
   publicKeys?: EditableManifest["publicKeys"];
   result: T;
@@ -58,9 +56,8 @@ export async function readManifest(file: string): Promise<EditableManifest> {
 const EMPTY: EditableManifest = { publicKeys: {}, entries: [], releases: [] };
 
 /**
- * Changes a manifest under a lock, and writes it atomically. Writes nothing if the service would reject the new manifest,
- * or if nothing has changed. The service's own catalog is changed with a `record` only: see `writeRecorded`.
- * @throws AppError; what `record` throws, and then nothing has changed
+ * Changes a manifest under a lock, atomically, if it changes and stays valid. The service's own catalog is changed with
+ * a `record` only: see `writeRecorded`. @throws AppError; what `record` throws, and then nothing has changed
  */
 export async function changeManifest<T>(file: string, change: Change<T>, record?: ChangeRecord<T>): Promise<T> {
   return withManifestLock(file, async (target) => {
@@ -117,9 +114,9 @@ export async function serializeManifest({
   const keys = Object.keys(publicKeys).length > 0 ? { publicKeys } : {};
   const bytes = Buffer.from(`${JSON.stringify({ schemaVersion: 1, ...keys, releases: entries }, null, 2)}\n`);
   if (bytes.byteLength > MAX_MANIFEST_BYTES)
-    throw new AppError("release_invalid", "The catalog would exceed the maximum size that the service reads.");
+    throw invalidRelease("The catalog would exceed the maximum size that the service reads.");
   await validateManifest(bytes).catch((error: Error) => {
-    throw new AppError("release_invalid", error.message);
+    throw invalidRelease(error.message);
   });
   return bytes;
 }
@@ -148,7 +145,7 @@ export function parseRelease(entry: ManifestEntry): Release {
   const parsed = Release.safeParse(entry, { error: fieldMessage });
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.map(({ path, message }) => `  - ${path.join(".")}: ${message}`);
-  throw new AppError("release_invalid", `The release is not valid:\n${issues.join("\n")}`);
+  throw invalidRelease(`The release is not valid:\n${issues.join("\n")}`);
 }
 
 /** What identifies a release: no two releases of a catalog have the same. */
@@ -162,7 +159,6 @@ export function makeReleaseId(releases: readonly Release[], release: Release): s
   const plain = `${product}-${platform}-${architecture}-${version}`;
   const isFree = (id: string) => id.length <= 128 && releases.every((other) => other.id !== id);
   const id = [plain, `${plain}-${channel}`].find(isFree);
-  if (id === undefined)
-    throw new AppError("release_invalid", "No id can be generated for this release: set one with --id.");
+  if (id === undefined) throw invalidRelease("No id can be generated for this release: set one with --id.");
   return id;
 }

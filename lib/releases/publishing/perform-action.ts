@@ -10,10 +10,7 @@ import { NOTES_FIELDS } from "./seen-state";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "log" | "now" | "rollouts" | "webhooks">;
 
-/**
- * Performs an action that an operator has previewed. Returns false, and changes nothing, if the preview is no longer true.
- * @throws AppError as the API's routes for the same action
- */
+/** Performs an action that an operator has previewed. false: nothing was changed, as the preview is no longer true. */
 export async function performAction(deps: Deps, operator: Operator, action: PreviewedAction): Promise<boolean> {
   try {
     await perform(deps, operator, action);

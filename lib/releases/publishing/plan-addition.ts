@@ -5,6 +5,7 @@ import { releaseFiles } from "../release-files";
 import { ArtifactKind, type Release } from "../schema";
 import { PublicKeys } from "../signatures";
 import type { ArtifactEntry, HashedDraft, HashedFile, PublicKeyInput } from "./draft";
+import { invalidRelease } from "./invalid-release";
 import { type EditableManifest, identityOf, makeReleaseId, parseRelease } from "./manifest-file";
 import { assertOffered, assertPublishable } from "./publish-checks";
 import type { Confirmations, PublishedReleases } from "./schema";
@@ -19,11 +20,9 @@ export type Plan = EditableManifest & {
 };
 
 /**
- * Plans how drafts enter a manifest: each as a new release, or in the existing one of the same product, platform,
- * architecture, channel and version. The same bytes may be published again with other fields or another location.
- * Removes the sample releases. Pure.
- * @throws AppError if a release has other bytes or is yanked, for fields that the service would reject, and
- * from `assertPublishable`, `assertOffered` and `mergePublicKeys`
+ * Plans how drafts enter a manifest: each as a new release, or in the existing one of the same build, channel and
+ * version. The same bytes may be published again with other fields or another location. Removes the sample releases.
+ * Pure.
  */
 export function planAdditions(manifest: EditableManifest, drafts: readonly HashedDraft[], now: Date): Plan {
   const start: Plan = { ...withoutSamples(manifest), publicKeys: manifest.publicKeys, added: [] };
@@ -59,8 +58,7 @@ function planAddition(plan: Plan, draft: HashedDraft, now: Date): Plan {
     };
   }
   const { id } = before;
-  if (fields.id !== undefined && fields.id !== id)
-    throw new AppError("release_invalid", `This release already has the id ${id}.`);
+  if (fields.id !== undefined && fields.id !== id) throw invalidRelease(`This release already has the id ${id}.`);
   assertSameBytes(before, release);
   const next = { ...entry, ...named, artifacts: mergeArtifacts(entry.artifacts as ArtifactEntries, artifacts) };
   const outcome = isDeepStrictEqual(next, entry) ? "unchanged" : "changed";
@@ -116,10 +114,7 @@ export function publicKeysOf(publicKeys: EditableManifest["publicKeys"], product
   return (Object.hasOwn(publicKeys, product) && publicKeys[product]) || {};
 }
 
-/**
- * Adds a product's keys to the catalog's.
- * @throws AppError if a key is not valid; confirmation_required if it would replace another key
- */
+/** Adds a product's keys to the catalog's. @throws AppError confirmation_required if one would replace another */
 function mergePublicKeys(
   { publicKeys }: Pick<EditableManifest, "publicKeys">,
   product: string,
@@ -156,10 +151,7 @@ function artifactEntries({ files }: Pick<HashedDraft, "files">): ArtifactEntries
   for (const kind of ArtifactKind.options) {
     const [first, second] = filesOfKind(files, kind);
     if (first && second) {
-      throw new AppError(
-        "release_invalid",
-        `${first.artifact.fileName} and ${second.artifact.fileName} are both the ${kind}.`,
-      );
+      throw invalidRelease(`${first.artifact.fileName} and ${second.artifact.fileName} are both the ${kind}.`);
     }
     if (first) entries[kind] = withoutUndefined(first.artifact);
   }

@@ -21,10 +21,7 @@ const MAX_ROWS = 200;
 
 type Previewed = { preview: ReleasePreview; state: string };
 
-/**
- * Which clients would get another release if a change were made, and the state that the change may require. Changes nothing.
- * @throws AppError catalog_unavailable, rollout_not_found; those of the change itself
- */
+/** Which clients would get another release after a change, and the state that it may require. @throws AppError */
 export async function previewChange(deps: Deps, change: ProposedChange): Promise<Previewed> {
   await deps.catalog.refresh();
   const before = deps.catalog.current();
@@ -141,10 +138,7 @@ type Counted = Pick<
   "product" | "platform" | "architecture" | "channel" | "version" | "clients"
 >;
 
-/**
- * The clients that a change of these products may touch: those that were counted, and those that the catalog's newest
- * versions and new installations stand for.
- */
+/** The clients that a change may touch: those counted, and those of the newest versions and new installations. */
 function groupClients(
   snapshots: readonly Snapshot[],
   products: ReadonlySet<string>,

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../../errors";
 import { formatVersion, type Release } from "../schema";
 import { filterReleases, selectReleases } from "./filter-releases";
+import { invalidRelease } from "./invalid-release";
 import { type EditableManifest, identityOf, type ManifestEntry, makeReleaseId, parseRelease } from "./manifest-file";
 import { assertOffered, assertPublishable } from "./publish-checks";
 import type { Confirmations, PromotedReleases, Promotion, ReleasesFilter } from "./schema";
@@ -14,10 +15,8 @@ export type PromotionOptions = Omit<Promotion, "filter">;
 export type PromotedRelease = PromotedReleases["releases"][number];
 
 /**
- * Offers the same builds on another channel: adds a release with the same version, files and notes for each selected release
- * of the channel `from`. Writes nothing.
- * @throws AppError if a release is a prerelease, yanked or a sample, or the channel has the version with other files; and
- * from `assertPublishable`
+ * Adds a release with the same version, files and notes on another channel for each selected one. Writes nothing.
+ * @throws AppError if it is a prerelease, yanked or a sample, or the channel has the version with other files
  */
 export function planPromotion(
   manifest: EditableManifest,
@@ -67,11 +66,10 @@ function promote(
 
 function assertPromotable(source: Release, to: string, { isPrerelease }: Confirmations): void {
   const version = formatVersion(source.version);
-  if (source.sample) throw new AppError("release_invalid", `${source.id} is a sample, which is not promoted.`);
+  if (source.sample) throw invalidRelease(`${source.id} is a sample, which is not promoted.`);
   if (source.yanked) throw new AppError("release_yanked", `${source.id} is yanked, so it is not promoted.`);
   if (to !== "stable" || source.version.prerelease.length === 0 || isPrerelease) return;
-  throw new AppError(
-    "release_invalid",
+  throw invalidRelease(
     `${version} is a prerelease, and every client would compare with its version: publish the final version, or confirm with --prerelease.`,
   );
 }

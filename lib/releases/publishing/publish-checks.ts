@@ -1,5 +1,4 @@
 import { SemVer } from "semver";
-import { AppError } from "../../errors";
 import { BUILT_IN_VALUES, indexReleases } from "../catalog/snapshot";
 import { COMMON_BUILDS, compareSystemVersions, type Platform, shareComputers, VELOPACK_SYSTEMS } from "../platforms";
 import { releaseFiles } from "../release-files";
@@ -15,7 +14,8 @@ import {
   velopackPackageId,
 } from "../updates/nupkg";
 import { findVelopackReleases } from "../updates/velopack-releases";
-import { assertPackageFitsRelease } from "./files/package-facts";
+import { foreignPackage } from "./files/package-facts";
+import { invalidRelease, refuse } from "./invalid-release";
 import type { Confirmations } from "./schema";
 
 /** File extensions by the only platform that can use them. */
@@ -25,98 +25,80 @@ const PLATFORM_FILES: readonly [RegExp, Platform][] = [
   [/\.(deb|rpm|appimage|pacman|snap|flatpak)$/i, "linux"],
 ];
 
-/**
- * Rejects a release that the service could serve but that is likely to be a mistake.
- * @throws AppError; confirmation_required if `isNew` permits it
- */
-export function assertPublishable(release: Release, others: readonly Release[], confirmations: Confirmations): void {
-  assertNoSample(release);
-  assertRequiredVersion(release);
-  assertFilesFitPlatform(release);
-  assertPackagesNamed(release);
-  assertPackageFitsRelease(release);
-  assertDeltasFromOlderVersions(release);
-  assertPrereleaseChannel(release, confirmations);
-  assertVersionOrder(release, others);
-  assertBuildVersionIncreases(release, others);
-  if (confirmations.isNew) return;
-  assertKnownValues(release, others);
-  assertSameSigningKey(release, others);
+/** Rejects what could be served but is likely a mistake. @throws AppError, for some unless `isNew` permits it */
+export function assertPublishable(
+  release: Release,
+  others: readonly Release[],
+  { isNew, isPrerelease }: Confirmations,
+): void {
+  if (release.sample) throw invalidRelease("A release cannot be published as a sample: leave the field sample out.");
+  refuse(sampleSignature(release), "signature_invalid");
+  refuse(
+    wrongRequirement(release) ??
+      foreignFile(release) ??
+      misnamedPackage(release) ??
+      foreignPackage(release) ??
+      wrongDelta(release) ??
+      (isPrerelease ? undefined : stablePrerelease(release)) ??
+      wrongOrder(release, others) ??
+      lowBuildVersion(release, others),
+  );
+  if (!isNew) refuse(unknownValue(release, others) ?? unknownSigningKey(release, others), "confirmation_required");
 }
 
 /** Anyone can sign with the samples' key, so the service would treat the release as a sample. */
-function assertNoSample(release: Release): void {
-  if (release.sample)
-    throw new AppError("release_invalid", "A release cannot be published as a sample: leave the field sample out.");
-  if (!releaseFiles(release).some(({ minisign }) => isSampleSignature(minisign))) return;
-  throw new AppError(
-    "signature_invalid",
-    "The minisign signature is by the key of the sample releases, which anyone can use: sign the file with your own key.",
-  );
+function sampleSignature(release: Release): string | undefined {
+  if (!releaseFiles(release).some(({ minisign }) => isSampleSignature(minisign))) return undefined;
+  return "The minisign signature is by the key of the sample releases, which anyone can use: sign the file with your own key.";
 }
 
-function assertFilesFitPlatform(release: Release): void {
-  const { platform } = release;
-  for (const { fileName } of releaseFiles(release)) {
-    const [, filePlatform] = PLATFORM_FILES.find(([pattern]) => pattern.test(fileName)) ?? [];
-    if (filePlatform === undefined || filePlatform === platform) continue;
-    throw new AppError("release_invalid", `${fileName} is not a file for ${platform}.`);
-  }
+function foreignFile(release: Release): string | undefined {
+  const isForeign = ([pattern, platform]: (typeof PLATFORM_FILES)[number], fileName: string) =>
+    platform !== release.platform && pattern.test(fileName);
+  const file = releaseFiles(release).find(({ fileName }) => PLATFORM_FILES.some((one) => isForeign(one, fileName)));
+  return file && `${file.fileName} is not a file for ${release.platform}.`;
 }
 
 /** Squirrel.Windows reads the version from the file name, and Velopack's clients would install another one. */
-function assertPackagesNamed(release: Release): void {
-  const { version } = release;
-  const deltas = new Set<unknown>(release.artifacts.deltas);
-  for (const file of releaseFiles(release)) {
-    if (!/\.nupkg$/i.test(file.fileName)) continue;
+function misnamedPackage(release: Release): string | undefined {
+  const { version, artifacts } = release;
+  const deltas = new Set<unknown>(artifacts.deltas);
+  for (const file of releaseFiles(release).filter(({ fileName }) => /\.nupkg$/i.test(fileName))) {
     const kind = deltas.has(file) ? "delta" : "full";
     if (squirrelPackageId(file.fileName, version, kind) ?? velopackPackageId(file.fileName, version, kind)) continue;
-    throw new AppError(
-      "release_invalid",
-      `${file.fileName} is not the name of a ${kind} package of version ${formatVersion(version)}, such as Acme-${squirrelVersion(version)}-${kind}.nupkg.`,
-    );
+    return `${file.fileName} is not the name of a ${kind} package of version ${formatVersion(version)}, such as Acme-${squirrelVersion(version)}-${kind}.nupkg.`;
   }
+  return undefined;
 }
 
-function assertDeltasFromOlderVersions({ version, artifacts }: Release): void {
+function wrongDelta({ version, artifacts }: Release): string | undefined {
   const delta = artifacts.deltas.find(({ from }) => from.compare(version) >= 0);
-  if (!delta) return;
-  throw new AppError(
-    "release_invalid",
-    `${delta.fileName} is a delta from ${formatVersion(delta.from)}, which is not older than ${formatVersion(version)}.`,
+  return (
+    delta &&
+    `${delta.fileName} is a delta from ${formatVersion(delta.from)}, which is not older than ${formatVersion(version)}.`
   );
 }
 
-function assertPrereleaseChannel({ channel, version }: Release, { isPrerelease }: Confirmations): void {
-  if (channel !== "stable" || version.prerelease.length === 0 || isPrerelease) return;
-  throw new AppError(
-    "release_invalid",
-    `${formatVersion(version)} is a prerelease and would be offered to every client: choose its channel (--channel beta), or confirm with --prerelease.`,
-  );
+function stablePrerelease({ channel, version }: Release): string | undefined {
+  if (channel !== "stable" || version.prerelease.length === 0) return undefined;
+  return `${formatVersion(version)} is a prerelease and would be offered to every client: choose its channel (--channel beta), or confirm with --prerelease.`;
 }
 
-/**
- * SemVer compares `beta10` and `beta9` as texts, so that the tenth one reaches nobody. @throws AppError if the
- * numbers say another order than SemVer
- */
-function assertVersionOrder(release: Release, others: readonly Release[]): void {
+/** SemVer compares `beta10` and `beta9` as texts: the numbers must say the same order, or the tenth reaches nobody. */
+function wrongOrder(release: Release, others: readonly Release[]): string | undefined {
   const { version } = release;
-  if (version.prerelease.length === 0) return;
   const isSameSeries = (other: Release) =>
     (["product", "platform", "channel"] as const).every((name) => other[name] === release[name]);
   const series = others.filter((other) => isSameSeries(other) && !other.yanked);
-  if (series.some((other) => other.version.compare(version) === 0)) return; // another build, or more files
+  const isKnown = series.some((other) => other.version.compare(version) === 0); // another build, or more files
+  if (version.prerelease.length === 0 || isKnown) return undefined;
   const other = series.find(
     (one) => one.version.compare(version) !== withNumbers(one.version).compare(withNumbers(version)),
   );
-  if (!other) return;
+  if (!other) return undefined;
   const [own, before] = [formatVersion(version), formatVersion(other.version)];
   const place = version.compare(other.version) < 0 ? "below" : "above";
-  throw new AppError(
-    "release_invalid",
-    `${own} sorts ${place} ${before}, so it would be offered to the wrong clients: SemVer reads a number only after a dot. Write ${formatVersion(withNumbers(version))}, and yank ${before} if it is written differently.`,
-  );
+  return `${own} sorts ${place} ${before}, so it would be offered to the wrong clients: SemVer reads a number only after a dot. Write ${formatVersion(withNumbers(version))}, and yank ${before} if it is written differently.`;
 }
 
 /** `1.2.0-beta10` as `1.2.0-beta.10`. */
@@ -127,15 +109,14 @@ function withNumbers({ major, minor, patch, prerelease, build }: SemVer): SemVer
 }
 
 /** Sparkle offers only releases whose build version is higher than the installed one. */
-export function assertBuildVersionIncreases(release: Release, others: readonly Release[]): void {
+export function lowBuildVersion(release: Release, others: readonly Release[]): string | undefined {
   const higher = others.find((other) => {
     if (other.yanked || !canUpdateTo(other, release) || (!other.buildVersion && !release.buildVersion)) return false;
     return compareSystemVersions(buildVersionOf(other), buildVersionOf(release)) >= 0;
   });
-  if (!higher) return;
-  throw new AppError(
-    "release_invalid",
-    `The build version must increase: ${higher.id} has ${buildVersionOf(higher)}, and Sparkle would not update it to ${buildVersionOf(release)}. Set a higher one with --build-version.`,
+  return (
+    higher &&
+    `The build version must increase: ${higher.id} has ${buildVersionOf(higher)}, and Sparkle would not update it to ${buildVersionOf(release)}. Set a higher one with --build-version.`
   );
 }
 
@@ -153,26 +134,23 @@ function buildVersionOf({ buildVersion, version: { major, minor, patch } }: Rele
 }
 
 /** The first release of a catalog may be of any product. */
-function assertKnownValues(release: Release, others: readonly Release[]): void {
+function unknownValue(release: Release, others: readonly Release[]): string | undefined {
   for (const name of ["product", "architecture", "channel"] as const) {
     if (name === "product" && others.length === 0) continue;
     const known = new Set([...BUILT_IN_VALUES[name], ...others.map((other) => other[name])]);
     if (known.has(release[name])) continue;
-    throw new AppError(
-      "confirmation_required",
-      `The catalog has no ${name} "${release[name]}", only ${[...known].join(", ")}. ${name === "channel" ? "Choose one with --channel, or confirm" : "Confirm"} a new one with --new.`,
-    );
+    return `The catalog has no ${name} "${release[name]}", only ${[...known].join(", ")}. ${name === "channel" ? "Choose one with --channel, or confirm" : "Confirm"} a new one with --new.`;
   }
+  return undefined;
 }
 
 /** Installed apps reject signatures of another key. The key id is no proof, but reveals a mistake. */
-function assertSameSigningKey(release: Release, others: readonly Release[]): void {
+function unknownSigningKey(release: Release, others: readonly Release[]): string | undefined {
   const known = new Set(others.filter(({ product }) => product === release.product).flatMap(keyIdsOf));
   const unknown = keyIdsOf(release).find((keyId) => known.size > 0 && !known.has(keyId));
-  if (unknown === undefined) return;
-  throw new AppError(
-    "confirmation_required",
-    `The minisign signature is by the key ${unknown}, but ${release.product}'s releases are signed by ${[...known].join(", ")}: installed apps would reject it. Confirm a new key with --new.`,
+  return (
+    unknown &&
+    `The minisign signature is by the key ${unknown}, but ${release.product}'s releases are signed by ${[...known].join(", ")}: installed apps would reject it. Confirm a new key with --new.`
   );
 }
 
@@ -183,19 +161,12 @@ function keyIdsOf(release: Release): string[] {
 }
 
 /** A release that requires itself could never be installed as an update. */
-export function assertRequiredVersion({ requiresFrom, version }: Release): void {
-  if (requiresFrom === null || requiresFrom.compare(version) < 0) return;
-  throw new AppError(
-    "release_invalid",
-    `The required version ${formatVersion(requiresFrom)} must be older than the release, ${formatVersion(version)}.`,
-  );
+export function wrongRequirement({ requiresFrom, version }: Release): string | undefined {
+  if (requiresFrom === null || requiresFrom.compare(version) < 0) return undefined;
+  return `The required version ${formatVersion(requiresFrom)} must be older than the release, ${formatVersion(version)}.`;
 }
 
-/**
- * Computes the feeds that the clients of packages will request, and refuses a release that none of them can name: no
- * app would find it. The rollout does not count, since it may start later.
- * @throws AppError
- */
+/** Refuses a release with packages that no feed would name, so that no app finds it. Its rollout may start later. */
 export function assertOffered(release: Release, releases: readonly Release[]): void {
   const full = releaseFiles(release).filter(({ fileName }) => fileName.endsWith("-full.nupkg"));
   if (full.length === 0) return;
@@ -215,8 +186,7 @@ export function assertOffered(release: Release, releases: readonly Release[]): v
     const lists = found.flatMap(({ selector }) => candidateLists(snapshot, selector));
     if (lists.some((list) => list.includes(reachable))) continue;
     const feed = own ? `releases.${name}.json` : "RELEASES";
-    throw new AppError(
-      "release_invalid",
+    throw invalidRelease(
       `Apps with ${fileName} request ${feed}, which would never name a release of the channel ${channel} for ${platform} ${architecture}: choose another --channel or --arch, or build it with the channel ${VELOPACK_SYSTEMS[platform]}.`,
     );
   }

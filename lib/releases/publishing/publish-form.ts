@@ -13,10 +13,7 @@ export const FILE_KINDS = {
   other: "Another format",
 } as const;
 
-/**
- * The form that publishes uploads. Each upload has the fields `use.ID`, `platform.ID`, `architecture.ID` and `kinds.ID`.
- * Uploads for the same platform and architecture are one release.
- */
+/** Publishes uploads, with the fields `use.ID`, `platform.ID`, `architecture.ID` and `kinds.ID` of each. */
 export const PublishForm = z
   .object({
     product: text.toLowerCase().min(1, "Must not be empty"),

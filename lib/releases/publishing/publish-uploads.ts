@@ -15,11 +15,7 @@ type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "now" | "rollo
 type Uploads = ReadonlyMap<string, Upload>;
 type NewFile = NewReleases["releases"][number]["files"][number];
 
-/**
- * Publishes uploaded files as releases, all of them visible at once, and deletes the uploads. If it fails, nothing is
- * published and the uploads stay.
- * @throws AppError upload_incomplete, upload_locked, validation_failed for an unknown upload; those of `withCatalogFile`
- */
+/** Publishes uploads as releases, all of them visible at once, and deletes them unless it fails. @throws AppError */
 export async function publishUploads(
   deps: Deps,
   operator: Operator,

@@ -23,9 +23,8 @@ export async function recordUnwritten<T>({ deps, record }: ChangeRecord<T>, resu
 }
 
 /**
- * Writes a manifest together with the record of its change: stages it in a file, commits the record with the name of that
- * file, and moves it into place. Whatever stops the process in between, `finishInterruptedWrites` completes the change if
- * the record was committed, and discards it otherwise.
+ * Stages a manifest in a file, commits the record of its change with the name of that file, and moves it into place.
+ * Whatever stops the process in between, `finishInterruptedWrites` completes the change if the record was committed.
  */
 export async function writeRecorded<T>(
   target: string,

@@ -20,8 +20,7 @@ export type PruneOptions = Omit<CatalogPrune, "filter">;
 const CONTENT_FOLDER = /^[0-9a-f]{16}$/;
 
 /**
- * Removes releases from the catalog in one write, and the files that no other release has. A download that has started
- * continues, because its file is open; an interrupted one cannot be resumed.
+ * Removes releases in one write, and the files that no other release has. A download that has started continues.
  * @throws AppError release_in_use if a release is offered to clients; release_not_found
  */
 export async function removeReleases(
@@ -54,11 +53,7 @@ function assertNotOffered(releases: readonly Release[]): void {
   );
 }
 
-/**
- * Removes old releases with their files as `planPrune` says, and the files that publishing stored but no release has:
- * those of an interrupted publication, or of releases that are not in the manifest any more. Other files are left alone.
- * @throws AppError
- */
+/** Removes what `planPrune` selects, and files that publishing stored but no release has. Leaves others alone. */
 export async function pruneReleases(
   manifestFile: string,
   filter: ReleasesFilter,
@@ -136,8 +131,8 @@ async function unusedFiles(folder: string, releases: readonly Release[]): Promis
 }
 
 /**
- * Deletes the files of removed releases that no `remaining` release has. Call it with the manifest's lock. Skips files
- * that cannot be deleted: `prune` tries again. Returns the deleted files, relative to the catalog's folder.
+ * Deletes files of `removed` that no `remaining` release has, with the manifest's lock; `prune` retries what fails.
+ * Returns them, relative to the catalog's folder.
  */
 export async function removeUnusedFiles(
   manifestFile: string,

@@ -10,10 +10,7 @@ export type ReleasePrecondition = Precondition & {
   fields?: readonly (keyof ReleaseDocument)[];
 };
 
-/**
- * Identifies what operators see of the products of some releases: all their releases, with the percentages that clients
- * are offered now, and the schedules that are not completed.
- */
+/** Identifies what operators see of the products of some releases: what is served, and open schedules. */
 export async function readCatalogState(
   db: Pick<Tx, "rolloutSchedule">,
   releases: readonly Release[],

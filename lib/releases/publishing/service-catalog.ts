@@ -11,10 +11,7 @@ import type { ChangeRecord } from "./recorded-write";
 const NOT_EDITABLE =
   "The release catalog is at a URL: change the file that is published there, with `homeport release --catalog FILE`.";
 
-/**
- * Runs what reads or changes the file of the service's catalog. Its errors do not name the folder of this machine.
- * @throws AppError catalog_not_editable if the catalog is at a URL
- */
+/** Runs what needs the catalog's file. Errors do not name its folder. @throws AppError catalog_not_editable */
 export async function withCatalogFile<T>(config: Context["config"], run: (file: string) => Promise<T>): Promise<T> {
   const file = catalogFileOf(config);
   if (file === null) throw new AppError("catalog_not_editable", NOT_EDITABLE);
@@ -34,10 +31,7 @@ export function withoutFolder(message: string, catalogFile: string): string {
   return message.replaceAll(path.dirname(catalogFile), "The catalog's folder");
 }
 
-/**
- * Changes the service's catalog together with the record of the change, and serves it.
- * @throws AppError those of `changeManifest` and `withCatalogFile`
- */
+/** Changes the service's catalog together with the record of the change, and serves it. @throws AppError */
 export async function changeCatalog<T>(
   deps: Pick<Context, "catalog" | "config" | "db" | "dbNow" | "rollouts">,
   change: Change<T>,
@@ -54,10 +48,7 @@ export async function refreshCatalog({ catalog, rollouts }: Pick<Context, "catal
   await rollouts.refresh().catch(() => {}); // the background task reads them again
 }
 
-/**
- * The catalog's releases without their schedules: of the file as it is now, or of the URL as it was last read.
- * @throws AppError catalog_unavailable; those of `withCatalogFile`
- */
+/** The catalog's releases without their schedules, of the file as it is now, or of the URL. @throws AppError */
 export async function readCatalog({
   config,
   rollouts,

@@ -4,8 +4,9 @@ import { AppError } from "../../errors";
 import { shareComputers } from "../platforms";
 import type { Release } from "../schema";
 import { selectReleases } from "./filter-releases";
+import { refuse } from "./invalid-release";
 import { type EditableManifest, type ManifestEntry, parseRelease } from "./manifest-file";
-import { assertBuildVersionIncreases, assertRequiredVersion } from "./publish-checks";
+import { lowBuildVersion, wrongRequirement } from "./publish-checks";
 import type { ChangedRelease, ChangeResult, ReleasesFilter, Rollback, RolledBack } from "./schema";
 
 export type UpdatedRelease = ChangeResult["releases"][number];
@@ -13,10 +14,7 @@ export type UpdatedRelease = ChangeResult["releases"][number];
 /** What a change makes of a manifest: `releases` are the parsed `entries`, as `result` describes. */
 export type ManifestPlan<T> = Pick<EditableManifest, "entries" | "releases"> & { result: T };
 
-/**
- * Applies a change to the releases that the filter selects. Writes nothing.
- * @throws AppError if the filter matches none, an id does not exist, or the service would reject a field
- */
+/** Applies a change to the releases that the filter selects. Writes nothing. @throws AppError */
 export function planUpdate(
   { entries, releases }: Pick<EditableManifest, "entries" | "releases">,
   filter: ReleasesFilter,
@@ -30,8 +28,8 @@ export function planUpdate(
     if (!release || !selected.includes(release)) continue;
     const entry = applyChange(before, change);
     const parsed = parseRelease(entry);
-    if (change.requiresFrom !== undefined) assertRequiredVersion(parsed);
-    if (change.buildVersion !== undefined) assertBuildVersionIncreases(parsed, releases);
+    if (change.requiresFrom !== undefined) refuse(wrongRequirement(parsed));
+    if (change.buildVersion !== undefined) refuse(lowBuildVersion(parsed, releases));
     if (names.some((name) => !isDeepStrictEqual(parsed[name], release[name]))) changed.set(release, { entry, parsed });
   }
   const outcomeOf = (release: Release) => (changed.has(release) ? "changed" : "unchanged");
@@ -49,10 +47,7 @@ function applyChange(entry: ManifestEntry, change: ChangedRelease): ManifestEntr
   return Object.fromEntries(fields.filter(([name, value]) => !(name in change && value === null)));
 }
 
-/**
- * The ids of releases that are newer than one of `ids` on its channel, still served to some clients, and for the same
- * computers.
- */
+/** The ids of releases of the same channel and computers that are newer than one of `ids`, and still served. */
 export function findNewerServedReleases(releases: readonly Release[], ids: readonly string[]): string[] {
   const streamOf = ({ product, platform, channel }: Release) => [product, platform, channel].join("/");
   const older = releases.filter(({ id }) => ids.includes(id));
@@ -66,10 +61,7 @@ export function findNewerServedReleases(releases: readonly Release[], ids: reado
   return releases.filter((release) => !release.yanked && release.rollout > 0 && isNewer(release)).map(({ id }) => id);
 }
 
-/**
- * Marks the releases that the filter selects as rollbacks that everybody gets, and withdraws the newer ones of their channel
- * that the same computers get. Writes nothing. @throws AppError if the filter matches none, or a yanked release
- */
+/** Makes releases rollbacks for everybody, and withdraws newer ones for the same computers. @throws AppError */
 export function planRollback(
   { entries, releases }: EditableManifest,
   filter: ReleasesFilter,

@@ -16,10 +16,7 @@ import { findRelease, withCatalogFile, withoutFolder } from "./service-catalog";
 /** The outcome for one file; `kinds` is empty for others, deltas and block maps. `problem` is null if every byte is as published. */
 export type VerifyResult = { id: string; kinds: ArtifactKind[]; location: string; problem: string | null };
 
-/**
- * `shouldVerifyRemote`: also verify artifacts in the storage, and at URLs unless `shouldSkipUrls`. `stallTimeoutMs`: how
- * long a transfer may send nothing.
- */
+/** `stallTimeoutMs`: how long a transfer may send nothing. */
 export type VerifyOptions = {
   shouldVerifyRemote: boolean;
   shouldSkipUrls?: boolean;
@@ -29,10 +26,7 @@ export type VerifyOptions = {
 
 const STALL_TIMEOUT_MS = 30_000;
 
-/**
- * Hashes the artifacts again and compares them with the catalog. Skips yanked releases, and without
- * `shouldVerifyRemote` the artifacts that are not in the catalog's folder.
- */
+/** Hashes the artifacts of releases again, without yanked ones, and compares them with the catalog. */
 export async function* verifyReleases(
   manifestFile: string,
   releases: readonly Release[],
@@ -146,11 +140,7 @@ export type VerifiedRelease = z.infer<typeof VerifiedRelease>;
 
 type Deps = Pick<Context, "config" | "storage">;
 
-/**
- * Hashes all files of a release again: those in the catalog's folder and in the object storage. Files at URLs are left to
- * the caller, who can download them: the service requests no URL that a caller may have chosen.
- * @throws AppError release_not_found; those of `withCatalogFile`
- */
+/** Hashes the files of a release again, without those at URLs: a caller may have chosen them. @throws AppError */
 export async function verifyRelease(
   { config, storage }: Deps,
   { releaseId: id, isStorageIncluded }: Verification,

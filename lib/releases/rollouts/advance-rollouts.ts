@@ -21,10 +21,7 @@ type Deps = {
   onChange: (tx: Tx, at: Date, change: RolloutChange) => Promise<void>;
 };
 
-/**
- * Checks every running rollout, and starts, advances or halts it when due. Several processes may call this at the same
- * time: one of them handles each rollout. Returns the changes.
- */
+/** Starts, advances and halts rollouts that are due: one process handles each of them. Returns the changes. */
 export async function advanceRollouts(deps: Deps): Promise<RolloutChange[]> {
   const where = { OR: [{ state: "running" }, { startsAt: { not: null } }] };
   const running = await deps.db.rolloutSchedule.findMany({ where, select: { id: true } });

@@ -19,10 +19,7 @@ type Change = {
 
 type MakeChange = (now: Date, schedule: RolloutSchedule, tx: Tx) => Change | Promise<Change>;
 
-/**
- * Halts the rollouts of releases: no further clients are offered them, and those that have them keep them. A rollout that
- * has not started does not start. Returns the ids of the schedules that this call halted.
- */
+/** Halts the rollouts of releases: clients that have them keep them. Returns the ids of those that this call halted. */
 export function haltRollouts(
   deps: Deps,
   releaseIds: readonly string[],
@@ -39,9 +36,8 @@ export function haltRollouts(
 }
 
 /**
- * Resumes the halted rollouts of releases at the step at which they were halted, which lasts its whole time again. What
- * clients have reported until now no longer counts. Starts those that have not started. Returns the ids of the schedules
- * that this call resumed.
+ * Resumes halted rollouts at their step, for its whole time, without the reports until now. Starts those that have not
+ * started. Returns the ids of the schedules that this call resumed.
  */
 export function resumeRollouts(deps: Deps, releaseIds: readonly string[], operator: Operator): Promise<string[]> {
   return changeRollouts(deps, releaseIds, operator, { state: "halted" }, resume);
@@ -93,10 +89,7 @@ async function changeSchedules(
   return schedules.map(({ id }) => id);
 }
 
-/**
- * Halts the rollouts of releases that are being yanked, also for their other platforms. Those that ran resume when a release
- * is offered again; those that had not started do not start.
- */
+/** Halts the rollouts of yanked releases, on all platforms. Those that ran resume when one is offered again. */
 export async function haltYankedRollouts(
   tx: Tx,
   now: Date,
@@ -133,8 +126,8 @@ async function lockRollouts(
 }
 
 /**
- * Takes releases out of their schedules: from now on the catalog decides about them. A schedule goes on for its other
- * releases, of which `releases` has the platforms, and ends without any. Returns how many schedules there were.
+ * Takes releases out of their schedules, which go on for their other releases, of which `releases` has the platforms,
+ * and end without any. Returns how many schedules there were.
  */
 export async function leaveRollouts(
   tx: Tx,

@@ -38,10 +38,9 @@ export type NextStep =
 const MAX_GAP_MS = 10 * 60 * 1000;
 
 /**
- * Decides what happens to a running rollout. It halts as soon as too many reports are of failures. At the end of a step it
- * halts if the clients that were offered the version do not come back with it. Otherwise it advances by one step, however
- * much time has passed: no step is skipped. `isApplied`: the catalog has the rollout that the schedule replaces; otherwise
- * an operator has overridden it, and time does not count.
+ * Halts a rollout as soon as too many reports are of failures, and at the end of a step if the clients that were
+ * offered the version do not come back with it; else advances it by one step. `isApplied`: the catalog has the rollout
+ * that the schedule replaces; otherwise an operator has overridden it, and time does not count.
  */
 export function decideNextStep(state: ScheduleState, facts: RolloutFacts, now: Date, isApplied: boolean): NextStep {
   const dueAt = dueTime(state, now, isApplied);

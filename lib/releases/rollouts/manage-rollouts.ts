@@ -18,10 +18,8 @@ import { writeCompletedRollouts } from "./write-completed-rollouts";
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "log" | "now" | "rollouts">;
 
 /**
- * Starts a rollout that advances by itself, at once or later. What the schedule replaces is written to the catalog with it.
- * A catalog at a URL must have it already. Yanked releases are left out.
- * @throws AppError rollout_invalid, release_not_found, release_yanked; catalog_not_editable; precondition_failed; those of
- * `changeCatalog`
+ * Starts a rollout that advances by itself, without yanked releases, and writes what it replaces to the catalog, which
+ * at a URL must have that already. @throws AppError
  */
 export async function startRollout(
   deps: Deps,
@@ -60,9 +58,8 @@ function assertHasRollout(releases: readonly Release[], rollout: number): void {
 }
 
 /**
- * Halts, resumes, starts or completes a rollout. Does nothing if it already has the state.
- * @throws AppError rollout_not_found; rollout_conflict if it has completed, the catalog overrides it or its releases
- * are yanked; precondition_failed
+ * Halts, resumes, starts or completes a rollout. Does nothing if it already has the state. @throws AppError
+ * rollout_conflict if it has completed, the catalog overrides it or its releases are yanked
  */
 export async function changeRollout(
   deps: Deps,

@@ -29,10 +29,7 @@ type Deps = {
   updateReports: Pick<UpdateReports, "record">;
 };
 
-/**
- * Counts a client's report about an update to a version that the catalog has or had: a yanked one too.
- * @throws AppError validation_failed, release_not_found, catalog_unavailable, rate_limited
- */
+/** Counts a client's report about an update to a version that the catalog has or had. @throws AppError */
 export async function reportUpdate(
   { catalog, limits, updateReports }: Deps,
   product: string,

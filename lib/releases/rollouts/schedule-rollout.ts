@@ -21,9 +21,9 @@ const MAX_START_DELAY_MS = 366 * 24 * 60 * 60 * 1000;
 const DEFAULTS = { maxFailureShare: 0.05, minReports: 50, minAdoptionShare: 0.1, minOfferedClients: 50 };
 
 /**
- * Schedules the rollout of a version, in a transaction. Whoever commits it writes `initialRollout` to the catalog. Replaces
- * the schedules of its releases; those go on for the other releases of the catalog, `known`. Returns the schedule's id.
- * @throws AppError for releases of several versions, and for a plan that is not possible
+ * Schedules the rollout of a version in place of the schedules of its releases, which go on for the other `known` ones.
+ * Whoever commits it writes `initialRollout` to the catalog. Returns the schedule's id. @throws AppError
+ * rollout_invalid
  */
 export async function scheduleRollout(
   { dbNow }: Deps,
@@ -62,10 +62,7 @@ export async function scheduleRollout(
   return id;
 }
 
-/**
- * What the catalog says while the schedule applies. An instance that has not read the schedule yet offers no more than
- * that: nothing before the start.
- */
+/** What the catalog says while the schedule applies: what an instance offers that has not read the schedule yet. */
 export function initialRollout({ steps, startsAt }: RolloutPlan): number {
   return startsAt ? 0 : (steps[0] ?? 0);
 }

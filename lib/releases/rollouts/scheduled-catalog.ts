@@ -24,10 +24,7 @@ type Deps = { catalog: Catalog; db: PrismaClient; log: Pick<Logger, "info">; now
 /** How long a settled schedule still applies, for instances that have not written their own catalog yet. */
 export const COMPLETED_SCHEDULE_RETENTION_MS = 60 * 60 * 1000;
 
-/**
- * A catalog whose releases have the rollouts of their schedules. Without schedules, and until they are read for the first
- * time, it is the catalog itself.
- */
+/** A catalog whose releases have the rollouts of their schedules, once these were read. */
 export function createScheduledCatalog({ catalog, db, log, now }: Deps): { catalog: Catalog; rollouts: Rollouts } {
   let schedules: AppliedSchedule[] = [];
   let applied: { base: Snapshot; snapshot: Snapshot } | null = null;

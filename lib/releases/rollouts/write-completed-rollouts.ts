@@ -12,9 +12,8 @@ type Completed = Pick<RolloutSchedule, "id" | "releaseIds" | "catalogRollout" | 
 const unwritable = new Set<string>();
 
 /**
- * Writes the last percentage of completed rollouts to the catalog, which has had their first one until then. Each instance
- * does so in its own catalog, and first finishes what a crash has left of its last change. Safe to repeat, and to kill at any time: until it is done the schedule applies. It
- * continues to apply where the catalog is at a URL or cannot be written.
+ * Writes the last percentage of completed rollouts to the catalog of each instance, and first finishes what a crash has
+ * left of its last change. Safe to repeat, and to kill at any time: until it is done the schedule applies.
  */
 export async function writeCompletedRollouts(deps: Deps): Promise<void> {
   const { catalog, config, db, log, now, rollouts } = deps;

@@ -20,9 +20,8 @@ export const SAMPLE_KEY_FILE = "sample.pub";
 type Product = keyof typeof PRODUCTS;
 
 /**
- * Writes a catalog with small real files, signed for every updater, unless `manifest` exists. The first start in
- * embedded mode serves it. Writes the manifest last, so that the next start repeats an interrupted run. Returns whether
- * it has written the catalog.
+ * Writes a catalog with small real files, signed for every updater, unless `manifest` exists. Writes the manifest last,
+ * so that the next start repeats an interrupted run. Returns whether it has written.
  */
 export async function writeSampleCatalog(manifest: string): Promise<boolean> {
   if (await exists(manifest)) return false;

@@ -1,10 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, sign } from "node:crypto";
 import { keyIdOf, parseMinisignature } from "../signatures";
 
-/**
- * The key of the sample signatures. Anyone can derive it from this text, so it proves nothing. RFC 8410, section 7: an
- * Ed25519 private key is PKCS #8 around 32 bytes.
- */
+/** The sample key: PKCS #8 around 32 bytes (RFC 8410, 7). Anyone can derive it, so it proves nothing. */
 const SEED = createHash("sha256").update("homeport sample releases").digest();
 const PRIVATE_KEY = createPrivateKey({
   key: Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), SEED]),

@@ -21,10 +21,7 @@ const FILE_TYPES = {
 
 export type FileType = keyof typeof FILE_TYPES;
 
-/**
- * What an app was installed from, by the names that Tauri's `{{bundle_type}}` and electron-builder's `package-type` have,
- * with the files that update it. `app` is macOS's only one; `unknown` is a program that was not installed.
- */
+/** What updates an app, by Tauri's `{{bundle_type}}` and electron-builder's `package-type`. `app` is macOS's. */
 const BUNDLE_TYPES = {
   appimage: /\.appimage(\.tar\.gz)?$/i,
   deb: FILE_TYPES.deb,
@@ -70,10 +67,7 @@ export function selectByFileType(select: ArtifactSelector, type: FileType): Arti
   return restrict(select, `file ${type}`, ({ fileName }) => FILE_TYPES[type].test(fileName));
 }
 
-/**
- * Restricts a selector to the files that update an app of this bundle type. An app of an unknown type on Linux is updated
- * by nothing, since an AppImage cannot replace a package.
- */
+/** The files for an app of a bundle type. An unknown one on Linux has none: an AppImage cannot replace a package. */
 export function selectByBundleType(select: ArtifactSelector, type: BundleType): ArtifactSelector {
   if (type === "unknown") return restrict(select, "unknown", (_, platform) => platform !== "linux");
   return restrict(select, `bundle ${type}`, ({ fileName }) => BUNDLE_TYPES[type].test(fileName));

@@ -28,9 +28,8 @@ export function parseInstalledVersion(text: string): InstalledVersion | null {
 const withoutLeadingZeros = (digits: string) => digits.replace(/^0+(?=\d)/, "");
 
 /**
- * Finds out what an app with Sparkle has installed. Sparkle and WinSparkle know a build version (CFBundleVersion), such
- * as 140: it means the catalog's release with the highest build version up to it. A version that cannot be parsed is
- * null, since Sparkle compares versions itself.
+ * What an app with Sparkle has installed: a build version (CFBundleVersion), such as 140, means the release with the
+ * highest one up to it. A version that cannot be parsed is null, since Sparkle compares versions itself.
  */
 export function installedByBuild(
   { versionsByProduct }: Snapshot,

@@ -44,8 +44,8 @@ export type Selection = { release: Release | undefined; isClientSpecific: boolea
 const MAX_CONCURRENT_ROLLOUTS = 4;
 
 /**
- * Selects the newest release that has a suitable artifact, runs on the client's system, and is rolled out to everybody
- * or to this client. Considers the four newest partial rollouts. A client that has one of them keeps it.
+ * Selects the newest release that has a suitable artifact, runs on the client's system, and reaches this client.
+ * Considers the four newest partial rollouts. A client that has one of them keeps it.
  */
 export function selectRelease(
   snapshot: Snapshot,
@@ -96,10 +96,7 @@ export function candidateLists(snapshot: Snapshot, selector: ReleaseSelector): r
   return found;
 }
 
-/**
- * Finds one version, whatever its rollout, since the client names it. The channel's own build comes before a stable one
- * of the same version. Without a `channel`, a build of any channel will do. Skips builds without a suitable artifact.
- */
+/** Finds one version, whatever its rollout: on the channel or on stable; without a `channel`, on any. */
 export function findVersion(
   snapshot: Snapshot,
   selector: Omit<ReleaseSelector, "channel">,
@@ -116,10 +113,7 @@ export function findVersion(
   return find(selector) ?? (fallback && find({ ...selector, architecture: fallback.architecture }));
 }
 
-/**
- * Older releases for clients that cannot install the `selected` one, newest first: each runs on an older system than the
- * ones before it, or requires an older version.
- */
+/** Older releases for clients that cannot install `selected`, newest first: for an older system or version each. */
 export function findReleasesForOlderSystems(
   snapshot: Snapshot,
   selector: ReleaseSelector,
@@ -214,20 +208,14 @@ function selectFrom(
   return { release: rollback ?? installed, isClientSpecific };
 }
 
-/**
- * A client's position in a release's rollout, from 0 to 99.99 percent: the first four bytes of the SHA-256 of both
- * ids. It is the same for every request and on every instance.
- */
+/** A client's position in a release's rollout, from 0 to 99.99 percent, the same on every instance. */
 export function rolloutBucket(releaseId: string, clientId: string): number {
   return (Number.parseInt(hash("sha256", releaseId + clientId).slice(0, 8), 16) % 10_000) / 100;
 }
 
 type Rollout = Pick<Release, "id" | "rollout"> & Partial<Pick<Release, "rolloutSeries">>;
 
-/**
- * Whether a rollout includes a client. A higher `rollout` only adds clients; 0 includes none. Releases of one series
- * include the same clients first.
- */
+/** Whether a rollout includes a client. A higher `rollout` only adds clients; a series includes the same ones first. */
 export function isInRollout({ id, rollout, rolloutSeries }: Rollout, clientId: string): boolean {
   return rolloutBucket(rolloutSeries ?? id, clientId) < rollout;
 }

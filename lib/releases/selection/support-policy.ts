@@ -20,10 +20,7 @@ export type SupportPolicy = {
 /** Policies by release and selector. A new catalog has new `Release` objects, so old policies are collected. */
 const cachedPolicies = new WeakMap<Release, Map<string, SupportPolicy>>();
 
-/**
- * The policy that applies to an update to `release`. It is cumulative: what a release says about older versions also
- * holds for later releases. Yanked releases do not count.
- */
+/** The policy of an update to `release`. What a release says about older versions also holds for later ones. */
 export function supportPolicyOf(snapshot: Snapshot, selector: ReleaseSelector, release: Release): SupportPolicy {
   const policies = cachedPolicies.get(release) ?? new Map<string, SupportPolicy>();
   cachedPolicies.set(release, policies);
@@ -66,9 +63,8 @@ function higher(a: SemVer | null, b: SemVer | null): SemVer | null {
 }
 
 /**
- * Whether `release` is an update for a client with `current`, and whether the client must install it. An older release
- * is an update only if it is marked as a rollback and the client has a withdrawn version: to offer it to others would
- * bring back what a later version has fixed. `numbers` are those of `InstalledVersion`.
+ * Whether `release` is an update for a client, and a mandatory one. An older release is an update only for a withdrawn
+ * version: to offer it to others would bring back what a later one has fixed.
  */
 export function evaluateUpdate(
   release: Release,

@@ -22,8 +22,8 @@ type SystemInput = {
 export const ANY_SYSTEM: SystemFilter = { key: "any", supports: () => true };
 
 /**
- * Filters releases by `minimumSystemVersion`. With a `systemVersion`, accepts what runs on it. Without one, accepts
- * what the updater compares itself, and what needs no newer system than the installed release or the User-Agent's.
+ * Accepts releases that run on `systemVersion`. Without one, what the updater compares itself, and what needs no newer
+ * system than the installed release or the User-Agent's.
  */
 export function systemFilter(snapshot: Snapshot, selector: ReleaseSelector, input: SystemInput): SystemFilter {
   const { systemVersion, current, atLeast = null, comparesSystemVersion } = input;
@@ -57,10 +57,7 @@ function highestMinimum(
   return ascending[low - 1] ?? null;
 }
 
-/**
- * The oldest macOS of a client whose User-Agent names Darwin, as that of Apple's networking does: Squirrel.Mac sends
- * `App/1 CFNetwork/1494.0.7 Darwin/23.4.0` from macOS 14. Undefined for all others.
- */
+/** The oldest macOS of a client that names Darwin, as Squirrel.Mac does: `App/1 CFNetwork/1494.0.7 Darwin/23.4.0`. */
 export function systemOfUserAgent(userAgent: string | null): string | undefined {
   const darwin = Number(/\bDarwin\/(\d{1,3})\b/.exec(userAgent ?? "")?.[1] ?? 0);
   if (darwin < 5) return undefined;

@@ -19,10 +19,7 @@ const RULES: UpdaterRules = {
   comparesSystemVersion: () => true, // the package names its minimum, and Windows refuses to install it on an older one
 };
 
-/**
- * Windows' App Installer (Microsoft, "App Installer file schema"). Windows reads the file from its `Uri` again, compares
- * versions by itself, and sends nothing about the client.
- */
+/** Windows' App Installer (Microsoft, "App Installer file schema") compares versions itself and sends nothing. */
 export const appInstallerFeed: UpdateFeed = {
   pattern: /^(?<product>[^/]+)\.appinstaller$/i,
   resolve: (request, { product = "" }) => {

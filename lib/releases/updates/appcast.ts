@@ -27,10 +27,7 @@ function parseSparkleClient(userAgent: string | null): SparkleClient | undefined
 const { selectArtifact, comparesSystemVersion = () => true, contentType } = sparkle;
 const RULES: UpdaterRules = { selectArtifact, comparesSystemVersion };
 
-/**
- * One appcast for Sparkle on macOS and WinSparkle on Windows. The User-Agent names the system and the installed version;
- * without them, the appcast has both systems' items, of which each client skips the other's.
- */
+/** One appcast for Sparkle and WinSparkle, for the system and version of the User-Agent, or for both systems. */
 export const appcastFeed: UpdateFeed = { pattern: /^appcast\.xml$/, resolve };
 
 function resolve(request: UpdateRequest): DocumentContent {

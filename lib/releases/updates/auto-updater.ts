@@ -21,10 +21,7 @@ const MSIX: Updater = {
   requirements: PACKAGE_REQUIREMENTS,
 };
 
-/**
- * What Electron's autoUpdater requests with update-electron-app, whose repository is `{product}/{channel}`: Squirrel.Mac
- * (README, "Server Support"), and Windows for an app installed as MSIX.
- */
+/** What update-electron-app requests for Squirrel.Mac (README, "Server Support"), and for an app installed as MSIX. */
 export const autoUpdaterFeed: UpdateFeed = {
   pattern: /^(?:darwin-(?<mac>[^/]+)|win32-(?<windows>[^/]+)\/msix)\/(?<version>[^/]+)$/,
   resolve: (request, { mac, windows = "", version = "" }) => {

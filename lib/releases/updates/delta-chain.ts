@@ -10,9 +10,8 @@ const MAX_DELTAS = 10;
 export type ChainedDelta = { release: Release; delta: Delta };
 
 /**
- * The deltas that lead from an installed version to a release, in the order in which they are applied. Empty if the
- * chain is not complete, or not smaller than `fullBytes`: clients apply every delta above the installed version, so that
- * a gap would break the update.
+ * The deltas from an installed version to a release, in order. Empty if the chain has a gap, which would break the
+ * update, or is not smaller than `fullBytes`.
  */
 export function deltaChain(
   snapshot: Snapshot,

@@ -35,7 +35,7 @@ type Target = { channel: string; platform: Platform; architectures: readonly str
 type File = { release: Release; artifact: Artifact };
 
 /**
- * electron-updater's generic provider: `latest.yml` with all architectures of one version (electron-builder, UpdateInfo).
+ * electron-updater's generic provider: the files of all architectures of one version (electron-builder, UpdateInfo).
  * There is no `stagingPercentage`: the client always sends its id, and the rollout is decided here.
  */
 export const electronFeed: UpdateFeed = {
@@ -152,10 +152,7 @@ function highestKernelVersion(releases: readonly Release[]): string | null {
   return minimums.sort(compareSystemVersions).at(-1) ?? null;
 }
 
-/**
- * The releases of the same version for other architectures, in their order. A sibling with a lower rollout than
- * `release` is left out for clients that only the latter includes.
- */
+/** The releases of the version for other architectures. One with a lower rollout is left out for clients beyond it. */
 function siblingReleases(
   { snapshot, product, clientId }: UpdateRequest,
   release: Release,

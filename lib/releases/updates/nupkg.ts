@@ -16,9 +16,8 @@ export function squirrelVersion({ major, minor, patch, prerelease, build }: SemV
 }
 
 /**
- * The version of the catalog that Squirrel.Windows means: it compares the digits at the end of a prerelease as a number
- * (NuGet.SemanticVersion), which SemVer does after a dot, so `1.2.0-beta10` is `1.2.0-beta.10`. A fourth number becomes
- * build metadata, and two numbers get a third one. Null if it is not a version.
+ * The catalog's version that Squirrel.Windows means: it compares the digits at the end of a prerelease as a number, so
+ * `1.2.0-beta10` is `1.2.0-beta.10`. A fourth number becomes build metadata. Null if it is not a version.
  */
 export function parseSquirrelVersion(text: string): SemVer | null {
   const [, major, minor, patch = "0", fourth, prerelease = ""] =
@@ -40,19 +39,13 @@ export function installedSquirrelVersion(installed: SemVer, known: readonly SemV
   return known.find((version) => squirrelVersion(version) === name) ?? parseSquirrelVersion(name) ?? installed;
 }
 
-/**
- * The package id in a file name that Squirrel.Windows reads this version from; null for the name of another version or
- * kind, and for one that a line of RELEASES cannot have.
- */
+/** The package id in a file name that Squirrel.Windows reads this version and kind from; null for any other name. */
 export function squirrelPackageId(fileName: string, version: SemVer, kind: NupkgKind): string | null {
   const ending = `-${squirrelVersion(version)}-${kind}.nupkg`;
   return fileName.endsWith(ending) && !/[\s#]/.test(fileName) ? fileName.slice(0, -ending.length) || null : null;
 }
 
-/**
- * The package id in a file name of Velopack, which may have the name of Velopack's channel after the version:
- * `Acme-1.2.0-linux-full.nupkg`; null for the name of another version or kind.
- */
+/** The package id in Velopack's `Acme-1.2.0-full.nupkg` or `Acme-1.2.0-linux-full.nupkg`; null for any other name. */
 export function velopackPackageId(fileName: string, version: SemVer, kind: NupkgKind): string | null {
   return parseVelopackName(fileName, version, kind)?.packageId ?? null;
 }

@@ -18,11 +18,7 @@ type Deps = UpdateRequest["deps"] & Parameters<typeof artifactContent>[0];
 /** The headers X-User-Staging-Id and User-Agent, and the network. */
 type Client = Pick<UpdateRequest, "userAgent" | "network"> & { stagingId: string | null };
 
-/**
- * Finds what is at a path below `/api/updates/{product}/{channel}/`: an updater's feed, or a file of a release. The
- * client's id, in the query or in the header X-User-Staging-Id, decides whether a release with a partial rollout counts.
- * @throws AppError invalid_query, release_not_found, catalog_unavailable, artifact_unavailable
- */
+/** Finds what is at a path below `/api/updates/{product}/{channel}/`: an updater's feed, or a file. @throws AppError */
 export async function resolveUpdate(
   { adoption, catalog, config, ...deps }: Deps,
   { product, channel, file: path }: UpdateParams,

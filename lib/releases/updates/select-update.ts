@@ -15,10 +15,7 @@ export type UpdaterRules = {
 
 export type SelectedUpdate = {
   release: Release | undefined;
-  /**
-   * The installed version is newer, or the release is a sample and the installed version is not: the client must not get
-   * it.
-   */
+  /** The client must not get it: its version is newer, or the release is a sample and its version is not. */
   shouldKeepInstalled: boolean;
   /** As `updateAvailable` of `/api/version`. True if the installed version is unknown. */
   isUpdate: boolean;

@@ -13,8 +13,8 @@ type Entry = Pick<FoundFile, "release" | "artifact">;
 const indexes = new WeakMap<Snapshot, Map<string, Entry[]>>();
 
 /**
- * The path of a release's file below `/api/updates/{product}/{channel}/`: `1.2.0/windows-x64/Setup.exe`. electron-updater
- * recognizes architectures in it, and finds the previous release's file by replacing the version.
+ * A file's path below `/api/updates/{product}/{channel}/`: `1.2.0/windows-x64/Setup.exe`. electron-updater reads the
+ * architecture in it, and replaces the version.
  */
 export function storedFilePath(
   { version, platform, architecture }: Release,
@@ -32,9 +32,9 @@ export function storedFileUrls(baseUrl: string): (release: Release, file: Pick<A
 }
 
 /**
- * Finds a file by its name, by version and name, or by version, build target and name. Its release is the channel's own
- * or a stable one, whatever its rollout, since the client names it. Of files with one name, that of `architecture` counts.
- * @throws AppError release_not_found, also if the path leads to different files
+ * Finds a file by its name, and by version and build target if given, on the channel or on stable, whatever its
+ * rollout. Of files with one name, that of `architecture` counts. @throws AppError release_not_found, also for several
+ * files
  */
 export function findStoredFile(
   snapshot: Snapshot,

@@ -32,10 +32,7 @@ function tauriFiles(release: Release): { bundleType: string; file: Artifact }[] 
   });
 }
 
-/**
- * Picks the file for an app that does not name its bundle type. On Linux that is an AppImage: plugins before 2.10, which
- * cannot name theirs, are documented for AppImages.
- */
+/** The file for an app without a bundle type: on Linux an AppImage, for which plugins before 2.10 are documented. */
 const defaultTauriFile: ArtifactSelector = (release) => {
   const [first] = tauriFiles(release);
   return release.platform === "linux" && first?.bundleType !== "appimage" ? undefined : first?.file;
@@ -83,8 +80,8 @@ const RULES: UpdaterRules = {
 type Target = { name: string; release: Release };
 
 /**
- * Tauri's static file (Tauri 2, "Updater", "Static JSON File"). It has one version for all platforms: the newest one, with
- * the targets that have it. It says nothing of rollouts, so that clients without an id wait for the end of one.
+ * Tauri's static file (Tauri 2, "Static JSON File"): the newest version for all platforms, with the targets that have
+ * it. It says nothing of rollouts, so that clients without an id wait for the end of one.
  */
 export const tauriStaticFeed: UpdateFeed = { pattern: /^latest\.json$/, resolve };
 

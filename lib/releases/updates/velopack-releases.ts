@@ -15,9 +15,8 @@ type SelectionInput = Parameters<typeof selectUpdate>[0];
 type Found = SelectedUpdate & { selector: ReleaseSelector; release: Release };
 
 /**
- * `releases.{channel}.json` of Velopack (VelopackAssetFeed): the newest whole package, and the deltas from the installed
- * version. Velopack's channel may name the platform, an architecture and a channel of the catalog: `win`, `linux-arm64`,
- * `osx-beta`, `stable`. Without a platform, it is the one that the query names, or that has builds.
+ * `releases.{channel}.json` of Velopack (VelopackAssetFeed). The channel may name the platform, an architecture and a
+ * channel of the catalog: `win`, `linux-arm64`, `osx-beta`. Without a platform, the query names it, or it has builds.
  */
 export const velopackReleases: UpdateFeed = {
   pattern: /^releases\.(?<name>[A-Za-z0-9._-]{1,128})\.json$/,

@@ -50,10 +50,7 @@ function selectWingetInstaller(release: Release): Artifact | undefined {
 type Fields = Record<string, string>;
 type Manifest = Record<string, string | Fields[]>;
 
-/**
- * Renders a winget manifest of one version. `releases` are its builds; a singleton has the first one only. Values that
- * are neither in the catalog nor in `settings` are placeholders, which a comment names.
- */
+/** A winget manifest of one version, of whose builds a singleton has the first. A comment names the placeholders. */
 function renderWinget(
   type: WingetManifestType,
   releases: readonly [Release, ...Release[]],

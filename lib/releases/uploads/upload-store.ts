@@ -28,10 +28,7 @@ export type Upload = UploadInfo & { id: string; file: string; offsetBytes: numbe
 
 export type UploadDeps = { config: Pick<Config, "DATA_DIR" | "RELEASE_CATALOG" | "RELEASE_UPLOAD_MAX_BYTES"> };
 
-/**
- * The folder of uploads: beside the catalog, so that publishing needs no second copy of the bytes.
- * @throws AppError catalog_not_editable if the catalog is at a URL
- */
+/** The folder of uploads, beside the catalog: publishing needs no second copy. @throws AppError catalog_not_editable */
 export async function uploadFolder({ config }: UploadDeps): Promise<string> {
   const file = catalogFileOf(config);
   if (file === null) throw new AppError("catalog_not_editable");
@@ -51,10 +48,7 @@ export async function createUploadFiles(folder: string, id: string, info: Upload
   return readUpload(folder, id);
 }
 
-/**
- * Reads an upload. The size of its file is the offset, whatever a process that was killed was about to write.
- * @throws AppError upload_not_found
- */
+/** Reads an upload. The size of its file is the offset, after a crash too. @throws AppError upload_not_found */
 export async function readUpload(folder: string, id: string): Promise<Upload> {
   try {
     if (!isUuid(id)) throw new AppError("upload_not_found");
@@ -73,10 +67,7 @@ export async function removeUploadFiles(folder: string, id: string): Promise<voi
   await rm(bytesFile(folder, id), { force: true });
 }
 
-/**
- * Runs `run` while nobody else writes, publishes or deletes the upload: a lock of the kernel, which a killed process
- * releases. @throws AppError upload_locked
- */
+/** Runs `run` with the kernel's lock on an upload, which a killed process releases. @throws AppError upload_locked */
 export async function withUploadLock<T>(folder: string, id: string, run: () => Promise<T>): Promise<T> {
   const unlock = await lockFile(path.join(folder, `${id}.lock`)).catch((error: unknown) => {
     throw error instanceof FileLockedError ? new AppError("upload_locked", { cause: error }) : error;

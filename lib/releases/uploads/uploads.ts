@@ -20,10 +20,7 @@ const MAX_UPLOADS = 1_000;
 /** Left free for the embedded database, which stops accepting writes when the disk is almost full. */
 const MIN_FREE_BYTES = 128 * 2 ** 20;
 
-/**
- * Creates an upload for a file of a known size.
- * @throws AppError payload_too_large, disk_full, upload_limit_reached, catalog_not_editable
- */
+/** Creates an upload for a file of a known size. @throws AppError */
 export async function createUpload(deps: UploadDeps, info: UploadInfo): Promise<Upload> {
   const folder = await uploadFolder(deps);
   const limitBytes = deps.config.RELEASE_UPLOAD_MAX_BYTES;
@@ -60,11 +57,7 @@ export async function listUploads(deps: UploadDeps, owner: string): Promise<Uplo
   return uploads;
 }
 
-/**
- * Appends bytes to an upload. What has arrived is kept, whatever happens: the response to the next request says how much.
- * @throws AppError upload_locked while another request writes; upload_offset_mismatch, payload_too_large, disk_full;
- *   request_timeout if no byte arrives for a while; malformed_request if the client disconnects
- */
+/** Appends bytes to an upload. What has arrived is kept: the next response says how much. @throws AppError */
 export async function appendToUpload(deps: UploadDeps, owner: string, id: string, input: AppendInput): Promise<Upload> {
   const folder = await uploadFolder(deps);
   requireOwner(await readUpload(folder, id), owner);
@@ -85,10 +78,7 @@ export async function removeUpload(deps: UploadDeps, owner: string, id: string):
   await withUploadLock(folder, id, () => removeUploadFiles(folder, id));
 }
 
-/**
- * Runs `use` with complete uploads, by their ids, and deletes them when it succeeds. Nobody changes them meanwhile.
- * @throws AppError upload_locked, upload_incomplete, upload_not_found, catalog_not_editable
- */
+/** Runs `use` with complete, locked uploads, by their ids, and deletes them when it succeeds. @throws AppError */
 export async function consumeUploads<T>(
   deps: UploadDeps,
   owner: string,
@@ -163,10 +153,7 @@ export type AppendInput = {
   stallTimeoutMs?: number;
 };
 
-/**
- * Writes bytes to the end of an upload's file, and syncs it. On an error, what has arrived before it stays.
- * @throws AppError upload_offset_mismatch, payload_too_large, request_timeout, malformed_request; the file system's errors
- */
+/** Appends bytes to an upload's file, and syncs it. On an error, what has arrived before it stays. @throws AppError */
 async function appendBytes(
   { file, offsetBytes, sizeBytes }: Upload,
   { offsetBytes: given, lengthBytes, bytes, stallTimeoutMs = STALL_TIMEOUT_MS }: AppendInput,

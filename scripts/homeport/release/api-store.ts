@@ -9,10 +9,7 @@ import type { UploadIdStore } from "./upload";
 import { type UploadedFile, uploadFile } from "./upload";
 import { verifyDownloads, verifyFiles } from "./verify-downloads";
 
-/**
- * The catalog of a service, over its API. `isElsewhere`: the service is on another machine, so that its files are verified as
- * clients download them.
- */
+/** The catalog of a service. `isElsewhere`: on another machine, so its files are verified as clients download them. */
 export function apiStore(api: AdminApi, uploadIds: UploadIdStore, isElsewhere: boolean): ReleaseStore {
   const list = async ({ ids: _, ...query }: ReleasesFilter) =>
     (await api.list("listReleases", "releases", { query })) as unknown as ReleaseDocument[];

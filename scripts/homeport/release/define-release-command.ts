@@ -56,10 +56,7 @@ function named(option: Option, name: string): Option {
   return option;
 }
 
-/**
- * The releases of the service, over its API; with `--catalog` those of a file, which belongs to no service of this machine.
- * @throws UsageError
- */
+/** The service's releases; with `--catalog` those of a file, which belongs to no service here. @throws UsageError */
 async function openStore(api: AdminApi, catalog: string | undefined): Promise<ReleaseStore> {
   if (catalog === undefined) return openApiStore(api);
   if (process.env.HOMEPORT_URL) throw new UsageError("--catalog and HOMEPORT_URL are mutually exclusive.");

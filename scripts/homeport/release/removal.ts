@@ -55,10 +55,7 @@ type Removed = RemovalResult & Partial<Pick<PrunedCatalog, "freedBytes">>;
 
 type Run = (isDryRun: boolean, etag?: string) => Promise<{ result: Removed; etag?: string | undefined }>;
 
-/**
- * Shows what would be removed, and removes it if that is confirmed: at a terminal, or by --yes. What was shown is refused if
- * somebody has changed the releases since.
- */
+/** Removes what was shown and confirmed, or --yes. It is refused if somebody has changed the releases since. */
 async function runConfirmed(
   output: Output,
   { "dry-run": isDryRun = false, yes = false }: { "dry-run"?: boolean; yes?: boolean },

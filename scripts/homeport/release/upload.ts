@@ -21,11 +21,7 @@ const TEMPORARY = /^(http_(408|423|429|5\d\d)|unreachable|unavailable|overloaded
 /** A file to upload. `sha256` finds the upload of an interrupted run. */
 export type UploadedFile = { file: string; fileName: string; sizeBytes: number; sha256: string };
 
-/**
- * Uploads a file (tus 1.0, core and creation), and continues the upload of an interrupted run. Returns the upload's id.
- * `forget` is for when the upload has been used.
- * @throws CommandError
- */
+/** Uploads a file (tus 1.0), or the rest after an interrupted run. `forget` is for when the upload has been used. */
 export async function uploadFile(
   client: HttpClient,
   uploadIds: UploadIdStore,

@@ -5,8 +5,9 @@ import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import { blake2b } from "@noble/hashes/blake2.js";
 import { z } from "zod";
-import { AppError, CommandError } from "../../../errors";
+import { CommandError } from "../../../errors";
 import type { FileKind } from "../../schema";
+import { invalidRelease } from "../invalid-release";
 import type { OnProgress } from "./build-file";
 
 /**
@@ -41,10 +42,7 @@ function remainder(value: bigint, shift: number): bigint {
   return rest;
 }
 
-/**
- * `shiftedOut` reduces the byte that a shift moves beyond the polynomial's degree. `oldest` is what the window's oldest byte
- * contributes to a fingerprint.
- */
+/** `shiftedOut` reduces the byte beyond the polynomial's degree; `oldest` is what the window's oldest one adds. */
 type Tables = { shiftedOut: Table; oldest: Table };
 let tables: Tables | undefined;
 
@@ -57,10 +55,7 @@ function makeTables(): Tables {
   return tables;
 }
 
-/**
- * The end of the block that begins at `start`. `bytes` must have `MAX_BLOCK_BYTES` from there, unless they are the last
- * ones of the file.
- */
+/** The end of the block at `start`, from where `bytes` have `MAX_BLOCK_BYTES`, unless they are the last of the file. */
 function blockEnd(bytes: Uint8Array, start: number): number {
   const end = Math.min(start + MAX_BLOCK_BYTES, bytes.length);
   const scanned = start + MIN_BLOCK_BYTES;
@@ -85,10 +80,7 @@ function blockEnd(bytes: Uint8Array, start: number): number {
 /** The most that a block map may have once it is decompressed: that of a file of 30 GiB. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
 
-/**
- * The blocks of a file as electron-builder describes them (app-builder-lib, blockmap.ts). electron-updater downloads the
- * blocks whose checksums are not in the installed version's block map.
- */
+/** The blocks of a file as electron-builder describes them (app-builder-lib, blockmap.ts). */
 export const BlockMap = z.object({
   version: z.literal("2"),
   files: z.tuple([
@@ -203,9 +195,8 @@ const MIN_FILE_BYTES = 512 * 1024;
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
 /**
- * Finds the block map of a file for electron-updater: the one that is named, else the one beside the file, else a new
- * one. Returns null for other files, and instead of a new one for a small file or for one at a URL.
- * @throws AppError if the block map is damaged, or that of another file
+ * A file's block map: the one that is named or beside it, else a new one. null for files that need none, and instead of
+ * a new one for a small file or one at a URL. @throws AppError if it is damaged, or that of another file
  */
 export async function findBlockMap(build: BuildFile, onProgress?: OnProgress): Promise<NewBlockMap | null> {
   const { file, fileName, sizeBytes, kinds, destination, blockMapFile } = build;
@@ -224,11 +215,10 @@ export async function findBlockMap(build: BuildFile, onProgress?: OnProgress): P
 async function readBlockMap(from: string, { file, sizeBytes }: BuildFile, onBytes: (doneBytes: number) => void) {
   const bytes = await readSmallFile(from);
   const blockMap = await parseBlockMap(bytes).catch((error: Error) => {
-    throw new AppError("release_invalid", `${from} is not a block map: ${error.message}.`);
+    throw invalidRelease(`${from} is not a block map: ${error.message}.`);
   });
   if (await isBlockMapOf(blockMap, file, sizeBytes, onBytes)) return bytes;
-  throw new AppError(
-    "release_invalid",
+  throw invalidRelease(
     `${from} is the block map of another file than ${file}: updates would fail. Build it again, or delete it and a new one is made.`,
   );
 }
@@ -238,7 +228,7 @@ async function readSmallFile(file: string): Promise<Buffer> {
     throw new CommandError("file_unreadable", `${file} cannot be read: ${error.message}`);
   });
   if (stats.isFile() && stats.size <= MAX_FILE_BYTES) return readFile(file);
-  throw new AppError("release_invalid", `${file} is not a block map: it is a folder, or larger than 64 MiB.`);
+  throw invalidRelease(`${file} is not a block map: it is a folder, or larger than 64 MiB.`);
 }
 
 async function exists(file: string): Promise<boolean> {

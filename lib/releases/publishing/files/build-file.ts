@@ -83,10 +83,7 @@ export async function copyToFolder(file: string, folder: string, onProgress?: On
   return { ...digest(), moveTo, discard };
 }
 
-/**
- * Gives a file a second, temporary name in a folder, which saves copying it. Returns null if that is not possible. The file
- * has to be synced, and must not change any more.
- */
+/** Gives a synced file a temporary second name in a folder, which saves copying it. null: not possible there. */
 export async function linkToFolder(file: string, folder: string): Promise<NamedFile | null> {
   const { part, ...named } = namePart(folder);
   try {

@@ -4,21 +4,18 @@ import { open } from "node:fs/promises";
 import { promisify } from "node:util";
 import { inflateRaw } from "node:zlib";
 import { z } from "zod";
-import { AppError } from "../../../errors";
+import type { AppError } from "../../../errors";
 import { readZipEntry } from "../../../platform/files/zip";
 import { normalizeArchitecture } from "../../platforms";
 import { releaseFiles } from "../../release-files";
 import { type Artifact, formatVersion, PackageIdentity, type Release } from "../../schema";
+import { invalidRelease } from "../invalid-release";
 import { parseXml, unescapeXml } from "./read-xml";
 
 const LENGTH_BYTES = 4;
 const MAX_BLOCK_MAP_BYTES = 16 * 1024 * 1024;
 
-/**
- * What updaters need to know of a package besides its usual hashes: the SHA-1 of a .nupkg, an AppImage's block map, and
- * the identity of an MSIX package.
- * @throws AppError if an MSIX package is not one
- */
+/** What updaters need to know of a package besides its usual hashes. @throws AppError if an MSIX package is not one */
 export async function readPackageFacts(
   file: string,
   fileName: string,
@@ -37,10 +34,7 @@ async function sha1Of(file: string): Promise<string> {
   return hash.digest("hex");
 }
 
-/**
- * The size of the block map that electron-builder appends to an AppImage: raw DEFLATE, and its length in four bytes.
- * Returns null if there is none.
- */
+/** The size of the block map at the end of an AppImage: raw DEFLATE, and its length in four bytes. */
 async function findEmbeddedBlockMap(file: string): Promise<number | null> {
   const handle = await open(file, "r");
   try {
@@ -85,10 +79,7 @@ const Identity = z.object({
   "@ProcessorArchitecture": Attribute.optional(),
 });
 
-/**
- * Reads the identity of an MSIX package or bundle from its manifest. Returns undefined for other files, by the name.
- * @throws AppError if the file is not what its name says
- */
+/** Reads the identity of an MSIX package or bundle; undefined for other files. @throws AppError if it is not one */
 async function readPackageIdentity(file: string, fileName: string): Promise<PackageIdentity | undefined> {
   const kind = [PACKAGE, BUNDLE].find(({ pattern }) => pattern.test(fileName));
   if (!kind) return undefined;
@@ -119,30 +110,20 @@ function parseManifest(bytes: Uint8Array): unknown {
 }
 
 function notPackage(fileName: string, reason: string): AppError {
-  return new AppError(
-    "release_invalid",
-    `${fileName} is not an MSIX package that App Installer accepts: ${reason.replace(/\.$/, "")}.`,
-  );
+  return invalidRelease(`${fileName} is not an MSIX package that App Installer accepts: ${reason.replace(/\.$/, "")}.`);
 }
 
-/**
- * Rejects a package of another version or architecture than its release. The fourth number of the package's version may
- * be any, since SemVer has none.
- * @throws AppError
- */
-export function assertPackageFitsRelease(release: Release): void {
+/** What is wrong with a package of another version or architecture. SemVer has no fourth number, so it may be any. */
+export function foreignPackage(release: Release): string | undefined {
   const { major, minor, patch } = release.version;
   for (const { fileName, packageIdentity } of releaseFiles(release)) {
     if (!packageIdentity) continue;
     const { version, architecture } = packageIdentity;
-    if (version.split(".").slice(0, 3).map(Number).join(".") !== `${major}.${minor}.${patch}`) {
-      throw new AppError(
-        "release_invalid",
-        `${fileName} has the version ${version}, not ${formatVersion(release.version)}.`,
-      );
-    }
+    if (version.split(".").slice(0, 3).map(Number).join(".") !== `${major}.${minor}.${patch}`)
+      return `${fileName} has the version ${version}, not ${formatVersion(release.version)}.`;
     if (architecture === null || architecture === "neutral") continue;
-    if (normalizeArchitecture(architecture) === release.architecture) continue;
-    throw new AppError("release_invalid", `${fileName} is for ${architecture}, not for ${release.architecture}.`);
+    if (normalizeArchitecture(architecture) !== release.architecture)
+      return `${fileName} is for ${architecture}, not for ${release.architecture}.`;
   }
+  return undefined;
 }

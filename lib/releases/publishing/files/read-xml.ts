@@ -15,10 +15,7 @@ const parser = new XMLParser({
   maxNestedTags: MAX_NESTING,
 });
 
-/**
- * Parses a publisher's XML in linear time: elements by their names without namespaces, attributes as "@name". Text is not
- * unescaped: see `unescapeXml`. @throws Error if it is not XML, or too deep
- */
+/** Parses XML in linear time: elements without namespaces, attributes as "@name", text not unescaped. @throws Error */
 export function parseXml(bytes: Uint8Array): unknown {
   return parser.parse(new TextDecoder().decode(bytes));
 }

@@ -26,10 +26,7 @@ export type SignedFile = {
 /** node:crypto verifies Ed25519 over one buffer, which can hold 2 GiB. */
 const MAX_ED25519_BYTES = 2 ** 31 - 1;
 
-/**
- * Verifies a file's signatures with the product's public keys. Returns a sentence for each one it could not verify.
- * @throws AppError if a signature is for another file, key or version
- */
+/** Verifies a file's signatures. Returns a sentence for each one that it could not verify. @throws AppError */
 export async function verifySignatures(signed: SignedFile, keys: PublicKeys): Promise<string[]> {
   const notes: string[] = [];
   const { file, product, minisign, edSignature } = signed;

@@ -1,9 +1,10 @@
 import { stat } from "node:fs/promises";
-import { AppError, CommandError } from "../../../errors";
+import { CommandError } from "../../../errors";
 import { BUILT_IN_VALUES } from "../../catalog/snapshot";
 import { formatVersion, Version } from "../../schema";
 import { parseSquirrelVersion } from "../../updates/nupkg";
 import type { Destination, ReleaseDraft } from "../draft";
+import { invalidRelease } from "../invalid-release";
 import type { ManifestEntry } from "../manifest-file";
 import { findElectronBuilder } from "./electron-builder";
 import { type FolderHints, type FoundFolder, type FoundRelease, listFolder } from "./found-releases";
@@ -24,11 +25,7 @@ export type FolderOptions = Pick<ReleaseDraft, "publicKeys" | "confirmations"> &
 /** The drafts of a folder, and what the operator should know about them. */
 export type DraftedFolder = { tool: string; drafts: ReleaseDraft[]; notes: string[] };
 
-/**
- * Makes drafts of what electron-builder, Tauri, Velopack or Squirrel.Windows have written to a folder.
- * @throws AppError folder_unknown; folder_incomplete, which names the missing files; release_invalid if a
- * package has a different version than its name, or a program is for another architecture
- */
+/** Makes drafts of what electron-builder, Tauri, Velopack or Squirrel.Windows has written. @throws AppError */
 export async function draftFolder(folder: string, options: FolderOptions): Promise<DraftedFolder> {
   if (!(await stat(folder).catch(() => null))?.isDirectory()) {
     throw new CommandError("folder_unknown", `${folder} is not a folder.`);
@@ -82,7 +79,7 @@ function assertVersion({ version }: FoundRelease, hints: FolderHints): void {
   if (hints.version === undefined) return;
   const meant = [Version.safeParse(hints.version).data, parseSquirrelVersion(hints.version)];
   if (meant.some((one) => one && formatVersion(one) === version)) return;
-  throw new AppError("release_invalid", `The folder has version ${version}, not ${hints.version}.`);
+  throw invalidRelease(`The folder has version ${version}, not ${hints.version}.`);
 }
 
 function toDraft(

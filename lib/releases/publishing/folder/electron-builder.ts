@@ -5,6 +5,7 @@ import { z } from "zod";
 import { AppError } from "../../../errors";
 import { architectureIn, normalizeArchitecture, type Platform } from "../../platforms";
 import type { DraftFile } from "../draft";
+import { invalidRelease } from "../invalid-release";
 import {
   assignKinds,
   type FolderHints,
@@ -111,8 +112,7 @@ function assertOneVersion(updates: readonly UpdateFile[]): void {
   const [first] = updates;
   const other = updates.find(({ info }) => info.version !== first?.info.version);
   if (!first || !other) return;
-  throw new AppError(
-    "release_invalid",
+  throw invalidRelease(
     `${first.name} is of version ${first.info.version}, ${other.name} of ${other.info.version}: remove the older files.`,
   );
 }
@@ -120,8 +120,7 @@ function assertOneVersion(updates: readonly UpdateFile[]): void {
 /** The small installer of nsis-web downloads a package that the feed would have to name. */
 function assertWhole({ name, info }: UpdateFile): void {
   if (info.packages === undefined || info.packages === null) return;
-  throw new AppError(
-    "release_invalid",
+  throw invalidRelease(
     `${name} is of an nsis-web installer, which downloads its package from where it was built: use the target nsis.`,
   );
 }

@@ -1,8 +1,8 @@
 import path from "node:path";
 import { z } from "zod";
-import { AppError } from "../../../errors";
 import { readZipEntry } from "../../../platform/files/zip";
 import { parseXml, unescapeXml } from "../files/read-xml";
+import { invalidRelease } from "../invalid-release";
 
 /** A nuspec has a few kilobytes. */
 const MAX_NUSPEC_BYTES = 1024 * 1024;
@@ -22,22 +22,16 @@ const Nuspec = z.object({
 export type Nuspec = z.infer<typeof Nuspec>;
 const Package = z.object({ package: z.object({ metadata: Nuspec }) });
 
-/**
- * Reads the nuspec in a NuGet package, which is a zip file (Open Packaging Conventions).
- * @throws AppError if it is not one, or its name has a different id or version than its nuspec
- */
+/** Reads the nuspec in a NuGet package (Open Packaging Conventions). @throws AppError if the package's name differs */
 export async function readNuspec(file: string): Promise<Nuspec> {
   const name = path.basename(file);
   const nuspec = await parseNuspec(file).catch((error: Error) => {
-    throw new AppError("release_invalid", `${name} is not a NuGet package: ${error.message}`);
+    throw invalidRelease(`${name} is not a NuGet package: ${error.message}`);
   });
   // In a nuspec a prerelease has no dots for Squirrel.Windows; electron-builder's version in the name may have them.
   const plain = (text: string) => text.toLowerCase().replace(/(?<=-[a-z-]+)\.(?=\d)/g, "");
   if (plain(name).startsWith(plain(`${nuspec.id}-${nuspec.version}-`))) return nuspec;
-  throw new AppError(
-    "release_invalid",
-    `${name} does not match its content: the package is ${nuspec.id} ${nuspec.version}.`,
-  );
+  throw invalidRelease(`${name} does not match its content: the package is ${nuspec.id} ${nuspec.version}.`);
 }
 
 async function parseNuspec(file: string): Promise<Nuspec> {

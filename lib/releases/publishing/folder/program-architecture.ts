@@ -2,19 +2,16 @@ import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import path from "node:path";
 import { createGunzip } from "node:zlib";
-import { AppError } from "../../../errors";
 import { readZipHeads } from "../../../platform/files/zip";
 import { architectureOf, normalizeArchitecture, RUNS_ON } from "../../platforms";
+import { invalidRelease } from "../invalid-release";
 import type { FoundRelease } from "./found-releases";
 
 const BLOCK_BYTES = 512;
 /** The largest part of an archive that is unpacked to find a program in it. */
 const MAX_UNPACKED_BYTES = 1024 ** 3;
 
-/**
- * Yields the names of the files in a .tar.gz with at most the first `headBytes` of each (POSIX ustar).
- * @throws Error if it is not one
- */
+/** The first `headBytes` of each file in a .tar.gz (POSIX ustar). @throws Error if it is not one */
 async function* readTarEntries(file: string, headBytes: number, range: { start?: number; end?: number } = {}) {
   const chunks = createReadStream(file, range).pipe(createGunzip());
   let pending = Buffer.alloc(0);
@@ -47,9 +44,7 @@ function text(block: Buffer, start: number, length: number): string {
 /** How many bytes of a program `architectureOfProgram` needs. */
 const MAX_HEADER_BYTES = 8192;
 
-/**
- * The architecture that the header of an ELF, PE or Mach-O program names. Undefined if there is none.
- */
+/** The architecture that the header of an ELF, PE or Mach-O program names. Undefined if there is none. */
 function architectureOfProgram(bytes: Buffer): string | undefined {
   if (bytes.length < 64) return undefined;
   const magic = bytes.readUInt32BE(0);
@@ -80,10 +75,7 @@ const MAC_PROGRAM = /^(?:\.\/)?[^/]+\.app\/Contents\/MacOS\/[^/]+$/;
 const WINDOWS_PROGRAM = /^lib\/[^/]+\/(?!squirrel\.exe$|update\.exe$)[^/]+(?<!_ExecutionStub)\.exe$/i;
 const MAX_AR_MEMBERS = 8;
 
-/**
- * The architecture of the program in a published file, read from the program's header. Undefined if the file is of
- * another format, cannot be read, or holds programs that have no architecture in common.
- */
+/** The architecture that the header of a file's program names. Undefined if its programs have none in common. */
 export async function programArchitecture(file: string): Promise<string | undefined> {
   return await readArchitecture(file).catch(() => undefined); // a damaged file is judged where it is published
 }
@@ -163,8 +155,7 @@ export async function assertProgramArchitectures({ platform, architecture, files
       ...(isBootstrapper ? (RUNS_ON.windows[expected] ?? []) : []),
     ];
     if (own === undefined || runs.includes(own)) continue;
-    throw new AppError(
-      "release_invalid",
+    throw invalidRelease(
       `${path.basename(file)} holds a program for ${own}, but would be published for ${expected}. If several jobs wrote to one folder, publish the folder of each job on its own. If only the name is wrong, set --arch ${own}.`,
     );
   }

@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { compareBuild, parse as parseVersion, SemVer } from "semver";
-import { AppError } from "../../../errors";
 import { architectureIn } from "../../platforms";
 import { formatVersion } from "../../schema";
 import { parseSquirrelVersion, squirrelVersion } from "../../updates/nupkg";
 import type { DraftFile } from "../draft";
+import { invalidRelease } from "../invalid-release";
 import { channelOf, type FolderHints, type FoundFolder, type Listing, toFile } from "./found-releases";
 import { readNuspec } from "./nuspec";
 import { programArchitecture } from "./program-architecture";
@@ -38,7 +38,7 @@ export async function findSquirrel(listing: Listing, hints: FolderHints): Promis
   const own = packages.filter((one) => one.version === version);
   const full = fullPackage(own);
   if (version === undefined || !full)
-    throw new AppError("release_invalid", `RELEASES has no full package of ${version ?? "any version"}.`);
+    throw invalidRelease(`RELEASES has no full package of ${version ?? "any version"}.`);
   const missing = own.filter(({ name }) => !listing.files.has(name)).map(({ name }) => name);
   const previous = ordered.findLast((other) => compareBuild(other, version) < 0);
   const setups = setupsOf(listing, version);
@@ -51,7 +51,7 @@ export async function findSquirrel(listing: Listing, hints: FolderHints): Promis
   const named = hints.architecture ?? full.architecture ?? architectureIn(path.basename(listing.folder));
   const architecture = named ?? (await programArchitecture(toFile(listing, full.name).file));
   if (architecture === undefined && listing.files.has(full.name)) {
-    throw new AppError("release_invalid", `The architecture of ${full.name} is unknown: set it with --arch.`);
+    throw invalidRelease(`The architecture of ${full.name} is unknown: set it with --arch.`);
   }
   const release = {
     platform: "windows",
@@ -91,8 +91,7 @@ function assertReadable(lines: readonly string[], wanted: string | undefined): v
   const text = wanted === undefined ? "" : squirrelVersion(new SemVer(wanted));
   const line = lines.find((one) => one.includes(text));
   if (line === undefined) return;
-  throw new AppError(
-    "release_invalid",
+  throw invalidRelease(
     `RELEASES has a line that is not a SHA-1, the name of a package and its size: "${line}". Correct it, or name another version with --version.`,
   );
 }
@@ -100,15 +99,14 @@ function assertReadable(lines: readonly string[], wanted: string | undefined): v
 function toSemVer(text: string): string {
   const version = parseSquirrelVersion(text.replace(/^v/i, "")) ?? parseVersion(text);
   if (version) return formatVersion(version);
-  throw new AppError("release_invalid", `${text} is not a version that Squirrel.Windows has.`);
+  throw invalidRelease(`${text} is not a version that Squirrel.Windows has.`);
 }
 
 /** @throws AppError if two packages have the version, as those of two architectures may */
 function fullPackage(packages: readonly Package[]): Package | undefined {
   const [full, other] = packages.filter(({ isDelta }) => !isDelta);
   if (!full || !other) return full;
-  throw new AppError(
-    "release_invalid",
+  throw invalidRelease(
     `RELEASES has two full packages of ${full.version}, ${full.name} and ${other.name}: publish the folder of each on its own.`,
   );
 }
@@ -118,8 +116,7 @@ function rolloutOf({ name, comment }: Package): number | undefined {
   if (!comment.includes("%")) return undefined;
   const [, percent] = /^\s*(\d{1,3})\s*%\s*$/.exec(comment) ?? [];
   if (percent !== undefined && Number(percent) <= 100) return Number(percent);
-  throw new AppError(
-    "release_invalid",
+  throw invalidRelease(
     `RELEASES stages ${name} with "#${comment}", which is not a percentage such as # 10%: correct it, or remove it and set --rollout.`,
   );
 }
@@ -153,7 +150,7 @@ async function packageFile(
   const file = { ...toFile(listing, name), artifact: { fileName }, expected: { by: "RELEASES", sizeBytes } };
   const nuspec = await readNuspec(file.file);
   if (toSemVer(nuspec.version) !== version) {
-    throw new AppError("release_invalid", `${name} does not match its name: it contains version ${nuspec.version}.`);
+    throw invalidRelease(`${name} does not match its name: it contains version ${nuspec.version}.`);
   }
   if (!isDelta) return [{ ...file, kinds: ["update"] }];
   return previous === undefined ? [] : [{ ...file, kinds: ["delta"], from: previous }];

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { AppError } from "../../../errors";
 import { normalizeArchitecture, type Platform } from "../../platforms";
 import type { DraftFile } from "../draft";
+import { invalidRelease } from "../invalid-release";
 import {
   assignKinds,
   channelOf,
@@ -103,7 +103,7 @@ function onlyVersion(bundles: readonly Bundle[]): string {
   const [version] = versions.length > 0 ? versions : bundles.flatMap((bundle) => bundle.version ?? []);
   if (version !== undefined && versions.length <= 1) return version;
   const found = versions.length > 1 ? `has the versions ${versions.join(", ")}` : "does not contain its version";
-  throw new AppError("release_invalid", `The folder ${found}: set one with --version.`);
+  throw invalidRelease(`The folder ${found}: set one with --version.`);
 }
 
 /** An .msi has the numbers alone, and an .rpm writes a tilde before a prerelease. */
@@ -113,11 +113,7 @@ function isOfVersion({ name, version: bundleVersion }: Bundle, version: string):
   return own === version || (name.endsWith(".msi") && version.split(/[-+]/)[0] === own);
 }
 
-/**
- * The architecture of an .app.tar.gz, whose name has none: that of the program in it, else of its disk image, or of the
- * target in the folder's path.
- * @throws AppError if disk images of several architectures lie beside it: it is one job's, and the other's is lost
- */
+/** The architecture of an .app.tar.gz, whose name has none. @throws AppError if another job's file was overwritten */
 async function architectureOfApp(
   listing: Listing,
   bundles: readonly Bundle[],
@@ -127,8 +123,7 @@ async function architectureOfApp(
   const images = bundles.filter(({ platform, architecture }) => platform === "macos" && architecture !== undefined);
   const [first, second] = [...new Set(images.map(({ architecture }) => architecture))];
   if (app && second !== undefined) {
-    throw new AppError(
-      "release_invalid",
+    throw invalidRelease(
       `${app.name} lies beside disk images for ${first} and ${second}, so another job's file of this name was overwritten: publish the folder of each job on its own.`,
     );
   }
@@ -144,8 +139,7 @@ function addFile(
   version: string,
   file: Omit<DraftFile, "kinds">,
 ): void {
-  if (architecture === undefined)
-    throw new AppError("release_invalid", `The architecture of ${name} is unknown: set it with --arch.`);
+  if (architecture === undefined) throw invalidRelease(`The architecture of ${name} is unknown: set it with --arch.`);
   const known = releases.find((release) => release.platform === platform && release.architecture === architecture);
   const release = known ?? { platform, architecture, version, channel: channelOf(version), files: [] };
   release.files.push({ ...file, kinds: [] });

@@ -2,9 +2,10 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { compare, parse as parseVersion } from "semver";
 import { z } from "zod";
-import { AppError, CommandError } from "../../../errors";
+import { CommandError } from "../../../errors";
 import { normalizeArchitecture, parseVelopackSystem } from "../../platforms";
 import type { DraftFile } from "../draft";
+import { invalidRelease } from "../invalid-release";
 import { type FolderHints, type FoundFolder, type FoundRelease, type Listing, toFile } from "./found-releases";
 import { type Nuspec, readNuspec } from "./nuspec";
 
@@ -51,7 +52,7 @@ async function findRelease(
 ): Promise<FoundRelease | null> {
   const { name: channel = "" } = FEED_FILE.exec(feed)?.groups ?? {};
   const parsed = Feed.safeParse(await readJson(listing, feed));
-  if (!parsed.success) throw new AppError("release_invalid", `${feed} is not a feed of Velopack.`);
+  if (!parsed.success) throw invalidRelease(`${feed} is not a feed of Velopack.`);
   const packages = parsed.data.Assets.filter(({ Type }) => ["Full", "Delta"].includes(Type));
   const versions = packages.map(({ Version }) => Version).sort(compare);
   const version = hints.version ?? versions.at(-1);
@@ -110,7 +111,7 @@ async function assertContents(listing: Listing, assets: readonly Asset[]): Promi
     const nuspec = await readNuspec(toFile(listing, FileName).file);
     if (nuspec.version !== Version || nuspec.id !== PackageId) {
       const said = `${nuspec.id} ${nuspec.version}, not ${PackageId} ${Version}`;
-      throw new AppError("release_invalid", `${FileName} does not match the feed: ${said}.`);
+      throw invalidRelease(`${FileName} does not match the feed: ${said}.`);
     }
     if (Type === "Full") full = nuspec;
   }
@@ -124,7 +125,7 @@ function targetOf(nuspec: Nuspec, channelName: string, hints: FolderHints) {
   const words = channelName.toLowerCase().split("-");
   const system = nuspec.os ?? ridSystem ?? words[0] ?? "";
   const platform = parseVelopackSystem(system);
-  if (!platform) throw new AppError("release_invalid", `The package names an unknown system: "${system}".`);
+  if (!platform) throw invalidRelease(`The package names an unknown system: "${system}".`);
   const named = hints.architecture ?? nuspec.machineArchitecture ?? ridArchitecture ?? "x64";
   const architecture = normalizeArchitecture(named);
   if (parseVelopackSystem(words[0] ?? "")) words.shift();
@@ -137,6 +138,6 @@ async function readJson({ folder }: Listing, name: string): Promise<unknown> {
   try {
     return JSON.parse(text.replace(/^\ufeff/, ""));
   } catch {
-    throw new AppError("release_invalid", `${name} is not JSON.`);
+    throw invalidRelease(`${name} is not JSON.`);
   }
 }
