@@ -16,24 +16,13 @@ import { listStoreSubscriptions } from "../subscriptions/status/read-status";
 import { accountDeleted } from "../webhooks/events";
 import type { WebhookRecorder } from "../webhooks/outbox";
 import type { DeletedAccount, WithReason } from "./admin/schema";
-import type { AccountDeleted } from "./schema";
-
-type Deps = Pick<
-  Context,
-  "appleRevocations" | "config" | "db" | "dbNow" | "hasher" | "limits" | "emails" | "now" | "webhooks"
->;
 
 /**
  * Deletes the caller's account (App Store Review Guidelines, 5.1.1(v)). Requires the password, if there is one, and a
  * step-up. Returns the store subscriptions, which a server cannot cancel.
  * @throws AppError last_admin, reauthentication_required, rate_limited, overloaded
  */
-export async function deleteAccount(
-  ctx: Deps,
-  principal: Principal,
-  proof: StepUpProof,
-  caller: Caller,
-): Promise<AccountDeleted> {
+export async function deleteAccount(ctx: Context, principal: Principal, proof: StepUpProof, caller: Caller) {
   const { id } = principal.account;
   await requireStepUp(ctx, principal, proof, caller, { isPasswordRequired: true });
   const subscriptions = await listStoreSubscriptions(ctx, id);
@@ -52,7 +41,7 @@ export async function deleteAccount(
  * @throws AppError not_found, last_admin
  */
 export async function deleteAccountAsOperator(
-  deps: Omit<Deps, "hasher" | "limits">,
+  deps: Context,
   operator: Operator,
   id: string,
   { reason }: WithReason = {},
@@ -68,10 +57,7 @@ export async function deleteAccountAsOperator(
   return { status: "deleted", ...account, subscriptions, storeSubscriptionsCancelled: false };
 }
 
-type RemoveDeps = Pick<Deps, "config" | "db" | "dbNow" | "now"> & {
-  emails: Pick<Deps["emails"], "enqueue">;
-  webhooks: WebhookRecorder;
-};
+type RemoveDeps = Context & { emails: Pick<Context["emails"], "enqueue">; webhooks: WebhookRecorder };
 /**
  * What a deletion depends on. `operator` is set if an operator deletes the account: `caller` is then not the owner's
  * client.
@@ -98,7 +84,7 @@ export async function removeAccount(
       if (!operator) await recordSecurityEvent(tx, now(), accountId, "account_deleted", caller);
       const [account] = await tx.$queryRaw<{ email: string; locale: string | null }[]>`
         WITH deleted AS (DELETE FROM "Account" WHERE "id" = ${accountId}::uuid RETURNING "id", "email", "locale"),
-          revocations AS (${queueRevocations({ dbNow })})
+          revocations AS (${queueRevocations(dbNow())})
         SELECT "email", "locale" FROM deleted`;
       if (!account) return false;
       await webhooks.record(tx, [accountDeleted(accountId)]);

@@ -17,10 +17,6 @@ import type { Caller } from "../principal";
 import { accountCreated } from "../webhooks/events";
 import type { Register } from "./schema";
 
-type Deps = Pick<Context, "breaches" | "config" | "db" | "hasher" | "limits" | "now" | "webhooks">;
-
-type LinkDeps = Pick<Deps, "config" | "db" | "now">;
-
 /** How long a link to become the first operator works. */
 export const LINK_TTL_SECONDS = 30 * 60;
 
@@ -28,7 +24,7 @@ export const LINK_TTL_SECONDS = 30 * 60;
  * Creates a link by which one person can become the first admin, on any instance of the service. Returns its URL; null if
  * there is an admin. Only the token's hash is stored, and the token is in the fragment, which browsers send to no server.
  */
-export async function createFirstOperatorLink({ config, db, now }: LinkDeps): Promise<string | null> {
+export async function createFirstOperatorLink({ config, db, now }: Context): Promise<string | null> {
   if (await hasAdmin(db)) return null;
   const at = now();
   const token = randomBytes(32).toString("base64url");
@@ -46,7 +42,7 @@ export async function hasAdmin(db: Tx): Promise<boolean> {
 }
 
 /** Checks a link without using it. @throws AppError invalid_or_expired_token */
-export async function requireFirstOperatorLink({ db, now }: Omit<LinkDeps, "config">, token: string): Promise<void> {
+export async function requireFirstOperatorLink({ db, now }: Context, token: string): Promise<void> {
   const link = await db.firstOperatorLink.findUnique({ where: { tokenHash: hashEmailedToken(token) } });
   if (!link || link.expiresAt <= now() || (await hasAdmin(db))) throw new AppError("invalid_or_expired_token");
 }
@@ -70,15 +66,15 @@ async function consumeFirstOperatorLink(tx: Tx, at: Date, token: string): Promis
  * @throws AppError invalid_or_expired_token
  */
 export async function becomeFirstOperator(
-  { db, now }: Pick<Deps, "db" | "now">,
+  ctx: Context,
   { token, accountId }: { token: string; accountId: string },
   caller: Caller,
 ): Promise<void> {
-  await requireFirstOperatorLink({ db, now }, token);
+  await requireFirstOperatorLink(ctx, token);
   await withRetry(() =>
-    db.$transaction(async (tx) => {
-      await consumeFirstOperatorLink(tx, now(), token);
-      await makeAdmin(tx, now(), accountId, caller);
+    ctx.db.$transaction(async (tx) => {
+      await consumeFirstOperatorLink(tx, ctx.now(), token);
+      await makeAdmin(tx, ctx.now(), accountId, caller);
     }),
   );
 }
@@ -89,7 +85,7 @@ export async function becomeFirstOperator(
  * @throws AppError invalid_or_expired_token, validation_failed, email_taken, rate_limited, overloaded
  */
 export async function registerFirstOperator(
-  ctx: Deps,
+  ctx: Context,
   token: string,
   { email, name, password: given, locale }: Pick<Register, "email" | "password" | "name" | "locale">,
   caller: Caller,

@@ -13,9 +13,7 @@ import { recordSecurityEvent } from "../platform/audit/security-events";
 import { newId } from "../platform/db/ids";
 import type { Caller } from "../principal";
 import type { ConfirmReset } from "./schema";
-import { type LinkedIdentity, listIdentities } from "./sign-in-methods/identities";
-
-type Deps = Pick<Context, "breaches" | "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
+import { listIdentities } from "./sign-in-methods/identities";
 
 export const RESET_TTL_MINUTES = 30;
 
@@ -23,10 +21,7 @@ export const RESET_TTL_MINUTES = 30;
  * The token of a password reset link, valid for 30 minutes from now; null if the email has no account. A token is
  * reused for 30 minutes after its creation, so that another request does not invalidate the link that was just sent.
  */
-export async function issueResetToken(
-  { config, db, now }: Pick<Deps, "config" | "db" | "now">,
-  email: string,
-): Promise<string | null> {
+export async function issueResetToken({ config, db, now }: Pick<Context, "config" | "db" | "now">, email: string) {
   const at = now();
   const ttlMs = RESET_TTL_MINUTES * 60 * 1000;
   const expiresAt = new Date(at.getTime() + ttlMs);
@@ -59,16 +54,12 @@ export async function issueResetToken(
  * emails are treated the same. Over the limit of emails the call succeeds without another email: the last link works.
  * @throws AppError rate_limited for the caller's IP, unless the account recognizes the caller's device
  */
-export async function requestReset(
-  { db, limits, emails, now }: Pick<Deps, "db" | "limits" | "emails" | "now">,
-  email: string,
-  caller: Caller,
-): Promise<void> {
-  const isOwnDevice = await isRecognizedDevice({ db, limits, now }, email, caller);
-  if (!isOwnDevice) await limits.consume("resetRequestByIp", caller.ip);
-  if (!(await consumeEmailLimit({ limits }, "reset", email, caller.ip))) return;
-  await emails.enqueue(db, "password_reset", email);
-  wakeAfterRandomDelay({ emails });
+export async function requestReset(ctx: Context, email: string, caller: Caller): Promise<void> {
+  const isOwnDevice = await isRecognizedDevice(ctx, email, caller);
+  if (!isOwnDevice) await ctx.limits.consume("resetRequestByIp", caller.ip);
+  if (!(await consumeEmailLimit(ctx, "reset", email, caller.ip))) return;
+  await ctx.emails.enqueue(ctx.db, "password_reset", email);
+  wakeAfterRandomDelay(ctx);
 }
 
 /**
@@ -77,11 +68,7 @@ export async function requestReset(
  * @throws AppError validation_failed for the password, without using up the token; invalid_or_expired_token if the
  *   token is invalid, used or expired; rate_limited, overloaded
  */
-export async function confirmReset(
-  ctx: Deps,
-  { token, password }: ConfirmReset,
-  caller: Caller,
-): Promise<LinkedIdentity[]> {
+export async function confirmReset(ctx: Context, { token, password }: ConfirmReset, caller: Caller) {
   const normalized = await checkNewPassword(ctx, password);
   const tokenHash = hashEmailedToken(token);
   const row = await ctx.db.passwordResetToken.findUnique({
@@ -110,11 +97,7 @@ export async function confirmReset(
 type Reset = { accountId: string; tokenHash: string; passwordHash: string };
 
 /** Locks the account before the token, in the order of account deletion. */
-async function setPassword(
-  ctx: Pick<Deps, "now" | "removeDevices">,
-  tx: Tx,
-  { accountId, tokenHash, passwordHash }: Reset,
-): Promise<void> {
+async function setPassword(ctx: Context, tx: Tx, { accountId, tokenHash, passwordHash }: Reset): Promise<void> {
   const now = ctx.now();
   await revokeAllSessions(ctx, tx, now, accountId);
   const { count } = await tx.passwordResetToken.deleteMany({ where: { accountId, tokenHash, expiresAt: { gt: now } } });

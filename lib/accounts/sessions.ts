@@ -5,8 +5,6 @@ import { AppError } from "../errors";
 import { recordSecurityEvent } from "../platform/audit/security-events";
 import type { Caller } from "../principal";
 
-type Deps = Pick<Context, "db" | "now" | "removeDevices">;
-
 /** The condition of an account's live sessions. */
 export function liveSessions(accountId: string, at: Date) {
   return { accountId, revokedAt: null, expiresAt: { gt: at }, idleExpiresAt: { gt: at } };
@@ -25,24 +23,14 @@ export async function listSessions({ db, now }: { db: Tx; now: () => Date }, acc
  * Revokes one live session of an account, with the devices that it registered.
  * @throws AppError not_found, also for another account's session and for a revoked one
  */
-export async function revokeOwnSession(
-  deps: Deps,
-  accountId: string,
-  sessionId: string,
-  caller: Caller,
-): Promise<void> {
+export async function revokeOwnSession(deps: Context, accountId: string, sessionId: string, caller: Caller) {
   const sessions = await listSessions(deps, accountId);
   if (!sessions.some(({ id }) => id === sessionId)) throw new AppError("not_found");
   await signOut(deps, { sub: accountId, sid: sessionId }, caller);
 }
 
 /** Revokes every session of an account except `keep`, and what they have allowed. Returns how many. */
-export async function revokeOtherSessions(
-  deps: Deps,
-  accountId: string,
-  keep: string,
-  caller: Caller,
-): Promise<number> {
+export async function revokeOtherSessions(deps: Context, accountId: string, keep: string, caller: Caller) {
   return deps.db.$transaction(async (tx) => {
     await lockAccountForSignOut(tx, accountId);
     return revokeOtherSessionsInTx(deps, tx, { accountId, keep }, caller);
@@ -51,7 +39,7 @@ export async function revokeOtherSessions(
 
 /** The same inside a transaction that has locked the account. */
 export async function revokeOtherSessionsInTx(
-  deps: Pick<Deps, "now" | "removeDevices">,
+  deps: Context,
   tx: Tx,
   { accountId, keep }: { accountId: string; keep: string },
   caller: Caller,

@@ -9,8 +9,6 @@ import type { Caller } from "../principal";
 import { setLocale } from "./profile";
 import { type Login, toUser } from "./schema";
 
-type Deps = Pick<Context, "config" | "db" | "dbNow" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
-
 /** The errors of `signIn`. */
 export const SIGN_IN_ERRORS = [
   "invalid_credentials",
@@ -25,7 +23,7 @@ export const SIGN_IN_ERRORS = [
  * Signs in with an email and a password. Returns a challenge instead of a session if the account has a second factor.
  * @throws AppError invalid_credentials, account_disabled, email_not_verified, rate_limited, overloaded
  */
-export async function signIn(ctx: Deps, login: Login, transport: Transport, caller: Caller) {
+export async function signIn(ctx: Context, login: Login, transport: Transport, caller: Caller) {
   const account = await verifyPassword(ctx, login, caller);
   const options = { transport, deviceName: login.deviceName ?? null };
   const outcome = await completeSignIn(ctx, account, BY_PASSWORD, options, caller);
@@ -40,7 +38,7 @@ export async function signIn(ctx: Deps, login: Login, transport: Transport, call
  * @throws AppError invalid_challenge, invalid_code, account_disabled, rate_limited
  */
 export async function completeSignInWithFactor(
-  ctx: Deps,
+  ctx: Context,
   challenge: PendingChallenge,
   proof: SecondFactorProof,
   caller: Caller,

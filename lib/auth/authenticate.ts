@@ -17,10 +17,8 @@ import { requireStepUp } from "./step-up";
 /** A session token, and how the request carried it. */
 export type Credentials = { token: string; via: "bearer" | "cookie" };
 
-type Deps = Pick<Context, "config" | "db" | "now">;
-
 /** Authenticates a request by its session token. @throws AppError unauthenticated */
-export async function authenticate(deps: Deps, headers: ReadableHeaders): Promise<Principal> {
+export async function authenticate(deps: Context, headers: ReadableHeaders): Promise<Principal> {
   const credentials = readCredentials(headers, deps.config);
   const found = credentials && (await findSession(deps, credentials.token));
   if (!found) throw new AppError("unauthenticated");

@@ -2,8 +2,7 @@ import { randomInt } from "node:crypto";
 import type { Context } from "../context";
 import { isAppError } from "../errors";
 
-type Deps = Pick<Context, "limits">;
-type LimitName = Parameters<Deps["limits"]["consume"]>[0];
+type LimitName = Parameters<Context["limits"]["consume"]>[0];
 
 /** Many times longer than sending an email keeps the process busy. */
 const MAX_SEND_DELAY_MS = 250;
@@ -16,12 +15,7 @@ export type EmailReason = "reset" | "verification" | "signIn";
  * recipient and client network, so that strangers do not use up the owner's, and 9 an hour for a recipient. Beyond them one
  * email every 20 minutes is sent, so that the mailbox always holds a link that works.
  */
-export async function consumeEmailLimit(
-  { limits }: Deps,
-  reason: EmailReason,
-  email: string,
-  ip: string,
-): Promise<boolean> {
+export async function consumeEmailLimit({ limits }: Context, reason: EmailReason, email: string, ip: string) {
   const isWithin = async (limit: LimitName, key: string) => {
     try {
       await limits.consume(limit, key);
@@ -40,6 +34,6 @@ export async function consumeEmailLimit(
  * Sends what is queued, after a random delay. Only known emails cause the work of sending, which must not slow the
  * caller's next request.
  */
-export function wakeAfterRandomDelay({ emails }: Pick<Context, "emails">): void {
+export function wakeAfterRandomDelay({ emails }: Context): void {
   setTimeout(emails.wake, randomInt(MAX_SEND_DELAY_MS)).unref();
 }

@@ -12,8 +12,6 @@ import { cancelEmailChanges } from "./reserved-emails";
 import { removeTotpAndRecoveryCodes } from "./second-factor/factors";
 import { revokeAllSessions } from "./sessions/sessions";
 
-type Deps = Pick<Context, "config" | "db" | "emails" | "limits" | "now">;
-
 export const VERIFICATION_TTL_HOURS = 24;
 
 /** How long an account is kept whose email has to be verified and is not. */
@@ -42,7 +40,7 @@ export type MatchedRegistration = {
  * @throws AppError email_not_verified
  */
 export async function requireVerifiedEmail(
-  ctx: Deps,
+  ctx: Context,
   account: Pick<Account, "id" | "email" | "emailVerifiedAt">,
   caller: Caller,
 ): Promise<void> {
@@ -62,7 +60,7 @@ export async function requireVerifiedEmail(
  * email that has an unverified account; null stands for the account's own registration, which is stored once.
  */
 export async function addPendingVerification(
-  { config, now }: Pick<Deps, "config" | "now">,
+  { config, now }: Pick<Context, "config" | "now">,
   tx: Tx,
   accountId: string,
   registration: Registration | null,
@@ -81,7 +79,7 @@ export async function addPendingVerification(
 
 /** The token of the newest pending verification of an email; null if there is none. */
 export async function newestVerificationToken(
-  { config, db, now }: Pick<Deps, "config" | "db" | "now">,
+  { config, db, now }: Pick<Context, "config" | "db" | "now">,
   email: string,
 ): Promise<string | null> {
   const pending = await db.verificationToken.findFirst({
@@ -104,10 +102,7 @@ export async function newestVerificationToken(
  * The token of a link that verifies an email, valid for a day from now; null if no account waits for it. Any pending
  * token serves: the owner's proof selects the registration.
  */
-export async function issueVerificationToken(
-  ctx: Pick<Deps, "config" | "db" | "now">,
-  email: string,
-): Promise<string | null> {
+export async function issueVerificationToken(ctx: Pick<Context, "config" | "db" | "now">, email: string) {
   const account = await ctx.db.account.findUnique({ where: { email, emailVerifiedAt: null }, select: { id: true } });
   if (account) await addPendingVerification(ctx, ctx.db, account.id, null);
   return newestVerificationToken(ctx, email);
@@ -118,7 +113,7 @@ export async function issueVerificationToken(
  * registrations is revoked. Returns the email; null if the token is invalid, used or expired.
  */
 export async function confirmVerification(
-  ctx: Pick<Context, "db" | "now" | "removeDevices">,
+  ctx: Context,
   { tokenHash, registration, identity, isOwn }: MatchedRegistration,
   caller: Caller,
 ): Promise<string | null> {
@@ -144,7 +139,7 @@ export async function confirmVerification(
  * else may have registered the email. Keeps one identity, if given. Does nothing to a verified account.
  */
 export async function revokeUnverifiedAccess(
-  ctx: Pick<Context, "removeDevices">,
+  ctx: Context,
   tx: Tx,
   now: Date,
   accountId: string,
@@ -165,7 +160,10 @@ export async function revokeUnverifiedAccess(
 }
 
 /** The hashes under which a token may be stored, one for each secret. A new token is stored under the first. */
-export function verificationHashes({ secrets }: Pick<Deps["config"], "secrets">, token: string): [string, ...string[]] {
+export function verificationHashes(
+  { secrets }: Pick<Context["config"], "secrets">,
+  token: string,
+): [string, ...string[]] {
   const hash = (secret: string) => createHash("sha256").update(`${token}${secret}`).digest("hex");
   const [first, ...others] = secrets;
   return [hash(first), ...others.map(hash)];
@@ -185,7 +183,7 @@ type RegistrationProof = { password?: string; identity?: { issuer: string; subje
  *   rate_limited, overloaded
  */
 export async function matchRegistration(
-  ctx: Deps & Pick<Context, "hasher">,
+  ctx: Context,
   token: string,
   { password, identity }: RegistrationProof,
   ip: string,
@@ -218,10 +216,7 @@ export async function matchRegistration(
 type StoredRegistration = { id: string; passwordHash: string | null; name: string | null };
 
 /** The registrations of an email: that of the followed link, then the account's own, then the others, newest first. */
-async function listRegistrations(
-  { db, now }: Pick<Deps, "db" | "now">,
-  followed: StoredRegistration & { account: StoredRegistration },
-) {
+async function listRegistrations({ db, now }: Context, followed: StoredRegistration & { account: StoredRegistration }) {
   const { account } = followed;
   const others = await db.verificationToken.findMany({
     where: { accountId: account.id, id: { not: followed.id }, expiresAt: { gt: now() }, passwordHash: { not: null } },

@@ -22,7 +22,7 @@ const NAME =
  * @throws AppError forbidden for a request from another machine, or through a proxy
  */
 export function authenticateLocalOperator(
-  { config, operatorKey }: Pick<Context, "config" | "operatorKey">,
+  { config, operatorKey }: Context,
   token: string,
   headers: ReadableHeaders,
   socketIp: string | undefined,

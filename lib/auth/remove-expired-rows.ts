@@ -6,8 +6,6 @@ import { accountDeleted } from "../webhooks/events";
 import { unverifiedExpiresAt } from "./email-verification";
 import { queueRevocations } from "./sign-in-providers/apple-tokens";
 
-type Deps = Pick<Context, "config" | "db" | "dbNow" | "now" | "webhooks">;
-
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
@@ -15,8 +13,9 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  * requests, OAuth codes a day after they expired, sign-ins and enrollments that were not completed, sign-in failures,
  * recognized clients, rate limits, and accounts whose email had to be verified and was not. Returns how many.
  */
-export async function removeExpiredRows({ config, db, dbNow, now, webhooks }: Deps): Promise<number> {
-  const at = now();
+export async function removeExpiredRows(ctx: Context): Promise<number> {
+  const { config, db, dbNow } = ctx;
+  const at = ctx.now();
   const expired = sql`"expiresAt" < ${at}::timestamptz`;
   const expiredForADay = sql`"expiresAt" < ${new Date(at.getTime() - DAY_MS)}::timestamptz`;
   const statements = [
@@ -44,11 +43,11 @@ export async function removeExpiredRows({ config, db, dbNow, now, webhooks }: De
   for (const statement of statements) removed += await removeInBatches(() => db.$executeRaw(statement));
   if (!config.AUTH_REQUIRE_VERIFIED_EMAIL) return removed;
   await removeInBatches(() => scheduleRemoval(db, at));
-  return removed + (await removeInBatches(() => removeUnverifiedAccounts({ config, db, dbNow, webhooks }, at)));
+  return removed + (await removeInBatches(() => removeUnverifiedAccounts(ctx, at)));
 }
 
 /** Gives the accounts that were created while emails did not have to be verified the same time from now on. */
-function scheduleRemoval(db: Deps["db"], at: Date): Promise<number> {
+function scheduleRemoval(db: Context["db"], at: Date): Promise<number> {
   const unscheduled = sql`
     "createdAt" <= ${at}::timestamptz AND "emailVerifiedAt" IS NULL AND "unverifiedExpiresAt" IS NULL`;
   return db.$executeRaw`
@@ -60,10 +59,7 @@ function scheduleRemoval(db: Deps["db"], at: Date): Promise<number> {
  * Removes a batch of accounts whose email was not verified in time. Keeps those that are in use: with a live session, a
  * purchase or a role. Keeps disabled ones, whose email would be free for a new account.
  */
-function removeUnverifiedAccounts(
-  { config, db, dbNow, webhooks }: Pick<Deps, "config" | "db" | "dbNow" | "webhooks">,
-  at: Date,
-): Promise<number> {
+function removeUnverifiedAccounts({ config, db, dbNow, webhooks }: Context, at: Date): Promise<number> {
   const condition = sql`"unverifiedExpiresAt" < ${at}::timestamptz AND "emailVerifiedAt" IS NULL AND NOT EXISTS (
     SELECT FROM "VerificationToken" WHERE "accountId" = "Account"."id" AND "expiresAt" > ${at}::timestamptz)
     AND "role" = 'user' AND "disabledAt" IS NULL
@@ -74,7 +70,7 @@ function removeUnverifiedAccounts(
   const statement = deleteBatch("Account", "id", condition, "unverifiedExpiresAt");
   return db.$transaction(async (tx) => {
     const accounts = await tx.$queryRaw<{ id: string }[]>`
-      WITH deleted AS (${statement} RETURNING "id", "email"), revocations AS (${queueRevocations({ dbNow })})
+      WITH deleted AS (${statement} RETURNING "id", "email"), revocations AS (${queueRevocations(dbNow())})
       SELECT "id"::text FROM deleted`;
     const ids = accounts.map(({ id }) => id);
     await pseudonymizeEvents(config, tx, ids);

@@ -17,8 +17,6 @@ import {
   withSecondFactor,
 } from "./sessions/authentication";
 
-type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
-
 /** What a signed-in user proves again. Spread its shape into the body of a route that may require it. */
 export const StepUpProof = z.object({
   password: z.string().max(1024).optional().describe("The account's password."),
@@ -36,7 +34,6 @@ export const Reauthenticated = z.object({
   aal: z.int().min(1).max(2).describe("The authenticator assurance level (NIST SP 800-63B-4): 2 with two factors."),
   amr: z.array(z.string()).describe("How the session's user was authenticated (RFC 8176)."),
 });
-type Reauthenticated = z.infer<typeof Reauthenticated>;
 
 type Options = {
   /** How recent an authentication at the account's level suffices without a proof. */
@@ -54,7 +51,7 @@ type Options = {
  *   a new sign-in does; passkey_invalid, rate_limited, overloaded
  */
 export async function requireStepUp(
-  ctx: Deps,
+  ctx: Context,
   principal: Principal,
   proof: StepUpProof,
   caller: Caller,
@@ -71,12 +68,7 @@ export async function requireStepUp(
  * Authenticates a signed-in user again, so that the session counts as recent.
  * @throws AppError reauthentication_required, passkey_invalid, rate_limited, overloaded
  */
-export async function reauthenticate(
-  ctx: Deps,
-  principal: Principal,
-  proof: StepUpProof,
-  caller: Caller,
-): Promise<Reauthenticated> {
+export async function reauthenticate(ctx: Context, principal: Principal, proof: StepUpProof, caller: Caller) {
   const methods = { ...(await readStepUpMethods(ctx, principal)), isFresh: false };
   requireProof(methods, proof, false);
   const amr = await checkProof(ctx, principal.account.id, methods, proof, caller);
@@ -135,7 +127,7 @@ function requireProof(methods: StepUpMethods, proof: StepUpProof, isPasswordRequ
 
 /** Checks the fields that are given and that the account has. Returns how they authenticate the user. */
 async function checkProof(
-  ctx: Deps,
+  ctx: Context,
   id: string,
   { passwordHash, factorFields }: StepUpMethods,
   { password, code, recoveryCode, passkey }: StepUpProof,
@@ -174,13 +166,7 @@ function isSufficient({ aal }: StepUpMethods, amr: readonly Amr[]): boolean {
 }
 
 /** Makes the session's authentication recent. @throws AppError unauthenticated if the session has ended since */
-async function renewSession(
-  tx: Tx,
-  now: Date,
-  { session }: Principal,
-  aal: Aal,
-  amr: readonly Amr[],
-): Promise<Reauthenticated> {
+async function renewSession(tx: Tx, now: Date, { session }: Principal, aal: Aal, amr: readonly Amr[]) {
   const isTwoFactors = aal === 2 || amr.includes("mfa");
   const renewed = isTwoFactors
     ? withSecondFactor(session, amr, now)

@@ -6,17 +6,7 @@ import { AppError } from "../../errors";
 import { recordAccountChange } from "../../platform/audit/operator-events";
 import type { Operator } from "../../principal";
 import { liveSessions } from "../sessions";
-import type {
-  AccountChange,
-  AccountSummary,
-  NewRole,
-  ProviderChange,
-  RoleChange,
-  UnlinkedProvider,
-  WithReason,
-} from "./schema";
-
-type Deps = Pick<Context, "db" | "now" | "removeDevices">;
+import type { AccountChange, AccountSummary, NewRole, ProviderChange, UnlinkedProvider, WithReason } from "./schema";
 
 /** The columns of `AccountSummary`. */
 export const SUMMARY = {
@@ -44,7 +34,7 @@ export async function lockAndReadAccount(tx: Tx, id: string): Promise<AccountSum
 
 /** Revokes every session of a locked account, and removes its devices. Records an event if there were any. */
 async function revokeAccountSessionsInTx(
-  deps: Pick<Deps, "now" | "removeDevices">,
+  deps: Context,
   tx: Tx,
   operator: Operator,
   { id, reason }: { id: string; reason?: string },
@@ -64,12 +54,7 @@ async function revokeAccountSessionsInTx(
  * Disables an account: revokes its sessions, and refuses sign-ins. Its data is kept, and its subscription continues.
  * @throws AppError not_found, last_admin
  */
-export function disableAccount(
-  deps: Deps,
-  operator: Operator,
-  id: string,
-  { reason }: WithReason = {},
-): Promise<AccountChange> {
+export function disableAccount(deps: Context, operator: Operator, id: string, { reason }: WithReason = {}) {
   return deps.db.$transaction(async (tx) => {
     await requireAnotherAdmin(tx, id);
     const account = await lockAndReadAccount(tx, id);
@@ -83,12 +68,7 @@ export function disableAccount(
 }
 
 /** Enables an account, whose owner can then sign in again. @throws AppError not_found */
-export function enableAccount(
-  { db, now }: Pick<Deps, "db" | "now">,
-  operator: Operator,
-  id: string,
-  { reason }: WithReason = {},
-): Promise<AccountChange> {
+export function enableAccount({ db, now }: Context, operator: Operator, id: string, { reason }: WithReason = {}) {
   return db.$transaction(async (tx) => {
     const account = await lockAndReadAccount(tx, id);
     if (account.disabledAt === null) return { account, isChanged: false, ...NOTHING_ENDED };
@@ -99,12 +79,7 @@ export function enableAccount(
 }
 
 /** Gives an account a role, which its live sessions have at once. @throws AppError not_found, last_admin */
-export function setRole(
-  { db, now }: Pick<Deps, "db" | "now">,
-  operator: Operator,
-  id: string,
-  { role, reason }: NewRole,
-): Promise<RoleChange> {
+export function setRole({ db, now }: Context, operator: Operator, id: string, { role, reason }: NewRole) {
   return db.$transaction(async (tx) => {
     if (role !== "admin") await requireAnotherAdmin(tx, id);
     const account = await lockAndReadAccount(tx, id);
@@ -118,12 +93,7 @@ export function setRole(
 }
 
 /** Revokes every session of an account, and removes its devices. @throws AppError not_found */
-export function revokeAccountSessions(
-  deps: Deps,
-  operator: Operator,
-  id: string,
-  { reason }: WithReason = {},
-): Promise<AccountChange> {
+export function revokeAccountSessions(deps: Context, operator: Operator, id: string, { reason }: WithReason = {}) {
   return deps.db.$transaction(async (tx) => {
     const account = await lockAndReadAccount(tx, id);
     const ended = await revokeAccountSessionsInTx(deps, tx, operator, { id, reason });
@@ -136,7 +106,7 @@ export function revokeAccountSessions(
  * @throws AppError not_found, also for a session that has ended
  */
 export function revokeAccountSession(
-  deps: Deps,
+  deps: Context,
   operator: Operator,
   { accountId, sessionId }: { accountId: string; sessionId: string },
   { reason }: WithReason = {},
@@ -159,12 +129,7 @@ export function revokeAccountSession(
  * its sessions, and sends an email to its owner.
  * @throws AppError not_found; no_second_factor if the account has neither
  */
-export async function resetFactors(
-  deps: Deps & Pick<Context, "emails">,
-  operator: Operator,
-  id: string,
-  { reason }: WithReason = {},
-): Promise<AccountChange> {
+export async function resetFactors(deps: Context, operator: Operator, id: string, { reason }: WithReason = {}) {
   const change = await deps.db.$transaction(async (tx) => {
     const account = await lockAndReadAccount(tx, id);
     const hadTotp = await removeTotpAndRecoveryCodes(tx, id);
@@ -188,7 +153,7 @@ export async function resetFactors(
  * @throws AppError not_found, also if the provider is not linked
  */
 export async function unlinkProvider(
-  deps: Deps & Pick<Context, "emails">,
+  deps: Context,
   operator: Operator,
   id: string,
   { provider, reason }: UnlinkedProvider,

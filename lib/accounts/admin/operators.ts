@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Context } from "../../context";
+import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
 import { Reason } from "../../platform/audit/schema";
 import type { AccountRole } from "../../platform/db/generated/client";
@@ -25,7 +25,7 @@ export type ListedOperator = {
 export async function listOperators({ db }: Pick<Context, "db">, page: PageQuery) {
   const { entries, nextCursor } = await readPage("operators", page, async ({ after, take }) =>
     db.account.findMany({
-      where: { id: { in: await findOperators({ db }, after, take) } },
+      where: { id: { in: await findOperators(db, after, take) } },
       orderBy: { id: "desc" },
       select: {
         id: true,
@@ -47,7 +47,7 @@ export async function listOperators({ db }: Pick<Context, "db">, page: PageQuery
 }
 
 /** The condition is a literal, as the partial index has it. */
-async function findOperators({ db }: Pick<Context, "db">, after: string | null, take: number): Promise<string[]> {
+async function findOperators(db: Tx, after: string | null, take: number): Promise<string[]> {
   const rows = await db.$queryRaw<{ id: string }[]>`
     SELECT account."id"::text FROM "Account" AS account
     WHERE "role" <> 'user' AND account."id" < ${idOr(MAX_ID, after)}::uuid
@@ -63,11 +63,7 @@ export const RoleGrant = z.object({
 export type RoleGrant = z.infer<typeof RoleGrant>;
 
 /** Gives the account with an email a role. @throws AppError not_found, last_admin */
-export async function grantRole(
-  deps: Pick<Context, "db" | "now">,
-  operator: Operator,
-  { email, role, reason }: RoleGrant,
-): Promise<void> {
+export async function grantRole(deps: Context, operator: Operator, { email, role, reason }: RoleGrant): Promise<void> {
   const account = await deps.db.account.findUnique({ where: { email }, select: { id: true } });
   if (!account) throw new AppError("not_found");
   await setRole(deps, operator, account.id, { role, reason });

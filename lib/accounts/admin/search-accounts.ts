@@ -6,9 +6,8 @@ import { empty, sql, uuidArray } from "../../platform/db/sql";
 import { readPage } from "../../platform/lists";
 import { isStorableText } from "../../platform/storable";
 import { normalizeAppUserIds } from "../../subscriptions/app-user-ids";
-import type { AccountSummary, Accounts, AccountsQuery } from "./schema";
+import type { AccountSummary, AccountsQuery } from "./schema";
 
-type Deps = Pick<Context, "db" | "now">;
 type Filter = Pick<AccountsQuery, "role" | "state" | "createdFrom" | "seenFrom"> & { now: Date };
 /** An entry of a page. Its `id` is its position in the list. */
 type Entry = { id: string; account: AccountSummary };
@@ -42,7 +41,7 @@ const TEXTS = [
  * searches 10,000 accounts at most, so that a page may have fewer accounts than `limit`, or none, although others follow.
  * @throws AppError invalid_query
  */
-export async function searchAccounts({ db, now }: Deps, query: AccountsQuery): Promise<Accounts> {
+export async function searchAccounts({ db, now }: Pick<Context, "db" | "now">, query: AccountsQuery) {
   const { role, state, createdFrom, seenFrom } = query;
   const filter = { role, state, createdFrom, seenFrom, now: now() };
   const text = query.query?.trim() ?? "";

@@ -13,8 +13,6 @@ import { liveSessions } from "../sessions";
 import { SUMMARY } from "./change-account";
 import type { AccountDetails, AccountEvents, AccountPurchase } from "./schema";
 
-type Deps = Pick<Context, "config" | "db" | "now">;
-
 /** Of each purchase. */
 const MAX_PURCHASE_EVENTS = 100;
 const PURCHASE_EVENT = {
@@ -28,7 +26,7 @@ const PURCHASE_EVENT = {
 } as const;
 
 /** An account's purchases, latest first, each with its status and its newest events. */
-async function listPurchases({ config, db, now }: Deps, accountId: string): Promise<AccountPurchase[]> {
+async function listPurchases({ config, db, now }: Context, accountId: string): Promise<AccountPurchase[]> {
   const at = now();
   const rules = statusRules(config, accountId);
   const stored = await db.purchase.findMany({
@@ -45,8 +43,8 @@ async function listPurchases({ config, db, now }: Deps, accountId: string): Prom
 const MAX_EVENTS = 50;
 
 /** Shows an account with what support needs, newest first, and without anything secret. @throws AppError not_found */
-export async function showAccount({ config, db, now }: Deps, id: string): Promise<AccountDetails> {
-  const found = await db.account.findUnique({
+export async function showAccount(ctx: Context, id: string): Promise<AccountDetails> {
+  const found = await ctx.db.account.findUnique({
     where: { id },
     select: {
       ...SUMMARY,
@@ -58,20 +56,20 @@ export async function showAccount({ config, db, now }: Deps, id: string): Promis
         select: { id: true, provider: true, subject: true, createdAt: true },
         orderBy: { createdAt: "asc" },
       },
-      sessions: { where: liveSessions(id, now()), orderBy: [{ createdAt: "desc" }, { id: "desc" }] },
+      sessions: { where: liveSessions(id, ctx.now()), orderBy: [{ createdAt: "desc" }, { id: "desc" }] },
       devices: { orderBy: [{ createdAt: "desc" }, { id: "desc" }] },
     },
   });
   if (found === null) throw new AppError("not_found");
   const { passwordHash, ...account } = found;
-  const { status: subscription } = await readStatus({ config, db, now }, id); // links purchases that name the account
+  const { status: subscription } = await readStatus(ctx, id); // links purchases that name the account
   return {
     ...account,
     hasPassword: passwordHash !== null,
     subscription,
-    purchases: await listPurchases({ config, db, now }, id),
-    factors: await readFactors({ db }, id),
-    securityEvents: await listSecurityEvents({ config, db }, id, MAX_EVENTS),
+    purchases: await listPurchases(ctx, id),
+    factors: await readFactors(ctx, id),
+    securityEvents: await listSecurityEvents(ctx, id, MAX_EVENTS),
   };
 }
 
@@ -79,11 +77,7 @@ export async function showAccount({ config, db, now }: Deps, id: string): Promis
  * A page of an account's security events, newest first, also after the account was deleted.
  * @throws AppError not_found if there is neither the account nor an event of it; invalid_query
  */
-export async function listAccountEvents(
-  ctx: Pick<Context, "config" | "db">,
-  accountId: string,
-  page: PageQuery,
-): Promise<AccountEvents> {
+export async function listAccountEvents(ctx: Context, accountId: string, page: PageQuery): Promise<AccountEvents> {
   const { entries, nextCursor } = await readPage(`events of ${accountId}`, page, async ({ after, take }) => {
     const events = await listSecurityEvents(ctx, accountId, take, toPosition(after));
     return events.map((event) => ({ id: `${event.at.toISOString()} ${event.id}`, event }));

@@ -31,9 +31,6 @@ export const PasswordChanged = z.object({
   tokenType: z.literal("Bearer").optional(),
 });
 
-type Deps = Parameters<typeof requireStepUp>[0] &
-  Pick<Context, "breaches" | "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
-
 /** The field of the request that policy errors point at. */
 const POINTER = "/newPassword";
 
@@ -46,7 +43,7 @@ const POINTER = "/newPassword";
  *   ended meanwhile; rate_limited, overloaded
  */
 export async function changePassword(
-  ctx: Deps,
+  ctx: Context,
   principal: Principal,
   { newPassword, keepOtherSessions = false, ...proof }: ChangePassword,
   caller: Caller,
@@ -72,12 +69,7 @@ export async function changePassword(
 }
 
 /** Stores the hash if no reset or other change ended the session meanwhile. Returns the account's epoch. */
-async function storePassword(
-  tx: Tx,
-  { account }: Principal,
-  passwordHash: string,
-  keepOtherSessions: boolean,
-): Promise<number> {
+async function storePassword(tx: Tx, { account }: Principal, passwordHash: string, keepOtherSessions: boolean) {
   const { id, sessionEpoch } = account;
   const epoch = keepOtherSessions ? sessionEpoch : sessionEpoch + 1;
   const { count } = await tx.account.updateMany({
@@ -91,7 +83,7 @@ async function storePassword(
 
 /** The clients of the ended sessions are no longer recognized. */
 async function endOtherSessions(
-  ctx: Deps,
+  ctx: Context,
   tx: Tx,
   { account: { id: accountId }, session }: Principal,
   email: string,

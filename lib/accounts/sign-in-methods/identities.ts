@@ -21,8 +21,6 @@ export async function lockSignInMethods(tx: Tx, accountId: string): Promise<{ em
   return { email: account.email, count: (account.passwordHash === null ? 0 : 1) + identities + passkeys };
 }
 
-type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
-
 /** A sign-in provider that is linked to an account. `isRevokedOnDeletion`: Apple is asked to end the app's access. */
 export type LinkedIdentity = { id: string; provider: string; createdAt: Date; isRevokedOnDeletion: boolean };
 
@@ -46,7 +44,7 @@ export async function listIdentities(db: Tx, accountId: string): Promise<LinkedI
  *   or other identity; reauthentication_required, rate_limited, overloaded
  */
 export async function unlinkIdentity(
-  ctx: Deps,
+  ctx: Context,
   principal: Principal,
   { identityId, proof }: { identityId: string; proof: StepUpProof },
   caller: Caller,

@@ -282,8 +282,6 @@ export const passkeyOperations = {
   }),
 };
 
-type Deps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "emails" | "now" | "removeDevices">;
-
 /**
  * Signs in with a passkey, which says whose account it is. The passkey verifies its user, so it is two factors: the
  * sign-in needs no other. The route has counted the attempt, which is returned after a success.
@@ -291,7 +289,7 @@ type Deps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "emails" | "now
  *   its password reset, since
  */
 async function signInWithPasskey(
-  ctx: Deps,
+  ctx: Context,
   { passkey, deviceName }: Pick<PasskeyLogin, "passkey" | "deviceName">,
   transport: Transport,
   caller: Caller,

@@ -8,8 +8,6 @@ import type { Caller, Principal } from "../../principal";
 import { revokeOtherSessionsInTx } from "../sessions";
 import { lockSignInMethods } from "./identities";
 
-type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
-
 /** Renames a passkey. @throws AppError not_found, also for another account's passkey */
 export async function renamePasskey(db: Tx, accountId: string, passkeyId: string, name: string): Promise<Passkey> {
   const [row] = await db.passkey.updateManyAndReturn({ where: { id: passkeyId, accountId }, data: { name } });
@@ -24,7 +22,7 @@ export async function renamePasskey(db: Tx, accountId: string, passkeyId: string
  *   rate_limited, overloaded
  */
 export async function removePasskey(
-  ctx: Deps,
+  ctx: Context,
   principal: Principal,
   { passkeyId, proof }: { passkeyId: string; proof: StepUpProof },
   caller: Caller,

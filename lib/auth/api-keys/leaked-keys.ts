@@ -30,12 +30,9 @@ function keysIn(url: string): string[] {
  * The key of this machine's operator stops working; the next start generates a new one.
  * @throws AppError key_in_url, always
  */
-export async function revokeKeyInUrl(
-  { db, now, operatorKey }: Pick<Context, "db" | "now" | "operatorKey">,
-  url: string,
-  source: EventSource,
-): Promise<never> {
-  const at = now();
+export async function revokeKeyInUrl(ctx: Context, url: string, source: EventSource): Promise<never> {
+  const { db, operatorKey } = ctx;
+  const at = ctx.now();
   for (const text of keysIn(url)) {
     if (operatorKey?.matches(text)) {
       operatorKey.revoke();

@@ -26,8 +26,6 @@ function parseUserCode(typed: string): string | null {
   return isCode ? `${letters.slice(0, GROUP_LENGTH)}-${letters.slice(GROUP_LENGTH)}` : null;
 }
 
-type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
-
 const TTL_SECONDS = 10 * 60;
 const INTERVAL_SECONDS = 5;
 /** The tolerated difference in network delay between two polls. */
@@ -37,7 +35,7 @@ const JITTER_MS = 1000;
  * Starts the authorization of a device without a browser (RFC 8628, section 3.2).
  * @throws AppError invalid_client; unauthorized_client for a client that may not use the device grant
  */
-export async function startDeviceAuthorization(ctx: Deps, clientId: string, caller: Caller) {
+export async function startDeviceAuthorization(ctx: Context, clientId: string, caller: Caller) {
   const client = findClient(ctx.config, clientId);
   const mayUseGrant = client.deviceGrant ?? client.redirectUris.length === 0;
   if (!mayUseGrant) throw new AppError("unauthorized_client");
@@ -77,11 +75,7 @@ export type DeviceRequest = { userCode: string; clientName: string } & Pick<
  * not even the right code is found (RFC 8628, section 5.1). Known codes do not count.
  * @throws AppError invalid_user_code, rate_limited
  */
-export async function findDeviceRequest(
-  ctx: Deps,
-  { account }: Pick<Principal, "account">,
-  typed: string,
-): Promise<DeviceRequest> {
+export async function findDeviceRequest(ctx: Context, { account }: Pick<Principal, "account">, typed: string) {
   await ctx.limits.consume("userCodeByAccount", account.id);
   const userCode = parseUserCode(typed);
   const row = userCode && (await ctx.db.deviceCode.findUnique({ where: await pendingCode(ctx, userCode) }));
@@ -100,7 +94,7 @@ type Decision = { decision: "allow" | "deny"; operatorRights?: boolean | undefin
  * @throws AppError invalid_user_code, rate_limited, forbidden, reauthentication_required
  */
 export async function decideDeviceRequest(
-  ctx: Deps & Pick<Context, "hasher">,
+  ctx: Context,
   principal: Principal,
   typed: string,
   { decision, operatorRights = false }: Decision,
@@ -119,7 +113,7 @@ export async function decideDeviceRequest(
   return request;
 }
 
-async function pendingCode(ctx: Pick<Deps, "limits" | "now">, userCode: string) {
+async function pendingCode(ctx: Context, userCode: string) {
   const userCodeHash = await ctx.limits.pseudonymOf(userCode);
   return { userCodeHash, accountId: null, deniedAt: null, expiresAt: { gt: ctx.now() } };
 }
@@ -131,7 +125,7 @@ async function pendingCode(ctx: Pick<Deps, "limits" | "now">, userCode: string) 
  *   unknown or used code
  */
 export async function exchangeDeviceCode(
-  ctx: Deps,
+  ctx: Context,
   { clientId, deviceCode }: { clientId: string; deviceCode: string },
   caller: Caller,
 ) {
@@ -154,7 +148,7 @@ export async function exchangeDeviceCode(
 }
 
 /** Records a poll, in one statement, so that concurrent requests count as too fast. */
-async function recordPoll({ db, now }: Deps, clientId: string, deviceCodeHash: string) {
+async function recordPoll({ db, now }: Context, clientId: string, deviceCodeHash: string) {
   const at = now();
   const [row] = await db.$queryRaw<(DeviceCode & { isTooSoon: boolean })[]>`
     UPDATE "DeviceCode" AS code SET "lastPolledAt" = ${at}::timestamptz,

@@ -42,7 +42,7 @@ export function toCall({ ctx, request, params, body, caller }: Input<{ nextauth:
 }
 
 /** A POST must come from our own pages, in addition to next-auth's CSRF token, unless a bearer token authenticates it. */
-export function isOwnOriginRequired({ url, headers }: RequestHead, { config }: Pick<Context, "config">): boolean {
+export function isOwnOriginRequired({ url, headers }: RequestHead, { config }: Context): boolean {
   if (new URL(url, config.baseUrl).pathname === FORM_POST_PATH) return false;
   return readCredentials(headers, config)?.via !== "bearer";
 }

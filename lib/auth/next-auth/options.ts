@@ -22,13 +22,7 @@ import { type Claims, encodeToken, findSession, LIFETIMES, revokeSession, signOu
 import { oauthProviders } from "../sign-in-providers/providers";
 import { type AdapterAccount, createAdapter } from "./adapter";
 import { catchRefusal, type OnFailure, orNull } from "./catch-refusal";
-import {
-  authenticationOf,
-  COOKIE_SESSION,
-  type NextAuthDeps,
-  type SignInCall,
-  signInCallback,
-} from "./sign-in-callback";
+import { authenticationOf, COOKIE_SESSION, type SignInCall, signInCallback } from "./sign-in-callback";
 
 type NextAuthCookies = Omit<NonNullable<NextAuthOptions["cookies"]>, "sessionToken">;
 
@@ -75,7 +69,7 @@ const MAX_REASON_LENGTH = 200;
 const SignIn = z.object({ email: Email, password: z.string().min(1).max(1024) });
 
 /** next-auth's options for one call. `onFailure` receives the errors that next-auth would swallow. */
-export function nextAuthOptions(ctx: NextAuthDeps, call: Call, onFailure: OnFailure): NextAuthOptions {
+export function nextAuthOptions(ctx: Context, call: Call, onFailure: OnFailure): NextAuthOptions {
   const { config } = ctx;
   return {
     secret: call.secrets.csrf,
@@ -114,7 +108,7 @@ export function nextAuthOptions(ctx: NextAuthDeps, call: Call, onFailure: OnFail
 
 /** The providers that the path of a call can name. Most calls only read a session and have none. */
 export function providersFor(
-  ctx: NextAuthDeps,
+  ctx: Context,
   call: Pick<Call, "segments" | "caller">,
   onFailure: OnFailure = () => {},
 ): NextAuthOptions["providers"] {
@@ -150,7 +144,7 @@ const emailLink: NextAuthOptions["providers"][number] = {
  * Checks email and password. next-auth puts the message of an error into a redirect's URL, so only codes of refusals are
  * thrown. Returns null for a wrong password.
  */
-async function authorizePassword(ctx: NextAuthDeps, input: unknown, caller: Caller, onFailure: OnFailure) {
+async function authorizePassword(ctx: Context, input: unknown, caller: Caller, onFailure: OnFailure) {
   const parsed = SignIn.safeParse(input);
   if (!parsed.success) return null;
   const logIt = (error: AppError) => logRefusal(ctx, error, caller.ip, { route: "/api/auth/callback/credentials" });
@@ -160,7 +154,7 @@ async function authorizePassword(ctx: NextAuthDeps, input: unknown, caller: Call
   return null;
 }
 
-function callbacks(ctx: NextAuthDeps, call: Call, onFailure: OnFailure): NonNullable<NextAuthOptions["callbacks"]> {
+function callbacks(ctx: Context, call: Call, onFailure: OnFailure): NonNullable<NextAuthOptions["callbacks"]> {
   const { caller, currentSession } = call;
   const { config } = ctx;
   return {
@@ -183,7 +177,7 @@ function callbacks(ctx: NextAuthDeps, call: Call, onFailure: OnFailure): NonNull
   };
 }
 
-async function decodeSession(ctx: NextAuthDeps, token: string | undefined) {
+async function decodeSession(ctx: Context, token: string | undefined) {
   const found = token ? await findSession(ctx, token) : null;
   if (!found) return null;
   const { name, email, image, role } = found.account;
@@ -207,7 +201,7 @@ function describeSession(session: Session, token: { sub?: string; role?: unknown
 }
 
 /** Logs an error of next-auth: a failed sign-in with a provider as a warning, other refusals for debugging. */
-function logError({ log }: NextAuthDeps, code: string, metadata: unknown, { ip }: Caller): void {
+function logError({ log }: Context, code: string, metadata: unknown, { ip }: Caller): void {
   if (!/OAUTH/.test(code)) return void log.debug({ code }, "next-auth refused");
   const { error, providerId } = metadata as { error?: unknown; providerId?: string };
   const { message } = (error ?? metadata) as { message?: unknown };

@@ -37,7 +37,7 @@ type Binding = { purpose: PasskeyPurpose; accountId: string | null };
 export const CHALLENGE_TTL_MS = 5 * 60 * 1000;
 
 /** Issues a challenge of 256 random bits, in base64url. It works once, within five minutes. */
-export async function issueChallenge({ db, now }: Pick<Context, "db" | "now">, binding: Binding): Promise<string> {
+export async function issueChallenge({ db, now }: Context, binding: Binding): Promise<string> {
   const challenge = randomBytes(32).toString("base64url");
   const expiresAt = new Date(now().getTime() + CHALLENGE_TTL_MS);
   await db.passkeyChallenge.create({ data: { challenge, ...binding, expiresAt } });
@@ -49,7 +49,7 @@ export async function issueChallenge({ db, now }: Pick<Context, "db" | "now">, b
  * @throws AppError passkey_invalid if it is unknown, used or expired, or was issued for another purpose or account
  */
 export async function consumePasskeyChallenge(
-  { db, now }: Pick<Context, "db" | "now">,
+  { db, now }: Context,
   challenge: string,
   { purpose, accountId }: Binding,
 ): Promise<void> {
@@ -91,8 +91,6 @@ export function userHandleOf(accountId: string): string {
   return Buffer.from(accountId.replaceAll("-", ""), "hex").toString("base64url");
 }
 
-type Deps = Pick<Context, "config">;
-
 const ClientData = z.object({
   type: z.string(),
   challenge: z.string().refine(isStorableText),
@@ -109,11 +107,7 @@ const USER_VERIFIED = 0x04;
  * Reads what the client signed (Web Authentication Level 3, section 5.8.1), and returns its challenge.
  * @throws AppError passkey_invalid if it is malformed, of the other type, or from an origin that is not ours
  */
-export function readChallenge(
-  { config }: Deps,
-  clientDataJson: string,
-  type: "webauthn.create" | "webauthn.get",
-): string {
+export function readChallenge({ config }: Context, clientDataJson: string, type: "webauthn.create" | "webauthn.get") {
   const given = parseClientData(clientDataJson);
   if (given.type !== type) throw passkeyInvalid("type_mismatch");
   // None of our pages is in another site's frame.
@@ -134,7 +128,7 @@ function parseClientData(encoded: string): z.infer<typeof ClientData> {
  * @throws AppError passkey_invalid if it is malformed, for another RP ID, or without a user verification that is required
  */
 export function checkAuthenticatorData(
-  { config }: Deps,
+  { config }: Context,
   authData: Uint8Array,
   { requireUserVerification }: { requireUserVerification: boolean },
 ): void {

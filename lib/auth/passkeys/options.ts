@@ -5,8 +5,6 @@ import { requireStepUp, type StepUpProof } from "../step-up";
 import { CHALLENGE_TTL_MS, issueChallenge, type PasskeyPurpose, relyingPartyId, userHandleOf } from "./ceremony";
 import type { PasskeyCreationOptions, PasskeyRequestOptions } from "./schema";
 
-type Deps = Pick<Context, "config" | "db" | "now">;
-
 /** ES256 and RS256 (RFC 9053 and RFC 8812), one of which every authenticator has. */
 export const ALGORITHMS = [-7, -257];
 
@@ -16,7 +14,7 @@ export const ALGORITHMS = [-7, -257];
  * @throws AppError reauthentication_required, rate_limited, overloaded
  */
 export async function createRegistrationOptions(
-  ctx: Deps & Pick<Context, "hasher" | "limits">,
+  ctx: Context,
   principal: Principal,
   proof: StepUpProof,
   caller: Caller,
@@ -36,7 +34,7 @@ export async function createRegistrationOptions(
 }
 
 /** The options of a sign-in: any passkey of this service may respond. */
-export function createSignInOptions(ctx: Deps): Promise<PasskeyRequestOptions> {
+export function createSignInOptions(ctx: Context): Promise<PasskeyRequestOptions> {
   return requestOptions(ctx, { purpose: "sign-in", accountId: null }, []);
 }
 
@@ -44,11 +42,7 @@ export function createSignInOptions(ctx: Deps): Promise<PasskeyRequestOptions> {
  * The options of a step-up, or of a sign-in's second factor, by a passkey of an account.
  * @throws AppError not_found if the account has no passkey
  */
-export async function createAccountOptions(
-  ctx: Deps,
-  purpose: "second-factor" | "step-up",
-  accountId: string,
-): Promise<PasskeyRequestOptions> {
+export async function createAccountOptions(ctx: Context, purpose: "second-factor" | "step-up", accountId: string) {
   const descriptors = await listDescriptors(ctx.db, accountId);
   if (descriptors.length === 0) throw new AppError("not_found");
   return requestOptions(ctx, { purpose, accountId }, descriptors);
@@ -58,7 +52,7 @@ type Descriptors = PasskeyRequestOptions["allowCredentials"];
 
 /** After a password, possession of the passkey is enough; alone, it has to verify the user. */
 async function requestOptions(
-  ctx: Deps,
+  ctx: Context,
   binding: { purpose: PasskeyPurpose; accountId: string | null },
   allowCredentials: Descriptors,
 ): Promise<PasskeyRequestOptions> {

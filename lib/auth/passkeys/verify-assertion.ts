@@ -18,7 +18,6 @@ import {
 } from "./ceremony";
 import type { PasskeyAssertion } from "./schema";
 
-type Deps = Pick<Context, "config" | "db" | "now">;
 type Purpose = Exclude<PasskeyPurpose, "registration">;
 
 /** The account that a passkey authenticates, and how (RFC 8176). */
@@ -31,7 +30,7 @@ export type VerifiedPasskey = { accountId: string; amr: Amr[] };
  * @throws AppError passkey_invalid
  */
 export async function verifyPasskeyAssertion(
-  ctx: Deps,
+  ctx: Context,
   given: PasskeyAssertion,
   { accountId, purpose }: { accountId?: string; purpose: Purpose },
   caller: Pick<Caller, "ip" | "userAgent">,
@@ -56,7 +55,7 @@ function checkUserHandle({ response }: PasskeyAssertion, { accountId }: Passkey,
 }
 
 async function verify(
-  ctx: Deps,
+  ctx: Context,
   given: PasskeyAssertion,
   passkey: Passkey,
   { challenge, purpose }: { challenge: string; purpose: Purpose },
@@ -94,7 +93,7 @@ async function verify(
 
 /** Synced passkeys have no counter: it stays 0. Any other one must rise with each use (section 6.1.1). */
 async function recordUse(
-  { db, now }: Deps,
+  { db, now }: Context,
   { id }: Passkey,
   { counter, isBackedUp }: Pick<Passkey, "counter" | "isBackedUp">,
 ): Promise<void> {
@@ -113,7 +112,7 @@ function amrOf({ isBackupEligible }: Passkey, hasVerifiedUser: boolean): Amr[] {
 }
 
 async function recordRefusal(
-  { db, now }: Deps,
+  { db, now }: Context,
   { id, accountId, name }: Passkey,
   reason: PasskeyReason,
   caller: Pick<Caller, "ip" | "userAgent">,

@@ -14,11 +14,7 @@ export const normalizePassword = (password: string): string => password.normaliz
  * is the field of the request.
  * @throws AppError validation_failed
  */
-export async function checkNewPassword(
-  { config }: Pick<Context, "config">,
-  password: string,
-  pointer = "/password",
-): Promise<string> {
+export async function checkNewPassword({ config }: Context, password: string, pointer = "/password"): Promise<string> {
   const normalized = normalizePassword(password);
   const length = [...normalized].length;
   const refuse = (code: string, detail: string) => passwordError(pointer, code, detail);
@@ -49,11 +45,7 @@ export function rejectOwnEmail(normalized: string, email: string, pointer = "/pa
  * Refuses a password that is known from a data breach, if `AUTH_BREACH_CHECK` is on. Sends a request to another service,
  * so callers consume a limit first. @throws AppError validation_failed
  */
-export async function rejectBreached(
-  { breaches }: Pick<Context, "breaches">,
-  normalized: string,
-  pointer = "/password",
-): Promise<void> {
+export async function rejectBreached({ breaches }: Context, normalized: string, pointer = "/password"): Promise<void> {
   if (await breaches(normalized)) throw passwordError(pointer, "breached", "This password appeared in a data breach");
 }
 

@@ -21,7 +21,7 @@ type Owner = { id: string; sessionEpoch: number };
  * account has no second factor.
  */
 export async function createChallenge(
-  { db, now }: Pick<Context, "db" | "now">,
+  { db, now }: Context,
   { id: accountId, sessionEpoch }: Owner,
   { amr }: Authentication,
   { transport, deviceName }: SessionOptions,
@@ -43,7 +43,7 @@ export type PendingChallenge = Owner & SessionOptions & { tokenHash: string; amr
  * @throws AppError invalid_challenge for an unknown, used or expired one; rate_limited after many of those
  */
 export async function findChallenge(
-  { db, limits, now }: Pick<Context, "db" | "limits" | "now">,
+  { db, limits, now }: Context,
   challenge: string | undefined,
   caller: Pick<Caller, "ip">,
 ): Promise<PendingChallenge> {
@@ -61,17 +61,14 @@ export async function findChallenge(
 }
 
 /** The ways to complete the sign-in of a challenge, for a page; empty if it is not pending. */
-export async function listChallengeFactors(
-  { db, now }: Pick<Context, "db" | "now">,
-  challenge: string,
-): Promise<FactorKind[]> {
+export async function listChallengeFactors({ db, now }: Context, challenge: string): Promise<FactorKind[]> {
   const where = { tokenHash: hashOf(challenge), expiresAt: { gt: now() } };
   const row = await db.signInChallenge.findUnique({ where, select: { accountId: true } });
   return row ? listSecondFactors(db, row.accountId) : [];
 }
 
 /** Uses up a challenge. @throws AppError invalid_challenge if a concurrent call has used it */
-export async function consumeChallenge({ db }: Pick<Context, "db">, { tokenHash }: PendingChallenge): Promise<void> {
+export async function consumeChallenge({ db }: Context, { tokenHash }: PendingChallenge): Promise<void> {
   const { count } = await db.signInChallenge.deleteMany({ where: { tokenHash } });
   if (count === 0) throw new AppError("invalid_challenge");
 }
@@ -87,10 +84,7 @@ export function secondFactorPage(parameters: { callbackUrl?: string; error?: str
 }
 
 /** The Set-Cookie header that carries a sign-in's challenge to that page. */
-export function setChallengeCookie(
-  config: CookieConfig,
-  { challenge }: Pick<SecondFactorChallenge, "challenge">,
-): string {
+export function setChallengeCookie(config: CookieConfig, { challenge }: Pick<SecondFactorChallenge, "challenge">) {
   return setShortCookie(config, cookieName(config, "challenge"), challenge, CHALLENGE_TTL_SECONDS);
 }
 

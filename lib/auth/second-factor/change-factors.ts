@@ -26,8 +26,6 @@ async function qrCodeSvg(text: string): Promise<string> {
   ].join("");
 }
 
-type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "hasher" | "limits" | "now" | "removeDevices">;
-
 const ENROLLMENT_TTL_MS = 10 * 60 * 1000;
 
 /**
@@ -35,7 +33,7 @@ const ENROLLMENT_TTL_MS = 10 * 60 * 1000;
  * its own secret, so that two tabs do not disturb each other.
  * @throws AppError factor_exists; reauthentication_required; rate_limited
  */
-export async function startTotp(ctx: Deps, principal: Principal, proof: StepUpProof, caller: Caller) {
+export async function startTotp(ctx: Context, principal: Principal, proof: StepUpProof, caller: Caller) {
   const { account, session } = principal;
   await requireStepUp(ctx, principal, proof, caller);
   await ctx.limits.consume("enrollmentByAccount", account.id);
@@ -55,7 +53,7 @@ export async function startTotp(ctx: Deps, principal: Principal, proof: StepUpPr
 }
 
 /** An enrollment that this session has started; null if there is none, or it has expired or is complete. */
-export async function readEnrollment(ctx: Deps, { account, session }: Principal, id: string) {
+export async function readEnrollment(ctx: Context, { account, session }: Principal, id: string) {
   const row = await findPending(ctx.db, ctx.now(), { accountId: account.id, sessionId: session.id, id });
   if (!row) return null;
   const secret = await decryptSecret(ctx, totpPurpose(account.id), row.secret);
@@ -68,7 +66,7 @@ export async function readEnrollment(ctx: Deps, { account, session }: Principal,
  * @throws AppError invalid_code, enrollment_expired; factor_exists if another tab was faster
  */
 export async function confirmTotp(
-  ctx: Deps,
+  ctx: Context,
   { account, session }: Principal,
   { id, code }: { id: string; code: string },
   caller: Caller,
@@ -115,7 +113,7 @@ async function raiseSession(tx: Tx, now: Date, session: Principal["session"]): P
 
 /** Authenticator apps list the account under the service's host name. A port would end the name in some of them. */
 async function describe(
-  { config }: Pick<Deps, "config">,
+  { config }: Context,
   { email }: Principal["account"],
   id: string,
   secret: string,
@@ -129,7 +127,7 @@ async function describe(
  * Removes the caller's authenticator app, with the recovery codes that replace it.
  * @throws AppError not_found, reauthentication_required, rate_limited
  */
-export async function removeTotp(ctx: Deps, principal: Principal, proof: StepUpProof, caller: Caller): Promise<void> {
+export async function removeTotp(ctx: Context, principal: Principal, proof: StepUpProof, caller: Caller) {
   const { id, email } = principal.account;
   await requireStepUp(ctx, principal, proof, caller);
   await ctx.db.$transaction(async (tx) => {
@@ -144,12 +142,7 @@ export async function removeTotp(ctx: Deps, principal: Principal, proof: StepUpP
  * Replaces the caller's recovery codes; the old ones no longer work. Returns the new ones, which cannot be retrieved again.
  * @throws AppError no_second_factor, reauthentication_required, rate_limited
  */
-export async function renewRecoveryCodes(
-  ctx: Deps,
-  principal: Principal,
-  proof: StepUpProof,
-  caller: Caller,
-): Promise<string[]> {
+export async function renewRecoveryCodes(ctx: Context, principal: Principal, proof: StepUpProof, caller: Caller) {
   const { id, email } = principal.account;
   await requireStepUp(ctx, principal, proof, caller);
   const codes = await ctx.db.$transaction(async (tx) => {

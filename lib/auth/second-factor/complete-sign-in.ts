@@ -8,8 +8,6 @@ import { clearAttempt } from "../sign-in-throttle";
 import { consumeChallenge, createChallenge, type PendingChallenge, type SecondFactorChallenge } from "./challenges";
 import { type SecondFactorProof, verifySecondFactor } from "./verify-second-factor";
 
-type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
-
 type Issued = Awaited<ReturnType<typeof issueSession>>;
 
 /**
@@ -18,7 +16,7 @@ type Issued = Awaited<ReturnType<typeof issueSession>>;
  * @throws AppError invalid_credentials if the account was deleted, or its password reset, since
  */
 export async function completeSignIn(
-  ctx: Deps,
+  ctx: Context,
   account: AuthenticatedAccount,
   authentication: Authentication,
   options: SessionOptions,
@@ -30,7 +28,7 @@ export async function completeSignIn(
 
 /** The first half of `completeSignIn`: null if the session can be issued. */
 export async function challengeSignIn(
-  ctx: Deps,
+  ctx: Context,
   account: AuthenticatedAccount,
   authentication: Authentication,
   options: SessionOptions,
@@ -53,7 +51,7 @@ export function secondFactorRequired(challenge: SecondFactorChallenge, extras: E
  *   invalid_code, rate_limited
  */
 export async function completeChallenge(
-  ctx: Deps,
+  ctx: Context,
   challenge: PendingChallenge,
   proof: SecondFactorProof,
   caller: Caller,

@@ -9,8 +9,6 @@ import { beginSecondFactor, clearAttempt, type FactorPlace, recordFailure, refun
 import { consumeRecoveryCode } from "./recovery-codes";
 import { consumeTotpCode } from "./totp";
 
-type Deps = Pick<Context, "config" | "db" | "limits" | "now">;
-
 /** What proves a second factor: one of these. */
 export type SecondFactorProof = { code?: string; recoveryCode?: string; passkey?: PasskeyAssertion };
 
@@ -21,7 +19,7 @@ export type SecondFactorProof = { code?: string; recoveryCode?: string; passkey?
  * @throws AppError invalid_code, passkey_invalid, rate_limited
  */
 export async function verifySecondFactor(
-  ctx: Deps,
+  ctx: Context,
   accountId: string,
   { code, recoveryCode, passkey }: SecondFactorProof,
   place: FactorPlace,
@@ -43,7 +41,7 @@ export async function verifySecondFactor(
 }
 
 async function checkCounted(
-  ctx: Deps,
+  ctx: Context,
   { kind, accountId, place }: { kind: "totp" | "recovery_code"; accountId: string; place: FactorPlace },
   check: () => Promise<boolean>,
   caller: Caller,

@@ -20,11 +20,7 @@ export const BY_PASSWORD: Authentication = { aal: 1, amr: ["pwd"] };
 export const BY_PROVIDER: Authentication = { aal: 1, amr: ["fed"] };
 
 /** A session's authentication after a second factor, or after a passkey, which is two factors. */
-export function withSecondFactor(
-  session: { amr: readonly string[] },
-  amr: readonly Amr[],
-  authenticatedAt: Date,
-): { aal: Aal; amr: string[]; authenticatedAt: Date } {
+export function withSecondFactor(session: { amr: readonly string[] }, amr: readonly Amr[], authenticatedAt: Date) {
   return { aal: 2, amr: [...new Set([...session.amr, ...amr, "mfa"])], authenticatedAt };
 }
 

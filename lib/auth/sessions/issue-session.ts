@@ -16,8 +16,6 @@ import { type SessionOptions, sessionToken, type Transport } from "./sessions";
 
 /** An account that has been authenticated, as its row was then, and the counters of its attempt. */
 export type AuthenticatedAccount = { id: string; email: string; sessionEpoch: number; attempt?: AttemptCounters };
-type SessionDeps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
-
 /**
  * Creates a session for an account that has been authenticated, and notifies the devices of its other sessions. If the
  * account does not recognize the client, its owner gets an email. `account` is the row that was authenticated; the counters
@@ -26,7 +24,7 @@ type SessionDeps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits"
  * @throws AppError account_disabled; invalid_credentials if the account was deleted, or its password reset, since
  */
 export async function issueSession(
-  ctx: SessionDeps,
+  ctx: Context,
   account: AuthenticatedAccount,
   { authentication, transport, deviceName }: SessionOptions & { authentication: Authentication },
   caller: Caller,
@@ -62,11 +60,7 @@ export async function issueSession(
  * that transaction's sessions. Each sign-in therefore makes a new version of the row, which `xmin` identifies
  * (PostgreSQL, 5.6 "System Columns").
  */
-function lockIfUnchanged(
-  { id, sessionEpoch }: AuthenticatedAccount,
-  recognizedCondition: Prisma.Sql,
-  caller: Caller,
-): Prisma.Sql {
+function lockIfUnchanged({ id, sessionEpoch }: AuthenticatedAccount, recognizedCondition: Prisma.Sql, caller: Caller) {
   return sql`
     WITH seen AS MATERIALIZED (SELECT xmin AS version FROM "Account" WHERE "id" = ${id}::uuid)
     UPDATE "Account" SET ${onSignIn(caller)} FROM seen
@@ -106,12 +100,7 @@ const FIRST_SIGN_IN_MS = 30 * 24 * 60 * 60 * 1000;
  * The key by which an account recognizes the client that signs in. A browser is recognized by its cookie alone, since
  * others may share its network; a client without cookies by its network.
  */
-async function clientKey(
-  ctx: Pick<Context, "limits">,
-  { email }: AuthenticatedAccount,
-  transport: Transport,
-  caller: Caller,
-): Promise<string> {
+async function clientKey(ctx: Context, { email }: AuthenticatedAccount, transport: Transport, caller: Caller) {
   const { device, network } = await clientKeys(ctx, email, caller);
   return transport === "cookie" ? device : network;
 }
@@ -122,7 +111,7 @@ async function clientKey(
  * that the client chose, so that nobody sends texts of their own to strangers.
  */
 async function newSignInEmail(
-  ctx: Pick<Context, "db" | "limits" | "now">,
+  ctx: Context,
   { id, email }: AuthenticatedAccount,
   { key, deviceName }: { key: string; deviceName: string | null },
   caller: Caller,

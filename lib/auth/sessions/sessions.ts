@@ -52,8 +52,6 @@ export const LIFETIMES = {
   token: { idleMs: 30 * DAY_MS, absoluteMs: 90 * DAY_MS },
 } as const;
 
-type RemoveDevices = Pick<Context, "removeDevices">;
-
 export type Transport = "cookie" | "token";
 
 /** What a sign-in chooses for its session: how its token is carried, and the name of its device, if it has one. */
@@ -63,7 +61,7 @@ export type SessionOptions = { transport: Transport; deviceName: string | null }
 const TOKEN_TTL_SECONDS = LIFETIMES.token.absoluteMs / 1000;
 const LAST_SEEN_INTERVAL_MS = 60 * 1000;
 
-export function sessionToken({ config }: Pick<Context, "config">, claims: Claims): Promise<string> {
+export function sessionToken({ config }: Context, claims: Claims): Promise<string> {
   return encodeToken(claims, config.secrets, TOKEN_TTL_SECONDS);
 }
 
@@ -71,7 +69,7 @@ export function sessionToken({ config }: Pick<Context, "config">, claims: Claims
  * The live session of a token, with its account; null if it was revoked, has expired or has an old epoch, or if the account
  * is disabled. Concurrent calls share one query. The role is that of the session: `user` if it has no rights of an operator.
  */
-export async function findSession({ config, db, now }: Pick<Context, "config" | "db" | "now">, token: string) {
+export async function findSession({ config, db, now }: Context, token: string) {
   const at = now();
   const claims = await decodeToken(token, config.secrets);
   if (!claims) return null;
@@ -126,20 +124,12 @@ function updateLastSeen(db: Tx, at: Date, id: string, transport: Transport): voi
 }
 
 /** Revokes a session and removes the devices that it registered. Does nothing to a revoked session. */
-export async function revokeSession(
-  deps: Pick<Context, "db" | "now" | "removeDevices">,
-  sessionId: string,
-): Promise<void> {
+export async function revokeSession(deps: Context, sessionId: string): Promise<void> {
   await deps.db.$transaction((tx) => revokeSessionInTx(deps, tx, deps.now(), sessionId));
 }
 
 /** The same inside a transaction. Returns whether this call revoked it: of concurrent calls one does. */
-export async function revokeSessionInTx(
-  { removeDevices }: RemoveDevices,
-  tx: Tx,
-  now: Date,
-  sessionId: string,
-): Promise<boolean> {
+export async function revokeSessionInTx({ removeDevices }: Context, tx: Tx, now: Date, sessionId: string) {
   const { count } = await tx.session.updateMany({
     where: { id: sessionId, revokedAt: null },
     data: { revokedAt: now },
@@ -152,12 +142,7 @@ export async function revokeSessionInTx(
  * Revokes every session of an account, removes their devices, and forgets the clients that the account recognizes. The
  * raised epoch invalidates every token. Returns how many sessions this call revoked.
  */
-export async function revokeAllSessions(
-  { removeDevices }: RemoveDevices,
-  tx: Tx,
-  now: Date,
-  accountId: string,
-): Promise<number> {
+export async function revokeAllSessions({ removeDevices }: Context, tx: Tx, now: Date, accountId: string) {
   await tx.account.updateMany({ where: { id: accountId }, data: { sessionEpoch: { increment: 1 } } });
   const { count } = await tx.session.updateMany({ where: { accountId, revokedAt: null }, data: { revokedAt: now } });
   await removeDevices(tx, { accountId });
@@ -165,10 +150,8 @@ export async function revokeAllSessions(
   return count;
 }
 
-type Deps = Pick<Context, "db" | "now" | "removeDevices">;
-
 /** Revokes a session and records it as a security event. Does nothing to a revoked session. */
-export async function signOut(deps: Deps, { sub, sid }: Pick<Claims, "sub" | "sid">, caller: Caller): Promise<void> {
+export async function signOut(deps: Context, { sub, sid }: Pick<Claims, "sub" | "sid">, caller: Caller): Promise<void> {
   await deps.db.$transaction(async (tx) => {
     await lockAccountForSignOut(tx, sub);
     const at = deps.now();

@@ -1,8 +1,6 @@
 import { sign } from "node:crypto";
 import type { Context } from "../../context";
 
-export type AppleDeps = Pick<Context, "config" | "now">;
-
 const TIMEOUT_MS = 10_000;
 
 /**
@@ -10,7 +8,7 @@ const TIMEOUT_MS = 10_000;
  * @throws Error if Apple does not respond with success
  */
 export async function postToApple(
-  { config, now }: AppleDeps,
+  { config, now }: Pick<Context, "config" | "now">,
   url: string,
   clientId: string,
   parameters: Record<string, string>,

@@ -7,7 +7,7 @@ import {
   type Lease,
   type LeaseQueue,
 } from "../../platform/db/queue";
-import { type AppleDeps, postToApple } from "./apple-request";
+import { postToApple } from "./apple-request";
 import { type AppleToken, readAppleToken } from "./apple-tokens";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "log" | "now">;
@@ -62,7 +62,7 @@ async function revoke(deps: Deps, queue: LeaseQueue<Row>, row: Row & Lease): Pro
  * Ends the authorization that a refresh token stands for (Sign in with Apple REST API, "Revoke tokens"; RFC 7009). Can be
  * repeated. @throws Error if Apple does not respond with success
  */
-async function revokeAppleToken(deps: AppleDeps, { clientId, refreshToken }: AppleToken): Promise<void> {
+async function revokeAppleToken(deps: Deps, { clientId, refreshToken }: AppleToken): Promise<void> {
   const parameters = { token: refreshToken, token_type_hint: "refresh_token" };
   const response = await postToApple(deps, `${deps.config.AUTH_APPLE_ISSUER}/auth/revoke`, clientId, parameters);
   await response.body?.cancel();

@@ -4,8 +4,6 @@ import type { Prisma } from "../../platform/db/generated/client";
 import { seconds, sql } from "../../platform/db/sql";
 import { decryptSecret, encryptSecret } from "../../platform/keys/stored-secrets";
 
-type Deps = Pick<Context, "config" | "db">;
-
 /** Apple's refresh token, and the client that it was issued to: a Services ID, or an app's bundle id. */
 const AppleToken = z.object({ clientId: z.string(), refreshToken: z.string() });
 export type AppleToken = z.infer<typeof AppleToken>;
@@ -24,7 +22,7 @@ const purposeOf = (identityId: string) => `apple-refresh-token:${identityId}`;
  * if the identity was unlinked meanwhile.
  */
 export async function storeAppleToken(
-  { config, db }: Deps,
+  { config, db }: Context,
   { provider, issuer, subject }: { provider: string; issuer: string; subject: string },
   clientId: string | undefined,
   token: string | undefined,
@@ -42,7 +40,7 @@ export async function storeAppleToken(
 }
 
 /** Decrypts a token that `storeAppleToken` stored. @throws as `decryptSecret` does */
-export async function readAppleToken(deps: Deps, identityId: string, stored: string): Promise<AppleToken> {
+export async function readAppleToken(deps: Pick<Context, "config" | "db">, identityId: string, stored: string) {
   return AppleToken.parse(JSON.parse(await decryptSecret(deps, purposeOf(identityId), stored)));
 }
 
@@ -50,12 +48,12 @@ export async function readAppleToken(deps: Deps, identityId: string, stored: str
  * The statement that queues the revocation of the tokens of deleted accounts, for the statement that deletes them: it
  * reads a CTE `deleted` with the "id" and "email" of each account, and the identities as they were before.
  */
-export function queueRevocations({ dbNow }: Pick<Context, "dbNow">): Prisma.Sql {
+export function queueRevocations(now: Prisma.Sql): Prisma.Sql {
   return sql`
     INSERT INTO "AppleRevocation" ("id", "refreshToken", "createdAt", "nextAttemptAt", "expiresAt")
     SELECT identity."id", identity."refreshToken", at,
       at + CASE WHEN deleted."email" LIKE ${`%${RELAY_DOMAIN}`} THEN ${seconds(RELAY_DELAY_SECONDS)} ELSE ${seconds(0)} END,
       at + ${seconds(REVOCATION_TTL_SECONDS)}
-    FROM deleted JOIN "Identity" AS identity ON identity."accountId" = deleted."id", (SELECT ${dbNow()} AS at) AS clock
+    FROM deleted JOIN "Identity" AS identity ON identity."accountId" = deleted."id", (SELECT ${now} AS at) AS clock
     WHERE identity."refreshToken" IS NOT NULL`;
 }

@@ -8,7 +8,7 @@ import { findClient } from "../authorization-server/clients";
 import { requireVerifiedEmail } from "../email-verification";
 import { completeSignIn, secondFactorRequired } from "../second-factor/complete-sign-in";
 import { BY_PROVIDER } from "../sessions/authentication";
-import { type AppleDeps, postToApple } from "./apple-request";
+import { postToApple } from "./apple-request";
 import { storeAppleToken } from "./apple-tokens";
 import { linkOrCreateAccount } from "./link-or-create-account";
 import { type ProviderIdentity, parseDisplayName } from "./profile";
@@ -24,7 +24,7 @@ const Tokens = z.object({ refresh_token: z.string().min(1).max(4096), id_token: 
  * @throws Error if Apple refuses the code or does not respond, or if the code is another person's
  */
 async function redeemAppleCode(
-  deps: AppleDeps,
+  deps: Context,
   code: string,
   { clientId, subject }: { clientId: string; subject: string },
 ): Promise<string | undefined> {
@@ -38,11 +38,6 @@ async function redeemAppleCode(
   return tokens.refresh_token;
 }
 
-type Deps = Pick<
-  Context,
-  "config" | "db" | "dbNow" | "emails" | "limits" | "log" | "now" | "removeDevices" | "webhooks"
->;
-
 /** Apple sends `name` only to the app, and only once. `authorizationCode` is Apple's. */
 type IdTokenExchange = { clientId: string; idToken: string; nonce: string; name?: string; authorizationCode?: string };
 
@@ -53,7 +48,7 @@ type IdTokenExchange = { clientId: string; idToken: string; nonce: string; name?
  *   identity_unverified, identity_without_email, email_not_verified, account_disabled; rate_limited after many invalid
  *   tokens
  */
-export async function exchangeIdToken(ctx: Deps, given: IdTokenExchange, caller: Caller) {
+export async function exchangeIdToken(ctx: Context, given: IdTokenExchange, caller: Caller) {
   const { clientId, idToken, nonce, name, authorizationCode } = given;
   const client = findClient(ctx.config, clientId);
   const { identity, audience } = await acceptToken(ctx, idToken, nonce, caller);
@@ -71,12 +66,7 @@ export async function exchangeIdToken(ctx: Deps, given: IdTokenExchange, caller:
 }
 
 /** Stores the refresh token that Apple issues for a code. A failure does not stop the sign-in: the next one has a code. */
-async function redeemAndStoreAppleToken(
-  ctx: Deps,
-  identity: ProviderIdentity,
-  code: string,
-  appId: string,
-): Promise<void> {
+async function redeemAndStoreAppleToken(ctx: Context, identity: ProviderIdentity, code: string, appId: string) {
   if (identity.provider !== "apple") return;
   try {
     const person = { clientId: appId, subject: identity.subject };
@@ -87,7 +77,7 @@ async function redeemAndStoreAppleToken(
 }
 
 /** Verifies a token and records its use. Logs why one is refused, and counts it against the caller. */
-async function acceptToken(ctx: Deps, idToken: string, nonce: string, caller: Caller): Promise<VerifiedIdToken> {
+async function acceptToken(ctx: Context, idToken: string, nonce: string, caller: Caller): Promise<VerifiedIdToken> {
   try {
     const verified = await verifyIdToken(ctx, idToken, nonce);
     await recordUse(ctx, verified);
@@ -101,7 +91,7 @@ async function acceptToken(ctx: Deps, idToken: string, nonce: string, caller: Ca
 }
 
 /** Of concurrent calls with one token, one records its use. @throws AppError invalid_id_token */
-async function recordUse({ db }: Pick<Deps, "db">, { hash, expiresAt }: VerifiedIdToken): Promise<void> {
+async function recordUse({ db }: Context, { hash, expiresAt }: VerifiedIdToken): Promise<void> {
   const { count } = await db.usedIdToken.createMany({ data: { hash, expiresAt }, skipDuplicates: true });
   if (count === 0) throw invalid("The token was used before");
 }

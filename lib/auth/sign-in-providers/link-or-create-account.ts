@@ -12,7 +12,6 @@ import { removeTotpAndRecoveryCodes } from "../second-factor/factors";
 import { readStepUpMethods } from "../step-up";
 import type { ProviderIdentity } from "./profile";
 
-type Deps = Pick<Context, "config" | "db" | "emails" | "now" | "removeDevices" | "webhooks">;
 type LinkingSession = { accountId: string; authenticatedAt: Date; aal: number } | null | undefined;
 
 /**
@@ -22,7 +21,7 @@ type LinkingSession = { accountId: string; authenticatedAt: Date; aal: number } 
  * reauthentication_required, unauthenticated
  */
 export async function linkOrCreateAccount(
-  ctx: Deps,
+  ctx: Context,
   identity: ProviderIdentity,
   linkingSession: LinkingSession,
   caller: Caller,
@@ -38,7 +37,7 @@ export async function linkOrCreateAccount(
 }
 
 async function linkOrCreateInTx(
-  ctx: Deps,
+  ctx: Context,
   tx: Tx,
   identity: ProviderIdentity,
   linkingSession: LinkingSession,
@@ -81,14 +80,14 @@ async function linkOrCreateInTx(
 }
 
 /** Whether a session may add a way to sign in to its account: a stolen cookie alone must not be enough. */
-async function isRecent(tx: Tx, { now }: Deps, session: NonNullable<LinkingSession>): Promise<boolean> {
+async function isRecent(tx: Tx, { now }: Context, session: NonNullable<LinkingSession>): Promise<boolean> {
   const { isFresh } = await readStepUpMethods({ db: tx, now }, { account: { id: session.accountId }, session });
   return isFresh;
 }
 
 /** Creates an account without a password. Returns its id. @throws AppError email_taken */
 async function createAccount(
-  { config, webhooks }: Pick<Deps, "config" | "webhooks">,
+  { config, webhooks }: Context,
   tx: Tx,
   now: Date,
   { email, name, image, emailVerified }: ProviderIdentity & { email: string },

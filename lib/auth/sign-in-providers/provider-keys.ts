@@ -33,7 +33,6 @@ async function fetchJson(url: string): Promise<unknown> {
   throw new Error(`${url} responded with ${response.status}`);
 }
 
-type Deps = Pick<Context, "log" | "now">;
 type Keys = ReturnType<typeof createLocalJWKSet>;
 
 const MAX_AGE_MS = 60 * 60 * 1000;
@@ -58,7 +57,7 @@ const caches = new Map<string, KeyCache>();
  * again for an unknown key; concurrent calls share one request.
  * @throws AppError provider_unavailable; JOSEError if the issuer has no such key
  */
-export function providerKeys(deps: Deps, issuer: string): JWTVerifyGetKey {
+export function providerKeys(deps: Context, issuer: string): JWTVerifyGetKey {
   return async (header, token) => {
     const cache = cacheOf(issuer);
     const keys = await currentKeys(deps, issuer, cache);
@@ -81,7 +80,7 @@ function cacheOf(issuer: string): KeyCache {
   return created;
 }
 
-async function currentKeys(deps: Deps, issuer: string, cache: KeyCache): Promise<Keys> {
+async function currentKeys(deps: Context, issuer: string, cache: KeyCache): Promise<Keys> {
   const { keys } = cache;
   const isYounger = (maxMs: number) => isWithin(deps, cache.loadedAt, maxMs);
   if (keys && isYounger(MAX_AGE_MS)) return keys;
@@ -93,14 +92,14 @@ async function currentKeys(deps: Deps, issuer: string, cache: KeyCache): Promise
 }
 
 /** The keys that replaced `used`: another call's, or those that are fetched now. Null: it is too early to ask again. */
-async function newerKeys(deps: Deps, issuer: string, cache: KeyCache, used: Keys): Promise<Keys | null> {
+async function newerKeys(deps: Context, issuer: string, cache: KeyCache, used: Keys): Promise<Keys | null> {
   if (cache.keys !== used) return cache.keys;
   const isTooEarly = !cache.pending && !cache.failure && isWithin(deps, cache.attemptedAt, COOL_DOWN_SECONDS * 1000);
   return isTooEarly ? null : load(deps, issuer, cache);
 }
 
 /** Fetches the keys. Repeats a failure without a request until the cool-down is over. */
-function load(deps: Deps, issuer: string, cache: KeyCache): Promise<Keys> {
+function load(deps: Context, issuer: string, cache: KeyCache): Promise<Keys> {
   if (cache.pending) return cache.pending;
   if (cache.failure && isWithin(deps, cache.attemptedAt, COOL_DOWN_SECONDS * 1000))
     return Promise.reject(cache.failure);
@@ -112,7 +111,7 @@ function load(deps: Deps, issuer: string, cache: KeyCache): Promise<Keys> {
   return pending;
 }
 
-async function fetchKeys({ log, now }: Deps, issuer: string, cache: KeyCache): Promise<Keys> {
+async function fetchKeys({ log, now }: Context, issuer: string, cache: KeyCache): Promise<Keys> {
   try {
     const keys = createLocalJWKSet((await fetchProviderKeys(issuer)) as JSONWebKeySet);
     Object.assign(cache, { keys, loadedAt: now().getTime(), failure: null });
@@ -125,6 +124,6 @@ async function fetchKeys({ log, now }: Deps, issuer: string, cache: KeyCache): P
 }
 
 /** Whether a time is at most this long ago, by a clock that may have been set back. */
-function isWithin({ now }: Pick<Deps, "now">, at: number, ms: number): boolean {
+function isWithin({ now }: Context, at: number, ms: number): boolean {
   return Math.abs(now().getTime() - at) < ms;
 }

@@ -7,8 +7,6 @@ import { providerKeys } from "./provider-keys";
 import { issuerOf } from "./providers";
 
 type Config = Context["config"];
-type Deps = Pick<Context, "config" | "log" | "now">;
-
 type Provider = {
   name: "apple" | "google";
   issuers: string[];
@@ -35,7 +33,7 @@ const MAX_AGE_SECONDS = 10 * 60;
  * audience of the configuration, the signature, the expiry, that it was issued in the last ten minutes, and the nonce.
  * @throws AppError invalid_id_token, provider_unavailable
  */
-export async function verifyIdToken(deps: Deps, token: string, nonce: string): Promise<VerifiedIdToken> {
+export async function verifyIdToken(deps: Context, token: string, nonce: string): Promise<VerifiedIdToken> {
   const provider = findProvider(deps.config, token);
   const issuer = issuerOf(deps.config, provider.name);
   const { payload } = await jwtVerify(token, providerKeys(deps, issuer), {
