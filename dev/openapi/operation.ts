@@ -1,3 +1,4 @@
+import { STATUS_CODES } from "node:http";
 import { z } from "zod";
 import type { ZodOpenApiContentObject, ZodOpenApiOperationObject, ZodOpenApiResponseObject } from "zod-openapi";
 import {
@@ -70,8 +71,7 @@ function requestBodyOf({ body, bodyFormat, examples = {}, requestBody }: Describ
 function successes(operation: DescribedOperation): Responses {
   const replayed = operation.idempotency === "replay" ? ["Idempotency-Replayed"] : [];
   const described = Object.entries(responsesOf(operation)).map(([status, response]) => {
-    const { description, headers = [] } = response;
-    if (description === undefined) throw new Error(`No description of ${status} of ${operation.id}`);
+    const { description = STATUS_CODES[status] ?? "", headers = [] } = response;
     const content = bodyOf(response);
     return [
       status,

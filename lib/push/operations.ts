@@ -1,4 +1,4 @@
-import { operation } from "../operation";
+import { operation, operations } from "../operation";
 import { RouteResponse } from "../platform/http-message";
 import { listDevices, removeDevice } from "./devices/devices";
 import {
@@ -99,22 +99,16 @@ const START_TOKEN = {
 };
 const LIVE_ACTIVITY = { activityId: "order-4711", ...START_TOKEN };
 
-export const deviceOperations = {
+export const deviceOperations = operations({
   listDevices: operation({
-    id: "listDevices",
     summary: "List the caller's devices",
     description: "Lists devices, newest first. `current` marks the device that the current session registered.",
     session: true,
-    response: {
-      description: "The account's devices.",
-      schema: Devices,
-      examples: { "One device": { devices: [ACTIVE] }, "No devices": { devices: [] } },
-    },
+    response: { schema: Devices, examples: { "One device": { devices: [ACTIVE] }, "No devices": { devices: [] } } },
     run: async ({ ctx, principal }) => ({ devices: await listDevices(ctx, principal) }),
   }),
 
   removeDevice: operation({
-    id: "removeDevice",
     summary: "Remove a device",
     description: "Removes a device of the caller. The device of another account returns 404, as an unknown one does.",
     session: true,
@@ -125,16 +119,14 @@ export const deviceOperations = {
   }),
 
   showPushPreferences: operation({
-    id: "showPushPreferences",
     summary: "Show what the caller wants to be notified of",
     description: "Shows the preferences of the account. An account that has chosen nothing is notified of everything.",
     session: true,
-    response: { description: "The preferences.", schema: Preferences, examples: { "With quiet hours": PREFERENCES } },
+    response: { schema: Preferences, examples: { "With quiet hours": PREFERENCES } },
     run: ({ ctx, principal }) => readPreferences(ctx.db, principal.account.id),
   }),
 
   replacePushPreferences: operation({
-    id: "replacePushPreferences",
     summary: "Choose what the caller wants to be notified of",
     description:
       "Replaces the preferences of the account: a kind that is left out is on, and without `quietHours` there are none. Queued notifications of kinds that are turned off are canceled. During the quiet hours, by the time zone that each device has registered, notifications wait until their end, and those that expire meanwhile are dropped. Challenges and notifications about security are sent at any time, and so is everything to a device that has registered no time zone.",
@@ -146,12 +138,11 @@ export const deviceOperations = {
         quietHours: { startsAt: "22:00", endsAt: "07:00" },
       },
     },
-    response: { description: "The preferences.", schema: Preferences, examples: { "With quiet hours": PREFERENCES } },
+    response: { schema: Preferences, examples: { "With quiet hours": PREFERENCES } },
     run: ({ ctx, principal, body }) => replacePreferences(ctx, principal.account.id, body),
   }),
 
   registerDevice: operation({
-    id: "registerDevice",
     summary: "Register an iOS device or a browser for push",
     description:
       'Call this operation at every launch. A new device, or one with a changed token or account, gets a challenge. Its nonce is sent only through APNs; return it here with App Attest evidence over the challenge and the nonce. A pending device receives no notifications. An active device whose installation registers another token keeps its verified token until the new one is verified. A token belongs to the account that verified it last. A browser registers its `PushSubscription` with `platform: "web"`, and is active at once.',
@@ -206,12 +197,10 @@ export const deviceOperations = {
   }),
 
   getVapidPublicKey: operation({
-    id: "getVapidPublicKey",
     summary: "Get the key with which a browser subscribes",
     description:
       "Returns the public key of RFC 8292. Pass it to `PushManager.subscribe` as `applicationServerKey`. It changes only if the operator changes it: then unsubscribe and subscribe again.",
     response: {
-      description: "The key.",
       schema: VapidPublicKey,
       examples: {
         Key: { publicKey: "BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM" },
@@ -219,11 +208,10 @@ export const deviceOperations = {
     },
     run: async ({ ctx }) => ({ publicKey: await ctx.webPush.publicKey() }),
   }),
-};
+});
 
-export const liveActivityOperations = {
+export const liveActivityOperations = operations({
   listLiveActivities: operation({
-    id: "listLiveActivities",
     summary: "List the Live Activities of a device",
     description:
       "Lists what the app has registered for a device of the caller, newest first. Tokens are not shown in full.",
@@ -231,7 +219,6 @@ export const liveActivityOperations = {
     params: DeviceParams,
     errors: ["device_not_found"],
     response: {
-      description: "The Live Activities, and the types that can be started.",
       schema: LiveActivities,
       examples: { "A delivery": { liveActivities: [LIVE_ACTIVITY], startTokens: [START_TOKEN] } },
     },
@@ -239,7 +226,6 @@ export const liveActivityOperations = {
   }),
 
   registerLiveActivity: operation({
-    id: "registerLiveActivity",
     summary: "Register the token that updates a Live Activity",
     description:
       "Call this operation for each token of ActivityKit's `pushTokenUpdates`: a token may change while the activity runs. The device has to be active. A device has the 20 that were registered last.",
@@ -248,24 +234,22 @@ export const liveActivityOperations = {
     body: RegisterLiveActivity,
     errors: ["not_found", "device_not_found", "device_not_active"],
     examples: { "A delivery": { attributesType: "DeliveryAttributes", token: LIVE_ACTIVITY_TOKEN } },
-    response: { description: "The token is stored.", schema: LiveActivity, examples: { "A delivery": LIVE_ACTIVITY } },
+    response: { schema: LiveActivity, examples: { "A delivery": LIVE_ACTIVITY } },
     run: ({ ctx, principal, params, body }) => registerLiveActivity(ctx, principal.account.id, params, body),
   }),
 
   removeLiveActivity: operation({
-    id: "removeLiveActivity",
     summary: "Remove a Live Activity that has ended",
     description:
       "Removes the token of an activity that has ended or was dismissed. The service removes it, too, once it has sent the end, or APNs has reported the token as invalid. Repeating the request changes nothing.",
     session: true,
     params: LiveActivityParams,
     errors: ["not_found", "device_not_found"],
-    response: { description: "The activity gets no more notifications.", schema: null },
+    response: { schema: null },
     run: ({ ctx, principal, params }) => removeLiveActivity(ctx, principal.account.id, params),
   }),
 
   registerLiveActivityStartToken: operation({
-    id: "registerLiveActivityStartToken",
     summary: "Register the token that starts Live Activities of a type",
     description:
       "Call this operation for each token of ActivityKit's `pushToStartTokenUpdates` (iOS 17.2), which has one for each type of attributes. The device has to be active. A device has the 20 that were registered last.",
@@ -274,19 +258,18 @@ export const liveActivityOperations = {
     body: RegisterStartToken,
     errors: ["not_found", "device_not_found", "device_not_active"],
     examples: { "A type": { token: LIVE_ACTIVITY_TOKEN } },
-    response: { description: "The token is stored.", schema: StartToken, examples: { "A type": START_TOKEN } },
+    response: { schema: StartToken, examples: { "A type": START_TOKEN } },
     run: ({ ctx, principal, params, body }) => registerStartToken(ctx, principal.account.id, params, body),
   }),
 
   removeLiveActivityStartToken: operation({
-    id: "removeLiveActivityStartToken",
     summary: "Remove the token that starts Live Activities of a type",
     description:
       "Removes the token, so that no more Live Activities of the type can be started on the device. Repeating the request changes nothing.",
     session: true,
     params: StartTokenParams,
     errors: ["not_found", "device_not_found"],
-    response: { description: "The token was removed.", schema: null },
+    response: { schema: null },
     run: ({ ctx, principal, params }) => removeStartToken(ctx, principal.account.id, params),
   }),
-};
+});

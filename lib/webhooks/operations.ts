@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { formOperation, operation } from "../operation";
+import { formOperation, operation, operations } from "../operation";
 import { ifMatch, withState } from "../platform/http/content/conditional";
 import { findDelivery, listDeliveries } from "./deliveries";
 import {
@@ -75,22 +75,16 @@ const endpointPage = (endpointId: string): string => `/console/settings/webhooks
 /** Which secret the page of an endpoint shows once. */
 export const webhookSecretKind = (endpointId: string): string => `webhook:${endpointId}`;
 
-export const webhookOperations = {
+export const webhookOperations = operations({
   listWebhookEndpoints: operation({
-    id: "listWebhookEndpoints",
     summary: "List the webhook endpoints",
     description: "Lists endpoints, newest first. There are at most 50.",
     ...READ,
-    response: {
-      description: "The endpoints.",
-      schema: Endpoints,
-      examples: { "One endpoint": { endpoints: [ENDPOINT] } },
-    },
+    response: { schema: Endpoints, examples: { "One endpoint": { endpoints: [ENDPOINT] } } },
     run: ({ ctx }) => listEndpoints(ctx),
   }),
 
   createWebhookEndpoint: operation({
-    id: "createWebhookEndpoint",
     summary: "Create a webhook endpoint",
     description:
       "Creates an endpoint. It gets the events of its types from now on; other instances of the service notice it within ten seconds. Deliveries are signed according to Standard Webhooks 1.0.0, with the secret of this response, which is not shown again. The URL must be https with a public address, unless `WEBHOOK_ALLOWED_NETWORKS` has its address.",
@@ -99,12 +93,7 @@ export const webhookOperations = {
     body: NewEndpoint,
     errors: ["idempotency_key_used", "webhook_limit_reached"],
     examples: { "Two types": NEW },
-    response: {
-      status: 201,
-      description: "The endpoint with its secret.",
-      schema: EndpointWithSecret,
-      examples: { "An endpoint": WITH_SECRET },
-    },
+    response: { status: 201, schema: EndpointWithSecret, examples: { "An endpoint": WITH_SECRET } },
     run: ({ ctx, operator, body }) => createEndpoint(ctx, operator, body),
     form: {
       kept: ["url", "description", ...WebhookEventType.options.map((type) => `eventTypes.${type}`)],
@@ -117,18 +106,12 @@ export const webhookOperations = {
   }),
 
   getWebhookEndpoint: operation({
-    id: "getWebhookEndpoint",
     summary: "Get a webhook endpoint",
     description: "Returns an endpoint, without its secret.",
     ...READ,
     params: EndpointParams,
     errors: ["not_found"],
-    response: {
-      description: "The endpoint.",
-      schema: Endpoint,
-      headers: ["ETag"],
-      examples: { "An endpoint": ENDPOINT },
-    },
+    response: { schema: Endpoint, headers: ["ETag"], examples: { "An endpoint": ENDPOINT } },
     run: async ({ ctx, params }) => {
       const found = await findEndpoint(ctx, params.endpointId);
       return withState(found, endpointState(found));
@@ -136,7 +119,6 @@ export const webhookOperations = {
   }),
 
   changeWebhookEndpoint: operation({
-    id: "changeWebhookEndpoint",
     summary: "Change a webhook endpoint",
     description:
       "Changes the fields that are given. Disabling an endpoint stops its deliveries; enabling it resumes those that wait. To deliver the events that happened in between, replay them.",
@@ -146,7 +128,7 @@ export const webhookOperations = {
     body: ChangedEndpoint,
     errors: ["not_found", "precondition_failed"],
     examples: { "Disable it": { enabled: false } },
-    response: { description: "The endpoint.", schema: Endpoint, examples: { "An endpoint": ENDPOINT } },
+    response: { schema: Endpoint, examples: { "An endpoint": ENDPOINT } },
     run: ({ ctx, operator, params, body, request }) =>
       changeEndpoint(ctx, operator, params.endpointId, body, ifMatch(request)),
     form: {
@@ -162,7 +144,6 @@ export const webhookOperations = {
   }),
 
   toggleWebhookEndpoint: formOperation({
-    id: "toggleWebhookEndpoint",
     summary: "Disable or enable a webhook endpoint",
     role: "admin",
     params: EndpointParams,
@@ -172,42 +153,34 @@ export const webhookOperations = {
   }),
 
   deleteWebhookEndpoint: operation({
-    id: "deleteWebhookEndpoint",
     summary: "Delete a webhook endpoint",
     description: "Deletes an endpoint with its deliveries. A delivery in progress may still arrive.",
     ...WRITE,
     params: EndpointParams,
     errors: ["not_found"],
-    response: { description: "It is deleted.", schema: null },
+    response: { schema: null },
     run: ({ ctx, operator, params }) => deleteEndpoint(ctx, operator, params.endpointId),
     form: { after: () => ({ to: "/console/settings/webhooks", done: "deleted" }) },
   }),
 
   listWebhookDeliveries: operation({
-    id: "listWebhookDeliveries",
     summary: "List the deliveries of a webhook endpoint",
     description: "Lists deliveries, those of the newest events first. Deliveries are kept for 30 days.",
     ...READ,
     params: EndpointParams,
     query: DeliveriesQuery,
     errors: ["not_found"],
-    response: {
-      description: "A page of deliveries.",
-      schema: Deliveries,
-      examples: { "One delivery": { deliveries: [DELIVERY], nextCursor: null } },
-    },
+    response: { schema: Deliveries, examples: { "One delivery": { deliveries: [DELIVERY], nextCursor: null } } },
     run: ({ ctx, params, query }) => listDeliveries(ctx, params.endpointId, query),
   }),
 
   getWebhookDelivery: operation({
-    id: "getWebhookDelivery",
     summary: "Get a delivery with its payload and response",
     description: "Returns a delivery with what was sent and the start of the last response.",
     ...READ,
     params: DeliveryParams,
     errors: ["not_found"],
     response: {
-      description: "The delivery.",
       schema: DeliveryDetails,
       examples: { "A delivery": { ...DELIVERY, payload: PAYLOAD, responseBody: "ok" } },
     },
@@ -215,7 +188,6 @@ export const webhookOperations = {
   }),
 
   retryWebhookDelivery: operation({
-    id: "retryWebhookDelivery",
     summary: "Attempt a delivery now",
     description:
       "Queues the delivery of an event again, even if it was delivered. Its attempts are counted from the beginning.",
@@ -228,7 +200,6 @@ export const webhookOperations = {
   }),
 
   replayWebhookDeliveries: operation({
-    id: "replayWebhookDeliveries",
     summary: "Replay the events since a time",
     description:
       "Queues the events since a time again: those whose delivery failed, and those that happened while the endpoint was disabled. With `all`, those that were delivered, too. Receivers recognize an event by its `webhook-id`.",
@@ -237,18 +208,12 @@ export const webhookOperations = {
     body: Replay,
     errors: ["not_found", "webhook_disabled"],
     examples: { "Since an outage": { since: "2026-11-22T09:00:00Z" } },
-    response: {
-      status: 202,
-      description: "They are queued.",
-      schema: Replayed,
-      examples: { "Three events": { queued: 3 } },
-    },
+    response: { status: 202, schema: Replayed, examples: { "Three events": { queued: 3 } } },
     run: ({ ctx, operator, params, body }) => replayDeliveries(ctx, operator, params.endpointId, body),
     form: { after: ({ queued }) => ({ done: queued === 0 ? "replayed_none" : "replayed" }) },
   }),
 
   rotateWebhookSecret: operation({
-    id: "rotateWebhookSecret",
     summary: "Rotate the secret of a webhook endpoint",
     description:
       "Replaces the secret. For a day, deliveries have two signatures, by the new secret and by the one before. A second rotation within the day ends the first secret at once.",
@@ -256,11 +221,7 @@ export const webhookOperations = {
     idempotency: "refuse",
     params: EndpointParams,
     errors: ["not_found", "idempotency_key_used"],
-    response: {
-      description: "The endpoint with its new secret.",
-      schema: EndpointWithSecret,
-      examples: { "An endpoint": WITH_SECRET },
-    },
+    response: { schema: EndpointWithSecret, examples: { "An endpoint": WITH_SECRET } },
     run: ({ ctx, operator, params }) => rotateSecret(ctx, operator, params.endpointId),
     form: {
       after: ({ id, secret }) => ({
@@ -272,7 +233,6 @@ export const webhookOperations = {
   }),
 
   sendWebhookTestEvent: operation({
-    id: "sendWebhookTestEvent",
     summary: "Send a test event to a webhook endpoint",
     description: "Queues an event of type `webhook.test` for the endpoint, whatever types it subscribes to.",
     ...WRITE,
@@ -280,7 +240,6 @@ export const webhookOperations = {
     errors: ["not_found", "webhook_disabled"],
     response: {
       status: 202,
-      description: "The event is queued.",
       schema: SentEvent,
       examples: { "An event": { eventId: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b12" } },
     },
@@ -289,4 +248,4 @@ export const webhookOperations = {
       after: ({ eventId }, { endpointId }) => ({ to: `${endpointPage(endpointId)}/${eventId}`, done: "tested" }),
     },
   }),
-};
+});

@@ -1,4 +1,4 @@
-import { formOperation, operation } from "../../operation";
+import { formOperation, operation, operations } from "../../operation";
 import { announceVersion, isOffered, withWarnings } from "./announce";
 import { cancelMessage } from "./cancel";
 import { AnnounceForm, SendForm, SendToAudienceForm, toAudience, toSendAt } from "./drafts";
@@ -81,9 +81,8 @@ const RETRIES_MAX_BODY_BYTES = 64 * 1024;
 
 const messagePage = (messageId: string): string => `/console/push/messages/${messageId}`;
 
-export const pushOperations = {
+export const pushOperations = operations({
   listPushDeliveries: operation({
-    id: "listPushDeliveries",
     summary: "List deliveries of notifications to devices",
     description:
       "Lists deliveries: those being sent and those that wait, in their order, then those that have ended, newest first. Those of an account are listed newest first, those of an announcement by device. A `reason` without a `state` is that of failed and canceled deliveries. Deliveries that have ended are kept for 30 days.",
@@ -91,7 +90,6 @@ export const pushOperations = {
     query: DeliveriesQuery,
     errors: ["not_found"],
     response: {
-      description: "A page of deliveries.",
       schema: Deliveries,
       examples: {
         "A failed delivery": {
@@ -121,7 +119,6 @@ export const pushOperations = {
   }),
 
   estimateAnnouncement: operation({
-    id: "estimateAnnouncement",
     summary: "Estimate an announcement",
     description:
       "Estimates how many devices an announcement would be for, and how long it would take. Counts up to 100,000 devices; a larger number comes from the database's statistics. With `version`, `warnings` says if it is not published.",
@@ -129,7 +126,6 @@ export const pushOperations = {
     query: EstimateQuery,
     errors: ["validation_failed"],
     response: {
-      description: "The estimate.",
       schema: EstimateWithWarnings,
       examples: {
         "A million devices": {
@@ -145,7 +141,6 @@ export const pushOperations = {
   }),
 
   estimateAudience: operation({
-    id: "estimateAudience",
     summary: "Estimate an audience",
     description:
       "Estimates how many devices a message to an audience would be for, and how long it would take. With more than 100,000 active devices, `devices` is extrapolated from 100,000 of them. With `version`, `warnings` says if it is not published.",
@@ -158,7 +153,6 @@ export const pushOperations = {
       },
     },
     response: {
-      description: "The estimate.",
       schema: EstimateWithWarnings,
       examples: { "Some of many": { devices: 1200, isExact: true, perSecond: 1000, seconds: 2, warnings: [] } },
     },
@@ -166,23 +160,17 @@ export const pushOperations = {
   }),
 
   listPushMessages: operation({
-    id: "listPushMessages",
     summary: "List the newest notifications",
     description:
       "Lists messages, newest first, each with the numbers of its deliveries that wait, were sent, failed and were canceled. Only what operators wrote is shown: `title` is null for other kinds.",
     ...READ,
     query: MessagesQuery,
     errors: ["not_found"],
-    response: {
-      description: "A page of messages.",
-      schema: PushMessages,
-      examples: { "An announcement": { messages: [ANNOUNCEMENT], nextCursor: null } },
-    },
+    response: { schema: PushMessages, examples: { "An announcement": { messages: [ANNOUNCEMENT], nextCursor: null } } },
     run: ({ ctx, query }) => listMessages(ctx, query),
   }),
 
   sendPushMessage: operation({
-    id: "sendPushMessage",
     summary: "Send a notification, or announce a version",
     description:
       "Sends a notification to an account's devices, to one device or to an audience, at once or at `sendAt`, or announces a version. A `background` message wakes the app, which shows nothing. A `live_activity.start`, `.update` or `.end` goes to the devices that have registered a token for it; a newer update replaces those of the same activity that still wait. Recipients can turn off `custom` and `app.new_version`; during their quiet hours, notifications are held. Workers queue announcements, messages to an audience and scheduled messages in the background, at `perSecond` devices a second, and continue after a restart; `GET` shows the progress. Whether a device belongs to the audience is determined when its turn comes. A payload over 4,096 bytes in any language is refused. Each device is notified of a version once, so announcing it again reaches the devices that were not notified, such as after a cancellation. `warnings` says if the version is not published, and how many devices are notified of it; an estimate says so before. Send an `Idempotency-Key`, so that a repeated request sends nothing more.",
@@ -260,7 +248,6 @@ export const pushOperations = {
     },
     response: {
       status: 201,
-      description: "The message is stored.",
       schema: SentMessage,
       examples: {
         "An announcement": { ...ANNOUNCEMENT_DETAILS, warnings: [] },
@@ -274,7 +261,6 @@ export const pushOperations = {
   }),
 
   sendNotification: formOperation({
-    id: "sendNotification",
     summary: "Send a notification",
     role: "admin",
     body: SendForm,
@@ -289,7 +275,6 @@ export const pushOperations = {
   }),
 
   sendToAudience: formOperation({
-    id: "sendToAudience",
     summary: "Send a notification to an audience",
     role: "admin",
     body: SendToAudienceForm,
@@ -301,7 +286,6 @@ export const pushOperations = {
   }),
 
   announceVersion: formOperation({
-    id: "announceVersion",
     summary: "Announce a version",
     role: "admin",
     body: AnnounceForm,
@@ -320,22 +304,16 @@ export const pushOperations = {
   }),
 
   showPushMessage: operation({
-    id: "showPushMessage",
     summary: "Show a notification and its outcome",
     description: "Shows a message, with its text if an operator wrote it, and its deliveries by state and reason.",
     ...READ,
     params: MessageParams,
     errors: ["not_found"],
-    response: {
-      description: "The message.",
-      schema: PushMessageDetails,
-      examples: { "An announcement": ANNOUNCEMENT_DETAILS },
-    },
+    response: { schema: PushMessageDetails, examples: { "An announcement": ANNOUNCEMENT_DETAILS } },
     run: ({ ctx, params }) => showMessage(ctx, params.messageId),
   }),
 
   cancelPushMessage: operation({
-    id: "cancelPushMessage",
     summary: "Cancel the unsent deliveries of a notification",
     description:
       "Cancels the deliveries that no worker has begun to send. Deliveries of an announcement that are queued already end unsent when they become due: within a minute, or at their next retry. The message stays in the list. Repeating the request changes nothing.",
@@ -343,7 +321,6 @@ export const pushOperations = {
     params: MessageParams,
     errors: ["not_found"],
     response: {
-      description: "The message.",
       schema: PushMessageDetails,
       examples: {
         "An announcement": { ...ANNOUNCEMENT_DETAILS, status: "canceled", canceledAt: "2026-11-20T09:05:00.000Z" },
@@ -354,13 +331,11 @@ export const pushOperations = {
   }),
 
   listPushPauses: operation({
-    id: "listPushPauses",
     summary: "List the APNs environments that are paused",
     description:
       "Lists the APNs environments to which nothing is sent for now, such as after APNs has refused the key of the service. Deliveries wait.",
     ...READ,
     response: {
-      description: "The pauses.",
       schema: PushPauses,
       examples: {
         "A wrong key": {
@@ -374,19 +349,17 @@ export const pushOperations = {
   }),
 
   endPushPause: operation({
-    id: "endPushPause",
     summary: "End the pause of an APNs environment",
     description: "Ends a pause, and makes the deliveries that waited for it due.",
     ...SEND,
     params: PauseParams,
     errors: ["not_found"],
-    response: { description: "The pause has ended.", schema: EndedPause, examples: { "Two waited": { resumed: 2 } } },
+    response: { schema: EndedPause, examples: { "Two waited": { resumed: 2 } } },
     run: ({ ctx, operator, params }) => endPause(ctx, operator, params),
     form: { after: () => ({ done: "pause_ended" }) },
   }),
 
   retryPushDeliveries: operation({
-    id: "retryPushDeliveries",
     summary: "Send failed notifications again",
     description:
       "Ends the pauses of APNs environments, and requeues failed deliveries that have not expired: those with the given ids, or all, up to 100,000 a request. Devices that APNs reported as invalid stay invalid.",
@@ -394,24 +367,18 @@ export const pushOperations = {
     body: Retry,
     maxBodyBytes: RETRIES_MAX_BODY_BYTES,
     examples: { All: {}, "One delivery": { ids: ["019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b13"] } },
-    response: {
-      description: "How many are queued again.",
-      schema: RetryResult,
-      examples: { "Two deliveries": { resumed: 0, retried: 2, isComplete: true } },
-    },
+    response: { schema: RetryResult, examples: { "Two deliveries": { resumed: 0, retried: 2, isComplete: true } } },
     run: ({ ctx, operator, body }) => retryDeliveries(ctx, operator, body),
     form: { after: () => ({ done: "retried" }) },
   }),
 
   readPushStatistics: operation({
-    id: "readPushStatistics",
     summary: "Count notifications by outcome",
     description:
       "Counts the deliveries that have ended in the last 24 hours by hour, or in 30 days by day, in UTC, and by state and reason; and those that are due and not sent yet. Deliveries that an older version sends during an upgrade are not counted.",
     ...READ,
     query: StatisticsQuery,
     response: {
-      description: "The counts.",
       schema: Statistics,
       examples: {
         "The last hour": {
@@ -426,4 +393,4 @@ export const pushOperations = {
     },
     run: ({ ctx, query }) => readStatistics(ctx, query),
   }),
-};
+});

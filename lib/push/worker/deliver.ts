@@ -4,7 +4,7 @@ import { optionsOfKind } from "../notifications";
 import { CANCELED } from "../outbox/receipts";
 import { type Outgoing, toNotification } from "../payload";
 import { toWebPushMessage } from "../web-push";
-import { type ClaimedPush, claimAgeMs, claimedAt, databaseTime } from "./claim-deliveries";
+import { type ClaimedPush, claimAgeMs, databaseTime } from "./claim-deliveries";
 import { MAX_ATTEMPTS, PAUSED, type PushOutcome } from "./outcomes";
 import type { PauseState } from "./pause-state";
 
@@ -61,13 +61,10 @@ export function nextAttempt(
 const PROVIDER_TOKEN_PAUSE_SECONDS = 5 * MINUTE;
 /** A provider token may be renewed every 20 minutes (Apple, "Establishing a token-based connection to APNs"). */
 const TOKEN_UPDATES_PAUSE_SECONDS = 20 * MINUTE;
-const CIRCUIT_BREAKER_PAUSE_SECONDS = 15 * MINUTE;
 
 /** Returns what a result means for its delivery (Apple, "Handling notification responses from APNs", tables 4 to 6). */
 export function classifyApnsResult(result: PushResult): ResultAction {
   const { status, reason } = result;
-  if (status === null) return { action: "retry", delaysSeconds: UNREACHABLE_DELAYS_SECONDS };
-  const { retryAfterSeconds } = result;
   if (status === 200) return { action: "sent" };
   if (status === 410) return { action: "fail", device: "unregistered" };
   if (status === 400 && (reason === "BadDeviceToken" || reason === "DeviceTokenNotForTopic"))
@@ -75,6 +72,24 @@ export function classifyApnsResult(result: PushResult): ResultAction {
   if (status === 403) return { action: "pause", seconds: PROVIDER_TOKEN_PAUSE_SECONDS };
   if (status === 429 && reason === "TooManyProviderTokenUpdates")
     return { action: "pause", seconds: TOKEN_UPDATES_PAUSE_SECONDS };
+  return retryOrFail(result);
+}
+
+/**
+ * Returns what a push service's response means for its delivery (RFC 8030, sections 5 to 8). Nothing pauses: a response
+ * says nothing about other push services, and a client that made up an endpoint may get any.
+ */
+function classifyWebPushResult(result: PushResult): ResultAction {
+  const { status, reason } = result;
+  if (status === null && reason === "EndpointNotAllowed") return { action: "fail", device: "unaffected" };
+  if (status !== null && status >= 200 && status < 300) return { action: "sent" };
+  if (status === 404 || status === 410) return { action: "fail", device: "unregistered" };
+  return retryOrFail(result);
+}
+
+function retryOrFail(result: PushResult): ResultAction {
+  if (result.status === null) return { action: "retry", delaysSeconds: UNREACHABLE_DELAYS_SECONDS };
+  const { status, retryAfterSeconds } = result;
   if (status === 429) return { action: "retry", delaysSeconds: TOO_MANY_REQUESTS_DELAYS_SECONDS, retryAfterSeconds };
   if (status >= 400 && status < 500) return { action: "fail", device: "unaffected" };
   return { action: "retry", delaysSeconds: SERVER_ERROR_DELAYS_SECONDS, retryAfterSeconds };
@@ -90,9 +105,9 @@ type Deps = Pick<Context, "log" | "now" | "push" | "webPush"> & {
 /** An older claim is released: the device may have changed since, and the lease must outlast the request. */
 const MAX_CLAIM_AGE_MS = 5_000;
 /** Devices of an earlier configuration wait for another one. */
-const NOT_CONFIGURED_PAUSE_SECONDS = 5 * 60;
+const NOT_CONFIGURED_PAUSE_SECONDS = 5 * MINUTE;
 /** A rejected device token counts as a pause while the circuit breaker is open. */
-const CIRCUIT_BREAKER_PAUSE: ResultAction = { action: "pause", seconds: CIRCUIT_BREAKER_PAUSE_SECONDS };
+const CIRCUIT_BREAKER_PAUSE: ResultAction = { action: "pause", seconds: 15 * MINUTE };
 
 /** Sends a claimed delivery, unless it has to be canceled, requeued or paused. Never throws. */
 export async function deliver(deps: Deps, row: ClaimedPush): Promise<PushOutcome> {
@@ -101,11 +116,11 @@ export async function deliver(deps: Deps, row: ClaimedPush): Promise<PushOutcome
   const reason = cancellationReason(row, databaseTime(row, startedAt));
   if (reason) return { row, state: "cancelled", apnsStatus: null, reason };
   const isPaused = pauses.isPaused(row);
-  if (isPaused && (await isPaused)) return requeueAfterPause(row);
-  if (claimAgeMs(row, startedAt) > MAX_CLAIM_AGE_MS || deps.isStopping()) return requeueUntried(row);
+  if (isPaused && (await isPaused)) return requeue(row, PAUSED);
+  if (claimAgeMs(row, startedAt) > MAX_CLAIM_AGE_MS || deps.isStopping()) return requeue(row, null);
   if (!row.web && !deps.push) {
     await pauses.pause(row, NOT_CONFIGURED_PAUSE_SECONDS, "APNs is not configured");
-    return requeueAfterPause(row);
+    return requeue(row, PAUSED);
   }
   const result = await send(deps, row);
   let action = row.web ? classifyWebPushResult(result) : classifyApnsResult(result);
@@ -115,28 +130,23 @@ export async function deliver(deps: Deps, row: ClaimedPush): Promise<PushOutcome
   if (isOpened || (isRejected && (await pauses.isPaused(row)))) action = CIRCUIT_BREAKER_PAUSE;
   if (action.action !== "pause") return outcomeOf(row, result, action, databaseTime(row, now()));
   await pauses.pause(row, action.seconds, `${result.status} ${result.reason}`);
-  return requeueAfterPause(row);
+  return requeue(row, PAUSED);
 }
 
-async function send(deps: Deps, row: ClaimedPush): Promise<PushResult> {
-  const { log, recordLatency } = deps;
-  const startedAtMs = performance.now();
+async function send({ log, now, push, webPush, recordLatency }: Deps, row: ClaimedPush): Promise<PushResult> {
+  const { web } = row;
   try {
-    const response = await request(deps, row);
-    if (!row.web) recordLatency(performance.now() - startedAtMs); // a slow push service of browsers is not APNs
+    if (web) return await webPush.send(toWebPushMessage({ ...row, web }, databaseTime(row, now())));
+    if (!push) throw new Error("APNs is not configured");
+    const startedAtMs = performance.now();
+    const response = await push.send(toNotification(row));
+    recordLatency(performance.now() - startedAtMs);
     return response;
   } catch (error) {
     log.debug({ err: error, id: row.id }, "no response from the push service");
     const isTimeout = error instanceof Error && error.name === "TimeoutError";
     return { status: null, reason: isTimeout ? "timeout" : "unreachable" };
   }
-}
-
-async function request({ now, push, webPush }: Deps, row: ClaimedPush): Promise<PushResult> {
-  const { web } = row;
-  if (web) return webPush.send(toWebPushMessage({ ...row, web }, databaseTime(row, now())));
-  if (!push) throw new Error("APNs is not configured");
-  return push.send(toNotification(row));
 }
 
 function outcomeOf(
@@ -147,38 +157,19 @@ function outcomeOf(
 ): PushOutcome {
   const { status: apnsStatus, reason } = result;
   if (action.action === "sent") return { row, state: "sent", apnsStatus, reason: null };
-  if (action.action === "fail") {
-    if (action.device === "unaffected") return { row, state: "failed", apnsStatus, reason };
-    const invalidSince = result.status === 410 && result.timestamp ? result.timestamp : claimedAt(row);
+  if (action.action === "fail" && action.device !== "unaffected") {
+    const invalidSince = result.status === 410 && result.timestamp ? result.timestamp : row.claimedAt;
     return { row, state: "failed", apnsStatus, reason, invalidSince };
   }
-  const nextAttemptAt = nextAttempt(action, row, now, Math.random());
+  const nextAttemptAt = action.action === "retry" ? nextAttempt(action, row, now, Math.random()) : null;
   if (!nextAttemptAt) return { row, state: "failed", apnsStatus, reason };
   return { row, state: "queued", nextAttemptAt, isAttempted: true, apnsStatus, reason };
 }
 
-function requeueUntried(row: ClaimedPush): PushOutcome {
-  return { row, state: "queued", nextAttemptAt: claimedAt(row), isAttempted: false, apnsStatus: null, reason: null };
-}
-
-function requeueAfterPause(row: ClaimedPush): PushOutcome {
-  return { row, state: "queued", nextAttemptAt: null, isAttempted: false, apnsStatus: null, reason: PAUSED };
-}
-
-/**
- * Returns what a push service's response means for its delivery (RFC 8030, sections 5 to 8). Nothing pauses: a response
- * says nothing about other push services, and a client that made up an endpoint may get any.
- */
-function classifyWebPushResult(result: PushResult): ResultAction {
-  const { status } = result;
-  if (status === null && result.reason === "EndpointNotAllowed") return { action: "fail", device: "unaffected" };
-  if (status === null) return { action: "retry", delaysSeconds: UNREACHABLE_DELAYS_SECONDS };
-  const { retryAfterSeconds } = result;
-  if (status >= 200 && status < 300) return { action: "sent" };
-  if (status === 404 || status === 410) return { action: "fail", device: "unregistered" };
-  if (status === 429) return { action: "retry", delaysSeconds: TOO_MANY_REQUESTS_DELAYS_SECONDS, retryAfterSeconds };
-  if (status >= 500) return { action: "retry", delaysSeconds: SERVER_ERROR_DELAYS_SECONDS, retryAfterSeconds };
-  return { action: "fail", device: "unaffected" };
+/** Requeues what was not attempted: for the end of the pause, or at once. */
+function requeue(row: ClaimedPush, reason: typeof PAUSED | null): PushOutcome {
+  const nextAttemptAt = reason === PAUSED ? null : row.claimedAt;
+  return { row, state: "queued", nextAttemptAt, isAttempted: false, apnsStatus: null, reason };
 }
 
 /** The response to a notification, or why there was none. */

@@ -5,7 +5,7 @@ import { empty, isLockedBy, seconds, sql, uuidArray } from "../../platform/db/sq
 import { SECRET_KINDS } from "../notifications";
 import { removeTokens } from "../outbox/live-activities";
 import { insertReceipts } from "../outbox/receipts";
-import { type ClaimedPush, claimedAt } from "./claim-deliveries";
+import type { ClaimedPush } from "./claim-deliveries";
 
 export const MAX_ATTEMPTS = 8;
 
@@ -42,26 +42,37 @@ const AFTER_PAUSE_SECONDS = 30;
  */
 export async function recordOutcomes(deps: Deps, given: readonly PushOutcome[]): Promise<void> {
   const outcomes = await requeueReplacedTokens(deps, given);
-  const sent = outcomes.filter((outcome) => outcome.state === "sent");
-  const unsent = outcomes.filter((outcome) => outcome.state === "failed" || outcome.state === "cancelled");
-  const requeued = outcomes.filter((outcome) => outcome.state === "queued");
-  const invalid = outcomes.flatMap((outcome) =>
-    outcome.state === "failed" && outcome.invalidSince ? [{ ...outcome, invalidSince: outcome.invalidSince }] : [],
-  );
-  const [invalidTokens, others] = partition(invalid, ({ row }) => row.liveActivity !== null);
-  const [invalidSubscriptions, invalidDevices] = partition(others, ({ row }) => row.web !== null);
-  const endedTokens = sent.filter(({ row }) => row.message.liveActivity?.event === "end");
-  if (invalidDevices.length > 0) await invalidateDevices(deps, invalidDevices);
+  const sent = outcomes.filter(({ state }) => state === "sent");
+  const unsent = outcomes.filter(({ state }) => state === "failed" || state === "cancelled");
+  const requeued = outcomes.filter(({ state }) => state === "queued");
+  const invalidTokens = (isOfKind: (row: ClaimedPush) => boolean) =>
+    outcomes.flatMap((outcome) =>
+      outcome.state === "failed" && outcome.invalidSince && isOfKind(outcome.row)
+        ? [toEndedToken(outcome, outcome.invalidSince)]
+        : [],
+    );
+  const devices = invalidTokens(({ liveActivity, web }) => liveActivity === null && web === null);
+  const subscriptions = invalidTokens(({ liveActivity, web }) => liveActivity === null && web !== null);
+  // The token of an ended activity is no longer needed. APNs may also report another activity's token as invalid.
+  const ended = sent.filter(({ row }) => row.message.liveActivity?.event === "end");
+  const activities = [
+    ...ended.map((outcome) => toEndedToken(outcome, outcome.row.claimedAt)),
+    ...invalidTokens(({ liveActivity }) => liveActivity !== null),
+  ];
+  if (devices.length > 0) await invalidateDevices(deps, devices);
   if (sent.length > 0) await recordSent(deps, sent);
   if (unsent.length > 0) await recordUnsent(deps, unsent);
   if (requeued.length > 0) await recordRequeued(deps, requeued);
-  if (invalidSubscriptions.length > 0) await removeSubscriptions(deps, invalidSubscriptions);
-  if (invalidTokens.length + endedTokens.length > 0) await endLiveActivities(deps, endedTokens, invalidTokens);
-  for (const outcome of outcomes) countResult(deps, outcome);
-  logUndelivered(
-    deps,
-    outcomes.filter((outcome) => outcome.state !== "sent" && !isRequeuedUntried(outcome)),
-  );
+  if (subscriptions.length > 0) await removeSubscriptions(deps, subscriptions);
+  if (activities.length > 0) await removeTokens(deps, activities);
+  report(deps, outcomes);
+}
+
+/** The token that a delivery went to. It ends unless it was registered again after `at`. */
+type EndedToken = ReturnType<typeof toEndedToken>;
+
+function toEndedToken({ row: { deviceId, token, environment, bundleId }, reason }: PushOutcome, at: Date) {
+  return { deviceId, token, environment, bundleId, reason, at };
 }
 
 /** Requeues what was rejected for a token that its device no longer has: the next attempt goes to the new one. */
@@ -76,7 +87,7 @@ async function requeueReplacedTokens({ db }: Deps, outcomes: readonly PushOutcom
     const { row, apnsStatus, reason } = outcome;
     const isMoved = isRejected(outcome) && (tokenOf.get(row.deviceId) ?? row.token) !== row.token;
     if (!isMoved || row.attempts + 1 >= MAX_ATTEMPTS) return outcome;
-    return { row, state: "queued", nextAttemptAt: claimedAt(row), isAttempted: true, apnsStatus, reason };
+    return { row, state: "queued", nextAttemptAt: row.claimedAt, isAttempted: true, apnsStatus, reason };
   });
 }
 
@@ -119,14 +130,14 @@ async function recordUnsent({ db, dbNow }: Deps, outcomes: readonly PushOutcome[
       WHERE queued.ctid = locked.ctid AND ${isLockedBy("locked", "queued")}
       RETURNING queued."messageId", queued."deviceId", queued."id", queued."expiresAt", locked."state",
         queued."attempts" + locked."attempt" AS "attempts",
-        coalesce(locked."status", queued."apnsStatus") AS "apnsStatus", locked."reason", queued."queuePriority"
+        coalesce(locked."apnsStatus", queued."apnsStatus") AS "apnsStatus", locked."reason", queued."queuePriority"
     ), ${insertReceipts(dbNow(), { hasSecrets: outcomes.some(hasSecret), writer: WRITER })}
     SELECT 1`;
 }
 
 /** Selects the outcomes whose claim holds, and locks their queued rows. */
 const lockClaimed = sql`
-  SELECT queued.ctid, outcome.* FROM outcome ${joinQueued(sql`"leaseUntil" = outcome."lease"`)}`;
+  SELECT queued.ctid, outcome.* FROM outcome ${joinQueued(sql`"leaseUntil" = outcome."leaseUntil"`)}`;
 
 function hasSecret({ row }: PushOutcome): boolean {
   return SECRET_KINDS.includes(row.message.kind);
@@ -145,50 +156,46 @@ async function recordRequeued({ db, dbNow }: Deps, outcomes: readonly PushOutcom
     UPDATE "QueuedPush" AS queued
     SET "leaseUntil" = NULL, "attempts" = "attempts" + locked."attempt",
       "nextAttemptAt" = coalesce(locked."next", pause."until" + random() * ${seconds(AFTER_PAUSE_SECONDS)}, ${dbNow()}),
-      "apnsStatus" = coalesce(locked."status", "apnsStatus"),
+      "apnsStatus" = coalesce(locked."apnsStatus", queued."apnsStatus"),
       "reason" = CASE WHEN locked."attempt" = 1 THEN locked."reason" ELSE coalesce(locked."reason", queued."reason") END
     FROM locked LEFT JOIN pause ON pause."environment" = locked."environment"
     WHERE queued.ctid = locked.ctid AND ${isLockedBy("locked", "queued")}`;
 }
 
 function recordsOf(outcomes: readonly PushOutcome[]): Prisma.Sql {
-  const records = outcomes.map((outcome) => ({
-    deviceId: outcome.row.deviceId,
-    messageId: outcome.row.messageId,
-    environment: outcome.row.environment,
-    lease: outcome.row.leaseUntil,
-    state: outcome.state,
-    attempt: isAttempt(outcome) ? 1 : 0,
-    next: outcome.state === "queued" ? outcome.nextAttemptAt : null,
-    status: outcome.apnsStatus,
-    reason: outcome.reason,
-  }));
+  const records = outcomes.map((outcome) => {
+    const { row, state, apnsStatus, reason } = outcome;
+    const { deviceId, messageId, environment, leaseUntil } = row;
+    const isAttempt = outcome.state === "queued" ? outcome.isAttempted : outcome.state !== "cancelled";
+    const next = outcome.state === "queued" ? outcome.nextAttemptAt : null;
+    return {
+      deviceId,
+      messageId,
+      environment,
+      leaseUntil,
+      state,
+      attempt: Number(isAttempt),
+      next,
+      apnsStatus,
+      reason,
+    };
+  });
   return sql`
     SELECT * FROM jsonb_to_recordset(${JSON.stringify(records)}::jsonb) AS outcome("deviceId" uuid, "messageId" uuid,
-      "environment" "PushEnvironment", "lease" timestamptz, "state" text, "attempt" smallint, "next" timestamptz,
-      "status" smallint, "reason" text)`;
+      "environment" "PushEnvironment", "leaseUntil" timestamptz, "state" text, "attempt" smallint, "next" timestamptz,
+      "apnsStatus" smallint, "reason" text)`;
 }
 
-type InvalidDevice = PushOutcome & { invalidSince: Date };
-
 /** Skips devices that have registered, or moved to another token, since. */
-async function invalidateDevices({ db }: Deps, invalid: readonly InvalidDevice[]): Promise<void> {
-  const records = invalid.map(({ row, reason, invalidSince }) => ({
-    id: row.deviceId,
-    token: row.token,
-    environment: row.environment,
-    bundle: row.bundleId,
-    reason,
-    at: invalidSince,
-  }));
+async function invalidateDevices({ db }: Deps, invalid: readonly EndedToken[]): Promise<void> {
   await db.$executeRaw`
-    WITH invalid AS (
-      SELECT * FROM jsonb_to_recordset(${JSON.stringify(records)}::jsonb) AS invalid(
-        "id" uuid, "token" text, "environment" "PushEnvironment", "bundle" text, "reason" text, "at" timestamptz)
-    ), locked AS MATERIALIZED (
-      SELECT invalid."id", invalid."reason" FROM "PushDevice" AS device JOIN invalid ON invalid."id" = device."id"
+    WITH locked AS MATERIALIZED (
+      SELECT device."id", invalid."reason" FROM "PushDevice" AS device
+      JOIN jsonb_to_recordset(${JSON.stringify(invalid)}::jsonb) AS invalid(
+        "deviceId" uuid, "token" text, "environment" "PushEnvironment", "bundleId" text, "reason" text, "at" timestamptz)
+        ON invalid."deviceId" = device."id"
       WHERE device."status" <> 'invalid' AND device."registeredAt" <= invalid."at" AND device."token" = invalid."token"
-        AND device."environment" = invalid."environment" AND device."bundleId" = invalid."bundle"
+        AND device."environment" = invalid."environment" AND device."bundleId" = invalid."bundleId"
       FOR NO KEY UPDATE OF device SKIP LOCKED
     )
     UPDATE "PushDevice" AS device SET "status" = 'invalid', "invalidReason" = locked."reason"
@@ -196,53 +203,25 @@ async function invalidateDevices({ db }: Deps, invalid: readonly InvalidDevice[]
 }
 
 /** Deletes subscriptions of browsers: an endpoint never becomes valid again, and the browser gets another one. */
-async function removeSubscriptions({ db }: Deps, invalid: readonly InvalidDevice[]): Promise<void> {
-  const records = invalid.map(({ row, invalidSince }) => ({ id: row.deviceId, token: row.token, at: invalidSince }));
+async function removeSubscriptions({ db }: Deps, invalid: readonly EndedToken[]): Promise<void> {
   await db.$executeRaw`
     DELETE FROM "PushDevice" WHERE "id" IN (
       SELECT device."id" FROM "PushDevice" AS device
-      JOIN jsonb_to_recordset(${JSON.stringify(records)}::jsonb) AS invalid("id" uuid, "token" text, "at" timestamptz)
-        ON device."id" = invalid."id" AND device."token" = invalid."token" AND device."registeredAt" <= invalid."at"
+      JOIN jsonb_to_recordset(${JSON.stringify(invalid)}::jsonb) AS invalid("deviceId" uuid, "token" text, "at" timestamptz)
+        ON device."id" = invalid."deviceId" AND device."token" = invalid."token" AND device."registeredAt" <= invalid."at"
       FOR UPDATE OF device SKIP LOCKED
     )`;
 }
 
-/** The token of an ended activity is no longer needed. APNs may also report another activity's token as invalid. */
-function endLiveActivities(
-  deps: Deps,
-  ended: readonly PushOutcome[],
-  invalid: readonly InvalidDevice[],
-): Promise<void> {
-  return removeTokens(deps, [
-    ...ended.map(({ row }) => ({ deviceId: row.deviceId, token: row.token, at: claimedAt(row) })),
-    ...invalid.map(({ row, invalidSince }) => ({ deviceId: row.deviceId, token: row.token, at: invalidSince })),
-  ]);
-}
-
-function partition<Item>(items: readonly Item[], isFirst: (item: Item) => boolean): [Item[], Item[]] {
-  return [items.filter(isFirst), items.filter((item) => !isFirst(item))];
-}
-
-function isRequeuedUntried(outcome: PushOutcome): boolean {
-  return outcome.state === "queued" && !outcome.isAttempted;
-}
-
-function isAttempt(outcome: PushOutcome): boolean {
-  return outcome.state === "queued" ? outcome.isAttempted : outcome.state !== "cancelled";
-}
-
-function countResult({ count }: Deps, outcome: PushOutcome): void {
-  if (outcome.state !== "queued") count("push_delivery", { result: outcome.state });
-  else if (outcome.isAttempted) count("push_delivery", { result: "retried" });
-}
-
-/** Logs one line for each combination of state, status and reason: an outage of APNs fails thousands of deliveries. */
-function logUndelivered({ log }: Deps, outcomes: readonly PushOutcome[]): void {
-  const groups = new Map<string, { state: string; apnsStatus: number | null; reason: string | null; rows: number }>();
-  for (const { state, apnsStatus, reason } of outcomes) {
-    const key = `${state} ${apnsStatus} ${reason}`;
-    const group = groups.get(key) ?? { state, apnsStatus, reason, rows: 0 };
-    groups.set(key, { ...group, rows: group.rows + 1 });
+/** Counts the attempts. Logs one line for each combination of state, status and reason: an outage fails thousands. */
+function report({ count, log }: Deps, outcomes: readonly PushOutcome[]): void {
+  const attempted = outcomes.filter((outcome) => outcome.state !== "queued" || outcome.isAttempted);
+  for (const { state } of attempted) count("push_delivery", { result: state === "queued" ? "retried" : state });
+  const groups = attempted.flatMap(({ state, apnsStatus, reason }) =>
+    state === "sent" ? [] : [JSON.stringify({ state, apnsStatus, reason })],
+  );
+  for (const group of new Set(groups)) {
+    const rows = groups.filter((one) => one === group).length;
+    log.warn({ ...JSON.parse(group), rows }, "notifications not delivered");
   }
-  for (const group of groups.values()) log.warn(group, "notifications not delivered");
 }

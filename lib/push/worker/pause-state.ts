@@ -1,7 +1,7 @@
 import type { Context } from "../../context";
 import type { PushEnvironment } from "../../platform/db/generated/client";
 import { seconds as interval } from "../../platform/db/sql";
-import { type ClaimedPush, claimedAt, databaseTime } from "./claim-deliveries";
+import { type ClaimedPush, databaseTime } from "./claim-deliveries";
 
 const WINDOW = 50;
 const MAX_REJECTED = WINDOW / 5;
@@ -30,42 +30,41 @@ export function createCircuitBreaker() {
 
 type Deps = Pick<Context, "db" | "dbNow" | "log" | "now">;
 
-/** Which environments are paused, as far as this worker knows. */
-export type PauseState = {
-  /** A promise only while this worker stores a pause. */
-  isPaused: (row: ClaimedPush) => boolean | Promise<boolean>;
-  /** Pauses a delivery's environment for every worker. Resolves once the pause is stored. */
-  pause: (row: ClaimedPush, seconds: number, reason: string) => Promise<void>;
-  /** Records whether APNs rejected the device token. Returns whether that opens the circuit breaker. */
-  recordResult: (row: ClaimedPush, isRejected: boolean) => boolean;
-};
-
 /** A pause that this worker began. `storedAt`: from then on, by the database's clock, claims include it. */
 type LocalPause = { saving: Promise<void>; storedAt: Date | null };
 
-/** Creates the state of one worker, with a circuit breaker for each environment. */
-export function createPauseState(deps: Deps): PauseState {
+export type PauseState = ReturnType<typeof createPauseState>;
+
+/** Which environments are paused, as far as one worker knows, with a circuit breaker for each of them. */
+export function createPauseState({ db, dbNow, log, now }: Deps) {
   const pauses = new Map<PushEnvironment, LocalPause>();
   const breakers = { production: createCircuitBreaker(), sandbox: createCircuitBreaker(), web: createCircuitBreaker() };
   /** The pause that a delivery's claim was too early to include. */
   const findPause = (row: ClaimedPush): LocalPause | null => {
     const pause = pauses.get(row.environment);
-    return pause && (!pause.storedAt || claimedAt(row) <= pause.storedAt) ? pause : null;
+    return pause && (!pause.storedAt || row.claimedAt <= pause.storedAt) ? pause : null;
   };
+  /** A stored pause that lasts longer stays. */
   const store = async (pause: LocalPause, row: ClaimedPush, seconds: number, reason: string) => {
     const { environment } = row;
-    deps.log.error({ environment, seconds, reason }, "paused deliveries to a push environment");
+    log.error({ environment, seconds, reason }, "paused deliveries to a push environment");
     try {
-      await savePause(deps, environment, seconds, reason);
-      pause.storedAt = databaseTime(row, deps.now());
+      await db.$executeRaw`
+        INSERT INTO "PushPause" AS pause ("environment", "until", "reason")
+        VALUES (${environment}::"PushEnvironment", ${dbNow()} + ${interval(seconds)}, ${reason})
+        ON CONFLICT ("environment") DO UPDATE SET "until" = EXCLUDED."until", "reason" = EXCLUDED."reason"
+        WHERE pause."until" < EXCLUDED."until"`;
+      pause.storedAt = databaseTime(row, now());
     } catch (error) {
       pauses.delete(environment);
-      deps.log.error({ err: error, environment }, "could not store the pause");
+      log.error({ err: error, environment }, "could not store the pause");
     }
   };
   return {
-    isPaused: (row) => findPause(row)?.saving.then(() => true) ?? row.isPaused,
-    pause: async (row, seconds, reason) => {
+    /** A promise only while this worker stores a pause. */
+    isPaused: (row: ClaimedPush): boolean | Promise<boolean> => findPause(row)?.saving.then(() => true) ?? row.isPaused,
+    /** Pauses a delivery's environment for every worker. Resolves once the pause is stored. */
+    pause: async (row: ClaimedPush, seconds: number, reason: string): Promise<void> => {
       const current = findPause(row);
       if (current) return current.saving;
       const pause: LocalPause = { saving: Promise.resolve(), storedAt: null };
@@ -73,22 +72,11 @@ export function createPauseState(deps: Deps): PauseState {
       pause.saving = store(pause, row, seconds, reason);
       await pause.saving;
     },
-    // Anyone can register a made-up token: only devices that were verified say something about our key and host.
-    recordResult: ({ environment, status }, isRejected) =>
+    /**
+     * Records whether APNs rejected the device token. Returns whether that opens the circuit breaker. Anyone can register
+     * a made-up token: only devices that were verified say something about our key and host.
+     */
+    recordResult: ({ environment, status }: ClaimedPush, isRejected: boolean): boolean =>
       status === "active" && breakers[environment].record(isRejected),
   };
-}
-
-/** Stores a pause. A stored pause that lasts longer stays. */
-async function savePause(
-  { db, dbNow }: Deps,
-  environment: PushEnvironment,
-  seconds: number,
-  reason: string,
-): Promise<void> {
-  await db.$executeRaw`
-    INSERT INTO "PushPause" AS pause ("environment", "until", "reason")
-    VALUES (${environment}::"PushEnvironment", ${dbNow()} + ${interval(seconds)}, ${reason})
-    ON CONFLICT ("environment") DO UPDATE SET "until" = EXCLUDED."until", "reason" = EXCLUDED."reason"
-    WHERE pause."until" < EXCLUDED."until"`;
 }
