@@ -48,21 +48,6 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     await expect.poll(status).toBe(200);
     expect((await login(service)).status).toBe(401);
   });
-
-  test("connections that fall silent are given up, and the service recovers by itself", async () => {
-    const url = new URL(await createMigratedDatabase());
-    const proxy = await startProxy(Number(url.port));
-    try {
-      url.port = String(proxy.port);
-      const service = await startForTest({ ...server(url.href), RELEASE_CATALOG: await sampleCatalog() });
-      await expect.poll(async () => (await service.fetch("/api/health")).status).toBe(200);
-      proxy.muteOpenConnections();
-      await expect.poll(async () => (await service.fetch("/api/health")).status).toBe(503);
-      await expect.poll(async () => (await service.fetch("/api/health")).status).toBe(200);
-    } finally {
-      proxy.close();
-    }
-  });
 });
 
 /** The service says that its database lacks migrations, and how to apply them. */

@@ -15,16 +15,6 @@ const bytesOf = (seed: number, outputLength: number) =>
 
 const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
 
-test("electron-updater downloads a tenth of 10 MiB of which 3% have changed", async () => {
-  const before = bytesOf(0, 10 * MIB);
-  const after = Buffer.from(before);
-  for (let i = 0; i < 10; i++) bytesOf(i + 1, 31_457).copy(after, i * MIB + 500_000);
-  const { installer, sentBytes } = await updateFrom(await serve(before, after), before);
-  expect(sha256(installer)).toBe(sha256(after));
-  expect(sentBytes / after.length).toBeLessThan(0.1);
-  expect(sentBytes / after.length).toBeGreaterThan(0.03);
-});
-
 test("electron-updater downloads 450 changed blocks by one request", async () => {
   const pieces = Array.from({ length: 451 }, (_, i) => bytesOf(i, PIECE_BYTES));
   const before = Buffer.concat(pieces);

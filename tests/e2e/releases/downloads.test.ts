@@ -115,14 +115,6 @@ describe.runIf(hasCommands("curl"))("curl", () => {
       expect((await readFile(path.join(folder, name))).equals(BYTES)).toBe(true);
     }
   });
-
-  test("gets several ranges in one response of the length that it announces", async () => {
-    const folder = await run("-r", "0-99999,500000-599999", "-o", "got", `${service.url}/api/download/windows`);
-    const got = await readFile(path.join(folder, "got"));
-    const ranges = [BYTES.subarray(0, 100_000), BYTES.subarray(500_000, 600_000)];
-    expect(ranges.map((range) => got.includes(range))).toEqual([true, true]);
-    expect(got.byteLength).toBeLessThan(200_500);
-  });
 });
 
 /** The arguments of each download program. Each tries once. */

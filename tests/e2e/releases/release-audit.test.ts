@@ -56,11 +56,6 @@ test("commands record what they change in the audit trail, on an empty folder to
   await expectRecorded(commandsIn(DATA_DIR), await newBuild(DATA_DIR));
 });
 
-test("commands record what they change beside a running service", async () => {
-  const service = await startForTest();
-  await expectRecorded(commandsIn(service.dataDir), await newBuild(service.dataDir));
-});
-
 test("--catalog edits a file, and creates nothing else", async () => {
   const folder = await newDataDir();
   const file = await newBuild(folder);

@@ -23,57 +23,6 @@ async function newBuild(bytes = randomBytes(200_000)) {
 }
 
 describe("homeport release", () => {
-  test("prints its help, and exits with 0, 1 or 2", async () => {
-    const help = await runRelease(["--help"], {});
-    expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining("add <file>"), stderr: "" });
-    const DATA_DIR = await newDataDir();
-    const run = (...args: string[]) => runRelease(args, { DATA_DIR });
-    expect(await run("publish")).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining("unknown command 'publish'"),
-    });
-    expect(await run("rollout", "id", "many")).toMatchObject({ code: 2, stderr: expect.stringContaining("0 to 100") });
-    expect(await run("yank", "nope")).toMatchObject({ code: 1, stderr: expect.stringContaining("id nope") });
-    expect(await run("list")).toMatchObject({ code: 0, stdout: "", stderr: "No releases found.\n" });
-  });
-
-  test("changes the releases that a running service offers: published, staged, yanked and rolled back", async () => {
-    const { DATA_DIR, file, manifest } = await newBuild();
-    await writeSampleCatalog(manifest);
-    const env = { DATA_DIR };
-    const service = await startForTest(env);
-    const run = async (...args: string[]) => {
-      const { code, stderr, stdout } = await runRelease(args, env);
-      expect([code, stderr]).toEqual([0, ""]);
-      return stdout;
-    };
-    const offered = async (current: string, clientId = "") => {
-      const response = await service.fetch(`${QUERY}&current=${current}${clientId && `&clientId=${clientId}`}`);
-      const { version, updateAvailable } = (await response.json()) as { version: string; updateAvailable: boolean };
-      return updateAvailable ? version : "none";
-    };
-    const [id, newId] = ["core-windows-x64-2.0.0", "core-windows-x64-2.1.0"];
-    const args = ["add", file, ...CORE, "--version", "2.0.0", "--kind", "installer", "--kind", "update"];
-    expect(await run(...args)).toContain("Removed the 10 sample releases");
-    await expect.poll(() => offered("1.0.0"), POLL).toBe("2.0.0");
-    const download = await service.fetch("/api/download/windows?version=2.0.0");
-    expect(Buffer.from(await download.arrayBuffer()).equals(await readFile(file))).toBe(true);
-
-    await run("add", file, ...CORE, "--version", "2.1.0", "--rollout", "0", "--critical");
-    await run("rollout", newId, "100");
-    await expect.poll(() => offered("2.0.0"), POLL).toBe("2.1.0");
-    expect(await run("rollback", id)).toContain(`${newId} is newer and still served`);
-    expect(await run("critical", newId, "--undo")).toBe(`${newId}: no longer critical\n`);
-    expect(await run("list")).not.toContain("critical");
-    expect(await run("rollback", id, "--undo")).toBe(`${id}: no longer a rollback\n`);
-    await run("rollout", newId, "0");
-    await expect.poll(() => offered("2.0.0", "ann"), POLL).toBe("none");
-    await run("yank", "--product", "core", "--version", "2.1.0");
-    expect(await run("rollback", id)).not.toContain("newer and still");
-    await expect.poll(() => offered("2.1.0"), POLL).toBe("2.0.0");
-    expect((await service.fetch("/api/download/windows?version=2.1.0")).status).toBe(404);
-  });
-
   test("leaves a valid catalog when killed, and succeeds when repeated", async () => {
     const testFolder = await newFolder();
     const { folder: DATA_DIR, manifest } = testFolder;
@@ -105,16 +54,6 @@ describe("homeport release", () => {
     expect((await Promise.all(all)).map(({ code }) => code)).toEqual([0, 0, 0]);
     const { stdout } = await runRelease(["list", "--json"], { DATA_DIR });
     expect((JSON.parse(stdout) as { version: string }[]).map(({ version }) => version)).toEqual(versions.toReversed());
-  });
-
-  test("changes the file selected by --catalog", async () => {
-    const { DATA_DIR, file } = await newBuild();
-    const env = { DATA_DIR, RELEASE_CATALOG: "https://cdn.example.com/catalog.json" };
-    const args = ["add", file, ...CORE, "--version", "1.0.0", "--url", "https://cdn.example.com/setup.exe"];
-    await mkdir(path.join(DATA_DIR, "site"));
-    const catalog = path.join(DATA_DIR, "site", "catalog.json");
-    expect(await runRelease([...args, "--catalog", catalog], env)).toMatchObject({ code: 0 });
-    expect((await stat(catalog)).size).toBeGreaterThan(0);
   });
 });
 

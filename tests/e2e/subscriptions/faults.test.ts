@@ -106,22 +106,6 @@ async function redeliver(service: Service, { sent, acknowledged }: ReturnType<ty
   }
 }
 
-describe.each([{ database: "the embedded database" }, ...(postgresUrl ? [{ database: "PostgreSQL" }] : [])])(
-  "with $database",
-  ({ database }) => {
-    test("a kill -9 under full load loses no acknowledged event", async () => {
-      const url = database === "PostgreSQL" ? await createMigratedDatabase() : null;
-      const first = await (url ? serve(url) : startForTest());
-      const load = deliverUnderLoad(first);
-      await expect.poll(() => load.acknowledged.size, POLL).toBeGreaterThan(2 * CONNECTIONS);
-      await first.end("SIGKILL");
-      await load.ended;
-      const second = await (url ? serve(url) : startForTest({ DATA_DIR: first.dataDir }));
-      await redeliver(second, load);
-    });
-  },
-);
-
 describe.runIf(postgresUrl)("on PostgreSQL", () => {
   test("a kill -9 while events are applied loses nothing: the next deliveries apply them", async () => {
     const url = await createMigratedDatabase();
