@@ -2,9 +2,10 @@ import { randomUUID } from "node:crypto";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { COMMAND_LINE } from "@/lib/platform/audit/operator-events";
 import { cancelMove, readMove, startMove } from "@/lib/platform/backup/move-database";
+import type { Embedded } from "@/lib/platform/db/embedded/open";
 import type { MoveTarget } from "@/lib/platform/db/move/target";
 import { databaseOf } from "@/lib/platform/db/open";
 import type { Operator } from "@/lib/principal";
@@ -32,10 +33,14 @@ describe("the move of a service", () => {
   const operator: Operator = { actor: `operator:${randomUUID()}`, accountId: null, source: COMMAND_LINE };
   const LEASE_MS = 20_000;
 
-  /** A service on an embedded database of its own, and a target that does not respond until it is closed. */
-  async function newService() {
-    const embedded = await openMigratedEmbedded(await mkdtemp(path.join(tmpdir(), "homeport-move-")));
-    onTestFinished(embedded.close);
+  let embedded: Embedded;
+  beforeAll(async () => {
+    embedded = await openMigratedEmbedded(await mkdtemp(path.join(tmpdir(), "homeport-move-")));
+    return () => embedded.close();
+  });
+
+  /** A service on an embedded database, and a target that does not respond until it is closed. */
+  function newService() {
     const database = databaseOf(embedded.adapter, { ...embedded, embedded }, true);
     const opened: MoveTarget[] = [];
     const openTarget = async (name: string): Promise<MoveTarget> => {
@@ -55,7 +60,7 @@ describe("the move of a service", () => {
   }
 
   test("of simultaneous requests one starts it, and another target is refused until it is canceled", async () => {
-    const { deps, opened, start } = await newService();
+    const { deps, opened, start } = newService();
     const OTHER = { to: "postgres://homeport:secret@127.0.0.1:2/homeport" };
     const both = await Promise.allSettled([start(), start(), start(OTHER)]);
     expect(both.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected"]);
@@ -71,7 +76,7 @@ describe("the move of a service", () => {
   test("it ends when nobody has asked for its status for 20 seconds", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
-    const { deps, opened, start } = await newService();
+    const { deps, opened, start } = newService();
     await start();
     await vi.waitUntil(() => opened.length === 1);
     for (let i = 0; i < 3; i++) {

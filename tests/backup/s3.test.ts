@@ -3,10 +3,9 @@ import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createBackup } from "@/lib/platform/backup/create-backup";
 import { verifyBackup } from "@/lib/platform/backup/restore";
-import { runScheduledBackup } from "@/lib/platform/backup/schedule";
 import { backupReader, openStore } from "@/lib/platform/backup/store";
 import { loadConfig } from "@/lib/platform/config";
-import { clock, ctx } from "@/tests/support/context";
+import { ctx } from "@/tests/support/context";
 import { hasObjectStorage, type Storage, startObjectStorage } from "@/tests/support/network/object-storage";
 
 const TO = "s3://releases/nightly & co";
@@ -75,18 +74,5 @@ describe.runIf(hasObjectStorage)("backups in a bucket", () => {
       message: "The file cannot be read: The storage returned status 404: NoSuchKey.",
     });
     await openStore(config, TO).remove(file);
-  });
-
-  test("scheduled backups replace each other as BACKUP_KEEP says", async () => {
-    const store = openStore(config, config.BACKUP_TO ?? "");
-    const deps = { ...ctx(), config: own() };
-    await runScheduledBackup(deps);
-    const first = await store.list();
-    expect(first).toHaveLength(1);
-    clock.advance(3_600_000);
-    await runScheduledBackup(deps);
-    const second = await store.list();
-    expect(second).toHaveLength(1);
-    expect(second).not.toEqual(first);
   });
 });

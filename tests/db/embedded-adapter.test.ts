@@ -1,14 +1,16 @@
-import { mkdir, mkdtemp, stat } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { describe, expect, inject, test } from "vitest";
+import type { PGlite } from "@electric-sql/pglite";
+import { beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { embeddedAdapter, NO_HOOKS } from "@/lib/platform/db/embedded/adapter";
 import { clientOf } from "@/lib/platform/db/embedded/client";
 import { openEmbedded } from "@/lib/platform/db/embedded/open";
 import { packDatabase, unpackDatabase } from "@/lib/platform/db/embedded/template";
 import { databaseOf } from "@/lib/platform/db/open";
 import { ctx } from "@/tests/support/context";
-import { copyEmbeddedDatabase, openMigratedEmbedded, openPGlite } from "@/tests/support/database";
+import { copyEmbeddedDatabase, openPGlite } from "@/tests/support/database";
 
 test("a commit is visible to others only once it is on disk, also after an error or a rollback", async () => {
   const pglite = await openPGlite();
@@ -57,19 +59,25 @@ test("a parameter of each type is read back as it was given, from either databas
 
 describe("prepared statements", () => {
   const countPrepared = "SELECT count(*)::int AS count FROM pg_prepared_statements";
+  let pglite: PGlite;
+  let client: ReturnType<typeof clientOf>;
+
+  beforeAll(async () => {
+    pglite = await openPGlite();
+    return () => pglite.close();
+  });
+  beforeEach(async () => {
+    await pglite.exec("DEALLOCATE ALL");
+    client = clientOf(pglite);
+  });
 
   test("the session keeps the 200 that were used last, and runs every other as well", async () => {
-    const pglite = await openPGlite();
-    const client = clientOf(pglite);
     const run = async (index: number) => (await client.query(`SELECT $1::int + ${index} AS sum`, [1])).rows;
     for (const index of [...Array(250).keys(), 0]) expect(await run(index)).toEqual([{ sum: index + 1 }]);
     expect((await client.query(countPrepared)).rows).toEqual([{ count: 200 }]);
-    await pglite.close();
   });
 
   test("a parameter that cannot be written leaves no statement under another's name", async () => {
-    const pglite = await openPGlite();
-    const client = clientOf(pglite);
     const run = async (index: number, value: unknown) =>
       (await client.query(`SELECT $1::text AS "column${index}"`, [value])).rows;
     for (let index = 0; index < 200; index += 1) await run(index, "x");
@@ -77,32 +85,26 @@ describe("prepared statements", () => {
     circular.self = circular;
     await expect(run(200, circular)).rejects.toThrow(TypeError);
     expect(await run(200, "y")).toEqual([{ column200: "y" }]);
-    await pglite.close();
   });
 
   test("one that failed before its table was created, or whose table a migration changes, runs afterwards", async () => {
-    const pglite = await openPGlite();
-    const client = clientOf(pglite);
-    const select = () => client.query("SELECT * FROM kept WHERE id = $1", [1]);
+    const select = () => client.query("SELECT * FROM later WHERE id = $1", [1]);
     await expect(select()).rejects.toMatchObject({ code: "42P01" });
-    await client.exec("CREATE TABLE kept (id int PRIMARY KEY); INSERT INTO kept VALUES (1)");
+    await client.exec("CREATE TABLE later (id int PRIMARY KEY); INSERT INTO later VALUES (1)");
     expect((await select()).rows).toEqual([{ id: 1 }]);
-    await pglite.exec("ALTER TABLE kept ADD COLUMN name text");
+    await pglite.exec("ALTER TABLE later ADD COLUMN name text");
     client.invalidateStatements();
     expect((await select()).rows).toEqual([{ id: 1, name: null }]);
     expect((await client.query(countPrepared)).rows).toEqual([{ count: 1 }]);
-    await pglite.close();
   });
 
   test("each execution is planned for its parameters, as tables grow without statistics", async () => {
-    const { adapter, close } = await openMigratedEmbedded(await mkdtemp(path.join(tmpdir(), "homeport-plans-")));
-    const session = await adapter.connect();
-    const query = (sql: string, args: string[]) =>
-      session.queryRaw({ sql, args, argTypes: args.map(() => ({ scalarType: "string", arity: "scalar" })) });
-    for (let run = 0; run < 10; run += 1) await query(`SELECT "id" FROM "Account" WHERE "email" = $1`, [`${run}`]);
-    const plans = await query("SELECT custom_plans::int, generic_plans::int FROM pg_prepared_statements", []);
-    expect(plans.rows).toEqual([[10, 0]]);
-    await close();
+    const { db } = ctx();
+    const select = `SELECT "id" AS "planned" FROM "Account" WHERE "email" = $1`;
+    for (let run = 0; run < 10; run += 1) await db.$queryRawUnsafe(select, `${run}`);
+    const plans = await db.$queryRaw`
+      SELECT custom_plans::int, generic_plans::int FROM pg_prepared_statements WHERE statement = ${select}`;
+    expect(plans).toEqual([{ custom_plans: 10, generic_plans: 0 }]);
   });
 });
 
@@ -122,15 +124,11 @@ test("a database that was packed and unpacked has all migrations and accepts wri
 test("a database is marked as synced, until a run without sync writes to it", async () => {
   const dataDir = await mkdtemp(path.join(tmpdir(), "homeport-synced-"));
   await copyEmbeddedDatabase(dataDir);
-  const isMarked = () =>
-    stat(path.join(dataDir, "db/homeport.synced")).then(
-      () => true,
-      () => false,
-    );
-  const marks: boolean[] = [];
-  for (const isSynced of [true, false, true]) {
+  const isMarked = () => existsSync(path.join(dataDir, "db/homeport.synced"));
+  const marks = [isMarked()]; // a copy of the build's
+  for (const isSynced of [false, true]) {
     const { close } = await openEmbedded(dataDir, isSynced, {});
-    marks.push(await isMarked());
+    marks.push(isMarked());
     await close();
   }
   expect(marks).toEqual([true, false, true]);

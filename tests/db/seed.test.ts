@@ -9,7 +9,7 @@ import { replay } from "@/tests/support/subscriptions/operator-actions";
 
 const NOW = new Date("2026-06-15T12:00:00Z");
 const MONTH_BEFORE = new Date("2026-05-16T12:00:00Z");
-const ACCOUNTS = 40;
+const ACCOUNTS = 20;
 
 const seed = () => {
   const { db } = ctx();

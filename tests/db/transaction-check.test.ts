@@ -1,12 +1,6 @@
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { expect, test } from "vitest";
-import { composeContext } from "@/lib/compose";
 import { type Tx, withTransactionCheck } from "@/lib/platform/db/transaction";
-import { post } from "@/tests/support/api";
-import { ctx, withContext } from "@/tests/support/context";
-import { openTestDatabase } from "@/tests/support/database";
+import { ctx } from "@/tests/support/context";
 
 /** The client that checks its transactions, on PostgreSQL too. */
 const checkedClient = () => withTransactionCheck(ctx().database.client);
@@ -48,15 +42,4 @@ test("the transaction's own queries, those of others, and those after its end ar
   resume();
   expect(await background).toBe(0);
   await expect(db.$transaction(() => Promise.reject(new Error("its own")))).rejects.toThrow("its own");
-});
-
-test("the first request of a first start finds the data keys, which its transaction would block", async () => {
-  const DATA_DIR = await mkdtemp(path.join(tmpdir(), "homeport-first-start-"));
-  const config = { ...ctx().config, DATA_DIR, RATE_LIMITS: "off" } as const; // limits would read the keys before
-  const { mailer, log } = ctx();
-  const database = await openTestDatabase(DATA_DIR);
-  const first = await composeContext(config, { database, mailer, log, checksTransactions: true });
-  const registration = { email: "first@example.com", password: "a good long password" };
-  expect((await withContext(first, () => post("/api/auth/register", registration))).status).toBe(201);
-  await first.close();
 });

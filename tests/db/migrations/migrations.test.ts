@@ -4,40 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDatabase } from "@/dev/postgres";
 import { embeddedAdapter } from "@/lib/platform/db/embedded/adapter";
 import { migrateEmbedded } from "@/lib/platform/db/embedded/migrate";
-import { applyMigrations, diffToSchema, migrationNames } from "@/lib/platform/db/migrations";
+import { diffToSchema, migrationNames } from "@/lib/platform/db/migrations";
 import { migrationAdapter } from "@/lib/platform/db/server/adapter";
 import { openPGlite, postgresUrl } from "@/tests/support/database";
-
-/** An embedded database without a table. Emptying a copy is faster than creating one. */
-async function openEmpty(): Promise<PGlite> {
-  const pglite = await openPGlite();
-  await pglite.exec("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
-  return pglite;
-}
-
-test("the migrations, applied to an empty database, leave no difference to schema.prisma", async () => {
-  const pglite = await openEmpty();
-  const adapter = await embeddedAdapter(pglite);
-  expect(await applyMigrations(adapter)).toEqual(await migrationNames());
-  expect(await diffToSchema(adapter)).toBe("");
-  expect(await applyMigrations(adapter)).toEqual([]);
-  await pglite.close();
-});
-
-test("arrays of an enum that a migration creates can be passed as parameters without another start", async () => {
-  const pglite = await openEmpty();
-  await migrateEmbedded(pglite);
-  const { rows } = await pglite.query(`SELECT $1::"PushEnvironment"[] AS environments`, [["production"]]);
-  expect(rows).toEqual([{ environments: ["production"] }]);
-  await pglite.close();
-});
-
-test("a script that fails throws, so that a failed migration never counts as applied", async () => {
-  const pglite = await openPGlite();
-  const connection = await (await embeddedAdapter(pglite)).connect();
-  await expect(connection.executeScript("CREATE TABLE broken (nothing such_type)")).rejects.toThrow("such_type");
-  await pglite.close();
-});
 
 test.runIf(postgresUrl)("on PostgreSQL a script is one transaction, whatever semicolons are in it", async () => {
   const url = await createDatabase(postgresUrl);
@@ -64,14 +33,33 @@ test.runIf(postgresUrl)(
 
 describe("on the embedded database", () => {
   let pglite: PGlite;
+  let applied: string[];
   let last: string;
   const run = (sql: string) => pglite.query(sql, [last]);
 
   beforeAll(async () => {
-    pglite = await openEmpty();
-    last = (await migrateEmbedded(pglite)).at(-1) ?? "";
+    pglite = await openPGlite();
+    await pglite.exec("DROP SCHEMA public CASCADE; CREATE SCHEMA public"); // faster than a new database
+    applied = await migrateEmbedded(pglite);
+    last = applied.at(-1) ?? "";
   });
   afterAll(() => pglite.close());
+
+  test("the migrations, applied to an empty database, leave no difference to schema.prisma", async () => {
+    expect(applied).toEqual(await migrationNames());
+    expect(await diffToSchema(await embeddedAdapter(pglite))).toBe("");
+    expect(await migrateEmbedded(pglite)).toEqual([]);
+  });
+
+  test("arrays of an enum that a migration creates can be passed as parameters without another start", async () => {
+    const { rows } = await pglite.query(`SELECT $1::"PushEnvironment"[] AS environments`, [["production"]]);
+    expect(rows).toEqual([{ environments: ["production"] }]);
+  });
+
+  test("a script that fails throws, so that a failed migration never counts as applied", async () => {
+    const connection = await (await embeddedAdapter(pglite)).connect();
+    await expect(connection.executeScript("CREATE TABLE broken (nothing such_type)")).rejects.toThrow("such_type");
+  });
 
   test("a migration that fails is named, and changes nothing", async () => {
     await run("UPDATE _prisma_migrations SET migration_name = 'kept' WHERE migration_name = $1");

@@ -17,8 +17,6 @@ import {
   startService,
 } from "@/tests/support/process/service";
 
-const _CREDENTIALS = { email: "ann@example.com", password: "correct horse battery staple" };
-
 const homeport = (args: string[], env: Record<string, string>) => startCommand("homeport", args, env).ended;
 const newFolder = () => mkdtemp(path.join(tmpdir(), "homeport-backups-"));
 

