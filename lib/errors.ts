@@ -151,11 +151,7 @@ export class CommandError extends Error {
 }
 
 /** The error for a limit of `points` uses in `seconds` (draft-ietf-httpapi-ratelimit-headers). */
-export function rateLimited(
-  limit: { name: string; points: number; seconds: number },
-  waitMs: number,
-  detail?: string,
-): AppError {
+export function rateLimited(limit: { name: string; points: number; seconds: number }, waitMs: number, detail?: string) {
   const waitSeconds = Math.max(1, Math.ceil(waitMs / 1000));
   return new AppError("rate_limited", {
     detail,

@@ -73,10 +73,7 @@ export const hostOf = (hostname: string): string => hostname.replace(/^\[|\]$/g,
  * Resolves a URL's host, for a connection to exactly this address: resolving it again could give another one ("DNS
  * rebinding"). @throws RefusedAddress if one of its addresses is not allowed; Error if it has none
  */
-export async function resolveAddress(
-  { protocol, hostname }: URL,
-  allowed: AllowedNetworks,
-): Promise<{ address: string; family: number }> {
+export async function resolveAddress({ protocol, hostname }: URL, allowed: AllowedNetworks) {
   const addresses = await lookup(hostOf(hostname), { all: true });
   const refused = addresses.find(({ address }) => !isAllowedAddress(address, protocol, allowed));
   if (refused) throw new RefusedAddress(`${refused.address} is not an address that requests may go to`);

@@ -85,13 +85,8 @@ function closeSession(client: ApnsClient): void {
  * Sends one request on a connection to APNs, and returns the response, whatever its status.
  * @throws Error if there was no response; a time-out has the name TimeoutError
  */
-function sendRequest(
-  session: ClientHttp2Session,
-  headers: OutgoingHttpHeaders,
-  body: string,
-  timeoutMs: number,
-): Promise<PushResponse> {
-  return new Promise((resolve, reject) => {
+function sendRequest(session: ClientHttp2Session, headers: OutgoingHttpHeaders, body: string, timeoutMs: number) {
+  return new Promise<PushResponse>((resolve, reject) => {
     const stream = session.request(headers);
     let hasResponse = false;
     const timer = setTimeout(() => {

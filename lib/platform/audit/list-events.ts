@@ -22,12 +22,7 @@ export async function listAuditEvents(deps: Deps, { limit, cursor, ...filter }: 
   return { events: [...entries], nextCursor };
 }
 
-export async function readEvents(
-  { config, db }: Deps,
-  filter: AuditFilter,
-  after: Position | null,
-  take: number,
-): Promise<AuditEntry[]> {
+export async function readEvents({ config, db }: Deps, filter: AuditFilter, after: Position | null, take: number) {
   const conditions = conditionsOf(config, filter);
   if (after) conditions.push(sql`("at", event."id") < (${after.at}::timestamptz, ${after.id}::uuid)`);
   return db.$queryRaw<AuditEntry[]>`
@@ -84,10 +79,7 @@ export async function listSecurityEvents(ctx: Deps, accountId: string, limit: nu
 }
 
 /** What the actors of events are called now, by actor: the emails of operators, the names of API keys. */
-export async function nameActors(
-  { db }: Pick<Context, "db">,
-  events: readonly Pick<AuditEntry, "actor">[],
-): Promise<ReadonlyMap<string, string>> {
+export async function nameActors({ db }: Pick<Context, "db">, events: readonly Pick<AuditEntry, "actor">[]) {
   const idsOf = (kind: string) => {
     const ids = events.map(({ actor }) => actor).filter((actor) => actor.startsWith(kind));
     return [...new Set(ids.map((actor) => actor.slice(kind.length)).filter(isUuid))];

@@ -13,10 +13,7 @@ const COLUMNS = AuditEntry.keyof().options;
 const FORMULA = /(?<=^|[,;|"'\t\r\n])(?= *[=+\-@\uff1d\uff0b\uff0d\uff20])|^(?=[\t\r\n])/g;
 
 /** The events of a filter as CSV (RFC 4180), newest first. Reads as fast as the client does, in batches. */
-async function* auditCsv(
-  { config, db, log }: Pick<Context, "config" | "db" | "log">,
-  filter: AuditFilter,
-): AsyncGenerator<Uint8Array> {
+async function* auditCsv({ config, db, log }: Pick<Context, "config" | "db" | "log">, filter: AuditFilter) {
   yield Buffer.from(toLine(COLUMNS));
   try {
     for (let last: AuditEntry | undefined; ; ) {

@@ -33,12 +33,7 @@ const LOGGED_CODES: ReadonlySet<ErrorCode> = new Set([
  * line has the client's network instead of its IP, as in security events, so that attempts on many accounts can be
  * traced.
  */
-export function logRefusal(
-  { log }: Pick<Context, "log">,
-  error: AppError,
-  ip: string,
-  about: RefusedRequest = {},
-): void {
+export function logRefusal({ log }: Pick<Context, "log">, error: AppError, ip: string, about: RefusedRequest = {}) {
   const { code, extras } = error;
   // No proof was given yet: the step-up has not been tried.
   if (extras.errors?.every((fault) => fault.code === "required")) return;

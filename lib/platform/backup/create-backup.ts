@@ -24,8 +24,6 @@ const MAX_PAUSE_MS = 10_000;
 const PAUSED_TOO_LONG =
   "Copying the embedded database made writes wait for more than ten seconds. Move to PostgreSQL, or back up a snapshot of the disk.";
 
-export type CreatedBackup = { file: string; sizeBytes: number; isEncrypted: boolean; createdAt: Date; seconds: number };
-
 /** The databases that this process is backing up. */
 const running = new WeakSet<Deps["database"]>();
 
@@ -36,12 +34,7 @@ export const isBackingUp = ({ database }: Pick<Deps, "database">): boolean => ru
  * Writes to the embedded database wait while it is read, for `maxPauseMs` at most.
  * @throws AppError backup_in_progress, backup_not_configured, backup_failed, disk_full
  */
-export async function createBackup(
-  deps: Deps,
-  to: string,
-  id?: string,
-  maxPauseMs = MAX_PAUSE_MS,
-): Promise<CreatedBackup> {
+export async function createBackup(deps: Deps, to: string, id?: string, maxPauseMs = MAX_PAUSE_MS) {
   const { database, db, log, now } = deps;
   if (isBackingUp(deps)) throw new AppError("backup_in_progress");
   running.add(database);
@@ -66,12 +59,7 @@ export async function createBackup(
   }
 }
 
-async function write(
-  { config, database, now }: Deps,
-  to: string,
-  createdAt: Date,
-  maxPauseMs: number,
-): Promise<CreatedBackup> {
+async function write({ config, database, now }: Deps, to: string, createdAt: Date, maxPauseMs: number) {
   const store = openStore(config, to);
   const file = backupName(createdAt);
   const snapshot = await database.openSnapshot();
@@ -92,12 +80,7 @@ async function write(
 }
 
 /** Writes the chunks to a file in the data folder, and stores that file. */
-async function spool(
-  folder: string,
-  store: BackupStore,
-  name: string,
-  chunks: AsyncIterable<Uint8Array>,
-): Promise<number> {
+async function spool(folder: string, store: BackupStore, name: string, chunks: AsyncIterable<Uint8Array>) {
   await removeOldPartials(folder);
   const file = path.join(folder, `${name}${PARTIAL}`);
   try {
@@ -112,11 +95,7 @@ async function spool(
  * Closes the snapshot after the last row, or after `maxPauseMs`, even if nobody reads on.
  * @throws AppError backup_failed after that time
  */
-async function* within(
-  maxPauseMs: number,
-  chunks: AsyncIterable<Buffer>,
-  snapshot: CopySnapshot,
-): AsyncIterable<Buffer> {
+async function* within(maxPauseMs: number, chunks: AsyncIterable<Buffer>, snapshot: CopySnapshot) {
   let isOver = false;
   const end = () => {
     isOver = true;

@@ -50,12 +50,7 @@ const jobs = new WeakMap<Context["database"], Job>();
  * after it, returns its status. The move ends if nobody keeps reading its status.
  * @throws AppError forbidden if the service uses PostgreSQL; move_in_progress for another target than that of the move
  */
-export async function startMove(
-  deps: Deps,
-  operator: Operator,
-  { to }: NewDatabaseMove,
-  openTarget?: OpenTarget,
-): Promise<DatabaseMove> {
+export async function startMove(deps: Deps, operator: Operator, { to }: NewDatabaseMove, openTarget?: OpenTarget) {
   requireEmbedded(deps);
   const { nameOf, openServerTarget } = await import("../db/move/server");
   // From here to the job's entry in `jobs` nothing is awaited: of simultaneous requests one starts the move.

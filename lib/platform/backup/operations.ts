@@ -28,7 +28,6 @@ const Backup = z.object({
   createdAt: z.date().describe("The time of the state that the backup has."),
   seconds: z.number(),
 });
-type Backup = z.infer<typeof Backup>;
 
 export const backupOperations = {
   createBackup: operation({
@@ -67,12 +66,7 @@ type Deps = Pick<Context, "config" | "database" | "db" | "log" | "now">;
  * anyway.
  * @throws AppError forbidden, backup_not_configured, backup_in_progress, backup_failed, disk_full
  */
-async function makeBackup(
-  deps: Deps,
-  operator: Operator,
-  { to }: NewBackup,
-  { isLocal }: { isLocal: boolean },
-): Promise<Backup> {
+async function makeBackup(deps: Deps, operator: Operator, { to }: NewBackup, { isLocal }: { isLocal: boolean }) {
   if (to !== undefined && !isLocal) {
     throw new AppError("forbidden", "Only a command on the service's machine may choose the location of a backup.");
   }

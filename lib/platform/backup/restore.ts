@@ -61,12 +61,7 @@ export async function restoreEmbedded(backup: BackupFile, dataDir: string): Prom
  * Restores a backup into a PostgreSQL database without rows, in one transaction. Writes the secrets of an embedded database to
  * `dataDir`. @throws BackupError
  */
-export async function restoreServer(
-  backup: BackupFile,
-  url: string,
-  dataDir: string,
-  report: (line: string) => void,
-): Promise<Loaded> {
+export async function restoreServer(backup: BackupFile, url: string, dataDir: string, report: (line: string) => void) {
   const chunks = await openBackup(backup);
   const session = await openServerCopySession(url);
   try {

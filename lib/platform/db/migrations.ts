@@ -32,10 +32,7 @@ export function readMigration(name: string): Promise<string> {
  * @throws Error with the migration's name if a migration fails. The migration is rolled back, and the next call retries
  * it.
  */
-export async function applyMigrations(
-  adapter: SqlMigrationAwareDriverAdapterFactory,
-  names?: readonly string[],
-): Promise<string[]> {
+export async function applyMigrations(adapter: SqlMigrationAwareDriverAdapterFactory, names?: readonly string[]) {
   const { engine, errorOf } = await openEngine(adapter);
   try {
     const { appliedMigrationNames } = await engine.applyMigrations({

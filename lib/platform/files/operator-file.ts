@@ -12,11 +12,7 @@ const fileIn = (dataDir: string) => path.join(dataDir, "operator.json");
 /**
  * Writes `DATA_DIR/operator.json` for the commands, which nobody but the service's user can read. Returns a function that removes the file.
  */
-export async function publishOperatorAccess(
-  dataDir: string,
-  listening: { host: string; port: number },
-  key: string,
-): Promise<() => Promise<void>> {
+export async function publishOperatorAccess(dataDir: string, listening: { host: string; port: number }, key: string) {
   const file = fileIn(dataDir);
   const access: OperatorAccess = { url: ownUrl(listening), key };
   await rm(file, { force: true }); // a new file gets the mode below

@@ -5,11 +5,7 @@ import type { Entry } from "yauzl";
  * Reads one file of a ZIP file without reading the others: the first whose name `isWanted`. Returns null if there is none.
  * @throws Error if the ZIP file is damaged, or the file in it has more than `maxBytes`
  */
-export async function readZipEntry(
-  file: string,
-  isWanted: (name: string) => boolean,
-  maxBytes: number,
-): Promise<Buffer | null> {
+export async function readZipEntry(file: string, isWanted: (name: string) => boolean, maxBytes: number) {
   const { openPromise } = await import("yauzl"); // loaded with the first ZIP file
   const zip = await openPromise(file, { lazyEntries: true, autoClose: false });
   try {

@@ -93,11 +93,7 @@ export async function setEncryptedCookie(
 }
 
 /** The claims of an encrypted cookie; null if there is none, or it is invalid or expired. */
-export async function readEncryptedCookie(
-  config: Context["config"],
-  cookieHeader: string | null,
-  name: string,
-): Promise<JWTPayload | null> {
+export async function readEncryptedCookie(config: Context["config"], cookieHeader: string | null, name: string) {
   const value = parseCookies(cookieHeader)[name];
   return value ? decryptToken(config.secrets, value, name) : null;
 }

@@ -3,21 +3,17 @@ import type { Registry } from "prom-client";
 import type { Context, Counts, RequestRecord } from "../../context";
 import { accountGauges, backupGauges, billingGauges, createDatabaseGauges, mailGauges, pushGauges } from "./gauges";
 
-type Telemetry = Pick<Context, "observe" | "count" | "close">;
-
 /**
  * Opens request logging, and metrics and traces if they are configured.
  * @throws Error if the metrics server cannot listen
  */
-export async function openTelemetry(
-  deps: Pick<Context, "config" | "database" | "db" | "dbNow" | "log" | "now">,
-): Promise<Telemetry> {
+export async function openTelemetry(deps: Pick<Context, "config" | "database" | "db" | "dbNow" | "log" | "now">) {
   const { config, log } = deps;
   const { METRICS_PORT: port, METRICS_HOST: host, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } = config;
   const metrics = port === undefined ? null : await openMetrics(deps, { port, host });
   const traces = endpoint === undefined ? null : await (await import("./traces")).openTraces(deps, endpoint);
   return {
-    observe: (record, request) => {
+    observe: (...[record, request]: Parameters<Context["observe"]>) => {
       const { requestId, method, route, status, ms, accountId, keyId, operator } = record;
       const shown = { requestId, method, route, status, ms: Math.round(ms * 100) / 100, accountId, keyId, operator };
       log.info(shown, "request");

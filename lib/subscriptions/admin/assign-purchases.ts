@@ -17,8 +17,6 @@ import { sanitizeJson } from "../sanitize";
 import type { AssignedPurchases, Assignment } from "./schema";
 
 type Deps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now" | "webhooks"> & { config: BillingRules };
-/** An unlinked customer: all of their App User IDs, and their purchases, which are locked. */
-type Customer = { provider: string; appUserIds: string[]; purchases: StoredPurchase[] };
 
 /** More purchases than one customer has: the App User ID is shared by many. */
 const MAX_PURCHASES = 20;
@@ -53,13 +51,7 @@ export async function assignPurchases(
   const { customer, event } = await withRetry(() => deps.db.$transaction(store));
   // If the process is killed here, the inbox retries the event.
   if (event) await applyEvent(deps, { ...event, accountIds: [accountId] });
-  const purchases = customer.purchases.map(({ id, productId, store, environment }) => ({
-    id,
-    productId,
-    store,
-    environment,
-  }));
-  return { purchases, appUserIds: customer.appUserIds, eventId: event?.eventId ?? null };
+  return { purchases: customer.purchases, appUserIds: customer.appUserIds, eventId: event?.eventId ?? null };
 }
 
 /** How many purchases an assignment gives to an account, of a customer with these App User IDs. */
@@ -79,14 +71,11 @@ async function requireAccount(tx: Tx, id: string): Promise<void> {
 }
 
 /**
- * Locks the purchases of a customer, so that two operators cannot give them to two accounts.
+ * Locks the purchases of an unlinked customer, so that two operators cannot give them to two accounts. Returns them with all
+ * App User IDs of the customer.
  * @throws AppError validation_failed, not_found, assignment_conflict
  */
-async function lockCustomer(
-  tx: Tx,
-  whose: Pick<Assignment, "purchaseId" | "appUserId">,
-  accountId: string,
-): Promise<Customer> {
+async function lockCustomer(tx: Tx, whose: Pick<Assignment, "purchaseId" | "appUserId">, accountId: string) {
   const { provider, appUserIds: named } = await findAppUserIds(tx, whose);
   await lockPurchasesOf(tx, provider, named);
   const { appUserIds, hasSharedId } = await findConnectedCustomers(tx, provider, named);

@@ -44,10 +44,7 @@ const GIVES_NOTHING = sql`cardinality("entitlementIds") = 0 AND "productId" IS N
  * Lists the products that were bought, with what they give. Reads each product by an index, and a bounded number of its
  * purchases. An empty entry in `BILLING_PRODUCTS` says that a product is meant to give nothing.
  */
-export async function listBillingProducts(
-  { config, db }: Deps,
-  { withoutEntitlement }: BillingProductsQuery,
-): Promise<BillingProducts> {
+export async function listBillingProducts({ config, db }: Deps, { withoutEntitlement }: BillingProductsQuery) {
   const isFiltered = withoutEntitlement === "true";
   const condition = isFiltered ? GIVES_NOTHING : sql`"productId" IS NOT NULL`;
   const first = sql`ORDER BY provider, "productId" LIMIT 1`;

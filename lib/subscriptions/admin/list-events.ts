@@ -5,7 +5,7 @@ import { empty, identifier, join, sql } from "../../platform/db/sql";
 import { toAccountId, withEmails } from "../../platform/find-account";
 import { countRows, readPage } from "../../platform/lists";
 import { PROVIDER_NAMES } from "../providers/find-provider";
-import { BillingEventState, BillingEventSummary, type BillingEvents, type BillingEventsQuery } from "./schema";
+import { BillingEventState, BillingEventSummary, type BillingEventsQuery } from "./schema";
 
 type Deps = Pick<Context, "db">;
 type Filter = Omit<BillingEventsQuery, "limit" | "cursor">;
@@ -20,10 +20,7 @@ const MAX_SEARCHED = 10_000;
  * Lists the events in the inbox, newest first. Each filter reads the events by an index in their order, or only those of
  * one customer. @throws AppError invalid_query, not_found if no account has the email
  */
-export async function listBillingEvents(
-  { db }: Deps,
-  { limit, cursor, ...given }: BillingEventsQuery,
-): Promise<BillingEvents> {
+export async function listBillingEvents({ db }: Deps, { limit, cursor, ...given }: BillingEventsQuery) {
   const filter = { ...given, account: await toAccountId({ db }, given.account) };
   const { entries, nextCursor } = await readPage("billing-events", { limit, cursor }, async ({ after, take }) => {
     const position = after === null ? null : await findPosition(db, after);

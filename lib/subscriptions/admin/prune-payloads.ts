@@ -5,7 +5,7 @@ import { sql } from "../../platform/db/sql";
 import { countRows } from "../../platform/lists";
 import type { Operator } from "../../principal";
 import { type Position, progressOf, readBatch, toCursor } from "./event-batches";
-import type { PruneBatch, PrunedBatch } from "./schema";
+import type { PruneBatch } from "./schema";
 
 type Deps = Pick<Context, "db" | "now"> & { config: Pick<Context["config"], "BILLING_PAYLOAD_RETENTION_DAYS"> };
 
@@ -19,11 +19,7 @@ const MAX_BATCHES = 20;
  * events, which the fold reads, and the payloads of failed events, which are needed to find the cause.
  * @throws AppError retention_not_configured
  */
-export async function prunePayloads(
-  deps: Deps,
-  operator: Operator,
-  { cursor, reason }: PruneBatch,
-): Promise<PrunedBatch> {
+export async function prunePayloads(deps: Deps, operator: Operator, { cursor, reason }: PruneBatch) {
   const days = deps.config.BILLING_PAYLOAD_RETENTION_DAYS;
   if (days === undefined) {
     const detail = "BILLING_PAYLOAD_RETENTION_DAYS is not set: all payloads are kept.";

@@ -11,7 +11,7 @@ import { findConnectedCustomers, transfersOf } from "../inbox/customers";
 import { ownerSteps, withAliases } from "../ownership";
 import { PurchaseState } from "../purchase-state";
 import { purchaseStatus } from "../status/purchase-status";
-import type { PurchaseTimeline, TimelineStep } from "./schema";
+import type { TimelineStep } from "./schema";
 
 /** A field of a purchase's state that an event changed, as JSON has it. */
 type FieldChange = { field: string; before: unknown; after: unknown };
@@ -34,11 +34,7 @@ type Deps = Pick<Context, "db" | "now"> & { config: BillingRules };
  * A purchase, and how its state and owner came about: its events as they are folded, newest first, with the state before
  * and after each. Computed by this version's rules. @throws AppError not_found, invalid_query
  */
-export async function readPurchaseTimeline(
-  { config, db, now }: Deps,
-  purchaseId: string,
-  page: PageQuery,
-): Promise<PurchaseTimeline> {
+export async function readPurchaseTimeline({ config, db, now }: Deps, purchaseId: string, page: PageQuery) {
   const history = await readHistory(db, purchaseId);
   if (!history) throw new AppError("not_found");
   const { purchase, steps, owners } = history;

@@ -25,12 +25,7 @@ const MAX_BATCH_MS = 5_000;
  * apply to older events. Sends no notification for an event that was processed before. Two operators may do this at the
  * same time: the event is locked, and counts once. @throws AppError not_found
  */
-export async function replayEvent(
-  deps: Deps,
-  operator: Operator,
-  id: string,
-  { reason }: { reason?: string } = {},
-): Promise<ReplayedEvent> {
+export async function replayEvent(deps: Deps, operator: Operator, id: string, { reason }: { reason?: string } = {}) {
   let recorded: string | undefined;
   const record = async (tx: Tx, { status }: { status: string }) => {
     const details = { status, reason: reason ?? null };
@@ -49,11 +44,7 @@ export async function replayEvent(
  * Applies the next events of a state again, oldest first: `limit` at most, and for five seconds. Events that arrive after
  * the first request are left out: this version applies them anyway. A request can be repeated.
  */
-export async function replayBatch(
-  deps: Deps,
-  operator: Operator,
-  { state, limit, cursor, reason }: ReplayBatch,
-): Promise<ReplayedBatch> {
+export async function replayBatch(deps: Deps, operator: Operator, { state, limit, cursor, reason }: ReplayBatch) {
   const selection = { states: state === "all" ? null : [state], take: limit };
   const { events, isEnd } = await readBatch(deps.db, cursor ?? { until: deps.now() }, selection);
   const deadline = performance.now() + MAX_BATCH_MS;
@@ -76,11 +67,7 @@ export async function replayBatch(
 }
 
 /** Returns the outcome; null if there is no such event. `inTransaction` runs in the transaction that applies the event. */
-async function applyAgain(
-  deps: Deps,
-  id: string,
-  inTransaction?: (tx: Tx, applied: Applied) => Promise<void>,
-): Promise<ReplayedEvent | null> {
+async function applyAgain(deps: Deps, id: string, inTransaction?: (tx: Tx, applied: Applied) => Promise<void>) {
   const row = await deps.db.billingEvent.findUnique({ where: { id } });
   if (!row) return null;
   const { provider, eventId } = row;

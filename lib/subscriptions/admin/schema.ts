@@ -83,7 +83,6 @@ const BillingPurchase = StoredPurchase.extend({
   updatedAt: z.date(),
   reconciledAt: z.date().nullable().describe("When it was last scheduled to be compared with the provider."),
 });
-
 export type BillingPurchase = z.infer<typeof BillingPurchase>;
 
 /** An event with its payload, what was read from it, and what it changed. */
@@ -147,7 +146,6 @@ const next = (what: string) =>
   NextCursor.describe(`The \`cursor\` of the next request. null: every ${what} was reached.`);
 
 export const Replay = z.strictObject({ reason: Reason.optional() });
-export type Replay = z.infer<typeof Replay>;
 
 const ReplayStatus = z.enum(["processed", "duplicate", "ignored", "failed"]);
 
@@ -183,7 +181,6 @@ export const PrunedBatch = z.object({
   progress: Progress,
   nextCursor: next("old event"),
 });
-export type PrunedBatch = z.infer<typeof PrunedBatch>;
 
 /** The purchase, and the App User ID of the next one, after which a reconciliation of all customers continues. */
 export const CustomerPosition = z.object({ after: z.uuid().nullable(), appUserId: z.string().nullable() });

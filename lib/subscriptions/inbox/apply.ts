@@ -3,7 +3,7 @@ import { newId } from "../../platform/db/ids";
 import type { WebhookRecorder } from "../../webhooks/outbox";
 import type { BillingRules } from "../entitlement-rules";
 import { EMPTY_STATE } from "../fold/periods";
-import { announceChanges, type EventChanges } from "../notifications/announce-changes";
+import { announceChanges } from "../notifications/announce-changes";
 import type { StoredPurchase } from "../purchase-state";
 import type { DeliveryReceipt } from "../schema";
 import { findConnectedCustomers } from "./customers";
@@ -96,12 +96,7 @@ const linked = (decision: Decision, accountIds: string[]): Decision => ({
  * purchases whose owners events change, and those that events were attached to before. Returns what the events changed, in
  * their order.
  */
-async function writeDecisions(
-  tx: Tx,
-  decisions: readonly Decision[],
-  stored: readonly StoredPurchase[],
-  at: Date,
-): Promise<EventChanges[]> {
+async function writeDecisions(tx: Tx, decisions: readonly Decision[], stored: readonly StoredPurchase[], at: Date) {
   if (decisions.length === 0) return [];
   const purchases = groupByPurchase(decisions, stored);
   const events = decisions.map(({ event }) => event);

@@ -33,11 +33,7 @@ export async function refoldPurchases(tx: Tx, purchases: PurchaseToFold[], at: D
  * changes, as if they were applied one after the other, or the whole change if it has none. `unstored`: all events that
  * the transaction will insert, of other purchases too, since they may name more App User IDs of a purchase's customers.
  */
-export async function foldPurchases(
-  tx: Tx,
-  purchases: PurchaseToFold[],
-  unstored: readonly ParsedEvent[] = [],
-): Promise<Refolded[][]> {
+export async function foldPurchases(tx: Tx, purchases: PurchaseToFold[], unstored: readonly ParsedEvent[] = []) {
   if (purchases.length === 0) return [];
   const histories = await readHistories(tx, purchases, unstored);
   const versions = histories.map(versionsOf);
@@ -96,11 +92,7 @@ function versionsOf({ before, earlier, newEvents, transfers, aliases }: Purchase
   });
 }
 
-async function readHistories(
-  tx: Tx,
-  purchases: PurchaseToFold[],
-  unstored: readonly ParsedEvent[],
-): Promise<PurchaseHistory[]> {
+async function readHistories(tx: Tx, purchases: PurchaseToFold[], unstored: readonly ParsedEvent[]) {
   const rows = await readEvents(tx, purchases);
   const byPurchase = new Map<string, typeof rows>(purchases.map(({ before }) => [before.id, []]));
   for (const row of rows) byPurchase.get(row.purchaseId)?.push(row);

@@ -124,11 +124,7 @@ const NO_KEY = { environment: null, store: null, originalTransactionId: null };
  * condition on the count makes PostgreSQL lock the accounts first. Purchases and events are looked up one by one: PostgreSQL
  * would read whole tables to join them before it has statistics.
  */
-export async function lockRelated(
-  tx: Tx,
-  events: readonly EventToApply[],
-  decisions: (Decision | null)[],
-): Promise<Related> {
+export async function lockRelated(tx: Tx, events: readonly EventToApply[], decisions: (Decision | null)[]) {
   const isNeeded = events.some(({ newEvent }, n) => newEvent || decisions[n]?.kind === "attach");
   if (!isNeeded) return { accountIds: [], purchases: [], states: [], haveSiblings: [] };
   const given = events.map(({ provider, eventId, newEvent }, n) => {

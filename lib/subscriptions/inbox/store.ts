@@ -43,10 +43,7 @@ const COLUMNS = [
 ].map((name) => `"${name}"`);
 
 /** Stores an event, linked to the first account that it names, to be applied. Leaves one that is stored already as it is. */
-export async function storeEvent(
-  { db, dbNow }: Pick<Context, "dbNow"> & { db: Tx },
-  newEvent: NewEvent,
-): Promise<void> {
+export async function storeEvent({ db, dbNow }: Pick<Context, "dbNow"> & { db: Tx }, newEvent: NewEvent) {
   const row = JSON.stringify(toRow(newEvent));
   const accountIds = ownerAccountIds(newEvent.event);
   await db.$executeRaw`

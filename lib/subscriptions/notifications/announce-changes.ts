@@ -59,11 +59,7 @@ export type EventChanges = { event: ParsedEvent; purchases: Refolded[] };
  * Queues the notifications and webhooks of what events changed, and schedules the customers that need it to be
  * reconciled, in the events' transaction. Returns the App User IDs of those customers, by event.
  */
-export async function announceChanges(
-  tx: Tx,
-  deps: Deps,
-  changes: readonly EventChanges[],
-): Promise<Map<ParsedEvent, string[]>> {
+export async function announceChanges(tx: Tx, deps: Deps, changes: readonly EventChanges[]) {
   const ofPurchases = changes.flatMap(({ event, purchases }) => purchases.map((one) => ({ event, ...one })));
   await cancelTrialEndings(tx, deps.dbNow, ofPurchases);
   await notifyOwners(tx, deps, ofPurchases);

@@ -83,11 +83,7 @@ export async function readPurchasesOf(tx: Tx, accountIds: string[]): Promise<Sto
 }
 
 /** Returns the purchases as they were after one change of a batch, before the later ones. */
-function purchasesAfter(
-  change: PurchaseChange,
-  changes: PurchaseChange[],
-  purchases: StoredPurchase[],
-): StoredPurchase[] {
+function purchasesAfter(change: PurchaseChange, changes: PurchaseChange[], purchases: StoredPurchase[]) {
   const next = changes.indexOf(change) + 1;
   const versions = new Map(purchases.map((purchase) => [purchase.id, purchase]));
   for (const { before } of changes.slice(next).reverse()) versions.set(before.id, before);

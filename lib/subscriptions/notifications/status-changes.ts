@@ -13,11 +13,7 @@ type Deps = Pick<Context, "now"> & { webhooks: WebhookRecorder; config: BillingR
  * Announces the accounts whose subscription status these changes of purchases have changed, in their transaction: one event
  * for each account, however many changes it had. Does nothing if no endpoint subscribes to the event.
  */
-export async function recordStatusChanges(
-  tx: Tx,
-  { config, now, webhooks }: Deps,
-  changes: readonly Refolded[],
-): Promise<void> {
+export async function recordStatusChanges(tx: Tx, { config, now, webhooks }: Deps, changes: readonly Refolded[]) {
   if (changes.length === 0 || !webhooks.isSubscribed("subscription.changed")) return;
   const accountIds = new Set(
     changes.flatMap(({ before, after }) => [before.accountId ?? [], after.accountId ?? []].flat()),

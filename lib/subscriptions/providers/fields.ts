@@ -32,11 +32,7 @@ export const Rfc3339Ms = z
   .catch(null);
 
 /** The first of some fields that is neither missing nor null and that `schema` reads as null. */
-export function findInvalid(
-  value: Record<string, unknown>,
-  names: readonly string[],
-  schema: z.ZodType,
-): string | null {
+export function findInvalid(value: Record<string, unknown>, names: readonly string[], schema: z.ZodType) {
   return names.find((name) => value[name] != null && schema.parse(value[name]) === null) ?? null;
 }
 

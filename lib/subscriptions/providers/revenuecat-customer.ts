@@ -72,13 +72,7 @@ export function readCustomer(response: unknown, appUserId: string, requestedAt: 
 const NO_SUBSCRIPTION = Subscription.parse({});
 
 /** Returns null without a store and a transaction, which identify the purchase. */
-function snapshot(
-  customer: Customer,
-  productId: string,
-  bought: Subscription,
-  appUserId: string,
-  requestedAt: Date,
-): SnapshotEvent | null {
+function snapshot(customer: Customer, productId: string, bought: Subscription, appUserId: string, requestedAt: Date) {
   const { store: storeName, store_transaction_id: transactionId, product_plan_identifier: plan } = bought;
   if (storeName === null || transactionId === null) return null;
   const store = storeName.toUpperCase();

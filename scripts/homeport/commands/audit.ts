@@ -27,10 +27,7 @@ export const defineAudit: DefineCommandGroup = (audit) => {
     .run(list);
 };
 
-async function list(
-  { api, output }: CommandContext,
-  { limit, csv = false, account, ...filter }: ListOptions,
-): Promise<void> {
+async function list({ api, output }: CommandContext, { limit, csv = false, account, ...filter }: ListOptions) {
   if (csv && (output.isJson || limit !== undefined))
     throw new UsageError("--csv cannot be combined with --json or --limit.");
   const optionOf = { type: "--type", actor: "--actor", target: "--target", from: "--from", to: "--to" };

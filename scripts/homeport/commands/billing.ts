@@ -75,10 +75,7 @@ export const defineBilling: DefineCommandGroup = (billing) => {
     .run(prune);
 };
 
-async function list(
-  { api, output }: CommandContext,
-  { limit, account, unlinked, ...options }: ListOptions,
-): Promise<void> {
+async function list({ api, output }: CommandContext, { limit, account, unlinked, ...options }: ListOptions) {
   const maxEntries = parseLimit(limit);
   const { purchase, type } = options;
   const query = { state: stateOf(options), unlinked, account, purchase, type };
@@ -101,10 +98,7 @@ async function show({ api, output }: CommandContext, eventId: string): Promise<v
   output.result(document, [JSON.stringify(document, null, 2)]);
 }
 
-async function listProducts(
-  { api, output }: CommandContext,
-  { withoutEntitlement }: { withoutEntitlement?: boolean },
-): Promise<void> {
+async function listProducts({ api, output }: CommandContext, { withoutEntitlement }: { withoutEntitlement?: boolean }) {
   const { products } = await api.call("listBillingProducts", { query: { withoutEntitlement } });
   output.table(products, "No products found.", {
     provider: "provider",

@@ -1,7 +1,7 @@
 import { loadConfig } from "../../../lib/platform/config";
 import type { Source } from "../../../lib/platform/db/move/move";
 import type { MoveTarget } from "../../../lib/platform/db/move/target";
-import type { Databases, Moved, OnProgress } from "./db-next-steps";
+import type { Databases, OnProgress } from "./db-next-steps";
 
 /** What a command does with a move needs most of lib/platform/db: it is loaded by the commands that move. */
 const loadMove = async () => ({
@@ -13,10 +13,7 @@ const loadMove = async () => ({
 });
 
 /** Moves a PostgreSQL database, from this process. @throws MoveError, Error */
-export async function moveServer(
-  { from, to, dataDir }: Databases & { from: string },
-  onProgress: OnProgress,
-): Promise<Moved> {
+export async function moveServer({ from, to, dataDir }: Databases & { from: string }, onProgress: OnProgress) {
   const { moveDatabase, openServerSource } = await loadMove();
   const source = await openServerSource(from);
   try {

@@ -43,10 +43,7 @@ const POLL_MS = 200;
  * embedded database. The file of a killed service is not used: another process may have its port. Without a folder, on
  * PostgreSQL, always in this process.
  */
-export function runningOrInProcessService(
-  dataDir: string | null,
-  openInProcess: () => Promise<HttpClient>,
-): HttpClient {
+export function runningOrInProcessService(dataDir: string | null, openInProcess: () => Promise<HttpClient>) {
   const stale = new Set<string>();
   let local: HttpClient | null = null;
   const send = async (request: HttpRequest): Promise<ApiResponse> => {

@@ -1,10 +1,5 @@
 import type { PGlite, Transaction as PGliteTransaction } from "@electric-sql/pglite";
-import type {
-  SqlDriverAdapter,
-  SqlMigrationAwareDriverAdapterFactory,
-  SqlQuery,
-  Transaction,
-} from "@prisma/driver-adapter-utils";
+import type { SqlDriverAdapter, SqlQuery } from "@prisma/driver-adapter-utils";
 import { PrismaPGlite } from "pglite-prisma-adapter";
 import { withScripts } from "../migrations";
 import type { PgliteClient } from "./client";
@@ -47,10 +42,7 @@ export const NO_HOOKS: StatementHooks = {
  * reports errors, so a failed migration would be recorded as applied. Its transactions do not report a failed COMMIT.
  * It reads every time as UTC, so the session has to use UTC.
  */
-export async function embeddedAdapter(
-  pglite: PgliteClient,
-  hooks = NO_HOOKS,
-): Promise<SqlMigrationAwareDriverAdapterFactory> {
+export async function embeddedAdapter(pglite: PgliteClient, hooks = NO_HOOKS) {
   await pglite.exec("SET TIME ZONE 'UTC'");
   const factory = new PrismaPGlite(pglite as PGlite);
   const run = <T>(send: () => Promise<T>) => runOutsideTransaction(hooks, send);
@@ -109,11 +101,7 @@ export async function runWithHooks<T>(
 }
 
 /** Starts a transaction. `commit` rejects if COMMIT fails; `commit` and `rollback` resolve after the `after` hook. */
-async function startTransaction(
-  pglite: PgliteClient,
-  hooks: StatementHooks,
-  level: IsolationLevel,
-): Promise<Transaction> {
+async function startTransaction(pglite: PgliteClient, hooks: StatementHooks, level: IsolationLevel) {
   // A part of a transaction cannot be repeated. Another pause may begin before this one's end is noticed.
   const until = performance.now() + MAX_PAUSE_WAIT_MS;
   while (hooks.pause()) if (!(await pauseEnds(hooks, until))) throw PAUSED;
@@ -143,8 +131,8 @@ async function startTransaction(
   return {
     ...NAMES,
     options: { usePhantomQuery: true },
-    queryRaw: (query) => run(() => queryable.queryRaw(query)),
-    executeRaw: (query) => run(() => queryable.executeRaw(query)),
+    queryRaw: (query: SqlQuery) => run(() => queryable.queryRaw(query)),
+    executeRaw: (query: SqlQuery) => run(() => queryable.executeRaw(query)),
     commit: () => runWithHooks(within, finish),
     rollback: () => runWithHooks(within, () => tx.rollback().then(finish)),
   };

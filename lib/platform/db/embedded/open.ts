@@ -139,12 +139,7 @@ async function syncAndMark(folder: string): Promise<void> {
   await writeFile(syncedMark(folder), "");
 }
 
-async function open(
-  dataDir: string,
-  isSynced: boolean,
-  hooks: EmbeddedHooks,
-  unlock: () => Promise<void>,
-): Promise<Embedded> {
+async function open(dataDir: string, isSynced: boolean, hooks: EmbeddedHooks, unlock: () => Promise<void>) {
   const folder = path.join(dataDir, "db");
   if (isSynced) await syncAfterUnsyncedRun(folder);
   else await rm(syncedMark(folder), { force: true });
@@ -192,7 +187,7 @@ async function open(
     migrate,
     copySession,
     openSnapshot: () => snapshotOf(copySession, gate),
-    retire: async (to) => {
+    retire: async (to: string) => {
       await markMoved(dataDir, to, new Date());
       await gate.setClosed(true);
     },

@@ -74,11 +74,7 @@ export async function changedTables({ query }: Pick<CopySession, "query">, snaps
 }
 
 /** The keys of the changed rows of a table, each once, as JSON. */
-export async function changedKeys(
-  { query }: Pick<CopySession, "query">,
-  table: Table,
-  snapshotId: string,
-): Promise<string> {
+export async function changedKeys({ query }: Pick<CopySession, "query">, table: Table, snapshotId: string) {
   const sql = `SELECT jsonb_agg(key)::text AS keys FROM (${keysOf(table, snapshotId)}) AS changed`;
   const rows = await query<{ keys: string | null }>(sql);
   return rows[0]?.keys ?? "[]";

@@ -33,11 +33,7 @@ export async function copyTable(
  * state. Returns the number of changed keys, and the snapshot that contains the copied changes.
  * @throws Error if the rows differ
  */
-export async function copyChanges(
-  source: CopySession,
-  target: CopySession,
-  tables: readonly KeyedTable[],
-): Promise<{ count: number; snapshotId: string }> {
+export async function copyChanges(source: CopySession, target: CopySession, tables: readonly KeyedTable[]) {
   const snapshotId = await snapshotIdOf(source);
   const changes = { source, target, snapshotId };
   const changed = await changedTables(source, snapshotId);
@@ -80,11 +76,7 @@ async function putKeys({ source, target, snapshotId }: Changes, table: KeyedTabl
 }
 
 /** Compares the number of rows of all tables. Returns their sum. @throws Error if they differ */
-export async function compareCounts(
-  source: CopySession,
-  target: CopySession,
-  tables: readonly Table[],
-): Promise<number> {
+export async function compareCounts(source: CopySession, target: CopySession, tables: readonly Table[]) {
   let sum = 0;
   for (const table of tables) {
     const [read, written] = await Promise.all([countRows(source, table), countRows(target, table)]);

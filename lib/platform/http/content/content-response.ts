@@ -196,9 +196,6 @@ function lengthOf(part: BodyPart): number {
 }
 
 /** Responds with a document or a download. @throws AppError precondition_failed, range_not_satisfiable */
-export async function contentResponse(
-  content: DocumentContent | DownloadContent,
-  request: RequestHead,
-): Promise<RouteResponse> {
+export async function contentResponse(content: DocumentContent | DownloadContent, request: RequestHead) {
   return "text" in content ? documentResponse(content, request) : downloadResponse(content, request);
 }

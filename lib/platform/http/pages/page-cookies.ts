@@ -30,11 +30,7 @@ export function setLinkCookie(
 }
 
 /** The token of the link that this browser has opened; null if there is none. */
-export async function readLinkCookie(
-  config: Context["config"],
-  link: Link,
-  cookieHeader: string | null,
-): Promise<string | null> {
+export async function readLinkCookie(config: Context["config"], link: Link, cookieHeader: string | null) {
   const claims = await readEncryptedCookie(config, cookieHeader, cookieName(config, link));
   return LinkClaims.safeParse(claims).data?.token ?? null;
 }
@@ -89,12 +85,7 @@ export function clearShownSecretCookie({ config }: Pick<SecretDeps, "config">, c
 }
 
 /** The secret to show; null if there is none of this kind for this account. */
-export async function readShownSecret(
-  ctx: SecretDeps,
-  accountId: string,
-  kind: string,
-  headers: ReadableHeaders,
-): Promise<string | null> {
+export async function readShownSecret(ctx: SecretDeps, accountId: string, kind: string, headers: ReadableHeaders) {
   const value = parseCookies(headers.get("cookie"))[cookieName(ctx.config, cookieOf(kind))];
   if (!value) return null;
   return decryptSecret(ctx, purposeOf(accountId, kind), value).catch(() => null);

@@ -61,11 +61,7 @@ export function createPageResponder(
   const limit = pLimit(MAX_RENDERS);
   const staticPages = new Map<string, Promise<StaticPage>>();
 
-  const render = async (
-    url: string,
-    id: string,
-    { head, isAborted }: Pick<PageRequest, "head" | "isAborted">,
-  ): Promise<RenderedPage> => {
+  const render = async (url: string, id: string, { head, isAborted }: Pick<PageRequest, "head" | "isAborted">) => {
     if (limit.pendingCount >= MAX_QUEUED_RENDERS) throw new AppError("overloaded");
     const host = new URL(currentContext().config.baseUrl).host;
     const page = await limit(async () => {
@@ -138,11 +134,7 @@ function withNonce({ nonce, status, headers, parts }: StaticPage): RenderedPage 
   return { status, headers: { ...headers, "content-security-policy": policy }, body: Buffer.from(parts.join(fresh)) };
 }
 
-async function toResponse(
-  { status, headers, body }: RenderedPage,
-  id: string,
-  head: RequestHead,
-): Promise<RouteResponse> {
+async function toResponse({ status, headers, body }: RenderedPage, id: string, head: RequestHead) {
   const isCompressed = body.byteLength >= MIN_GZIP_BYTES && acceptsGzip(head.headers.get("accept-encoding") ?? "");
   const sent = isCompressed ? await compress(body, GZIP_OPTIONS) : body;
   const own = {
