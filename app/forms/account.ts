@@ -20,20 +20,16 @@ export const accountForms = [
     session: true,
     body: SetName,
     keptFields: ["name"],
-    handle: async ({ ctx, body, principal }) => {
-      await setName(ctx, principal.account.id, body.name ?? null);
-      return { to: "/account?done=name_set" };
-    },
+    handle: ({ ctx, body, principal }) => setName(ctx, principal.account.id, body.name ?? null),
+    next: "/account?done=name_set",
   }),
   defineForm("/forms/account/language", {
     summary: "Set the language of emails",
     page: "/account",
     session: true,
     body: z.object({ locale: z.enum(LOCALES) }),
-    handle: async ({ ctx, body, principal }) => {
-      await setLocale(ctx, principal.account.id, body.locale);
-      return { to: "/account?done=language_set" };
-    },
+    handle: ({ ctx, body, principal }) => setLocale(ctx, principal.account.id, body.locale),
+    next: "/account?done=language_set",
   }),
   defineForm("/forms/account/notifications", {
     summary: "Choose what to be notified of",
@@ -41,10 +37,8 @@ export const accountForms = [
     session: true,
     body: PreferencesForm,
     keptFields: ["startsAt", "endsAt"],
-    handle: async ({ ctx, body, principal }) => {
-      await replacePreferences(ctx, principal.account.id, body);
-      return { to: "/account?done=notifications_set#notifications" };
-    },
+    handle: ({ ctx, body, principal }) => replacePreferences(ctx, principal.account.id, body),
+    next: "/account?done=notifications_set#notifications",
   }),
   defineForm("/forms/account/password", {
     summary: "Change the password",
@@ -67,18 +61,16 @@ export const accountForms = [
     handle: async ({ ctx, body, principal, caller }) => {
       const { identityId, ...proof } = body;
       await unlinkIdentity(ctx, principal, { identityId, proof }, caller);
-      return { to: "/account?done=identity_unlinked" };
     },
+    next: "/account?done=identity_unlinked",
   }),
   defineForm("/forms/account/device", {
     summary: "Remove a device",
     page: "/account",
     session: true,
     body: z.object({ id: z.string() }),
-    handle: async ({ ctx, body, principal }) => {
-      await removeDevice(ctx, principal.account.id, body.id);
-      return { to: "/account?done=device_removed" };
-    },
+    handle: ({ ctx, body, principal }) => removeDevice(ctx, principal.account.id, body.id),
+    next: "/account?done=device_removed",
   }),
   defineForm("/forms/account/session", {
     summary: "Sign out one session",
@@ -86,26 +78,23 @@ export const accountForms = [
     session: true,
     body: z.object({ id: z.string() }),
     errorPlacement: { not_found: { message: "This session has already ended" } },
-    requiresReauthentication: true,
     canResume: true,
     handle: async ({ ctx, body, principal, caller }) => {
       await requireStepUp(ctx, principal, {}, caller);
       await revokeOwnSession(ctx, principal.account.id, body.id, caller);
-      return { to: "/account?done=session_ended" };
     },
+    next: "/account?done=session_ended",
   }),
   defineForm("/forms/account/other-sessions", {
     summary: "Sign out all other sessions",
     page: "/account",
     session: true,
-    body: z.object({}),
-    requiresReauthentication: true,
     canResume: true,
     handle: async ({ ctx, principal, caller }) => {
       await requireStepUp(ctx, principal, {}, caller);
       await revokeOtherSessions(ctx, principal.account.id, principal.session.id, caller);
-      return { to: "/account?done=sessions_ended" };
     },
+    next: "/account?done=sessions_ended",
   }),
   defineForm("/forms/account/delete", {
     summary: "Delete the account",

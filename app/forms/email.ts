@@ -58,20 +58,15 @@ export const emailForms = [
     errorPlacement: {
       invalid_or_expired_token: { message: "This link is no longer valid, or belongs to another account" },
     },
-    handle: async ({ ctx, body, principal, caller }) => {
-      await verifyOwnEmail(ctx, principal.account.id, body.token, caller);
-      return { to: "/account?done=email_verified" };
-    },
+    handle: ({ ctx, body, principal, caller }) => verifyOwnEmail(ctx, principal.account.id, body.token, caller),
+    next: "/account?done=email_verified",
   }),
   defineForm("/forms/account/verification", {
     summary: "Send a verification email to the account's own email",
     page: "/account",
     session: true,
-    body: z.object({}),
-    handle: async ({ ctx, principal, caller }) => {
-      await resendVerification(ctx, principal.account.email, caller);
-      return { to: "/account?done=verification_sent" };
-    },
+    handle: ({ ctx, principal, caller }) => resendVerification(ctx, principal.account.email, caller),
+    next: "/account?done=verification_sent",
   }),
   defineForm("/forms/account/email", {
     summary: "Request a change of the email",
@@ -79,20 +74,15 @@ export const emailForms = [
     session: true,
     body: RequestEmailChange,
     keptFields: ["email"],
-    handle: async ({ ctx, body, principal, caller }) => {
-      await requestEmailChange(ctx, principal, body, caller);
-      return { to: "/account?done=email_change_requested" };
-    },
+    handle: ({ ctx, body, principal, caller }) => requestEmailChange(ctx, principal, body, caller),
+    next: "/account?done=email_change_requested",
   }),
   defineForm("/forms/account/cancel-email", {
     summary: "Cancel the pending change of the email",
     page: "/account",
     session: true,
-    body: z.object({}),
-    handle: async ({ ctx, principal, caller }) => {
-      await cancelEmailChange(ctx, principal.account.id, caller);
-      return { to: "/account?done=email_change_canceled" };
-    },
+    handle: ({ ctx, principal, caller }) => cancelEmailChange(ctx, principal.account.id, caller),
+    next: "/account?done=email_change_canceled",
   }),
   defineForm("/forms/email-change", {
     summary: "Confirm a change of the email",
@@ -137,9 +127,7 @@ export const emailForms = [
     errorPlacement: {
       invalid_or_expired_token: { message: "This link is no longer valid. Reset your password instead" },
     },
-    handle: async ({ ctx, body, caller }) => {
-      await reportNotMe(ctx, body.token, caller);
-      return { to: "/not-me?done" };
-    },
+    handle: ({ ctx, body, caller }) => reportNotMe(ctx, body.token, caller),
+    next: "/not-me?done",
   }),
 ];

@@ -11,7 +11,6 @@ export const factorForms = [
     summary: "Start to add an authenticator app",
     page: "/account/factors/totp",
     session: true,
-    body: z.object({}),
     handle: async ({ ctx, principal, caller }) => {
       const { id } = await startTotp(ctx, principal, {}, caller);
       return { to: `/account/factors/totp?id=${id}` };
@@ -36,7 +35,6 @@ export const factorForms = [
     summary: "Replace the recovery codes",
     page: "/account/factors/recovery-codes",
     session: true,
-    body: z.object({}),
     handle: async ({ ctx, principal, caller }) => {
       const codes = await renewRecoveryCodes(ctx, principal, {}, caller);
       const cookie = await setShownSecretCookie(ctx, principal.account.id, "recovery-codes", codes.join(" "));
@@ -47,14 +45,12 @@ export const factorForms = [
     summary: "Stop showing the new recovery codes",
     page: "/account",
     session: true,
-    body: z.object({}),
     handle: async ({ ctx }) => ({ to: "/account", cookies: [clearShownSecretCookie(ctx, "recoveryCodes")] }),
   }),
   defineForm("/forms/account/factors/remove", {
     summary: "Remove the authenticator app",
     page: "/account/factors/remove",
     session: true,
-    body: z.object({}),
     errorPlacement: { not_found: { message: "Your account has no authenticator app" } },
     handle: async ({ ctx, principal, caller }) => {
       await removeTotp(ctx, principal, {}, caller);
@@ -67,10 +63,8 @@ export const factorForms = [
     session: true,
     body: RenamePasskey.extend({ id: z.uuid() }),
     keptFields: ["id", "name"],
-    handle: async ({ ctx, body, principal }) => {
-      await renamePasskey(ctx.db, principal.account.id, body.id, body.name);
-      return { to: "/account?done=passkey_renamed" };
-    },
+    handle: ({ ctx, body, principal }) => renamePasskey(ctx.db, principal.account.id, body.id, body.name),
+    next: "/account?done=passkey_renamed",
   }),
   defineForm("/forms/account/passkey/remove", {
     summary: "Remove a passkey",
@@ -81,9 +75,8 @@ export const factorForms = [
       reauthentication_required: { message: "Reload this page to confirm that it’s you" },
       last_sign_in_method: { message: "This is your only way to sign in. Set a password or add another passkey first" },
     },
-    handle: async ({ ctx, body, principal, caller }) => {
-      await removePasskey(ctx, principal, { passkeyId: body.id, proof: {} }, caller);
-      return { to: "/account?done=passkey_removed" };
-    },
+    handle: ({ ctx, body, principal, caller }) =>
+      removePasskey(ctx, principal, { passkeyId: body.id, proof: {} }, caller),
+    next: "/account?done=passkey_removed",
   }),
 ];

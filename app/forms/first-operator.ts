@@ -15,7 +15,6 @@ export const firstOperatorForms = [
     summary: "Become the first operator",
     page: "/first-operator",
     session: true,
-    body: z.object({}),
     errorPlacement: { invalid_or_expired_token: { message: "This link is no longer valid" } },
     handle: async ({ ctx, principal, request, caller }) => {
       const token = (await readLinkCookie(ctx.config, "firstOperator", request.headers.get("cookie"))) ?? "";

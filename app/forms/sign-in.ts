@@ -153,7 +153,6 @@ export const signInForms = [
       operator: z.literal("on").optional(),
     }),
     errorPlacement: { invalid_user_code: { message: "This code is no longer valid. Get a new one on your device" } },
-    requiresReauthentication: true,
     canResume: true,
     handle: async ({ ctx, principal, body, caller }) => {
       const decision = { decision: body.decision, operatorRights: body.operator === "on" };
@@ -165,7 +164,6 @@ export const signInForms = [
     summary: "Sign out",
     page: "/account",
     session: true,
-    body: z.object({}),
     handle: async ({ ctx, principal: { account, session }, caller }) => {
       await revokeOwnSession(ctx, account.id, session.id, caller);
       const cookies = [setSessionCookie(ctx.config, null, session.expiresAt)];

@@ -35,7 +35,6 @@ function consoleForm(operation: FormOperation, page: string) {
     keptFields: form.kept,
     canResume: true,
     errorPlacement: form.errors,
-    requiresReauthentication: true,
     handle: async (input) => {
       const { ctx, principal } = input;
       const { fields, returnTo } = input.body;

@@ -37,17 +37,22 @@ type Form<Fields, Role extends AccountRole | undefined, Session extends true | u
   session?: Session;
   role?: Role;
   stepUp?: true;
-  body: z.ZodType<Fields>;
+  body?: z.ZodType<Fields>;
   maxBodyBytes?: number;
   /** Fields whose values are filled in again after an error. None is a secret. */
   keptFields?: readonly string[];
-  /** No field is a secret: once its author has signed in again or confirmed that it is them, the form can be sent as it was. */
+  /**
+   * Without a session or a recent authentication, a page asks for one, and then the form can be sent as it was: no field
+   * is a secret.
+   */
   canResume?: true;
   errorPlacement?: ErrorPlacement;
-  /** Without a recent authentication, a page asks for one, and then returns to `page`. */
-  requiresReauthentication?: true;
-  handle: (input: Input<unknown, unknown, Fields, Role, undefined, Session>) => Promise<Redirect>;
-};
+} & Follow<Input<unknown, unknown, Fields, Role, undefined, Session>>;
+
+/** What is done, and the page that follows: always the same one, or the one that `handle` returns. */
+type Follow<Given> =
+  | { next: string; handle: (input: Given) => Promise<unknown> }
+  | { next?: undefined; handle: (input: Given) => Promise<Redirect> };
 
 const NOT_SENT = "This was not sent, because you had to sign in again. Check it, and send it now.";
 /** The page stays open, so that nothing that was entered is lost. */
@@ -87,7 +92,8 @@ export function defineForm<
     response: { status: 303, schema: null },
     otherResponses: { 200: { schema: Location } },
     run: async (input) => {
-      const { cookies = [], ...next } = await form.handle(input);
+      const { cookies = [], ...next }: Redirect =
+        form.next === undefined ? await form.handle(input) : await form.handle(input).then(() => ({ to: form.next }));
       const forgotten = await forgetSentForm(input.ctx, path, input.request.headers.get("cookie"));
       return redirect({ ...next, cookies: [...cookies, ...forgotten] }, input.request);
     },
@@ -96,16 +102,16 @@ export function defineForm<
   return [path, defineRoute(path, { POST: post })];
 }
 
-type ErrorForm = Omit<Form<unknown, undefined, undefined>, "session" | "role" | "body" | "handle">;
+type ErrorForm = Omit<Form<unknown, undefined, undefined>, "session" | "role" | "body" | "handle" | "next">;
 
 /** A redirect, or the error for a problem document. */
 async function writeError(path: string, form: ErrorForm, error: AppError, scope: RequestScope) {
   if (REQUEST_ERRORS.has(error.code)) return error;
   const { ctx, request, bytes } = scope;
-  const { page, keptFields = [], errorPlacement, requiresReauthentication } = form;
+  const { page, keptFields = [], errorPlacement, canResume } = form;
   const fields = parseForm(bytes);
   const pageUrl = typeof page === "string" ? page : page(fields);
-  const isUnconfirmed = error.code === "reauthentication_required" && requiresReauthentication;
+  const isUnconfirmed = error.code === "reauthentication_required" && canResume;
   if (error.code === "unauthenticated" || isUnconfirmed)
     return interrupt(path, form, { error, fields, pageUrl }, scope);
   const shown = toFormError(error, errorPlacement);
