@@ -1,15 +1,12 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { listDeliveries } from "@/lib/push/admin/list-deliveries";
 import { listPauses } from "@/lib/push/admin/pauses";
 import { retryDeliveries } from "@/lib/push/admin/retry";
-import { sendMessage } from "@/lib/push/admin/send";
 import { createSender, type SenderDeps } from "@/lib/push/worker/sender";
 import { newAccount } from "@/tests/support/accounts";
 import { OPERATOR } from "@/tests/support/auth/api-keys";
 import { clock, ctx } from "@/tests/support/context";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
 import {
-  accountWithDevices,
   clearOutbox,
   deliverDue,
   queueFor,
@@ -36,19 +33,7 @@ function gate<T>() {
   return { opened, open };
 }
 
-const send = (account: { id: string }, title = "A", body = "B") =>
-  sendMessage(ctx(), OPERATOR, { kind: "custom", to: { account: account.id }, title, body });
 const retry = (ids?: string[]) => retryDeliveries(ctx(), OPERATOR, { ids });
-
-describe("a custom notification", () => {
-  test("that is too large for APNs is rejected before anything is queued", async () => {
-    const [account] = await accountWithDevices(1);
-    await expect(send(account, "A", "b".repeat(4096))).rejects.toMatchObject({
-      extras: { errors: [{ pointer: "/body", detail: expect.stringContaining("APNs accepts 4096") }] },
-    });
-    expect((await listDeliveries(ctx(), { account: account.id })).deliveries).toEqual([]);
-  });
-});
 
 describe("a retry", () => {
   test("skips expired deliveries, and secret ones without a payload", async () => {

@@ -87,11 +87,6 @@ describe("/api/push/preferences", () => {
     await ctx().db.account.delete({ where: { id: account.id } });
     expect(await ctx().db.pushPreference.count({ where: { accountId: account.id } })).toBe(0);
   });
-
-  test("needs a session", async () => {
-    expect((await get(PREFERENCES)).status).toBe(401);
-    expect((await call("PUT", PREFERENCES, { json: {} })).status).toBe(401);
-  });
 });
 
 describe("a kind that is turned off", () => {

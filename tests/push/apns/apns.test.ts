@@ -60,6 +60,18 @@ describe("a request to APNs", () => {
     expect(apns.received[1]?.headers).not.toHaveProperty("apns-collapse-id");
   });
 
+  test.each([
+    ["BadPriority", { priority: 7 }],
+    ["DeviceTokenNotForTopic", { bundleId: "com.example.other" }],
+    ["InvalidPushType", { pushType: "background", priority: 5 }],
+    ["PayloadEmpty", { body: "{}" }],
+    ["PayloadTooLarge", { body: JSON.stringify({ aps: { alert: "x".repeat(4_096) } }) }],
+  ])("is rejected for %s, as by Apple", async (reason, changed) => {
+    const apns = await startApns();
+    expect(await apns.transport().send(notification(newToken(), changed))).toMatchObject({ reason });
+    expect(apns.rejected).toEqual([reason]);
+  });
+
   test("uses a separate connection for each environment", async () => {
     const apns = await startApns();
     const { send } = apns.transport();
@@ -78,10 +90,6 @@ const resultOf = async (apns: Apns, reply: Exclude<Reply, string>) => {
 describe("a response of APNs", () => {
   test.each([
     [400, "BadDeviceToken"],
-    [403, "InvalidProviderToken"],
-    [413, "PayloadTooLarge"],
-    [429, "TooManyRequests"],
-    [500, "InternalServerError"],
     [503, "ServiceUnavailable"],
   ])("%d %s is returned unchanged, after one request", async (status, reason) => {
     const apns = await startApns();
@@ -101,7 +109,6 @@ describe("a response of APNs", () => {
     [429, "TooManyRequests", "0", 0],
     [500, "InternalServerError", inAnHour(), expect.closeTo(3_600, -2)],
     [503, "ServiceUnavailable", "soon", undefined],
-    [503, "ServiceUnavailable", "-5", undefined],
     [503, "ServiceUnavailable", "1.5", undefined],
   ])("%d %s with a Retry-After of %s has the seconds to wait", async (status, reason, retryAfter, seconds) => {
     const answer = await resultOf(await startApns(), { status, reason, retryAfter });
@@ -109,13 +116,10 @@ describe("a response of APNs", () => {
     expect(answer.retryAfterSeconds).toEqual(seconds);
   });
 
-  test.each([1.5, null, true, "", "1795191490593"])(
-    "an invalid reason and an invalid time of %o are left out",
-    async (time) => {
-      const odd = { status: 410, reason: "Un\0registered".repeat(100), timestamp: time as number };
-      expect(await resultOf(await startApns(), odd)).toEqual({ status: 410, reason: null });
-    },
-  );
+  test.each([1.5, null, "1795191490593"])("an invalid reason and an invalid time of %o are left out", async (time) => {
+    const odd = { status: 410, reason: "Un\0registered".repeat(100), timestamp: time as number };
+    expect(await resultOf(await startApns(), odd)).toEqual({ status: 410, reason: null });
+  });
 
   // ASVS 11.2.3, 11.6.1, 13.2.1
   test("a provider token of another key is rejected", async () => {
@@ -189,25 +193,18 @@ describe("a connection without responses", () => {
     Promise.all(Array.from({ length: pushes }, () => send(notification()).catch((error: Error) => error.name)));
   const silence = (apns: Apns, pushes: number) => apns.replyWith("*", ...Array(pushes).fill("silence"));
 
-  test("is closed after three consecutive time-outs", async () => {
-    const apns = await startApns();
-    const { send } = apns.transport({ timeoutMs: TIMEOUT_MS });
-    silence(apns, 3);
-    expect(await sendTogether(send, 3)).toEqual(["TimeoutError", "TimeoutError", "TimeoutError"]);
-    const [dead] = apns.sessions;
-    await expect.poll(() => send(notification()).catch(() => null)).toEqual(OK);
-    await expect.poll(() => [...apns.sessions]).not.toContain(dead);
-  });
-
-  test("fails its open requests when it is closed", async () => {
+  test("is closed with its open requests after three consecutive time-outs", async () => {
     const apns = await startApns();
     const { send } = apns.transport({ timeoutMs: TIMEOUT_MS });
     silence(apns, 4);
     const early = sendTogether(send, 3);
     await expect.poll(() => apns.received.length).toBe(3);
     const late = expect(send(notification())).rejects.toThrow("closed after time-outs");
-    await early;
+    const [dead] = apns.sessions;
+    expect(await early).toEqual(["TimeoutError", "TimeoutError", "TimeoutError"]);
     await late;
+    await expect.poll(() => send(notification()).catch(() => null)).toEqual(OK);
+    await expect.poll(() => [...apns.sessions]).not.toContain(dead);
   });
 
   test("stays open if a response arrived in between", async () => {

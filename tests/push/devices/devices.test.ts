@@ -28,15 +28,6 @@ test("the list has the account's devices, newest first, as registration returned
   expect(listed.map((device) => ({ ...device, lastDeliveredAt: null }))).toEqual([second.device, first.device]);
 });
 
-test("a token is never returned in full", async () => {
-  const account = await newAccount();
-  const token = newToken();
-  await registeredDevice(account, { token });
-  const text = await (await list(account)).text();
-  expect(text).not.toContain(token);
-  expect(JSON.parse(text).devices).toMatchObject([{ tokenSuffix: token.slice(-4) }]);
-});
-
 test("only the session that registered a device sees it as current", async () => {
   const account = await newAccount();
   await registeredDevice(account);
@@ -44,10 +35,6 @@ test("only the session that registered a device sees it as current", async () =>
   const other = await signedIn.json();
   expect(await devicesOf(account)).toMatchObject([{ current: true }]);
   expect(await devicesOf(other)).toMatchObject([{ current: false }]);
-});
-
-test("the list requires a session", async () => {
-  expect((await get("/api/push/devices")).status).toBe(401);
 });
 
 test("deleting a device deletes its challenges and deliveries", async () => {
@@ -73,19 +60,9 @@ test("another account's device is not found and stays", async () => {
   expect(await devicesOf(ann)).toHaveLength(1);
 });
 
-test.each(["1", "not-a-uuid", "%00", "%F0%9F%93%B1", "..%2Fx", `${randomUUID()}x`, "a".repeat(5000), randomUUID()])(
-  "the device id %s is not found",
-  async (id) => {
-    const response = await remove(await newAccount(), id);
-    expect(response.status).toBe(404);
-    expect(await response.json()).toMatchObject({ code: "device_not_found" });
-  },
-);
-
-test("deleting requires a session", async () => {
-  const { device } = await registeredDevice(await newAccount());
-  expect((await call("DELETE", `/api/push/devices/${device.id}`)).status).toBe(401);
-  expect(await ctx().db.pushDevice.count({ where: { id: device.id } })).toBe(1);
+test.each(["1", "%00", "..%2Fx", `${randomUUID()}x`, randomUUID()])("the device id %s is not found", async (id) => {
+  const response = await remove(await newAccount(), id);
+  expect([response.status, await response.json()]).toMatchObject([404, { code: "device_not_found" }]);
 });
 
 test("of two concurrent deletions one succeeds and the other finds nothing", async () => {
@@ -105,17 +82,8 @@ test("registering and deleting a device at the same time never fails", async () 
   expect(removed.status).toBe(204);
 });
 
-test.each([
-  ["POST", "/api/push/devices"],
-  ["GET", "/api/push/register"],
-  ["GET", `/api/push/devices/${randomUUID()}`],
-])("%s %s is not allowed", async (method, path) => {
-  const response = await call(method, path);
-  expect(response.status).toBe(405);
-  expect(response.headers.get("allow")).toContain("OPTIONS");
-});
-
-test("the export of devices is plain JSON without a full token or a key", async () => {
+test("the export has the account's devices alone, without a full token or a key", async () => {
+  await registeredDevice(await newAccount());
   const account = await newAccount();
   const token = newToken();
   const { device } = await registeredDevice(account, { token, device: { name: "Mine", timeZone: "Asia/Tokyo" } });
@@ -127,10 +95,4 @@ test("the export of devices is plain JSON without a full token or a key", async 
   expect(exported).toMatchObject([
     { id: device.id, name: "Mine", timeZone: "Asia/Tokyo", status: "active", tokenSuffix: token.slice(-4) },
   ]);
-});
-
-test("the export contains no other account's devices", async () => {
-  await registeredDevice(await newAccount());
-  const account = await newAccount();
-  expect(await ctx().db.$transaction((tx) => exportDevices(tx, account.id))).toEqual([]);
 });

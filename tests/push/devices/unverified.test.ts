@@ -58,20 +58,14 @@ test("challenges are deleted a day after they expired", async () => {
 test("one call deletes every old challenge and device, however many there are", async () => {
   const { id: deviceId } = await verifiedDevice(await newAccount(), newPhone());
   const { id: accountId } = await newAccount();
-  const [at, many] = [ctx().now(), Array.from({ length: 2_500 })];
-  await ctx().db.pushChallenge.createMany({
-    data: many.map(() => ({ deviceId, value: "x", nonceHash: "x", expiresAt: at })),
-  });
-  await ctx().db.pushDevice.createMany({
-    data: many.map(() => ({
-      accountId,
-      environment: "production" as const,
-      bundleId: "com.example.homeport",
-      token: newToken(),
-      registeredAt: at,
-      lastSeenAt: at,
-    })),
-  });
+  const at = ctx().now();
+  await ctx().db.$executeRaw`
+    INSERT INTO "PushChallenge" ("id", "deviceId", "value", "nonceHash", "expiresAt")
+    SELECT gen_random_uuid(), ${deviceId}::uuid, 'x', 'x', ${at} FROM generate_series(1, 2500)`;
+  await ctx().db.$executeRaw`
+    INSERT INTO "PushDevice" ("id", "accountId", "environment", "bundleId", "token", "registeredAt", "lastSeenAt")
+    SELECT gen_random_uuid(), ${accountId}::uuid, 'production', 'com.example', ${accountId} || n, ${at}, ${at}
+    FROM generate_series(1, 2500) AS n`;
   clock.advance(25 * HOUR_MS);
   await removeUnverifiedDevices(ctx());
   expect(await ctx().db.pushChallenge.count({ where: { deviceId } })).toBe(0);

@@ -167,13 +167,6 @@ describe("a canceled announcement", () => {
     expect(sent).toMatchObject([{ token: second?.token }]);
     expect(await showMessage(ctx(), id)).toMatchObject({ status: "ended", sent: 2, cancelled: 0, waiting: 0 });
   });
-
-  test("that was sent to every device stays sent", async () => {
-    const { id } = await announcedTo(1);
-    await queueAll();
-    await sendDue();
-    expect(await cancelMessage(ctx(), OPERATOR, id)).toMatchObject({ status: "ended", canceledAt: null });
-  });
 });
 
 test("an announcement ends when it expires, if a device was deleted while it waited, and keeps its counts", async () => {

@@ -50,11 +50,6 @@ describe("a notification", () => {
     await expect(failed).rejects.toThrow("rolled back");
     expect(await rowsOf(eventKey)).toEqual([]);
   });
-
-  test("is not queued for an account without devices", async () => {
-    expect(await notify((await newAccount()).id)).toBe(0);
-    expect(await notify(randomUUID())).toBe(0);
-  });
 });
 
 test("notifications of several events are queued together, those of a repeated event once", async () => {
