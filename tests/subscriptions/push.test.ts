@@ -77,28 +77,6 @@ test("a transfer wakes the apps of both accounts", async () => {
   expect([await wakeUpsOf(from.deviceId), await wakeUpsOf(to.deviceId)]).toEqual([["transfer"], ["transfer"]]);
 });
 
-test("a notification contains the kind of change and the purchase, and neither price nor email", async () => {
-  const { deviceId, purchase } = await buyer();
-  await deliverOk(billingEvent("BILLING_ISSUE", purchase));
-  const row = await ctx().db.purchase.findFirst({
-    where: { originalTransactionId: String(purchase.original_transaction_id) },
-  });
-  const [notice] = await noticesTo(deviceId);
-  expect(notice).toMatchObject({
-    priority: 10,
-    collapseId: `bill:${row?.id}`,
-    payload: {
-      aps: {
-        alert: { "title-loc-key": "billing.payment_failed.title", "loc-key": "billing.payment_failed.body" },
-        "interruption-level": "active",
-        "thread-id": "billing",
-      },
-      data: { v: 1, kind: "billing.payment_failed", link: "subscription" },
-    },
-  });
-  expect(JSON.stringify(notice?.payload)).not.toMatch(/4\.99|@/);
-});
-
 test.each<[string, string, Record<string, unknown>]>([
   ["a refund", "CANCELLATION", { cancel_reason: "CUSTOMER_SUPPORT" }],
   ["a refund that revokes", "CANCELLATION", { cancel_reason: "CUSTOMER_SUPPORT", expiration_at_ms: null }],

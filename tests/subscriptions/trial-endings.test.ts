@@ -78,8 +78,6 @@ test("a trial that will renew notifies its owner three days before it ends, once
 test.each([
   [7, 4],
   [5, 2.5],
-  [3, 1.5],
-  [1, 0.5],
 ])("a trial of %d days notifies its owner after %d", async (days, after) => {
   const { notices } = await startTrial(days);
   await runAfter(after * DAY_MS - HOUR_MS);

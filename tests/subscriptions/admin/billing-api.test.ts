@@ -120,20 +120,6 @@ describe("events", () => {
     },
   );
 
-  test("a filter that few events pass ends a page early, and its cursor goes on", async () => {
-    const rare = `RARE_${randomUUID()}`;
-    await deliverOk(billingEvent(rare));
-    await ctx().db.$executeRaw`
-      INSERT INTO "BillingEvent" (id, provider, "eventId", type, state, "appUserIds", "occurredAt", "receivedAt", facts)
-      SELECT gen_random_uuid(), 'revenuecat', gen_random_uuid()::text, 'TEST', 'ignored', '{}', now(),
-        ${clock.now()}::timestamptz + interval '1 millisecond' * (i / 100), '{}' FROM generate_series(1, 10500) AS i`;
-    const first = await read<BillingEvents>(`events?type=${rare}`);
-    expect(first).toEqual({ events: [], nextCursor: expect.any(String) });
-    const second = await read<BillingEvents>(`events?type=${rare}&cursor=${first.nextCursor}`);
-    expect(second).toMatchObject({ events: [{ type: rare }], nextCursor: null });
-    await ctx().db.billingEvent.deleteMany({ where: { type: "TEST" } });
-  });
-
   test("are shown with payload, normalized form and what they changed, a transfer too", async () => {
     const [ann, bob] = [await newAccount(), await newAccount()];
     const bought = initialPurchase(ann.id);
@@ -192,16 +178,6 @@ describe("replays", () => {
     expect((await statusOf(ann)).subscriptions).toHaveLength(1);
     expect(await audited(`billing-event:${id}`)).toHaveLength(4);
     expect(await ctx().db.pushMessage.count({ where: { accountId: ann.id } })).toBe(0);
-  });
-
-  test("a repetition with the same Idempotency-Key gets the first response, and replays nothing", async () => {
-    const { id } = await show((await mendedEvent(await newAccount())).id);
-    const headers = { "idempotency-key": randomUUID() };
-    const send = () => post(`/api/admin/billing/events/${id}/replay`, {}, { token: admin.token, headers });
-    const [first, second] = [await send(), await send()];
-    expect(await second.json()).toEqual(await first.json());
-    expect(second.headers.get("idempotency-replayed")).toBe("true");
-    expect(await audited(`billing-event:${id}`)).toHaveLength(1);
   });
 
   test("all of a state are replayed page by page, and those that fail again are named", async () => {
@@ -346,14 +322,8 @@ describe("assignments", () => {
   });
 });
 
-test.each([
-  ["reconciliations", {}],
-  ["replays", { state: "all" }],
-  ["prune", {}],
-  ["assignments", { accountId: randomUUID() }],
-  [`events/${randomUUID()}/replay`, {}],
-])("%s refuses a field that it does not know", async (path, json) => {
-  expect(await change(path, { ...json, dryRun: true })).toMatchObject({
+test("a field that is not known is refused", async () => {
+  expect(await change("prune", { dryRun: true })).toMatchObject({
     status: 422,
     body: { code: "validation_failed", errors: [{ code: "unrecognized_keys", detail: "Unknown: dryRun" }] },
   });
@@ -367,7 +337,7 @@ test("what is not configured is refused with the name of the variable", async ()
   expect(await change("prune")).toMatchObject({ status: 409, body: { code: "retention_not_configured" } });
 });
 
-test("a page that ends at the search limit repeats no event that was received at the same moment", async () => {
+test("a page that ends at the search limit, for a filter that few events pass, repeats no event that was received at the same moment", async () => {
   const at = clock.now();
   await ctx().db.$executeRaw`
     INSERT INTO "BillingEvent" (id, provider, "eventId", type, state, "appUserIds", "occurredAt", "receivedAt", facts)
@@ -375,10 +345,13 @@ test("a page that ends at the search limit repeats no event that was received at
       CASE WHEN n < 3 THEN 'RARE' ELSE 'COMMON' END, 'processed', '{}', ${at}::timestamptz, ${at}::timestamptz, '{}'
     FROM generate_series(1, 10005) AS n`;
   const seen: string[] = [];
+  let pages = 0;
   for (let cursor: string | null = ""; cursor !== null; ) {
     const page: BillingEvents = await read(`events?type=RARE${cursor && `&cursor=${cursor}`}`);
     seen.push(...page.events.map(({ eventId }) => eventId));
     cursor = page.nextCursor;
+    pages += 1;
   }
+  expect(pages).toBeGreaterThan(1);
   expect(seen.toSorted()).toEqual(["tie-1", "tie-2"]);
 });

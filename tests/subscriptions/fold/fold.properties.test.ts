@@ -9,7 +9,7 @@ import { documentedAccess } from "@/tests/support/subscriptions/documented-acces
 import { type Payload, PurchaseHistory } from "@/tests/support/subscriptions/purchase-history";
 
 /** The same runs everywhere; another seed explores other histories. */
-const RUNS = { numRuns: 500, seed: Number(process.env.FAST_CHECK_SEED ?? 20_261_120) };
+const RUNS = { numRuns: 250, seed: Number(process.env.FAST_CHECK_SEED ?? 20_261_120) };
 const START = Date.UTC(2026, 0, 1);
 const HOUR_MS = 60 * 60 * 1000;
 const RULES = { staleLeewaySeconds: 3600, isSandboxEntitled: false, managementUrls: new Map() };

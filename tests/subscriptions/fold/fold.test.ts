@@ -46,19 +46,6 @@ const unpaid = event("BILLING_ISSUE", 29, { gracePeriodEndsAt: day(46) });
 const paused = event("SUBSCRIPTION_PAUSED", 7, { resumesAt: day(90) });
 const ended = event("EXPIRATION", 31, { expirationReason: "UNSUBSCRIBE" });
 
-test("a purchase opens a period with its product, its entitlements and its kind", () => {
-  expect(foldPurchase([event("INITIAL_PURCHASE", 0, { periodType: "TRIAL" })])).toMatchObject({
-    productId: "monthly",
-    entitlementIds: ["pro"],
-    periodType: "TRIAL",
-    startedAt: day(0),
-    currentPeriodStartsAt: day(0),
-    currentPeriodEndsAt: day(30),
-    isLifetime: false,
-    lastEventAt: day(0),
-  });
-});
-
 test("a renewal opens the next period and clears all that went wrong in the last one", () => {
   const change = event("PRODUCT_CHANGE", 8, { newProductId: "yearly" });
   const state = foldPurchase([bought, unsubscribed, refunded, paused, change, unpaid, ended, renewed]);
@@ -248,12 +235,6 @@ test("an event of the validated purchase replaces a temporary grant where that p
   });
 });
 
-test("an extension moves the end", () => {
-  expect(foldPurchase([bought, event("SUBSCRIPTION_EXTENDED", 9, { expiresAt: day(37) })]).currentPeriodEndsAt).toEqual(
-    day(37),
-  );
-});
-
 test("an expiration ends the purchase at the time it names, with its reason", () => {
   expect(foldPurchase([bought, ended])).toMatchObject({ endedAt: day(30), expirationReason: "UNSUBSCRIBE" });
 });
@@ -294,10 +275,6 @@ test("a reversed refund of which only that is known is of a one-time purchase, u
   const back = (expiresAt: Date | null) => event("REFUND_REVERSED", 9, { expiresAt, entitlementIds: [] });
   expect(foldPurchase([back(null)])).toMatchObject({ periodType: null, isLifetime: false });
   expect(foldPurchase([back(day(30))])).toMatchObject({ periodType: "NORMAL", isLifetime: false });
-});
-
-test("a purchase without events is empty", () => {
-  expect(foldPurchase([])).toMatchObject({ productId: null, lastEventAt: null, entitlementIds: [] });
 });
 
 const over = { unsubscribedAt: null, billingIssueDetectedAt: null, refundedAt: null, endedAt: day(30) };

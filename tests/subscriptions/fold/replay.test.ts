@@ -133,18 +133,6 @@ test("a renewal that named no first purchase joins its purchase once one of its 
   expect((await storedEvent(orphan.id))?.purchaseId).toBe(purchases[0]?.id);
 });
 
-test("an event that names no first purchase joins the purchase that another one of its transaction names, in any order", async () => {
-  const [first, second] = [randomUUID(), randomUUID()];
-  await deliverOk(billingEvent("RENEWAL", { original_transaction_id: first, transaction_id: second }));
-  clock.advance(1000);
-  const names = { original_transaction_id: null, transaction_id: second };
-  const refund = billingEvent("CANCELLATION", { ...names, cancel_reason: "CUSTOMER_SUPPORT" });
-  await deliverOk(refund);
-  expect(await replay({ eventId: refund.id })).toEqual({ processed: 1 });
-  const purchases = await ctx().db.purchase.findMany({ where: { originalTransactionId: { in: [first, second] } } });
-  expect(purchases).toEqual([expect.objectContaining({ originalTransactionId: first, refundedAt: expect.any(Date) })]);
-});
-
 describe.runIf(postgresUrl)("on PostgreSQL", () => {
   test("two first events of one transaction at the same moment, one of which names no first purchase, make one purchase", async () => {
     const [first, second] = [randomUUID(), randomUUID()];

@@ -14,15 +14,6 @@ test("a transfer takes a purchase from one account and gives it to another", asy
   expect(await statusOf(bob)).toMatchObject({ status: "active", isActive: true });
 });
 
-test("a purchase from before the sign-in belongs to the account once it is transferred", async () => {
-  const [ann, device] = [await newAccount(), anonymous()];
-  const bought = purchaseBy(device, 10);
-  await deliverOk(bought);
-  expect(await ownerOf(bought)).toBeNull();
-  await deliverOk(transfer([device], [ann.id], 5));
-  expect(await statusOf(ann)).toMatchObject({ isActive: true });
-});
-
 test("a transfer moves only what its giver has at that moment, in the store and the environment that it names", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   const [here, elsewhere, sandbox] = [

@@ -94,54 +94,27 @@ test.each<[string, Json, Json, Json[]]>([
   },
 );
 
-function permutations<T>(all: T[]): T[][] {
-  if (all.length < 2) return [all];
-  return all.flatMap((one, i) => permutations(all.toSpliced(i, 1)).map((rest) => [one, ...rest]));
-}
-
 const partial = (id: string, amount: string, of: string, data: Json = {}) =>
   sample("adjustment.updated", { id, transaction_id: of, type: "partial", totals: { total: amount }, ...data });
 const paid = (grand_total: string) => ({ details: { totals: { total: "99999", grand_total } } });
 
 test.each([
-  ["a partial refund of the whole amount", [["adj_1", "65215"]], "65215", "revoked"],
-  ["a partial refund of less", [["adj_1", "65214"]], "65215", "active"],
-  [
-    "partial refunds that add up",
-    [
-      ["adj_1", "60000"],
-      ["adj_2", "5215"],
-    ],
-    "65215",
-    "revoked",
-  ],
-  [
-    "partial refunds that do not add up",
-    [
-      ["adj_1", "60000"],
-      ["adj_2", "5214"],
-    ],
-    "65215",
-    "active",
-  ],
-  [
-    "two events of one partial refund",
-    [
-      ["adj_1", "40000"],
-      ["adj_1", "40000"],
-    ],
-    "65215",
-    "active",
-  ],
-  ["amounts that no number holds", [["adj_1", "90071992547409930"]], "90071992547409931", "active"],
-  ["a payment of nothing", [["adj_1", "0"]], "0", "active"],
-] as const)("%s: in every order of arrival", async (_, refunds, amount, status) => {
-  for (const order of permutations<readonly [string, string] | null>([null, ...refunds])) {
+  ["a partial refund of the whole amount", ["adj_1 65215"], "65215", "revoked"],
+  ["partial refunds that add up", ["adj_1 60000", "adj_2 5215"], "65215", "revoked"],
+  ["partial refunds that do not add up", ["adj_1 60000", "adj_2 5214"], "65215", "active"],
+  ["two events of one partial refund", ["adj_1 40000", "adj_1 40000"], "65215", "active"],
+  ["amounts that no number holds", ["adj_1 90071992547409930"], "90071992547409931", "active"],
+  ["a payment of nothing", ["adj_1 0"], "0", "active"],
+])("%s: before and after the payment arrives", async (_, refunds, amount, status) => {
+  for (const isPaidFirst of [true, false]) {
     const ann = await newAccount();
     const own = owned(ann.id, "txn");
     const bought = sample("transaction.completed", { ...own, ...paid(amount) });
-    for (const refund of order) {
-      const event = refund ? partial(...refund, own.id) : bought;
+    const refunded = refunds.map((refund) => {
+      const [id = "", of = ""] = refund.split(" ");
+      return partial(id, of, own.id);
+    });
+    for (const event of isPaidFirst ? [bought, ...refunded] : [...refunded, bought]) {
       expect(await sendPaddle(event)).toMatchObject([200, { status: "processed" }]);
     }
     expect(await statusOf(ann)).toMatchObject({ status, isActive: status === "active" });

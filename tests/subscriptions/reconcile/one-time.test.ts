@@ -125,22 +125,6 @@ test.each([null, "the subscription's"])(
   },
 );
 
-test("a lifetime purchase outlasts the expiration of a subscription to the same product", async () => {
-  await buyForLife(ann);
-  const { event } = bought(ann, { product_id: "pro" });
-  await deliverOk(event);
-  await later(event, "EXPIRATION", { expiration_at_ms: clock.now().getTime(), expiration_reason: "UNSUBSCRIBE" });
-  expect(await statusOf(ann)).toMatchObject({ status: "active", isLifetime: true });
-});
-
-test("an event of a lifetime purchase that RevenueCat makes after that of its refund does not restore it", async () => {
-  const { event } = await buyForLife(ann);
-  await later(event, "CANCELLATION", { cancel_reason: "CUSTOMER_SUPPORT" });
-  clock.advance(1000);
-  await later(event, "NON_RENEWING_PURCHASE", {});
-  expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false });
-});
-
 test("a lifetime purchase whose event was lost is found, although an earlier one of the product has ended", async () => {
   const { event, listed } = await buyForLife(ann);
   await later(event, "CANCELLATION", { cancel_reason: "CUSTOMER_SUPPORT" });

@@ -9,7 +9,7 @@ import { clock, ctx } from "@/tests/support/context";
 import { activeDevices } from "@/tests/support/push/push";
 import { DAY_MS } from "@/tests/support/subscriptions/billing";
 
-const RUNS = { numRuns: 8, endOnFailure: true, seed: Number(process.env.FAST_CHECK_SEED ?? 20_261_122) };
+const RUNS = { numRuns: 5, endOnFailure: true, seed: Number(process.env.FAST_CHECK_SEED ?? 20_261_122) };
 const MINUTE_MS = 60_000;
 
 /** An event of a scenario. Names and numbers stand for what each run has of its own: accounts, transactions, events. */

@@ -29,7 +29,7 @@ test("a recorded delivery that is replayed changes nothing", async () => {
   expect((await deliverRaw(body, headers)).status).toBe(401);
 });
 
-test("a thousand events of one purchase are folded as one", async () => {
+test("hundreds of events of one purchase are folded as one", async () => {
   const ann = await newAccount();
   const first = billingEvent("INITIAL_PURCHASE", { app_user_id: ann.id });
   await deliverOk(first);
@@ -37,25 +37,25 @@ test("a thousand events of one purchase are folded as one", async () => {
   const start = clock.now().getTime();
   const facts = stored as Record<string, unknown>;
   await ctx().db.billingEvent.createMany({
-    data: Array.from({ length: 998 }, (_, i) => {
+    data: Array.from({ length: 298 }, (_, i) => {
       const at = new Date(start + i * 1000);
       const said = { ...facts, occurredAt: at, purchasedAt: at, expiresAt: new Date(at.getTime() + DAY_MS) };
       return { ...row, eventId: randomUUID(), type: "RENEWAL", occurredAt: at, facts: said } as never;
     }),
   });
-  clock.advance(998_000);
+  clock.advance(298_000);
   const last = billingEvent("RENEWAL", {
     app_user_id: ann.id,
     original_transaction_id: first.original_transaction_id,
-    purchased_at_ms: start + 998_000,
-    expiration_at_ms: start + 998_000 + DAY_MS,
+    purchased_at_ms: start + 298_000,
+    expiration_at_ms: start + 298_000 + DAY_MS,
   });
   expect(await deliverOk(last)).toBe("processed");
-  expect(await ctx().db.billingEvent.count({ where: { purchaseId: purchase?.id ?? "" } })).toBe(1000);
+  expect(await ctx().db.billingEvent.count({ where: { purchaseId: purchase?.id ?? "" } })).toBe(300);
   expect(await statusOf(ann)).toMatchObject({
     status: "active",
     startedAt: new Date(first.purchased_at_ms as number).toISOString(),
-    currentPeriodEndsAt: new Date(start + 998_000 + DAY_MS).toISOString(),
+    currentPeriodEndsAt: new Date(start + 298_000 + DAY_MS).toISOString(),
   });
 });
 
@@ -74,7 +74,7 @@ test("a clock that jumps back and forth loses no event and changes no order", as
 });
 
 test("an account that is deleted while its events come in is gone, and no event is lost", async () => {
-  for (let round = 0; round < 6; round += 1) {
+  for (let round = 0; round < 3; round += 1) {
     const { id, token, password } = await newAccount();
     const purchase = { app_user_id: id, original_transaction_id: randomUUID() };
     const events = ["INITIAL_PURCHASE", "RENEWAL", "PRODUCT_CHANGE", "CANCELLATION"].map((type) =>

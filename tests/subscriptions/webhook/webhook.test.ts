@@ -161,32 +161,6 @@ test("of many deliveries of one event at once exactly one is processed", async (
   expect(outcomes.toSorted()).toEqual([...Array(11).fill("duplicate"), "processed"]);
 });
 
-test("different events of one new purchase at once are all folded", async () => {
-  const id = randomUUID();
-  const now = clock.now().getTime();
-  const history = Array.from({ length: 12 }, (_, i) =>
-    billingEvent(i === 0 ? "INITIAL_PURCHASE" : "RENEWAL", {
-      original_transaction_id: id,
-      purchased_at_ms: now - (12 - i) * DAY_MS,
-      event_timestamp_ms: now - (12 - i) * DAY_MS,
-      expiration_at_ms: now - (11 - i) * DAY_MS,
-    }),
-  );
-  const outcomes = await Promise.all(history.toReversed().map(deliverOk));
-  expect(new Set(outcomes)).toEqual(new Set(["processed"]));
-  const purchases = await ctx().db.purchase.findMany({
-    where: { originalTransactionId: id },
-    include: { events: true },
-  });
-  expect(purchases).toHaveLength(1);
-  expect(purchases[0]).toMatchObject({
-    startedAt: new Date(now - 12 * DAY_MS),
-    currentPeriodStartsAt: new Date(now - DAY_MS),
-    currentPeriodEndsAt: new Date(now),
-  });
-  expect(purchases[0]?.events).toHaveLength(12);
-});
-
 test("an event that was stored but not applied is applied when it is delivered again", async () => {
   const event = initialPurchase(randomUUID());
   await deliverOk(event);
@@ -198,19 +172,6 @@ test("an event that was stored but not applied is applied when it is delivered a
   await ctx().db.purchase.deleteMany({ where: { id: purchaseId ?? "" } });
   expect(await deliverOk(event)).toBe("processed");
   expect(await lineOf(event.id)).toMatchObject({ productId: event.product_id, lastEventAt: expect.any(Date) });
-});
-
-test("a failure that would repeat is acknowledged, kept with its reason, and tried again on redelivery", async () => {
-  const event = initialPurchase(randomUUID());
-  await deliverOk(event);
-  const kept = (await storedEvent(event.id))?.facts ?? {};
-  const broken = { state: "received" as const, facts: { occurredAt: "never" } };
-  await ctx().db.billingEvent.updateMany({ where: { eventId: event.id }, data: broken });
-  expect(await deliverOk(event)).toBe("failed");
-  expect(await storedEvent(event.id)).toMatchObject({ state: "failed", reason: expect.stringContaining("occurredAt") });
-  await ctx().db.billingEvent.updateMany({ where: { eventId: event.id }, data: { facts: kept } });
-  expect(await deliverOk(event)).toBe("processed");
-  expect(await storedEvent(event.id)).toMatchObject({ state: "processed", reason: null });
 });
 
 test("a database that is out of reach is 503, so that the provider delivers again", async () => {
@@ -246,22 +207,6 @@ test("of two accounts app_user_id wins, and the event says that there were two",
   await deliverOk(event);
   expect(await storedEvent(event.id)).toMatchObject({ accountId: ann.id, reason: "names_several_accounts" });
   expect(await (await get("/api/subscription/status", { token: bob.token })).json()).toMatchObject({ status: "none" });
-});
-
-test("a late event does not take a purchase back from the account that a newer one names", async () => {
-  const [ann, bob] = [await newAccount(), await newAccount()];
-  const id = randomUUID();
-  const now = clock.now().getTime();
-  const newer = billingEvent("RENEWAL", { original_transaction_id: id, app_user_id: bob.id });
-  const older = billingEvent("INITIAL_PURCHASE", {
-    original_transaction_id: id,
-    app_user_id: ann.id,
-    event_timestamp_ms: now - DAY_MS,
-    purchased_at_ms: now - DAY_MS,
-  });
-  await deliverOk(newer);
-  await deliverOk(older);
-  expect((await lineOf(older.id))?.accountId).toBe(bob.id);
 });
 
 test("an email in an event links nothing and is not stored", async () => {
@@ -345,22 +290,13 @@ test.each<[string, string | Uint8Array, number, string]>([
   ["cut off", '{"event":{"id":"x"', 400, "malformed_json"],
   ["not UTF-8", new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]), 400, "malformed_json"],
   ["an array", "[]", 422, "validation_failed"],
-  ["a number", "17", 422, "validation_failed"],
-  ["null", "null", 422, "validation_failed"],
   ["without an event", "{}", 422, "validation_failed"],
-  ["with an event that is an array", '{"event":[]}', 422, "validation_failed"],
-  ["with an event without an id", '{"event":{"type":"TEST"}}', 422, "validation_failed"],
   ["with an id that is a number", '{"event":{"id":1}}', 422, "validation_failed"],
   ["with an empty id", '{"event":{"id":""}}', 422, "validation_failed"],
   ["with an id of 10 KB", JSON.stringify({ event: { id: "x".repeat(10_240) } }), 422, "validation_failed"],
   ["of 257 KiB", JSON.stringify({ event: { id: "x" } }).padEnd(257 * 1024), 413, "payload_too_large"],
 ])("a body %s is refused", async (_, body, status, code) => {
   expect(await problem(await deliverRaw(body))).toEqual([status, code]);
-});
-
-test("a refused body says which field is wrong", async () => {
-  const response = await deliverRaw('{"event":{"id":1}}');
-  expect(await response.json()).toMatchObject({ errors: [{ pointer: "/event/id", code: "invalid_type" }] });
 });
 
 test("a body of 256 KiB is taken", async () => {
