@@ -31,7 +31,7 @@ test("the owner of a verified email is notified of a deletion, even if strangers
   const { id, email } = account;
   await ctx().db.account.update({ where: { id }, data: { emailVerifiedAt: ctx().now() } });
   await withContext({ config: { AUTH_REQUIRE_VERIFIED_EMAIL: true } }, async () => {
-    for (let network = 0; network < 15; network++) {
+    for (let network = 0; network < 13; network++) {
       const ip = `198.51.100.${network}`;
       const registered = await post("/api/auth/register", { email, password: "a stranger's password" }, { ip });
       expect(registered.status).toBe(202);
@@ -94,7 +94,7 @@ test("an account without a password has to sign in again ten minutes after its s
 
 // ASVS 2.3.3, 7.4.2
 test("requests during a deletion cause no server error and leave no data behind", async () => {
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < 2; round++) {
     const account = await newAccount();
     const { email, password, token } = account;
     await deliverOk(initialPurchase(account.id));
@@ -125,7 +125,7 @@ test.each([
 ])("a deletion and webhooks about the same customer do not block each other%s", async (_, eventTypes) => {
   if (eventTypes.length > 0) await newReceiver([...eventTypes]);
   onTestFinished(removeEndpoints);
-  for (let round = 0; round < 6; round++) {
+  for (let round = 0; round < 2; round++) {
     const account = await newAccount();
     const transactionId = crypto.randomUUID();
     const event = (type: string): Sent => ({

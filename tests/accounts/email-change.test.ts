@@ -16,7 +16,6 @@ import {
   undoChange,
 } from "@/tests/support/email-change";
 import { mailbox } from "@/tests/support/mailbox";
-import { billingEvent, deliverOk, initialPurchase, statusOf } from "@/tests/support/subscriptions/billing";
 
 const HOUR_MS = 60 * 60 * 1000;
 
@@ -47,15 +46,6 @@ test("the link to the new email changes the email, once, and other sessions stay
   expect(await logIn(account.email, account.password)).toBe(401);
   expect((await confirmChange(token, { token: account.token })).status).toBe(400);
   expect(await eventsOf(account.id)).toEqual(expect.arrayContaining(["email_change_requested", "email_changed"]));
-});
-
-test("purchases stay with the account, whose App User ID is not its email", async () => {
-  const account = await newVerified();
-  await deliverOk(initialPurchase(account.id));
-  await changeTo(account, newEmail());
-  expect(await statusOf(account)).toMatchObject({ isActive: true });
-  await deliverOk(billingEvent("RENEWAL", { app_user_id: account.id }));
-  expect(await statusOf(account)).toMatchObject({ isActive: true });
 });
 
 test("a change requires a recent authentication or the password", async () => {

@@ -19,16 +19,6 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map(({ close }) => close()));
 });
 
-test("a hash matches its password and no other", async () => {
-  const hasher = pool({ threads: 2, maxQueued: 10 });
-  const hash = await hasher.hash("correct horse", 10);
-  expect(hash).toMatch(/^\$2b\$10\$.{53}$/);
-  const results = ["correct horse", "correct hors", "Correct horse", ""].map((word) =>
-    hasher.compare(word, hash, CHEAP),
-  );
-  expect(await Promise.all(results)).toEqual([true, false, false, false]);
-});
-
 // ASVS 15.4.4
 test("hashing a password does not block the event loop", async () => {
   const hasher = pool({ threads: 1, maxQueued: 0 });
@@ -94,24 +84,18 @@ test("closing rejects running, waiting and later jobs", async () => {
   await expect(hasher.hash("d", CHEAP)).rejects.toMatchObject({ code: "unavailable" });
 });
 
-test("a busy pool keeps the process alive until its jobs are done, and an idle one does not", async () => {
+test("a busy pool keeps the process alive, and one that is idle, or closed with unfinished jobs, does not", async () => {
   const output = await runModule(`
     const { hash, compare } = createHasher({ threads: 2, maxQueued: 3 });
     const hashes = await Promise.all(["a", "b", "c"].map((password) => hash(password, ${CHEAP})));
     console.log(await compare("c", hashes[2], ${CHEAP}));
-  `);
-  expect(output).toBe("true\n");
-});
-
-test("a process can end once its pool is closed, even with unfinished jobs", async () => {
-  const output = await runModule(`
-    const { hash, close } = createHasher({ threads: 2, maxQueued: 9 });
-    const jobs = Array.from("abcdefgh", (password) => hash(password, 15));
+    const { hash: hashLong, close } = createHasher({ threads: 2, maxQueued: 9 });
+    const jobs = Array.from("abcdefgh", (password) => hashLong(password, 15));
     const results = Promise.allSettled(jobs);
     await close();
     console.log((await results).map(({ status }) => status).join());
   `);
-  expect(output).toBe(`${Array(8).fill("rejected").join()}\n`);
+  expect(output).toBe(`true\n${Array(8).fill("rejected").join()}\n`);
 });
 
 /** Runs a module that can use `createHasher` in a new process. Returns its output. */

@@ -34,20 +34,19 @@ describe("a new password", () => {
     expect(await refusal(await register(password))).toBe(`/password ${code}`);
   });
 
-  test.each([
-    ["the email", (email: string) => email],
-    ["the email in capital letters", (email: string) => email.toUpperCase()],
-    ["the local part of the email", (email: string) => email.slice(0, email.indexOf("@"))],
-    ["the local part followed by a year", (email: string) => `${email.slice(0, email.indexOf("@"))}2026!`],
-    // ASVS 6.2.11
-  ])("that is %s is refused, for a new account and for a reset", async (_, choose) => {
-    const email = `ann.${crypto.randomUUID().slice(0, 8)}x@example.com`;
-    expect(await refusal(await register(choose(email), email))).toBe("/password too_guessable");
+  // ASVS 6.2.11
+  test("that is like the email is refused, for a new account and for a reset", async () => {
+    const name = `ann.${crypto.randomUUID().slice(0, 8)}x`;
+    const email = `${name}@example.com`;
+    for (const password of [email, email.toUpperCase(), name, `${name}2026!`]) {
+      expect(await refusal(await register(password, email))).toBe("/password too_guessable");
+    }
     expect((await register("correct horse battery", email)).status).toBe(201);
     await post("/api/auth/reset/request", { email });
     const token = /reset#token=([\w-]+)/.exec(await mailbox.waitFor(email))?.[1];
-    const reset = await post("/api/auth/reset/confirm", { token, password: choose(email) });
-    expect(await refusal(reset)).toBe("/password too_guessable");
+    expect(await refusal(await post("/api/auth/reset/confirm", { token, password: name }))).toBe(
+      "/password too_guessable",
+    );
     expect((await post("/api/auth/reset/confirm", { token, password: "another horse battery" })).status).toBe(200);
   });
 

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { memoryStore, type OfflineStore, openOfflineEntitlements } from "@/clients/js/src/index";
 import { newAccount } from "@/tests/support/accounts";
 import { newClient } from "@/tests/support/clients/client";
@@ -7,8 +7,6 @@ import { billingEvent, DAY_MS, deliverOk } from "@/tests/support/subscriptions/b
 
 const audience = "com.example.core";
 const now = () => clock.now().getTime();
-beforeEach(() => clock.reset());
-afterEach(() => clock.reset());
 
 /** An app whose user has `pro` for 30 days, and what it has stored. */
 async function subscribedApp() {

@@ -13,7 +13,6 @@ const PASSWORD = "a password for the first operator";
 const newPerson = () => ({ name: "", email: `operator-${randomUUID()}@example.com`, password: PASSWORD });
 
 beforeEach(async () => {
-  clock.reset();
   await emptyTables();
   await ctx().db.firstOperatorLink.deleteMany();
 });

@@ -29,7 +29,7 @@ import { confirm, emailedToken, newEmail, PASSWORD, register } from "@/tests/sup
 import { BASE_URL, ctx, SECRET, withContext } from "@/tests/support/context";
 import { openTestDatabase, postgresUrl } from "@/tests/support/database";
 
-const { google, withProviders } = await setUpProviders();
+const { google } = await setUpProviders();
 
 const isValid = async (token: string) => (await get("/api/push/devices", { token })).status === 200;
 
@@ -99,27 +99,23 @@ describe("a rotation signs nobody out", () => {
 
 describe("what is under way during a rotation succeeds", () => {
   test("a sign-in at a provider", async () => {
-    await withProviders(async () => {
-      google.person = googlePerson(newEmail());
-      const jar = new Jar();
-      const callback = await google.approve(await startProvider(google, jar));
-      const response = await withSecrets([NEW_SECRET, SECRET], () => followCallback(jar, callback));
-      expect(response.headers.get("location")).toBe(`${BASE_URL}/`);
-      expect(jar.has(SESSION_COOKIE)).toBe(true);
-    });
+    google.person = googlePerson(newEmail());
+    const jar = new Jar();
+    const callback = await google.approve(await startProvider(google, jar));
+    const response = await withSecrets([NEW_SECRET, SECRET], () => followCallback(jar, callback));
+    expect(response.headers.get("location")).toBe(`${BASE_URL}/`);
+    expect(jar.has(SESSION_COOKIE)).toBe(true);
   });
 
   test("a provider's identity that waits for its email to be verified", async () => {
-    await withProviders(async () => {
-      await withContext({ config: { AUTH_REQUIRE_VERIFIED_EMAIL: true } }, async () => {
-        const email = newEmail();
-        google.person = { ...googlePerson(email), claims: { email, email_verified: false } };
-        const jar = new Jar();
-        await followCallback(jar, await google.approve(await startProvider(google, jar)));
-        const token = await emailedToken(email);
-        await withSecrets([NEW_SECRET, SECRET], () => confirm(token, { password: null, jar }));
-        expect(jar.has(SESSION_COOKIE)).toBe(true);
-      });
+    await withContext({ config: { AUTH_REQUIRE_VERIFIED_EMAIL: true } }, async () => {
+      const email = newEmail();
+      google.person = { ...googlePerson(email), claims: { email, email_verified: false } };
+      const jar = new Jar();
+      await followCallback(jar, await google.approve(await startProvider(google, jar)));
+      const token = await emailedToken(email);
+      await withSecrets([NEW_SECRET, SECRET], () => confirm(token, { password: null, jar }));
+      expect(jar.has(SESSION_COOKIE)).toBe(true);
     });
   });
 

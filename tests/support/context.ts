@@ -2,12 +2,14 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pino } from "pino";
+import { afterAll, beforeAll } from "vitest";
 import { authority, TEAM_ID } from "@/dev/app-attest/app-attest";
 import { composeContext } from "@/lib/compose";
 import { type Context, currentContext, hasContext, setContext } from "@/lib/context";
 import { loadConfig } from "@/lib/platform/config";
 import { databaseNow } from "@/lib/platform/db/clock";
 import { Prisma } from "@/lib/platform/db/generated/client";
+import type { LimitName } from "@/lib/platform/rate-limits";
 import { openTestDatabase, postgresUrl } from "./database";
 import { mailbox } from "./mailbox";
 import { PUSH_SERVICE_SETTINGS } from "./push/browser";
@@ -89,19 +91,53 @@ export async function openTestContext(): Promise<void> {
 /** The worker's context. */
 export const ctx = (): Context => currentContext();
 
-/** Runs `run` with parts of the context replaced, as another configuration or time would have them. */
-export async function withContext<T>(
-  change: Omit<Partial<Context>, "config"> & { config?: Partial<Context["config"]> },
-  run: () => Promise<T>,
-): Promise<T> {
+type ContextChange = Omit<Partial<Context>, "config"> & { config?: Partial<Context["config"]> };
+
+/** Replaces parts of the context. Returns the context before. */
+function changeContext({ config, ...change }: ContextChange): Context {
   const usual = currentContext();
-  setContext({ ...usual, ...change, config: { ...usual.config, ...change.config } });
+  setContext({ ...usual, ...change, config: { ...usual.config, ...config } });
+  return usual;
+}
+
+/** Replaces parts of the context for the tests of a file or of a block. */
+export function setUpContext(change: ContextChange): void {
+  let usual: Context;
+  beforeAll(() => {
+    usual = changeContext(change);
+  });
+  afterAll(() => setContext(usual));
+}
+
+/** Runs `run` with parts of the context replaced, as another configuration or time would have them. */
+export async function withContext<T>(change: ContextChange, run: () => Promise<T>): Promise<T> {
+  const usual = changeContext(change);
   try {
     return await run();
   } finally {
     setContext(usual);
   }
 }
+
+/** Uses a rate limit so many times. */
+export async function useUp(limit: LimitName, key: string, times: number): Promise<void> {
+  await Promise.all(Array.from({ length: times }, () => ctx().limits.consume(limit, key)));
+}
+
+const UNREACHABLE = Object.assign(new Error("Can't reach database server"), { code: "P1001" });
+
+/** The database, which fails whenever it is used, or only where a transaction begins. */
+export function failingDatabase(error: Error = UNREACHABLE, only?: "$transaction"): Context["db"] {
+  return new Proxy(ctx().db, {
+    get: (target, name) => {
+      if (only === undefined || name === only) throw error;
+      return Reflect.get(target, name);
+    },
+  });
+}
+
+/** The database, which can be read, but begins no transaction. */
+export const databaseWithoutTransactions = () => failingDatabase(UNREACHABLE, "$transaction");
 
 /** The tables whose rows the tests of another file would notice. */
 const EMPTIED = `"Account", "BillingEvent", "Purchase", "RateLimitCounter", "SignInThrottle", "QueuedEmail", "PushPause",

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { authenticate } from "@/lib/auth/authenticate";
 import { readKeptForm } from "@/lib/platform/http/pages/kept-form";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
@@ -8,8 +8,6 @@ import { BASE_URL, clock, ctx } from "@/tests/support/context";
 import { cookiesOf, submit, submitByScript } from "@/tests/support/web/forms";
 
 const MINUTE_MS = 60_000;
-
-afterEach(() => clock.reset());
 
 const signIn = async ({ email, password }: Pick<TestAccount, "email" | "password">) =>
   cookiesOf(await submit("sign-in", { email, password }));

@@ -3,17 +3,17 @@ import { expect, test } from "vitest";
 import { newAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import { signInToBrowser } from "@/tests/support/auth/oauth-client";
-import { confirm, emailedToken, PASSWORD, register, setUpVerification } from "@/tests/support/auth/verification";
+import { confirm, emailedToken, PASSWORD, register, withVerification } from "@/tests/support/auth/verification";
 import { clock, ctx } from "@/tests/support/context";
 import { mailbox } from "@/tests/support/mailbox";
 import { cookiesOf, flashOf, submit } from "@/tests/support/web/forms";
 
 const RESEND = "/api/auth/verification/resend";
-const { withVerification } = await setUpVerification();
 const newEmail = () => `person-${randomUUID()}@example.com`;
 const isVerified = async (email: string) =>
   (await ctx().db.account.findUniqueOrThrow({ where: { email } })).emailVerifiedAt !== null;
 
+// ASVS 6.4.1
 test("another email has a link that verifies the email for a day, also after the first link expired", async () => {
   await withVerification(async () => {
     const email = newEmail();

@@ -8,10 +8,10 @@ import { OPERATOR } from "@/tests/support/auth/api-keys";
 import { Jar, session, signInWith } from "@/tests/support/auth/browser";
 import { applePerson, googlePerson, identitiesOf, newEmail, setUpProviders } from "@/tests/support/auth/providers";
 import { NEW_SECRET, restoreKeys, rotateKeys } from "@/tests/support/auth/rotation";
-import { BASE_URL, clock, ctx, SECRET, withContext } from "@/tests/support/context";
+import { BASE_URL, clock, ctx, SECRET, setUpContext, withContext } from "@/tests/support/context";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-const { google, apple, withProviders } = await setUpProviders();
+const { google, apple } = await setUpProviders();
 
 beforeEach(async () => {
   apple.revocationStatus = 200;
@@ -19,21 +19,15 @@ beforeEach(async () => {
   await ctx().db.appleRevocation.deleteMany();
 });
 
-/** Runs with Apple configured. `asked` waits until every revocation that is due was tried. */
-async function withApple(run: (asked: () => Promise<void>) => Promise<void>): Promise<void> {
-  await withProviders(async () => {
-    const idle = { wake: () => {}, close: async () => {} }; // a test says when it works
-    const asked = async () => {
-      // The fake checks the time in the client secret by its own clock.
-      const revocations = createAppleRevocations({ ...ctx(), now: () => new Date() });
-      revocations.wake();
-      await expect
-        .poll(() => ctx().db.appleRevocation.count({ where: { nextAttemptAt: { lte: clock.now() } } }))
-        .toBe(0);
-      await revocations.close();
-    };
-    await withContext({ appleRevocations: idle }, () => run(asked));
-  });
+setUpContext({ appleRevocations: { wake: () => {}, close: async () => {} } }); // a test says when it works
+
+/** Waits until every revocation that is due was tried. */
+async function asked(): Promise<void> {
+  // The fake checks the time in the client secret by its own clock.
+  const revocations = createAppleRevocations({ ...ctx(), now: () => new Date() });
+  revocations.wake();
+  await expect.poll(() => ctx().db.appleRevocation.count({ where: { nextAttemptAt: { lte: clock.now() } } })).toBe(0);
+  await revocations.close();
 }
 
 async function signInWithApple(email = newEmail()) {
@@ -56,109 +50,93 @@ const deleteOwn = (jar: Jar) =>
 describe("Apple's refresh token", () => {
   // ASVS 10.1.1
   test("is stored encrypted, is replaced by a newer one, and is kept for Apple alone", async () => {
-    await withApple(async () => {
-      const { id, token } = await signInWithApple();
-      const [first] = await identitiesOf(id);
-      expect(first?.refreshToken).toMatch(/^1\.encryption:/);
-      expect(JSON.stringify(first)).not.toContain(token);
-      await signInWith(apple, new Jar());
-      expect((await identitiesOf(id))[0]?.refreshToken).not.toBe(first?.refreshToken);
+    const { id, token } = await signInWithApple();
+    const [first] = await identitiesOf(id);
+    expect(first?.refreshToken).toMatch(/^1\.encryption:/);
+    expect(JSON.stringify(first)).not.toContain(token);
+    await signInWith(apple, new Jar());
+    expect((await identitiesOf(id))[0]?.refreshToken).not.toBe(first?.refreshToken);
 
-      google.person = googlePerson(newEmail());
-      const jar = new Jar();
-      await signInWith(google, jar);
-      const { user } = (await session(jar)) as { user: { id: string } };
-      expect(await identitiesOf(user.id)).toMatchObject([{ provider: "google", refreshToken: null }]);
-    });
+    google.person = googlePerson(newEmail());
+    const jar = new Jar();
+    await signInWith(google, jar);
+    const { user } = (await session(jar)) as { user: { id: string } };
+    expect(await identitiesOf(user.id)).toMatchObject([{ provider: "google", refreshToken: null }]);
   });
 
   test("is announced by the export, which does not contain it", async () => {
-    await withApple(async () => {
-      const { jar, id } = await signInWithApple();
-      const text = await (await exportOf(jar)).text();
-      expect(JSON.parse(text).identities).toMatchObject([{ provider: "apple", isRevokedOnDeletion: true }]);
-      expect(text).not.toContain((await identitiesOf(id))[0]?.refreshToken ?? "?");
-    });
+    const { jar, id } = await signInWithApple();
+    const text = await (await exportOf(jar)).text();
+    expect(JSON.parse(text).identities).toMatchObject([{ provider: "apple", isRevokedOnDeletion: true }]);
+    expect(text).not.toContain((await identitiesOf(id))[0]?.refreshToken ?? "?");
   });
 
   test("is removed with the identity when it is unlinked, without a request to Apple", async () => {
-    await withApple(async (asked) => {
-      const { id } = await signInWithApple();
-      await unlinkProvider(ctx(), OPERATOR, id, { provider: "apple" });
-      await deleteAccountAsOperator(ctx(), OPERATOR, id);
-      await asked();
-      expect(apple.revoked).toEqual([]);
-    });
+    const { id } = await signInWithApple();
+    await unlinkProvider(ctx(), OPERATOR, id, { provider: "apple" });
+    await deleteAccountAsOperator(ctx(), OPERATOR, id);
+    await asked();
+    expect(apple.revoked).toEqual([]);
   });
 });
 
 describe("the deletion of an account", () => {
   test("asks Apple once to revoke the newest token, and forgets it", async () => {
-    await withApple(async (asked) => {
-      const { jar } = await signInWithApple();
-      await signInWith(apple, new Jar());
-      expect((await deleteOwn(jar)).status).toBe(200);
-      expect(await ctx().db.appleRevocation.count()).toBe(1);
-      await asked();
-      await asked();
-      expect(apple.revoked).toEqual([apple.refreshTokens.at(-1)]);
-      expect(await ctx().db.appleRevocation.count()).toBe(0);
-    });
+    const { jar } = await signInWithApple();
+    await signInWith(apple, new Jar());
+    expect((await deleteOwn(jar)).status).toBe(200);
+    expect(await ctx().db.appleRevocation.count()).toBe(1);
+    await asked();
+    await asked();
+    expect(apple.revoked).toEqual([apple.refreshTokens.at(-1)]);
+    expect(await ctx().db.appleRevocation.count()).toBe(0);
   });
 
   test("does not depend on Apple: an outage and a rotation of the secret delay the request", async () => {
-    await withApple(async (asked) => {
-      const { jar, token } = await signInWithApple();
-      apple.revocationStatus = 503;
-      expect((await deleteOwn(jar)).status).toBe(200);
-      for (const _ of [1, 2, 3]) {
-        await asked();
-        clock.advance(DAY_MS);
-      }
-      expect(await ctx().db.appleRevocation.findMany()).toMatchObject([{ attempts: 3 }]);
-      await rotateKeys([NEW_SECRET, SECRET]);
-      apple.revocationStatus = 200;
+    const { jar, token } = await signInWithApple();
+    apple.revocationStatus = 503;
+    expect((await deleteOwn(jar)).status).toBe(200);
+    for (const _ of [1, 2, 3]) {
       await asked();
-      await restoreKeys();
-      expect(apple.revoked).toEqual([token]);
-    });
+      clock.advance(DAY_MS);
+    }
+    expect(await ctx().db.appleRevocation.findMany()).toMatchObject([{ attempts: 3 }]);
+    await rotateKeys([NEW_SECRET, SECRET]);
+    apple.revocationStatus = 200;
+    await asked();
+    await restoreKeys();
+    expect(apple.revoked).toEqual([token]);
   });
 
   test("gives up after 30 days, and tries a last time", async () => {
-    await withApple(async (asked) => {
-      const { jar } = await signInWithApple();
-      apple.revocationStatus = 400;
-      await deleteOwn(jar);
-      clock.advance(31 * DAY_MS);
-      await asked();
-      expect(await ctx().db.appleRevocation.count()).toBe(0);
-    });
+    const { jar } = await signInWithApple();
+    apple.revocationStatus = 400;
+    await deleteOwn(jar);
+    clock.advance(31 * DAY_MS);
+    await asked();
+    expect(await ctx().db.appleRevocation.count()).toBe(0);
   });
 
   test("asks after ten minutes if the email is Apple's relay, so that the notice of the deletion arrives", async () => {
-    await withApple(async (asked) => {
-      const { jar, token } = await signInWithApple(`${crypto.randomUUID()}@privaterelay.appleid.com`);
-      await deleteOwn(jar);
-      await asked();
-      expect(apple.revoked).toEqual([]);
-      clock.advance(10 * 60 * 1000);
-      await asked();
-      expect(apple.revoked).toEqual([token]);
-    });
+    const { jar, token } = await signInWithApple(`${crypto.randomUUID()}@privaterelay.appleid.com`);
+    await deleteOwn(jar);
+    await asked();
+    expect(apple.revoked).toEqual([]);
+    clock.advance(10 * 60 * 1000);
+    await asked();
+    expect(apple.revoked).toEqual([token]);
   });
 
   test("by an operator, or because its email was not verified in time, asks Apple too", async () => {
-    await withApple(async (asked) => {
-      const first = await signInWithApple();
-      await deleteAccountAsOperator(ctx(), OPERATOR, first.id);
-      const second = await signInWithApple();
-      const unverified = { emailVerifiedAt: null, unverifiedExpiresAt: clock.now() };
-      await ctx().db.account.update({ where: { id: second.id }, data: unverified });
-      clock.advance(1000);
-      await ctx().db.session.deleteMany({ where: { accountId: second.id } }); // a live session keeps the account
-      await withContext({ config: { AUTH_REQUIRE_VERIFIED_EMAIL: true } }, () => removeExpiredRows(ctx()));
-      await asked();
-      expect(apple.revoked.toSorted()).toEqual([first.token, second.token].toSorted());
-    });
+    const first = await signInWithApple();
+    await deleteAccountAsOperator(ctx(), OPERATOR, first.id);
+    const second = await signInWithApple();
+    const unverified = { emailVerifiedAt: null, unverifiedExpiresAt: clock.now() };
+    await ctx().db.account.update({ where: { id: second.id }, data: unverified });
+    clock.advance(1000);
+    await ctx().db.session.deleteMany({ where: { accountId: second.id } }); // a live session keeps the account
+    await withContext({ config: { AUTH_REQUIRE_VERIFIED_EMAIL: true } }, () => removeExpiredRows(ctx()));
+    await asked();
+    expect(apple.revoked.toSorted()).toEqual([first.token, second.token].toSorted());
   });
 });

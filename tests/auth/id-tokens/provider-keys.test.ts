@@ -10,10 +10,7 @@ const ONE_LOAD = ["/.well-known/openid-configuration", "/keys"];
 /** Runs with an issuer of which the service has no keys yet. */
 async function withIssuer(run: (issuer: TokenIssuer) => Promise<void>): Promise<void> {
   const issuer = await TokenIssuer.start("apple");
-  onTestFinished(() => {
-    issuer.close();
-    clock.reset();
-  });
+  onTestFinished(() => issuer.close());
   const config = { AUTH_APPLE_ISSUER: issuer.origin, AUTH_APPLE_NATIVE_IDS: [APP_ID] };
   await withContext({ config }, () => run(issuer));
 }

@@ -2,9 +2,9 @@ import { createHmac, generateKeyPairSync, randomUUID, sign } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { exchange, newNonce, setUpIssuers } from "@/tests/support/auth/native-app";
-import { clock, ctx } from "@/tests/support/context";
+import { clock, ctx, withContext } from "@/tests/support/context";
 
-const { apple, google, withIssuers } = await setUpIssuers();
+const { apple, google } = await setUpIssuers();
 const foreign = generateKeyPairSync("rsa", { modulusLength: 2048 });
 
 type OAuthError = { error: string; error_description: string; error_uri: string };
@@ -21,13 +21,11 @@ async function reasonOf(response: Response): Promise<string> {
 }
 
 async function refused(change: Record<string, unknown>, signing?: Parameters<typeof apple.token>[2]): Promise<string> {
-  return withIssuers(async () => {
-    const nonce = newNonce();
-    const accounts = await ctx().db.account.count();
-    const reason = await reasonOf(await exchange(apple.token(nonce, { ...person(), ...change }, signing), nonce));
-    expect(await ctx().db.account.count()).toBe(accounts);
-    return reason;
-  });
+  const nonce = newNonce();
+  const accounts = await ctx().db.account.count();
+  const reason = await reasonOf(await exchange(apple.token(nonce, { ...person(), ...change }, signing), nonce));
+  expect(await ctx().db.account.count()).toBe(accounts);
+  return reason;
 }
 
 describe("an ID token is refused", () => {
@@ -82,36 +80,27 @@ describe("an ID token is refused", () => {
   });
 
   test("of Google that claims to be of Apple, and the other way round", async () => {
-    await withIssuers(async () => {
-      const nonce = newNonce();
-      const token = google.token(nonce, { ...person(), iss: apple.origin });
-      expect(await reasonOf(await exchange(token, nonce))).toBe("The provider has no such key");
-    });
+    const nonce = newNonce();
+    const token = google.token(nonce, { ...person(), iss: apple.origin });
+    expect(await reasonOf(await exchange(token, nonce))).toBe("The provider has no such key");
   });
 
   test("of Apple with the nonce as it is: Apple's tokens have its hash", async () => {
-    await withIssuers(async () => {
-      const nonce = newNonce();
-      const token = apple.token(nonce, { ...person(), nonce });
-      expect(await reasonOf(await exchange(token, nonce))).toBe("The nonce does not match");
-    });
+    const nonce = newNonce();
+    const token = apple.token(nonce, { ...person(), nonce });
+    expect(await reasonOf(await exchange(token, nonce))).toBe("The nonce does not match");
   });
 
   test("of a provider without a configured app", async () => {
-    const run = async () => {
-      const nonce = newNonce();
-      return reasonOf(await exchange(apple.token(nonce, person()), nonce));
-    };
-    expect(await withIssuers(run, { AUTH_APPLE_NATIVE_IDS: [] })).toBe("The issuer is not configured for native apps");
+    const reason = await withContext({ config: { AUTH_APPLE_NATIVE_IDS: [] } }, () => refused({}));
+    expect(reason).toBe("The issuer is not configured for native apps");
   });
 
   test.each([["text"], ["a.b"], ["a.b.c"], [`${"x".repeat(7_000)}.y.z`], ["e30.e30."], ["bnVsbA.bnVsbA.bnVsbA"]])(
     "that is no JWT: %.20s",
     async (text) => {
-      await withIssuers(async () => {
-        const reasons = ["The token is not a JWT", "The issuer is not configured for native apps"];
-        expect(reasons).toContain(await reasonOf(await exchange(text, newNonce())));
-      });
+      const reasons = ["The token is not a JWT", "The issuer is not configured for native apps"];
+      expect(reasons).toContain(await reasonOf(await exchange(text, newNonce())));
     },
   );
 });
@@ -127,20 +116,16 @@ describe("a request is refused", () => {
     ["with a name of 500 characters", { name: "x".repeat(500) }],
     ["with a token of 10,000 characters", { subject_token: "x".repeat(10_000) }],
   ])("%s", async (_, change) => {
-    await withIssuers(async () => {
-      const nonce = newNonce();
-      const response = await exchange(apple.token(nonce, person()), nonce, change);
-      expect(response.status).toBe(400);
-      expect(await response.json()).toMatchObject({ error: "invalid_request" });
-    });
+    const nonce = newNonce();
+    const response = await exchange(apple.token(nonce, person()), nonce, change);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: "invalid_request" });
   });
 
   test("of an unknown app", async () => {
-    await withIssuers(async () => {
-      const nonce = newNonce();
-      const response = await exchange(apple.token(nonce, person()), nonce, { client_id: "unknown" });
-      expect(await response.json()).toMatchObject({ error: "invalid_client" });
-    });
+    const nonce = newNonce();
+    const response = await exchange(apple.token(nonce, person()), nonce, { client_id: "unknown" });
+    expect(await response.json()).toMatchObject({ error: "invalid_client" });
   });
 
   test("with a token of 100,000 characters", async () => {
@@ -150,62 +135,52 @@ describe("a request is refused", () => {
 
 describe("an ID token works once", () => {
   test("and a replay is refused, also with its signature encoded in another way", async () => {
-    await withIssuers(async () => {
-      const nonce = newNonce();
-      const token = apple.token(nonce, person());
-      expect((await exchange(token, nonce)).status).toBe(200);
-      expect(await reasonOf(await exchange(token, nonce))).toBe("The token was used before");
-      // 256 bytes end in a character with four unused bits, which decoders ignore.
-      const last = token.slice(-1);
-      const other = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"];
-      const variant = other[other.indexOf(last) ^ 1] ?? "";
-      expect(await reasonOf(await exchange(token.slice(0, -1) + variant, nonce))).toBe("The token was used before");
-      expect(await reasonOf(await exchange(`${token}=`, nonce))).toMatch(/used before|not a JWT|signature/);
-    });
+    const nonce = newNonce();
+    const token = apple.token(nonce, person());
+    expect((await exchange(token, nonce)).status).toBe(200);
+    expect(await reasonOf(await exchange(token, nonce))).toBe("The token was used before");
+    // 256 bytes end in a character with four unused bits, which decoders ignore.
+    const last = token.slice(-1);
+    const other = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"];
+    const variant = other[other.indexOf(last) ^ 1] ?? "";
+    expect(await reasonOf(await exchange(token.slice(0, -1) + variant, nonce))).toBe("The token was used before");
+    expect(await reasonOf(await exchange(`${token}=`, nonce))).toMatch(/used before|not a JWT|signature/);
   });
 
   test("of twenty concurrent requests with it, one succeeds", async () => {
-    await withIssuers(async () => {
-      const nonce = newNonce();
-      const token = apple.token(nonce, person());
-      const responses = await Promise.all(Array.from({ length: 20 }, () => exchange(token, nonce)));
-      expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(400)]);
-    });
+    const nonce = newNonce();
+    const token = apple.token(nonce, person());
+    const responses = await Promise.all(Array.from({ length: 20 }, () => exchange(token, nonce)));
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(400)]);
   });
 
   test("and is remembered until it has expired, as a hash alone", async () => {
-    await withIssuers(async () => {
-      const nonce = newNonce();
-      const token = apple.token(nonce, { ...person(), exp: seconds() + 86_400 });
-      await exchange(token, nonce);
-      const used = () => ctx().db.usedIdToken.findMany();
-      expect(JSON.stringify(await used())).not.toContain(token.slice(0, 40));
-      const count = (await used()).length;
-      clock.advance(86_000_000);
-      await removeExpiredRows(ctx());
-      expect((await used()).length).toBeGreaterThan(0);
-      clock.advance(1_000_000);
-      await removeExpiredRows(ctx());
-      expect((await used()).length).toBeLessThan(count);
-      expect(await used()).toEqual([]);
-    });
+    const nonce = newNonce();
+    const token = apple.token(nonce, { ...person(), exp: seconds() + 86_400 });
+    await exchange(token, nonce);
+    const used = () => ctx().db.usedIdToken.findMany();
+    expect(JSON.stringify(await used())).not.toContain(token.slice(0, 40));
+    const count = (await used()).length;
+    clock.advance(86_000_000);
+    await removeExpiredRows(ctx());
+    expect((await used()).length).toBeGreaterThan(0);
+    clock.advance(1_000_000);
+    await removeExpiredRows(ctx());
+    expect((await used()).length).toBeLessThan(count);
+    expect(await used()).toEqual([]);
   });
 });
 
 test("a clock that is 40 seconds off does no harm", async () => {
-  await withIssuers(async () => {
-    for (const offset of [-40, 40]) {
-      const nonce = newNonce();
-      const iat = seconds() + offset;
-      expect((await exchange(apple.token(nonce, { ...person(), iat, exp: iat + 600 }), nonce)).status).toBe(200);
-    }
-  });
+  for (const offset of [-40, 40]) {
+    const nonce = newNonce();
+    const iat = seconds() + offset;
+    expect((await exchange(apple.token(nonce, { ...person(), iat, exp: iat + 600 }), nonce)).status).toBe(200);
+  }
 });
 
 test("one network may send 60 invalid tokens in 15 minutes", async () => {
-  await withIssuers(async () => {
-    const attempt = () => exchange("invalid", newNonce(), {}, { ip: "10.78.0.1" });
-    for (let i = 0; i < 60; i += 1) expect((await attempt()).status).toBe(400);
-    expect((await attempt()).status).toBe(429);
-  });
+  const attempt = () => exchange("invalid", newNonce(), {}, { ip: "10.78.0.1" });
+  for (let i = 0; i < 60; i += 1) expect((await attempt()).status).toBe(400);
+  expect((await attempt()).status).toBe(429);
 });

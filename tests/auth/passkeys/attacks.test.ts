@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { PasskeyAssertion, PasskeyRegistration } from "@/lib/auth/passkeys/schema";
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { eventsOf, newAccount } from "@/tests/support/accounts";
@@ -18,6 +18,13 @@ import { clock, ctx } from "@/tests/support/context";
 import { mailbox } from "@/tests/support/mailbox";
 
 const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+const { google } = await setUpProviders();
+
+/** A passkey for tests that leave it as it is. */
+let own: PasskeyAuthenticator;
+beforeAll(async () => {
+  own = (await addPasskey(await newAccount())).authenticator;
+});
 
 const signIn = (passkey: PasskeyAssertion) => post("/api/auth/passkeys/sign-in", { passkey });
 
@@ -52,8 +59,7 @@ describe("a sign-in is refused", () => {
   ];
 
   test.each(forgeries)("%s", async (_, forgery, reason) => {
-    const { authenticator } = await addPasskey(await newAccount());
-    const passkey = authenticator.get(await signInOptions(), forgery);
+    const passkey = own.get(await signInOptions(), forgery);
     expect(await outcomeOf(await signIn(passkey))).toEqual([422, reason]);
   });
 
@@ -222,8 +228,7 @@ describe("malformed input is refused with 422", () => {
   });
 
   test.each([16, 36, 38, 54, 60, 100])("as %i bytes of the authenticator data", async (length) => {
-    const { authenticator } = await addPasskey(await newAccount());
-    const given = authenticator.get(await signInOptions());
+    const given = own.get(await signInOptions());
     const bytes = Buffer.concat([Buffer.from(given.response.authenticatorData, "base64url"), Buffer.alloc(100, 0xff)]);
     const authenticatorData = bytes.subarray(0, length).toString("base64url");
     expect((await signIn({ ...given, response: { ...given.response, authenticatorData } })).status).toBe(422);
@@ -243,8 +248,7 @@ describe("malformed input is refused with 422", () => {
   ];
 
   test.each(changes)("as an assertion: %s", async (_, change) => {
-    const { authenticator } = await addPasskey(await newAccount());
-    const given = change(authenticator.get(await signInOptions()));
+    const given = change(own.get(await signInOptions()));
     expect((await post("/api/auth/passkeys/sign-in", { passkey: given })).status).toBe(422);
   });
 
@@ -253,24 +257,18 @@ describe("malformed input is refused with 422", () => {
   });
 });
 
-const { google, withProviders } = await setUpProviders();
-
-type Passkey = Awaited<ReturnType<typeof addPasskey>>["authenticator"];
-
-const statusOf = async (authenticator: Passkey) =>
+const statusOf = async (authenticator: PasskeyAuthenticator) =>
   (await post("/api/auth/passkeys/sign-in", { passkey: authenticator.get(await signInOptions()) })).status;
 
 test("whoever registered somebody else's email keeps no passkey when its owner signs in with a provider", async () => {
-  await withProviders(async () => {
-    const squatter = await newAccount();
-    const { authenticator } = await addPasskey(squatter);
-    expect(await statusOf(authenticator)).toBe(200);
-    google.person = googlePerson(squatter.email);
-    const owner = new Jar();
-    await signInWith(google, owner);
-    expect(await session(owner)).toMatchObject({ user: { id: squatter.id } });
-    expect(await statusOf(authenticator)).toBe(422);
-  });
+  const squatter = await newAccount();
+  const { authenticator } = await addPasskey(squatter);
+  expect(await statusOf(authenticator)).toBe(200);
+  google.person = googlePerson(squatter.email);
+  const owner = new Jar();
+  await signInWith(google, owner);
+  expect(await session(owner)).toMatchObject({ user: { id: squatter.id } });
+  expect(await statusOf(authenticator)).toBe(422);
 });
 
 test("an unverified account loses its passkeys when its owner resets the password, and a verified one keeps them", async () => {

@@ -10,7 +10,7 @@ import { cookiesOf, flashOf, submit } from "@/tests/support/web/forms";
 const BROWSER = { origin: BASE_URL, "sec-fetch-site": "same-origin" };
 const CHALLENGE_COOKIE = "homeport.challenge";
 
-const { google, withProviders } = await setUpProviders();
+const { google } = await setUpProviders();
 
 /** Gives the code on the page that asks for it. */
 async function enterCode(jar: Jar, fields: Record<string, string>): Promise<Response> {
@@ -112,58 +112,50 @@ describe("the sign-in form", () => {
 describe("a sign-in with a provider", () => {
   // ASVS 6.3.3
   test("needs the second factor, too", async () => {
-    await withProviders(async () => {
-      const account = await newProtectedAccount();
-      await markVerified(account.id);
-      google.person = googlePerson(account.email);
-      const jar = new Jar();
-      const url = new URL(await signInWith(google, jar, "/account/delete"));
-      expect(url.pathname).toBe("/sign-in/factor");
-      expect(new URL(url.searchParams.get("callbackUrl") ?? "", BASE_URL).pathname).toBe("/account/delete");
-      expect([jar.has(SESSION_COOKIE), await session(jar)]).toEqual([false, {}]);
-      await enterCode(jar, { code: account.app.code() });
-      expect(await session(jar)).toMatchObject({ user: { id: account.id } });
-      const row = await ctx().db.session.findFirstOrThrow({ where: { accountId: account.id, aal: 2 } });
-      expect(row.amr).toEqual(["fed", "otp", "mfa"]);
-    });
+    const account = await newProtectedAccount();
+    await markVerified(account.id);
+    google.person = googlePerson(account.email);
+    const jar = new Jar();
+    const url = new URL(await signInWith(google, jar, "/account/delete"));
+    expect(url.pathname).toBe("/sign-in/factor");
+    expect(new URL(url.searchParams.get("callbackUrl") ?? "", BASE_URL).pathname).toBe("/account/delete");
+    expect([jar.has(SESSION_COOKIE), await session(jar)]).toEqual([false, {}]);
+    await enterCode(jar, { code: account.app.code() });
+    expect(await session(jar)).toMatchObject({ user: { id: account.id } });
+    const row = await ctx().db.session.findFirstOrThrow({ where: { accountId: account.id, aal: 2 } });
+    expect(row.amr).toEqual(["fed", "otp", "mfa"]);
   });
 
   test("from a session with a fresh second factor adds the provider without asking for another", async () => {
-    await withProviders(async () => {
-      const account = await newProtectedAccount();
-      const jar = new Jar();
-      await signIn(jar, account);
-      await enterCode(jar, { code: account.app.code() });
-      google.person = googlePerson(account.email);
-      expect(await signInWith(google, jar, "/account")).toBe(`${BASE_URL}/account`);
-      expect(await identitiesOf(account.id)).toHaveLength(1);
-      const rows = await ctx().db.session.findMany({ where: { accountId: account.id, aal: 2, revokedAt: null } });
-      expect(rows).toMatchObject([{ amr: ["pwd", "otp", "mfa", "fed"] }]);
-    });
+    const account = await newProtectedAccount();
+    const jar = new Jar();
+    await signIn(jar, account);
+    await enterCode(jar, { code: account.app.code() });
+    google.person = googlePerson(account.email);
+    expect(await signInWith(google, jar, "/account")).toBe(`${BASE_URL}/account`);
+    expect(await identitiesOf(account.id)).toHaveLength(1);
+    const rows = await ctx().db.session.findMany({ where: { accountId: account.id, aal: 2, revokedAt: null } });
+    expect(rows).toMatchObject([{ amr: ["pwd", "otp", "mfa", "fed"] }]);
   });
 
   test("from a session whose second factor is ten minutes old needs it again", async () => {
-    await withProviders(async () => {
-      const account = await newProtectedAccount();
-      await markVerified(account.id);
-      google.person = googlePerson(account.email);
-      const jar = new Jar();
-      await signInWith(google, jar);
-      await enterCode(jar, { code: account.app.code() });
-      clock.advance(10 * 60_000);
-      expect(new URL(await signInWith(google, jar)).pathname).toBe("/sign-in/factor");
-    });
+    const account = await newProtectedAccount();
+    await markVerified(account.id);
+    google.person = googlePerson(account.email);
+    const jar = new Jar();
+    await signInWith(google, jar);
+    await enterCode(jar, { code: account.app.code() });
+    clock.advance(10 * 60_000);
+    expect(new URL(await signInWith(google, jar)).pathname).toBe("/sign-in/factor");
   });
 
   test("that takes an unverified account over is not held back by the factor of whoever registered the email", async () => {
-    await withProviders(async () => {
-      const squatter = await newProtectedAccount();
-      google.person = googlePerson(squatter.email);
-      const jar = new Jar();
-      await signInWith(google, jar, "/account");
-      expect(await session(jar)).toMatchObject({ user: { id: squatter.id } });
-      expect(await ctx().db.recoveryCode.count({ where: { accountId: squatter.id } })).toBe(0);
-    });
+    const squatter = await newProtectedAccount();
+    google.person = googlePerson(squatter.email);
+    const jar = new Jar();
+    await signInWith(google, jar, "/account");
+    expect(await session(jar)).toMatchObject({ user: { id: squatter.id } });
+    expect(await ctx().db.recoveryCode.count({ where: { accountId: squatter.id } })).toBe(0);
   });
 });
 

@@ -14,6 +14,7 @@ async function guess(account: ProtectedAccount, times: number, proof: () => obje
   return statuses;
 }
 
+const wrongRecoveryCode = (i: number) => String(i).padStart(24, "0");
 const countOf = (statuses: number[], status: number) => statuses.filter((one) => one === status).length;
 
 test("five wrong codes are free, then each one waits, twice as long as the one before", async () => {
@@ -35,11 +36,12 @@ test("five wrong codes are free, then each one waits, twice as long as the one b
 
 test("in five days of guessing, fewer than thirty codes are checked", async () => {
   const account = await newProtectedAccount();
+  const end = clock.offsetMs + 5 * 24 * HOUR_MS;
   let checked = 0;
-  for (let hour = 0; hour < 5 * 24; hour++) {
-    clock.advance(HOUR_MS);
-    const { status } = await meet(await challengeOf(account), { code: account.app.wrongCode() });
+  while (clock.offsetMs < end) {
+    const { status, headers } = await meet(await challengeOf(account), { code: account.app.wrongCode() });
     if (status === 401) checked += 1;
+    else clock.advance(Number(headers.get("retry-after")) * 1000);
   }
   expect(checked).toBeLessThan(30);
 });
@@ -49,9 +51,7 @@ test("of a hundred recovery codes that are guessed, ten are checked, and the app
   const account = await newProtectedAccount();
   const challenge = await challengeOf(account);
   const statuses = [];
-  for (let i = 0; i < 100; i++) {
-    statuses.push((await meet(challenge, { recoveryCode: String(i).padStart(24, "0") })).status);
-  }
+  for (let i = 0; i < 100; i++) statuses.push((await meet(challenge, { recoveryCode: wrongRecoveryCode(i) })).status);
   expect([countOf(statuses, 401), countOf(statuses, 429)]).toEqual([10, 90]);
   expect((await meet(challenge, { recoveryCode: account.recoveryCodes[0] })).status).toBe(429);
   expect((await meet(challenge, { code: account.app.code() })).status).toBe(200);
@@ -63,12 +63,7 @@ test("guesses at the same time are counted, too", async () => {
   const challenge = await challengeOf(account);
   const guesses = Array.from({ length: 40 }, (_, i) => ({ code: String(100_000 + i) }));
   const responses = await Promise.all(guesses.map((proof) => meet(challenge, proof)));
-  expect(
-    countOf(
-      responses.map(({ status }) => status),
-      401,
-    ),
-  ).toBeLessThanOrEqual(5);
+  expect(responses.filter(({ status }) => status === 401).length).toBeLessThanOrEqual(5);
 });
 
 test("wrong codes of one account do not hold another back", async () => {
@@ -77,18 +72,13 @@ test("wrong codes of one account do not hold another back", async () => {
   expect((await meet(await challengeOf(bob), { code: bob.app.code() })).status).toBe(200);
 });
 
-test("the right password is not counted as a failure, however often the code is missing", async () => {
-  const account = await newProtectedAccount();
-  for (let i = 0; i < 40; i++) await challengeOf(account);
-});
-
 test("guesses by a session do not hold back the owner's sign-in", async () => {
   const account = await newProtectedAccount();
   const guessInSession = (proof: object) => post("/api/auth/reauthenticate", proof, { token: account.token });
   const statuses = [];
   for (let i = 0; i < 12; i++) {
     statuses.push((await guessInSession({ code: account.app.wrongCode() })).status);
-    statuses.push((await guessInSession({ recoveryCode: String(i).padStart(24, "0") })).status);
+    statuses.push((await guessInSession({ recoveryCode: wrongRecoveryCode(i) })).status);
   }
   expect(countOf(statuses, 429)).toBeGreaterThan(0);
   expect((await meet(await challengeOf(account), { code: account.app.code() })).status).toBe(200);

@@ -5,16 +5,14 @@ import { followCallback, Jar, startProvider } from "@/tests/support/auth/browser
 import { googlePerson, newEmail, setUpProviders } from "@/tests/support/auth/providers";
 import { BASE_URL, ctx, withContext } from "@/tests/support/context";
 
-const { google, withProviders } = await setUpProviders();
+const { google } = await setUpProviders();
 
 const SESSION = "__Host-next-auth.session-token";
 const FLOW = ["next-auth.state", "next-auth.pkce.code_verifier", "next-auth.nonce"];
 
 /** Runs as a service with https. The requests come from a trusted origin. */
 const overHttps = (run: () => Promise<void>) =>
-  withProviders(() =>
-    withContext({ config: { baseUrl: "https://home.example", AUTH_TRUSTED_ORIGINS: [BASE_URL] } }, run),
-  );
+  withContext({ config: { baseUrl: "https://home.example", AUTH_TRUSTED_ORIGINS: [BASE_URL] } }, run);
 
 const start = async (jar: Jar) => {
   google.person = googlePerson(newEmail());

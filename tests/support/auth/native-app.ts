@@ -1,32 +1,29 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, afterEach } from "vitest";
+import { afterAll } from "vitest";
 import type { Options } from "@/tests/support/api";
-import { clock, withContext } from "@/tests/support/context";
+import { setUpContext } from "@/tests/support/context";
 import { postOAuth } from "./oauth-client";
 import { TokenIssuer } from "./token-issuer";
 
 /** The app's bundle id at Apple and its client id at Google. */
 export const APP_ID = "com.example.acme";
 
-/** Starts a fake of Apple and Google for a test file. `withIssuers` runs with both configured for a native app. */
+/** Starts a fake of Apple and of Google for a test file, and configures both for a native app. */
 export async function setUpIssuers() {
   const [apple, google] = await Promise.all([TokenIssuer.start("apple"), TokenIssuer.start("google")]);
-  afterEach(() => clock.reset());
   afterAll(() => {
     apple.close();
     google.close();
   });
-  const withIssuers = <T>(run: () => Promise<T>, change: Record<string, unknown> = {}): Promise<T> => {
-    const config = {
+  setUpContext({
+    config: {
       AUTH_APPLE_ISSUER: apple.origin,
       AUTH_APPLE_NATIVE_IDS: [APP_ID],
       AUTH_GOOGLE_ISSUER: google.origin,
       AUTH_GOOGLE_NATIVE_IDS: [APP_ID],
-      ...change,
-    };
-    return withContext({ config }, run);
-  };
-  return { apple, google, withIssuers };
+    },
+  });
+  return { apple, google };
 }
 
 /** What an app sends to exchange an ID token. */

@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeEach } from "vitest";
 import { loadConfig } from "@/lib/platform/config";
 import { IdentityProvider, type Person } from "@/tests/support/auth/identity-provider";
-import { BASE_URL, ctx, withContext } from "@/tests/support/context";
+import { BASE_URL, ctx, setUpContext, withContext } from "@/tests/support/context";
 
-/** Starts a fake of each provider for a test file. `withProviders` runs with all three configured. */
+/** Starts and configures a fake of each provider for a test file. `withProviders` runs with other variables. */
 export async function setUpProviders() {
   const [google, apple, github] = await Promise.all([
     IdentityProvider.start("google", BASE_URL),
@@ -21,11 +21,14 @@ export async function setUpProviders() {
   afterAll(() => {
     for (const provider of providers) provider.close();
   });
-  const withProviders = <T>(run: () => Promise<T>, change: Record<string, string> = {}): Promise<T> => {
+  const configOf = (change: Record<string, string>) => {
     const variables = { ...google.variables, ...apple.variables, ...github.variables, ...change };
     const config: Record<string, unknown> = loadConfig(variables);
-    return withContext({ config: Object.fromEntries(Object.keys(variables).map((name) => [name, config[name]])) }, run);
+    return Object.fromEntries(Object.keys(variables).map((name) => [name, config[name]]));
   };
+  setUpContext({ config: configOf({}) });
+  const withProviders = <T>(change: Record<string, string>, run: () => Promise<T>): Promise<T> =>
+    withContext({ config: configOf(change) }, run);
   return { google, apple, github, withProviders };
 }
 

@@ -1,24 +1,16 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, expect } from "vitest";
-import { loadConfig } from "@/lib/platform/config";
+import { expect } from "vitest";
 import { call, post } from "@/tests/support/api";
 import { Jar } from "@/tests/support/auth/browser";
-import { IdentityProvider } from "@/tests/support/auth/identity-provider";
 import { BASE_URL, withContext } from "@/tests/support/context";
 import { mailbox } from "@/tests/support/mailbox";
 
 export const PASSWORD = "a good long password";
 export const CALLBACK = "/api/auth/callback/email";
 
-/** Starts a fake of Google for a test file. `withVerification` runs with verification required and Google configured. */
-export async function setUpVerification() {
-  const google = await IdentityProvider.start("google", BASE_URL);
-  afterAll(() => google.close());
-  const { AUTH_GOOGLE_ID, AUTH_GOOGLE_SECRET, AUTH_GOOGLE_ISSUER } = loadConfig(google.variables);
-  const config = { AUTH_REQUIRE_VERIFIED_EMAIL: true, AUTH_GOOGLE_ID, AUTH_GOOGLE_SECRET, AUTH_GOOGLE_ISSUER };
-  const withVerification = <T>(run: () => Promise<T>): Promise<T> => withContext({ config }, run);
-  return { google, withVerification };
-}
+/** Runs `run` where emails have to be verified. */
+export const withVerification = <T>(run: () => Promise<T>): Promise<T> =>
+  withContext({ config: { AUTH_REQUIRE_VERIFIED_EMAIL: true } }, run);
 
 export const newEmail = () => `person-${randomUUID()}@example.com`;
 export const register = (email: string, password = PASSWORD) => post("/api/auth/register", { email, password });
