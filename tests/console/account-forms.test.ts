@@ -4,7 +4,7 @@ import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts
 import { get } from "@/tests/support/api";
 import { newProtectedAccount } from "@/tests/support/auth/authenticator";
 import { operatorWithRole } from "@/tests/support/console/operators";
-import { ctx, emptyTables } from "@/tests/support/context";
+import { ctx } from "@/tests/support/context";
 import { flashOf, submit } from "@/tests/support/web/forms";
 
 const reason = "Asked for by telephone";
@@ -72,35 +72,13 @@ describe("a form on the page of an account", () => {
     expect(elsewhere.status).toBe(403);
   });
 
-  test.each([
-    "disableAccount",
-    "enableAccount",
-    "setAccountRole",
-    "unlinkAccountProvider",
-    "resetAccountFactors",
-    "deleteAccountAsOperator",
-    "downloadAccountExport",
-  ])("%s is refused to support and without a reason, and changes nothing", async (form) => {
-    const account = await newAccount();
-    const fields = { role: "admin", provider: "google" };
-    const support = await operatorWithRole("support");
-    expect(flashOf(await send(form, account, fields, support))?.message).toBe("Your role does not allow this.");
-    expect(Object.keys(flashOf(await send(form, account, { ...fields, reason: "" }))?.fields ?? {})).toEqual([
-      "reason",
-    ]);
-    expect(await eventsOf(account.id)).toEqual(["registered"]);
-  });
-
-  test("tells the only admin why nothing was changed", async () => {
-    await emptyTables();
-    const only = await operatorWithRole("admin");
-    for (const [form, fields] of [
-      ["disableAccount"],
-      ["deleteAccountAsOperator"],
-      ["setAccountRole", { role: "user" }],
-    ] as const) {
-      expect(flashOf(await send(form, only, fields, only))?.message).toContain("This is the only admin");
-    }
-    expect(await read(only)).toMatchObject({ role: "admin", disabledAt: null });
-  });
+  test.each(["disableAccount", "enableAccount", "setAccountRole", "unlinkAccountProvider", "deleteAccountAsOperator"])(
+    "%s is refused without a reason, and changes nothing",
+    async (form) => {
+      const account = await newAccount();
+      const refused = await send(form, account, { role: "admin", provider: "google", reason: "" });
+      expect(Object.keys(flashOf(refused)?.fields ?? {})).toEqual(["reason"]);
+      expect(await eventsOf(account.id)).toEqual(["registered"]);
+    },
+  );
 });

@@ -57,13 +57,6 @@ describe("the form that gives a role", () => {
     expect(refused?.message).toBe("This is the only admin. Make another account admin first.");
     expect(await roleOf(last.id)).toBe("admin");
   });
-
-  test("changes nothing for support", async () => {
-    const { cookie } = await operatorWithRole("support");
-    const { id, email } = await newAccount();
-    await submit("console/grantRole", { email, role: "admin" }, { cookie });
-    expect(await roleOf(id)).toBe("user");
-  });
 });
 
 describe("the configuration", () => {

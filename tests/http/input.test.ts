@@ -49,11 +49,6 @@ describe("a body", () => {
     },
   );
 
-  test("may name its charset", async () => {
-    const headers = { "content-type": "Application/JSON; charset=utf-8" };
-    expect((await call("POST", LOGIN, { body: "{}", headers })).status).toBe(422);
-  });
-
   // ASVS 5.2.1
   test("over 16 KiB is rejected, with and without a Content-Length", async () => {
     for (const body of [" ".repeat(17 * 1024), chunked(17 * 1024)]) {
@@ -127,12 +122,9 @@ describe("input that could cause a server error", () => {
 describe("what PostgreSQL cannot store", () => {
   test.each([
     ["billing/events", "type=a%00b"],
-    ["billing/events", "event=%00"],
     ["push/deliveries", "reason=%00"],
     ["mail/messages", "to=a%00b"],
     ["releases/adoption", "product=%00"],
-    ["billing/events", "receivedFrom=0000-01-01T00:00:00Z"],
-    ["push/deliveries", "endedFrom=0000-01-01T00:00:00Z"],
     ["accounts", "createdFrom=0000-01-01T00:00:00Z"],
     ["audit", "from=0000-01-01"],
     ["audit", "to=9999-12-31T23:59:59-23:59"],

@@ -15,8 +15,6 @@ import {
   startForTest,
 } from "@/tests/support/process/service";
 
-const _JSON_TYPE = { "content-type": "application/json" };
-
 const GET_HEALTH = "GET /api/health HTTP/1.1\r\nHost: localhost\r\n\r\n";
 const GET_VERSION = "GET /api/version HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
@@ -119,7 +117,6 @@ test("a second signal, a second or more after the first, ends at once", async ()
 test.each<[string, Parameters<typeof startForTest>[1], (service: Service) => void]>([
   ["SIGTERM", "start", () => {}],
   // What a terminal and a control group do: npm passes on what the service has got already.
-  ["SIGTERM for the group of npm start", "npm start", ({ pid }) => process.kill(-Number(pid), "SIGTERM")],
   ["SIGINT for the group of npm start", "npm start", ({ pid }) => process.kill(-Number(pid), "SIGINT")],
 ])("%s under load breaks no request on an established connection, accepted or not", async (_, script, signal) => {
   const service = await startForTest({ RATE_LIMITS: "off", ...(await anyDatabase()) }, script);

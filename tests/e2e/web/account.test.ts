@@ -167,25 +167,4 @@ describe.runIf(hasChromium)("in Chromium", () => {
       await page.getByText("This link is no longer valid.").waitFor();
     }
   });
-
-  test("without JavaScript a password is reset by pasting the emailed link", async () => {
-    const { page } = await web.visit({ javaScriptEnabled: false });
-    const person = await newVisitor(page);
-    await page.goto("/forgot");
-    await page.getByLabel("Email").fill(person.email);
-    await page.getByRole("button", { name: "Send reset link" }).click();
-    await page.getByText("we have sent a reset link").waitFor();
-    const link = linkIn(await mailbox.waitFor(person.email));
-    await page.goto(link);
-    await page.getByLabel("Link from the email").fill(link);
-    await page.getByLabel("New password").fill("short");
-    await page.getByRole("button", { name: "Change password" }).click();
-    await page.getByText("Must be at least 8 characters long").waitFor();
-    await page.getByLabel("Link from the email").fill(link);
-    await page.getByLabel("New password").fill(NEW_PASSWORD);
-    await page.getByRole("button", { name: "Change password" }).click();
-    await page.getByText("Your password was changed").waitFor();
-    await submitSignIn(page, { ...person, password: NEW_PASSWORD });
-    await page.waitForURL("/account");
-  });
 });

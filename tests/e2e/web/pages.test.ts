@@ -1,16 +1,6 @@
-import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { hasChromium } from "@/tests/support/web/chromium";
-import {
-  dataDirWithReleases,
-  layoutFaults,
-  newVisitor,
-  PAGES,
-  registerOn,
-  serviceInChromium,
-  submitSignIn,
-} from "@/tests/support/web/pages";
+import { dataDirWithReleases, layoutFaults, newVisitor, PAGES, serviceInChromium } from "@/tests/support/web/pages";
 
 const SCRIPT = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">";
 const HOSTILE_NOTES = [
@@ -80,35 +70,6 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await tabTo("Delete account");
     await press("Enter");
     await page.waitForURL("/deleted");
-  });
-
-  describe("without JavaScript", () => {
-    test("a user registers, signs out and signs in again, and sees every error", async () => {
-      const { page } = await web.visit({ javaScriptEnabled: false });
-      const person = await registerOn(page);
-      await page.getByRole("button", { name: "Sign out" }).click();
-      await page.getByText("You have been signed out.").waitFor();
-      await page.goto("/sign-in?callbackUrl=/account/delete");
-      await submitSignIn(page, { ...person, password: "not the password" });
-      await page.getByText("The email or password is incorrect").waitFor();
-      expect(await page.getByLabel("Email").inputValue()).toBe(person.email);
-      await page.getByLabel("Password").fill(person.password);
-      await page.getByRole("button", { name: "Sign in" }).click();
-      await page.waitForURL("/account/delete");
-    });
-
-    test("an installer is downloaded and matches the checksum shown beside it", async () => {
-      const { page } = await web.visit({ javaScriptEnabled: false });
-      await page.goto("/download");
-      const product = page.getByRole("region", { name: "core for Windows, x64" });
-      const [download] = await Promise.all([
-        page.waitForEvent("download"),
-        product.getByRole("link", { name: "Download" }).click(),
-      ]);
-      const bytes = await readFile(await download.path());
-      expect(await product.innerText()).toContain(createHash("sha256").update(bytes).digest("hex"));
-      expect(download.suggestedFilename()).toBe("homeport-core-1.1.0-x64.exe");
-    });
   });
 
   // ASVS 1.2.2, 1.3.1, 1.3.5
@@ -194,14 +155,5 @@ describe.runIf(hasChromium)("in Chromium", () => {
       await page.getByRole("button", { name: "Sign out" }).click();
       await page.waitForURL("/sign-in?done=signed_out");
     }
-  });
-
-  test("next-auth redirects to our pages, which explain its errors", async () => {
-    const signIn = await web.service.fetch("/api/auth/signin?callbackUrl=/account");
-    expect(new URL(signIn.url).pathname).toBe("/sign-in");
-    const error = await web.service.fetch("/api/auth/error?error=OAuthSignin");
-    expect(await error.text()).toContain("The provider cannot be reached.");
-    const verification = await web.service.fetch("/api/auth/verify-request");
-    expect(new URL(verification.url).pathname).toBe("/verify");
   });
 });

@@ -3,14 +3,18 @@ import type { Socket } from "node:net";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { currentContext } from "@/lib/context";
 import { createDrain } from "@/lib/platform/http/server/drain";
-import { withContext } from "@/tests/support/context";
+import { setUpContext } from "@/tests/support/context";
 import { httpRequest, openTestServer, parseResponse, testRoute } from "@/tests/support/network/http-server";
 
 /** Longer than an idle connection stays open. */
 const LONG_MS = 10_000;
 
-// The drain's timers alone: sockets have Node's own.
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] }));
+setUpContext({}); // a copy, which drains
+beforeEach(() => {
+  currentContext().isDraining = false;
+  // The drain's timers alone: sockets have Node's own.
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
+});
 afterEach(() => void vi.useRealTimers());
 
 const keptAlive = (target: string) => httpRequest(target).replace("Connection: close\r\n", "");
@@ -36,61 +40,53 @@ async function nextResponse(socket: Socket) {
 }
 
 test("a request on an idle connection gets a response while the server drains, as the last one on it", async () => {
-  await withContext({ isDraining: false }, async () => {
-    const { open, begin, drained } = await openDrainable();
-    const socket = await open();
-    socket.write(keptAlive("/api/hello"));
-    expect((await nextResponse(socket)).headers.connection).toBe("keep-alive");
-    await begin();
-    socket.write(keptAlive("/api/hello"));
-    const { status, headers } = await nextResponse(socket);
-    expect([status, headers.connection]).toEqual([200, "close"]);
-    await drained();
-  });
+  const { open, begin, drained } = await openDrainable();
+  const socket = await open();
+  socket.write(keptAlive("/api/hello"));
+  expect((await nextResponse(socket)).headers.connection).toBe("keep-alive");
+  await begin();
+  socket.write(keptAlive("/api/hello"));
+  const { status, headers } = await nextResponse(socket);
+  expect([status, headers.connection]).toEqual([200, "close"]);
+  await drained();
 });
 
 test("connections that stay idle or were never used are closed after a while", async () => {
-  await withContext({ isDraining: false }, async () => {
-    const { open, begin, drained } = await openDrainable();
-    const [idle, unused] = [await open(), await open()];
-    idle.write(keptAlive("/api/hello"));
-    await nextResponse(idle);
-    await begin();
-    vi.advanceTimersByTime(LONG_MS);
-    await Promise.all([once(idle, "close"), once(unused.resume(), "close"), drained()]);
-  });
+  const { open, begin, drained } = await openDrainable();
+  const [idle, unused] = [await open(), await open()];
+  idle.write(keptAlive("/api/hello"));
+  await nextResponse(idle);
+  await begin();
+  vi.advanceTimersByTime(LONG_MS);
+  await Promise.all([once(idle, "close"), once(unused.resume(), "close"), drained()]);
 });
 
 test("a request that is still arriving gets a response, however long it takes", async () => {
-  await withContext({ isDraining: false }, async () => {
-    const { open, begin, drained } = await openDrainable();
-    const socket = await open();
-    socket.write(`${keptAlive("/api/hello")}GET /api/hello HTTP/1.1\r\n`);
-    await nextResponse(socket);
-    await begin();
-    vi.advanceTimersByTime(LONG_MS);
-    socket.write("Host: localhost\r\n\r\n");
-    expect((await nextResponse(socket)).status).toBe(200);
-    await drained();
-  });
+  const { open, begin, drained } = await openDrainable();
+  const socket = await open();
+  socket.write(`${keptAlive("/api/hello")}GET /api/hello HTTP/1.1\r\n`);
+  await nextResponse(socket);
+  await begin();
+  vi.advanceTimersByTime(LONG_MS);
+  socket.write("Host: localhost\r\n\r\n");
+  expect((await nextResponse(socket)).status).toBe(200);
+  await drained();
 });
 
 test("a response to a slow client arrives whole", async () => {
-  await withContext({ isDraining: false }, async () => {
-    const body = "x".repeat(32 * 1024 * 1024);
-    const { open, begin, drained } = await openDrainable(() => body);
-    const socket = await open();
-    socket.write(keptAlive("/api/hello"));
-    await once(socket, "readable");
-    await begin();
+  const body = "x".repeat(8 * 1024 * 1024);
+  const { open, begin, drained } = await openDrainable(() => body);
+  const socket = await open();
+  socket.write(keptAlive("/api/hello"));
+  await once(socket, "readable");
+  await begin();
+  vi.advanceTimersByTime(LONG_MS);
+  let receivedBytes = 0;
+  socket.on("data", (chunk) => {
+    receivedBytes += chunk.length;
     vi.advanceTimersByTime(LONG_MS);
-    let receivedBytes = 0;
-    socket.on("data", (chunk) => {
-      receivedBytes += chunk.length;
-      vi.advanceTimersByTime(LONG_MS);
-    });
-    await once(socket, "close");
-    expect(receivedBytes).toBeGreaterThan(body.length);
-    await drained();
   });
+  await once(socket, "close");
+  expect(receivedBytes).toBeGreaterThan(body.length);
+  await drained();
 });
