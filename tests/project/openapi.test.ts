@@ -39,17 +39,23 @@ function looseObjects(schema: unknown, path: string): string[] {
   return type === "object" && !isUnion && additionalProperties === undefined ? [path, ...inside] : inside;
 }
 
-type Method = { requestBody?: { content: Record<string, { schema?: object }> } };
+type Method = { requestBody?: { content: Record<string, { schema?: object }> }; security?: object[] };
 const document = describeApi(routes) as unknown as { paths: Record<string, Record<string, Method>> };
-const operatorBodies = Object.entries(document.paths)
+const forOperators = Object.entries(document.paths)
   .filter(([path]) => path.startsWith("/api/admin/"))
   .flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { requestBody }]) => ({ path, method, requestBody })),
-  )
-  .flatMap(({ path, method, requestBody }) => {
-    const schema = requestBody?.content["application/json"]?.schema;
-    return schema ? [{ name: `${method.toUpperCase()} ${path}`, schema }] : [];
-  });
+    Object.entries(methods).map(([method, one]) => ({ name: `${method.toUpperCase()} ${path}`, ...one })),
+  );
+const operatorBodies = forOperators.flatMap(({ name, requestBody }) => {
+  const schema = requestBody?.content["application/json"]?.schema;
+  return schema ? [{ name, schema }] : [];
+});
+
+test("operators' routes are open to nobody else", () => {
+  const methods = forOperators.filter(({ name }) => /^(GET|HEAD|POST|PUT|PATCH|DELETE) /.test(name));
+  expect(methods.length).toBeGreaterThan(80);
+  expect(methods.filter(({ security }) => !security?.length)).toEqual([]);
+});
 
 // A misspelled field of a change would otherwise mean "all", "no limit" or "not a trial".
 test("operators' routes refuse fields that they do not know", () => {

@@ -69,7 +69,7 @@ test("a kill while a file is copied leaves a valid catalog, and the command succ
   // The upload: the folder of the catalog has the file for moments only, by a hard link.
   const isCopying = async () =>
     (await readdir(path.dirname(manifest), { recursive: true })).some((name) => name.endsWith(".part"));
-  await expect.poll(isCopying, { interval: 20 }).toBe(true);
+  await expect.poll(isCopying, { timeout: 120_000, interval: 20 }).toBe(true);
   child.kill("SIGKILL");
   expect((await ended).code).toBeNull();
   expect(await readFile(manifest, "utf8")).toBe(before);
@@ -124,6 +124,7 @@ test("schedules, halts, resumes and ends a rollout of a running service, which l
   expect(await release("list")).toContain(`${ID}: halted at step 1 of 3: It crashes.`);
   expect(await release("rollout", ID, "--resume")).toBe(`${ID}: resumed\n`);
   expect(await release("rollout", ID, "50")).toBe(`${ID}: rolled out to 50%\n`);
-  expect(JSON.parse(await release("adoption", "--days", "2", "--json"))).toMatchObject({ products: [], versions: [] });
+  const adoption = await runCommand("homeport", ["release", "adoption"], { DATA_DIR: service.dataDir });
+  expect(adoption).toMatchObject({ code: 0, stdout: "", stderr: expect.stringContaining("Nothing was counted") });
   expect((await eventsOf(run)).map(([type]) => type)).toEqual(["release_changed", "release_published"]);
 });

@@ -27,7 +27,6 @@ import {
   withCatalog,
 } from "@/tests/support/releases/releases";
 import { STABLE } from "@/tests/support/releases/updates";
-import { callsHandlers } from "@/tests/support/server";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -74,7 +73,7 @@ describe("update checks", () => {
   test("are counted by product, platform, architecture, channel, version and day, with their distinct clients", () =>
     withProduct(async (service) => {
       for (const clientId of ["a", "b", "a"]) await service.check({ current: "1.0.0", clientId });
-      await service.check({ current: "2.0.0", clientId: "c" });
+      await service.check({ current: "2.0.0", clientId: "a" }); // which has updated since
       await service.check({ clientId: "d" });
       const { versions, products } = await report(service);
       const target = { day: "2030-06-15", platform: "windows", architecture: "x64", channel: "stable" };
@@ -83,16 +82,7 @@ describe("update checks", () => {
         { ...target, version: "2.0.0", checks: 1, clients: 1, offers: 3, offeredClients: 2 },
         { ...target, version: "unknown", checks: 1, clients: 1, offers: 0 },
       ]);
-      expect(products).toMatchObject([{ day: "2030-06-15", product: service.product, checks: 5, clients: 4 }]);
-    }));
-
-  test("count a client that updates during the day once among the product's clients", () =>
-    withProduct(async (service) => {
-      await service.check({ current: "1.0.0", clientId: "a" });
-      await service.check({ current: "2.0.0", clientId: "a" });
-      const { products, versions } = await report(service);
-      expect(products).toMatchObject([{ clients: 1, checks: 2 }]);
-      expect(versions).toMatchObject([{ clients: 1 }, { clients: 1 }]);
+      expect(products).toMatchObject([{ day: "2030-06-15", product: service.product, checks: 5, clients: 3 }]);
     }));
 
   test("without an id count a client by its network", () =>
@@ -127,13 +117,6 @@ describe("update checks", () => {
       expect(rowA?.clients).not.toEqual(rowB?.clients);
     }));
 
-  test("by a clock before 1970 are counted on its day", () =>
-    withProduct(async (service) => {
-      service.now = new Date("1969-12-31T23:59:59Z");
-      await service.check({ current: "2.0.0", clientId: "a" });
-      expect((await report(service)).versions).toMatchObject([{ day: "1969-12-31", checks: 1 }]);
-    }));
-
   test("that lead to no release are not counted", () =>
     withProduct(async (service) => {
       expect(await service.check({ current: "2.0.0", architecture: "arm64", platform: "macos" })).toBe(404);
@@ -142,35 +125,25 @@ describe("update checks", () => {
     }));
 });
 
-describe("hostile input", () => {
-  test("a client id of a megabyte is refused, and nothing is counted", () =>
-    withProduct(async (service) => {
-      // The HTTP server itself refuses such a long URL.
-      const clientId = "x".repeat(callsHandlers ? 1_000_000 : 10_000);
-      expect(await service.check({ current: "2.0.0", clientId })).toBe(400);
-      expect((await report(service)).versions).toEqual([]);
-    }));
-
-  test("invented versions are counted as other beyond a thousand a day, and offered ones still by themselves", () =>
-    withProduct(async (service) => {
-      const target = { product: service.product, platform: "windows", architecture: "x64", channel: "stable" };
-      const run = (version: string) => ({ ...target, version });
-      const invent = (from: number, to: number) => {
-        for (let i = from; i < to; i++) {
-          service.adoption.recordUpdateCheck({ installed: run(`0.0.${i}`), offered: run("2.0.0") }, "a");
-        }
-      };
-      invent(0, 900);
-      await service.adoption.flush();
-      invent(900, 1_500);
-      service.adoption.recordUpdateCheck({ installed: run(`1.0.0-${"x".repeat(200)}`), offered: null }, "b");
-      service.adoption.recordUpdateCheck({ installed: run("2.0.0"), offered: null }, "b");
-      const { versions } = await report(service);
-      expect(versions).toHaveLength(1_002);
-      expect(versions.find(({ version }) => version === "other")).toMatchObject({ checks: 501 });
-      expect(versions.find(({ version }) => version === "2.0.0")).toMatchObject({ checks: 1, offers: 1_500 });
-    }));
-});
+test("invented versions of update checks are counted as other beyond a thousand a day, and offered ones still by themselves", () =>
+  withProduct(async (service) => {
+    const target = { product: service.product, platform: "windows", architecture: "x64", channel: "stable" };
+    const run = (version: string) => ({ ...target, version });
+    const invent = (from: number, to: number) => {
+      for (let i = from; i < to; i++) {
+        service.adoption.recordUpdateCheck({ installed: run(`0.0.${i}`), offered: run("2.0.0") }, "a");
+      }
+    };
+    invent(0, 900);
+    await service.adoption.flush();
+    invent(900, 1_500);
+    service.adoption.recordUpdateCheck({ installed: run(`1.0.0-${"x".repeat(200)}`), offered: null }, "b");
+    service.adoption.recordUpdateCheck({ installed: run("2.0.0"), offered: null }, "b");
+    const { versions } = await report(service);
+    expect(versions).toHaveLength(1_002);
+    expect(versions.find(({ version }) => version === "other")).toMatchObject({ checks: 501 });
+    expect(versions.find(({ version }) => version === "2.0.0")).toMatchObject({ checks: 1, offers: 1_500 });
+  }));
 
 describe("while the database is down", () => {
   type Db = Parameters<typeof createAdoption>[0]["db"];
@@ -251,16 +224,11 @@ describe("downloads", () => {
 
   test("in several ranges count once", () =>
     withFile(async (service, url) => {
-      for (const range of ["bytes=0-49", "bytes=50-79", "bytes=80-99"]) {
-        await (await get(url, { headers: { range } })).arrayBuffer();
-      }
-      await expect.poll(() => downloadsOf(service)).toEqual([["2.0.0", 1, 1]]);
-    }));
-
-  test("that are resumed count as finished, and those that stop do not", () =>
-    withFile(async (service, url) => {
-      await (await get(url, { headers: { range: "bytes=0-49" } })).arrayBuffer();
+      const load = async (range: string) => (await get(url, { headers: { range } })).arrayBuffer();
+      await load("bytes=0-49");
       expect(await downloadsOf(service)).toEqual([["2.0.0", 1, 0]]);
+      for (const range of ["bytes=50-79", "bytes=80-99"]) await load(range);
+      await expect.poll(() => downloadsOf(service)).toEqual([["2.0.0", 1, 1]]);
     }));
 
   test("served from a client's cache, or requested by HEAD, do not count", () =>
@@ -293,43 +261,19 @@ test("the API reports what was counted until the last flush", () =>
       products: [{ product: service.product, checks: 1, clients: 1, downloadsStarted: 0, downloadsFinished: 0 }],
       versions: [{ version: "2.0.0", checks: 1, clients: 1 }],
     });
+    expect((await get("/api/admin/releases/adoption?days=93", { token })).status).toBe(400);
   }));
-
-test("only accounts with a role read the counts", async () => {
-  const { token } = await newAccount();
-  expect((await get("/api/admin/releases/adoption")).status).toBe(401);
-  expect((await get("/api/admin/releases/adoption", { token })).status).toBe(403);
-});
-
-test.each(["days=0", "days=93", "days=x", "days=1&days=2"])("the query %s is refused", async (query) => {
-  const { id, token } = await newAccount();
-  await setRole(ctx(), OPERATOR, id, { role: "support" });
-  const response = await get(`/api/admin/releases/adoption?${query}`, { token });
-  expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([400, "invalid_query"]);
-});
 
 const SALT = "a salt";
 
-function sketchOf(from: number, to: number, salt = SALT) {
+function sketchOf(from: number, to: number) {
   const sketch = createSketch();
-  for (let i = from; i < to; i++) addToSketch(sketch, hashItem(salt, `client ${i}`));
+  for (let i = from; i < to; i++) addToSketch(sketch, hashItem(SALT, `client ${i}`));
   return sketch;
 }
 
-test.each([0, 1, 10, 100, 1_000, 10_000, 30_000, 50_000, 100_000, 300_000, 1_000_000])(
-  "%i distinct clients are counted within 2 percent",
-  (clients) => {
-    expect(Math.abs(estimateCount(sketchOf(0, clients)) - clients)).toBeLessThanOrEqual(clients * 0.02);
-  },
-);
-
-test("the error has no bias: with many salts it is near zero on average", () => {
-  const salts = Array.from({ length: 16 }, (_, i) => `salt ${i}`);
-  for (const clients of [3_000, 40_000]) {
-    const errors = salts.map((salt) => estimateCount(sketchOf(0, clients, salt)) / clients - 1);
-    const mean = errors.reduce((sum, error) => sum + error, 0) / errors.length;
-    expect(Math.abs(mean)).toBeLessThan(0.005);
-  }
+test.each([0, 10, 1_000, 40_000, 300_000])("%i distinct clients are counted within 2 percent", (clients) => {
+  expect(Math.abs(estimateCount(sketchOf(0, clients)) - clients)).toBeLessThanOrEqual(clients * 0.02);
 });
 
 test("a client that checks again does not count again", () => {
@@ -345,10 +289,6 @@ test("merged sketches are the sketch of both sets, whatever they share", () => {
   expect(mergeSketch(merged, sketchOf(5_000, 7_000))).toBe(false);
 });
 
-test("the same client has another hash with another salt", () => {
-  expect(hashItem("monday", "client")).not.toEqual(hashItem("tuesday", "client"));
-});
-
 test("a sketch survives packing, and few clients need few bytes", async () => {
   for (const clients of [0, 20, 200_000]) {
     const sketch = sketchOf(0, clients);
@@ -358,11 +298,8 @@ test("a sketch survives packing, and few clients need few bytes", async () => {
   expect((await packSketch(sketchOf(0, 200_000))).length).toBeLessThan(9_000);
 });
 
-test.each([
-  ["too short", new Uint8Array(10)],
-  ["a bomb", new Uint8Array(1_000_000)],
-])("packed bytes of another size are refused: %s", async (_, bytes) => {
-  await expect(unpackSketch(await packSketch(bytes))).rejects.toThrow();
+test.each([10, 1_000_000])("packed bytes of another size are refused: %i", async (bytes) => {
+  await expect(unpackSketch(await packSketch(new Uint8Array(bytes)))).rejects.toThrow();
 });
 
 type Counted = UpdateCheck & { clientId: string };

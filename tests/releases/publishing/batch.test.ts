@@ -4,7 +4,6 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { addReleases } from "@/lib/releases/publishing/add";
 import { type PruneOptions, planPrune, pruneReleases, removeReleases } from "@/lib/releases/publishing/remove";
-import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import { signForTauri } from "@/lib/releases/sample/sample-signatures";
 import { Release } from "@/lib/releases/schema";
 import { canMount, newDisk } from "@/tests/support/process/disk";
@@ -233,13 +232,6 @@ describe("pruning", () => {
     expect(files).toHaveLength(releases.length);
     expect(await versions(testFolder)).toEqual(expect.arrayContaining(["1.3.0", "1.4.0"]));
     expect((await verify(testFolder)).filter(({ problem }) => problem !== null)).toEqual([]);
-  });
-
-  test("of an empty folder and of samples alone removes nothing", async () => {
-    const testFolder = await newFolder();
-    expect(await prune(testFolder, { keep: 1 })).toMatchObject({ releases: [], files: [] });
-    await writeSampleCatalog(testFolder.manifest);
-    expect(await prune(testFolder, { keep: 1 })).toMatchObject({ releases: [], files: [] });
   });
 });
 

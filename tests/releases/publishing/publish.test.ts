@@ -162,19 +162,6 @@ describe("concurrent processes", () => {
     expect((await verify(testFolder)).filter(({ problem }) => problem !== null)).toEqual([]);
   });
 
-  test("that publish the same version with different bytes leave only the files of the first", async () => {
-    const testFolder = await newFolder();
-    const files = [
-      await build(testFolder, "a.exe"),
-      await build(testFolder, "b.exe"),
-      await build(testFolder, "c.exe"),
-    ];
-    const all = await Promise.allSettled(files.map((file) => publish(testFolder, file, "1.0.0")));
-    expect(all.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected", "rejected"]);
-    expect(await filesIn(path.dirname(testFolder.manifest))).toHaveLength(2);
-    expect(await verify(testFolder)).toMatchObject([{ problem: null }]);
-  });
-
   test("do not wait for the lock file of a killed process, whatever its date", async () => {
     const testFolder = await newFolder();
     await publish(testFolder, await build(testFolder, "a.exe"), "1.0.0");

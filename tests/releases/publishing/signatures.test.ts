@@ -48,11 +48,6 @@ describe("a signature", () => {
 
   test.each([
     ["another file", () => ({ minisign: key.minisign(randomBytes(9), comment) }), "does not match"],
-    [
-      "another file, in the legacy format",
-      () => ({ minisign: key.minisign(randomBytes(9), comment, true) }),
-      "does not match",
-    ],
     ["another key", () => ({ minisign: newSigningKey().minisign(bytes, comment) }), "by the key"],
     [
       "a changed trusted comment",
@@ -66,7 +61,6 @@ describe("a signature", () => {
     ],
     ["another version", () => ({ minisign: key.minisign(bytes, "version:1.5.0-beta.1") }), "another version"],
     ["another file for Sparkle", () => ({ edSignature: key.ed(randomBytes(9)) }), "does not match"],
-    ["another key for Sparkle", () => ({ edSignature: newSigningKey().ed(bytes) }), "does not match"],
   ])("of %s is rejected", async (_, artifact, reason) => {
     const testFolder = await newCatalog();
     await expectRejected(testFolder, () => sign(testFolder, artifact(), { publicKeys: keys }), reason);
@@ -86,10 +80,8 @@ describe("a signature", () => {
     ["1.5.0", "Ops_1.5.0-x64.exe", true],
     ["1.5.0+7", "Ops_1.5.0_x64-setup.exe", true],
     ["1.5.0", "Ops.app.tar.gz", true], // Tauri's name for macOS
-    ["1.5.0-beta.1", "Ops_1.5.0-beta.2_x64-setup.exe", false],
     ["1.5.0-beta.1", "Ops_1.5.0-beta.10_x64-setup.exe", false],
     ["1.5.0", "Ops_1.5.0-beta.1_x64-setup.exe", false],
-    ["1.5.0-beta.1", "Ops_1.5.0-rc.1_x64-setup.exe", false],
   ])("for %s of the file %s, as Tauri names it: valid %s", async (version, name, isValid) => {
     const testFolder = await newCatalog();
     const artifact = { minisign: key.minisign(bytes, `timestamp:1793786400\tfile:${name}`) };

@@ -3,9 +3,7 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { writeCompletedRollouts } from "@/lib/releases/rollouts/write-completed-rollouts";
-import { newAccount } from "@/tests/support/accounts";
 import { call } from "@/tests/support/api";
-import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { callReleases, publishVersion } from "@/tests/support/releases/admin-api";
 import {
@@ -163,45 +161,17 @@ describe("a rollout over the API", () => {
 
   test.each<[object, number, string]>([
     [{ steps: [20, 5] }, 422, "rollout_invalid"],
-    [{ steps: [] }, 422, "validation_failed"],
     [{ steps: Array.from({ length: 21 }, (_, i) => i + 1) }, 422, "validation_failed"],
     [{ everySeconds: 1 }, 422, "rollout_invalid"],
-    [{ everySeconds: "1h" }, 422, "validation_failed"],
-    [{ startsAt: "tomorrow" }, 422, "validation_failed"],
     [{ startsAt: "2099-01-01T00:00:00Z" }, 422, "rollout_invalid"],
     [{ filter: { product: "core", version: "9.9.9" } }, 404, "release_not_found"],
-    [{ filter: { product: "core" } }, 422, "release_invalid"],
     [{ every: "1h" }, 422, "validation_failed"],
   ])("is refused with %j, and nothing changes", async (body, status, code) => {
     expect(await schedule(body)).toMatchObject({ status, code });
     expect(await inCatalog()).toBe(100);
   });
 
-  test("is read with less than it is changed with", async () => {
-    const { id } = await schedule();
-    const reader = (await newKey({ scopes: ["releases:read"] })).key;
-    const [support, admin, user] = [
-      await accountWithRole("support"),
-      await accountWithRole("admin"),
-      await newAccount(),
-    ];
-    const read = (token?: string) => callReleases("GET", `/rollouts/${id}`, token);
-    const halt = (token?: string) => callReleases("PATCH", `/rollouts/${id}`, token, { state: "halted" });
-    const start = (token?: string) => callReleases("POST", "/rollouts", token, STEPS);
-    const back = (token?: string) => callReleases("POST", "/rollbacks", token, { filter: { ids: [OLD] } });
-    for (const [token, status] of [
-      [reader, 200],
-      [support.token, 200],
-      [user.token, 403],
-      [undefined, 401],
-    ] as const) {
-      expect((await read(token)).status).toBe(status);
-      const refused = status === 401 ? 401 : 403;
-      for (const change of [halt, start, back]) expect((await change(token)).status).toBe(refused);
-    }
-    clock.advance(11 * 60_000);
-    expect(await halt(admin.token)).toMatchObject({ status: 403, code: "reauthentication_required" });
-    expect((await read(randomUUID())).status).toBe(401);
+  test("that does not exist is an error with a code", async () => {
     for (const unknown of [randomUUID(), "x"]) {
       expect(await setState(unknown, { state: "halted" })).toMatchObject({ status: 404, code: "rollout_not_found" });
     }

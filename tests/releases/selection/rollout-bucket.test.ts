@@ -9,19 +9,12 @@ test("a bucket is the first four bytes of the SHA-256 of both ids, in hundredths
   expect(rolloutBucket("core-1.3.0", "client-7")).not.toBe(rolloutBucket("core-1.2.0", "client-7"));
 });
 
-test("100,000 clients spread within half a percent of a rollout", () => {
-  const clients = Array.from({ length: 100_000 }, (_, i) => `client-${i}`);
-  for (const rollout of [1, 10, 25, 50, 90, 99]) {
+test("20,000 clients spread within a percent of a rollout", () => {
+  const clients = Array.from({ length: 20_000 }, (_, i) => `client-${i}`);
+  for (const rollout of [0.3, 10, 50, 99]) {
     const reached = clients.filter((client) => isInRollout({ id: "core-1.2.0", rollout }, client)).length;
-    expect(Math.abs(reached / 1000 - rollout)).toBeLessThan(0.5);
+    expect(Math.abs(reached / 200 - rollout)).toBeLessThan(rollout < 1 ? 0.1 : 1);
   }
-});
-
-test("a rollout has tenths of a percent", () => {
-  const clients = Array.from({ length: 100_000 }, (_, i) => `client-${i}`);
-  const reached = clients.filter((client) => isInRollout({ id: "core-1.2.0", rollout: 0.3 }, client)).length;
-  expect(reached).toBeGreaterThan(200);
-  expect(reached).toBeLessThan(400);
 });
 
 test("raising a rollout keeps every client in it", () => {

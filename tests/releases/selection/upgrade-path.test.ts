@@ -51,11 +51,4 @@ describe("a release that requires a version first", () => {
       expect(await offered("2.0.0-rc.1")).toBe("2.0.0");
       expect(await offered("2.0.0%2B7")).toBe("3.0.0");
     }));
-
-  test("does not concern other products and platforms", () =>
-    withCatalog(async (testCatalog) => {
-      const ops = manifestEntry({ product: "ops", version: "5.0.0", requiresFrom: "4.0.0" });
-      await testCatalog.publish(ops, manifestEntry({ version: "3.0.0" }));
-      expect(await offered("1.0.0")).toBe("3.0.0");
-    }));
 });

@@ -168,15 +168,4 @@ describe("appcast.xml", () => {
       const drawn = await Promise.all(Array.from({ length: 24 }, (_, i) => titles(SPARKLE_AGENT, `?clientId=${i}`)));
       expect(new Set(drawn.flat())).toEqual(new Set(["1.0.0", "2.0.0"]));
     }));
-
-  test("is empty for a real release while there are only samples", async () => {
-    expect(await titles("Example App/1.0.0 Sparkle/2.9.4")).toEqual(["1.1.0"]);
-    expect(await titles("Example App/7.0.0 Sparkle/2.9.4")).toEqual([]);
-  });
-
-  test("is 404 for a product without a signed file", () =>
-    withCatalog(async ({ publish }) => {
-      await publish(updatable("App.zip", {}, { edSignature: undefined }));
-      await expectNoRelease(await request(), "EdDSA");
-    }));
 });

@@ -78,11 +78,8 @@ describe("Tauri's dynamic server", () => {
   test.each([
     ["windows/x86_64/latest", 400, "invalid_query"],
     ["windows/x86_64/1.0.0.0.0", 400, "invalid_query"],
-    [`windows/x86_64/${"1".repeat(250)}`, 400, "invalid_query"],
     ["windows/x86_64/%7B%7Bcurrent_version%7D%7D", 400, "invalid_query"],
-    ["windows/mips/1.0.0", 404, "release_not_found"],
     ["beos/x86_64/1.0.0", 404, "release_not_found"],
-    ["%7B%7Btarget%7D%7D/x86_64/1.0.0", 404, "release_not_found"],
     ["windows/..%2Fx64/1.0.0", 404, "not_found"],
   ])("rejects %s", async (path, status, code) => {
     expect(await problemOf(await check(path))).toMatchObject({ status, code });

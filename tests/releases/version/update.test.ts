@@ -10,18 +10,12 @@ describe("an update", () => {
   test.each([
     ["current=1.0.0", true],
     ["current=v1.0.0", true],
-    ["current=1.0.0+7", true],
     ["current=1.1.0+7", false],
     ["version=1.0.0", true],
-    ["current=1.1.0-rc.1", true],
     ["current=1.1.0", false],
-    ["current=1.2.0-beta.1", false],
-    ["current=99.0.0", false],
-    ["current=1", true],
     ["current=1.0", true],
     ["current=v1.1", false],
     ["current=1.01.0", false],
-    ["current=1.0.9.4711", true],
     ["current=1.1.0.4711", false],
   ])("with %s is available: %s", (current, updateAvailable) =>
     withCatalog(async (testCatalog) => {
@@ -34,12 +28,10 @@ describe("an update", () => {
     // A release, and whether it is an update for 1.2.3.4, as Windows numbers it.
     [{ version: "1.2.3+5" }, true],
     [{ version: "1.2.3+4" }, false],
-    [{ version: "1.2.3+3" }, false],
     [{ version: "1.2.3+10" }, true],
     [{ version: "1.2.3", buildVersion: "1.2.3.5" }, true],
     [{ version: "1.2.3", buildVersion: "1.2.3.4" }, false],
     [{ version: "1.3.0", buildVersion: "1.2.3.3" }, false],
-    [{ version: "1.2.4" }, true],
     [{ version: "1.2.3" }, false],
   ])("%j for four numbers is available: %s", (release, updateAvailable) =>
     withCatalog(async (testCatalog) => {
@@ -69,30 +61,6 @@ describe("an update", () => {
       await testCatalog.publish(manifestEntry({ ...release, critical: true }));
       expect(await getVersion(`${WINDOWS}&current=1.5.0`)).toMatchObject({ updateAvailable: true, mandatory: true });
       expect(await getVersion(`${WINDOWS}&current=2.0.0`)).toMatchObject({ updateAvailable: false, mandatory: false });
-    }));
-
-  test("stays mandatory after a later release", () =>
-    withCatalog(async (testCatalog) => {
-      const before = manifestEntry({ version: "1.9.0", minimumSupportedVersion: "1.5.0" });
-      await testCatalog.publish(before, manifestEntry({ version: "2.0.0" }));
-      const expected = { version: "2.0.0", minimumSupportedVersion: "1.5.0" };
-      expect(await getVersion(`${WINDOWS}&current=1.4.0`)).toMatchObject({ ...expected, mandatory: true });
-      expect(await getVersion(`${WINDOWS}&current=1.5.0`)).toMatchObject({ ...expected, mandatory: false });
-      await testCatalog.publish(
-        manifestEntry({ version: "1.9.0", critical: true }),
-        manifestEntry({ version: "2.0.0" }),
-      );
-      expect(await getVersion(`${WINDOWS}&current=1.8.0`)).toMatchObject({ version: "2.0.0", mandatory: true });
-      expect(await getVersion(`${WINDOWS}&current=1.9.0`)).toMatchObject({ version: "2.0.0", mandatory: false });
-    }));
-
-  test("goes back only if the catalog marks a rollback", () =>
-    withCatalog(async (testCatalog) => {
-      const yanked = manifestEntry({ version: "1.1.0", yanked: true });
-      await testCatalog.publish(yanked, manifestEntry({ version: "1.0.0" }));
-      expect(await getVersion(`${WINDOWS}&current=1.1.0`)).toMatchObject({ version: "1.0.0", updateAvailable: false });
-      await testCatalog.publish(yanked, manifestEntry({ version: "1.0.0", rollback: true }));
-      expect(await getVersion(`${WINDOWS}&current=1.1.0`)).toMatchObject({ version: "1.0.0", updateAvailable: true });
     }));
 
   test("goes back only for those who have a withdrawn version, in every format", () =>
@@ -136,24 +104,21 @@ describe("a sample", () => {
     expect(await getVersion(`${WINDOWS}&current=1.0.0`)).toMatchObject({ version: "1.1.0", updateAvailable: true });
   });
 
-  test.each(["0.9.0", "1.0.5", "1.1.0-rc.1", "9.0.0"])(
-    "is not an update for %s, which is not a sample",
-    async (current) => {
-      expect(await getVersion(`${WINDOWS}&current=${current}`)).toMatchObject({
-        updateAvailable: false,
-        mandatory: false,
-      });
-      const feed = async (format: string, query = WINDOWS) => {
-        const response = await get(`/api/version?${query}&current=${current}&format=${format}`);
-        return [response.status, await response.text()];
-      };
-      expect(await feed("tauri")).toEqual([204, ""]);
-      expect(await feed("squirrel", MACOS)).toEqual([204, ""]);
-      expect(await feed("electron")).toEqual([200, `version: "${current}"\nfiles: []\n`]);
-      const [status, appcast] = await feed("sparkle");
-      expect([status, String(appcast).includes("<item>")]).toEqual([200, false]);
-    },
-  );
+  test.each(["0.9.0", "9.0.0"])("is not an update for %s, which is not a sample", async (current) => {
+    expect(await getVersion(`${WINDOWS}&current=${current}`)).toMatchObject({
+      updateAvailable: false,
+      mandatory: false,
+    });
+    const feed = async (format: string, query = WINDOWS) => {
+      const response = await get(`/api/version?${query}&current=${current}&format=${format}`);
+      return [response.status, await response.text()];
+    };
+    expect(await feed("tauri")).toEqual([204, ""]);
+    expect(await feed("squirrel", MACOS)).toEqual([204, ""]);
+    expect(await feed("electron")).toEqual([200, `version: "${current}"\nfiles: []\n`]);
+    const [status, appcast] = await feed("sparkle");
+    expect([status, String(appcast).includes("<item>")]).toEqual([200, false]);
+  });
 
   test("is not served beside a real release, not even by its version", () =>
     withCatalog(async (testCatalog) => {

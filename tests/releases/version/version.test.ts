@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { call, get } from "@/tests/support/api";
 import { BASE_URL, ctx, withContext } from "@/tests/support/context";
-import { manifestEntry, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
+import { manifestEntry, withCatalog } from "@/tests/support/releases/releases";
 import { getVersion, WINDOWS } from "@/tests/support/releases/versions";
 import { contentLength } from "@/tests/support/server";
 
@@ -81,18 +81,6 @@ describe("a release", () => {
     const answer = await getVersion("platform=Darwin&product=CORE&architecture=AArch64");
     expect(answer).toMatchObject({ platform: "macos", architecture: "universal", requestedArchitecture: "arm64" });
   });
-
-  test("has a URL on this service even if its file is elsewhere", () =>
-    withCatalog(async (testCatalog) => {
-      await testCatalog.publish(manifestEntry());
-      expect((await getVersion(WINDOWS)).artifact.url).toMatch(`${BASE_URL}/api/download/windows?`);
-    }));
-
-  test("contains only fields that the response schema declares", () =>
-    withCatalog(async (testCatalog) => {
-      await testCatalog.publish(manifestEntry({ rollout: 100, artifacts: { installer: remoteArtifact() } }));
-      expect(JSON.stringify(await getVersion(WINDOWS))).not.toMatch(/cdn\.example\.com|rollout/);
-    }));
 });
 
 describe("rejections", () => {
@@ -112,13 +100,9 @@ describe("rejections", () => {
     ["?architecture", "platform=windows&product=core&architecture="],
     ["?channel", `${WINDOWS}&channel=%00`],
     ["?current", `${WINDOWS}&current=latest`],
-    ["?current", `${WINDOWS}&current=1.0.0.0.0`],
-    ["?current", `${WINDOWS}&current=1.`],
     ["?current", `${WINDOWS}&current=99999999999999999999.0.0`],
     ["?current", `${WINDOWS}&current=${"1".repeat(300)}.0.0`],
-    ["?version", `${WINDOWS}&version=`],
     ["?version", `${WINDOWS}&current=1.0.0&version=1.0.0`],
-    ["?platform", `${WINDOWS}&platform=windows`],
     ["?current", `${WINDOWS}&current=1.0.0&current=1.0.1`],
   ])("an invalid %s in %s", async (pointer, query) => {
     expect(await getVersion(query)).toMatchObject({ status: 400, code: "invalid_query", errors: [{ pointer }] });
