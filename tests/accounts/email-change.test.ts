@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { emailedToken } from "@/lib/auth/emailed-token";
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
-import { eventsOf, newAccount } from "@/tests/support/accounts";
+import { eventsOf, newAccount, requestReset } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { Authenticator } from "@/tests/support/auth/authenticator";
 import { clock, ctx, withContext } from "@/tests/support/context";
@@ -142,7 +143,7 @@ describe("the old email's owner", () => {
     const [account, email] = [await newVerified(), newEmail()];
     await requestChange(account, email);
     const token = await tokenTo(email, "email-change");
-    const reset = await resetToken(account.email);
+    const reset = await requestReset(account.email);
     await post("/api/auth/reset/confirm", { token: reset, password: "an entirely new one" });
     const { token: session } = await (
       await post("/api/auth/login", { email: account.email, password: "an entirely new one" })
@@ -153,7 +154,7 @@ describe("the old email's owner", () => {
 
   test("cannot reset the password with a link from before the change", async () => {
     const [account, email] = [await newVerified(), newEmail()];
-    const reset = await resetToken(account.email);
+    const reset = await requestReset(account.email);
     await changeTo(account, email);
     const refused = await post("/api/auth/reset/confirm", { token: reset, password: "an entirely new one" });
     expect([refused.status, (await refused.json()).code]).toEqual([400, "invalid_or_expired_token"]);
@@ -187,7 +188,7 @@ test("the new email's owner can reset the password after the change, and not bef
   const token = await tokenTo(email, "email-change");
   await confirmChange(token, { token: account.token });
   expect(mailbox.to(email).join()).not.toContain("/reset#token=");
-  const reset = await resetToken(email);
+  const reset = await requestReset(email);
   expect((await post("/api/auth/reset/confirm", { token: reset, password: "an entirely new one" })).status).toBe(200);
   expect(await logIn(email, "an entirely new one")).toBe(200);
 });
@@ -214,14 +215,6 @@ test("hostile emails and tokens are refused, and no token is stored", async () =
   expect(JSON.stringify(await ctx().db.emailChange.findMany())).not.toContain(token);
 });
 
-/** Requests a password reset. Returns the token of the email. */
-async function resetToken(email: string): Promise<string> {
-  await post("/api/auth/reset/request", { email });
-  const find = () => /\/reset#token=([\w-]{43})/.exec(mailbox.to(email).join("\n"))?.[1];
-  await expect.poll(find).toBeDefined();
-  return find() ?? "";
-}
-
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 const emailOfAccount = async (id: string) => (await ctx().db.account.findUniqueOrThrow({ where: { id } })).email;
@@ -229,9 +222,7 @@ const emailOfAccount = async (id: string) => (await ctx().db.account.findUniqueO
 test("the link to the old email restores it, ends all sessions, revokes every link and asks for a new password", async () => {
   const [account, email] = [await newVerified(), newEmail()];
   const undo = await changeTo(account, email);
-  await post("/api/auth/reset/request", { email });
-  await expect.poll(() => mailbox.to(email).some((message) => message.includes("/reset#token="))).toBe(true);
-  const [, reset = ""] = /\/reset#token=([\w-]+)/.exec(mailbox.to(email).join("\n")) ?? [];
+  const reset = await requestReset(email);
   const [identity] = await ctx().db.identity.createManyAndReturn({
     data: [{ accountId: account.id, provider: "google", subject: randomUUID(), createdAt: ctx().now() }],
   });
@@ -369,6 +360,5 @@ const undoEmailsTo = (email: string) =>
 /** The token of an email that got a notice instead: what its owner would have to guess. */
 async function confirmTokenOf(accountId: string): Promise<string> {
   const { id } = await ctx().db.emailChange.findFirstOrThrow({ where: { accountId, confirmedAt: null } });
-  const { emailedToken } = await import("@/lib/auth/emailed-token");
   return emailedToken(ctx().config, "email-change", id);
 }

@@ -5,7 +5,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { removeOldFiles } from "@/lib/platform/adapters/file-transports";
-import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
+import { eventsOf, newAccount, requestReset, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { Jar, SESSION_COOKIE, session, signIn, signInWith } from "@/tests/support/auth/browser";
 import { googlePerson, newEmail, setUpProviders } from "@/tests/support/auth/providers";
@@ -136,13 +136,8 @@ test("a reset lists the providers that can still sign in: in its response, form 
   const account = await newAccount();
   await ctx().db.account.update({ where: { id: account.id }, data: { emailVerifiedAt: ctx().now() } });
   await linkGoogle(account);
-  const requestReset = async (n: number) => {
-    await post("/api/auth/reset/request", { email: account.email });
-    await expect.poll(() => tokensIn(account.email).length).toBe(n);
-    return tokensIn(account.email)[n - 1] ?? "";
-  };
   const response = await post("/api/auth/reset/confirm", {
-    token: await requestReset(1),
+    token: await requestReset(account.email),
     password: "a new good password",
   });
   expect(await response.json()).toEqual({
@@ -152,12 +147,9 @@ test("a reset lists the providers that can still sign in: in its response, form 
   const isNotified = () =>
     mailbox.to(account.email).some((message) => /can still sign in[\s\S]*- Google, since/.test(message));
   await expect.poll(isNotified).toBe(true);
-  const form = await submit("reset", { token: await requestReset(2), password: "another new password" });
+  const form = await submit("reset", { token: await requestReset(account.email, 2), password: "another new password" });
   expect(form.headers.get("location")).toBe("/sign-in?done=password_reset&linked=google");
 });
-
-const tokensIn = (email: string) =>
-  mailbox.to(email).flatMap((message) => /\/reset#token=(\S+)/.exec(message)?.[1] ?? []);
 
 test("an account whose email is not verified is removed after 30 days, unless it has a valid link", async () => {
   await withContext({ config: { AUTH_REQUIRE_VERIFIED_EMAIL: true } }, async () => {

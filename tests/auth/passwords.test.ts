@@ -5,10 +5,9 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createHasher } from "@/lib/auth/passwords/hasher";
 import { AppError } from "@/lib/errors";
 import { createBreachLookup } from "@/lib/platform/adapters/breach-lookup";
-import { newAccount } from "@/tests/support/accounts";
+import { newAccount, requestReset } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
-import { mailbox } from "@/tests/support/mailbox";
 import { listenForTest } from "@/tests/support/network/listen";
 
 const newEmail = () => `new-${crypto.randomUUID()}@example.com`;
@@ -42,8 +41,7 @@ describe("a new password", () => {
       expect(await refusal(await register(password, email))).toBe("/password too_guessable");
     }
     expect((await register("correct horse battery", email)).status).toBe(201);
-    await post("/api/auth/reset/request", { email });
-    const token = /reset#token=([\w-]+)/.exec(await mailbox.waitFor(email))?.[1];
+    const token = await requestReset(email);
     expect(await refusal(await post("/api/auth/reset/confirm", { token, password: name }))).toBe(
       "/password too_guessable",
     );
@@ -130,8 +128,7 @@ describe("the breach lookup", () => {
       expect(await refusal(await register(BREACHED))).toBe("/password breached");
       expect((await register("a password from nowhere")).status).toBe(201);
       const { email } = await newAccount();
-      await post("/api/auth/reset/request", { email });
-      const token = /reset#token=([\w-]+)/.exec(await mailbox.waitFor(email))?.[1];
+      const token = await requestReset(email);
       expect(await refusal(await post("/api/auth/reset/confirm", { token, password: BREACHED }))).toContain("breached");
     });
     expect(requests[0]).toEqual({ prefix: digest.slice(0, 5), padding: "true" });

@@ -81,18 +81,18 @@ describe("the form that changes a release", () => {
     expect(await served()).toEqual([0]);
   });
 
-  test.each<[ActionName, Record<string, string>, string]>([
-    ["rollout", { percentage: "101", shown: "100" }, "percentage"],
-    ["rollout", { percentage: "10.55", shown: "100" }, "percentage"],
-    ["schedule", { steps: "5,x", every: "1" }, "steps"],
-    ["schedule", { steps: "5,100", every: "soon" }, "every"],
-    ["schedule", { steps: "100", every: "1", startsAt: "tomorrow" }, "startsAt"],
-  ])("refuses %s with %j at its field", async (action, fields, field) => {
-    expect(Object.keys(flashOf(await change(action, fields))?.fields ?? {})).toEqual([field]);
+  test("refuses what is wrong at its field, and says what is wrong with a schedule, a rollout and a version", async () => {
+    const wrong: [ActionName, Record<string, string>, string][] = [
+      ["rollout", { percentage: "101", shown: "100" }, "percentage"],
+      ["rollout", { percentage: "10.55", shown: "100" }, "percentage"],
+      ["schedule", { steps: "5,x", every: "1" }, "steps"],
+      ["schedule", { steps: "5,100", every: "soon" }, "every"],
+      ["schedule", { steps: "100", every: "1", startsAt: "tomorrow" }, "startsAt"],
+    ];
+    for (const [action, fields, field] of wrong) {
+      expect(Object.keys(flashOf(await change(action, fields))?.fields ?? {})).toEqual([field]);
+    }
     expect(await served()).toEqual([100]);
-  });
-
-  test("says what is wrong with a schedule, an unknown rollout and an unknown version", async () => {
     const messageOf = (response: Response) => flashOf(response)?.message;
     expect(messageOf(await change("schedule", { steps: "50,5", every: "1" }))).toContain("ascending");
     expect(messageOf(await change("halt", { rolloutId: "x" }))).toContain("Rollout not found");

@@ -11,6 +11,7 @@ import { newAccount } from "@/tests/support/accounts";
 import { answerOf, call, get, post } from "@/tests/support/api";
 import { accountWithRole } from "@/tests/support/auth/api-keys";
 import { BASE_URL, clock, ctx, failingDatabase, useUp, withContext } from "@/tests/support/context";
+import { copyEmbeddedDatabase } from "@/tests/support/database";
 import { callsHandlers, contentLength } from "@/tests/support/server";
 
 const LOGIN = "/api/auth/login";
@@ -204,6 +205,7 @@ test("a start on the embedded database, which nobody else has open, frees the ke
     DATA_DIR: await mkdtemp(path.join(tmpdir(), "homeport-test-")),
     RELEASE_ADOPTION: "off",
   });
+  await copyEmbeddedDatabase(config.DATA_DIR);
   const send = await withService(config, async () => {
     const change = await newChange();
     expect((await change()).status).toBe(201);

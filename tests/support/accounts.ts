@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { expect } from "vitest";
 import { auditPseudonym } from "@/lib/platform/audit/retention";
-import { post } from "./api";
+import { type Options, post } from "./api";
 import { ctx } from "./context";
+import { mailbox } from "./mailbox";
 
 export type TestAccount = { id: string; email: string; password: string; token: string; sessionId: string };
 
@@ -26,6 +28,14 @@ export async function accountWithId(id: string): Promise<{ id: string; token: st
   await ctx().db.account.update({ where: { id: registeredId }, data: { id } });
   const { token } = (await (await post("/api/auth/login", { email, password })).json()) as { token: string };
   return { id, token };
+}
+
+/** Requests a password reset. Returns the token of the n-th link that the email got. */
+export async function requestReset(email: string, n = 1, options: Options = {}): Promise<string> {
+  await post("/api/auth/reset/request", { email }, options);
+  const tokens = () => mailbox.to(email).flatMap((message) => /\/reset#token=([\w-]{43})/.exec(message)?.[1] ?? []);
+  await expect.poll(() => tokens().length).toBeGreaterThanOrEqual(n);
+  return tokens()[n - 1] ?? "";
 }
 
 /** The types of an account's events in the audit trail, oldest first, also after the account was deleted. */

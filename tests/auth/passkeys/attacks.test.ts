@@ -2,7 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { PasskeyAssertion, PasskeyRegistration } from "@/lib/auth/passkeys/schema";
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
-import { eventsOf, newAccount } from "@/tests/support/accounts";
+import { eventsOf, newAccount, requestReset } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { Jar, session, signInWith } from "@/tests/support/auth/browser";
 import {
@@ -15,7 +15,6 @@ import {
 import { addPasskey, creationOptions, signInOptions, stepUpOptions } from "@/tests/support/auth/passkeys";
 import { googlePerson, setUpProviders } from "@/tests/support/auth/providers";
 import { clock, ctx } from "@/tests/support/context";
-import { mailbox } from "@/tests/support/mailbox";
 
 const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const { google } = await setUpProviders();
@@ -276,11 +275,9 @@ test("an unverified account loses its passkeys when its owner resets the passwor
   const { authenticator } = await addPasskey(account);
   /** Resets the password by the n-th emailed link, and signs in. */
   const reset = async (n: number) => {
-    await post("/api/auth/reset/request", { email: account.email });
-    const tokens = () => mailbox.to(account.email).flatMap((mail) => /\/reset#token=([\w-]+)/.exec(mail)?.[1] ?? []);
-    await expect.poll(() => tokens().length).toBe(n);
+    const token = await requestReset(account.email, n);
     const password = `an entirely new password ${n}`;
-    expect((await post("/api/auth/reset/confirm", { token: tokens().at(-1), password })).status).toBe(200);
+    expect((await post("/api/auth/reset/confirm", { token, password })).status).toBe(200);
     return (await post("/api/auth/login", { email: account.email, password })).json();
   };
   const signedIn = await reset(1);

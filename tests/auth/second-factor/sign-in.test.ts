@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
-import { eventsOf, newAccount } from "@/tests/support/accounts";
+import { eventsOf, newAccount, requestReset } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import { alignClock, challengeOf, meet, newProtectedAccount } from "@/tests/support/auth/authenticator";
 import { BASE_URL, clock, ctx } from "@/tests/support/context";
-import { mailbox } from "@/tests/support/mailbox";
 
 const MINUTE_MS = 60_000;
 const BROWSER = { origin: BASE_URL, "sec-fetch-site": "same-origin" };
@@ -169,8 +168,7 @@ test("of two different codes for one challenge at the same time, one signs in", 
 
 test("a password reset of an account that was never verified removes the factor of whoever registered the email", async () => {
   const squatter = await newProtectedAccount();
-  await post("/api/auth/reset/request", { email: squatter.email });
-  const [, token = ""] = /\/reset#token=([\w-]+)/.exec(await mailbox.waitFor(squatter.email)) ?? [];
+  const token = await requestReset(squatter.email);
   const password = "an entirely new password";
   expect((await post("/api/auth/reset/confirm", { token, password })).status).toBe(200);
   expect((await post("/api/auth/login", { email: squatter.email, password })).status).toBe(200);
@@ -182,8 +180,7 @@ test("a password reset removes no factor, and closes the challenges of before", 
   const account = await newProtectedAccount();
   await ctx().db.account.update({ where: { id: account.id }, data: { emailVerifiedAt: clock.now() } });
   const challenge = await challengeOf(account);
-  await post("/api/auth/reset/request", { email: account.email });
-  const [, token = ""] = /\/reset#token=([\w-]+)/.exec(await mailbox.waitFor(account.email)) ?? [];
+  const token = await requestReset(account.email);
   const password = "an entirely new password";
   expect((await post("/api/auth/reset/confirm", { token, password })).status).toBe(200);
   expect(await codeOf(await meet(challenge, { code: account.app.code() }))).toBe("invalid_challenge");

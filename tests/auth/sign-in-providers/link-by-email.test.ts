@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { newAccount } from "@/tests/support/accounts";
+import { newAccount, requestReset } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import { Jar, SESSION_COOKIE, session, signIn, signInWith } from "@/tests/support/auth/browser";
 import { IdentityProvider } from "@/tests/support/auth/identity-provider";
@@ -41,8 +41,7 @@ describe("linking", () => {
     github.person = gitHubPerson(newEmail());
     await signInWith(github, jar);
     expect(await identitiesOf(squatter.id)).toHaveLength(1);
-    await post("/api/auth/reset/request", { email: squatter.email });
-    await mailbox.waitFor(squatter.email); // the token is created when the email is sent
+    await requestReset(squatter.email);
 
     google.person = googlePerson(squatter.email);
     const owner = new Jar();
@@ -65,9 +64,7 @@ describe("linking", () => {
     await signIn(jar, squatter);
     github.person = gitHubPerson(newEmail());
     await signInWith(github, jar);
-    await mailbox.waitFor(squatter.email);
-    await post("/api/auth/reset/request", { email: squatter.email });
-    const [, token] = /#token=([\w-]+)/.exec(await mailbox.waitFor(squatter.email, 2)) ?? [];
+    const token = await requestReset(squatter.email);
     await post("/api/auth/reset/confirm", { token, password: "the owner's password" });
     expect(await identitiesOf(squatter.id)).toEqual([]);
   });

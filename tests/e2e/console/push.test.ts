@@ -216,24 +216,4 @@ describe.runIf(hasChromium)("in Chromium", () => {
       .getByText(/^(1 email that waits|\d+ emails that wait) for another attempt (is|are) sent at once\./)
       .waitFor();
   });
-
-  test("an announcement is canceled half-way", async () => {
-    const { page } = await visit(browser, service, { storageState: admin.storageState });
-    await adminWithDevice();
-    await page.goto("/console/push/announce?version=9.2.0&perSecond=1");
-    let reply = (_status: { status: number }) => {};
-    const held = new Promise<{ status: number }>((resolve) => {
-      reply = resolve;
-    });
-    apns.replyWith("*", ...Array.from({ length: 4 }, () => held));
-    await page.getByRole("button", { name: "Announce 9.2.0" }).click();
-    await page.getByRole("button", { name: "Announce", exact: true }).click();
-    await page.getByText("The version is being announced.").waitFor();
-    await page.getByRole("button", { name: "Cancel", exact: true }).first().click();
-    await page.getByRole("button", { name: "Cancel the rest" }).click();
-    await page.getByText("Unsent deliveries were canceled.").waitFor();
-    await page.getByText("canceled", { exact: true }).waitFor();
-    apns.replyWith("*");
-    reply({ status: 200 });
-  });
 });

@@ -52,14 +52,6 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
     await page.waitForURL(path);
   }
 
-  test("a stranger signs in and arrives at the page, and returns from a dead link", async () => {
-    const { page: stranger } = await web.visit();
-    await signInFor(stranger, "/console/settings/keys");
-    expect((await stranger.goto("/console/nothing"))?.status()).toBe(404);
-    await stranger.getByRole("main").getByRole("link", { name: "Console" }).click();
-    await stranger.waitForURL("/console");
-  });
-
   test("without JavaScript on a phone, an admin signs in, creates a key, sees it once and revokes it", async () => {
     const viewport = { width: 360, height: 740 };
     const { page } = await web.visit({ javaScriptEnabled: false, viewport });

@@ -6,13 +6,7 @@ import { postgresUrl } from "@/tests/support/database";
 import { mailbox } from "@/tests/support/mailbox";
 import { anyDatabase } from "@/tests/support/process/service";
 import { hasChromium } from "@/tests/support/web/chromium";
-import {
-  accessibilityFaults,
-  newVisitor,
-  registerOn,
-  serviceInChromium,
-  submitSignIn,
-} from "@/tests/support/web/pages";
+import { newVisitor, serviceInChromium, submitSignIn } from "@/tests/support/web/pages";
 
 const CLIENTS = [{ id: "desktop", name: "Example Desktop", redirectUris: ["http://127.0.0.1/callback"] }];
 const AUTHORIZATION = {
@@ -49,34 +43,28 @@ describe.runIf(hasChromium)("in Chromium", () => {
     expect(faults).toEqual([]);
   });
 
-  test.each([
-    ["with", true],
-    ["without", false],
-  ])(
-    "%s JavaScript, a name that is sent after the session has ended is filled in again, for its account only",
-    async (_, javaScriptEnabled) => {
-      const { page } = await web.visit({ javaScriptEnabled });
-      const person = await newVisitor(page, "Ann");
-      const other = await newVisitor((await web.visit()).page);
-      const send = async () => {
-        await page.goto("/account/name");
-        await page.getByLabel("Name").fill("Ann of the long name");
-        await signOut(page);
-        await page.getByRole("button", { name: "Save" }).click();
-        await page.getByText("Sign in to continue.").waitFor();
-      };
-      await send();
-      await submitSignIn(page, person);
-      await page.getByText("This was not sent, because you had to sign in again.").waitFor();
-      expect(await page.getByLabel("Name").inputValue()).toBe("Ann of the long name");
+  test("a name that is sent after the session has ended is filled in again, for its account only", async () => {
+    const { page } = await web.visit();
+    const person = await newVisitor(page, "Ann");
+    const other = await newVisitor((await web.visit()).page);
+    const send = async () => {
+      await page.goto("/account/name");
+      await page.getByLabel("Name").fill("Ann of the long name");
+      await signOut(page);
       await page.getByRole("button", { name: "Save" }).click();
-      await page.waitForURL(/\/account\?done=/);
-      await send();
-      await submitSignIn(page, other);
-      await page.waitForURL(/\/account\/name/);
-      expect(await page.getByLabel("Name").inputValue()).toBe("");
-    },
-  );
+      await page.getByText("Sign in to continue.").waitFor();
+    };
+    await send();
+    await submitSignIn(page, person);
+    await page.getByText("This was not sent, because you had to sign in again.").waitFor();
+    expect(await page.getByLabel("Name").inputValue()).toBe("Ann of the long name");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.waitForURL(/\/account\?done=/);
+    await send();
+    await submitSignIn(page, other);
+    await page.waitForURL(/\/account\/name/);
+    expect(await page.getByLabel("Name").inputValue()).toBe("");
+  });
 
   /** A person in a browser and an app, whose sessions are an hour old. */
   async function withOldSessions(options: BrowserContextOptions = {}) {
@@ -117,31 +105,5 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await page.getByRole("button", { name: "Continue" }).click();
     await page.getByText("The session was signed out.").waitFor();
     expect(await status()).toBe(401);
-  });
-
-  test("a link to a new email that is opened signed out says with which email to sign in, and changes it", async () => {
-    const { page, faults } = await web.visit();
-    const person = await registerOn(page);
-    await page.request.post("/forms/account/verification", { form: {}, headers: OWN_PAGE });
-    const [verification = ""] =
-      /http:\/\/localhost\S+\/verify#token=\S+/.exec(await mailbox.waitFor(person.email)) ?? [];
-    await page.goto(verification);
-    await page.getByRole("button", { name: /^Verify/ }).click();
-    await page.waitForURL(/\/account\?done=email_verified/);
-    const email = `changed-${randomUUID()}@example.com`;
-    const data = { email, password: person.password };
-    await page.request.post("/api/auth/email/change", { data, headers: OWN_PAGE });
-    const [link = ""] = /http:\/\/localhost\S+\/email-change#token=\S+/.exec(await mailbox.waitFor(email)) ?? [];
-    await signOut(page);
-    await page.goto(link);
-    await page.getByRole("button", { name: "Continue" }).click();
-    await page.getByText("Sign in as v…@example.com").waitFor();
-    expect(await accessibilityFaults(page)).toEqual([]);
-    await page.getByRole("main").getByRole("link", { name: "Sign in" }).click();
-    await submitSignIn(page, person);
-    await page.getByRole("button", { name: "Change email" }).click();
-    await page.waitForURL(/\/account\?done=email_changed/);
-    expect(await page.getByRole("region", { name: "Profile" }).innerText()).toContain(email);
-    expect(faults).toEqual([]);
   });
 });

@@ -142,16 +142,6 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await page.waitForSelector(`text=Signed in as ${email}`);
   });
 
-  test("the web example offers Google only if it is configured", async () => {
-    const page = await open();
-    await page.route("**/api/auth/providers", (route) => route.fulfill({ json: {} }));
-    const asked = page.waitForResponse("**/api/auth/providers");
-    await page.goto(`${web.origin}/app`);
-    await asked;
-    await page.waitForSelector("text=Register");
-    expect(await page.locator("text=Sign in with Google").count()).toBe(0);
-  });
-
   test("the example for another origin signs in, shows who is signed in, and signs out", async () => {
     type Spa = {
       signIn: (email: string, password: string) => Promise<void>;
