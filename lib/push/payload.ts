@@ -47,22 +47,18 @@ export type Outgoing = Pick<QueuedPush, "id" | "deviceId" | "messageId" | "expir
 export function prepareMessage(
   stored: Pick<PushMessage, "kind" | "priority" | "collapseId" | "payload"> & { isCanceled?: boolean },
 ): PreparedMessage {
-  const { kind, priority, collapseId, payload, isCanceled = false } = stored;
-  const { liveActivity = null } = payload as Partial<LiveActivityPayload>;
-  const body = liveActivity ? bodyOfLiveActivity(payload as LiveActivityPayload) : bodyOf(payload as Payload);
-  return { kind, priority, collapseId, isCanceled, liveActivity, body };
-}
-
-function bodyOfLiveActivity({ aps }: LiveActivityPayload): PreparedMessage["body"] {
-  const text = JSON.stringify({ aps });
-  return () => text;
+  const { payload, isCanceled = false, ...columns } = stored;
+  const { liveActivity = null, aps } = payload as Partial<LiveActivityPayload>;
+  const text = liveActivity && JSON.stringify({ aps });
+  return { ...columns, isCanceled, liveActivity, body: text ? () => text : bodyOf(payload as Payload) };
 }
 
 function bodyOf({ translations, ...payload }: Payload): PreparedMessage["body"] {
   const standard = fillIn(payload);
   if (!translations) return standard;
+  const { aps, data } = payload;
   const translated = new Map(
-    Object.entries(translations).map(([tag, text]) => [tag, fillIn(translate(payload, text))] as const),
+    Object.entries(translations).map(([tag, alert]) => [tag, fillIn({ aps: { ...aps, alert }, data })]),
   );
   return (id, locale) => {
     const tag = findTranslation(translated, locale);
@@ -71,15 +67,11 @@ function bodyOf({ translations, ...payload }: Payload): PreparedMessage["body"] 
 }
 
 /** Returns what inserts a delivery's id into a payload. */
-function fillIn(payload: Payload): (id: string) => string {
-  const text = JSON.stringify(withId(payload, NIL_ID));
+function fillIn({ aps, data }: Payload): (id: string) => string {
+  const text = JSON.stringify({ aps, data: { ...data, id: NIL_ID } });
   const at = text.lastIndexOf(NIL_ID); // the id is last
   const [before, after] = [text.slice(0, at), text.slice(at + NIL_ID.length)];
   return (id) => before + id + after;
-}
-
-function translate({ aps, data }: Payload, alert: Translation): Payload {
-  return { aps: { ...aps, alert }, data };
 }
 
 /**
@@ -89,19 +81,24 @@ function translate({ aps, data }: Payload, alert: Translation): Payload {
 export function composeNotification(message: Message) {
   const options = optionsOf(message);
   const payload = payloadOf(message, options);
-  const sizeBytes = sizeOf(payload);
+  const stored = {
+    kind: message.kind,
+    priority: priorityOf(message, options),
+    collapseId: options.collapseId(message),
+  };
+  const { body } = prepareMessage({ ...stored, payload });
+  const languages = [null, ...("translations" in payload ? Object.keys(payload.translations ?? {}) : [])];
+  const sizeBytes = Math.max(...languages.map((language) => Buffer.byteLength(body(NIL_ID, language))));
   if (sizeBytes > MAX_PAYLOAD_BYTES)
     throw new RangeError(
       `${message.kind}: the payload has ${sizeBytes} bytes; APNs accepts ${MAX_PAYLOAD_BYTES}, which is ${sizeBytes - MAX_PAYLOAD_BYTES} less`,
     );
   return {
-    recipientStatus: options.recipientStatus,
-    kind: message.kind,
+    ...stored,
     payload,
+    recipientStatus: options.recipientStatus,
     liveActivity: "liveActivity" in payload ? payload.liveActivity : null,
-    priority: priorityOf(message, options),
     queuePriority: options.queuePriority,
-    collapseId: options.collapseId(message),
     ttlSeconds: ("ttlSeconds" in message && message.ttlSeconds) || options.ttlSeconds,
   };
 }
@@ -126,14 +123,6 @@ function translationsOf(message: Message): Pick<Payload, "translations"> {
   return { translations: Object.fromEntries(texts) };
 }
 
-/** The size of a payload in its longest language. */
-function sizeOf(stored: Payload | LiveActivityPayload): number {
-  if ("liveActivity" in stored) return Buffer.byteLength(JSON.stringify({ aps: stored.aps }));
-  const { translations = {}, ...payload } = stored;
-  const variants = [payload, ...Object.values(translations).map((text) => translate(payload, text))];
-  return Math.max(...variants.map((variant) => Buffer.byteLength(JSON.stringify(withId(variant, NIL_ID)))));
-}
-
 /** `apns-push-type` of the levels that are not alerts. */
 const PUSH_TYPES: Partial<Record<KindOptions<Message>["level"], "background" | "liveactivity">> = {
   background: "background",
@@ -156,9 +145,4 @@ function apsOf<M extends Message>(message: M, { level, alert, aps }: KindOptions
   const [thread] = message.kind.split(".");
   const sound = level === "passive" ? {} : { sound: "default" };
   return { alert: alert(message), ...sound, "thread-id": thread, "interruption-level": level, ...aps?.(message) };
-}
-
-/** The id is the last value in the JSON: `prepareMessage` relies on that. */
-function withId({ aps, data }: Payload, id: string): Payload {
-  return { aps, data: { ...data, id } };
 }

@@ -53,13 +53,9 @@ export const PreferencesForm = z
     return { kinds, quietHours: startsAt && endsAt ? { startsAt, endsAt } : null };
   });
 
-/** The reason of deliveries whose recipient has since turned off that kind. */
-const TURNED_OFF = "turned_off";
-
 /** Returns what an account wants to be notified of: everything, unless it has chosen. */
 export async function readPreferences(db: Tx, accountId: string): Promise<Preferences> {
-  const row = await db.pushPreference.findUnique({ where: { accountId } });
-  return toPreferences(row);
+  return toPreferences(await db.pushPreference.findUnique({ where: { accountId } }));
 }
 
 /**
@@ -98,7 +94,7 @@ async function cancelKinds(tx: Tx, now: Date, accountId: string, kinds: string[]
       FOR UPDATE OF queued SKIP LOCKED
     ), removed AS (
       DELETE FROM "QueuedPush" AS queued WHERE ${isLockedBy("waiting", "queued")} RETURNING *
-    ), ${cancelRemoved(now, TURNED_OFF, { hasSecrets: false })}
+    ), ${cancelRemoved(now, "turned_off", { hasSecrets: false })}
     SELECT 1`;
 }
 

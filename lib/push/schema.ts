@@ -10,8 +10,6 @@ import { Evidence } from "./evidence/schema";
 const TOKEN_SUFFIX_LENGTH = 4;
 /** An index contains the endpoint, and PostgreSQL's index rows are limited to 2,704 bytes. */
 const MAX_ENDPOINT_LENGTH = 2_000;
-const MAX_KEY_LENGTH = 128;
-const AUTH_BYTES = 16;
 
 const optionalText = (maxLength: number) => z.string().trim().min(1).max(maxLength).optional();
 const time = z.date().nullable();
@@ -46,6 +44,11 @@ export const RegisterDevice = z.object({
 });
 export type RegisterDevice = z.infer<typeof RegisterDevice>;
 
+const key = z
+  .base64url()
+  .max(128)
+  .transform((text) => text.replace(/={1,2}$/, "")); // without padding
+
 /** A registration of a browser. Fields that it omits keep their previous values. */
 export const RegisterBrowser = z.object({
   platform: z.literal("web"),
@@ -56,17 +59,11 @@ export const RegisterBrowser = z.object({
         .max(MAX_ENDPOINT_LENGTH)
         .regex(/^[!-~]+$/, "Must be ASCII"),
       keys: z.object({
-        p256dh: z
-          .base64url()
-          .max(MAX_KEY_LENGTH)
-          .transform(withoutPadding)
+        p256dh: key
           .refine((text) => keyFromPoint(Buffer.from(text, "base64url")) !== null, "Must be a public key of P-256")
           .describe("65 bytes in base64url."),
-        auth: z
-          .base64url()
-          .max(MAX_KEY_LENGTH)
-          .transform(withoutPadding)
-          .refine((text) => Buffer.from(text, "base64url").length === AUTH_BYTES, `Must be ${AUTH_BYTES} bytes`)
+        auth: key
+          .refine((text) => Buffer.from(text, "base64url").length === 16, "Must be 16 bytes")
           .describe("16 bytes in base64url."),
       }),
     })
@@ -81,10 +78,6 @@ export const RegisterPush = z.discriminatedUnion("platform", [RegisterDevice, Re
 export const VapidPublicKey = z.object({
   publicKey: z.string().describe("The `applicationServerKey` of `PushManager.subscribe`, in base64url."),
 });
-
-function withoutPadding(text: string): string {
-  return text.replace(/={1,2}$/, "");
-}
 
 export const Device = z.object({
   id: z.uuid(),
@@ -130,27 +123,13 @@ type DeviceRow = Pick<
   Exclude<keyof Device, "tokenSuffix" | "pendingReason" | "current"> | "token" | "sessionId"
 >;
 
-/** A device as its owner sees it. `failure` is why its last challenge did not reach it, if known. */
-export function toDevice(row: DeviceRow, sessionId: string, failure: string | null = null): Device {
-  return {
-    id: row.id,
-    status: row.status,
-    environment: row.environment,
-    bundleId: row.bundleId,
-    name: row.name,
-    model: row.model,
-    osVersion: row.osVersion,
-    appVersion: row.appVersion,
-    locale: row.locale,
-    tokenSuffix: tokenSuffix(row.token),
-    createdAt: row.createdAt,
-    verifiedAt: row.verifiedAt,
-    lastSeenAt: row.lastSeenAt,
-    lastDeliveredAt: row.lastDeliveredAt,
-    invalidReason: row.invalidReason,
-    pendingReason: row.status === "pending" ? failure : null,
-    current: row.sessionId === sessionId,
-  };
+/**
+ * A device as its owner sees it, with columns that the schema of the response leaves out. `failure` is why its last
+ * challenge did not reach it, if known.
+ */
+export function toDevice({ token, ...row }: DeviceRow, sessionId: string, failure: string | null = null): Device {
+  const pendingReason = row.status === "pending" ? failure : null;
+  return { ...row, tokenSuffix: tokenSuffix(token), pendingReason, current: row.sessionId === sessionId };
 }
 
 /** A name of the app's own. It begins with a letter or digit, so that it is no dot segment of a path. */
@@ -199,10 +178,6 @@ export function toLiveActivity({ activityId, ...row }: LiveActivityRow): LiveAct
 }
 
 /** A push-to-start token as its device's owner sees it. */
-export function toStartToken({
-  attributesType,
-  token,
-  registeredAt,
-}: Omit<LiveActivityStartToken, "deviceId">): StartToken {
-  return { attributesType, tokenSuffix: tokenSuffix(token), registeredAt };
+export function toStartToken(row: Omit<LiveActivityStartToken, "deviceId">): StartToken {
+  return { attributesType: row.attributesType, tokenSuffix: tokenSuffix(row.token), registeredAt: row.registeredAt };
 }

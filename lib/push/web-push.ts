@@ -62,22 +62,6 @@ function textOfKind(kind: string, args: readonly string[], locale: Locale | null
 /** What a message to a browser needs besides its device's endpoint. */
 export type WebRecipient = { keys: WebPushKeys; locale: string | null };
 
-/** The payload that a service worker receives, as JSON. Fields are added, not changed or removed. */
-type WebPushPayload = {
-  v: 1;
-  /** The delivery's id. A push service may deliver a message twice. */
-  id: string;
-  kind: string;
-  title: string;
-  body: string;
-  /** Where a click leads: an absolute URL or a path. null: it depends on the kind. */
-  url: string | null;
-  /** A notification replaces a shown one with the same tag. null: it replaces none. */
-  tag: string | null;
-  /** The `data` of the notification on other platforms, without `v`, `id` and `kind`. */
-  data: Record<string, unknown>;
-};
-
 type Alert = Partial<Record<"title" | "body" | "title-loc-key", string>> & { "loc-args"?: string[] };
 type StoredPayload = {
   aps: { alert?: Alert; "interruption-level"?: string };
@@ -99,7 +83,7 @@ export function toWebPushMessage(row: Outgoing & { web: WebRecipient }, now: Dat
   return {
     endpoint,
     keys: web.keys,
-    payload: toPayload(stored, collapseId, web.locale),
+    payload: payloadOf(stored, collapseId, web.locale),
     ttlSeconds: Math.max(0, Math.floor((expiresAt.getTime() - now.getTime()) / 1000)),
     urgency: URGENCIES[stored.aps["interruption-level"] ?? ""] ?? "normal",
     topic: collapseId === null ? null : topicOf(collapseId),
@@ -115,7 +99,7 @@ export function requireFitsBrowsers(composed: ReturnType<typeof composeNotificat
   const { body } = prepareMessage(composed);
   const locales = [null, ...LOCALES, ...("translations" in payload ? Object.keys(payload.translations ?? {}) : [])];
   const sizes = locales.map((locale) =>
-    Buffer.byteLength(toPayload(JSON.parse(body(NIL_ID, locale)), collapseId, locale)),
+    Buffer.byteLength(payloadOf(JSON.parse(body(NIL_ID, locale)), collapseId, locale)),
   );
   const sizeBytes = Math.max(...sizes) + ENCRYPTION_BYTES;
   if (sizeBytes > MAX_PAYLOAD_BYTES)
@@ -124,22 +108,17 @@ export function requireFitsBrowsers(composed: ReturnType<typeof composeNotificat
     );
 }
 
-/** Returns the payload of a browser as JSON. */
-function toPayload({ aps, data }: StoredPayload, collapseId: string | null, locale: string | null): string {
-  return JSON.stringify(payloadOf(aps.alert ?? {}, data, collapseId, locale));
-}
-
-function payloadOf(
-  alert: Alert,
-  { id, kind, v: _version, ...data }: StoredPayload["data"],
-  tag: string | null,
-  locale: string | null,
-): WebPushPayload {
+/**
+ * Returns the payload that a service worker receives, as JSON. Fields are added, not changed or removed. `url`: where a
+ * click leads; null: it depends on the kind. `tag`: replaces a shown notification with the same one.
+ */
+function payloadOf({ aps: { alert = {} }, data: stored }: StoredPayload, tag: string | null, locale: string | null) {
+  const { id, kind, v: _, ...data } = stored;
   const own = { title: alert.title ?? "", body: alert.body ?? "" };
   const text = "title-loc-key" in alert ? textOfKind(kind, alert["loc-args"] ?? [], toLocale(locale)) : own;
   const { link } = data;
   const url = typeof link === "string" && /^(https?:\/\/|\/(?!\/))/.test(link) ? link : null;
-  return { v: 1, id, kind, ...text, url, tag, data };
+  return JSON.stringify({ v: 1, id, kind, ...text, url, tag, data });
 }
 
 /** A collapse id may have other characters than a topic. */

@@ -75,6 +75,11 @@ const endpointPage = (endpointId: string): string => `/console/settings/webhooks
 /** Which secret the page of an endpoint shows once. */
 export const webhookSecretKind = (endpointId: string): string => `webhook:${endpointId}`;
 
+const withSecret = ({ id, secret }: EndpointWithSecret) => ({
+  to: endpointPage(id),
+  secret: { kind: webhookSecretKind(id), value: secret },
+});
+
 export const webhookOperations = operations({
   listWebhookEndpoints: operation({
     summary: "List the webhook endpoints",
@@ -97,11 +102,7 @@ export const webhookOperations = operations({
     run: ({ ctx, operator, body }) => createEndpoint(ctx, operator, body),
     form: {
       kept: ["url", "description", ...WebhookEventType.options.map((type) => `eventTypes.${type}`)],
-      after: ({ id, secret }) => ({
-        to: endpointPage(id),
-        done: "created",
-        secret: { kind: webhookSecretKind(id), value: secret },
-      }),
+      after: (endpoint) => ({ done: "created", ...withSecret(endpoint) }),
     },
   }),
 
@@ -223,13 +224,7 @@ export const webhookOperations = operations({
     errors: ["not_found", "idempotency_key_used"],
     response: { schema: EndpointWithSecret, examples: { "An endpoint": WITH_SECRET } },
     run: ({ ctx, operator, params }) => rotateSecret(ctx, operator, params.endpointId),
-    form: {
-      after: ({ id, secret }) => ({
-        to: endpointPage(id),
-        done: "rotated",
-        secret: { kind: webhookSecretKind(id), value: secret },
-      }),
-    },
+    form: { after: (endpoint) => ({ done: "rotated", ...withSecret(endpoint) }) },
   }),
 
   sendWebhookTestEvent: operation({

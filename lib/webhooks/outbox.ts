@@ -3,26 +3,22 @@ import { newId } from "../platform/db/ids";
 import type { Tx } from "../platform/db/transaction";
 import type { NewWebhookEvent, WebhookEventType } from "./events";
 
-/** What records events. */
-export type WebhookRecorder = {
+export type WebhookRecorder = ReturnType<typeof createWebhookRecorder>;
+
+/** Creates what records events. `subscribed` returns the types that have an endpoint; null while they are not known. */
+export function createWebhookRecorder(
+  { dbNow }: { dbNow: () => Prisma.Sql },
+  subscribed: () => ReadonlySet<string> | null,
+) {
   /**
    * Whether an endpoint may subscribe to a type, from memory: without endpoints, events cost nothing. Another process's
    * new endpoint is known after the next refresh. Before the first one, the answer is yes.
    */
-  isSubscribed: (type: WebhookEventType) => boolean;
-  /** Records events in the transaction of what happened: one statement, or none if nobody subscribes to them. */
-  record: (tx: Tx, events: readonly NewWebhookEvent[]) => Promise<void>;
-};
-
-/** Creates a recorder. `subscribed` returns the types that have an endpoint; null while they are not known. */
-export function createWebhookRecorder(
-  { dbNow }: { dbNow: () => Prisma.Sql },
-  subscribed: () => ReadonlySet<string> | null,
-): WebhookRecorder {
-  const isSubscribed = (type: WebhookEventType) => subscribed()?.has(type) ?? true;
+  const isSubscribed = (type: WebhookEventType): boolean => subscribed()?.has(type) ?? true;
   return {
     isSubscribed,
-    record: async (tx, events) => {
+    /** Records events in the transaction of what happened: one statement, or none if nobody subscribes to them. */
+    record: async (tx: Tx, events: readonly NewWebhookEvent[]): Promise<void> => {
       const recorded = events.filter(({ type }) => isSubscribed(type));
       if (recorded.length > 0) await insertEvents(tx, dbNow(), recorded);
     },

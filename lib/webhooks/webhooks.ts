@@ -1,7 +1,5 @@
 import pLimit from "p-limit";
-import type { Logger } from "pino";
 import { AppError } from "../errors";
-import type { PrismaClient } from "../platform/db/generated/client";
 import { createConsumer } from "../platform/db/queue";
 import { deleteBatch, removeInBatches } from "../platform/db/remove-in-batches";
 import { sql } from "../platform/db/sql";
@@ -10,33 +8,17 @@ import { findUrlFault } from "../platform/outbound";
 import { claimDelivery } from "./claim-delivery";
 import { type DeliverDeps, deliver } from "./deliver";
 import type { WebhookEventType } from "./events";
-import { createWebhookRecorder, type WebhookRecorder } from "./outbox";
+import { createWebhookRecorder } from "./outbox";
 
 /** Deliveries at the same time: of one process, and of it to one endpoint. */
 const MAX_CONCURRENT = 16;
 const MAX_CONCURRENT_PER_ENDPOINT = 4;
 const RETENTION_DAYS = 30;
 
-/** Announces events to the endpoints of operators. */
-export type Webhooks = WebhookRecorder & {
-  /**
-   * Checks a URL as far as that is possible without resolving its host: https, or an address that is allowed.
-   * @throws AppError validation_failed
-   */
-  checkUrl: (url: string) => void;
-  /** Runs `run` in a transaction if somebody subscribes to the type; otherwise a statement alone needs none. */
-  inTransaction: <T>(type: WebhookEventType, run: (tx: Tx) => Promise<T>) => Promise<T>;
-  /** Reads the types that endpoints subscribe to. Call it periodically, and after a change of an endpoint. */
-  refresh: () => Promise<void>;
-  /** Starts to deliver what is due, and returns at once. Does nothing while there is no endpoint. */
-  wake: () => void;
-  /** Removes the events of more than 30 days ago, with their deliveries. Returns how many. */
-  removeOldEvents: () => Promise<number>;
-  /** Waits for the deliveries in progress. The rest stay in the queue. */
-  close: () => Promise<void>;
-};
+export type Webhooks = ReturnType<typeof createWebhooks>;
 
-export function createWebhooks(deps: DeliverDeps & { db: PrismaClient; log: Pick<Logger, "warn"> }): Webhooks {
+/** Announces events to the endpoints of operators. */
+export function createWebhooks(deps: DeliverDeps) {
   const { db, dbNow, log } = deps;
   let subscribed: ReadonlySet<string> | null = null;
   const inFlight = new Map<string, number>();
@@ -44,19 +26,18 @@ export function createWebhooks(deps: DeliverDeps & { db: PrismaClient; log: Pick
     inFlight.set(endpointId, (inFlight.get(endpointId) ?? 0) + change);
   const busy = () => [...inFlight].flatMap(([id, running]) => (running >= MAX_CONCURRENT_PER_ENDPOINT ? id : []));
 
-  const oneAtATime = pLimit(1);
   /** Claims one after the other: each counts what the one before has claimed. */
-  const claim = () =>
-    oneAtATime(async () => {
-      const delivery = await claimDelivery(deps, busy());
-      if (delivery) count(delivery.endpointId, 1);
-      return delivery;
-    });
+  const oneAtATime = pLimit(1);
+  const claim = async () => {
+    const delivery = await claimDelivery(deps, busy());
+    if (delivery) count(delivery.endpointId, 1);
+    return delivery;
+  };
 
   const consumer = createConsumer({
     concurrency: MAX_CONCURRENT,
     processNext: async () => {
-      const claimed = await claim();
+      const claimed = await oneAtATime(claim);
       if (!claimed) return false;
       consumer.wake(); // another one may be due: deliveries wait for their receivers
       await deliver(deps, claimed).finally(() => count(claimed.endpointId, -1));
@@ -68,23 +49,33 @@ export function createWebhooks(deps: DeliverDeps & { db: PrismaClient; log: Pick
 
   return {
     ...recorder,
-    checkUrl: (url) => {
+    /**
+     * Checks a URL as far as that is possible without resolving its host: https, or an address that is allowed.
+     * @throws AppError validation_failed
+     */
+    checkUrl: (url: string): void => {
       const detail = findUrlFault(new URL(url), deps.allowed);
       if (detail === null) return;
       throw new AppError("validation_failed", { errors: [{ pointer: "/url", code: "not_allowed", detail }] });
     },
-    inTransaction: (type, run) => (recorder.isSubscribed(type) ? db.$transaction(run) : run(db)),
-    refresh: async () => {
+    /** Runs `run` in a transaction if somebody subscribes to the type; otherwise a statement alone needs none. */
+    inTransaction: <T>(type: WebhookEventType, run: (tx: Tx) => Promise<T>): Promise<T> =>
+      recorder.isSubscribed(type) ? db.$transaction(run) : run(db),
+    /** Reads the types that endpoints subscribe to. Call it periodically, and after a change of an endpoint. */
+    refresh: async (): Promise<void> => {
       const rows = await db.webhookEndpoint.findMany({ select: { eventTypes: true } });
       subscribed = new Set(rows.flatMap(({ eventTypes }) => eventTypes));
     },
-    wake: () => {
+    /** Starts to deliver what is due, and returns at once. Does nothing while there is no endpoint. */
+    wake: (): void => {
       if (subscribed === null || subscribed.size > 0) consumer.wake();
     },
-    removeOldEvents: () => {
+    /** Removes the events of more than 30 days ago, with their deliveries. Returns how many. */
+    removeOldEvents: (): Promise<number> => {
       const isOld = sql`"occurredAt" < ${dbNow()} - interval '1 day' * ${RETENTION_DAYS}::int`;
       return removeInBatches(() => db.$executeRaw(deleteBatch("WebhookEvent", "id", isOld, "occurredAt")));
     },
+    /** Waits for the deliveries in progress. The rest stay in the queue. */
     close: consumer.close,
   };
 }

@@ -73,12 +73,6 @@ const NOT_PUBLISHED = {
     "2.1.0 is not published: no release that is offered now has this version. Announcing it notifies about 1,000,000 devices. Apps that update from Homeport would find no update.",
 };
 
-/** A text in many languages. */
-const MESSAGES_MAX_BODY_BYTES = 128 * 1024;
-
-/** 1,000 ids. */
-const RETRIES_MAX_BODY_BYTES = 64 * 1024;
-
 const messagePage = (messageId: string): string => `/console/push/messages/${messageId}`;
 
 export const pushOperations = operations({
@@ -176,7 +170,7 @@ export const pushOperations = operations({
       "Sends a notification to an account's devices, to one device or to an audience, at once or at `sendAt`, or announces a version. A `background` message wakes the app, which shows nothing. A `live_activity.start`, `.update` or `.end` goes to the devices that have registered a token for it; a newer update replaces those of the same activity that still wait. Recipients can turn off `custom` and `app.new_version`; during their quiet hours, notifications are held. Workers queue announcements, messages to an audience and scheduled messages in the background, at `perSecond` devices a second, and continue after a restart; `GET` shows the progress. Whether a device belongs to the audience is determined when its turn comes. A payload over 4,096 bytes in any language is refused. Each device is notified of a version once, so announcing it again reaches the devices that were not notified, such as after a cancellation. `warnings` says if the version is not published, and how many devices are notified of it; an estimate says so before. Send an `Idempotency-Key`, so that a repeated request sends nothing more.",
     ...SEND,
     body: NewMessage,
-    maxBodyBytes: MESSAGES_MAX_BODY_BYTES,
+    maxBodyBytes: 128 * 1024, // a text in many languages
     errors: [
       "not_found",
       "no_active_device",
@@ -365,7 +359,7 @@ export const pushOperations = operations({
       "Ends the pauses of APNs environments, and requeues failed deliveries that have not expired: those with the given ids, or all, up to 100,000 a request. Devices that APNs reported as invalid stay invalid.",
     ...SEND,
     body: Retry,
-    maxBodyBytes: RETRIES_MAX_BODY_BYTES,
+    maxBodyBytes: 64 * 1024, // 1,000 ids
     examples: { All: {}, "One delivery": { ids: ["019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b13"] } },
     response: { schema: RetryResult, examples: { "Two deliveries": { resumed: 0, retried: 2, isComplete: true } } },
     run: ({ ctx, operator, body }) => retryDeliveries(ctx, operator, body),

@@ -2,8 +2,7 @@ import type { Context, Tx } from "../../context";
 import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import { sql } from "../../platform/db/sql";
 import type { Operator } from "../../principal";
-import { QueuePriority, SECRET_KINDS } from "../notifications";
-import { queuePriorityOf } from "../outbox/enqueue";
+import { QUEUE_PRIORITIES, QueuePriority, SECRET_KINDS } from "../notifications";
 import { countOutcomes } from "../outbox/receipts";
 import { endPauses } from "./pauses";
 import type { Retry, RetryResult } from "./schema";
@@ -43,8 +42,10 @@ async function retryFailed(tx: Tx, { dbNow }: Deps, ids: Retry["ids"]): Promise<
   const isChosen = ids === undefined ? sql`true` : sql`receipt."id" = ANY(${ids}::uuid[])`;
   return tx.$executeRaw`
     WITH failed AS MATERIALIZED (
-      SELECT receipt."messageId", receipt."deviceId", ${queuePriorityOf(sql`message."kind"`)} AS "priorityOfKind",
-        message."accountId" IS NULL AND message."deviceId" IS NULL AS "isBroadcast"
+      SELECT receipt."messageId", receipt."deviceId",
+        CASE WHEN message."accountId" IS NULL AND message."deviceId" IS NULL THEN ${QueuePriority.announcement}::smallint
+        ELSE coalesce((${JSON.stringify(QUEUE_PRIORITIES)}::jsonb ->> message."kind")::smallint,
+          ${QueuePriority.normal}::smallint) END AS "queuePriority"
       FROM "PushReceipt" AS receipt
       JOIN "PushMessage" AS message ON message."id" = receipt."messageId"
       JOIN "PushDevice" AS device ON device."id" = receipt."deviceId"
@@ -54,8 +55,7 @@ async function retryFailed(tx: Tx, { dbNow }: Deps, ids: Retry["ids"]): Promise<
     ), "ended" AS (
       DELETE FROM "PushReceipt" AS receipt USING failed
       WHERE receipt."messageId" = failed."messageId" AND receipt."deviceId" = failed."deviceId"
-      RETURNING receipt.*, CASE WHEN failed."isBroadcast" THEN ${QueuePriority.announcement}::smallint
-        ELSE failed."priorityOfKind" END AS "queuePriority"
+      RETURNING receipt.*, failed."queuePriority"
     ), ${countOutcomes(sql`"endedAt"`, { count: -1 })}
     INSERT INTO "QueuedPush" ("deviceId", "messageId", "id", "nextAttemptAt", "expiresAt", "queuePriority",
       "apnsStatus", "reason")

@@ -47,7 +47,10 @@ export async function activateDevice(
     const at = await lockOwner(tx, { dbNow }, owner);
     if (challenge.expiresAt <= at) throw new AppError("challenge_expired");
     await claimToken(tx, device);
-    await useChallenge(tx, challenge.id, at);
+    // Of two simultaneous uses, one succeeds.
+    const unused = { id: challenge.id, usedAt: null };
+    const { count: used } = await tx.pushChallenge.updateMany({ where: unused, data: { usedAt: at } });
+    if (used === 0) throw new AppError("challenge_used");
     const isTokenMoved = keyHolder.id !== device.id;
     if (isTokenMoved) await tx.pushDevice.deleteMany({ where: { id: device.id } });
     const status = isTokenMoved ? undefined : { in: VERIFIABLE_STATUSES };
@@ -82,20 +85,13 @@ function findChallenge(db: Tx, { account }: Owner, registration: Registration, i
  * whose key is new, and for an unknown key.
  */
 async function findDeviceByKey(db: Tx, device: PushDevice, evidence: Evidence): Promise<PushDevice | null> {
-  if (evidence.type === "app_attest" && evidence.attestation !== undefined) return null;
+  const isAppAttest = evidence.type === "app_attest";
+  if (isAppAttest && evidence.attestation !== undefined) return null;
   const { accountId, environment, bundleId } = device;
-  const keyId = keyIdOfEvidence(evidence);
+  const id = isAppAttest ? Buffer.from(evidence.keyId, "base64") : keyIdOf(Buffer.from(evidence.publicKey, "base64"));
+  const keyId = id.toString("base64");
   if (device.keyId === keyId) return device;
   return db.pushDevice.findFirst({ where: { accountId, environment, bundleId, keyId } });
-}
-
-/** The key ID in the form in which it is stored. */
-function keyIdOfEvidence(evidence: Evidence): string {
-  const keyId =
-    evidence.type === "app_attest"
-      ? Buffer.from(evidence.keyId, "base64")
-      : keyIdOf(Buffer.from(evidence.publicKey, "base64"));
-  return keyId.toString("base64");
 }
 
 /**
@@ -110,12 +106,6 @@ async function claimToken(tx: Tx, { id, environment, bundleId, token }: PushDevi
   if (!rows.some((row) => row.id === id)) throw evidenceInvalid("challenge_unknown"); // the device changed concurrently
   const others = rows.map((row) => row.id).filter((other) => other !== id);
   if (others.length > 0) await tx.pushDevice.deleteMany({ where: { id: { in: others } } });
-}
-
-/** Marks a challenge as used. Of two simultaneous uses, one succeeds. */
-async function useChallenge(tx: Tx, id: string, now: Date): Promise<void> {
-  const { count } = await tx.pushChallenge.updateMany({ where: { id, usedAt: null }, data: { usedAt: now } });
-  if (count === 0) throw new AppError("challenge_used");
 }
 
 /** Stores the key if the row still has the key and counter that the evidence was verified against. */

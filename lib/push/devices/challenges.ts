@@ -3,14 +3,15 @@ import type { Tx } from "../../context";
 import type { Prisma } from "../../platform/db/generated/client";
 import { newId } from "../../platform/db/ids";
 import { seconds, sql } from "../../platform/db/sql";
-import { enqueueForDevices, NEW_PUSH_COLUMNS, newPush } from "../outbox/enqueue";
 import { cancelRemoved } from "../outbox/receipts";
+import { composeNotification } from "../payload";
 import type { Challenge } from "../schema";
 
 const TTL_SECONDS = 15 * 60;
 
 /** The columns of a new challenge and of its notification, and their types in SQL. */
-export const NEW_CHALLENGE_COLUMNS = sql`"challengeId" uuid, "value" text, "nonceHash" text, ${NEW_PUSH_COLUMNS}`;
+export const NEW_CHALLENGE_COLUMNS = sql`"challengeId" uuid, "value" text, "nonceHash" text, "messageId" uuid,
+  "deliveryId" uuid, "eventKey" text, "kind" text, "payload" jsonb, "priority" smallint, "queuePriority" smallint`;
 
 /**
  * Returns the values of `NEW_CHALLENGE_COLUMNS`. The challenge's value is returned to the caller; its nonce goes only
@@ -21,21 +22,28 @@ export function newChallenge() {
   const nonce = randomBytes(32).toString("base64url");
   const value = randomBytes(32).toString("base64url");
   const nonceHash = createHash("sha256").update(nonce).digest("hex");
-  const push = newPush(`challenge:${challengeId}`, { kind: "push.challenge", challengeId, nonce });
-  return { ...push, challengeId, value, nonceHash };
+  const notification = composeNotification({ kind: "push.challenge", challengeId, nonce });
+  const ids = { messageId: newId(), deliveryId: newId(), eventKey: `challenge:${challengeId}` };
+  return { ...notification, ...ids, challengeId, value, nonceHash };
 }
 
 /**
  * Returns the CTEs that insert challenges and their notifications, as part of a larger statement. Its CTE "challenged" has
- * `NEW_CHALLENGE_COLUMNS` and the "deviceId" of each. `now` is the database's time.
+ * `NEW_CHALLENGE_COLUMNS` and the "deviceId" of each, which the statement has locked or inserted. `now` is the database's
+ * time.
  */
 export function insertChallenges(now: Prisma.Sql | Date): Prisma.Sql {
+  const expiresAt = sql`${now}::timestamptz + ${seconds(TTL_SECONDS)}`;
   return sql`challenge AS (
       INSERT INTO "PushChallenge" ("id", "deviceId", "value", "nonceHash", "createdAt", "expiresAt")
-      SELECT "challengeId", "deviceId", "value", "nonceHash", ${now}::timestamptz,
-        ${now}::timestamptz + ${seconds(TTL_SECONDS)}
-      FROM challenged
-    ), ${enqueueForDevices(now, sql`challenged`)}`;
+      SELECT "challengeId", "deviceId", "value", "nonceHash", ${now}::timestamptz, ${expiresAt} FROM challenged
+    ), "message" AS (
+      INSERT INTO "PushMessage" ("id", "eventKey", "deviceId", "kind", "payload", "priority", "expiresAt")
+      SELECT "messageId", "eventKey", "deviceId", "kind", "payload", "priority", ${expiresAt} FROM challenged
+    ), "delivery" AS (
+      INSERT INTO "QueuedPush" ("deviceId", "messageId", "id", "nextAttemptAt", "expiresAt", "queuePriority")
+      SELECT "deviceId", "messageId", "deliveryId", ${now}::timestamptz, ${expiresAt}, "queuePriority" FROM challenged
+    )`;
 }
 
 /** Returns a challenge as the app receives it. `now` is the database's time when it was inserted. */

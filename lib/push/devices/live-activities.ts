@@ -1,6 +1,8 @@
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
+import type { Prisma } from "../../platform/db/generated/client";
 import { isUuid } from "../../platform/db/ids";
+import { sql } from "../../platform/db/sql";
 import {
   type LiveActivities,
   type LiveActivity,
@@ -43,80 +45,55 @@ export async function listLiveActivities({ db }: Deps, accountId: string, device
 export function registerLiveActivity(
   { db, dbNow }: Deps,
   accountId: string,
-  { deviceId, activityId }: LiveActivityParams,
-  { attributesType, token }: RegisterLiveActivity,
+  params: LiveActivityParams,
+  body: RegisterLiveActivity,
 ): Promise<LiveActivity> {
+  const { deviceId, activityId } = params;
   return db.$transaction(async (tx) => {
-    const registeredAt = await lockActiveDevice(tx, dbNow, accountId, deviceId);
-    const values = { attributesType, token, registeredAt };
-    const row = await tx.liveActivity.upsert({
-      where: { deviceId_activityId: { deviceId, activityId } },
-      create: { deviceId, activityId, ...values },
-      update: values,
-    });
-    const oldest = await tx.liveActivity.findMany({
-      where: { deviceId, activityId: { not: activityId } },
-      orderBy: [{ registeredAt: "desc" }, { activityId: "asc" }],
-      skip: MAX_TOKENS - 1,
-      select: { activityId: true },
-    });
-    await tx.liveActivity.deleteMany({ where: { deviceId, OR: oldest } });
+    const token = { ...body, registeredAt: await lockActiveDevice(tx, dbNow, accountId, deviceId) };
+    const where = { deviceId_activityId: params };
+    const row = await tx.liveActivity.upsert({ where, create: { ...params, ...token }, update: token });
+    await removeOldest(tx, deviceId, sql`"LiveActivity"`, sql`"activityId" = ${activityId}`);
     return toLiveActivity(row);
   });
 }
 
-/**
- * Stores or replaces the token that starts Live Activities of a type. Keeps the 20 newest.
- * @throws AppError device_not_found, also for another account's device; device_not_active
- */
+/** The same for the token that starts Live Activities of a type. */
 export function registerStartToken(
   { db, dbNow }: Deps,
   accountId: string,
-  { deviceId, attributesType }: StartTokenParams,
-  { token }: RegisterStartToken,
+  params: StartTokenParams,
+  body: RegisterStartToken,
 ): Promise<StartToken> {
+  const { deviceId, attributesType } = params;
   return db.$transaction(async (tx) => {
-    const registeredAt = await lockActiveDevice(tx, dbNow, accountId, deviceId);
-    const row = await tx.liveActivityStartToken.upsert({
-      where: { deviceId_attributesType: { deviceId, attributesType } },
-      create: { deviceId, attributesType, token, registeredAt },
-      update: { token, registeredAt },
-    });
-    const oldest = await tx.liveActivityStartToken.findMany({
-      where: { deviceId, attributesType: { not: attributesType } },
-      orderBy: [{ registeredAt: "desc" }, { attributesType: "asc" }],
-      skip: MAX_TOKENS - 1,
-      select: { attributesType: true },
-    });
-    await tx.liveActivityStartToken.deleteMany({ where: { deviceId, OR: oldest } });
+    const token = { ...body, registeredAt: await lockActiveDevice(tx, dbNow, accountId, deviceId) };
+    const where = { deviceId_attributesType: params };
+    const row = await tx.liveActivityStartToken.upsert({ where, create: { ...params, ...token }, update: token });
+    await removeOldest(tx, deviceId, sql`"LiveActivityStartToken"`, sql`"attributesType" = ${attributesType}`);
     return toStartToken(row);
   });
 }
 
-/**
- * Removes the token of a Live Activity that has ended. Does nothing if there is none.
- * @throws AppError device_not_found
- */
-export async function removeLiveActivity(
-  { db }: Deps,
-  accountId: string,
-  { deviceId, activityId }: LiveActivityParams,
-): Promise<void> {
-  await requireDevice(db, accountId, deviceId);
-  await db.liveActivity.deleteMany({ where: { deviceId, activityId } });
+/** Removes a device's tokens of a kind beyond `MAX_TOKENS`, not the one that was registered now. */
+async function removeOldest(tx: Tx, deviceId: string, table: Prisma.Sql, isNew: Prisma.Sql): Promise<void> {
+  await tx.$executeRaw`
+    DELETE FROM ${table} WHERE ctid IN (
+      SELECT ctid FROM ${table} WHERE "deviceId" = ${deviceId}::uuid
+      ORDER BY ${isNew} DESC, "registeredAt" DESC OFFSET ${MAX_TOKENS}::int
+    )`;
 }
 
-/**
- * Removes the token that starts Live Activities of a type. Does nothing if there is none.
- * @throws AppError device_not_found
- */
-export async function removeStartToken(
-  { db }: Deps,
-  accountId: string,
-  { deviceId, attributesType }: StartTokenParams,
-): Promise<void> {
-  await requireDevice(db, accountId, deviceId);
-  await db.liveActivityStartToken.deleteMany({ where: { deviceId, attributesType } });
+/** Removes the token of a Live Activity that has ended. Does nothing if there is none. @throws AppError device_not_found */
+export async function removeLiveActivity({ db }: Deps, accountId: string, where: LiveActivityParams): Promise<void> {
+  await requireDevice(db, accountId, where.deviceId);
+  await db.liveActivity.deleteMany({ where });
+}
+
+/** The same for the token that starts Live Activities of a type. */
+export async function removeStartToken({ db }: Deps, accountId: string, where: StartTokenParams): Promise<void> {
+  await requireDevice(db, accountId, where.deviceId);
+  await db.liveActivityStartToken.deleteMany({ where });
 }
 
 async function requireDevice(db: Tx, accountId: string, deviceId: string): Promise<void> {

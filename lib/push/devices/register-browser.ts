@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Context, Tx, WebPushKeys } from "../../context";
 import { AppError } from "../../errors";
 import { recordSecurityEvent } from "../../platform/audit/security-events";
@@ -29,7 +30,10 @@ export async function registerBrowser(ctx: Deps, owner: Owner, body: RegisterBro
   return ctx.db.$transaction(async (tx) => {
     const at = await lockOwner(tx, ctx, owner);
     const known = await claimSubscription(tx, owner, body);
-    const row = known ? await refresh(tx, at, owner, known.id, body) : await create(tx, at, owner, body);
+    const data = columnsOf(body, at, owner);
+    const row = known
+      ? await tx.pushDevice.update({ where: { id: known.id }, data })
+      : await create(tx, at, owner, body, data);
     if (!known) {
       await recordSecurityEvent(tx, ctx.now(), owner.account.id, "device_verified", caller);
       await ctx.webhooks.record(tx, [deviceVerified(row)]);
@@ -50,17 +54,22 @@ async function claimSubscription(tx: Tx, { account }: Owner, { subscription }: R
       AND "token" = ${endpoint}
     ORDER BY "id" FOR NO KEY UPDATE`;
   const others = rows.filter(({ accountId }) => accountId !== account.id);
-  if (others.some(({ webPushKeys }) => !isEqual(webPushKeys, keys))) throw evidenceInvalid("subscription_mismatch");
+  if (others.some(({ webPushKeys }) => !isDeepStrictEqual(webPushKeys, keys)))
+    throw evidenceInvalid("subscription_mismatch");
   if (others.length > 0) await tx.pushDevice.deleteMany({ where: { id: { in: others.map(({ id }) => id) } } });
   return rows.find(({ accountId }) => accountId === account.id);
 }
 
 /** A browser that subscribes again has a new endpoint. Its device moves to it, with what is queued. */
-async function create(tx: Tx, at: Date, { account, session }: Owner, body: RegisterBrowser): Promise<PushDevice> {
-  const { installationId } = body;
+async function create(
+  tx: Tx,
+  at: Date,
+  { account }: Owner,
+  { installationId, subscription }: RegisterBrowser,
+  columns: ReturnType<typeof columnsOf>,
+): Promise<PushDevice> {
   const ofAccount = { accountId: account.id };
-  const { endpoint: token } = body.subscription;
-  const verified = { token, status: "active" as const, verifiedAt: at, ...columnsOf(body), ...seen(at, session.id) };
+  const verified = { ...columns, token: subscription.endpoint, status: "active" as const, verifiedAt: at };
   const [moved] = installationId ? await moveDevice(tx, { ...ofAccount, ...TARGET, installationId }, verified) : [];
   if (moved) return moved;
   if ((await tx.pushDevice.count({ where: ofAccount })) >= MAX_DEVICES) throw deviceLimitReached();
@@ -75,18 +84,7 @@ async function moveDevice(tx: Tx, where: Prisma.PushDeviceWhereInput, data: Pris
   return tx.pushDevice.updateManyAndReturn({ where: newest, data });
 }
 
-function refresh(tx: Tx, at: Date, { session }: Owner, id: string, body: RegisterBrowser): Promise<PushDevice> {
-  return tx.pushDevice.update({ where: { id }, data: { ...columnsOf(body), ...seen(at, session.id) } });
-}
-
-function columnsOf({ subscription, installationId, device }: RegisterBrowser) {
-  return { ...device, installationId, webPushKeys: subscription.keys };
-}
-
-function seen(at: Date, sessionId: string) {
-  return { sessionId, registeredAt: at, lastSeenAt: at };
-}
-
-function isEqual(a: WebPushKeys, b: WebPushKeys): boolean {
-  return a.p256dh === b.p256dh && a.auth === b.auth;
+function columnsOf({ subscription, installationId, device }: RegisterBrowser, at: Date, { session }: Owner) {
+  const seen = { sessionId: session.id, registeredAt: at, lastSeenAt: at };
+  return { ...device, installationId, webPushKeys: subscription.keys, ...seen };
 }

@@ -1,6 +1,6 @@
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
-import type { PushDevice } from "../../platform/db/generated/client";
+import type { Prisma, PushDevice } from "../../platform/db/generated/client";
 import type { Caller } from "../../principal";
 import { type Challenge, type Device, type RegisterDevice, toDevice } from "../schema";
 import { activateDevice } from "./activation";
@@ -74,7 +74,8 @@ async function register(
   registration: Registration,
 ): Promise<RegistrationResult | null> {
   const at = await lockOwner(tx, ctx, owner);
-  const plan = planRegistration(await findDevices(tx, owner.account.id), registration);
+  const known = await tx.pushDevice.findMany({ where: { accountId: owner.account.id } });
+  const plan = planRegistration(known, registration);
   const row = await saveDevice(tx, at, owner, registration, plan);
   if (!row) return null;
   if (plan.step === "refresh") return { device: toDevice(row, owner.session.id) };
@@ -88,28 +89,24 @@ async function saveDevice(
   at: Date,
   { account, session }: Owner,
   registration: Registration,
-  plan: RegistrationPlan<Awaited<ReturnType<typeof findDevices>>[number]>,
+  plan: RegistrationPlan,
 ): Promise<PushDevice | null> {
   const data = { ...columnsOf(registration), sessionId: session.id, registeredAt: at, lastSeenAt: at };
   if (plan.step === "create") return tx.pushDevice.create({ data: { ...data, accountId: account.id, createdAt: at } });
   const { id } = plan.device;
-  if (plan.step === "refresh") {
-    const [row] = await tx.pushDevice.updateManyAndReturn({ where: { id, status: "active" }, data });
+  const update = async (
+    where: { id: string; status?: "active" },
+    change: Prisma.PushDeviceUncheckedUpdateManyInput,
+  ) => {
+    const [row] = await tx.pushDevice.updateManyAndReturn({ where, data: { ...data, ...change } });
     return row ?? null;
-  }
+  };
+  if (plan.step === "refresh") return update({ id, status: "active" }, {});
   if (plan.replacedDeviceId) await tx.pushDevice.deleteMany({ where: { id: plan.replacedDeviceId } });
-  const unverified = { ...UNVERIFIED, ...(plan.isKeyKept ? {} : NO_KEY) };
-  const [row] = await tx.pushDevice.updateManyAndReturn({ where: { id }, data: { ...data, ...unverified } });
+  const row = await update({ id }, { ...UNVERIFIED, ...(plan.isKeyKept ? {} : NO_KEY) });
   if (row && plan.isTargetNew) await cancelChallenges(tx, at, id);
-  return row ?? null;
+  return row;
 }
 
 const UNVERIFIED = { status: "pending", invalidReason: null, verifiedAt: null } as const;
 const NO_KEY = { keyId: null, publicKey: null, keyCounter: null };
-
-function findDevices(tx: Tx, accountId: string) {
-  return tx.pushDevice.findMany({
-    where: { accountId },
-    select: { id: true, status: true, installationId: true, environment: true, bundleId: true, token: true },
-  });
-}

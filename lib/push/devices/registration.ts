@@ -19,10 +19,16 @@ export type Registration = RegisterDevice & PushTarget;
  * evidence; `isKeyKept` allows its known key, and `replacedDeviceId` is the row that had its new target. An active device
  * does not change before the evidence.
  */
-export type RegistrationPlan<Row extends KnownDevice> =
+export type RegistrationPlan =
   | { step: "create" }
-  | { step: "refresh"; device: Row }
-  | { step: "challenge"; device: Row; isTargetNew: boolean; isKeyKept: boolean; replacedDeviceId: string | null };
+  | { step: "refresh"; device: KnownDevice }
+  | {
+      step: "challenge";
+      device: KnownDevice;
+      isTargetNew: boolean;
+      isKeyKept: boolean;
+      replacedDeviceId: string | null;
+    };
 
 /** Fills in the default bundle ID. @throws AppError validation_failed, if the bundle ID is not configured */
 export function completeRegistration(bundleIds: readonly string[], given: RegisterDevice): Registration {
@@ -38,10 +44,7 @@ export function completeRegistration(bundleIds: readonly string[], given: Regist
  * row, since a restored backup copies the id to another phone. The new token gets its own row, even beyond the limit.
  * @throws AppError device_limit_reached
  */
-export function planRegistration<Row extends KnownDevice>(
-  devices: readonly Row[],
-  registration: Registration,
-): RegistrationPlan<Row> {
+export function planRegistration(devices: readonly KnownDevice[], registration: Registration): RegistrationPlan {
   const sameTarget = devices.find((row) => isSameTarget(row, registration));
   if (sameTarget?.status === "active") return { step: "refresh", device: sameTarget };
   const sameInstallation = devices.filter(
@@ -78,10 +81,7 @@ function isSameApp(device: PushTarget, { environment, bundleId }: PushTarget): b
 export type OwnedRegistration = { owner: Owner; registration: Registration };
 
 /** Identifies a device: an account has one row for what APNs delivers to. */
-export function deviceKey(
-  accountId: string,
-  { environment, bundleId, token }: Pick<PushDevice, "environment" | "bundleId" | "token">,
-): string {
+export function deviceKey(accountId: string, { environment, bundleId, token }: PushTarget): string {
   return `${accountId} ${environment} ${bundleId} ${token}`;
 }
 

@@ -29,8 +29,9 @@ function verifyChain(
   const [leaf, intermediate] = [parseCertificate(leafDer), parseCertificate(intermediateDer)];
   const isTrusted = isIssuedBy(leaf, intermediate) && isIssuedBy(intermediate, root);
   if (!isTrusted) throw evidenceInvalid("certificate_untrusted");
-  for (const certificate of [leaf, intermediate, root]) {
-    if (!isValidAt(certificate, now)) throw evidenceInvalid("certificate_expired");
+  for (const { validFrom, validTo } of [leaf, intermediate, root]) {
+    const isValid = Date.parse(validFrom) <= now.getTime() && now.getTime() <= Date.parse(validTo);
+    if (!isValid) throw evidenceInvalid("certificate_expired");
   }
   return leaf;
 }
@@ -71,10 +72,6 @@ function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): bool
   } catch {
     return false; // a key type that Node does not support
   }
-}
-
-function isValidAt({ validFrom, validTo }: X509Certificate, now: Date): boolean {
-  return Date.parse(validFrom) <= now.getTime() && now.getTime() <= Date.parse(validTo);
 }
 
 /** An attestation has 13 data items, an assertion 5. */
@@ -119,10 +116,8 @@ const AAGUID_AT = 37;
 const CREDENTIAL_ID_LENGTH_AT = 53;
 const CREDENTIAL_ID_AT = 55;
 
-type AuthenticatorData = { rpIdHash: Uint8Array; counter: number };
-
 /** Reads an assertion's authenticator data; extensions may follow. @throws AppError evidence_invalid: malformed */
-function readAuthenticatorData(bytes: Uint8Array): AuthenticatorData {
+function readAuthenticatorData(bytes: Uint8Array) {
   if (bytes.length < AAGUID_AT) throw evidenceInvalid("malformed");
   return { rpIdHash: bytes.subarray(0, 32), counter: viewOf(bytes).getUint32(COUNTER_AT) };
 }
@@ -157,11 +152,8 @@ const AAGUIDS = {
   sandbox: Buffer.from("appattestdevelop"),
 } as const;
 
-type Common = {
-  clientDataHash: Uint8Array;
-  /** The team ID and the bundle ID, separated by a dot. */
-  appId: string;
-};
+/** `appId`: the team ID and the bundle ID, separated by a dot. */
+type Common = { clientDataHash: Uint8Array; appId: string };
 
 /**
  * Verifies that a genuine copy of the app created a key on an Apple device, for this client data, and returns the key's

@@ -65,14 +65,8 @@ async function verifyAppAttest(
   const appId = `${teamId}.${device.bundleId}`;
   const keyId = Buffer.from(id, "base64");
   if (attestation !== undefined) {
-    const given = {
-      clientDataHash,
-      appId,
-      keyId,
-      environment: device.environment === "sandbox" ? ("sandbox" as const) : ("production" as const),
-      root: new X509Certificate(root),
-      now,
-    };
+    const environment = device.environment === "sandbox" ? "sandbox" : "production";
+    const given = { clientDataHash, appId, keyId, environment, root: new X509Certificate(root), now } as const;
     const publicKey = verifyAttestation(Buffer.from(attestation, "base64"), given);
     return { keyId: keyId.toString("base64"), publicKey: new Uint8Array(publicKey), keyCounter: 0n };
   }
@@ -100,18 +94,11 @@ function verifyDeviceKey(
   return { keyId, publicKey, keyCounter: null };
 }
 
-/** The values that a device signs in response to a challenge. */
-type ClientData = {
-  challengeId: string;
-  challengeValue: string;
-  /** As received through APNs. */
-  pushNonce: string;
-  environment: string;
-  bundleId: string;
-  /** The device token in lower-case hex. */
-  token: string;
-  accountId: string;
-};
+/** The values that a device signs in response to a challenge; the nonce as received through APNs. */
+type ClientData = Record<
+  "challengeId" | "challengeValue" | "pushNonce" | "environment" | "bundleId" | "token" | "accountId",
+  string
+>;
 
 /** Returns the bytes whose SHA-256 is App Attest's clientDataHash: eight lines, separated by line feeds. */
 export function buildClientData(data: ClientData): Buffer {

@@ -2,7 +2,7 @@ import type { Context, Tx } from "../../context";
 import type { Prisma, PushDeviceStatus, PushMessage } from "../../platform/db/generated/client";
 import { newId } from "../../platform/db/ids";
 import { sql } from "../../platform/db/sql";
-import { type Message, QUEUE_PRIORITIES, QueuePriority } from "../notifications";
+import type { Message } from "../notifications";
 import { composeNotification } from "../payload";
 import { type DevicePreferences, joinPreferences, PREFERENCE_COLUMNS, timeToNotify } from "../time-to-notify";
 import { findLiveActivities } from "./live-activities";
@@ -58,32 +58,6 @@ export async function withLiveActivity<Device extends { id: string }>(
   const deviceIds = devices.map(({ id }) => id);
   const ids = await findLiveActivities(tx, liveActivity, deviceIds);
   return devices.filter(({ id }) => ids.has(id));
-}
-
-/** The columns of a new notification, and their types in SQL. */
-export const NEW_PUSH_COLUMNS = sql`"messageId" uuid, "deliveryId" uuid, "eventKey" text, "kind" text, "payload" jsonb,
-  "priority" smallint, "queuePriority" smallint, "collapseId" text, "ttlSeconds" integer`;
-
-/** Returns the values of `NEW_PUSH_COLUMNS`. */
-export function newPush(eventKey: string, message: Message) {
-  return { ...composeNotification(message), messageId: newId(), deliveryId: newId(), eventKey };
-}
-
-/**
- * Returns the CTEs that add one notification for each row of `source`, as part of a larger statement. `source` is SQL such
- * as the name of a CTE, with `NEW_PUSH_COLUMNS` and the "deviceId" of a device that the statement has locked or inserted.
- * The events are new: their keys were never enqueued.
- */
-export function enqueueForDevices(now: Now, source: Prisma.Sql): Prisma.Sql {
-  const expiresAt = sql`${now}::timestamptz + interval '1 second' * "ttlSeconds"`;
-  return sql`"message" AS (
-      INSERT INTO "PushMessage" ("id", "eventKey", "deviceId", "kind", "payload", "priority", "collapseId", "expiresAt")
-      SELECT "messageId", "eventKey", "deviceId", "kind", "payload", "priority", "collapseId", ${expiresAt}
-      FROM ${source}
-    ), "delivery" AS (
-      INSERT INTO "QueuedPush" ("deviceId", "messageId", "id", "nextAttemptAt", "expiresAt", "queuePriority")
-      SELECT "deviceId", "messageId", "deliveryId", ${now}::timestamptz, ${expiresAt}, "queuePriority" FROM ${source}
-    )`;
 }
 
 /** Cancels the unclaimed deliveries of events that are no longer true. */
@@ -224,8 +198,4 @@ function insertQueued(deliveries: readonly Queueable[], messageIdOf: ReadonlyMap
       ${deliveries.map(({ message }) => message.queuePriority)}::smallint[],
       ${deliveries.map(({ message }) => message.eventKey)}::text[]
     ) AS delivery("deviceId", "messageId", "id", "dueAt", "expiresAt", "queuePriority", "eventKey")`;
-}
-
-export function queuePriorityOf(kind: Prisma.Sql): Prisma.Sql {
-  return sql`coalesce((${JSON.stringify(QUEUE_PRIORITIES)}::jsonb ->> ${kind})::smallint, ${QueuePriority.normal}::smallint)`;
 }

@@ -37,36 +37,32 @@ export async function findLiveActivities(
   return new Set(rows.map(({ deviceId }) => deviceId));
 }
 
-/** Returns the recipients of claimed deliveries, in their order. `now` is the database's time. */
+/**
+ * Returns the recipients of claimed deliveries, by id. `now` is the database's time. An end is sent in any case: a later
+ * update would not end the activity. A scheduled message supersedes once it is due.
+ */
 export async function readLiveActivities(
   { db }: Pick<Context, "db">,
   now: Date,
-  rows: readonly { deviceId: string; target: LiveActivityTarget }[],
-): Promise<LiveActivityRecipient[]> {
-  const requested = rows.map(({ deviceId, target: { event, name } }, i) => ({
-    i,
-    deviceId,
+  deliveries: readonly { id: string; deviceId: string; target: LiveActivityTarget }[],
+): Promise<ReadonlyMap<string, LiveActivityRecipient>> {
+  const requested = deliveries.map(({ target: { event, name, at }, ...ids }) => ({
+    ...ids,
+    event,
     name,
-    isStart: event === "start",
+    at: new Date(at),
   }));
-  const found = await db.$queryRaw<{ token: string | null; latestAt: Date | null }[]>`
-    SELECT coalesce(activity."token", start."token") AS "token", activity."latestAt"
+  const rows = await db.$queryRaw<(LiveActivityRecipient & { id: string })[]>`
+    SELECT requested."id"::text, coalesce(activity."token", start."token") AS "token",
+      coalesce(requested."event" = 'update' AND requested."at" < activity."latestAt"
+        AND activity."latestAt" <= ${now}::timestamptz, false) AS "isSuperseded"
     FROM jsonb_to_recordset(${JSON.stringify(requested)}::jsonb) AS requested(
-      "i" int, "deviceId" uuid, "name" text, "isStart" boolean)
-    LEFT JOIN "LiveActivity" AS activity ON NOT requested."isStart"
+      "id" uuid, "deviceId" uuid, "event" text, "name" text, "at" timestamptz)
+    LEFT JOIN "LiveActivity" AS activity ON requested."event" <> 'start'
       AND activity."deviceId" = requested."deviceId" AND activity."activityId" = requested."name"
-    LEFT JOIN "LiveActivityStartToken" AS start ON requested."isStart"
-      AND start."deviceId" = requested."deviceId" AND start."attributesType" = requested."name"
-    ORDER BY requested."i"`;
-  return rows.map(({ target }, i) => {
-    const { token = null, latestAt = null } = found[i] ?? {};
-    return { token, isSuperseded: isSuperseded(target, latestAt, now) };
-  });
-}
-
-/** An end is sent in any case: a later update would not end the activity. A scheduled message supersedes once it is due. */
-function isSuperseded({ event, at }: LiveActivityTarget, latestAt: Date | null, now: Date): boolean {
-  return event === "update" && latestAt !== null && at < latestAt.getTime() && latestAt <= now;
+    LEFT JOIN "LiveActivityStartToken" AS start ON requested."event" = 'start'
+      AND start."deviceId" = requested."deviceId" AND start."attributesType" = requested."name"`;
+  return new Map(rows.map(({ id, ...recipient }) => [id, recipient]));
 }
 
 /** Removes tokens of Live Activities that have ended, or that APNs reported as invalid, unless registered again since. */

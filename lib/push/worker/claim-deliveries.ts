@@ -93,20 +93,15 @@ export async function claimDeliveries(
 }
 
 /** Adds the tokens of Live Activities: one more statement, only if there are any. */
-async function withLiveActivities(
-  deps: Pick<Context, "db">,
-  now: Date,
-  deliveries: ClaimedPush[],
-): Promise<ClaimedPush[]> {
-  const rows = deliveries.flatMap(({ id, deviceId, message: { liveActivity: target } }) =>
+async function withLiveActivities(deps: Pick<Context, "db">, now: Date, rows: ClaimedPush[]): Promise<ClaimedPush[]> {
+  const requested = rows.flatMap(({ id, deviceId, message: { liveActivity: target } }) =>
     target ? [{ id, deviceId, target }] : [],
   );
-  if (rows.length === 0) return deliveries;
-  const recipients = await readLiveActivities(deps, now, rows);
-  const recipientOf = new Map(rows.map(({ id }, i) => [id, recipients[i] ?? null]));
-  return deliveries.map((delivery) => {
-    const liveActivity = recipientOf.get(delivery.id) ?? null;
-    return liveActivity ? { ...delivery, token: liveActivity.token ?? "", liveActivity } : delivery;
+  if (requested.length === 0) return rows;
+  const recipientOf = await readLiveActivities(deps, now, requested);
+  return rows.map((row) => {
+    const liveActivity = recipientOf.get(row.id);
+    return liveActivity ? { ...row, token: liveActivity.token ?? "", liveActivity } : row;
   });
 }
 
