@@ -22,6 +22,14 @@ export async function readJsonFile<T>(file: string, schema: z.ZodType<T>): Promi
   }
 }
 
+/** For `catch`: what counts in place of a file that does not exist. @throws any other error */
+export const ifMissing =
+  <T>(value: T) =>
+  (error: NodeJS.ErrnoException): T => {
+    if (error.code === "ENOENT") return value;
+    throw error;
+  };
+
 /** Writes a file atomically and durably: temporary file, fsync, rename, and fsync of the folder. */
 export async function writeDurably(file: string, bytes: Uint8Array | string, options: Options = {}): Promise<void> {
   const temporary = `${file}.tmp`;

@@ -1,5 +1,6 @@
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import pLimit from "p-limit";
 import type { Logger } from "pino";
 import type { Config } from "../../platform/config";
 import { writeSampleCatalog } from "../sample/sample-catalog";
@@ -83,25 +84,11 @@ type WatchOptions = {
   log: Logger;
 };
 
-/** Polls a source for changes of its manifest, starting from the `initial` snapshot. */
-function watchSource(options: WatchOptions, initial: Snapshot | null): Catalog {
-  const { source, isExpected } = options;
-  const { snapshot, isCurrent, reload } = createReloader(options, initial);
-  const { run: refresh, isIdle } = serialize(reload);
-  const timer = setInterval(() => isIdle() && void refresh(), source.pollMs).unref();
-  return {
-    current: snapshot,
-    state: () => (isCurrent() ? "ok" : snapshot() || !isExpected ? "warn" : "error"),
-    refresh,
-    close: () => {
-      clearInterval(timer);
-      source.close?.();
-    },
-  };
-}
-
-/** Reads the manifest if it has changed. An invalid one leaves the snapshot as it is, and is logged once. */
-function createReloader({ source, capabilities, log }: WatchOptions, initial: Snapshot | null) {
+/**
+ * Polls a source for changes of its manifest, starting from the `initial` snapshot. An invalid one leaves the snapshot as it
+ * is, and is logged once.
+ */
+function watchSource({ source, isExpected, capabilities, log }: WatchOptions, initial: Snapshot | null): Catalog {
   let snapshot = initial;
   let isLastReadValid = false;
   let isCurrent = false;
@@ -117,12 +104,6 @@ function createReloader({ source, capabilities, log }: WatchOptions, initial: Sn
       .writeCached?.(manifest)
       .catch((error) => log.warn({ err: error }, "release catalog could not be cached"));
   };
-  const logOnce = (error: unknown) => {
-    if (lastError === String(error)) return;
-    lastError = String(error);
-    const outcome = snapshot ? "the last valid one stays in use" : "no catalog is available";
-    log.error({ err: error, catalog: source.name }, `release catalog rejected: ${outcome}`);
-  };
   const reload = async () => {
     try {
       const manifest = await source.read();
@@ -131,22 +112,23 @@ function createReloader({ source, capabilities, log }: WatchOptions, initial: Sn
       if (isCurrent) lastError = "";
     } catch (error) {
       isCurrent = false;
-      logOnce(error);
+      if (lastError === String(error)) return;
+      lastError = String(error);
+      const outcome = snapshot ? "the last valid one stays in use" : "no catalog is available";
+      log.error({ err: error, catalog: source.name }, `release catalog rejected: ${outcome}`);
     }
   };
-  return { snapshot: () => snapshot, isCurrent: () => isCurrent, reload };
-}
-
-/** Runs one call of `task` after the other. */
-function serialize(task: () => Promise<void>) {
-  let last = Promise.resolve();
-  let pending = 0;
-  const run = () => {
-    pending += 1;
-    last = last.then(task).finally(() => {
-      pending -= 1;
-    });
-    return last;
+  const oneAtATime = pLimit(1);
+  const refresh = () => oneAtATime(reload);
+  const isIdle = () => oneAtATime.activeCount + oneAtATime.pendingCount === 0;
+  const timer = setInterval(() => isIdle() && void refresh(), source.pollMs).unref();
+  return {
+    current: () => snapshot,
+    state: () => (isCurrent ? "ok" : snapshot || !isExpected ? "warn" : "error"),
+    refresh,
+    close: () => {
+      clearInterval(timer);
+      source.close?.();
+    },
   };
-  return { run, isIdle: () => pending === 0 };
 }

@@ -6,7 +6,8 @@ import { formatVersion, type Release } from "../schema";
 /** The query parameters that select releases. */
 export type SelectorName = "platform" | "product" | "architecture" | "channel";
 
-type BuildTarget = Pick<Record<SelectorName, string>, "platform" | "product" | "architecture">;
+type Product = Pick<Record<SelectorName, string>, "platform" | "product">;
+type BuildTarget = Product & { architecture: string };
 
 /** One valid catalog, indexed. Immutable: a changed manifest makes a new snapshot. */
 export type Snapshot = {
@@ -23,8 +24,6 @@ export type Snapshot = {
   minimumSystemVersions: ReadonlyMap<string, readonly string[]>;
   /** The minimum system version of each published version, yanked ones included. Read by `minimumSystemVersionOf`. */
   minimumSystemByVersion: ReadonlyMap<string, string | null>;
-  /** The versions of each build target that are yanked or paused on some channel. Read by `withdrawnVersions`. */
-  withdrawnByTarget: ReadonlyMap<string, ReadonlySet<string>>;
   /** Read by `productVersions`. */
   versionsByProduct: ReadonlyMap<string, ProductVersions>;
 };
@@ -65,8 +64,7 @@ export function indexReleases(root: string | null, releases: readonly Release[])
     releasesByVersion: groupBy(servable, (release) => `${targetKey(release)} ${formatVersion(release.version)}`),
     minimumSystemVersions: collectMinimumSystemVersions(releases),
     minimumSystemByVersion: indexMinimumSystems(releases),
-    withdrawnByTarget: indexWithdrawn(releases),
-    versionsByProduct: indexProductVersions(releases),
+    versionsByProduct: new Map([...groupBy(releases, productKey)].map(([key, own]) => [key, collectVersions(own)])),
   };
 }
 
@@ -92,37 +90,17 @@ function indexMinimumSystems(releases: readonly Release[]): Map<string, string |
   return minimums;
 }
 
-function indexWithdrawn(releases: readonly Release[]): Map<string, Set<string>> {
-  const withdrawn = releases.filter(({ yanked, rollout }) => yanked || rollout === 0);
-  const versionsOf = (group: readonly Release[]) => new Set(group.map(({ version }) => version.version));
-  return new Map([...groupBy(withdrawn, targetKey)].map(([target, group]) => [target, versionsOf(group)]));
-}
-
-/** The versions of a build target that are yanked or paused on some channel, without build metadata. */
-export function withdrawnVersions({ withdrawnByTarget }: Snapshot, target: BuildTarget): ReadonlySet<string> {
-  return withdrawnByTarget.get(targetKey(target)) ?? new Set();
-}
-
-/** Whether a version was published for some architecture, on any channel. It may be withdrawn. */
-export function isPublished(
-  { minimumSystemByVersion }: Snapshot,
-  target: Omit<BuildTarget, "architecture">,
-  version: SemVer,
-): boolean {
-  return minimumSystemByVersion.has(versionKey(target, version));
-}
-
-/** The oldest system on which a version can be installed; null if unknown. */
+/** The oldest system on which a version of some architecture can be installed, withdrawn or not; undefined if it is unknown. */
 export function minimumSystemVersionOf(
   { minimumSystemByVersion }: Snapshot,
-  target: BuildTarget,
+  target: Product,
   version: SemVer,
-): string | null {
-  return minimumSystemByVersion.get(versionKey(target, version)) ?? null;
+): string | null | undefined {
+  return minimumSystemByVersion.get(versionKey(target, version));
 }
 
-function versionKey({ platform, product }: Omit<BuildTarget, "architecture">, { version }: SemVer): string {
-  return `${platform}/${product} ${version}`;
+function versionKey(product: Product, { version }: SemVer): string {
+  return `${productKey(product)} ${version}`;
 }
 
 /** The releases that a channel of a build target can receive: its own and the stable ones, newest first. */
@@ -184,36 +162,25 @@ export function findBuildVersion(snapshot: Snapshot, release: Release, version: 
   return builds.find(({ buildVersion }) => buildVersion !== null)?.buildVersion ?? undefined;
 }
 
-type Build = { buildVersion: string; version: SemVer };
-
 /** What the releases of one product on one platform say about versions, yanked ones included. */
 export type ProductVersions = {
   /** The distinct versions that releases require first, in ascending order. */
   required: readonly SemVer[];
   /** The releases with a build version, in ascending order of it. */
-  builds: readonly Build[];
+  builds: readonly { buildVersion: string; version: SemVer }[];
 };
-
-type Product = Pick<Release, "platform" | "product">;
 
 const NO_VERSIONS: ProductVersions = { required: [], builds: [] };
 
-/** Collects the versions by product and platform. Read by `productVersions`. */
-function indexProductVersions(releases: readonly Release[]): Map<string, ProductVersions> {
-  return new Map([...groupBy(releases, keyOf)].map(([key, own]) => [key, collect(own)]));
+export function productVersions({ versionsByProduct }: Snapshot, product: Product): ProductVersions {
+  return versionsByProduct.get(productKey(product)) ?? NO_VERSIONS;
 }
 
-export function productVersions(index: ReadonlyMap<string, ProductVersions>, product: KeyOf): ProductVersions {
-  return index.get(keyOf(product)) ?? NO_VERSIONS;
-}
-
-type KeyOf = Record<keyof Product, string>;
-
-function keyOf({ platform, product }: KeyOf): string {
+function productKey({ platform, product }: Product): string {
   return `${platform}/${product}`;
 }
 
-function collect(releases: readonly Release[]): ProductVersions {
+function collectVersions(releases: readonly Release[]): ProductVersions {
   const required = releases.flatMap(({ requiresFrom }) => requiresFrom ?? []).sort((a, b) => a.compare(b));
   const builds = releases.flatMap(({ buildVersion, version }) =>
     buildVersion === null ? [] : { buildVersion, version },

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
-import { makeFolder, writeDurably } from "../../platform/files/durable";
+import { ifMissing, makeFolder, writeDurably } from "../../platform/files/durable";
 import {
   MAX_MANIFEST_BYTES,
   type ManifestSource,
@@ -40,12 +40,8 @@ export function urlSource(manifestUrl: string, cacheFolder: string, timeoutMs = 
       return { bytes: response.bytes, root: null };
     },
     readCached: async () => {
-      try {
-        return { bytes: await readManifestFile(cacheFile), root: null };
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-        throw error;
-      }
+      const bytes = await readManifestFile(cacheFile).catch(ifMissing(null));
+      return bytes && { bytes, root: null };
     },
     writeCached: async ({ bytes }: RawManifest) => {
       await makeFolder(cacheFolder);

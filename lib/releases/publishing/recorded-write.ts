@@ -4,7 +4,7 @@ import path from "node:path";
 import type { Context, Tx } from "../../context";
 import { readDatabaseTime } from "../../platform/db/clock";
 import { newId } from "../../platform/db/ids";
-import { moveDurably, writeDurably } from "../../platform/files/durable";
+import { ifMissing, moveDurably, writeDurably } from "../../platform/files/durable";
 import type { Release } from "../schema";
 
 type Deps = Pick<Context, "db" | "dbNow">;
@@ -85,9 +85,6 @@ async function isRecorded({ db }: Deps, id: string): Promise<boolean> {
 
 /** Identifies the content of a manifest; a missing one is empty. */
 async function fingerprintOf(file: string): Promise<string> {
-  const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return "";
-    throw error;
-  });
+  const bytes = await readFile(file).catch(ifMissing(""));
   return createHash("sha256").update(bytes).digest("hex").slice(0, 16);
 }

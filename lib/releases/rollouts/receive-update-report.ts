@@ -1,7 +1,8 @@
+import type { SemVer } from "semver";
 import { z } from "zod";
 import { AppError } from "../../errors";
 import type { Catalog } from "../catalog/catalog";
-import { isPublished } from "../catalog/snapshot";
+import { minimumSystemVersionOf } from "../catalog/snapshot";
 import { InstalledVersion } from "../http-schema";
 import { normalizeArchitecture, parsePlatform } from "../platforms";
 import { formatVersion } from "../schema";
@@ -37,15 +38,15 @@ export async function reportUpdate(
 ): Promise<void> {
   const snapshot = catalog.current();
   if (!snapshot) throw new AppError("catalog_unavailable");
-  const target = { product, platform: parsePlatform(given), architecture: normalizeArchitecture(architecture) };
-  if (!target.platform) throw unknownValue("/platform");
+  const platform = parsePlatform(given);
+  if (!platform) throw unknownValue("/platform");
+  const target = { product, platform, architecture: normalizeArchitecture(architecture) };
   if (!snapshot.knownValues.architecture.has(target.architecture)) throw unknownValue("/architecture");
-  const { platform } = target;
-  if (!isPublished(snapshot, { ...target, platform }, version)) throw new AppError("release_not_found");
+  const isPublished = (one: SemVer) => minimumSystemVersionOf(snapshot, target, one) !== undefined;
+  if (!isPublished(version)) throw new AppError("release_not_found");
   await limits.consume("updateReports", "all");
-  const isKnown = from !== undefined && isPublished(snapshot, { ...target, platform }, from);
-  const known = from === undefined ? "unknown" : isKnown ? formatVersion(from) : "other";
-  updateReports.record({ ...target, platform, version: formatVersion(version), from: known, outcome, code });
+  const known = from === undefined ? "unknown" : isPublished(from) ? formatVersion(from) : "other";
+  updateReports.record({ ...target, version: formatVersion(version), from: known, outcome, code });
 }
 
 function unknownValue(pointer: string): AppError {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { lstat } from "node:fs/promises";
 import path from "node:path";
-import { makeFolder, writeDurably } from "../../platform/files/durable";
+import { ifMissing, makeFolder, writeDurably } from "../../platform/files/durable";
 import { dosInstaller, macAppTarball, macAppZip } from "./sample-installers";
 import { SAMPLE_PUBLIC_KEY, signForSparkle, signForTauri } from "./sample-signatures";
 
@@ -24,7 +24,7 @@ type Product = keyof typeof PRODUCTS;
  * so that the next start repeats an interrupted run. Returns whether it has written.
  */
 export async function writeSampleCatalog(manifest: string): Promise<boolean> {
-  if (await exists(manifest)) return false;
+  if (await lstat(manifest).catch(ifMissing(null))) return false;
   const folder = path.dirname(manifest);
   await makeFolder(folder);
   const releases = [];
@@ -37,16 +37,6 @@ export async function writeSampleCatalog(manifest: string): Promise<boolean> {
   await writeDurably(path.join(folder, SAMPLE_KEY_FILE), Buffer.from(SAMPLE_PUBLIC_KEY));
   await writeDurably(manifest, Buffer.from(`${JSON.stringify({ schemaVersion: 1, releases }, null, 2)}\n`));
   return true;
-}
-
-async function exists(file: string): Promise<boolean> {
-  return lstat(file).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return false;
-      throw error;
-    },
-  );
 }
 
 /** Writes a release's files. Returns its manifest entry. */

@@ -31,15 +31,11 @@ const withoutLeadingZeros = (digits: string) => digits.replace(/^0+(?=\d)/, "");
  * What an app with Sparkle has installed: a build version (CFBundleVersion), such as 140, means the release with the
  * highest one up to it. A version that cannot be parsed is null, since Sparkle compares versions itself.
  */
-export function installedByBuild(
-  { versionsByProduct }: Snapshot,
-  selector: ReleaseSelector,
-  text: string,
-): InstalledVersion | null {
+export function installedByBuild(snapshot: Snapshot, selector: ReleaseSelector, text: string): InstalledVersion | null {
   const parsed = parseInstalledVersion(text);
   const isDotted = text.includes(".");
   if (!/^\d+(\.\d+)*$/.test(text)) return parsed;
-  const { builds } = productVersions(versionsByProduct, selector);
+  const { builds } = productVersions(snapshot, selector);
   const isKnown = parsed && builds.some(({ version }) => version.compare(parsed.version) === 0);
   if (isDotted && isKnown) return parsed;
   const build = builds.findLast(({ buildVersion }) => compareSystemVersions(buildVersion, text) <= 0);

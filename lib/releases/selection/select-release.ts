@@ -12,12 +12,8 @@ type UpgradePath = { key: string; permits: (release: Release) => boolean };
 const ANY: UpgradePath = { key: "", permits: () => true };
 
 /** Permits the releases whose `requiresFrom` the installed version meets. An unknown version meets all of them. */
-function upgradePath(
-  { versionsByProduct }: Snapshot,
-  selector: ReleaseSelector,
-  current: SemVer | undefined,
-): UpgradePath {
-  const { required } = productVersions(versionsByProduct, selector);
+function upgradePath(snapshot: Snapshot, selector: ReleaseSelector, current: SemVer | undefined): UpgradePath {
+  const { required } = productVersions(snapshot, selector);
   const newest = required.at(-1);
   if (!newest || !current || current.compare(newest) >= 0) return ANY;
   const met = required.findLast((version) => current.compare(version) >= 0);

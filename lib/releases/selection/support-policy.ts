@@ -1,5 +1,5 @@
 import type { SemVer } from "semver";
-import { type Snapshot, withdrawnVersions } from "../catalog/snapshot";
+import type { Snapshot } from "../catalog/snapshot";
 import type { Release } from "../schema";
 import { compareWithInstalled } from "./installed-version";
 import type { ReleaseSelector } from "./parse-query";
@@ -36,12 +36,13 @@ export function supportPolicyOf(snapshot: Snapshot, selector: ReleaseSelector, r
 
 const NO_VERSIONS: ReadonlySet<string> = new Set();
 
-function replacedBy(snapshot: Snapshot, selector: ReleaseSelector, candidates: readonly Release[]): Set<string> {
+function replacedBy({ releases }: Snapshot, selector: ReleaseSelector, candidates: readonly Release[]): Set<string> {
   const served = new Set(candidates.filter(({ rollout }) => rollout > 0).map(({ version }) => version.version));
-  const withdrawn = suitableArchitectures(selector).flatMap((architecture) => [
-    ...withdrawnVersions(snapshot, { ...selector, architecture }),
-  ]);
-  return new Set(withdrawn.filter((version) => !served.has(version)));
+  const architectures = suitableArchitectures(selector);
+  const isOwn = ({ platform, product, architecture }: Release) =>
+    platform === selector.platform && product === selector.product && architectures.includes(architecture);
+  const withdrawn = releases.filter((release) => (release.yanked || release.rollout === 0) && isOwn(release));
+  return new Set(withdrawn.map(({ version }) => version.version).filter((version) => !served.has(version)));
 }
 
 function accumulate(releases: readonly Release[], { version }: Release): Omit<SupportPolicy, "replacedVersions"> {

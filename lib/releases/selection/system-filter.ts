@@ -1,6 +1,5 @@
 import type { SemVer } from "semver";
-import type { Snapshot } from "../catalog/snapshot";
-import { minimumSystemVersionOf } from "../catalog/snapshot";
+import { minimumSystemVersionOf, type Snapshot } from "../catalog/snapshot";
 import { compareSystemVersions } from "../platforms";
 import type { Release } from "../schema";
 import type { ReleaseSelector } from "./parse-query";
@@ -31,7 +30,7 @@ export function systemFilter(snapshot: Snapshot, selector: ReleaseSelector, inpu
     const highest = highestMinimum(snapshot, selector, systemVersion);
     return { key: `on ${highest}`, supports: (release) => runsOn(release, highest) };
   }
-  const installed = current ? minimumSystemVersionOf(snapshot, selector, current) : null;
+  const installed = (current && minimumSystemVersionOf(snapshot, selector, current)) ?? null;
   const isNewer = atLeast !== null && (installed === null || compareSystemVersions(atLeast, installed) > 0);
   const known = isNewer ? highestMinimum(snapshot, selector, atLeast) : installed;
   return { key: `known ${known}`, supports: (release) => comparesSystemVersion(release) || runsOn(release, known) };
@@ -48,13 +47,7 @@ function highestMinimum(
   systemVersion: string,
 ): string | null {
   const ascending = minimumSystemVersions.get(platform) ?? [];
-  let [low, high] = [0, ascending.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (compareSystemVersions(systemVersion, ascending[middle] ?? "") >= 0) low = middle + 1;
-    else high = middle;
-  }
-  return ascending[low - 1] ?? null;
+  return ascending.findLast((minimum) => compareSystemVersions(systemVersion, minimum) >= 0) ?? null;
 }
 
 /** The oldest macOS of a client that names Darwin, as Squirrel.Mac does: `App/1 CFNetwork/1494.0.7 Darwin/23.4.0`. */

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { AppError } from "../../errors";
 import type { Config } from "../../platform/config";
 import { isUuid } from "../../platform/db/ids";
-import { makeFolder, writeDurably } from "../../platform/files/durable";
+import { ifMissing, makeFolder, writeDurably } from "../../platform/files/durable";
 import { FileLockedError, lockFile } from "../../platform/files/lock";
 import { catalogFileOf } from "../catalog/catalog";
 
@@ -81,10 +81,7 @@ export async function withUploadLock<T>(folder: string, id: string, run: () => P
 
 /** The ids of all uploads, including those of which a killed process left only one file. */
 export async function listUploadIds(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return [];
-    throw error;
-  });
+  const names = await readdir(folder).catch(ifMissing([]));
   return [...new Set(names.map((name) => path.parse(name).name))].filter(isUuid);
 }
 
