@@ -49,7 +49,7 @@ const seriesOf = ({ id, rolloutSeries }: Release) => rolloutSeries ?? id;
 export type ClientGroup = ReleaseSelector & { installed: string | null; clients: number };
 
 /** The catalog before and after a change, with the percentages of schedules. */
-export type Change = { before: Snapshot; after: Snapshot };
+type Change = { before: Snapshot; after: Snapshot };
 
 type OfferedUpdate = Omit<Offer, "share">;
 
@@ -92,10 +92,6 @@ function offeredUpdate(
   const { release } = selectRelease(snapshot, group, selectPrimaryArtifact, { current, reaches });
   if (!release) return NOTHING;
   if (!current) return { ...NOTHING, version: formatVersion(release.version) };
-  return updateOf(snapshot, group, release, current);
-}
-
-function updateOf(snapshot: Snapshot, group: ClientGroup, release: Release, current: SemVer): OfferedUpdate {
   const policy = supportPolicyOf(snapshot, group, release);
   const { updateAvailable, mandatory } = evaluateUpdate(release, current, policy);
   if (!updateAvailable) return NOTHING;

@@ -7,45 +7,28 @@ import { type Digest, digestFile, type OnProgress } from "./files/build-file";
 import { readPackageFacts } from "./files/package-facts";
 import { invalidRelease } from "./invalid-release";
 import type { ManifestEntry } from "./manifest-file";
-import type { Confirmations, NewReleases } from "./schema";
+import type { NewReleases } from "./schema";
+
+type NewRelease = NewReleases["releases"][number];
+type NewFile = NewRelease["files"][number];
 
 /** Where a file is served from: the catalog's folder, the object storage, or a URL that already has it. */
-export type Destination = NonNullable<NewReleases["releases"][number]["files"][number]["destination"]>;
+export type Destination = NonNullable<NewFile["destination"]>;
 
 /** A file of a draft. `fileName` defaults to the file's own name, `destination` to the catalog's folder. */
-export type DraftFile = {
+export type DraftFile = Omit<NewFile, "uploadId" | "blockMapUploadId" | "kinds"> & {
   file: string;
   /** Nobody else writes to the file, and it is deleted after it was published: it needs no copy. */
-  isTemporary?: true | undefined;
-  /** One kind, or installer and update. */
+  isTemporary?: true;
   kinds: readonly FileKind[];
-  /** The version that a delta turns into the release. */
-  from?: string | undefined;
-  artifact?: Partial<Record<"fileName" | "contentType" | "minisign" | "edSignature", string | undefined>>;
-  destination?: Destination;
   /** The path of the block map; by default the one beside the file, if electron-updater downloads files like it. */
   blockMapFile?: string | undefined;
-  /** What the file has to be, as the file `by` says. Hashes as in the catalog. */
-  expected?: Expected;
 };
-
-type Expected = {
-  by: string;
-  sizeBytes?: number | undefined;
-  sha256?: string | undefined;
-  sha512?: string | undefined;
-};
-
-/** Public keys in any format that `PublicKeys` accepts. */
-export type PublicKeyInput = { minisign?: string | undefined; ed?: string | undefined };
 
 /** A release to publish: the manifest's fields, unvalidated, and its files. */
-export type ReleaseDraft = {
+export type ReleaseDraft = Omit<NewRelease, "release" | "files"> & {
   release: ManifestEntry & { id?: string | undefined };
   files: readonly DraftFile[];
-  /** The product's public keys, which the catalog keeps for later releases. */
-  publicKeys?: PublicKeyInput;
-  confirmations?: Confirmations;
 };
 
 /** An artifact's entry in the manifest. */
@@ -127,7 +110,8 @@ function blockMapEntry({ sizeBytes, sha256 }: NewBlockMap, destination: Destinat
   return { url: destination.url.replace(/(?=[?#]|$)/, BLOCK_MAP_EXTENSION), sizeBytes, sha256 };
 }
 
-function assertExpected(file: string, digest: Digest, { by, ...expected }: Expected = { by: "" }): void {
+function assertExpected(file: string, digest: Digest, expected: DraftFile["expected"] = {}): void {
+  const { by = "the request" } = expected;
   const different = (["sizeBytes", "sha256", "sha512"] as const).filter(
     (name) => expected[name] !== undefined && expected[name] !== digest[name],
   );

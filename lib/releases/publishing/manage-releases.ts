@@ -7,7 +7,7 @@ import { formatVersion, type Release } from "../schema";
 import { filterReleases } from "./filter-releases";
 import { listReleases, type ReleaseDocument } from "./list";
 import type { EditableManifest } from "./manifest-file";
-import { planPromotion } from "./promote";
+import { findNewerServedReleases, planPromotion, planRollback, planUpdate } from "./plan-changes";
 import { recordPublication } from "./publish-uploads";
 import type { ChangeRecord } from "./recorded-write";
 import { pruneReleases, removeReleases } from "./remove";
@@ -28,7 +28,6 @@ import type {
 } from "./schema";
 import { assertSeen, type ReleasePrecondition, readCatalogState } from "./seen-state";
 import { changeCatalog, findRelease, pageOf, readCatalog, refreshCatalog, withCatalogFile } from "./service-catalog";
-import { findNewerServedReleases, planRollback, planUpdate } from "./update";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "rollouts">;
 
@@ -45,7 +44,7 @@ export async function readRelease(deps: Pick<Deps, "config" | "db" | "rollouts">
   const releases = await readCatalog(deps);
   const [release] = listReleases(releases.filter((one) => one.id === id));
   if (!release) throw new AppError("release_not_found");
-  return { release, state: await readCatalogState(deps.db, releases, [id]) };
+  return { result: release, state: await readCatalogState(deps.db, releases, [id]) };
 }
 
 /** Changes a release. @throws AppError release_not_found; those of `changeReleases` */

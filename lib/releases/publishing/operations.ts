@@ -162,10 +162,7 @@ export const releaseOperations = {
     params: ReleaseParams,
     errors: ["release_not_found", "catalog_invalid", "catalog_unavailable"],
     response: { description: "The release.", schema: Release, headers: ["ETag"], examples: { Release: RELEASE } },
-    run: async ({ ctx, params }) => {
-      const { release, state } = await readRelease(ctx, params.releaseId);
-      return withState(release, state);
-    },
+    run: async ({ ctx, params }) => withSeenState(await readRelease(ctx, params.releaseId)),
   }),
 
   changeRelease: operation({

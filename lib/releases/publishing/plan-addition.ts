@@ -4,7 +4,7 @@ import { fieldMessage } from "../../platform/field-message";
 import { releaseFiles } from "../release-files";
 import { ArtifactKind, type Release } from "../schema";
 import { PublicKeys } from "../signatures";
-import type { ArtifactEntry, HashedDraft, HashedFile, PublicKeyInput } from "./draft";
+import type { ArtifactEntry, HashedDraft, HashedFile } from "./draft";
 import { invalidRelease } from "./invalid-release";
 import { type EditableManifest, identityOf, makeReleaseId, parseRelease } from "./manifest-file";
 import { assertOffered, assertPublishable } from "./publish-checks";
@@ -33,7 +33,7 @@ export function planAdditions(manifest: EditableManifest, drafts: readonly Hashe
 
 function planAddition(plan: Plan, draft: HashedDraft, now: Date): Plan {
   const { releases, entries } = plan;
-  const { publicKeys: keys = {}, confirmations = {} } = draft;
+  const { publicKeys: keys, confirmations = {} } = draft;
   const fields = withoutUndefined(draft.release);
   const artifacts = artifactEntries(draft);
   const releasedAt = now.toISOString();
@@ -118,7 +118,7 @@ export function publicKeysOf(publicKeys: EditableManifest["publicKeys"], product
 function mergePublicKeys(
   { publicKeys }: Pick<EditableManifest, "publicKeys">,
   product: string,
-  input: PublicKeyInput,
+  input: HashedDraft["publicKeys"] = {},
   { isNew }: Confirmations,
 ): EditableManifest["publicKeys"] {
   const parsed = PublicKeys.safeParse(input, { error: fieldMessage });

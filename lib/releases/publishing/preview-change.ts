@@ -4,52 +4,53 @@ import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { type AdoptionReport, readAdoption } from "../adoption/report";
 import { indexReleases, type Snapshot } from "../catalog/snapshot";
-import { type Platform, parsePlatform } from "../platforms";
+import { parsePlatform } from "../platforms";
 import { readRollout } from "../rollouts/manage-rollouts";
 import { formatVersion, type Release } from "../schema";
 import { type ClientGroup, compareOffers } from "./compare-offers";
 import { type EditableManifest, readManifest } from "./manifest-file";
-import { planPromotion } from "./promote";
-import type { ProposedChange, ReleasePreview } from "./schema";
+import { planPromotion, planRollback, planUpdate } from "./plan-changes";
+import type { PreviewRow, ProposedChange, ReleasePreview } from "./schema";
 import { readCatalogState } from "./seen-state";
 import { readCatalog, withCatalogFile } from "./service-catalog";
-import { planRollback, planUpdate } from "./update";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "now" | "rollouts">;
 
 const MAX_ROWS = 200;
 
-type Previewed = { preview: ReleasePreview; state: string };
-
 /** Which clients would get another release after a change, and the state that it may require. @throws AppError */
-export async function previewChange(deps: Deps, change: ProposedChange): Promise<Previewed> {
+export async function previewChange(
+  deps: Deps,
+  change: ProposedChange,
+): Promise<{ preview: ReleasePreview; state: string }> {
   await deps.catalog.refresh();
   const before = deps.catalog.current();
   if (!before) throw new AppError("catalog_unavailable");
-  const { planned: releases, ids: touched } = await releasesAfter(deps, before, change);
-  const after = indexReleases(before.root, releases);
-  const changes = changesOf(before, releases);
-  const ids = new Set(changes.map(({ id }) => id));
-  const products = new Set(releases.filter(({ id }) => ids.has(id)).map(({ product }) => product));
+  const { planned, ids } = await releasesAfter(deps, before, change);
+  const after = indexReleases(before.root, planned);
+  const known = new Map(before.releases.map((release) => [release.id, release]));
+  const changed = planned.filter((release) => !isDeepStrictEqual(known.get(release.id), release));
+  const products = new Set(changed.map(({ product }) => product));
   const counted = await countClients(deps, products);
   const rows = compareOffers({ before, after }, groupClients([before, after], products, counted.versions));
-  const changedClients = rows.reduce((sum, { clients, changedShare }) => sum + clients * changedShare, 0);
+  const affected = ({ clients, changedShare }: PreviewRow) => clients * changedShare;
   const preview = {
     products: [...products],
     countedOn: counted.day,
     clients: counted.versions.reduce((sum, { clients }) => sum + clients, 0),
-    changedClients: Math.round(changedClients),
-    rows: rows.sort((a, b) => b.clients * b.changedShare - a.clients * a.changedShare).slice(0, MAX_ROWS),
-    changes,
+    changedClients: Math.round(rows.reduce((sum, row) => sum + affected(row), 0)),
+    rows: rows.sort((a, b) => affected(b) - affected(a)).slice(0, MAX_ROWS),
+    changes: changed.map(({ id, version }) => ({
+      id,
+      version: formatVersion(version),
+      outcome: known.has(id) ? ("changed" as const) : ("added" as const),
+    })),
   };
-  return { preview, state: await readCatalogState(deps.db, await readCatalog(deps), touched) };
+  return { preview, state: await readCatalogState(deps.db, await readCatalog(deps), ids) };
 }
 
-/** The releases after a change, and the ids of those that it is about. */
-type After = { planned: Release[]; ids: readonly string[] };
-
-/** The releases after a change, with the percentages that their schedules give them. */
-async function releasesAfter(deps: Deps, { releases }: Snapshot, change: ProposedChange): Promise<After> {
+/** The releases after a change, with the percentages of their schedules, and the ids of those that it is about. */
+async function releasesAfter(deps: Deps, { releases }: Snapshot, change: ProposedChange) {
   if (change.kind === "rollout") {
     const { releaseIds, steps, step } = await readRollout(deps, change.rolloutId);
     const percentages = { halted: 0, running: steps[step] ?? 0, completed: steps.at(-1) ?? 0 };
@@ -65,7 +66,7 @@ async function releasesAfter(deps: Deps, { releases }: Snapshot, change: Propose
   const after = planned.map((release) => {
     const known = served.get(release.id);
     if (!known) return release;
-    const rollout = ended.has(release.id) ? release.rollout : (scheduled.get(release.id) ?? known.rollout);
+    const rollout = ended.includes(release.id) ? release.rollout : (scheduled.get(release.id) ?? known.rollout);
     return { ...release, rollout, artifacts: known.artifacts };
   });
   return { planned: after, ids };
@@ -83,42 +84,32 @@ async function rolloutsAfterYank(deps: Deps, ids: readonly string[], isYank: boo
   );
 }
 
-type Planned = Pick<After, "ids"> & {
+type Planned = {
   planned: readonly Release[];
+  ids: string[];
   /** The ids of releases that leave their schedules. */
-  ended: ReadonlySet<string>;
+  ended: string[];
   /** The ids of releases that the change yanks, or offers again. */
-  yanked: readonly string[];
+  yanked: string[];
 };
 
 function plan(manifest: EditableManifest, change: Exclude<ProposedChange, { kind: "rollout" }>, now: Date): Planned {
   if (change.kind === "promotion") {
     const { filter, kind: _, ...promotion } = change;
     const { releases, result } = planPromotion(manifest, filter, promotion, now.toISOString());
-    return { planned: releases, ids: result.map(({ from }) => from), ended: new Set(), yanked: [] };
+    return { planned: releases, ids: result.map(({ from }) => from), ended: [], yanked: [] };
   }
   if (change.kind === "rollback") {
     const { releases, result } = planRollback(manifest, change.filter, change.withdrawal);
     const ids = result.releases.map(({ id }) => id);
     const isYank = change.withdrawal === "yank";
-    const ended = new Set(isYank ? ids : [...ids, ...result.withdrawn]);
+    const ended = isYank ? ids : [...ids, ...result.withdrawn];
     return { planned: releases, ids, ended, yanked: isYank ? result.withdrawn : [] };
   }
+  const { rollout, yanked } = change.change;
   const { releases, result } = planUpdate(manifest, change.filter, change.change);
   const ids = result.map(({ id }) => id);
-  const ended = new Set(change.change.rollout === undefined ? [] : ids);
-  return { planned: releases, ids, ended, yanked: change.change.yanked === undefined ? [] : ids };
-}
-
-function changesOf(before: Snapshot, after: readonly Release[]): ReleasePreview["changes"] {
-  const known = new Map(before.releases.map((release) => [release.id, release]));
-  return after
-    .filter((release) => !isDeepStrictEqual(known.get(release.id), release))
-    .map(({ id, version }) => ({
-      id,
-      version: formatVersion(version),
-      outcome: known.has(id) ? ("changed" as const) : ("added" as const),
-    }));
+  return { planned: releases, ids, ended: rollout === undefined ? [] : ids, yanked: yanked === undefined ? [] : ids };
 }
 
 /** Yesterday's clients of the products; the current day's if none were counted yesterday. */
@@ -133,16 +124,11 @@ async function countClients(deps: Deps, products: ReadonlySet<string>) {
 /** The versions of the catalog that are included although no client was counted with them. */
 const MAX_VERSIONS = 5;
 
-type Counted = Pick<
-  AdoptionReport["versions"][number],
-  "product" | "platform" | "architecture" | "channel" | "version" | "clients"
->;
-
 /** The clients that a change may touch: those counted, and those of the newest versions and new installations. */
 function groupClients(
   snapshots: readonly Snapshot[],
   products: ReadonlySet<string>,
-  counted: readonly Counted[],
+  counted: AdoptionReport["versions"],
 ): ClientGroup[] {
   const groups = new Map<string, ClientGroup>();
   const add = (group: ClientGroup) => {
@@ -157,37 +143,30 @@ function groupClients(
     const installed = version === "unknown" ? null : version;
     add({ ...target, architecture: resolveArchitecture(releases, target, architecture), installed, clients });
   }
-  for (const target of targetsOf(releases)) {
-    add({ ...target, installed: null, clients: 0 });
-    for (const installed of newestVersions(releases, target)) add({ ...target, installed, clients: 0 });
-  }
-  return [...groups.values()];
-}
-
-type Target = { product: string; platform: Platform; architecture: string; channel: string };
-
-function targetsOf(releases: readonly Release[]): Target[] {
   const targets = new Map<string, Target>();
   for (const { product, platform, architecture, channel } of releases) {
     targets.set([product, platform, architecture, channel].join(" "), { product, platform, architecture, channel });
   }
-  return [...targets.values()];
+  for (const target of targets.values()) {
+    for (const installed of [null, ...newestVersions(releases, target)]) add({ ...target, installed, clients: 0 });
+  }
+  return [...groups.values()];
 }
+
+type Target = Omit<ClientGroup, "installed" | "clients">;
 
 function newestVersions(releases: readonly Release[], { product, platform, architecture }: Target): string[] {
   const own = releases.filter(
     (one) => one.product === product && one.platform === platform && one.architecture === architecture,
   );
-  const newest = own
-    .toSorted((a, b) => compareBuild(b.version, a.version))
-    .map(({ version }) => formatVersion(version));
-  return [...new Set(newest)].slice(0, MAX_VERSIONS);
+  const ordered = own.map(({ version }) => version).sort((a, b) => compareBuild(b, a));
+  return [...new Set(ordered.map(formatVersion))].slice(0, MAX_VERSIONS);
 }
 
 /** Feeds with several architectures do not contain the client's architecture. The most common one is assumed. */
 function resolveArchitecture(
   releases: readonly Release[],
-  { product, platform }: Pick<Target, "product" | "platform">,
+  { product, platform }: Omit<Target, "architecture">,
   architecture: string,
 ): string {
   if (architecture !== "unknown") return architecture;

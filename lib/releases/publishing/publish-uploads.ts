@@ -65,7 +65,7 @@ function toDraftFile({ uploadId, blockMapUploadId = "", expected, artifact, ...f
     isTemporary: true as const,
     artifact: { ...artifact, fileName },
     blockMapFile: uploads.get(blockMapUploadId)?.file,
-    ...(expected ? { expected: { by: "the request", ...expected } } : {}),
+    expected,
   };
 }
 

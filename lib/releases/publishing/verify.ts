@@ -13,8 +13,8 @@ import { readManifest } from "./manifest-file";
 import type { ReleasesFilter } from "./schema";
 import { findRelease, withCatalogFile, withoutFolder } from "./service-catalog";
 
-/** The outcome for one file; `kinds` is empty for others, deltas and block maps. `problem` is null if every byte is as published. */
-export type VerifyResult = { id: string; kinds: ArtifactKind[]; location: string; problem: string | null };
+/** The outcome for one file of a release. */
+export type VerifyResult = VerifiedRelease["files"][number] & { id: string };
 
 /** `stallTimeoutMs`: how long a transfer may send nothing. */
 export type VerifyOptions = {
@@ -42,20 +42,13 @@ export async function* verifyReleases(
       if (verified.has(location) || !shouldVerify(artifact, options)) continue;
       verified.add(location);
       const kinds = ArtifactKind.options.filter((kind) => artifacts[kind] && locationOf(artifacts[kind]) === location);
-      yield {
-        id,
-        kinds,
-        location,
-        problem: await findDifference(() => openArtifact(artifact, folder, options), artifact, onProgress),
-      };
+      const open = () => openArtifact(artifact, folder, options);
+      yield { id, kinds, location, problem: await findDifference(open, artifact, onProgress) };
     }
   }
 }
 
-function shouldVerify(
-  { file, url }: ServedFile,
-  { shouldVerifyRemote, shouldSkipUrls = false }: VerifyOptions,
-): boolean {
+function shouldVerify({ file, url }: ServedFile, { shouldVerifyRemote, shouldSkipUrls }: VerifyOptions): boolean {
   return file !== undefined || (shouldVerifyRemote && !(url !== undefined && shouldSkipUrls));
 }
 
@@ -162,9 +155,7 @@ export async function verifyVersion(deps: Deps, filter: ReleasesFilter): Promise
   const problems: string[] = [];
   for (const { id } of filterReleases(releases, filter)) {
     const { files } = await verifyRelease(deps, { releaseId: id, isStorageIncluded: true });
-    problems.push(
-      ...files.flatMap(({ location, problem }) => (problem === null ? [] : `${id}, ${location}: ${problem}`)),
-    );
+    for (const { location, problem } of files) if (problem !== null) problems.push(`${id}, ${location}: ${problem}`);
   }
   if (problems.length > 0) throw new AppError("artifact_unavailable", { detail: problems.join(". ") });
 }

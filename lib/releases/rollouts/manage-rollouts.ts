@@ -5,10 +5,10 @@ import type { Operator } from "../../principal";
 import { catalogFileOf } from "../catalog/catalog";
 import { selectReleases } from "../publishing/filter-releases";
 import type { EditableManifest } from "../publishing/manifest-file";
+import { planUpdate } from "../publishing/plan-changes";
 import type { ChangedRollout, NewRollout } from "../publishing/schema";
 import { assertSeen, type ReleasePrecondition, readCatalogState } from "../publishing/seen-state";
 import { changeCatalog, readCatalog, refreshCatalog } from "../publishing/service-catalog";
-import { planUpdate } from "../publishing/update";
 import { formatVersion, type Release } from "../schema";
 import { completeRollouts, haltRollouts, resumeRollouts } from "./change-rollouts";
 import { type RolloutState, toRolloutState } from "./list-rollouts";
@@ -110,6 +110,6 @@ export async function readRollout(deps: Pick<Deps, "db">, id: string): Promise<R
 
 /** A rollout, and the state that a change may require. @throws AppError rollout_not_found; those of `readCatalog` */
 export async function readSeenRollout(deps: Pick<Deps, "config" | "db" | "rollouts">, id: string) {
-  const rollout = await readRollout(deps, id);
-  return { rollout, state: await readCatalogState(deps.db, await readCatalog(deps), rollout.releaseIds) };
+  const result = await readRollout(deps, id);
+  return { result, state: await readCatalogState(deps.db, await readCatalog(deps), result.releaseIds) };
 }

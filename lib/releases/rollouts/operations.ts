@@ -1,5 +1,5 @@
 import { operation } from "../../operation";
-import { ifMatch, withState } from "../../platform/http/content/conditional";
+import { ifMatch, withSeenState } from "../../platform/http/content/conditional";
 import { CHANGE_ERRORS, CHANGES, READS } from "../publishing/operations";
 import { ChangedRollout, NewRollout, RolloutParams } from "../publishing/schema";
 import { listRollouts, RolloutList, RolloutState } from "./list-rollouts";
@@ -97,10 +97,7 @@ export const rolloutOperations = {
     params: RolloutParams,
     errors: ["rollout_not_found", "catalog_invalid", "catalog_unavailable"],
     response: { description: "The schedule.", schema: RolloutState, headers: ["ETag"], examples: { Running: RUNNING } },
-    run: async ({ ctx, params }) => {
-      const { rollout, state } = await readSeenRollout(ctx, params.rolloutId);
-      return withState(rollout, state);
-    },
+    run: async ({ ctx, params }) => withSeenState(await readSeenRollout(ctx, params.rolloutId)),
   }),
 
   changeRollout: operation({

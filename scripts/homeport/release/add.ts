@@ -1,4 +1,5 @@
 import type { ReleaseDraft } from "../../../lib/releases/publishing/draft";
+import type { PublishedReleases } from "../../../lib/releases/publishing/schema";
 import { UsageError } from "../../command-line";
 import type { Output } from "../output";
 import { confirm, isInteractive } from "../terminal";
@@ -13,7 +14,7 @@ import {
   parseFields,
 } from "./draft";
 import { resolveFromCaller } from "./options";
-import type { AddOutcome, ReleaseStore } from "./release-store";
+import type { ReleaseStore } from "./release-store";
 
 const OUTCOMES = { added: "Published", changed: "Changed", unchanged: "Already published:" } as const;
 
@@ -35,7 +36,7 @@ async function publishDrafts(store: ReleaseStore, output: Output, drafts: readon
 }
 
 /** Asks for confirmation at a terminal if a draft looks like a mistake. */
-async function addOrConfirm(store: ReleaseStore, drafts: readonly ReleaseDraft[]): Promise<AddOutcome> {
+async function addOrConfirm(store: ReleaseStore, drafts: readonly ReleaseDraft[]): Promise<PublishedReleases> {
   try {
     return await store.add(drafts);
   } catch (error) {

@@ -1,13 +1,12 @@
 import { type HashedFile, hashDraft, type ReleaseDraft } from "../../../lib/releases/publishing/draft";
 import { BLOCK_MAP_EXTENSION } from "../../../lib/releases/publishing/files/block-map";
 import type { ReleaseDocument } from "../../../lib/releases/publishing/list";
-import type { ReleasesFilter } from "../../../lib/releases/publishing/schema";
+import type { PublishedReleases, ReleasesFilter } from "../../../lib/releases/publishing/schema";
 import { drawProgress } from "../terminal";
 import type { AdminApi } from "../transport/admin-api";
-import type { AddOutcome, ReleaseStore } from "./release-store";
-import type { UploadIdStore } from "./upload";
-import { type UploadedFile, uploadFile } from "./upload";
-import { verifyDownloads, verifyFiles } from "./verify-downloads";
+import type { ReleaseStore } from "./release-store";
+import { type UploadedFile, type UploadIdStore, uploadFile } from "./upload";
+import { verifyReleases } from "./verify-downloads";
 
 /** The catalog of a service. `isElsewhere`: on another machine, so its files are verified as clients download them. */
 export function apiStore(api: AdminApi, uploadIds: UploadIdStore, isElsewhere: boolean): ReleaseStore {
@@ -23,12 +22,15 @@ export function apiStore(api: AdminApi, uploadIds: UploadIdStore, isElsewhere: b
       const body = { filter, ...options, publishedBefore: publishedBefore?.toISOString() };
       return api.callWithTag("pruneReleases", { body, ifMatch });
     },
-    verify: (filter, options) =>
-      isElsewhere ? verifyDownloads(api, () => list(filter)) : verifyFiles(api, () => list(filter), options),
+    verify: (filter, options) => verifyReleases(api, () => list(filter), { ...options, isElsewhere }),
   };
 }
 
-async function add(api: AdminApi, uploadIds: UploadIdStore, drafts: readonly ReleaseDraft[]): Promise<AddOutcome> {
+async function add(
+  api: AdminApi,
+  uploadIds: UploadIdStore,
+  drafts: readonly ReleaseDraft[],
+): Promise<PublishedReleases> {
   const uploads = new Map<string, Awaited<ReturnType<typeof uploadFile>>>();
   const upload = async (source: UploadedFile) => {
     const uploaded = uploads.get(source.file) ?? (await uploadFile(api.client, uploadIds, source));

@@ -1,9 +1,8 @@
-import type { ChangedRelease } from "../../../lib/releases/publishing/schema";
+import type { ChangedRelease, ChangeResult } from "../../../lib/releases/publishing/schema";
 import { UsageError } from "../../command-line";
 import type { ReleaseCommand } from "./define-release-command";
 import { FIELD_OPTIONS, parseFields } from "./draft";
 import { FILTER_OPTIONS, parsePercentage, toFilter } from "./options";
-import type { UpdateOutcome } from "./release-store";
 
 /** Commands that set a flag of a release, and clear it with --undo. */
 const FLAGS = {
@@ -98,6 +97,6 @@ export const promote: ReleaseCommand<typeof PROMOTE_OPTIONS> = async ({ openStor
   output.result(promoted, lines);
 };
 
-function linesOf({ releases }: UpdateOutcome, outcome: string): string[] {
+function linesOf({ releases }: ChangeResult, outcome: string): string[] {
   return releases.map(({ id }) => `${id}: ${outcome}`);
 }

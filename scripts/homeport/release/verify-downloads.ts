@@ -1,54 +1,48 @@
 import { parse } from "semver";
 import type { ReleaseDocument } from "../../../lib/releases/publishing/list";
 import { fetchBytes, findDifference, type VerifyResult } from "../../../lib/releases/publishing/verify";
-import { servedFiles } from "../../../lib/releases/release-files";
+import { type ServedFile, servedFiles } from "../../../lib/releases/release-files";
 import { ArtifactKind, type Release } from "../../../lib/releases/schema";
 import { storedFileUrls } from "../../../lib/releases/updates/stored-files";
 import { drawProgress } from "../terminal";
 import type { AdminApi } from "../transport/admin-api";
 
-/** Downloads what clients download, and compares it with the catalog: every file of each release, block maps included. */
-export async function* verifyDownloads(
-  { client }: AdminApi,
-  list: () => Promise<readonly ReleaseDocument[]>,
-): AsyncGenerator<VerifyResult> {
-  const pathOf = storedFileUrls("");
-  for (const document of (await list()).filter(({ yanked }) => !yanked)) {
-    const { id, artifacts } = document;
-    const release = { ...document, version: parse(document.version) } as unknown as Release;
-    const verified = new Set<string>();
-    for (const file of servedFiles(release)) {
-      if (verified.has(file.sha256)) continue;
-      verified.add(file.sha256);
-      const kinds = ArtifactKind.options.filter((kind) => artifacts[kind]?.sha256 === file.sha256);
-      const location = pathOf(release, file);
-      const open = async () => fetchBytes(`${client.url}${location}`);
-      yield { id, kinds, location, problem: await findDifference(open, file, drawProgress) };
-    }
-  }
-}
-
-/** Lets the service hash its files again. With `shouldVerifyRemote` also those in object storage, and here those at URLs. */
-export async function* verifyFiles(
+/**
+ * Lets the service hash its files again; with `shouldVerifyRemote` also those in object storage, and here those at URLs. Of a
+ * service that `isElsewhere`, downloads every file as clients do.
+ */
+export async function* verifyReleases(
   api: AdminApi,
   list: () => Promise<readonly ReleaseDocument[]>,
-  { shouldVerifyRemote }: { shouldVerifyRemote: boolean },
+  { shouldVerifyRemote, isElsewhere }: { shouldVerifyRemote: boolean; isElsewhere: boolean },
 ): AsyncGenerator<VerifyResult> {
-  for (const document of (await list()).filter(({ yanked }) => !yanked)) {
-    const { id } = document;
-    const body = { releaseId: id, isStorageIncluded: shouldVerifyRemote };
+  for (const release of (await list()).filter(({ yanked }) => !yanked)) {
+    if (isElsewhere) {
+      yield* verifyDownloads(release, storedFileUrls(""), api.client.url);
+      continue;
+    }
+    const body = { releaseId: release.id, isStorageIncluded: shouldVerifyRemote };
     const { files } = await api.call("verifyRelease", { body });
-    for (const file of files) yield { id, ...file };
-    if (shouldVerifyRemote) yield* verifyUrls(document);
+    for (const file of files) yield { id: release.id, ...file };
+    if (shouldVerifyRemote) yield* verifyDownloads(release, (_, { url }) => url);
   }
 }
 
-async function* verifyUrls({ id, artifacts, version, ...fields }: ReleaseDocument): AsyncGenerator<VerifyResult> {
-  const release = { ...fields, id, artifacts, version: parse(version) } as unknown as Release;
+/** Downloads each file that has a location, and compares it with the catalog. */
+async function* verifyDownloads(
+  document: ReleaseDocument,
+  locationOf: (release: Release, file: ServedFile) => string | undefined,
+  baseUrl = "",
+): AsyncGenerator<VerifyResult> {
+  const { id, artifacts } = document;
+  const release = { ...document, version: parse(document.version) } as unknown as Release;
+  const verified = new Set<string>();
   for (const file of servedFiles(release)) {
-    const { url } = file;
-    if (url === undefined) continue;
+    const location = locationOf(release, file);
+    if (location === undefined || verified.has(location)) continue;
+    verified.add(location);
     const kinds = ArtifactKind.options.filter((kind) => artifacts[kind]?.sha256 === file.sha256);
-    yield { id, kinds, location: url, problem: await findDifference(async () => fetchBytes(url), file, drawProgress) };
+    const open = async () => fetchBytes(`${baseUrl}${location}`);
+    yield { id, kinds, location, problem: await findDifference(open, file, drawProgress) };
   }
 }

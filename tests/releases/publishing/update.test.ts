@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { listReleases, renderTable } from "@/lib/releases/publishing/list";
-import { findNewerServedReleases } from "@/lib/releases/publishing/update";
+import { findNewerServedReleases } from "@/lib/releases/publishing/plan-changes";
 import {
   build,
   expectRejected,

@@ -2,14 +2,21 @@ import { isDeepStrictEqual } from "node:util";
 import { compareBuild } from "semver";
 import { AppError } from "../../errors";
 import { shareComputers } from "../platforms";
-import type { Release } from "../schema";
-import { selectReleases } from "./filter-releases";
-import { refuse } from "./invalid-release";
-import { type EditableManifest, type ManifestEntry, parseRelease } from "./manifest-file";
-import { lowBuildVersion, wrongRequirement } from "./publish-checks";
-import type { ChangedRelease, ChangeResult, ReleasesFilter, Rollback, RolledBack } from "./schema";
-
-export type UpdatedRelease = ChangeResult["releases"][number];
+import { formatVersion, type Release } from "../schema";
+import { filterReleases, selectReleases } from "./filter-releases";
+import { invalidRelease, refuse } from "./invalid-release";
+import { type EditableManifest, identityOf, type ManifestEntry, makeReleaseId, parseRelease } from "./manifest-file";
+import { assertOffered, assertPublishable, lowBuildVersion, wrongRequirement } from "./publish-checks";
+import type {
+  ChangedRelease,
+  ChangeResult,
+  Confirmations,
+  PromotedReleases,
+  Promotion,
+  ReleasesFilter,
+  Rollback,
+  RolledBack,
+} from "./schema";
 
 /** What a change makes of a manifest: `releases` are the parsed `entries`, as `result` describes. */
 export type ManifestPlan<T> = Pick<EditableManifest, "entries" | "releases"> & { result: T };
@@ -19,7 +26,7 @@ export function planUpdate(
   { entries, releases }: Pick<EditableManifest, "entries" | "releases">,
   filter: ReleasesFilter,
   change: ChangedRelease,
-): ManifestPlan<UpdatedRelease[]> {
+): ManifestPlan<ChangeResult["releases"]> {
   const selected = selectReleases(releases, filter);
   const names = Object.keys(change) as (keyof ChangedRelease)[];
   const changed = new Map<Release, { entry: ManifestEntry; parsed: Release }>();
@@ -76,4 +83,63 @@ export function planRollback(
   if (withdrawn.length === 0) return { ...marked, result: { releases: marked.result, withdrawn } };
   const change = withdrawal === "yank" ? { yanked: true } : { rollout: 0 };
   return { ...planUpdate(marked, { ids: withdrawn }, change), result: { releases: marked.result, withdrawn } };
+}
+
+/**
+ * Adds a release with the same version, files and notes on another channel for each selected one. Writes nothing.
+ * @throws AppError if it is a prerelease, yanked or a sample, or the channel has the version with other files
+ */
+export function planPromotion(
+  manifest: EditableManifest,
+  filter: ReleasesFilter,
+  promotion: Omit<Promotion, "filter">,
+  releasedAt: string,
+): ManifestPlan<PromotedReleases["releases"]> {
+  const onChannel = filterReleases(manifest.releases, { channel: promotion.from });
+  const selected = selectReleases(onChannel, filter);
+  const result: PromotedReleases["releases"] = [];
+  let { entries, releases } = manifest;
+  for (const source of selected) {
+    const planned = promote({ ...manifest, entries, releases }, source, promotion, releasedAt);
+    result.push({ id: planned.release.id, from: source.id, outcome: planned.entry ? "added" : "unchanged" });
+    if (!planned.entry) continue;
+    entries = [...entries, planned.entry];
+    releases = [...releases, planned.release];
+  }
+  return { entries, releases, result };
+}
+
+/** `entry` null: it was promoted before. */
+function promote(
+  { entries, releases }: EditableManifest,
+  source: Release,
+  { to, rollout = 100, confirmations = {} }: Omit<Promotion, "filter">,
+  releasedAt: string,
+): { release: Release; entry: ManifestEntry | null } {
+  assertPromotable(source, to, confirmations);
+  const identity = { ...identityOf(source), channel: to };
+  const existing = releases.find((other) => isDeepStrictEqual(identityOf(other), identity));
+  if (existing) {
+    if (isDeepStrictEqual(existing.artifacts, source.artifacts)) return { release: existing, entry: null };
+    const message = `${existing.id} is already published on ${to} with other files: publish a new version instead.`;
+    throw new AppError("release_conflict", message);
+  }
+  const { rollback: _, ...fields } = entries[releases.indexOf(source)] ?? {};
+  const draft = { ...fields, id: "new", channel: to, releasedAt, rollout };
+  const release = parseRelease(draft);
+  assertPublishable(release, releases, { ...confirmations, isPrerelease: true });
+  const id = makeReleaseId(releases, release);
+  const promoted = { ...release, id };
+  assertOffered(promoted, [...releases, promoted]);
+  return { release: promoted, entry: { ...draft, id } };
+}
+
+function assertPromotable(source: Release, to: string, { isPrerelease }: Confirmations): void {
+  const version = formatVersion(source.version);
+  if (source.sample) throw invalidRelease(`${source.id} is a sample, which is not promoted.`);
+  if (source.yanked) throw new AppError("release_yanked", `${source.id} is yanked, so it is not promoted.`);
+  if (to !== "stable" || source.version.prerelease.length === 0 || isPrerelease) return;
+  throw invalidRelease(
+    `${version} is a prerelease, and every client would compare with its version: publish the final version, or confirm with --prerelease.`,
+  );
 }
