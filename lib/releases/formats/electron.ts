@@ -1,6 +1,6 @@
 import type { Platform } from "../platforms";
 import { downloadUrl } from "../release-files";
-import { formatVersion, type Release } from "../schema";
+import { type Artifact, formatVersion, type Release } from "../schema";
 import { type FormatInput, selectByFileName, type VersionFormat } from "./version-format";
 
 /** The fields of latest.yml (electron-builder, UpdateInfo). The client compares versions, so it is always 200. */
@@ -19,15 +19,34 @@ export const electron: VersionFormat = {
 function render({ release, artifact, baseUrl, installedVersionToReport }: FormatInput): string {
   if (installedVersionToReport) return renderInstalledVersion(formatVersion(installedVersionToReport));
   const minimum = release.minimumSystemVersion && kernelVersion(release.platform, release.minimumSystemVersion);
+  const { fileName, sha512, sizeBytes } = artifact;
+  const file = { url: downloadUrl(baseUrl, release, artifact), sha512, sizeBytes };
+  return renderUpdateInfo(release, [file], fileName, minimum);
+}
+
+type FileEntry = Pick<Artifact, "sha512" | "sizeBytes" | "embeddedBlockMapBytes"> & { url: string };
+
+/** `path` and the first hash are for electron-updater 2. `minimumSystemVersion` is as `kernelVersion` returns it. */
+export function renderUpdateInfo(
+  { version, notes, releasedAt }: Release,
+  files: readonly FileEntry[],
+  path: string,
+  minimumSystemVersion: string | null,
+): string {
   return [
-    `version: ${yamlString(formatVersion(release.version))}`,
+    `version: ${yamlString(formatVersion(version))}`,
     "files:",
-    `  - url: ${yamlString(downloadUrl(baseUrl, release, artifact))}`,
-    `    sha512: ${yamlString(artifact.sha512)}`,
-    `    size: ${artifact.sizeBytes}`,
-    `path: ${yamlString(artifact.fileName)}`,
-    `sha512: ${yamlString(artifact.sha512)}`,
-    ...releaseFields(release, minimum),
+    ...files.flatMap(({ url, sha512, sizeBytes, embeddedBlockMapBytes }) => [
+      `  - url: ${yamlString(url)}`,
+      `    sha512: ${yamlString(sha512)}`,
+      `    size: ${sizeBytes}`,
+      ...(embeddedBlockMapBytes ? [`    blockMapSize: ${embeddedBlockMapBytes}`] : []),
+    ]),
+    `path: ${yamlString(path)}`,
+    `sha512: ${yamlString(files[0]?.sha512 ?? "")}`,
+    `releaseDate: ${yamlString(releasedAt.toISOString())}`,
+    ...(notes === "" ? [] : [`releaseNotes: ${yamlString(notes)}`]),
+    ...(minimumSystemVersion ? [`minimumSystemVersion: ${yamlString(minimumSystemVersion)}`] : []),
     "",
   ].join("\n");
 }
@@ -35,15 +54,6 @@ function render({ release, artifact, baseUrl, installedVersionToReport }: Format
 /** The file for a client with allowDowngrade, which installs any other version: it is sent the version it has. */
 export function renderInstalledVersion(version: string): string {
   return `version: ${yamlString(version)}\nfiles: []\n`;
-}
-
-/** The fields of a release, which follow those of its files. `minimumSystemVersion` is as `kernelVersion` returns it. */
-export function releaseFields({ notes, releasedAt }: Release, minimumSystemVersion: string | null): string[] {
-  return [
-    `releaseDate: ${yamlString(releasedAt.toISOString())}`,
-    ...(notes === "" ? [] : [`releaseNotes: ${yamlString(notes)}`]),
-    ...(minimumSystemVersion ? [`minimumSystemVersion: ${yamlString(minimumSystemVersion)}`] : []),
-  ];
 }
 
 /**

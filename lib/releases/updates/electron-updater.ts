@@ -4,9 +4,8 @@ import {
   comparesKernelVersion,
   electron,
   kernelVersion,
-  releaseFields,
   renderInstalledVersion,
-  yamlString,
+  renderUpdateInfo,
 } from "../formats/electron";
 import { compareSystemVersions, normalizeArchitecture, type Platform } from "../platforms";
 import { completeFiles } from "../release-files";
@@ -73,15 +72,17 @@ function resolveTarget(request: UpdateRequest, { channel, platform, architecture
     const selected = selectUpdate(request, { platform, architecture, channel }, RULES);
     if (!selected.release) continue;
     const { isClientSpecific } = selected;
+    const { contentType } = electron;
     const known = architectures.length === 1 ? architecture : null;
     recordCheck(request, { platform, architecture: known, channel }, selected.release);
-    if (selected.shouldKeepInstalled && request.current)
-      return installedVersionDocument(formatVersion(request.current), isClientSpecific);
+    if (selected.shouldKeepInstalled && request.current) {
+      const text = renderInstalledVersion(formatVersion(request.current));
+      return toDocument({ text, contentType, isClientSpecific });
+    }
     const found = filesOf(request, selected.release, selected, architectures, channel);
     const base = channel === request.channel ? "" : `../${channel}/`;
     const text = render(selected.release, found.files, base);
-    const isOwn = isClientSpecific || found.isClientSpecific;
-    return toDocument({ text, contentType: electron.contentType, isClientSpecific: isOwn });
+    return toDocument({ text, contentType, isClientSpecific: isClientSpecific || found.isClientSpecific });
   }
   return null;
 }
@@ -116,32 +117,11 @@ function diskImages(release: Release): Artifact[] {
   return completeFiles(release).filter(({ fileName }) => /\.dmg$/i.test(fileName));
 }
 
-function installedVersionDocument(version: string, isClientSpecific: boolean): DocumentContent {
-  return toDocument({ text: renderInstalledVersion(version), contentType: electron.contentType, isClientSpecific });
-}
-
 function render(release: Release, files: readonly File[], base: string): string {
-  const entries = files.map((file) => ({
-    ...file.artifact,
-    url: `${base}${storedFilePath(file.release, file.artifact)}`,
-  }));
-  const [first] = entries;
-  if (!first) return "";
+  const urlOf = ({ release, artifact }: File) => `${base}${storedFilePath(release, artifact)}`;
+  const entries = files.map((file) => ({ ...file.artifact, url: urlOf(file) }));
   const minimum = highestKernelVersion(files.map((file) => file.release));
-  return [
-    `version: ${yamlString(formatVersion(release.version))}`,
-    "files:",
-    ...entries.flatMap(({ url, sha512, sizeBytes, embeddedBlockMapBytes }) => [
-      `  - url: ${yamlString(url)}`,
-      `    sha512: ${yamlString(sha512)}`,
-      `    size: ${sizeBytes}`,
-      ...(embeddedBlockMapBytes ? [`    blockMapSize: ${embeddedBlockMapBytes}`] : []),
-    ]),
-    `path: ${yamlString(first.url)}`, // path and sha512 are for electron-updater 2
-    `sha512: ${yamlString(first.sha512)}`,
-    ...releaseFields(release, minimum),
-    "",
-  ].join("\n");
+  return renderUpdateInfo(release, entries, entries[0]?.url ?? "", minimum);
 }
 
 /** The feed has one minimum for all files. */

@@ -1,5 +1,9 @@
 import { parse, type SemVer } from "semver";
-import { formatVersion } from "../schema";
+import { completeFiles } from "../release-files";
+import { type Artifact, type Delta, formatVersion, type Release } from "../schema";
+import type { ReleaseSelector } from "../selection/parse-query";
+import { candidateLists } from "../selection/select-release";
+import type { UpdateRequest } from "./update-feed";
 
 /** Velopack and Squirrel.Windows name their packages `Acme-1.2.0-full.nupkg` and `Acme-1.2.0-delta.nupkg`. */
 export type NupkgKind = "full" | "delta";
@@ -66,4 +70,58 @@ export function parseVelopackName(
     }
   }
   return null;
+}
+
+/** Reads the package id from a file's name. null: the name of another version or kind. */
+type PackageIdOf = (fileName: string, version: SemVer, kind: NupkgKind) => string | null;
+
+/** The whole package of a release. */
+export function fullPackage(release: Release, packageIdOf: PackageIdOf): Artifact | undefined {
+  return completeFiles(release).find((artifact) => isPackage(artifact, release, "full", packageIdOf));
+}
+
+function isPackage({ fileName, sha1 }: Artifact, { version }: Release, kind: NupkgKind, idOf: PackageIdOf): boolean {
+  return sha1 !== undefined && idOf(fileName, version, kind) !== null;
+}
+
+/** Velopack downloads the whole package instead of more (UpdateOptions.MaximumDeltasBeforeFallback). */
+const MAX_DELTAS = 10;
+
+type ChainedDelta = { release: Release; delta: Delta };
+
+/**
+ * The deltas from the installed version to a release, in order. Empty if the chain has a gap, which would break the update, or
+ * is not smaller than the `full` package.
+ */
+export function deltaChain(
+  { snapshot, current }: Pick<UpdateRequest, "snapshot" | "current">,
+  selector: ReleaseSelector,
+  to: Release,
+  full: Artifact,
+  packageIdOf: PackageIdOf,
+): ChainedDelta[] {
+  const candidates = candidateLists(snapshot, selector).flat();
+  const newestFirst = candidates.filter(
+    ({ architecture, version }) => architecture === to.architecture && version.compare(to.version) <= 0,
+  );
+  const chain: ChainedDelta[] = [];
+  let at = current;
+  while (at && at.compare(to.version) < 0) {
+    const next = findDelta(newestFirst, at, packageIdOf);
+    if (!next || chain.length === MAX_DELTAS) return [];
+    chain.push(next);
+    at = next.release.version;
+  }
+  return chain.reduce((sum, { delta }) => sum + delta.sizeBytes, 0) < full.sizeBytes ? chain : [];
+}
+
+/** The delta that leads furthest. */
+function findDelta(newestFirst: readonly Release[], from: SemVer, packageIdOf: PackageIdOf): ChainedDelta | undefined {
+  for (const release of newestFirst.filter(({ version }) => version.compare(from) > 0)) {
+    const isSuitable = (delta: Delta) =>
+      delta.from.compare(from) === 0 && isPackage(delta, release, "delta", packageIdOf);
+    const delta = release.artifacts.deltas.find(isSuitable);
+    if (delta) return { release, delta };
+  }
+  return undefined;
 }

@@ -1,19 +1,18 @@
 import type { SemVer } from "semver";
 import type { DocumentContent } from "../../platform/response-content";
 import { COMMON_BUILDS, normalizeArchitecture, RUNS_ON } from "../platforms";
-import { completeFiles } from "../release-files";
 import type { Artifact, Release } from "../schema";
 import type { ReleaseSelector } from "../selection/parse-query";
 import { candidateLists } from "../selection/select-release";
-import { deltaChain } from "./delta-chain";
-import { installedSquirrelVersion, type NupkgKind, squirrelPackageId, squirrelVersion } from "./nupkg";
+import { deltaChain, fullPackage, installedSquirrelVersion, squirrelPackageId, squirrelVersion } from "./nupkg";
 import { type SelectedUpdate, selectUpdate, type UpdaterRules } from "./select-update";
 import { recordCheck, toDocument, type UpdateFeed, type UpdateRequest } from "./update-feed";
 
 const MAX_STAGED_RELEASES = 4;
 const NO_HASH = "0".repeat(40);
 
-const RULES: UpdaterRules = { selectArtifact: fullPackage, comparesSystemVersion: () => false };
+const fullPackageOf = (release: Release) => fullPackage(release, squirrelPackageId);
+const RULES: UpdaterRules = { selectArtifact: fullPackageOf, comparesSystemVersion: () => false };
 
 /**
  * RELEASES of Squirrel.Windows: a line for each package with its SHA-1, name and size (ReleaseEntry.ParseReleaseEntry).
@@ -36,22 +35,8 @@ export const squirrelReleases: UpdateFeed = {
 };
 
 function installedOf({ snapshot, current }: UpdateRequest, selector: ReleaseSelector): SemVer | undefined {
-  const known = candidateLists(snapshot, selector).flat();
-  return (
-    current &&
-    installedSquirrelVersion(
-      current,
-      known.map(({ version }) => version),
-    )
-  );
-}
-
-function fullPackage(release: Release): Artifact | undefined {
-  return completeFiles(release).find((artifact) => isPackage(artifact, release, "full"));
-}
-
-function isPackage({ fileName, sha1 }: Artifact, { version }: Release, kind: NupkgKind): boolean {
-  return sha1 !== undefined && squirrelPackageId(fileName, version, kind) !== null;
+  const known = candidateLists(snapshot, selector).flatMap((list) => list.map(({ version }) => version));
+  return current && installedSquirrelVersion(current, known);
 }
 
 /** The newer releases whose rollout the client applies itself, since it sends no id. */
@@ -69,7 +54,7 @@ function stagedReleases(
     });
   const isStaged = (release: Release) => release.rollout >= 1 && release.rollout < 100;
   return newer
-    .filter((release) => isStaged(release) && fullPackage(release) && system.supports(release))
+    .filter((release) => isStaged(release) && fullPackageOf(release) && system.supports(release))
     .slice(0, MAX_STAGED_RELEASES);
 }
 
@@ -82,24 +67,23 @@ function render(
   const lines: string[] = [];
   if (release && shouldKeepInstalled) lines.push(installedVersionLine(request, release));
   else if (release) lines.push(...linesOf(request, selector, release));
-  for (const one of staged) lines.push(`${line(fullPackage(one))} # ${Math.floor(one.rollout)}%`);
+  for (const one of staged) lines.push(`${line(fullPackageOf(one))} # ${Math.floor(one.rollout)}%`);
   const text = `${lines.join("\n")}\n`;
   const isOwn = isClientSpecific || shouldKeepInstalled;
   return toDocument({ text, contentType: "text/plain; charset=utf-8", isClientSpecific: isOwn });
 }
 
 /** The whole package, and the deltas from the installed version. */
-function linesOf({ snapshot, current }: UpdateRequest, selector: ReleaseSelector, release: Release): string[] {
-  const full = fullPackage(release);
+function linesOf(request: UpdateRequest, selector: ReleaseSelector, release: Release): string[] {
+  const full = fullPackageOf(release);
   if (!full) return [];
-  const range = current && { from: current, to: release, fullBytes: full.sizeBytes };
-  const deltas = range ? deltaChain(snapshot, selector, range, (one, of) => isPackage(one, of, "delta")) : [];
+  const deltas = deltaChain(request, selector, release, full, squirrelPackageId);
   return [...deltas.map(({ delta }) => line(delta)), line(full)];
 }
 
 /** Squirrel.Windows installs an older version if the file names one, so it is sent the version it has. */
 function installedVersionLine({ current, query: { id = "" } }: UpdateRequest, release: Release): string {
-  const own = fullPackage(release)?.fileName ?? "";
+  const own = fullPackageOf(release)?.fileName ?? "";
   const packageId = /^[\w.-]+$/.test(id) ? id : squirrelPackageId(own, release.version, "full");
   return `${NO_HASH} ${packageId}-${squirrelVersion(current ?? release.version)}-full.nupkg 1`;
 }

@@ -1,13 +1,14 @@
 import { COMMON_BUILDS, normalizeArchitecture, Platform, parseVelopackSystem, RUNS_ON } from "../platforms";
-import { completeFiles } from "../release-files";
 import { type Artifact, formatVersion, type Release } from "../schema";
 import type { ReleaseSelector } from "../selection/parse-query";
-import { deltaChain } from "./delta-chain";
-import { type NupkgKind, velopackPackageId } from "./nupkg";
+import { deltaChain, fullPackage, type NupkgKind, velopackPackageId } from "./nupkg";
 import { type SelectedUpdate, selectUpdate, type UpdaterRules } from "./select-update";
 import { missingRelease, recordCheck, toDocument, type UpdateFeed, type UpdateRequest } from "./update-feed";
 
-const RULES: UpdaterRules = { selectArtifact: fullPackage, comparesSystemVersion: () => false };
+const RULES: UpdaterRules = {
+  selectArtifact: (release) => fullPackage(release, velopackPackageId),
+  comparesSystemVersion: () => false,
+};
 
 type Target = { platform: Platform; channel: string; architectures: readonly string[] };
 /** The part of a request that decides on the release. */
@@ -68,19 +69,10 @@ function architecturesOf(platform: Platform, system: string | undefined): readon
   return RUNS_ON[platform][own] ?? [own];
 }
 
-function fullPackage(release: Release): Artifact | undefined {
-  return completeFiles(release).find((artifact) => isPackage(artifact, release, "full"));
-}
-
-function isPackage({ fileName, sha1 }: Artifact, { version }: Release, kind: NupkgKind): boolean {
-  return sha1 !== undefined && velopackPackageId(fileName, version, kind) !== null;
-}
-
-function assetsOf({ snapshot, current }: UpdateRequest, selector: ReleaseSelector, release: Release) {
-  const full = fullPackage(release);
+function assetsOf(request: UpdateRequest, selector: ReleaseSelector, release: Release) {
+  const full = fullPackage(release, velopackPackageId);
   if (!full) return [];
-  const range = current && { from: current, to: release, fullBytes: full.sizeBytes };
-  const deltas = range ? deltaChain(snapshot, selector, range, (one, of) => isPackage(one, of, "delta")) : [];
+  const deltas = deltaChain(request, selector, release, full, velopackPackageId);
   return [asset(release, full, "full"), ...deltas.map((one) => asset(one.release, one.delta, "delta"))];
 }
 
