@@ -26,10 +26,7 @@ const selectForUpdaters: ArtifactSelector = (release) => completeFiles(release)[
  * The files that a download may be, best first. By default people on Linux get an AppImage, which runs on every
  * distribution, else the installer. @throws AppError invalid_query
  */
-function downloadSelectors(
-  platform: Platform,
-  { kind, format, file }: Pick<DownloadQuery, "kind" | "format" | "file">,
-): readonly ArtifactSelector[] {
+function downloadSelectors(platform: Platform, { kind, format, file }: DownloadQuery): readonly ArtifactSelector[] {
   if (file !== undefined) return [(release) => releaseFiles(release).find(({ fileName }) => fileName === file)];
   if (format !== undefined) {
     return [selectByFileType(kind === "update" ? selectForUpdaters : selectForPeople, parseFileType(format))];
@@ -40,16 +37,12 @@ function downloadSelectors(
 }
 
 /** Whether a download of one version is the same file for good, even if files are added to its release. */
-function isSingleFile(
-  platform: Platform,
-  { kind, format, file }: Pick<DownloadQuery, "kind" | "format" | "file">,
-): boolean {
+function isSingleFile(platform: Platform, { kind, format, file }: DownloadQuery): boolean {
   return file !== undefined || (format === undefined && (kind !== undefined || platform !== "linux"));
 }
 
-type Storage = Pick<NonNullable<Context["storage"]>, "presignGet">;
 type ContentDeps = {
-  storage: Storage | null;
+  storage: Pick<NonNullable<Context["storage"]>, "presignGet"> | null;
   log: Logger;
   /** Counts the download. Not called before the response is sent, except for a redirect. */
   recordDownload: Adoption["recordDownload"];
@@ -110,7 +103,10 @@ function selectDownload({ catalog }: Pick<Deps, "catalog">, request: DownloadReq
   const platform = parsePlatform(request.platform);
   if (!platform) throw new AppError("not_found");
   const { product = "core", architecture = DEFAULT_ARCHITECTURES[platform], channel, version } = request;
-  if (request.file !== undefined && !version) throw missingVersion();
+  if (request.file !== undefined && !version) {
+    const errors = [{ pointer: "?version", code: "required", detail: "Is required with file" }];
+    throw new AppError("invalid_query", { errors, fields: { missing: ["version"] } });
+  }
   const snapshot = catalog.current();
   const selector = parseReleaseSelector({ platform, product, architecture, channel }, snapshot);
   const selectors = downloadSelectors(platform, request);
@@ -133,13 +129,11 @@ function selectFirst(
   selectors: readonly ArtifactSelector[],
   { version, channel, clientId }: DownloadRequest,
 ) {
+  const onChannel = channel && selector.channel;
   let isClientSpecific = false;
   for (const select of selectors) {
     const selection = version
-      ? {
-          release: findVersion(snapshot, selector, version, channel && selector.channel, select),
-          isClientSpecific: false,
-        }
+      ? { release: findVersion(snapshot, selector, version, onChannel, select), isClientSpecific: false }
       : selectRelease(snapshot, selector, select, { clientId });
     const { release } = selection;
     isClientSpecific ||= selection.isClientSpecific;
@@ -147,11 +141,6 @@ function selectFirst(
     if (artifact) return { release, artifact, isClientSpecific };
   }
   throw new AppError("release_not_found");
-}
-
-function missingVersion(): AppError {
-  const errors = [{ pointer: "?version", code: "required", detail: "Is required with file" }];
-  return new AppError("invalid_query", { errors, fields: { missing: ["version"] } });
 }
 
 async function findIntactFile({ log }: ContentDeps, { snapshot, release, artifact }: Selected) {

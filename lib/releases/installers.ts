@@ -58,15 +58,13 @@ function toGroup(releases: Release[]): InstallerGroup[] {
   const ordered = releases.sort((a, b) => compareBuild(b.version, a.version));
   const latest = ordered.find(({ channel }) => channel === "stable");
   const others = ordered.filter((release) => release !== latest).slice(0, MAX_OTHER_INSTALLERS);
+  const installers = {
+    latest: (latest && toInstaller(latest)) ?? null,
+    others: others.flatMap((one) => toInstaller(one) ?? []),
+  };
   return ordered
     .slice(0, 1)
-    .map(({ platform, product, architecture }) => ({
-      platform,
-      product,
-      architecture,
-      latest: (latest && toInstaller(latest)) ?? null,
-      others: others.flatMap((release) => toInstaller(release) ?? []),
-    }));
+    .map(({ platform, product, architecture }) => ({ platform, product, architecture, ...installers }));
 }
 
 function toInstaller(release: Release): Installer | null {

@@ -9,7 +9,7 @@ import { findBuildVersion, type Snapshot } from "./catalog/snapshot";
 import { findFormat } from "./formats/formats";
 import type { VersionFormat } from "./formats/version-format";
 import { ServiceVersion, type VersionQuery } from "./http-schema";
-import { type Platform, SystemVersion } from "./platforms";
+import { SystemVersion } from "./platforms";
 import { formatVersion, type Release } from "./schema";
 import { parseBundleType, selectByBundleType } from "./selection/file-types";
 import {
@@ -90,14 +90,17 @@ function selectContent(
   const selector = parseReleaseSelector(query, snapshot);
   if (!snapshot) throw new AppError("catalog_unavailable");
   const installed = format.comparesBuildVersions
-    ? readInstalledBuild(query, snapshot, selector)
+    ? installedByBuild(snapshot, selector, givenVersion(query)?.text ?? query.appVersion)
     : readInstalledVersion(query);
   assertSupportedQuery(format, selector, query, installed);
   const { comparesSystemVersion = () => true } = format;
   const systemVersion = query.systemVersion ?? SystemVersion.safeParse(query.osVersion).data;
   const current = installed?.version;
   const system = systemFilter(snapshot, selector, { systemVersion, current, atLeast, comparesSystemVersion });
-  const selectArtifact = artifactSelectorOf(format, query);
+  const selectArtifact =
+    query.bundleType === undefined
+      ? format.selectArtifact
+      : selectByBundleType(format.selectArtifact, parseBundleType(query.bundleType));
   const client = { clientId, current, system };
   const { release, isClientSpecific } = selectRelease(snapshot, selector, selectArtifact, client);
   if (!release) throw new AppError("release_not_found", format.requirements ? { detail: format.requirements } : {});
@@ -111,15 +114,9 @@ function selectContent(
   };
 }
 
-function artifactSelectorOf({ selectArtifact }: VersionFormat, { bundleType }: VersionQuery): ArtifactSelector {
-  return bundleType === undefined ? selectArtifact : selectByBundleType(selectArtifact, parseBundleType(bundleType));
-}
-
 function serviceBody(build: Build): Body {
-  return cached(build, "", () => {
-    const { name, version, commit, builtAt } = build;
-    return JSON.stringify(ServiceVersion.parse({ kind: "service", name, version, apiVersion: "1", commit, builtAt }));
-  });
+  const render = () => JSON.stringify(ServiceVersion.parse({ ...build, kind: "service", apiVersion: "1" }));
+  return cached(build, "", render);
 }
 
 type BodyInput = {
@@ -185,9 +182,6 @@ function cached(subject: Release | Build, key: string, render: () => string | nu
   return body;
 }
 
-/** What an updater requires of a query. */
-type Requirements = { platforms?: readonly Platform[]; requiresCurrentVersion?: true; requiresBundleType?: true };
-
 /** Reads the installed version; null if the query has none. @throws AppError invalid_query if it cannot be parsed */
 function readInstalledVersion(query: VersionQuery): InstalledVersion | null {
   const given = givenVersion(query);
@@ -196,16 +190,6 @@ function readInstalledVersion(query: VersionQuery): InstalledVersion | null {
   if (installed) return installed;
   const errors = [{ pointer: `?${given.name}`, code: "invalid_format", detail: NOT_A_VERSION }];
   throw new AppError("invalid_query", { errors });
-}
-
-/** Reads the installed version of an app with Sparkle or WinSparkle, which may be a build version. Null if unknown. */
-function readInstalledBuild(
-  query: VersionQuery,
-  snapshot: Snapshot,
-  selector: ReleaseSelector,
-): InstalledVersion | null {
-  const text = givenVersion(query)?.text ?? query.appVersion;
-  return text === undefined ? null : installedByBuild(snapshot, selector, text);
 }
 
 function givenVersion({ current, version }: VersionQuery): { name: string; text: string } | null {
@@ -219,7 +203,7 @@ function givenVersion({ current, version }: VersionQuery): { name: string; text:
 
 /** @throws AppError invalid_query with `allowed` or `missing` */
 function assertSupportedQuery(
-  { platforms, requiresCurrentVersion, requiresBundleType }: Requirements,
+  { platforms, requiresCurrentVersion, requiresBundleType }: VersionFormat,
   { platform }: ReleaseSelector,
   { bundleType }: VersionQuery,
   installed: InstalledVersion | null,

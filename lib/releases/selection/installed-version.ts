@@ -31,7 +31,12 @@ const withoutLeadingZeros = (digits: string) => digits.replace(/^0+(?=\d)/, "");
  * What an app with Sparkle has installed: a build version (CFBundleVersion), such as 140, means the release with the
  * highest one up to it. A version that cannot be parsed is null, since Sparkle compares versions itself.
  */
-export function installedByBuild(snapshot: Snapshot, selector: ReleaseSelector, text: string): InstalledVersion | null {
+export function installedByBuild(
+  snapshot: Snapshot,
+  selector: ReleaseSelector,
+  text: string | undefined,
+): InstalledVersion | null {
+  if (text === undefined) return null;
   const parsed = parseInstalledVersion(text);
   const isDotted = text.includes(".");
   if (!/^\d+(\.\d+)*$/.test(text)) return parsed;

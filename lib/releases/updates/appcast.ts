@@ -11,16 +11,15 @@ import { selectUpdate, type UpdaterRules } from "./select-update";
 import { storedFileUrls } from "./stored-files";
 import { missingRelease, recordCheck, toDocument, type UpdateFeed, type UpdateRequest } from "./update-feed";
 
-/** What a Sparkle client says about itself. `version` is what it has for people (CFBundleShortVersionString). */
+/** `version`: the one for people (CFBundleShortVersionString). */
 type SparkleClient = { platform: Platform; version: string };
 
 const MAX_LENGTH = 512;
-const USER_AGENT = /\/([^\s/]+) (Win)?Sparkle\/\d/;
 
 /** Parses the User-Agent of Sparkle (`App/2.3.1 Sparkle/2.6.4`) and WinSparkle (`App/2.3.1 WinSparkle/0.9.3 (Win64)`). */
 function parseSparkleClient(userAgent: string | null): SparkleClient | undefined {
   if (userAgent === null || userAgent.length > MAX_LENGTH) return undefined;
-  const [, version, win] = USER_AGENT.exec(userAgent) ?? [];
+  const [, version, win] = /\/([^\s/]+) (Win)?Sparkle\/\d/.exec(userAgent) ?? [];
   return version === undefined ? undefined : { platform: win === undefined ? "macos" : "windows", version };
 }
 
@@ -51,21 +50,20 @@ function platformItems(
   const { snapshot, product, channel, query, deps } = request;
   const architecture = normalizeArchitecture(query.arch ?? DEFAULT_ARCHITECTURES[platform]);
   const selector = { platform, product, channel, architecture };
-  const current = request.current ?? (client && installedByBuild(snapshot, selector, client.version)?.version);
+  const current = request.current ?? installedByBuild(snapshot, selector, client?.version)?.version;
   const update = selectUpdate({ ...request, current }, selector, RULES);
   const { release, isClientSpecific, system } = update;
   if (!release) return null;
   if (client) recordCheck({ ...request, current }, selector, release);
   const older = findReleasesForOlderSystems(snapshot, selector, selectArtifact, release, system);
+  const urlOf = storedFileUrls(deps.config.baseUrl);
   const toItem = (one: Release): AppcastItem[] => {
     const artifact = selectArtifact(one);
     if (!artifact) return [];
     const policy = supportPolicyOf(snapshot, selector, one);
     const isMandatory = one === release && current !== undefined && evaluateUpdate(one, current, policy).mandatory;
     const buildVersionOf: AppcastItem["buildVersionOf"] = (of, version) => findBuildVersion(snapshot, of, version);
-    return [
-      { release: one, artifact, isMandatory, policy, urlOf: storedFileUrls(deps.config.baseUrl), buildVersionOf },
-    ];
+    return [{ release: one, artifact, isMandatory, policy, urlOf, buildVersionOf }];
   };
   // An older version is left to the client, which compares build versions. A sample is no update for a real release.
   const items = update.shouldKeepInstalled && release.sample ? [] : [release, ...older].flatMap(toItem);

@@ -1,7 +1,7 @@
 import { compareBuild } from "semver";
 import type { DocumentContent } from "../../platform/response-content";
 import { releaseFields, tauri } from "../formats/tauri";
-import { architecturesIn, normalizeArchitecture, type Platform, parsePlatform } from "../platforms";
+import { architecturesIn, normalizeArchitecture, Platform, parsePlatform } from "../platforms";
 import type { Artifact, Release } from "../schema";
 import { parseBundleType, selectByBundleType } from "../selection/file-types";
 import type { ArtifactSelector } from "../selection/select-release";
@@ -67,11 +67,7 @@ export const tauriDynamicFeed: UpdateFeed = {
 };
 
 /** The names that Tauri's plugin gives to systems. */
-const SYSTEMS: readonly (readonly [Platform, string])[] = [
-  ["windows", "windows"],
-  ["macos", "darwin"],
-  ["linux", "linux"],
-];
+const SYSTEMS = { windows: "windows", macos: "darwin", linux: "linux" } as const satisfies Record<Platform, string>;
 const RULES: UpdaterRules = {
   selectArtifact: (release) => tauriFiles(release)[0]?.file,
   comparesSystemVersion: () => false,
@@ -88,11 +84,11 @@ export const tauriStaticFeed: UpdateFeed = { pattern: /^latest\.json$/, resolve 
 function resolve(request: UpdateRequest): DocumentContent {
   const targets: Target[] = [];
   let isClientSpecific = false;
-  for (const [platform, system] of SYSTEMS) {
+  for (const platform of Platform.options) {
     for (const [architecture, name] of architecturesIn("tauri")) {
       const selected = selectUpdate(request, { platform, architecture }, RULES);
       isClientSpecific ||= selected.isClientSpecific;
-      if (selected.release) targets.push({ name: `${system}-${name}`, release: selected.release });
+      if (selected.release) targets.push({ name: `${SYSTEMS[platform]}-${name}`, release: selected.release });
     }
   }
   const [newest] = targets.map(({ release }) => release).sort((a, b) => compareBuild(b.version, a.version));
