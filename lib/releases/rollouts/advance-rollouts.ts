@@ -1,7 +1,7 @@
 import type { Prisma, PrismaClient, RolloutSchedule } from "../../platform/db/generated/client";
 import type { Tx } from "../../platform/db/transaction";
 import { estimateCount, unpackSketch } from "../adoption/hyperloglog";
-import { decideNextStep, type NextStep, type RolloutFacts } from "./decide-next-step";
+import { decideNextStep, type RolloutFacts } from "./decide-next-step";
 import type { Rollouts } from "./scheduled-catalog";
 
 /** What happened to a rollout, for the audit trail and the operators. */
@@ -41,14 +41,42 @@ async function advanceRollout(deps: Deps, tx: Tx, id: string): Promise<RolloutCh
   if (!locked) return null;
   const { now } = locked;
   const schedule = await tx.rolloutSchedule.findUniqueOrThrow({ where: { id } });
-  if (deps.rollouts.isYanked(schedule)) return haltYanked(deps, tx, schedule, now);
-  if (schedule.startsAt !== null) return startRollout(deps, tx, schedule, now);
-  const facts = await readRolloutFacts(tx, schedule, now);
-  const decision = decideNextStep(schedule, facts, now, deps.rollouts.isApplied(schedule));
-  await tx.rolloutSchedule.update({ where: { id }, data: { observedAt: now, ...fieldsOf(decision, now) } });
-  const change = toChange(schedule, decision);
+  const { data, change } = await nextStep(deps, tx, schedule, now);
+  await tx.rolloutSchedule.update({ where: { id }, data });
   if (change) await deps.onChange(tx, now, change);
   return change;
+}
+
+type Step = { data: Prisma.RolloutScheduleUpdateInput; change: RolloutChange | null };
+
+async function nextStep({ rollouts }: Deps, tx: Tx, schedule: RolloutSchedule, now: Date): Promise<Step> {
+  const { steps, step, startsAt } = schedule;
+  const changed = (type: RolloutChange["type"], rollout = 0, reason: string | null = null) => ({
+    type,
+    schedule,
+    rollout,
+    reason,
+  });
+  if (rollouts.isYanked(schedule)) {
+    return { data: haltedByYank(schedule, now), change: changed("rollout_halted", 0, YANKED) };
+  }
+  // At the time that it was scheduled for, or as soon as a process runs again.
+  if (startsAt !== null) {
+    return { data: await runningFrom(tx, schedule, now), change: changed("rollout_advanced", steps[step]) };
+  }
+  const facts = await readRolloutFacts(tx, schedule, now);
+  const decision = decideNextStep(schedule, facts, now, rollouts.isApplied(schedule));
+  const observedAt = now;
+  if (decision.kind === "wait") return { data: { observedAt, nextStepAt: decision.nextStepAt }, change: null };
+  if (decision.kind === "complete") {
+    return { data: { observedAt, state: "completed" }, change: changed("rollout_completed", steps[step]) };
+  }
+  if (decision.kind === "advance") {
+    const { kind: _, ...data } = decision;
+    return { data: { observedAt, ...data }, change: changed("rollout_advanced", steps[decision.step]) };
+  }
+  const halted = { state: "halted", haltedAt: now, haltReason: decision.reason };
+  return { data: { observedAt, ...halted }, change: changed("rollout_halted", 0, decision.reason) };
 }
 
 export const YANKED = "It was yanked.";
@@ -56,23 +84,6 @@ export const YANKED = "It was yanked.";
 /** What a rollout has whose releases were yanked. One that had not started does not start when they are offered again. */
 export function haltedByYank({ startsAt }: Pick<RolloutSchedule, "startsAt">, now: Date) {
   return { state: "halted", haltReason: YANKED, isHaltedByYank: startsAt === null, startsAt: null, haltedAt: now };
-}
-
-/** Halts a rollout whose releases were yanked in the catalog's file. */
-async function haltYanked(deps: Deps, tx: Tx, schedule: RolloutSchedule, now: Date): Promise<RolloutChange> {
-  await tx.rolloutSchedule.update({ where: { id: schedule.id }, data: haltedByYank(schedule, now) });
-  const change = { type: "rollout_halted", schedule, rollout: 0, reason: YANKED } as const;
-  await deps.onChange(tx, now, change);
-  return change;
-}
-
-/** Starts a rollout at the time that it was scheduled for, or as soon as a process runs again. */
-async function startRollout(deps: Deps, tx: Tx, schedule: RolloutSchedule, now: Date): Promise<RolloutChange> {
-  const { id, steps, step } = schedule;
-  await tx.rolloutSchedule.update({ where: { id }, data: await runningFrom(tx, schedule, now) });
-  const change = { type: "rollout_advanced", schedule, rollout: steps[step] ?? 0, reason: null } as const;
-  await deps.onChange(tx, now, change);
-  return change;
 }
 
 /** The fields of a rollout that runs from now on: its step lasts its whole time, and earlier reports do not count. */
@@ -96,21 +107,6 @@ export async function runningFrom(
   };
 }
 
-function fieldsOf(decision: NextStep, now: Date): Prisma.RolloutScheduleUpdateInput {
-  if (decision.kind === "wait") return { nextStepAt: decision.nextStepAt };
-  if (decision.kind === "advance") return { step: decision.step, nextStepAt: decision.nextStepAt };
-  if (decision.kind === "complete") return { state: "completed" };
-  return { state: "halted", haltedAt: now, haltReason: decision.reason };
-}
-
-function toChange(schedule: RolloutSchedule, decision: NextStep): RolloutChange | null {
-  const current = schedule.steps[schedule.step] ?? 0;
-  if (decision.kind === "wait") return null;
-  if (decision.kind === "complete") return { type: "rollout_completed", schedule, rollout: current, reason: null };
-  if (decision.kind === "halt") return { type: "rollout_halted", schedule, rollout: 0, reason: decision.reason };
-  return { type: "rollout_advanced", schedule, rollout: schedule.steps[decision.step] ?? current, reason: null };
-}
-
 type Rollout = Pick<
   RolloutSchedule,
   "product" | "version" | "platforms" | "reportsBefore" | "failuresBefore" | "countedFrom"
@@ -118,7 +114,7 @@ type Rollout = Pick<
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Reads what clients have reported about a version since its schedule was created or resumed. */
+/** What clients have reported about a version since its schedule was created or resumed. */
 async function readRolloutFacts(tx: Tx, rollout: Rollout, now: Date): Promise<RolloutFacts> {
   const { reports, failures, frequentCode } = await countReports(tx, rollout);
   return {

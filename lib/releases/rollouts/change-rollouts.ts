@@ -90,12 +90,7 @@ async function changeSchedules(
 }
 
 /** Halts the rollouts of yanked releases, on all platforms. Those that ran resume when one is offered again. */
-export async function haltYankedRollouts(
-  tx: Tx,
-  now: Date,
-  releaseIds: readonly string[],
-  operator: Operator,
-): Promise<void> {
+export async function haltYankedRollouts(tx: Tx, now: Date, releaseIds: readonly string[], operator: Operator) {
   const isPending = { OR: [{ state: "running" }, { startsAt: { not: null } }] };
   const schedules = await lockRollouts(tx, releaseIds, isPending);
   const event = { type: "rollout_halted", details: { reason: YANKED } } as const;
@@ -103,12 +98,7 @@ export async function haltYankedRollouts(
 }
 
 /** Resumes what `haltYankedRollouts` has halted: the releases are offered to the share that they had. */
-export async function resumeYankedRollouts(
-  tx: Tx,
-  now: Date,
-  releaseIds: readonly string[],
-  operator: Operator,
-): Promise<void> {
+export async function resumeYankedRollouts(tx: Tx, now: Date, releaseIds: readonly string[], operator: Operator) {
   const schedules = await lockRollouts(tx, releaseIds, { state: "halted", isHaltedByYank: true });
   await changeSchedules(tx, now, operator, schedules, resume);
 }

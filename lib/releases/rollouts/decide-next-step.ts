@@ -28,7 +28,7 @@ export type RolloutFacts = {
   clients: number;
 };
 
-export type NextStep =
+type NextStep =
   | { kind: "wait"; nextStepAt: Date }
   | { kind: "advance"; step: number; nextStepAt: Date }
   | { kind: "complete" }

@@ -38,7 +38,7 @@ export async function scheduleRollout(
   const platforms = [...new Set(releases.map(({ platform }) => platform))].sort();
   const now = await readDatabaseTime({ db: tx, dbNow });
   const replaced = await leaveRollouts(tx, releaseIds, known);
-  const { steps, everySeconds, startsAt } = plan;
+  const { steps, everySeconds, startsAt, ...thresholds } = plan;
   const id = newId();
   await tx.rolloutSchedule.create({
     data: {
@@ -48,7 +48,8 @@ export async function scheduleRollout(
       platforms,
       releaseIds,
       everySeconds,
-      ...haltThresholdsOf(plan),
+      ...DEFAULTS,
+      ...thresholds,
       steps: [...steps],
       catalogRollout: initialRollout(plan),
       ...(await runningFrom(tx, { product, version, platforms, everySeconds }, now)),
@@ -67,19 +68,10 @@ export function initialRollout({ steps, startsAt }: RolloutPlan): number {
   return startsAt ? 0 : (steps[0] ?? 0);
 }
 
-function haltThresholdsOf(plan: RolloutPlan): typeof DEFAULTS {
-  return {
-    maxFailureShare: plan.maxFailureShare ?? DEFAULTS.maxFailureShare,
-    minReports: plan.minReports ?? DEFAULTS.minReports,
-    minAdoptionShare: plan.minAdoptionShare ?? DEFAULTS.minAdoptionShare,
-    minOfferedClients: DEFAULTS.minOfferedClients,
-  };
-}
-
 /** @throws AppError */
 export function assertSchedulable(
   releases: readonly ScheduledRelease[],
-  { steps, everySeconds, startsAt, maxFailureShare = 0, minReports = 1, minAdoptionShare = 0 }: RolloutPlan,
+  { steps, everySeconds, startsAt }: RolloutPlan,
   now?: Date,
 ): ScheduledRelease {
   const [first] = releases;
@@ -98,17 +90,9 @@ export function assertSchedulable(
   if (now && startsAt && startsAt.getTime() - now.getTime() > MAX_START_DELAY_MS) {
     throw invalid("The rollout must start within a year.");
   }
-  const isShare = (share: number) => share >= 0 && share <= 1;
-  if (!isShare(maxFailureShare) || !isShare(minAdoptionShare) || !Number.isInteger(minReports) || minReports < 1) {
-    throw invalid(
-      "The limits of failures and of adoption must be from 0 to 100 percent, and the number of reports at least 1.",
-    );
-  }
   return first;
 }
 
 const isTenth = (step: number) => Math.abs(step * 10 - Math.round(step * 10)) < 1e-9;
 
-function invalid(message: string): AppError {
-  return new AppError("rollout_invalid", message);
-}
+const invalid = (message: string) => new AppError("rollout_invalid", message);
