@@ -7,6 +7,7 @@ import { loadConfig } from "../lib/platform/config";
 import { publicPointOf } from "../lib/push/evidence/p256";
 import { buildClientData } from "../lib/push/evidence/verify";
 import { baseUrlFrom, runCommandLine } from "../scripts/command-line";
+import { createRequest, jsonBody } from "./request";
 
 const HELP = `Usage: npm run device [-- BASE_URL]
 
@@ -16,32 +17,10 @@ push, reads the nonce from DATA_DIR/outbox or from a line that you paste, and re
 const TIMEOUT_MS = 5 * 60 * 1000;
 const POLL_INTERVAL_MS = 200;
 
-let base = "";
 let outbox = "";
 
 // biome-ignore lint/suspicious/noExplicitAny: it is printed, and only documented fields are read.
 type Json = any;
-
-/** Sends a request and prints the status of its response. @throws Error for an unexpected status */
-async function request(
-  expected: number[],
-  method: string,
-  urlPath: string,
-  token?: string,
-  json?: unknown,
-): Promise<Json> {
-  const response = await fetch(`${base}${urlPath}`, {
-    method,
-    headers: { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) },
-    body: json === undefined ? undefined : JSON.stringify(json),
-  }).catch((error: Error) => {
-    throw new Error(`Cannot reach ${base} (${error.cause ?? error}). Start the service with: npm start`);
-  });
-  const text = await response.text();
-  console.log(`  ${method} ${urlPath} -> ${response.status}`);
-  if (!expected.includes(response.status)) throw new Error(`${response.status}: ${text}`);
-  return JSON.parse(text);
-}
 
 /** Waits for the nonce of a challenge, in a notification's file or in a pasted line. */
 async function waitForNonce(challengeId: string): Promise<string> {
@@ -116,19 +95,24 @@ type KeyPair = { publicKey: KeyObject; privateKey: KeyObject };
 
 async function main(args: string[]): Promise<void> {
   const config = loadConfig();
-  base = baseUrlFrom(args, config.baseUrl);
+  const base = baseUrlFrom(args, config.baseUrl);
+  const request = createRequest(base);
   outbox = path.join(config.DATA_DIR, "outbox");
   const key = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const email = `device-${randomUUID()}@example.com`;
   const password = randomBytes(12).toString("base64url");
   console.log(`Creating an account at ${base}`);
-  const { user, token: session } = await request([201], "POST", "/api/auth/register", undefined, { email, password });
+  const registered = await request(201, "POST", "/api/auth/register", jsonBody({ email, password }));
+  const { user, token: session }: Json = await registered.json();
+  const headers = { authorization: `Bearer ${session}` };
+  const register = async (expected: number, json: object): Promise<Json> =>
+    (await request(expected, "POST", "/api/push/register", jsonBody(json, headers))).json();
 
   console.log("\n1. Register the token, which returns a challenge");
   const device = { name: "Simulator", model: "iPhone18,1", osVersion: "26.1", appVersion: "1.0.0", locale: "en-GB" };
   const token = randomBytes(32).toString("hex");
   const body = { token, installationId: randomUUID(), environment: "sandbox", device };
-  const registration = await request([202], "POST", "/api/push/register", session, body);
+  const registration = await register(202, body);
   console.log(`  The device is ${registration.device.status}.`);
 
   console.log("\n2. Receive the nonce by a background push");
@@ -136,12 +120,12 @@ async function main(args: string[]): Promise<void> {
 
   console.log("\n3. Sign the challenge and the nonce, and register again with this evidence");
   const evidence = createEvidence(registration, nonce, user.id, key, token);
-  const verified = await request([200], "POST", "/api/push/register", session, { ...body, evidence });
+  const verified = await register(200, { ...body, evidence });
   console.log(`  The device is ${verified.device.status}.`);
 
   console.log("\n4. Register again, as an app does at each launch: the device stays active");
-  await request([200], "POST", "/api/push/register", session, body);
-  const { devices } = await request([200], "GET", "/api/push/devices", session);
+  await register(200, body);
+  const { devices }: Json = await (await request(200, "GET", "/api/push/devices", { headers })).json();
   console.log(JSON.stringify(devices, null, 2));
   console.log(`\nThe device stays registered for account ${user.id}. Its token is ${token}.`);
 }

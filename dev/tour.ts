@@ -1,68 +1,10 @@
 import { strict as assert } from "node:assert";
-import { createHash, createHmac, randomBytes, randomUUID } from "node:crypto";
+import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { type Config, loadConfig } from "../lib/platform/config";
 import { readSecrets } from "../lib/platform/embedded-secrets";
 import { baseUrlFrom, runCommandLine } from "../scripts/command-line";
-
-type TourResponse = { status: number; headers: Headers; json: () => Promise<Json>; response: Response };
-// biome-ignore lint/suspicious/noExplicitAny: the tour asserts what it reads.
-type Json = any;
-
-/** The response has another status than expected. */
-class UnexpectedStatusError extends Error {
-  constructor(
-    expected: number[],
-    readonly status: number,
-    body: string,
-  ) {
-    super(`expected ${expected.join(" or ")}, got ${status}: ${describeProblem(body)}`);
-  }
-}
-
-/** A problem document's code and text (RFC 9457); any other body as it is. */
-function describeProblem(body: string): string {
-  try {
-    const { code, title, detail } = JSON.parse(body);
-    return code ? [code, title, detail].filter(Boolean).join(". ") : body;
-  } catch {
-    return body;
-  }
-}
-
-/**
- * Returns a function that sends a request to `base`, prints it with its response, and checks the status.
- * The function throws UnexpectedStatusError for another status than `expected`.
- */
-function createRequest(base: string) {
-  return async (
-    expected: number | number[],
-    method: string,
-    path: string,
-    init: RequestInit = {},
-  ): Promise<TourResponse> => {
-    const response = await fetch(`${base}${path}`, { method, redirect: "manual", ...init }).catch((error: Error) => {
-      throw new Error(`${base} is not reachable (${error.cause ?? error}). Is it running? npm start`);
-    });
-    const length = response.headers.get("content-length");
-    const etag = response.headers.get("etag");
-    const details = [response.headers.get("content-range"), etag && `${etag.slice(0, 14)}…"`];
-    const headers = [length && `${length} bytes`, ...details].filter(Boolean);
-    console.log(
-      `  ${method} ${path.length > 70 ? `${path.slice(0, 69)}…` : path} -> ${[response.status, headers.join(", ")].filter(Boolean).join(" ")}`,
-    );
-    const statuses = [expected].flat();
-    if (!statuses.includes(response.status)) {
-      throw new UnexpectedStatusError(statuses, response.status, await response.text());
-    }
-    return { status: response.status, headers: response.headers, json: () => response.json(), response };
-  };
-}
-
-/** A request with a JSON body. */
-const jsonBody = (json: unknown, headers: Record<string, string> = {}): RequestInit => ({
-  body: JSON.stringify(json),
-  headers: { "content-type": "application/json", ...headers },
-});
+import { createRequest, jsonBody, UnexpectedStatusError } from "./request";
+import { initialPurchase, signatureHeader } from "./revenuecat";
 
 /** Reads at least this many bytes of a body and cancels the rest. */
 async function readSome(response: Response, atLeast: number): Promise<Uint8Array> {
@@ -90,14 +32,15 @@ async function uptimeProbe(): Promise<void> {
   const health = await (await request(200, "GET", "/api/health")).json();
   assert.equal(health.status, "ok");
   const head = await request(200, "HEAD", "/api/health");
-  assert.equal(await head.response.text(), "");
+  assert.equal(await head.text(), "");
   await request(200, "GET", "/api/health?probe=live");
 }
 
-/** A release that the catalog offers to a client, and the selection that gets it. */
-type Offer = { selection: string; current: string; check: TourResponse; release: ReleaseVersion };
 // biome-ignore lint/suspicious/noExplicitAny: the tour asserts what it reads.
-type ReleaseVersion = any;
+type Json = any;
+
+/** A release that the catalog offers to a client, and the selection that gets it. */
+type Offer = { selection: string; current: string; check: Response; release: Json };
 
 /** Asks for an update of the sample app, or, where releases of one's own have replaced the samples, of what there is. */
 async function findOffer(platform: string, architecture: string): Promise<Offer | null> {
@@ -134,16 +77,16 @@ async function desktopClient(platform: string, architecture: string): Promise<bo
 }
 
 /** Downloads a release's file in two parts. A file in a bucket is elsewhere: the service redirects to it. */
-async function resumeDownload(release: ReleaseVersion): Promise<void> {
+async function resumeDownload(release: Json): Promise<void> {
   const { artifact } = release;
   const { pathname, search } = new URL(artifact.url);
   const first = await request([200, 302, 307], "GET", pathname + search);
   if (first.status !== 200) return console.log("    the file is in a bucket or a CDN");
-  const partial = await readSome(first.response, Math.floor(artifact.sizeBytes / 3));
+  const partial = await readSome(first, Math.floor(artifact.sizeBytes / 3));
   console.log(`    aborted after ${partial.byteLength} of ${artifact.sizeBytes} bytes`);
   const range = { range: `bytes=${partial.byteLength}-`, "if-range": first.headers.get("etag") ?? "" };
   const rest = await request(206, "GET", pathname + search, { headers: range });
-  const file = Buffer.concat([partial, new Uint8Array(await rest.response.arrayBuffer())]);
+  const file = Buffer.concat([partial, new Uint8Array(await rest.arrayBuffer())]);
   assert.equal(file.byteLength, artifact.sizeBytes);
   assert.equal(createHash("sha256").update(file).digest("hex"), artifact.sha256);
   console.log(`    ${artifact.fileName} ${release.version}: resumed, SHA-256 matches`);
@@ -170,7 +113,7 @@ async function webApp(): Promise<Person> {
   assert.equal(token, undefined, "a browser gets its token only as a cookie");
 
   const cookies = new Map<string, string>();
-  const storeCookies = ({ headers }: TourResponse) => {
+  const storeCookies = ({ headers }: Response) => {
     for (const line of headers.getSetCookie()) {
       const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
       cookies.set(name, value);
@@ -233,7 +176,7 @@ async function billingProvider({ id }: Person, token: string): Promise<void> {
   if (!(await signingSecret()) && config.BILLING_WEBHOOK_AUTHORIZATION.length === 0) {
     throw new Error(`the webhook's secret is not set for this command: ${SET_SECRET}`);
   }
-  const event = initialPurchase(id);
+  const event = { api_version: "1.0", event: initialPurchase(id) };
   await request(401, "POST", "/api/subscription/billing-provider-webhook", await delivery(event, "a wrong secret"));
   await request(200, "POST", "/api/subscription/billing-provider-webhook", await delivery(event)).catch(
     (error: unknown) => {
@@ -249,45 +192,17 @@ async function billingProvider({ id }: Person, token: string): Promise<void> {
   await request(410, "POST", "/api/subscription/checkout");
 }
 
-/** A monthly purchase as RevenueCat's webhook describes it. */
-function initialPurchase(accountId: string) {
-  const now = Date.now();
-  const transaction = randomUUID();
-  return {
-    api_version: "1.0",
-    event: {
-      id: randomUUID(),
-      type: "INITIAL_PURCHASE",
-      app_user_id: accountId,
-      original_app_user_id: accountId,
-      aliases: [accountId],
-      event_timestamp_ms: now,
-      purchased_at_ms: now,
-      expiration_at_ms: now + 30 * 24 * 60 * 60 * 1000,
-      environment: "PRODUCTION",
-      store: "APP_STORE",
-      product_id: "com.example.core.monthly",
-      entitlement_ids: ["pro"],
-      period_type: "NORMAL",
-      transaction_id: transaction,
-      original_transaction_id: transaction,
-    },
-  };
-}
-
-/** A delivery signed as the provider signs it: HMAC-SHA256 over "<t>.<body>". */
+/** A delivery signed as the provider signs it. */
 async function delivery(event: unknown, secret?: string): Promise<RequestInit> {
   const body = JSON.stringify(event);
   const signing = secret ?? (await signingSecret());
-  const t = Math.floor(Date.now() / 1000);
-  const signature = signing && `t=${t},v1=${createHmac("sha256", signing).update(`${t}.${body}`).digest("hex")}`;
   const authorization = secret ?? config.BILLING_WEBHOOK_AUTHORIZATION[0];
   return {
     body,
     headers: {
       "content-type": "application/json",
       ...(authorization ? { authorization } : {}),
-      ...(signature ? { "x-revenuecat-webhook-signature": signature } : {}),
+      ...(signing ? signatureHeader(body, signing) : {}),
     },
   };
 }

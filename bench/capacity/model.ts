@@ -1,31 +1,35 @@
 import type { Assumptions } from "./assumptions";
 import type { Costs, OperationName } from "./costs";
-import { type Demand, demandOf } from "./demand";
 
 const MB = 1e6;
 const GB = 1e9;
+const DAY_SECONDS = 24 * 60 * 60;
+const MONTH_SECONDS = 30 * DAY_SECONDS;
 
-/** What a company with so many installed clients needs. */
-export type Needs = {
-  clients: number;
-  demand: Demand;
-  /** CPU cores that are busy in the busiest hour. */
-  serverCores: number;
-  databaseCores: number;
-  /** Without update checks, which a CDN can take over. */
-  serverCoresBehindCdn: number;
-  /** At the planned utilization; at least two, so that one may fail. */
-  instances: number;
-  instancesBehindCdn: number;
-  /** PostgreSQL servers of the planned size that the writes need, by accounts. */
-  databases: number;
-  databaseGb: number;
-  walMbPerSecond: number;
-  checksGbAMonth: number;
-  updatesTbAMonth: number;
-};
+/**
+ * Operations a second, in the busiest hour, of so many installed desktop clients and of the accounts and phones that come
+ * with them.
+ */
+function demandOf(clients: number, assumptions: Assumptions): Record<OperationName, number> {
+  const of = (name: keyof Assumptions) => assumptions[name].value;
+  const accounts = clients * of("signedIn");
+  const phones = accounts * of("phones");
+  const aDay = (operations: number) => (of("peak") * operations) / DAY_SECONDS;
+  const aMonth = (operations: number) => (of("peak") * operations) / MONTH_SECONDS;
+  return {
+    updateCheck: aDay(clients * (of("hoursADay") / of("checkHours") + of("launchesADay"))),
+    status: aDay(accounts * of("statusADay")),
+    billingEvent: aMonth(accounts * of("subscribers") * of("eventsAMonth")),
+    launch: aDay(phones * of("phoneLaunchesADay")),
+    newDevice: aMonth(phones * of("newPhonesAMonth")),
+    notification: phones / (of("announcementHours") * 60 * 60), // in the hours of an announcement
+    signIn: aMonth(accounts * of("signInsAMonth")),
+    registration: aMonth(accounts * of("newAccountsAMonth")),
+  };
+}
 
-export function needsOf(clients: number, costs: Costs, assumptions: Assumptions): Needs {
+/** What a company with so many installed clients needs. Cores are those that are busy in the busiest hour. */
+export function needsOf(clients: number, costs: Costs, assumptions: Assumptions) {
   const of = (name: keyof Assumptions) => assumptions[name].value;
   const demand = demandOf(clients, assumptions);
   const sum = (cost: (name: OperationName) => number) =>
@@ -37,12 +41,11 @@ export function needsOf(clients: number, costs: Costs, assumptions: Assumptions)
   const checksAMonth = (demand.updateCheck / of("peak")) * 30 * 24 * 60 * 60;
   const updateMb = of("differentialMb") * of("differentialShare") + of("installerMb") * (1 - of("differentialShare"));
   return {
-    clients,
     demand,
     serverCores,
     databaseCores,
-    serverCoresBehindCdn,
-    instances: instances(serverCores),
+    serverCoresBehindCdn, // without update checks
+    instances: instances(serverCores), // at the planned utilization; at least two, so that one may fail
     instancesBehindCdn: instances(serverCoresBehindCdn),
     databases: Math.max(1, Math.ceil(databaseCores / of("utilization") / of("databaseCores"))),
     databaseGb: storedBytes(clients, costs, assumptions) / GB,

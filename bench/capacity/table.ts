@@ -1,16 +1,14 @@
-import { createRandom } from "../../dev/seed/random";
 import { digits } from "../report/markdown";
 import type { Published } from "../report/published";
 import { ASSUMPTIONS, type Assumptions } from "./assumptions";
 import { readCosts } from "./costs";
-import { hitRate } from "./edge-cache";
-import { type Needs, needsOf } from "./model";
+import { needsOf } from "./model";
 
 export const CLIENTS = [1_000, 100_000, 10_000_000, 1_000_000_000];
-/** A CDN of this size, and the `max-age` of the service's feeds. */
+/** The locations of a CDN, each with its own copy of each of the service's feeds for `max-age`. */
 const CDN = { locations: 100, feeds: 12, maxAgeSeconds: 60 };
 
-const ROWS: { label: string; value: (needs: Needs) => string }[] = [
+const ROWS: { label: string; value: (needs: ReturnType<typeof needsOf>) => string }[] = [
   { label: "update checks a second", value: ({ demand }) => digits(demand.updateCheck) },
   { label: "subscription status requests a second", value: ({ demand }) => digits(demand.status) },
   { label: "registrations of devices a second", value: ({ demand }) => digits(demand.launch + demand.newDevice) },
@@ -34,7 +32,7 @@ export function capacityTable(published: Published, clients = CLIENTS, assumptio
   const costs = readCosts(published);
   if (!costs) return "";
   const needs = clients.map((count) => needsOf(count, costs, assumptions));
-  const hits = needs.map(({ demand }) => hitRate({ ...CDN, perSecond: demand.updateCheck }, createRandom(1).next));
+  const hits = needs.map(({ demand }) => hitRate(demand.updateCheck));
   const lines = [
     ["installed clients", ...clients.map((count) => count.toLocaleString("en-US"))],
     ["---", ...clients.map(() => "---:")],
@@ -42,6 +40,15 @@ export function capacityTable(published: Published, clients = CLIENTS, assumptio
     ["update checks that a CDN serves", ...hits.map((share) => `${digits(share * 100)}%`)],
   ];
   return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+/**
+ * The share of requests that the CDN answers by itself, if they arrive at random (a Poisson process): the request that
+ * fetches a copy (RFC 9111, section 4.2) is followed by as many as arrive within `max-age`.
+ */
+function hitRate(perSecond: number): number {
+  const perCopy = (perSecond / (CDN.locations * CDN.feeds)) * CDN.maxAgeSeconds;
+  return perCopy / (1 + perCopy);
 }
 
 export function assumptionsTable(assumptions: Assumptions = ASSUMPTIONS): string {

@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { buildSync } from "esbuild";
@@ -71,7 +70,7 @@ export function parsePeer(bench: Bench, prepare: Prepare, name: string = NAMES.p
 
 /** nginx with one worker that serves the catalog's folder; an empty array if nginx is not installed. */
 export function nginx(bench: Bench, prepare: Prepare): Candidate[] {
-  const command = findNginx();
+  const command = ["/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/bin/nginx"].find((file) => existsSync(file));
   if (!command) return [];
   const args = (port: number) => ["-c", nginxConfig(bench, port)];
   const launch = { name: NAMES.nginx, command, args, env: {}, ready: "/catalog.json" };
@@ -81,16 +80,6 @@ export function nginx(bench: Bench, prepare: Prepare): Candidate[] {
 function node(bench: Bench, name: string, args: string[], prepare: Prepare, env: () => Env, ready: string): Candidate {
   const launch = (): Launch => ({ name, command: process.execPath, args: () => args, env: env(), ready });
   return { name, start: () => startServer(launch(), bench.folder), prepare };
-}
-
-function findNginx(): string | undefined {
-  try {
-    return execFileSync("which", ["nginx"], { stdio: ["ignore", "pipe", "ignore"] })
-      .toString()
-      .trim();
-  } catch {
-    return ["/usr/sbin/nginx"].find((file) => existsSync(file));
-  }
 }
 
 function nginxConfig({ folder, file }: Bench, port: number): string {

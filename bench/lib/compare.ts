@@ -1,4 +1,4 @@
-import type { LoadResult } from "./load-result";
+import type { LoadResult } from "./load";
 import { busyCores, cpuSeconds, memoryMiB, resetPeak } from "./process-usage";
 import { SCALE } from "./scale";
 import type { Server } from "./server";

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Pool } from "undici";
-import type { LoadResult } from "./load-result";
 import { SCALE } from "./scale";
+
+/** The outcome of a load. `count` is the number of requests, unless a workload documents another unit. */
+export type LoadResult = { count: number; seconds: number; p50Ms: number; p99Ms: number };
 
 /** One request. A status other than `expectedStatus` fails the load, unless `onUnexpectedStatus` handles it. */
 export type RequestSpec = {

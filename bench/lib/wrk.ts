@@ -1,7 +1,7 @@
-import { execFile, execFileSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import path from "node:path";
 import { promisify } from "node:util";
-import type { LoadResult } from "./load-result";
+import type { LoadResult } from "./load";
 import { SCALE } from "./scale";
 
 const CONNECTIONS = 32;
@@ -16,14 +16,7 @@ type Options = {
   requests?: string;
 };
 
-export function hasWrk(): boolean {
-  try {
-    execFileSync("which", ["wrk"], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const hasWrk = (): boolean => spawnSync("which", ["wrk"]).status === 0;
 
 /**
  * Sends GET requests in a closed loop with one thread, by default to one URL, for whole seconds or until the scale's

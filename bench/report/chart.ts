@@ -1,3 +1,4 @@
+import { type ScaleLogarithmic, scaleLog } from "d3-scale";
 import { type Curve, type Latency, medianOf } from "../lib/table";
 import { digits } from "./markdown";
 
@@ -22,18 +23,15 @@ const STYLE = `
   .line { fill: none; stroke: currentColor; stroke-width: 2 }
   .mark { fill: currentColor }`;
 
-type Scale = (value: number) => number;
+type Scale = ScaleLogarithmic<number, number>;
 
 /** Draws latencies by number of rows, both on logarithmic scales, as SVG. */
 export function chart({ title, rows, points }: Curve): string {
   const all = points.flatMap(({ p50Ms, p99Ms }) => [medianOf(p50Ms), medianOf(p99Ms)]);
   const ticks = ticksOf(Math.min(...all), Math.max(...all));
-  const x = logScale(
-    points.map(({ size }) => size),
-    PLOT.left + 28,
-    PLOT.right - 24,
-  );
-  const y = logScale(ticks, PLOT.bottom, PLOT.top);
+  const sizes = points.map(({ size }) => size);
+  const x = scaleLog([Math.min(...sizes), Math.max(...sizes)], [PLOT.left + 28, PLOT.right - 24]);
+  const y = scaleLog([Math.min(...ticks), Math.max(...ticks)], [PLOT.bottom, PLOT.top]);
   const summary = SERIES.map(
     ({ key, name }) => `${name} ${points.map((point) => digits(medianOf(point[key]))).join(", ")}`,
   );
@@ -81,12 +79,6 @@ function ticksOf(min: number, max: number): number[] {
   const first = fine.findLastIndex((tick) => tick <= min);
   const last = fine.findIndex((tick) => tick >= max);
   return fine.slice(Math.max(first, 0), last === -1 ? undefined : Math.max(last, first + 1) + 1);
-}
-
-/** Maps the range of `values` to the range from `start` to `end`, logarithmically. */
-function logScale(values: number[], start: number, end: number): Scale {
-  const [low, high] = [Math.log10(Math.min(...values)), Math.log10(Math.max(...values))];
-  return (value) => start + ((Math.log10(value) - low) / (high - low || 1)) * (end - start);
 }
 
 function text(x: number, y: number, content: string, kind: string, anchor = "start"): string {

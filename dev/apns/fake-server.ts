@@ -62,7 +62,7 @@ export async function startFakeApns(options: Options): Promise<FakeApns> {
   server.on("stream", async (stream, headers) => {
     stream.on("error", () => {}); // the client closed the connection
     const body = await readBody(stream);
-    const rejection = verifyProviderToken(headers) ?? validate(headers, body);
+    const rejection = (await verifyProviderToken(headers)) ?? validate(headers, body);
     if (rejection) onRejected?.(rejection.reason);
     respond(stream, headers, rejection ?? (await reply(toPush(headers, body))));
   });

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { initialPurchase } from "../revenuecat";
 import { type Kind, Measurements } from "./measurements";
 
 const TIMEOUT_MS = 15_000;
@@ -70,10 +71,9 @@ export class Load {
   }
 
   async #deliver(): Promise<string | null> {
-    const id = randomUUID();
     const headers = { authorization: this.#authorization };
-    const event = billingEvent(id);
-    return (await this.#post("/api/subscription/billing-provider-webhook", { event }, headers)) && id;
+    const event = initialPurchase(randomUUID());
+    return (await this.#post("/api/subscription/billing-provider-webhook", { event }, headers)) && event.id;
   }
 
   async #register(): Promise<string | null> {
@@ -87,25 +87,4 @@ export class Load {
     const signedIn = await this.#post("/api/auth/login", { email: this.#registered, password: PASSWORD });
     return (signedIn?.session as { id: string } | undefined)?.id ?? null;
   }
-}
-
-/** A purchase as RevenueCat reports it. */
-function billingEvent(id: string): object {
-  const now = Date.now();
-  return {
-    id,
-    type: "INITIAL_PURCHASE",
-    app_id: "1",
-    event_timestamp_ms: now,
-    app_user_id: randomUUID(),
-    product_id: "com.example.pro.monthly",
-    entitlement_ids: ["pro"],
-    period_type: "NORMAL",
-    purchased_at_ms: now,
-    expiration_at_ms: now + 86_400_000,
-    environment: "PRODUCTION",
-    store: "APP_STORE",
-    transaction_id: id,
-    original_transaction_id: id,
-  };
 }

@@ -1,74 +1,14 @@
 import type { Random } from "./random";
 import { DAY_MS, HOUR_MS, type Rows } from "./rows";
 
-const FIRST_NAMES: [string, ...string[]] = [
-  "Ada",
-  "Alan",
-  "Amélie",
-  "Ananya",
-  "Björn",
-  "Carlos",
-  "Chiara",
-  "Dmitri",
-  "Elif",
-  "Emma",
-  "Fatima",
-  "Grace",
-  "Hannah",
-  "Haruto",
-  "Ingrid",
-  "James",
-  "Jürgen",
-  "Kwame",
-  "Lena",
-  "Lucía",
-  "Mateo",
-  "Mia",
-  "Noah",
-  "Nora",
-  "Olga",
-  "Omar",
-  "Paul",
-  "Priya",
-  "Quinn",
-  "Ravi",
-  "Sofia",
-  "Søren",
-  "Tomás",
-  "Yuki",
-];
-const LAST_NAMES: [string, ...string[]] = [
-  "Almeida",
-  "Andersson",
-  "Bauer",
-  "Brown",
-  "Chen",
-  "Costa",
-  "Dubois",
-  "Eriksen",
-  "Fischer",
-  "García",
-  "Haddad",
-  "Hoffmann",
-  "Ito",
-  "Jansen",
-  "Kaya",
-  "Kowalski",
-  "Lefèvre",
-  "Müller",
-  "Nakamura",
-  "Novák",
-  "Okafor",
-  "Patel",
-  "Rossi",
-  "Schmidt",
-  "Silva",
-  "Smith",
-  "Tanaka",
-  "Virtanen",
-  "Weber",
-  "Yılmaz",
-];
+const namesIn = (text: string) => text.trim().split(/\s+/) as [string, ...string[]];
+const FIRST_NAMES = namesIn(`
+  Ada Alan Amélie Ananya Björn Carlos Chiara Dmitri Elif Emma Fatima Grace Hannah Haruto Ingrid James
+  Jürgen Kwame Lena Lucía Mateo Mia Noah Nora Olga Omar Paul Priya Quinn Ravi Sofia Søren Tomás Yuki`);
+const LAST_NAMES = namesIn(`
+  Almeida Andersson Bauer Brown Chen Costa Dubois Eriksen Fischer García Haddad Hoffmann Ito Jansen Kaya
+  Kowalski Lefèvre Müller Nakamura Novák Okafor Patel Rossi Schmidt Silva Smith Tanaka Virtanen Weber
+  Yılmaz`);
 const BROWSERS: [string, ...string[]] = [
   "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36",
   "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.0 Safari/605.1.15",

@@ -3,8 +3,7 @@ import { newPurchase } from "../../fixtures/billing";
 import type { Bench } from "../../lib/bench";
 import { homeport } from "../../lib/candidates";
 import { compare, type Result } from "../../lib/compare";
-import { type RequestSpec, runAtRate, runClosedLoop } from "../../lib/load";
-import type { LoadResult } from "../../lib/load-result";
+import { type LoadResult, type RequestSpec, runAtRate, runClosedLoop } from "../../lib/load";
 import { SCALE } from "../../lib/scale";
 import { atLeast, type Goal, type Section, spreadOf, toRow } from "../../lib/table";
 

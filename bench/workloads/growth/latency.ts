@@ -1,5 +1,4 @@
-import { summarize } from "../../lib/load";
-import type { LoadResult } from "../../lib/load-result";
+import { type LoadResult, summarize } from "../../lib/load";
 import { isSmoke } from "../../lib/scale";
 import { type Latency, spread } from "../../lib/table";
 

@@ -6,8 +6,7 @@ import { FILE_MIB } from "../../fixtures/catalog";
 import type { Bench } from "../../lib/bench";
 import { homeport, NAMES, nginx, peer } from "../../lib/candidates";
 import { type ApplyLoad, compare } from "../../lib/compare";
-import { summarize } from "../../lib/load";
-import type { LoadResult } from "../../lib/load-result";
+import { type LoadResult, summarize } from "../../lib/load";
 import type { Server } from "../../lib/server";
 import { atMost, byThroughput, type Section } from "../../lib/table";
 
