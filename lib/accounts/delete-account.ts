@@ -20,7 +20,6 @@ import type { DeletedAccount, WithReason } from "./admin/schema";
 /**
  * Deletes the caller's account (App Store Review Guidelines, 5.1.1(v)). Requires the password, if there is one, and a
  * step-up. Returns the store subscriptions, which a server cannot cancel.
- * @throws AppError last_admin, reauthentication_required, rate_limited, overloaded
  */
 export async function deleteAccount(ctx: Context, principal: Principal, proof: StepUpProof, caller: Caller) {
   const { id } = principal.account;
@@ -38,7 +37,6 @@ export async function deleteAccount(ctx: Context, principal: Principal, proof: S
 /**
  * Deletes an account with all its data, and sends an email to its owner. Returns the store subscriptions, which only their
  * owner can cancel.
- * @throws AppError not_found, last_admin
  */
 export async function deleteAccountAsOperator(
   deps: Context,
@@ -58,10 +56,7 @@ export async function deleteAccountAsOperator(
 }
 
 type RemoveDeps = Context & { emails: Pick<Context["emails"], "enqueue">; webhooks: WebhookRecorder };
-/**
- * What a deletion depends on. `operator` is set if an operator deletes the account: `caller` is then not the owner's
- * client.
- */
+/** `operator` is set if an operator deletes the account: `caller` is then not the owner's client. */
 type Removal = { caller: Pick<Caller, "ip" | "userAgent">; shouldEmail: boolean; operator?: EventExtra };
 
 /**

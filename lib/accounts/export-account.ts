@@ -12,7 +12,6 @@ import { toUser } from "./schema";
 /**
  * Exports all data of an account from one snapshot, without password hashes, tokens and full device tokens. The
  * security event of the export is part of it.
- * @throws AppError reauthentication_required, rate_limited
  */
 export async function exportAccount(ctx: Context, principal: Principal, caller: Caller) {
   const accountId = principal.account.id;

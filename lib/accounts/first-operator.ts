@@ -61,10 +61,7 @@ async function consumeFirstOperatorLink(tx: Tx, at: Date, token: string): Promis
   if (!link || link.expiresAt <= at || (await hasAdmin(tx))) throw new AppError("invalid_or_expired_token");
 }
 
-/**
- * Makes the account that is signed in the first admin. The link works once, and while there is no admin.
- * @throws AppError invalid_or_expired_token
- */
+/** Makes an account the first admin, by a link. @throws AppError invalid_or_expired_token, also if there is an admin */
 export async function becomeFirstOperator(
   ctx: Context,
   { token, accountId }: { token: string; accountId: string },
@@ -82,7 +79,6 @@ export async function becomeFirstOperator(
 /**
  * Creates the account of the first admin and signs it in. Its email needs no verification: anyone who can read the
  * service's terminal is trusted, and mail may not work yet.
- * @throws AppError invalid_or_expired_token, validation_failed, email_taken, rate_limited, overloaded
  */
 export async function registerFirstOperator(
   ctx: Context,

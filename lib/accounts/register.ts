@@ -20,7 +20,6 @@ import { type Register, toUser } from "./schema";
 /**
  * Creates an account and signs it in. If emails have to be verified, it sends an email instead and returns null, whether
  * or not the email has an account.
- * @throws AppError validation_failed, email_taken, rate_limited, overloaded
  */
 export async function register(ctx: Context, registration: Register, transport: Transport, caller: Caller) {
   const { email, name, deviceName = null } = registration;

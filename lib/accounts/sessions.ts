@@ -19,10 +19,7 @@ export async function listSessions({ db, now }: { db: Tx; now: () => Date }, acc
   });
 }
 
-/**
- * Revokes one live session of an account, with the devices that it registered.
- * @throws AppError not_found, also for another account's session and for a revoked one
- */
+/** Revokes a live session of an account, with its devices. @throws AppError not_found, also for another account's */
 export async function revokeOwnSession(deps: Context, accountId: string, sessionId: string, caller: Caller) {
   const sessions = await listSessions(deps, accountId);
   if (!sessions.some(({ id }) => id === sessionId)) throw new AppError("not_found");

@@ -19,10 +19,7 @@ export const SIGN_IN_ERRORS = [
   "overloaded",
 ] as const;
 
-/**
- * Signs in with an email and a password. Returns a challenge instead of a session if the account has a second factor.
- * @throws AppError invalid_credentials, account_disabled, email_not_verified, rate_limited, overloaded
- */
+/** Signs in with a password. Returns a challenge if the account has a second factor. @throws `SIGN_IN_ERRORS` */
 export async function signIn(ctx: Context, login: Login, transport: Transport, caller: Caller) {
   const account = await verifyPassword(ctx, login, caller);
   const options = { transport, deviceName: login.deviceName ?? null };
@@ -33,10 +30,7 @@ export async function signIn(ctx: Context, login: Login, transport: Transport, c
   return { user: toUser(account), session, token, deviceId: caller.deviceId };
 }
 
-/**
- * Completes a sign-in by its challenge and a second factor.
- * @throws AppError invalid_challenge, invalid_code, account_disabled, rate_limited
- */
+/** Completes a sign-in by its challenge and a second factor. */
 export async function completeSignInWithFactor(
   ctx: Context,
   challenge: PendingChallenge,

@@ -38,11 +38,7 @@ export function readCredentials(headers: ReadableHeaders, config: Context["confi
 
 const RANKS: Record<AccountRole, number> = { user: 0, support: 1, admin: 2 };
 
-/**
- * Checks what a route requires of a session. Checks the role first, so that a caller without it is not asked for a
- * password.
- * @throws AppError forbidden, reauthentication_required
- */
+/** Checks what a route requires of a session: the role first, so that nobody is asked for a password in vain. */
 export function requireAccess(
   { account, session }: Pick<Principal, "account" | "session">,
   { role = "user", aal = 1, maxAgeSeconds = Number.POSITIVE_INFINITY }: AccessRule,
@@ -82,7 +78,6 @@ export const authentication: Context["authentication"] = {
  * Authenticates a request, and checks what its endpoint requires: the origin of a request by cookie, the account's role,
  * the session's level and age, or the API key's scope. Only endpoints for operators look at API keys, and let in the
  * operator of this machine, who may do everything.
- * @throws AppError unauthenticated, origin_not_allowed, forbidden, reauthentication_required, rate_limited
  */
 async function authenticateRequest(
   ctx: Context,

@@ -30,10 +30,7 @@ export async function consumeEmailLimit({ limits }: Context, reason: EmailReason
   return isWithinHour || isWithin(`${reason}MailAtLeast`, email);
 }
 
-/**
- * Sends what is queued, after a random delay. Only known emails cause the work of sending, which must not slow the
- * caller's next request.
- */
+/** Sends what is queued after a random delay: the work, which only known emails cause, slows no next request. */
 export function wakeAfterRandomDelay({ emails }: Context): void {
   setTimeout(emails.wake, randomInt(MAX_SEND_DELAY_MS)).unref();
 }

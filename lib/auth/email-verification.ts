@@ -24,10 +24,7 @@ export function unverifiedExpiresAt(now: Date): Date {
 
 /** The data of a registration. It becomes the account's when the owner of the email confirms it. */
 type Registration = { passwordHash: string; name: string | null };
-/**
- * What the owner of the email confirms with a token, one of three: the registration, the provider's identity, or the
- * account as it is, for its own session.
- */
+/** What an email's owner confirms: a registration, a provider's identity, or the account as it is, for its session. */
 export type MatchedRegistration = {
   tokenHash: string;
   registration?: Registration;
@@ -35,10 +32,7 @@ export type MatchedRegistration = {
   isOwn?: true;
 };
 
-/**
- * Refuses an account with an unverified email, if emails have to be verified, and sends its owner a link.
- * @throws AppError email_not_verified
- */
+/** Sends a link to the owner of an email that has to be verified and is not. @throws AppError email_not_verified */
 export async function requireVerifiedEmail(
   ctx: Context,
   account: Pick<Account, "id" | "email" | "emailVerifiedAt">,
@@ -98,10 +92,7 @@ export async function newestVerificationToken(
   return renewed;
 }
 
-/**
- * The token of a link that verifies an email, valid for a day from now; null if no account waits for it. Any pending
- * token serves: the owner's proof selects the registration.
- */
+/** The token of a link that verifies an email, valid for a day from now; null if no account waits for it. */
 export async function issueVerificationToken(ctx: Pick<Context, "config" | "db" | "now">, email: string) {
   const account = await ctx.db.account.findUnique({ where: { email, emailVerifiedAt: null }, select: { id: true } });
   if (account) await addPendingVerification(ctx, ctx.db, account.id, null);

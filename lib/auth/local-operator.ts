@@ -6,10 +6,7 @@ import type { ReadableHeaders } from "../platform/http-message";
 import type { LocalOperatorPrincipal, OperatorName } from "../principal";
 import { generateApiKey } from "./api-keys/key-text";
 
-/**
- * The header in which a command names who runs it, percent-encoded. The header is trusted only in requests that carry the
- * operator's key.
- */
+/** In it a command names who runs it, percent-encoded. Trusted only in requests that carry the operator's key. */
 const OPERATOR_HEADER = "x-homeport-operator";
 /** The headers that proxies add (RFC 7239; RFC 9110, 7.6.3). A command on the same machine sends none. */
 const PROXY_HEADERS = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
@@ -17,10 +14,7 @@ const PROXY_HEADERS = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host"
 const NAME =
   /^[\w.@+\\\u00c0-\u061b\u061d-\u1fff\u2c00-\ud7ff-][\w .@+\\\u00c0-\u061b\u061d-\u1fff\u2c00-\ud7ff-]{0,63}$/;
 
-/**
- * Authenticates a request by the operator's key. Returns null if the token is not that key.
- * @throws AppError forbidden for a request from another machine, or through a proxy
- */
+/** Authenticates by the operator's key; null for another token. @throws AppError forbidden beyond this machine */
 export function authenticateLocalOperator(
   { config, operatorKey }: Context,
   token: string,

@@ -34,10 +34,7 @@ export async function isRecognized({ db, now }: Context, key: string): Promise<b
   return (await db.recognizedClient.findUnique({ where, select: { key: true } })) !== null;
 }
 
-/**
- * Remembers the client that reset the password of an account. `hasDeviceCookie`: whether the response sets the device
- * cookie. Native apps have none, and are recognized by their network.
- */
+/** Remembers the client of an account. Native apps have no device cookie, and are recognized by their network. */
 export async function recognizeClient(
   tx: Tx,
   ctx: Context,
@@ -50,10 +47,7 @@ export async function recognizeClient(
     WITH account AS (SELECT ${account.id}::uuid AS "id"), remembered AS (${remember}) ${forget}`;
 }
 
-/**
- * The same as SQL, for a statement with a CTE `account` that returns the account's id: `remember` inserts the client, and
- * `forget` deletes those beyond the maximum.
- */
+/** The same as SQL, for a statement with a CTE `account`. `forget` deletes the clients beyond the maximum. */
 export async function recognition(
   ctx: Context,
   account: { id: string; email: string },

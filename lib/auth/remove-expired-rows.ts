@@ -8,11 +8,7 @@ import { queueRevocations } from "./sign-in-providers/apple-tokens";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/**
- * Removes expired rows: sessions with the devices that they registered, tokens, used ID tokens, responses to repeatable
- * requests, OAuth codes a day after they expired, sign-ins and enrollments that were not completed, sign-in failures,
- * recognized clients, rate limits, and accounts whose email had to be verified and was not. Returns how many.
- */
+/** Removes expired rows, and accounts whose email had to be verified and was not. Returns how many. */
 export async function removeExpiredRows(ctx: Context): Promise<number> {
   const { config, db, dbNow } = ctx;
   const at = ctx.now();

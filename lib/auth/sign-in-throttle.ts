@@ -65,10 +65,7 @@ export async function beginAttempt(ctx: Context, email: string, caller: Caller):
   ]);
 }
 
-/**
- * The same for a browser that the account recognizes by its device cookie. Null, and nothing is counted, for any other
- * caller. @throws AppError rate_limited
- */
+/** The same for a browser that the account recognizes by its cookie; null for others. @throws AppError rate_limited */
 export async function beginAttemptByDevice(ctx: Context, email: string, caller: Caller) {
   if (caller.isNewDevice) return null;
   const { device } = await clientKeys(ctx, email, caller);

@@ -64,10 +64,7 @@ export async function requireStepUp(
   await ctx.db.$transaction((tx) => renewSession(tx, ctx.now(), principal, methods.aal, amr));
 }
 
-/**
- * Authenticates a signed-in user again, so that the session counts as recent.
- * @throws AppError reauthentication_required, passkey_invalid, rate_limited, overloaded
- */
+/** Authenticates a signed-in user again, so that the session counts as recent. */
 export async function reauthenticate(ctx: Context, principal: Principal, proof: StepUpProof, caller: Caller) {
   const methods = { ...(await readStepUpMethods(ctx, principal)), isFresh: false };
   requireProof(methods, proof, false);

@@ -22,9 +22,7 @@ export const SUMMARY = {
 type Ended = Pick<AccountChange, "sessionsEnded" | "devicesRemoved">;
 const NOTHING_ENDED: Ended = { sessionsEnded: 0, devicesRemoved: 0 };
 
-/**
- * Locks an account that an operator changes, so that concurrent changes run one after the other. @throws AppError not_found
- */
+/** Locks an account that an operator changes, so that changes take turns. @throws AppError not_found */
 export async function lockAndReadAccount(tx: Tx, id: string): Promise<AccountSummary> {
   await lockAccount(tx, id);
   const account = await tx.account.findUnique({ where: { id }, select: SUMMARY });
@@ -50,10 +48,7 @@ async function revokeAccountSessionsInTx(
   return details;
 }
 
-/**
- * Disables an account: revokes its sessions, and refuses sign-ins. Its data is kept, and its subscription continues.
- * @throws AppError not_found, last_admin
- */
+/** Disables an account: revokes its sessions, and refuses sign-ins. Its data and its subscription stay. */
 export function disableAccount(deps: Context, operator: Operator, id: string, { reason }: WithReason = {}) {
   return deps.db.$transaction(async (tx) => {
     await requireAnotherAdmin(tx, id);
@@ -101,10 +96,7 @@ export function revokeAccountSessions(deps: Context, operator: Operator, id: str
   });
 }
 
-/**
- * Revokes one session of an account, and removes the devices that it registered.
- * @throws AppError not_found, also for a session that has ended
- */
+/** Revokes a session, and removes its devices. @throws AppError not_found, also for a session that has ended */
 export function revokeAccountSession(
   deps: Context,
   operator: Operator,

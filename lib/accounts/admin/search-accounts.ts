@@ -35,12 +35,7 @@ const TEXTS = [
   { text: sql`lower(substring("name" FROM '[^ ]+$'))`, condition: sql`strpos("name", ' ') > 0` },
 ] as const;
 
-/**
- * A page of the accounts, newest first; or of those that a query finds: by an id first, then by how the email or a name
- * begins, in alphabetical order. Reads no more rows than the page has, whatever the number of accounts. With `seenFrom`, it
- * searches 10,000 accounts at most, so that a page may have fewer accounts than `limit`, or none, although others follow.
- * @throws AppError invalid_query
- */
+/** A page of the accounts: `AccountsQuery` says which. Reads no more rows than the page has, whatever their number. */
 export async function searchAccounts({ db, now }: Pick<Context, "db" | "now">, query: AccountsQuery) {
   const { role, state, createdFrom, seenFrom } = query;
   const filter = { role, state, createdFrom, seenFrom, now: now() };

@@ -73,10 +73,7 @@ export async function showAccount(ctx: Context, id: string): Promise<AccountDeta
   };
 }
 
-/**
- * A page of an account's security events, newest first, also after the account was deleted.
- * @throws AppError not_found if there is neither the account nor an event of it; invalid_query
- */
+/** A page of an account's security events, newest first. @throws AppError not_found without account and events */
 export async function listAccountEvents(ctx: Context, accountId: string, page: PageQuery): Promise<AccountEvents> {
   const { entries, nextCursor } = await readPage(`events of ${accountId}`, page, async ({ after, take }) => {
     const events = await listSecurityEvents(ctx, accountId, take, toPosition(after));

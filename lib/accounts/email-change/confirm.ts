@@ -41,10 +41,7 @@ export async function confirmEmailChange(ctx: Context, principal: Principal, tok
   return toUser(account);
 }
 
-/**
- * The change that an emailed token confirms, of this account or of any.
- * @throws AppError invalid_or_expired_token, rate_limited
- */
+/** The change that a token confirms, of this account or of any. @throws AppError invalid_or_expired_token */
 export async function requireEmailChange(ctx: Context, token: string, caller: Caller, accountId?: string) {
   const change = await findUnconfirmedChange(ctx, token);
   if (change && (accountId === undefined || change.accountId === accountId)) return change;

@@ -40,7 +40,6 @@ function readToken({ config, now }: { config: Config; now: () => Date }, token: 
  * Ends every session of an account whose owner did not cause what an email reports, forgets its clients, and sends a link
  * that resets the password. The emailed token works once and signs nobody in. It changes no password by itself, because
  * it is valid for longer than a link that may do that.
- * @throws AppError invalid_or_expired_token, rate_limited
  */
 export async function reportNotMe(ctx: Context, token: string, caller: Caller): Promise<void> {
   await ctx.limits.consume("notMeByIp", caller.ip);

@@ -28,7 +28,6 @@ function keysIn(url: string): string[] {
 /**
  * Revokes an API key that is in a request's URL, and refuses the request: proxies log URLs, and browsers keep them.
  * The key of this machine's operator stops working; the next start generates a new one.
- * @throws AppError key_in_url, always
  */
 export async function revokeKeyInUrl(ctx: Context, url: string, source: EventSource): Promise<never> {
   const { db, operatorKey } = ctx;

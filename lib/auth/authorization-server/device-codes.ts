@@ -31,10 +31,7 @@ const INTERVAL_SECONDS = 5;
 /** The tolerated difference in network delay between two polls. */
 const JITTER_MS = 1000;
 
-/**
- * Starts the authorization of a device without a browser (RFC 8628, section 3.2).
- * @throws AppError invalid_client; unauthorized_client for a client that may not use the device grant
- */
+/** Starts to authorize a device (RFC 8628, section 3.2). @throws AppError invalid_client, unauthorized_client */
 export async function startDeviceAuthorization(ctx: Context, clientId: string, caller: Caller) {
   const client = findClient(ctx.config, clientId);
   const mayUseGrant = client.deviceGrant ?? client.redirectUris.length === 0;
@@ -73,7 +70,6 @@ export type DeviceRequest = { userCode: string; clientName: string } & Pick<
 /**
  * The pending request of a user code. Counted against the account before the code is looked up, so that beyond the limit
  * not even the right code is found (RFC 8628, section 5.1). Known codes do not count.
- * @throws AppError invalid_user_code, rate_limited
  */
 export async function findDeviceRequest(ctx: Context, { account }: Pick<Principal, "account">, typed: string) {
   await ctx.limits.consume("userCodeByAccount", account.id);
@@ -91,7 +87,6 @@ type Decision = { decision: "allow" | "deny"; operatorRights?: boolean | undefin
 
 /**
  * Records a person's decision about a device's request, once. Operators give their rights after a recent authentication.
- * @throws AppError invalid_user_code, rate_limited, forbidden, reauthentication_required
  */
 export async function decideDeviceRequest(
   ctx: Context,

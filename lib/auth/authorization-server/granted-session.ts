@@ -9,10 +9,7 @@ import { revokeSession } from "../sessions/sessions";
 
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(["account_disabled", "invalid_credentials"]);
 
-/**
- * The account that allowed a client, its epoch at that time, the session by which it did, and how the new session counts as
- * authenticated.
- */
+/** The account that allowed a client, its epoch and session then, and how the new session counts as authenticated. */
 export type Grant = { accountId: string; sessionEpoch: number; grantingSessionId: string | null } & Authentication;
 
 /** What a session grants to another device proves nothing about who holds that device. */

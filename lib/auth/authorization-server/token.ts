@@ -48,10 +48,7 @@ function required(given: TokenRequest, name: keyof TokenRequest): string {
   throw new AppError("validation_failed", { errors: [{ pointer: `/${name}`, code: "required", detail: "Required" }] });
 }
 
-/**
- * Ends the session of an access token (RFC 7009, section 2.1). Does nothing for an invalid token.
- * @throws AppError invalid_client
- */
+/** Ends the session of an access token, if it is valid (RFC 7009, section 2.1). @throws AppError invalid_client */
 export async function revokeToken(ctx: Context, clientId: string, token: string, caller: Caller): Promise<void> {
   findClient(ctx.config, clientId);
   const found = await findSession(ctx, token);

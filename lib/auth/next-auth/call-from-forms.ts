@@ -52,7 +52,6 @@ export async function startProvider(
  * Confirms an email by its emailed token, once, and signs in: the response's cookies carry the new session, or the
  * challenge of an account with a second factor, whose page is the response's Location. The password, or the provider
  * with which this browser signed in, proves whose registration it is.
- * @throws AppError invalid_or_expired_token, invalid_credentials, validation_failed, rate_limited, overloaded
  */
 export async function confirmEmail(
   ctx: Context,

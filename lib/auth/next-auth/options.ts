@@ -140,10 +140,7 @@ const emailLink: NextAuthOptions["providers"][number] = {
   options: {},
 };
 
-/**
- * Checks email and password. next-auth puts the message of an error into a redirect's URL, so only codes of refusals are
- * thrown. Returns null for a wrong password.
- */
+/** Returns null for a wrong password. next-auth puts a thrown message into a redirect's URL: only codes are thrown. */
 async function authorizePassword(ctx: Context, input: unknown, caller: Caller, onFailure: OnFailure) {
   const parsed = SignIn.safeParse(input);
   if (!parsed.success) return null;

@@ -25,10 +25,7 @@ export async function readPendingIdentityCookie(config: Context["config"], cooki
 /** The parameters of a sign-in that are forwarded to the provider. next-auth would forward all, `scope` included. */
 const FORWARDED_PARAMETERS = ["prompt", "login_hint"];
 
-/**
- * next-auth's routes on this service's sessions. Everything that depends on the provider's type is decided here.
- * @throws AppError not_found for an unknown action or provider, rate_limited
- */
+/** next-auth's routes on this service's sessions. @throws AppError not_found for an unknown action or provider */
 export async function respondNextAuth(ctx: Context, call: NextAuthCall): Promise<RouteResponse> {
   const [action] = call.segments;
   const providerType = requireAction(call, providersFor(ctx, call));
@@ -132,10 +129,7 @@ function pick<T>(record: Record<string, T>, names: string[]): Record<string, T> 
   );
 }
 
-/**
- * The response for the caller: with an absolute ASCII Location, and without cookies if another site fetched it or an
- * Authorization header carried the session.
- */
+/** With an absolute Location, and without cookies for another site's fetch or an Authorization header. */
 export function finishNextAuth({ config }: Context, request: RequestHead, given: RouteResponse) {
   const { "Set-Cookie": cookies, ...headers } = given.headers;
   const isFetch = request.headers.get("sec-fetch-mode") !== "navigate";

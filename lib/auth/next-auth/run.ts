@@ -16,10 +16,7 @@ export type CallState = Omit<
 /** The parameter, and the cookie with any prefix. */
 const CALLBACK_URL = /^(?:callbackUrl|(?:__Host-|__Secure-)?next-auth\.callback-url)$/;
 
-/**
- * Runs next-auth.
- * @throws the errors that next-auth would swallow. With the database down, it would also remove the session cookie.
- */
+/** Runs next-auth. @throws the errors that it swallows: with the database down, it would sign the browser out */
 export async function runNextAuth(ctx: Context, call: NextAuthCall, state: CallState): Promise<RouteResponse> {
   const failures: unknown[] = [];
   const secrets = await secretsOfCall(ctx.config, call);

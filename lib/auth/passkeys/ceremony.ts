@@ -44,10 +44,7 @@ export async function issueChallenge({ db, now }: Context, binding: Binding): Pr
   return challenge;
 }
 
-/**
- * Uses up a challenge: of concurrent calls, one succeeds.
- * @throws AppError passkey_invalid if it is unknown, used or expired, or was issued for another purpose or account
- */
+/** Uses up a challenge for this purpose: of concurrent calls, one succeeds. @throws AppError passkey_invalid */
 export async function consumePasskeyChallenge(
   { db, now }: Context,
   challenge: string,

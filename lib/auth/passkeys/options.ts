@@ -11,7 +11,6 @@ export const ALGORITHMS = [-7, -257];
 /**
  * The options of a new passkey, after a step-up: a stolen session alone cannot add one. The passkey is discoverable, so
  * that it signs in without an email. No attestation is asked for.
- * @throws AppError reauthentication_required, rate_limited, overloaded
  */
 export async function createRegistrationOptions(
   ctx: Context,
@@ -38,10 +37,7 @@ export function createSignInOptions(ctx: Context): Promise<PasskeyRequestOptions
   return requestOptions(ctx, { purpose: "sign-in", accountId: null }, []);
 }
 
-/**
- * The options of a step-up, or of a sign-in's second factor, by a passkey of an account.
- * @throws AppError not_found if the account has no passkey
- */
+/** The options of a step-up or a second factor by a passkey. @throws AppError not_found if the account has none */
 export async function createAccountOptions(ctx: Context, purpose: "second-factor" | "step-up", accountId: string) {
   const descriptors = await listDescriptors(ctx.db, accountId);
   if (descriptors.length === 0) throw new AppError("not_found");

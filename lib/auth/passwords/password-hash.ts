@@ -12,10 +12,7 @@ export function hashPassword({ config, hasher }: Context, password: string): Pro
   return hasher.hash(bcryptInput(password), config.BCRYPT_COST);
 }
 
-/**
- * Whether a password matches a hash. A mismatch takes the same time without a hash, and with one of a lower cost than
- * the configured one. @throws AppError overloaded
- */
+/** Whether a password matches. A mismatch takes the same time without a hash, and with one of a lower cost. */
 export async function isPasswordCorrect({ config, hasher }: Context, password: string, hash: string | null) {
   const input = bcryptInput(normalizePassword(password));
   const matches = await hasher.compare(input, hash ?? dummyHash(config.BCRYPT_COST), config.BCRYPT_COST);

@@ -9,11 +9,7 @@ const MIN_WORD_LENGTH = 3;
 /** Normalizes to NFKC (NIST SP 800-63B-4, 3.1.1.2), so that a password is the same from any keyboard. */
 export const normalizePassword = (password: string): string => password.normalize("NFKC");
 
-/**
- * Checks the length of a new password, and refuses common ones and the product's name. Returns it normalized. `pointer`
- * is the field of the request.
- * @throws AppError validation_failed
- */
+/** Checks a new password, and returns it normalized. `pointer` is the field of the request. */
 export async function checkNewPassword({ config }: Context, password: string, pointer = "/password"): Promise<string> {
   const normalized = normalizePassword(password);
   const length = [...normalized].length;
@@ -30,10 +26,7 @@ export async function checkNewPassword({ config }: Context, password: string, po
   return normalized;
 }
 
-/**
- * Refuses a password that is the owner's email, or its local part, with or without digits and symbols around it.
- * @throws AppError validation_failed
- */
+/** Refuses a password made of the owner's email, or of its local part. @throws AppError validation_failed */
 export function rejectOwnEmail(normalized: string, email: string, pointer = "/password"): void {
   const words = [email, email.slice(0, email.lastIndexOf("@"))];
   if (words.some((word) => isMadeOf(normalized, word))) {

@@ -26,7 +26,6 @@ type EmailAndPassword = { email: string; password: string };
  * The password check of /login and next-auth. It counts an attempt before it looks the account up, and costs the same
  * for known and unknown emails. An attempt is not counted if the password could not be checked, because the service was
  * busy or the database was down. A device that the account recognizes is not subject to the limit of its IP.
- * @throws AppError invalid_credentials, account_disabled, email_not_verified, rate_limited, overloaded
  */
 export async function verifyPassword(ctx: Context, given: EmailAndPassword, caller: Caller): Promise<VerifiedAccount> {
   const byDevice = await beginAttemptByDevice(ctx, given.email, caller);
@@ -71,10 +70,7 @@ async function comparePassword(ctx: Context, { email, password }: EmailAndPasswo
   return { account, isCorrect };
 }
 
-/**
- * Rehashes a password at the configured cost, unless it has changed since. Skipped while other tasks wait for the
- * hasher, so that a sign-in never waits for it twice.
- */
+/** Rehashes a password at the configured cost, unless tasks wait: a sign-in never waits for the hasher twice. */
 async function rehashPassword(ctx: Context, id: string, outdated: string, password: string): Promise<void> {
   if (ctx.hasher.isBusy()) return;
   try {

@@ -16,10 +16,7 @@ export type SecondFactorChallenge = { challenge: string; expiresAt: Date; factor
 
 type Owner = { id: string; sessionEpoch: number };
 
-/**
- * Starts the second half of a sign-in: stores how its first half authenticated and which session it asks for. null if the
- * account has no second factor.
- */
+/** Stores the first half of a sign-in, and which session it asks for. null if the account has no second factor. */
 export async function createChallenge(
   { db, now }: Context,
   { id: accountId, sessionEpoch }: Owner,

@@ -31,7 +31,6 @@ const ENROLLMENT_TTL_MS = 10 * 60 * 1000;
 /**
  * Starts to add an authenticator app: stores a new secret, which has no effect until `confirmTotp`. Each call creates
  * its own secret, so that two tabs do not disturb each other.
- * @throws AppError factor_exists; reauthentication_required; rate_limited
  */
 export async function startTotp(ctx: Context, principal: Principal, proof: StepUpProof, caller: Caller) {
   const { account, session } = principal;
@@ -123,10 +122,7 @@ async function describe(
   return { id, secret, uri, qrCode: await qrCodeSvg(uri), expiresAt: expiresAt as Date };
 }
 
-/**
- * Removes the caller's authenticator app, with the recovery codes that replace it.
- * @throws AppError not_found, reauthentication_required, rate_limited
- */
+/** Removes the caller's authenticator app, with the recovery codes that replace it. */
 export async function removeTotp(ctx: Context, principal: Principal, proof: StepUpProof, caller: Caller) {
   const { id, email } = principal.account;
   await requireStepUp(ctx, principal, proof, caller);
@@ -138,10 +134,7 @@ export async function removeTotp(ctx: Context, principal: Principal, proof: Step
   ctx.emails.wake();
 }
 
-/**
- * Replaces the caller's recovery codes; the old ones no longer work. Returns the new ones, which cannot be retrieved again.
- * @throws AppError no_second_factor, reauthentication_required, rate_limited
- */
+/** Replaces the caller's recovery codes. Returns the new ones, which cannot be retrieved again. */
 export async function renewRecoveryCodes(ctx: Context, principal: Principal, proof: StepUpProof, caller: Caller) {
   const { id, email } = principal.account;
   await requireStepUp(ctx, principal, proof, caller);

@@ -19,10 +19,7 @@ export async function listSecondFactors(db: Tx, accountId: string): Promise<Fact
   return ["totp", ...(passkey ? ["passkey" as const] : []), ...(code ? ["recovery_code" as const] : [])];
 }
 
-/**
- * The authenticator app, the recovery codes and the passkeys of an account. A field is null if the account does not have
- * that factor.
- */
+/** The authenticator app, the recovery codes and the passkeys of an account. null: it does not have that factor. */
 export async function readFactors({ db }: { db: Tx }, accountId: string) {
   const totp = await db.totpFactor.findFirst({
     where: { accountId, ...isConfirmed },
@@ -46,10 +43,7 @@ export async function removeTotpAndRecoveryCodes(tx: Tx, accountId: string): Pro
   return count > 0;
 }
 
-/**
- * Removes the authenticator apps that were confirmed since a time or not at all, and the recovery codes that were made
- * since, or all where no app is left.
- */
+/** Removes the apps that were confirmed since a time or not at all, and the codes made since; without an app, all. */
 export async function removeTotpAndRecoveryCodesSince(tx: Tx, accountId: string, since: Date): Promise<void> {
   await tx.totpFactor.deleteMany({
     where: { accountId, OR: [{ confirmedAt: null }, { confirmedAt: { gte: since } }] },

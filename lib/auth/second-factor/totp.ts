@@ -26,10 +26,7 @@ export async function totpUri(secret: string, { issuer, email }: { issuer: strin
   return new TOTP({ ...PARAMETERS, secret, issuer, label: email }).toString();
 }
 
-/**
- * The time step (RFC 6238, section 4.2) that a code belongs to: the one of `now`, the one before or the one after. null for
- * any other code.
- */
+/** The time step (RFC 6238, section 4.2) of a code, at most one from that of `now`; null for any other code. */
 export async function timeStepOf(code: string, secret: string, now: Date): Promise<number | null> {
   if (!/^\d{6}$/.test(code)) return null;
   const { TOTP } = await load();

@@ -16,7 +16,6 @@ export type SecondFactorProof = { code?: string; recoveryCode?: string; passkey?
  * Checks a second factor of an account: a code of its authenticator app or a recovery code, each of which works once,
  * or a passkey. Wrong codes are counted by account and place, and each makes the next attempt wait longer. Returns how the factor
  * authenticates.
- * @throws AppError invalid_code, passkey_invalid, rate_limited
  */
 export async function verifySecondFactor(
   ctx: Context,

@@ -70,10 +70,7 @@ function lockIfUnchanged({ id, sessionEpoch }: AuthenticatedAccount, recognizedC
     RETURNING "id"`;
 }
 
-/**
- * Locks the account until the end of the transaction. Returns the statement that selects it.
- * @throws AppError account_disabled
- */
+/** Locks the account. Returns the statement that selects it. @throws AppError account_disabled */
 async function lockAccount(tx: Tx, { id, sessionEpoch }: AuthenticatedAccount, caller: Caller): Promise<Prisma.Sql> {
   const [row] = await tx.$queryRaw<{ disabledAt: Date | null }[]>`
     UPDATE "Account" SET ${onSignIn(caller)}

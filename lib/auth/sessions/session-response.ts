@@ -18,10 +18,7 @@ type Issued = {
   deviceId: string;
 };
 
-/**
- * The transport of a new session: as requested, otherwise a cookie for browsers and a token for other clients.
- * @throws AppError origin_not_allowed if another site would set the cookie
- */
+/** The transport of a new session: a cookie for browsers by default. @throws AppError origin_not_allowed */
 export function chooseTransport(request: RequestHead, requested: Transport | undefined, ctx: Context): Transport {
   const isBrowser = request.headers.has("origin") || request.headers.has("sec-fetch-site");
   const transport = requested ?? (isBrowser ? "cookie" : "token");
@@ -49,10 +46,7 @@ export async function sessionResponse(
   );
 }
 
-/**
- * The Set-Cookie headers of a new session and its device. Revokes the session whose cookie is replaced (OWASP ASVS 5.0,
- * section 7.2.4).
- */
+/** The cookies of a new session and its device. Revokes the session that they replace (OWASP ASVS 5.0, 7.2.4). */
 export async function replaceSession(
   ctx: Context,
   headers: RequestHead["headers"],
@@ -78,10 +72,7 @@ export function signedOutResponse(
 
 type Renewal = { ctx: Context; principal: Principal; caller: Caller };
 
-/**
- * A response that replaces the token of the caller's session, in the body or the cookie, as the request carried it. null:
- * the token still works.
- */
+/** Replaces the token of the caller's session where the request carried it. null: the token still works. */
 export function renewedSessionResponse(
   status: number,
   body: object,

@@ -110,10 +110,7 @@ const readSession = batchLoad(async (db, ids) => {
   );
 });
 
-/**
- * At most once a minute, in the background: a database that refuses writes, or makes them wait, still serves reads. The next
- * request tries again.
- */
+/** At most once a minute, in the background: a database that refuses writes still serves reads. */
 function updateLastSeen(db: Tx, at: Date, id: string, transport: Transport): void {
   db.session
     .updateMany({
@@ -138,10 +135,7 @@ export async function revokeSessionInTx({ removeDevices }: Context, tx: Tx, now:
   return count > 0;
 }
 
-/**
- * Revokes every session of an account, removes their devices, and forgets the clients that the account recognizes. The
- * raised epoch invalidates every token. Returns how many sessions this call revoked.
- */
+/** Revokes every session of an account, their tokens and devices, and forgets its clients. Returns how many. */
 export async function revokeAllSessions({ removeDevices }: Context, tx: Tx, now: Date, accountId: string) {
   await tx.account.updateMany({ where: { id: accountId }, data: { sessionEpoch: { increment: 1 } } });
   const { count } = await tx.session.updateMany({ where: { accountId, revokedAt: null }, data: { revokedAt: now } });

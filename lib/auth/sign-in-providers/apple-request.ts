@@ -3,10 +3,7 @@ import type { Context } from "../../context";
 
 const TIMEOUT_MS = 10_000;
 
-/**
- * Sends a request to one of Apple's endpoints, authenticated as a client: a Services ID, or an app's bundle id.
- * @throws Error if Apple does not respond with success
- */
+/** Sends a request to Apple as a client: a Services ID, or an app's bundle id. @throws Error unless it succeeds */
 export async function postToApple(
   { config, now }: Pick<Context, "config" | "now">,
   url: string,

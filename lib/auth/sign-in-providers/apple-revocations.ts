@@ -58,10 +58,7 @@ async function revoke(deps: Deps, queue: LeaseQueue<Row>, row: Row & Lease): Pro
   await queue.complete(row);
 }
 
-/**
- * Ends the authorization that a refresh token stands for (Sign in with Apple REST API, "Revoke tokens"; RFC 7009). Can be
- * repeated. @throws Error if Apple does not respond with success
- */
+/** Revokes a refresh token (Sign in with Apple REST API, "Revoke tokens"; RFC 7009). Can be repeated. */
 async function revokeAppleToken(deps: Deps, { clientId, refreshToken }: AppleToken): Promise<void> {
   const parameters = { token: refreshToken, token_type_hint: "refresh_token" };
   const response = await postToApple(deps, `${deps.config.AUTH_APPLE_ISSUER}/auth/revoke`, clientId, parameters);

@@ -106,10 +106,7 @@ async function createAccount(
 type LinkInput = {
   identity: { email: string | null; emailVerified: boolean };
   linkedAccountId: string | null;
-  /**
-   * The session that started the sign-in at the provider, and whether it was authenticated recently: null if it has ended
-   * since, undefined if there was none.
-   */
+  /** The session that started the sign-in at the provider: null if it has ended since, undefined if there was none. */
   linkingSession: { accountId: string; isFresh: boolean } | null | undefined;
   emailAccount: { id: string; emailVerifiedAt: Date | null } | null;
 };

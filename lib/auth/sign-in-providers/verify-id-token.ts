@@ -31,7 +31,6 @@ const MAX_AGE_SECONDS = 10 * 60;
 /**
  * Verifies an ID token that a native app got from Apple or Google (OpenID Connect Core 1.0, section 3.1.3.7): the issuer, an
  * audience of the configuration, the signature, the expiry, that it was issued in the last ten minutes, and the nonce.
- * @throws AppError invalid_id_token, provider_unavailable
  */
 export async function verifyIdToken(deps: Context, token: string, nonce: string): Promise<VerifiedIdToken> {
   const provider = findProvider(deps.config, token);
