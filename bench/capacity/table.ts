@@ -51,7 +51,7 @@ function hitRate(perSecond: number): number {
   return perCopy / (1 + perCopy);
 }
 
-export function assumptionsTable(assumptions: Assumptions = ASSUMPTIONS): string {
+export function assumptionsTable(assumptions: Assumptions): string {
   const rows = Object.values(assumptions).map(({ value, text }) => `| ${text} | ${value} |`);
   return ["| assumption | value |", "| --- | ---: |", ...rows].join("\n");
 }

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { assumptionsTable, capacityTable } from "../capacity/table";
+import { capacityTable } from "../capacity/table";
 import type { Curve, Section } from "../lib/table";
 import type { About } from "./about";
 import { chart } from "./chart";
@@ -32,7 +32,6 @@ export function withTables(text: string, published: Published): string {
     if (name === "about") return describe(published);
     if (name === "headlines") return headlines(published);
     if (name === "capacity") return capacityTable(published);
-    if (name === "assumptions") return assumptionsTable();
     if (!isGroup(name)) throw new Error(`Unknown table: ${name}`);
     const sections = GROUPS[name].flatMap((workload) => published[workload] ?? []);
     return [...sections.flatMap(({ curves = [] }) => images(curves)), markdown(sections)].join("\n");
