@@ -35,6 +35,7 @@ test("hashing a password does not block the event loop", async () => {
   expect(turns).toBeGreaterThan(10);
 });
 
+// ASVS 15.2.2
 test("a full queue refuses jobs as overloaded, and the waiting jobs are finished", async () => {
   const hasher = pool({ threads: 2, maxQueued: 3 });
   const hashes = await Promise.allSettled(Array.from("abcdefgh", (password) => hasher.hash(password, CHEAP)));

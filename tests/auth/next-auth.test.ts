@@ -26,14 +26,6 @@ test("sign-in, session and sign-out use the same sessions as the API", async () 
   expect(events.map(({ type }) => type)).toEqual(["registered", "signed_in", "signed_out"]);
 });
 
-test("a cookie of POST /api/auth/login is also a session for next-auth", async () => {
-  const { email, password, id } = await newAccount();
-  const response = await call("POST", "/api/auth/login", { json: { email, password }, headers: { origin: BASE_URL } });
-  const jar = new Jar();
-  jar.take(response);
-  expect(await session(jar)).toMatchObject({ user: { id, email } });
-});
-
 test("a wrong password and invalid input do not sign in", async () => {
   const { email } = await newAccount();
   for (const wrong of [

@@ -218,20 +218,6 @@ describe("a passkey", () => {
     const refused = await post("/api/auth/account/delete", { confirm: "DELETE", passkey }, { token });
     expect((await refused.json()).errors).toMatchObject([{ pointer: "/password" }]);
   });
-
-  test("is sent by the form of the page, too", async () => {
-    const account = await newAccount();
-    const { authenticator } = await addPasskey(account);
-    const passkey = JSON.stringify(authenticator.get(await stepUpOptions(account)));
-    const { email, password } = account;
-    const headers = { origin: "http://localhost:3000" };
-    const login = await post("/api/auth/login", { email, password, transport: "cookie" }, { headers });
-    const cookie = cookiesOf(login);
-    const done = await submit("confirm", { passkey, callbackUrl: "/account/passkeys/add" }, { cookie });
-    expect(done.headers.get("location")).toBe("/account/passkeys/add");
-    const malformed = flashOf(await submit("confirm", { passkey: "{" }, { cookie }));
-    expect(malformed?.fields).toEqual({ passkey: "Must be JSON" });
-  });
 });
 
 describe("an account with a second factor", () => {
@@ -266,16 +252,6 @@ describe("an account with a second factor", () => {
     const again = await reauthenticate(account, { recoveryCode });
     expect(again.status).toBe(403);
     expect((await again.json()).errors).toMatchObject([{ pointer: "/recoveryCode", code: "incorrect" }]);
-  });
-
-  test("gets the error of a wrong code at its field, and waits after five of them", async () => {
-    const account = await newProtectedAccount();
-    for (let i = 0; i < 5; i++) {
-      const refused = await reauthenticate(account, { code: account.app.wrongCode() });
-      expect((await refused.json()).errors).toMatchObject([{ pointer: "/code", code: "incorrect" }]);
-    }
-    expect((await reauthenticate(account, { code: account.app.wrongCode() })).status).toBe(429);
-    expect((await sessionOf(account)).aal).toBe(1);
   });
 
   test("is deleted with its password and that factor, and with neither alone", async () => {

@@ -242,18 +242,6 @@ describe("a code", () => {
     expect(await errorOf(await exchange(code))).toEqual([400, "invalid_grant"]);
   });
 
-  test("is worth nothing after a password reset or after the account was deleted", async () => {
-    const owner = await newAccount();
-    const own = await signInToBrowser(owner);
-    const codes = await Promise.all(
-      [1, 2].map(async () => (await decide(authorizationUrl(), { cookie: own })).searchParams.get("code") ?? ""),
-    );
-    await ctx().db.account.update({ where: { id: owner.id }, data: { sessionEpoch: { increment: 1 } } });
-    expect(await errorOf(await exchange(codes[0] ?? ""))).toEqual([400, "invalid_grant"]);
-    await ctx().db.account.delete({ where: { id: owner.id } });
-    expect(await errorOf(await exchange(codes[1] ?? ""))).toEqual([400, "invalid_grant"]);
-  });
-
   test("is stored as a hash alone", async () => {
     const code = await newCode();
     const rows = await ctx().db.authorizationCode.findMany();

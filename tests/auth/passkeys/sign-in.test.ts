@@ -175,9 +175,3 @@ test("the form of the page sends a passkey, with the challenge in the browser's 
   jar.take(await submit("sign-in/factor", { kind: "passkey", passkey }, { cookie: jar.header }));
   expect((await session(jar)).user).toMatchObject({ id: account.id });
 });
-
-test("the list of factors has the passkeys", async () => {
-  const { account, passkey } = await newAccountWithBoth("My phone");
-  const { passkeys } = await (await get("/api/auth/factors", { token: account.token })).json();
-  expect(passkeys).toEqual([passkey]);
-});

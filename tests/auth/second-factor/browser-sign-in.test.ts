@@ -5,7 +5,7 @@ import { Jar, SESSION_COOKIE, session, signIn, signInWith } from "@/tests/suppor
 import { googlePerson, identitiesOf, markVerified, setUpProviders } from "@/tests/support/auth/providers";
 import { confirm, emailedToken, newEmail, register } from "@/tests/support/auth/verification";
 import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
-import { cookiesOf, flashOf, submit } from "@/tests/support/web/forms";
+import { flashOf, submit } from "@/tests/support/web/forms";
 
 const BROWSER = { origin: BASE_URL, "sec-fetch-site": "same-origin" };
 const CHALLENGE_COOKIE = "homeport.challenge";
@@ -47,16 +47,6 @@ describe("next-auth's sign-in with a password", () => {
     expect(response.status).toBe(200);
     jar.take(response);
     expect(await session(jar)).toMatchObject({ user: { id: account.id } });
-  });
-
-  test("keeps the page that follows", async () => {
-    const account = await newProtectedAccount();
-    const jar = new Jar();
-    const { csrfToken } = await (await get("/api/auth/csrf")).json();
-    expect(csrfToken).toBeTruthy();
-    jar.set("next-auth.callback-url", encodeURIComponent(`${BASE_URL}/account/delete`));
-    const { url } = await (await signIn(jar, account)).json();
-    expect(new URL(url).searchParams.get("callbackUrl")).toBe(`${BASE_URL}/account/delete`);
   });
 });
 
@@ -171,17 +161,5 @@ test("the link that verifies an email signs in to an account with a second facto
     expect([jar.has(SESSION_COOKIE), await session(jar)]).toEqual([false, {}]);
     await enterCode(jar, { code: app.code() });
     expect(await session(jar)).toMatchObject({ user: { email } });
-  });
-});
-
-test("the form on the page of that link leads to the page for the code", async () => {
-  await withContext({ config: { AUTH_REQUIRE_VERIFIED_EMAIL: true } }, async () => {
-    const email = newEmail();
-    await register(email);
-    const { id } = await ctx().db.account.findUniqueOrThrow({ where: { email } });
-    await addAuthenticator(id);
-    const response = await submit("verify", { token: await emailedToken(email), password: "a good long password" });
-    expect(response.headers.get("location")).toMatch(/^\/sign-in\/factor/);
-    expect(cookiesOf(response)).toContain(CHALLENGE_COOKIE);
   });
 });

@@ -36,13 +36,6 @@ test("after the password there is a challenge and no session; the code of the ap
   expect(row).toMatchObject({ aal: 2, amr: ["pwd", "otp", "mfa"], deviceName: "Ann's phone" });
 });
 
-test("a challenge is not a token of a session", async () => {
-  const challenge = await challengeOf(await newProtectedAccount());
-  expect((await get("/api/push/devices", { token: challenge })).status).toBe(401);
-  const cookie = `next-auth.session-token=${challenge}`;
-  expect((await get("/api/push/devices", { cookie })).status).toBe(401);
-});
-
 test("a wrong password gets no challenge, and an account without a second factor signs in as before", async () => {
   const { email } = await newProtectedAccount();
   const wrong = await post("/api/auth/login", { email, password: "a wrong one" });
@@ -209,11 +202,4 @@ test("unknown challenges are counted by client", async () => {
   for (let i = 0; i < 60; i++) expect((await guess()).status).toBe(401);
   expect((await guess()).status).toBe(429);
   expect((await post("/api/auth/login/factor", { code: "000000" })).status).toBe(401);
-});
-
-test("a deleted account's challenge is void", async () => {
-  const account = await newProtectedAccount();
-  const challenge = await challengeOf(account);
-  await ctx().db.account.delete({ where: { id: account.id } });
-  expect(await codeOf(await meet(challenge, { code: account.app.code() }))).toBe("invalid_challenge");
 });

@@ -49,9 +49,7 @@ async function databaseWithFailure(): Promise<Record<string, string>> {
 describe.runIf(hasChromium)("the billing pages of the console", () => {
   const web = serviceInChromium(async () => {
     provider = await startRevenueCat();
-    const settings = { ...provider.config, BILLING_PAYLOAD_RETENTION_DAYS: "1", RATE_LIMITS: "off" };
-    const variables = { ...settings, ...(await databaseWithFailure()) };
-    return variables;
+    return { ...provider.config, BILLING_PAYLOAD_RETENTION_DAYS: "1", ...(await databaseWithFailure()) };
   });
   let admin: FirstOperator;
   let provider: Awaited<ReturnType<typeof startRevenueCat>>;

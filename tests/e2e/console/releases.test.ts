@@ -16,10 +16,7 @@ const OPERATOR = { email: "operator@example.com", password: "a password for the 
 const TARGET = "platform=windows&product=app&architecture=x64";
 
 describe.runIf(hasChromium)("in Chromium", () => {
-  const web = serviceInChromium(async () => {
-    const variables = { ...(await anyDatabase()) };
-    return variables;
-  });
+  const web = serviceInChromium(anyDatabase);
 
   /** Becomes the first operator, by the link that the service has printed. */
   async function becomeOperator(page: Page) {

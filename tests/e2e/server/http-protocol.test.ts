@@ -75,32 +75,6 @@ describe("targets", () => {
       expect([target, statusOf(await exchange(get(target)))]).toEqual([target, status]);
     }
   });
-
-  test("a page in absolute form gets a response, and is no redirect to its host", async () => {
-    expect(statusOf(await exchange(get("http://evil.example/sign-in")))).toBe(200);
-    const unknown = await exchange(get("http://evil.example/nothing/"));
-    expect(statusOf(unknown)).toBe(404);
-    expect(unknown).not.toMatch(/^location:/im);
-  });
-
-  test("headers that control Next change nothing about a page", async () => {
-    const steering = [
-      ["RSC: 1", "Next-Router-State-Tree: %"],
-      ["RSC: 1", "Next-Router-Prefetch: 1"],
-      ["X-Forwarded-Proto: https", "X-Forwarded-Host: evil.example"],
-      ["X-Middleware-Subrequest: proxy:proxy:proxy:proxy:proxy"],
-    ];
-    for (const headers of steering) {
-      for (const [target, status] of [
-        ["/sign-in", 200],
-        ["/_global-error", 404],
-      ] as const) {
-        const answer = await exchange(get(target, ...headers));
-        expect([headers, statusOf(answer)]).toEqual([headers, status]);
-        expect(answer).toMatch(/^content-security-policy: default-src 'none'/im);
-      }
-    }
-  });
 });
 
 describe("the protocol", () => {

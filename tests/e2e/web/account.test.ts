@@ -10,10 +10,7 @@ import { newVisitor, newVisitorOn, registerOn, serviceInChromium, submitSignIn }
 const NEW_PASSWORD = "another password for pages";
 
 describe.runIf(hasChromium)("in Chromium", () => {
-  const web = serviceInChromium(async () => {
-    const SMTP_URL = await mailbox.start();
-    return { SMTP_URL };
-  });
+  const web = serviceInChromium(async () => ({ SMTP_URL: await mailbox.start() }));
 
   /** Signs in elsewhere, as a native app does. Returns the token. */
   async function signInElsewhere(person: { email: string; password: string }, deviceName: string): Promise<string> {

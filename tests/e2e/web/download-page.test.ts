@@ -58,7 +58,7 @@ describe.runIf(hasChromium)("the download page for Linux", () => {
 
   test("offers the AppImage first and the packages beside it, each with its checksum", async () => {
     const { page, faults } = await visit(browser, service, { userAgent: LINUX });
-    await page.goto("/download");
+    expect((await page.goto("/download"))?.headers()["accept-ch"]).toBe("Sec-CH-UA-Arch");
     expect(await page.getByRole("heading", { level: 2 }).allInnerTexts()).toEqual(["For Linux", "Other platforms"]);
     const product = page.getByRole("region", { name: "core for Linux, x64" });
     const save = async (name: string) => {
@@ -87,97 +87,5 @@ describe.runIf(hasChromium)("the download page for Linux", () => {
     await page.emulateMedia({ colorScheme: "dark" });
     expect(await accessibilityFaults(page, COLOR_RULES)).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBe(0);
-  });
-});
-
-const WINDOWS = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/156.0.0.0 Safari/537.36";
-const WINDOWS_32 = "Mozilla/5.0 (Windows NT 10.0; rv:140.0) Gecko/20100101 Firefox/140.0";
-const MAC = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 Version/26.0 Safari/605.1.15";
-const LINUX_ARM = "Mozilla/5.0 (X11; Linux aarch64; rv:140.0) Gecko/20100101 Firefox/140.0";
-const ARM = '"arm"';
-const X86 = '"x86"';
-
-/** Every combination of builds is a product of its own: `windows-x64-arm64`. */
-const subsets = (builds: string[]): string[][] =>
-  Array.from({ length: 2 ** builds.length }, (_, bits) => builds.filter((_, i) => bits & (1 << i)));
-const BUILDS = { windows: ["x64", "arm64", "ia32"], macos: ["universal", "x64", "arm64"], linux: ["x64", "arm64"] };
-const PRODUCTS = Object.entries(BUILDS).flatMap(([platform, builds]) =>
-  subsets(builds)
-    .filter((chosen) => chosen.length > 0)
-    .map((chosen) => ({ platform, builds: chosen, name: [platform, ...chosen].join("-") })),
-);
-/** By a build's platform and name. */
-const LABELS: Record<string, string> = { "macos arm64": "Apple silicon", "macos x64": "Intel" };
-const PLATFORM_LABELS: Record<string, string> = { windows: "Windows", macos: "macOS", linux: "Linux" };
-
-/** A browser, its hint, its platform, and the builds that run there, best first; null: it does not say on which. */
-const BROWSERS: [string, string | null, keyof typeof BUILDS, string[] | null][] = [
-  [WINDOWS, null, "windows", ["x64", "ia32"]],
-  [WINDOWS, X86, "windows", ["x64", "ia32"]],
-  [WINDOWS, ARM, "windows", ["arm64", "x64", "ia32"]],
-  [WINDOWS_32, null, "windows", ["ia32"]],
-  [MAC, null, "macos", null],
-  [MAC, X86, "macos", ["x64", "universal"]],
-  [MAC, ARM, "macos", ["arm64", "universal", "x64"]],
-  [LINUX, null, "linux", ["x64"]],
-  [LINUX_ARM, null, "linux", ["arm64"]],
-  [LINUX, ARM, "linux", ["arm64"]],
-];
-
-describe("the installer that a visitor is given", () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    const folder = await mkdtemp(path.join(tmpdir(), "homeport-builds-"));
-    const releases = PRODUCTS.flatMap(({ platform, builds, name }) =>
-      builds.map((architecture) => manifestEntry({ product: name, platform, architecture })),
-    );
-    const RELEASE_CATALOG = path.join(folder, "catalog.json");
-    await writeFile(RELEASE_CATALOG, manifestText(releases));
-    service = await startService({ RATE_LIMITS: "off", RELEASE_CATALOG, ...(await anyDatabase()) });
-  });
-  afterAll(() => service.end("SIGKILL"));
-
-  async function linksOf(page: string, userAgent: string, hint: string | null) {
-    const headers = { "user-agent": userAgent, ...(hint ? { "sec-ch-ua-arch": hint } : {}) };
-    const response = await service.fetch(page, { headers });
-    expect(response.headers.get("accept-ch")).toBe("Sec-CH-UA-Arch");
-    const links = [
-      ...(await response.text()).matchAll(/<a class="(button[^"]*)" href="(\/api\/download[^"]*)">([^<]*)</g),
-    ];
-    return links.map(([, kind = "", href = "", label]) => {
-      const query = new URL(href.replaceAll("&amp;", "&"), "http://localhost").searchParams;
-      const isMain = kind === "button" || kind === "button main";
-      return { label, isMain, product: query.get("product"), build: query.get("architecture") };
-    });
-  }
-
-  test.each(BROWSERS)("%s with the hint %s", async (userAgent, hint, platform, runnable) => {
-    const [home, downloads] = [await linksOf("/", userAgent, hint), await linksOf("/download", userAgent, hint)];
-    for (const product of PRODUCTS) {
-      const ofProduct = (links: typeof home) => links.filter((link) => link.product === product.name);
-      const best = (runnable ?? ["universal"]).find((build) => product.builds.includes(build));
-      const isOwn = product.platform === platform;
-      const expected = isOwn ? (best ? [best] : runnable ? [] : product.builds) : [];
-      expect([
-        product.name,
-        ofProduct(home)
-          .map(({ build }) => build)
-          .sort(),
-      ]).toEqual([product.name, expected.toSorted()]);
-      const main = [...ofProduct(home), ...ofProduct(downloads)]
-        .filter(({ isMain }) => isMain)
-        .map(({ build }) => build);
-      expect([product.name, main]).toEqual([product.name, isOwn && best ? [best, best] : []]);
-      expect(
-        ofProduct(downloads)
-          .map(({ build }) => build)
-          .sort(),
-      ).toEqual(product.builds.toSorted());
-      for (const { label, build } of [...ofProduct(home), ...ofProduct(downloads)]) {
-        const name = LABELS[`${product.platform} ${build}`] ?? build;
-        expect(label).toContain(`for ${PLATFORM_LABELS[product.platform]} (${name})`);
-      }
-    }
   });
 });

@@ -15,10 +15,7 @@ import {
 const STEP_MS = 30_000;
 
 describe.runIf(hasChromium)("in Chromium", () => {
-  const web = serviceInChromium(async () => {
-    const settings = { ...(await anyDatabase()) };
-    return settings;
-  });
+  const web = serviceInChromium(anyDatabase);
 
   /** Adds an authenticator app on the page for it. The browser ends on the account page. */
   async function addApp(page: Page, look: () => Promise<void> = async () => {}) {
