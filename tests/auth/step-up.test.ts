@@ -170,13 +170,11 @@ describe("a session that another one allows", () => {
   });
 });
 
-describe("a deletion", () => {
-  test("requires the password also after a recent sign-in", async () => {
-    const account = await newAccount();
-    expect((await remove({ ...account, password: "a wrong one" })).status).toBe(403);
-    expect((await get("/api/subscription/status", { token: account.token })).status).toBe(200);
-    expect((await remove(account)).status).toBe(200);
-  });
+test("a deletion requires the password also after a recent sign-in", async () => {
+  const account = await newAccount();
+  expect((await remove({ ...account, password: "a wrong one" })).status).toBe(403);
+  expect((await get("/api/subscription/status", { token: account.token })).status).toBe(200);
+  expect((await remove(account)).status).toBe(200);
 });
 
 describe("a passkey", () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
 import { newProtectedAccount } from "@/tests/support/auth/authenticator";
@@ -13,7 +13,7 @@ const isSignedIn = async ({ token }: TestAccount) => (await get("/api/subscripti
 
 let admin: Awaited<ReturnType<typeof operatorWithRole>>;
 
-beforeEach(async () => {
+beforeAll(async () => {
   admin = await operatorWithRole("admin");
 });
 
@@ -24,61 +24,59 @@ function send(form: string, account: { id: string }, fields: Record<string, stri
 
 const read = ({ id }: TestAccount) => ctx().db.account.findUniqueOrThrow({ where: { id } });
 
-describe("a form on the page of an account", () => {
-  test("disables, enables and changes the role, with the reason in the trail, and returns to the page", async () => {
-    const account = await newAccount();
-    const page = `/console/accounts/${account.id}`;
-    expect(locationOf(await send("disableAccount", account))).toBe(`${page}?done=disabled`);
-    expect((await read(account)).disabledAt).not.toBeNull();
-    expect(locationOf(await send("enableAccount", account))).toBe(`${page}?done=enabled`);
-    expect(locationOf(await send("setAccountRole", account, { role: "support" }))).toBe(`${page}?done=role_changed`);
-    expect(await read(account)).toMatchObject({ disabledAt: null, role: "support" });
-    const events = await ctx().db.auditEvent.findMany({
-      where: { accountId: account.id, type: { in: ["account_disabled", "account_enabled", "role_changed"] } },
-    });
-    expect(events).toHaveLength(3);
-    for (const { actor, details } of events) {
-      expect({ actor, details }).toMatchObject({ actor: `account:${admin.id}`, details: { reason } });
-    }
+test("a form disables, enables and changes the role, with the reason in the trail, and returns to the page", async () => {
+  const account = await newAccount();
+  const page = `/console/accounts/${account.id}`;
+  expect(locationOf(await send("disableAccount", account))).toBe(`${page}?done=disabled`);
+  expect((await read(account)).disabledAt).not.toBeNull();
+  expect(locationOf(await send("enableAccount", account))).toBe(`${page}?done=enabled`);
+  expect(locationOf(await send("setAccountRole", account, { role: "support" }))).toBe(`${page}?done=role_changed`);
+  expect(await read(account)).toMatchObject({ disabledAt: null, role: "support" });
+  const events = await ctx().db.auditEvent.findMany({
+    where: { accountId: account.id, type: { in: ["account_disabled", "account_enabled", "role_changed"] } },
   });
-
-  test("ends one session or all, also for support", async () => {
-    const support = await operatorWithRole("support");
-    const account = await newAccount();
-    const one = await send("endAccountSession", account, { sessionId: account.sessionId }, support);
-    expect(locationOf(one)).toContain("done=session_ended");
-    expect(await isSignedIn(account)).toBe(false);
-    expect(locationOf(await send("endAccountSessions", account, {}, support))).toContain("done=sessions_ended");
-  });
-
-  test("unlinks a provider, resets factors, and deletes the account", async () => {
-    const account = await newProtectedAccount();
-    const identity = { provider: "github", issuer: "https://github.com", subject: randomUUID() };
-    await ctx().db.identity.create({ data: { ...identity, accountId: account.id } });
-    expect(locationOf(await send("unlinkAccountProvider", account, { provider: "github" }))).toContain("done=unlinked");
-    expect(locationOf(await send("resetAccountFactors", account))).toContain("done=factors_reset");
-    expect(flashOf(await send("resetAccountFactors", account))?.message).toMatch(/no second factor/);
-    expect(locationOf(await send("deleteAccountAsOperator", account))).toBe("/console/accounts?done=deleted");
-    expect(await eventsOf(account.id)).toContain("account_deleted");
-  });
-
-  test("leads to the download of an export", async () => {
-    const account = await newAccount();
-    const to = locationOf(await send("downloadAccountExport", account));
-    expect(to).toBe(`/api/admin/accounts/${account.id}/export?reason=Asked+for+by+telephone`);
-    const download = await get(to ?? "", { cookie: admin.cookie, headers: { "sec-fetch-site": "same-origin" } });
-    expect(await download.json()).toMatchObject({ account: { id: account.id } });
-    const elsewhere = await get(to ?? "", { cookie: admin.cookie, headers: { "sec-fetch-site": "cross-site" } });
-    expect(elsewhere.status).toBe(403);
-  });
-
-  test.each(["disableAccount", "enableAccount", "setAccountRole", "unlinkAccountProvider", "deleteAccountAsOperator"])(
-    "%s is refused without a reason, and changes nothing",
-    async (form) => {
-      const account = await newAccount();
-      const refused = await send(form, account, { role: "admin", provider: "google", reason: "" });
-      expect(Object.keys(flashOf(refused)?.fields ?? {})).toEqual(["reason"]);
-      expect(await eventsOf(account.id)).toEqual(["registered"]);
-    },
-  );
+  expect(events).toHaveLength(3);
+  for (const { actor, details } of events) {
+    expect({ actor, details }).toMatchObject({ actor: `account:${admin.id}`, details: { reason } });
+  }
 });
+
+test("a form ends one session or all, also for support", async () => {
+  const support = await operatorWithRole("support");
+  const account = await newAccount();
+  const one = await send("endAccountSession", account, { sessionId: account.sessionId }, support);
+  expect(locationOf(one)).toContain("done=session_ended");
+  expect(await isSignedIn(account)).toBe(false);
+  expect(locationOf(await send("endAccountSessions", account, {}, support))).toContain("done=sessions_ended");
+});
+
+test("a form unlinks a provider, resets factors, and deletes the account", async () => {
+  const account = await newProtectedAccount();
+  const identity = { provider: "github", issuer: "https://github.com", subject: randomUUID() };
+  await ctx().db.identity.create({ data: { ...identity, accountId: account.id } });
+  expect(locationOf(await send("unlinkAccountProvider", account, { provider: "github" }))).toContain("done=unlinked");
+  expect(locationOf(await send("resetAccountFactors", account))).toContain("done=factors_reset");
+  expect(flashOf(await send("resetAccountFactors", account))?.message).toMatch(/no second factor/);
+  expect(locationOf(await send("deleteAccountAsOperator", account))).toBe("/console/accounts?done=deleted");
+  expect(await eventsOf(account.id)).toContain("account_deleted");
+});
+
+test("a form leads to the download of an export", async () => {
+  const account = await newAccount();
+  const to = locationOf(await send("downloadAccountExport", account));
+  expect(to).toBe(`/api/admin/accounts/${account.id}/export?reason=Asked+for+by+telephone`);
+  const download = await get(to ?? "", { cookie: admin.cookie, headers: { "sec-fetch-site": "same-origin" } });
+  expect(await download.json()).toMatchObject({ account: { id: account.id } });
+  const elsewhere = await get(to ?? "", { cookie: admin.cookie, headers: { "sec-fetch-site": "cross-site" } });
+  expect(elsewhere.status).toBe(403);
+});
+
+test.each(["disableAccount", "enableAccount", "setAccountRole", "unlinkAccountProvider", "deleteAccountAsOperator"])(
+  "%s is refused without a reason, and changes nothing",
+  async (form) => {
+    const account = await newAccount();
+    const refused = await send(form, account, { role: "admin", provider: "google", reason: "" });
+    expect(Object.keys(flashOf(refused)?.fields ?? {})).toEqual(["reason"]);
+    expect(await eventsOf(account.id)).toEqual(["registered"]);
+  },
+);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { hashKey } from "@/lib/auth/api-keys/key-text";
 import { readShownSecret } from "@/lib/platform/http/pages/page-cookies";
 import { get } from "@/tests/support/api";
@@ -10,13 +10,20 @@ import { cookiesOf, flashOf, submit, submitByScript } from "@/tests/support/web/
 const PAGE = "/console/settings/keys";
 const NEW_KEY = { name: "CI", "scopes.releases:write": "on", "scopes.audit:read": "on", lifetime: "30" };
 
+let admin: Awaited<ReturnType<typeof operatorWithRole>>;
+let cookie: string;
+beforeAll(async () => {
+  admin = await operatorWithRole("admin");
+  ({ cookie } = admin);
+});
+
 const locationOf = (response: Response) => response.headers.get("location");
 const shownTo = (accountId: string, cookie: string) =>
   readShownSecret(ctx(), accountId, "key", new Headers({ cookie }));
 
 describe("the form that creates an API key", () => {
   test("creates it, and shows it to the operator who created it alone, until they have stored it", async () => {
-    const { id, cookie } = await operatorWithRole("admin");
+    const { id } = admin;
     const created = await submit("console/createApiKey", { ...NEW_KEY, networks: "203.0.113.0/24, ::1" }, { cookie });
     expect([created.status, locationOf(created)]).toEqual([303, `${PAGE}?done=key_created`]);
     const shown = cookiesOf(created);
@@ -37,7 +44,6 @@ describe("the form that creates an API key", () => {
     [{ "scopes.root": "on" }, {}, "scopes/2", ""],
     [{ networks: "example.com" }, {}, "networks", "Must be a network"],
   ])("with %j and %j names the field %s", async (changed, alsoChanged, field, message) => {
-    const { cookie } = await operatorWithRole("admin");
     const response = await submit("console/createApiKey", { ...NEW_KEY, ...changed, ...alsoChanged }, { cookie });
     const flash = flashOf(response);
     expect(Object.keys(flash?.fields ?? {})).toEqual([field]);
@@ -53,7 +59,6 @@ describe("a form of the console", () => {
     submit("console/revokeApiKey", { keyId: id, ...fields }, { cookie });
 
   test("returns to the page that it was sent from, and to no other site's", async () => {
-    const { cookie } = await operatorWithRole("admin");
     const id = async () => (await newKey()).id;
     const to = async (returnTo: string) => locationOf(await revoke(await id(), cookie, { returnTo }));
     expect(await to("/console/settings/keys?cursor=abc&done=old")).toBe(`${PAGE}?cursor=abc&done=key_revoked`);
@@ -75,7 +80,6 @@ describe("a form of the console", () => {
 
   test("asks for a recent authentication first, and leads back to the page", async () => {
     const { id } = await newKey();
-    const { cookie } = await operatorWithRole("admin");
     clock.advance(11 * 60 * 1000);
     const returnTo = `${PAGE}?cursor=abc`;
     const refused = await revoke(id, cookie, { returnTo });
@@ -86,7 +90,6 @@ describe("a form of the console", () => {
   });
 
   test("runs operations that have one alone, by POST alone", async () => {
-    const { cookie } = await operatorWithRole("admin");
     for (const form of ["listApiKeys", "getRelease", "constructor", "revokeApiKey/x"]) {
       expect([form, (await submit(`console/${form}`, {}, { cookie })).status]).toEqual([form, 404]);
     }
@@ -96,7 +99,6 @@ describe("a form of the console", () => {
 
   test("from another site's page is refused", async () => {
     const { id } = await newKey();
-    const { cookie } = await operatorWithRole("admin");
     for (const headers of [{ origin: "https://evil.example" }, { origin: "null" }, { origin: "" }]) {
       const refused = await submit("console/revokeApiKey", { keyId: id }, { cookie, headers });
       expect([headers, refused.status]).toEqual([headers, 403]);

@@ -5,7 +5,11 @@ import { clock, ctx } from "@/tests/support/context";
 import { activeDevices, clearOutbox, deliverDue, recordingPush } from "@/tests/support/push/push";
 import { flashOf, submit } from "@/tests/support/web/forms";
 
-beforeEach(clearOutbox);
+let admin: Awaited<ReturnType<typeof operatorWithRole>>;
+beforeEach(async () => {
+  await clearOutbox();
+  admin = await operatorWithRole("admin");
+});
 
 const locationOf = (response: Response) => response.headers.get("location") ?? "";
 
@@ -21,7 +25,6 @@ function audienceText(fields: Record<string, string> = {}) {
 
 describe("the form that sends to an audience", () => {
   test("stores the choices and the time, once however often it is submitted", async () => {
-    const admin = await operatorWithRole("admin");
     const sendAt = new Date(+clock.now() + 86_400_000).toISOString().slice(0, 16);
     const choices = { platform: "ios", appBelow: "2.0", seenFrom: "2026-01-02", sendAt, perSecond: "5" };
     const fields = audienceText(choices);
@@ -37,7 +40,6 @@ describe("the form that sends to an audience", () => {
   });
 
   test("says which choice is wrong", async () => {
-    const admin = await operatorWithRole("admin");
     const wrong = audienceText({
       platform: "android",
       appFrom: "two",
@@ -52,7 +54,6 @@ describe("the form that sends to an audience", () => {
 
 describe("the form that sends a notification", () => {
   test("sends it to a test device, then to all of the account, once however often it is submitted", async () => {
-    const admin = await operatorWithRole("admin");
     const [first, second] = await activeDevices(admin, 2);
     const returnTo = `/console/push/send?account=${admin.id}&title=A`;
     const tested = await submit(
@@ -71,7 +72,6 @@ describe("the form that sends a notification", () => {
   });
 
   test("says which field is wrong, and that an account has no device", async () => {
-    const admin = await operatorWithRole("admin");
     const wrong = await submit("console/sendNotification", textFor(admin.id, { title: " " }), admin);
     expect(Object.keys(flashOf(wrong)?.fields ?? {})).toEqual(["title"]);
     const nobody = await submit("console/sendNotification", textFor(admin.id), admin);
@@ -80,7 +80,6 @@ describe("the form that sends a notification", () => {
 });
 
 test("the forms that send change nothing without a recent sign-in", async () => {
-  const admin = await operatorWithRole("admin");
   await activeDevices(admin, 1);
   clock.advance(11 * 60_000);
   const before = await ctx().db.auditEvent.count();
@@ -91,7 +90,6 @@ test("the forms that send change nothing without a recent sign-in", async () => 
 });
 
 test("an announcement is made by a form once its warning was shown, and canceled by another", async () => {
-  const admin = await operatorWithRole("admin");
   await activeDevices(admin, 1);
   const version = `5.${Date.now()}`;
   const fields = { version, bundleId: "", perSecond: "100" };

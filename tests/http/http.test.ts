@@ -110,23 +110,21 @@ describe("a session", () => {
   });
 });
 
-describe("cross-origin", () => {
-  // ASVS 3.4.2
-  test("requests get no CORS headers unless their origin is listed", async () => {
-    const headers = { origin: "https://app.example" };
-    expect((await get("/api/health", { headers })).headers.get("access-control-allow-origin")).toBeNull();
-    await withContext({ config: { CORS_ALLOWED_ORIGINS: ["https://app.example"] } }, async () => {
-      const listed = await get("/api/health", { headers });
-      expect(listed.headers.get("access-control-allow-origin")).toBe("https://app.example");
-      expect(listed.headers.get("access-control-allow-credentials")).toBe("true");
-      const preflight = await call("OPTIONS", LOGIN, {
-        headers: { ...headers, "access-control-request-method": "POST" },
-      });
-      expect(preflight.headers.get("access-control-allow-methods")).toBe("POST, OPTIONS");
-      const other = await get("/api/health", { headers: { origin: "https://evil.example" } });
-      expect(other.headers.get("access-control-allow-origin")).toBeNull();
-      expect(other.headers.get("vary")).toMatch(/(^|, )Origin$/);
+// ASVS 3.4.2
+test("requests get no CORS headers unless their origin is listed", async () => {
+  const headers = { origin: "https://app.example" };
+  expect((await get("/api/health", { headers })).headers.get("access-control-allow-origin")).toBeNull();
+  await withContext({ config: { CORS_ALLOWED_ORIGINS: ["https://app.example"] } }, async () => {
+    const listed = await get("/api/health", { headers });
+    expect(listed.headers.get("access-control-allow-origin")).toBe("https://app.example");
+    expect(listed.headers.get("access-control-allow-credentials")).toBe("true");
+    const preflight = await call("OPTIONS", LOGIN, {
+      headers: { ...headers, "access-control-request-method": "POST" },
     });
+    expect(preflight.headers.get("access-control-allow-methods")).toBe("POST, OPTIONS");
+    const other = await get("/api/health", { headers: { origin: "https://evil.example" } });
+    expect(other.headers.get("access-control-allow-origin")).toBeNull();
+    expect(other.headers.get("vary")).toMatch(/(^|, )Origin$/);
   });
 });
 
