@@ -19,7 +19,7 @@ import {
 } from "./manifest-file";
 import { type AddedRelease, type Plan, planAdditions, publicKeysOf } from "./plan-addition";
 import type { ChangeRecord } from "./recorded-write";
-import { removeUnusedFiles } from "./remove";
+import { removeFiles } from "./remove";
 
 /** What publishing depends on. `now` is the default release date; `record` goes with the one write of the manifest. */
 export type PublishDeps = {
@@ -94,64 +94,56 @@ async function storeAndPublish(
         entries,
         publicKeys,
         result: { releases: added.map(({ id, outcome }) => ({ id, outcome })), removedSamples },
-        beforeWrite: () => commitAll(staged),
-        afterWrite: () => removeUnusedFiles(manifestFile, removedSamples, releases),
+        beforeWrite: async () => {
+          for (const { commit } of staged) await commit?.();
+        },
+        afterWrite: () =>
+          removeFiles(manifestFile, removedSamples, releases, { isDryRun: false, isUnusedIncluded: false }),
       };
     };
     return await changeManifest(manifestFile, change, record);
   } catch (error) {
     throw describeDiskError(error, folder);
   } finally {
-    for (const { discard } of staged) await discard();
+    for (const { discard } of staged) await discard?.();
   }
 }
 
-async function commitAll(staged: readonly StagedFile[]): Promise<void> {
-  for (const { commit } of staged) await commit();
-}
-
 /** A file that is ready to serve once `commit` has given it its name. `discard` deletes what is not committed. */
-type StagedFile = { commit: () => Promise<void>; discard: () => Promise<void> };
+type StagedFile = { commit?: () => Promise<void>; discard?: () => Promise<void> };
 
 type Deps = { folder: string; storage: Context["storage"]; onProgress?: OnProgress | undefined };
-
-const NOTHING_TO_COMMIT: StagedFile = { commit: async () => {}, discard: async () => {} };
 
 /**
  * Copies a file to a temporary name in the catalog's folder, or uploads it. @throws AppError if it has changed since
  */
 async function stageFile(deps: Deps, hashed: HashedFile): Promise<StagedFile> {
   const { file, artifact, destination } = hashed;
-  if (destination.kind === "url") return NOTHING_TO_COMMIT;
+  if (destination.kind === "url") return {};
   if (destination.kind === "folder") return stageCopy(deps, hashed);
   if (!deps.storage) throw invalidRelease("The object storage is not configured: set the RELEASE_S3_ variables.");
   const { s3Key: key = "", sizeBytes, sha256, contentType = "application/octet-stream" } = artifact;
   const bytes = readChunks(file, (doneBytes) => deps.onProgress?.("Uploading", doneBytes, sizeBytes));
   await deps.storage.put({ key, sizeBytes, sha256, contentType, bytes });
-  return NOTHING_TO_COMMIT;
+  return {};
 }
 
 /** Prepares a file's block map. @throws errors of the storage */
 async function stageBlockMap({ folder, storage }: Deps, { artifact, blockMap }: HashedFile): Promise<StagedFile> {
   const { file, s3Key, url } = artifact.blockMap ?? {};
-  if (!blockMap || url !== undefined) return NOTHING_TO_COMMIT;
+  if (!blockMap || url !== undefined) return {};
   const { bytes, sizeBytes, sha256 } = blockMap;
   if (s3Key !== undefined) {
-    await storage?.put({
-      key: s3Key,
-      sizeBytes,
-      sha256,
-      contentType: "application/gzip",
-      bytes: Readable.from([bytes]),
-    });
-    return NOTHING_TO_COMMIT;
+    const object = { key: s3Key, sizeBytes, sha256, contentType: "application/gzip" };
+    await storage?.put({ ...object, bytes: Readable.from([bytes]) });
+    return {};
   }
   const target = path.join(/* turbopackIgnore: true */ folder, file ?? "");
   const commit = async () => {
     await makeFolder(path.dirname(target));
     await writeDurably(target, bytes);
   };
-  return { ...NOTHING_TO_COMMIT, commit };
+  return { commit };
 }
 
 async function stageCopy(
@@ -160,8 +152,7 @@ async function stageCopy(
 ): Promise<StagedFile> {
   const target = path.join(folder, artifact.file ?? "");
   // Copied by an interrupted run, unless it is deleted before this one has the lock.
-  if (await hasSameBytes(target, artifact, onProgress))
-    return { ...NOTHING_TO_COMMIT, commit: () => assertPresent(target) };
+  if (await hasSameBytes(target, artifact, onProgress)) return { commit: () => assertPresent(target) };
   const linked = isTemporary ? await linkToFolder(file, folder) : null;
   if (linked) return { commit: () => linked.moveTo(target), discard: linked.discard };
   const copy = await copyToFolder(file, folder, onProgress);

@@ -13,11 +13,10 @@ import {
   removeRelease,
   rollBackCatalog,
 } from "./manage-releases";
-import { changeNotes, NotesForm, performAction } from "./perform-action";
 import { previewChange } from "./preview-change";
 import { PublishForm, toNewReleases } from "./publish-form";
 import { publishUploads } from "./publish-uploads";
-import { PreviewedAction, ReleaseAction, versionPath } from "./release-action";
+import { changeNotes, NotesForm, PreviewedAction, performAction, ReleaseAction, versionPath } from "./release-action";
 import {
   CatalogPrune,
   ChangedRelease,

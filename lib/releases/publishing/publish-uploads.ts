@@ -4,7 +4,7 @@ import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import type { Operator } from "../../principal";
 import { releasePublished } from "../../webhooks/events";
 import { leaveRollouts } from "../rollouts/change-rollouts";
-import type { Upload } from "../uploads/upload-store";
+import type { Upload } from "../uploads/uploads";
 import { consumeUploads } from "../uploads/uploads";
 import { addReleases, type PublishDeps } from "./add";
 import type { ReleaseDraft } from "./draft";

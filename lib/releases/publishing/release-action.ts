@@ -1,6 +1,12 @@
 import { z } from "zod";
-import { AppError } from "../../errors";
+import type { Context } from "../../context";
+import { AppError, isAppError } from "../../errors";
+import { seen } from "../../platform/precondition";
+import type { Operator } from "../../principal";
+import { changeRollout, startRollout } from "../rollouts/manage-rollouts";
+import { changeReleases, promoteInCatalog, rollBackCatalog } from "./manage-releases";
 import type { ChangedRelease, NewRollout, ProposedChange } from "./schema";
+import { NOTES_FIELDS } from "./seen-state";
 
 export const ActionName = z.enum([
   "rollout",
@@ -51,7 +57,7 @@ export function versionPath({ product, channel, version }: Record<"product" | "c
 const UNIT_SECONDS = { minutes: 60, hours: 3600, days: 86_400 } as const;
 /** What a form sends with an action: the state that its preview showed. */
 export const PreviewedAction = ReleaseAction.extend({ previewed: text });
-export type PreviewedAction = z.infer<typeof PreviewedAction>;
+type PreviewedAction = z.infer<typeof PreviewedAction>;
 
 const STATES = { halt: "halted", resume: "running", complete: "completed" } as const;
 
@@ -65,7 +71,7 @@ function fieldsOf(action: ReleaseAction): ChangedRelease | null {
   return null;
 }
 
-export function filterOf({ product, channel, version }: ReleaseAction) {
+function filterOf({ product, channel, version }: ReleaseAction) {
   return { product, channel, version };
 }
 
@@ -108,12 +114,7 @@ function parsePercentage(given: string, field: string): number {
 }
 
 /** The schedule of an action. @throws AppError validation_failed */
-export function planOf({
-  steps = "",
-  every = "",
-  unit = "hours",
-  startsAt = "",
-}: ReleaseAction): Omit<NewRollout, "filter"> {
+function planOf({ steps = "", every = "", unit = "hours", startsAt = "" }: ReleaseAction): Omit<NewRollout, "filter"> {
   if (!/^\d{1,5}$/.test(every)) throw invalid("every", "Must be a number");
   const start = startsAt === "" ? undefined : new Date(`${startsAt}Z`);
   if (start && Number.isNaN(start.getTime())) throw invalid("startsAt", "Must be a time");
@@ -126,4 +127,55 @@ export function planOf({
 
 function invalid(field: string, detail: string): AppError {
   return new AppError("validation_failed", { errors: [{ pointer: `/${field}`, code: "invalid_format", detail }] });
+}
+
+type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "log" | "now" | "rollouts" | "webhooks">;
+
+/** Performs an action that an operator has previewed. false: nothing was changed, as the preview is no longer true. */
+export async function performAction(deps: Deps, operator: Operator, action: PreviewedAction): Promise<boolean> {
+  try {
+    await perform(deps, operator, action);
+    return true;
+  } catch (error) {
+    if (isAppError(error) && error.code === "precondition_failed") return false;
+    throw error;
+  }
+}
+
+async function perform(deps: Deps, operator: Operator, action: PreviewedAction): Promise<unknown> {
+  const reason = action.reason ? { reason: action.reason } : {};
+  const precondition = seen(action.previewed);
+  if (action.action === "schedule") {
+    return startRollout(deps, operator, { filter: filterOf(action), ...planOf(action) }, precondition);
+  }
+  const change = toProposedChange(action);
+  if (change.kind === "rollout")
+    return changeRollout(deps, operator, change.rolloutId, { ...change, ...reason }, precondition);
+  if (change.kind === "rollback") return rollBackCatalog(deps, operator, change, precondition);
+  if (change.kind === "promotion") return promoteInCatalog(deps, operator, change, precondition);
+  return changeReleases(deps, operator, { ...change, ...reason }, precondition);
+}
+
+/** The form with the release notes of a version. The browser does not send an empty field. */
+export const NotesForm = z.object({
+  product: text,
+  channel: text,
+  version: text,
+  notes: z.string().default(""),
+  notesUrl: text.nullable().default(null),
+  /** The notes that the page has shown, by `stateOfFields`. */
+  previewed: text,
+});
+
+const OVERWRITTEN =
+  "Somebody else has changed these notes since you opened the page. Copy your text, reload the page, and add it to theirs.";
+
+/** Changes the release notes. @throws AppError precondition_failed if they are not those that the page has shown */
+export async function changeNotes(
+  deps: Parameters<typeof changeReleases>[0],
+  operator: Operator,
+  { product, channel, version, notes, notesUrl, previewed }: z.infer<typeof NotesForm>,
+): Promise<void> {
+  const changed = { filter: { product, channel, version }, change: { notes, notesUrl } };
+  await changeReleases(deps, operator, changed, { ...seen(previewed, OVERWRITTEN), fields: NOTES_FIELDS });
 }

@@ -13,9 +13,6 @@ import { changeManifest, type EditableManifest, readManifest } from "./manifest-
 import type { ChangeRecord } from "./recorded-write";
 import type { CatalogPrune, PrunedCatalog, ReleasesFilter, Removal, RemovalResult } from "./schema";
 
-export type RemoveOptions = Omit<Removal, "filter">;
-export type PruneOptions = Omit<CatalogPrune, "filter">;
-
 /** The folders that publishing creates: the first 16 digits of the file's SHA-256. */
 const CONTENT_FOLDER = /^[0-9a-f]{16}$/;
 
@@ -26,7 +23,7 @@ const CONTENT_FOLDER = /^[0-9a-f]{16}$/;
 export async function removeReleases(
   manifestFile: string,
   filter: ReleasesFilter,
-  { isForced, isDryRun }: RemoveOptions,
+  { isForced, isDryRun }: Omit<Removal, "filter">,
   record?: ChangeRecord<RemovalResult>,
 ): Promise<RemovalResult> {
   const select = (releases: readonly Release[]) => {
@@ -34,12 +31,8 @@ export async function removeReleases(
     if (!isForced) assertNotOffered(removed);
     return removed;
   };
-  const { freedBytes: _, ...result } = await remove(
-    manifestFile,
-    select,
-    { isDryRun, isUnusedIncluded: false },
-    record,
-  );
+  const extent = { isDryRun, isUnusedIncluded: false };
+  const { freedBytes: _, ...result } = await remove(manifestFile, select, extent, record);
   return result;
 }
 
@@ -57,7 +50,7 @@ function assertNotOffered(releases: readonly Release[]): void {
 export async function pruneReleases(
   manifestFile: string,
   filter: ReleasesFilter,
-  { isDryRun, ...limits }: PruneOptions,
+  { isDryRun, ...limits }: Omit<CatalogPrune, "filter">,
   record?: ChangeRecord<PrunedCatalog>,
 ): Promise<PrunedCatalog> {
   const select = (releases: readonly Release[]) => planPrune(filterReleases(releases, filter), limits);
@@ -94,26 +87,39 @@ async function remove(
   return changeManifest(manifestFile, change, record);
 }
 
-async function removeFiles(
+/**
+ * Deletes files of `removed` that no `remaining` release has, with the manifest's lock; `prune` retries what fails. Names
+ * them relative to the catalog's folder.
+ */
+export async function removeFiles(
   manifestFile: string,
   removed: readonly Release[],
   remaining: readonly Release[],
   { isDryRun, isUnusedIncluded }: Extent,
 ): Promise<PrunedCatalog> {
   const folder = await realpath(path.dirname(manifestFile)).catch(() => null);
-  const elsewhere = remoteFilesOf(removed, remaining);
-  const releases = removed.map(({ id }) => id);
-  if (folder === null) return { releases, files: [], freedBytes: 0, elsewhere };
-  const findUnused = async () => (isUnusedIncluded ? unusedFiles(folder, [...removed, ...remaining]) : []);
   const sizes = new Map<string, number>();
-  for (const file of [...removed.flatMap(filesOf), ...(await findUnused())]) {
-    sizes.set(file, (await stat(path.join(folder, file)).catch(() => null))?.size ?? 0);
+  if (folder !== null) {
+    const unused = isUnusedIncluded ? await unusedFiles(folder, [...removed, ...remaining]) : [];
+    for (const file of [...filesOfNone(removed, remaining), ...unused]) {
+      const sizeBytes = await removeFile(folder, file, isDryRun);
+      if (sizeBytes !== null) sizes.set(file, sizeBytes);
+    }
   }
-  const files = await removeUnusedFiles(manifestFile, removed, remaining, isDryRun);
-  for (const file of await findUnused()) {
-    if (await removeFile(folder, file, isDryRun)) files.push(file);
-  }
-  return { releases, files, freedBytes: files.reduce((sum, file) => sum + (sizes.get(file) ?? 0), 0), elsewhere };
+  return {
+    releases: removed.map(({ id }) => id),
+    files: [...sizes.keys()],
+    freedBytes: [...sizes.values()].reduce((sum, sizeBytes) => sum + sizeBytes, 0),
+    elsewhere: remoteFilesOf(removed, remaining),
+  };
+}
+
+/** The files in the catalog's folder that no release has any more, and the samples' key with the last sample. */
+function filesOfNone(removed: readonly Release[], remaining: readonly Release[]): string[] {
+  const used = new Set(remaining.flatMap(filesOf));
+  const hadSamples = removed.some(({ sample }) => sample) && !remaining.some(({ sample }) => sample);
+  const files = [...removed.flatMap(filesOf), ...(hadSamples ? [SAMPLE_KEY_FILE] : [])];
+  return files.filter((file) => !used.has(file));
 }
 
 /** The files in content folders that no release has, relative to the catalog's folder. */
@@ -130,37 +136,17 @@ async function unusedFiles(folder: string, releases: readonly Release[]): Promis
   return files;
 }
 
-/**
- * Deletes files of `removed` that no `remaining` release has, with the manifest's lock; `prune` retries what fails.
- * Returns them, relative to the catalog's folder.
- */
-export async function removeUnusedFiles(
-  manifestFile: string,
-  removed: readonly Release[],
-  remaining: readonly Release[],
-  isDryRun = false,
-): Promise<string[]> {
-  if (removed.length === 0) return [];
-  const folder = await realpath(path.dirname(manifestFile));
-  const used = new Set(remaining.flatMap(filesOf));
-  const samples = removed.some(({ sample }) => sample) && !remaining.some(({ sample }) => sample);
-  const deleted: string[] = [];
-  for (const file of new Set([...removed.flatMap(filesOf), ...(samples ? [SAMPLE_KEY_FILE] : [])])) {
-    if (!used.has(file) && (await removeFile(folder, file, isDryRun))) deleted.push(file);
-  }
-  return deleted;
-}
-
-/** Deletes a file of the catalog's folder, and its own folder if that is empty then. Returns whether it existed. */
-async function removeFile(folder: string, file: string, isDryRun: boolean): Promise<boolean> {
+/** Deletes a file of the catalog's folder, and its own folder if that is empty then. Returns its size; null without one. */
+async function removeFile(folder: string, file: string, isDryRun: boolean): Promise<number | null> {
   try {
     const found = await resolveArtifactPath(folder, file);
-    if (isDryRun) return (await stat(found)).isFile();
+    const { size } = await stat(found);
+    if (isDryRun) return size;
     await rm(found);
     if (path.dirname(found) !== folder) await rmdir(path.dirname(found)).catch(() => {}); // another file may be in it
-    return true;
+    return size;
   } catch {
-    return false;
+    return null;
   }
 }
 

@@ -78,10 +78,11 @@ async function sendFile(client: HttpClient, id: string, upload: UploadedFile): P
       const { bytesRead } = await handle.read(buffer, 0, Math.min(partBytes, buffer.byteLength), offset);
       if (bytesRead === 0) throw new CommandError("file_changed", `${upload.file} is shorter than before.`);
       const error = await sendPart(client, id, { offset, bytes: buffer.subarray(0, bytesRead) });
-      if (error === "too large" && partBytes > MIN_PART_BYTES) partBytes /= 2;
+      const isTooLarge = error?.code === "payload_too_large";
+      if (isTooLarge && partBytes > MIN_PART_BYTES) partBytes /= 2;
       else if (error !== null) {
         failures += 1;
-        if (failures >= MAX_ATTEMPTS || error === "too large") throw errorOf(error);
+        if (failures >= MAX_ATTEMPTS || isTooLarge) throw error;
         await delay(client.retryDelayMs * 2 ** (failures - 1));
       }
       const before = offset;
@@ -95,26 +96,20 @@ async function sendFile(client: HttpClient, id: string, upload: UploadedFile): P
 }
 
 /** Sends a part. Returns null if it arrived, an error if another attempt may help. @throws CommandError otherwise */
-async function sendPart(
-  client: HttpClient,
-  id: string,
-  { offset, bytes }: Part,
-): Promise<null | "too large" | CommandError> {
+async function sendPart(client: HttpClient, id: string, { offset, bytes }: Part): Promise<CommandError | null> {
   const headers = { ...TUS, "upload-offset": String(offset), "content-type": "application/offset+octet-stream" };
   const request = { ...requestOf("appendToUpload", { params: { uploadId: id } }), headers, body: bytes };
   const response = await client.send(request).catch((error: unknown) => unreachable(client.url, error));
   if (response instanceof CommandError) return response;
   if (response.status === 204) return null;
-  if (response.status === 413) return response.body?.cancel().then(() => "too large" as const) ?? "too large";
+  if (response.status === 413) {
+    await response.body?.cancel();
+    return new CommandError("payload_too_large", "The server or a proxy refuses the size of the parts.");
+  }
   const error = await toError(response);
   if (response.status >= 500 || [408, 409, 423, 429].includes(response.status)) return error;
   throw error;
 }
-
-const errorOf = (error: "too large" | CommandError) =>
-  error === "too large"
-    ? new CommandError("payload_too_large", "The server or a proxy refuses the size of the parts.")
-    : error;
 
 /** Repeats a request until it succeeds or fails permanently. */
 async function retry<T>(client: HttpClient, attempt: () => Promise<T>): Promise<T> {
@@ -129,27 +124,22 @@ async function retry<T>(client: HttpClient, attempt: () => Promise<T>): Promise<
   }
 }
 
-/** Keeps the ids of unfinished uploads between runs. */
-export type UploadIdStore = {
-  /** The id of the upload that an interrupted run began; null if there is none. */
-  get: (name: string) => Promise<string | null>;
-  set: (name: string, id: string) => Promise<void>;
-  delete: (name: string) => Promise<void>;
-};
-
-/** Without a folder that can be written, an interrupted upload begins again. */
-export function createUploadIdStore(folder: string): UploadIdStore {
+/** Keeps the ids of unfinished uploads between runs. Without a folder that can be written, each upload begins again. */
+export function createUploadIdStore(folder: string) {
   const fileOf = (name: string) => path.join(folder, name);
   return {
-    get: async (name) => {
+    /** The id of the upload that an interrupted run began; null if there is none. */
+    get: async (name: string): Promise<string | null> => {
       const id = await readFile(fileOf(name), "utf8").catch(() => "");
       return /^[\w-]{1,64}$/.test(id) ? id : null;
     },
-    set: async (name, id) => {
+    set: async (name: string, id: string): Promise<void> => {
       await mkdir(folder, { recursive: true, mode: 0o700 })
         .then(() => writeDurably(fileOf(name), id, { mode: 0o600 }))
         .catch(() => {});
     },
-    delete: (name) => rm(fileOf(name), { force: true }).catch(() => {}),
+    delete: (name: string): Promise<void> => rm(fileOf(name), { force: true }).catch(() => {}),
   };
 }
+
+export type UploadIdStore = ReturnType<typeof createUploadIdStore>;

@@ -3,7 +3,7 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { addReleases } from "@/lib/releases/publishing/add";
-import { type PruneOptions, planPrune, pruneReleases, removeReleases } from "@/lib/releases/publishing/remove";
+import { planPrune, pruneReleases, removeReleases } from "@/lib/releases/publishing/remove";
 import { signForTauri } from "@/lib/releases/sample/sample-signatures";
 import { Release } from "@/lib/releases/schema";
 import { canMount, newDisk } from "@/tests/support/process/disk";
@@ -143,7 +143,7 @@ describe("a sample", () => {
 const remove = ({ manifest }: TestFolder, ids: string[], { isForced = false, isDryRun = false } = {}) =>
   removeReleases(manifest, { ids }, { isForced, isDryRun });
 
-const prune = ({ manifest }: TestFolder, options: Partial<PruneOptions> = {}) =>
+const prune = ({ manifest }: TestFolder, options: Partial<Parameters<typeof pruneReleases>[2]> = {}) =>
   pruneReleases(manifest, {}, { isDryRun: false, ...options });
 
 const stored = ({ manifest }: TestFolder) => filesIn(path.dirname(manifest));

@@ -4,7 +4,7 @@ import { catalogFileOf } from "@/lib/releases/catalog/catalog";
 import { listVersions } from "@/lib/releases/publishing/list-versions";
 import { releaseOperations } from "@/lib/releases/publishing/operations";
 import { uploadOperations } from "@/lib/releases/uploads/operations";
-import type { Upload } from "@/lib/releases/uploads/upload-store";
+import type { Upload } from "@/lib/releases/uploads/uploads";
 import { listUploads } from "@/lib/releases/uploads/uploads";
 import { Notice } from "../../../(web)/components/notice";
 import { Action } from "../../components/action";

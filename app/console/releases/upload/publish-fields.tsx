@@ -2,7 +2,7 @@ import type { Flash } from "@/lib/platform/http/pages/flash";
 import { Platform } from "@/lib/releases/platforms";
 import { releaseOperations } from "@/lib/releases/publishing/operations";
 import { FILE_KINDS } from "@/lib/releases/publishing/publish-form";
-import type { Upload } from "@/lib/releases/uploads/upload-store";
+import type { Upload } from "@/lib/releases/uploads/uploads";
 import { Field } from "../../../(web)/components/field";
 import { FieldError, SelectField } from "../../components/fields";
 import { formatSize } from "../../components/format-numbers";
