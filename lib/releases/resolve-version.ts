@@ -201,7 +201,6 @@ function givenVersion({ current, version }: VersionQuery): { name: string; text:
   return version === undefined ? null : { name: "version", text: version };
 }
 
-/** @throws AppError invalid_query with `allowed` or `missing` */
 function assertSupportedQuery(
   { platforms, requiresCurrentVersion, requiresBundleType }: VersionFormat,
   { platform }: ReleaseSelector,

@@ -127,7 +127,6 @@ export async function countClients(deps: Deps, scope: Scope & { versions: string
   );
 }
 
-/** The UTC dates up to the current one. */
 function lastDays(now: Deps["now"], days: number): string[] {
   const today = now().getTime();
   return Array.from({ length: days }, (_, i) => new Date(today - (days - 1 - i) * DAY_MS).toISOString().slice(0, 10));

@@ -9,7 +9,6 @@ import { fileSource, type ManifestSource, type RawManifest } from "./manifest-so
 import type { Snapshot } from "./snapshot";
 import { urlSource } from "./url-source";
 
-/** The release catalog of this process. */
 export type Catalog = {
   /** The last valid catalog; null before the first one. */
   current: () => Snapshot | null;

@@ -1,13 +1,11 @@
 import { constants, open, realpath, stat } from "node:fs/promises";
 import path from "node:path";
-/** A manifest as it was read, not validated yet. */
 export type RawManifest = {
   bytes: Uint8Array;
   /** The folder of the `file` artifacts, symbolic links resolved; null if the source has none. */
   root: string | null;
 };
 
-/** A location that a manifest is read from. */
 export type ManifestSource = {
   /** For the log, without secrets. */
   name: string;
@@ -16,9 +14,7 @@ export type ManifestSource = {
   read: () => Promise<RawManifest | null>;
   /** Returns the last valid manifest that an earlier process cached, if any. */
   readCached?: () => Promise<RawManifest | null>;
-  /** Caches a valid manifest for a later process. */
   writeCached?: (manifest: RawManifest) => Promise<void>;
-  /** Aborts a read in progress. */
   close?: () => void;
 };
 

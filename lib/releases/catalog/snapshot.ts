@@ -14,7 +14,6 @@ export type Snapshot = {
   /** The catalog's folder with symbolic links resolved; null if the catalog has none. */
   root: string | null;
   releases: readonly Release[];
-  /** The values that each parameter accepts. */
   knownValues: Readonly<Record<SelectorName, ReadonlySet<string>>>;
   /** The releases that a channel of a build target can receive, newest first. Read by `channelReleases`. */
   releasesByChannel: ReadonlyMap<string, readonly Release[]>;
@@ -28,7 +27,6 @@ export type Snapshot = {
   versionsByProduct: ReadonlyMap<string, ProductVersions>;
 };
 
-/** Values that are valid in every catalog. */
 export const BUILT_IN_VALUES: Snapshot["knownValues"] = {
   platform: new Set(Platform.options),
   product: new Set(["core", "ops"]),

@@ -23,7 +23,6 @@ function render({ release, artifact, baseUrl, updateAvailable }: FormatInput): s
   return JSON.stringify({ ...releaseFields(release), url, signature: artifact.minisign });
 }
 
-/** What Tauri's formats say about a release. */
 export function releaseFields({ version, notes, releasedAt }: Release) {
   return { version: formatVersion(version), notes, pub_date: releasedAt.toISOString() };
 }

@@ -128,7 +128,6 @@ async function stageFile(deps: Deps, hashed: HashedFile): Promise<StagedFile> {
   return {};
 }
 
-/** Prepares a file's block map. @throws errors of the storage */
 async function stageBlockMap({ folder, storage }: Deps, { artifact, blockMap }: HashedFile): Promise<StagedFile> {
   const { file, s3Key, url } = artifact.blockMap ?? {};
   if (!blockMap || url !== undefined) return {};

@@ -31,10 +31,8 @@ export type ReleaseDraft = Omit<NewRelease, "release" | "files"> & {
   files: readonly DraftFile[];
 };
 
-/** An artifact's entry in the manifest. */
 export type ArtifactEntry = Partial<Artifact> & Pick<Artifact, "fileName" | "sizeBytes" | "sha256" | "sha512">;
 
-/** A draft's file with its size and hashes. */
 export type HashedFile = Pick<DraftFile, "file" | "isTemporary" | "kinds" | "from"> & {
   destination: Destination;
   artifact: ArtifactEntry;

@@ -4,7 +4,6 @@ import { ArtifactKind, formatVersion, type Release } from "../schema";
 /** A release as JSON has it: the manifest's fields with all defaults. */
 export type ReleaseDocument = ReturnType<typeof toDocument>;
 
-/** Converts a release for JSON. Versions are text, times RFC 3339. */
 function toDocument({ artifacts, ...release }: Release) {
   const { version, minimumSupportedVersion, requiresFrom, releasedAt } = release;
   return {

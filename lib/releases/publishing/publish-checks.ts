@@ -120,7 +120,6 @@ export function lowBuildVersion(release: Release, others: readonly Release[]): s
   );
 }
 
-/** Whether a client with `older` can be offered `newer`. */
 function canUpdateTo(older: Release, newer: Release): boolean {
   const isSameApp = older.product === newer.product && older.platform === newer.platform;
   const isVisible = newer.channel === "stable" || older.channel === newer.channel;

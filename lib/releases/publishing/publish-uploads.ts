@@ -55,7 +55,7 @@ export async function publishUploads(
   return published;
 }
 
-function toDraftFile({ uploadId, blockMapUploadId = "", expected, artifact, ...file }: NewFile, uploads: Uploads) {
+function toDraftFile({ uploadId, blockMapUploadId = "", artifact, ...file }: NewFile, uploads: Uploads) {
   const upload = uploads.get(uploadId);
   if (!upload) throw new Error(`The upload ${uploadId} is not locked`);
   const fileName = artifact?.fileName ?? upload.fileName ?? undefined;
@@ -65,7 +65,6 @@ function toDraftFile({ uploadId, blockMapUploadId = "", expected, artifact, ...f
     isTemporary: true as const,
     artifact: { ...artifact, fileName },
     blockMapFile: uploads.get(blockMapUploadId)?.file,
-    expected,
   };
 }
 

@@ -59,7 +59,6 @@ export async function finishInterruptedWrites(deps: Deps, target: string): Promi
   }
 }
 
-/** The staged manifests of interrupted writes. */
 export async function listStagedWrites(target: string) {
   const names = await readdir(path.dirname(target)).catch(() => []);
   return names.flatMap((name) => {

@@ -42,14 +42,12 @@ export const ReleaseAction = z.object({
   /** In UTC, as `datetime-local` sends it. */
   startsAt: text.optional(),
   rolloutId: text.optional(),
-  /** The channel to promote to. */
   to: text.optional(),
   withdrawal: z.enum(["yank", "pause"]).optional(),
   reason: z.string().trim().max(500).optional(),
 });
 export type ReleaseAction = z.infer<typeof ReleaseAction>;
 
-/** The page of a version in the console. */
 export function versionPath({ product, channel, version }: Record<"product" | "channel" | "version", string>): string {
   return `/console/releases/${[product, channel, version].map(encodeURIComponent).join("/")}`;
 }

@@ -11,7 +11,6 @@ const text = z.string().optional();
 const MAX_RELEASES = 100;
 const MAX_FILES = 100;
 
-/** Where a file is served from. */
 const Destination = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("folder") }),
   z.strictObject({ kind: z.literal("storage") }),
@@ -67,7 +66,6 @@ const Draft = z.strictObject({
   confirmations: Confirmations.optional().describe("Confirms what would otherwise be rejected as a likely mistake."),
 });
 
-/** The releases to publish, all at once. */
 export const NewReleases = z.strictObject({ releases: z.array(Draft).min(1).max(MAX_RELEASES) });
 export type NewReleases = z.infer<typeof NewReleases>;
 
@@ -160,7 +158,6 @@ export const ReleasesFilter = z
   .describe("Which releases: by id or version, by fields, or by both.");
 export type ReleasesFilter = z.infer<typeof ReleasesFilter>;
 
-/** A change of several releases, all at once. */
 export const ChangedReleases = z.strictObject({
   filter: ReleasesFilter,
   change: ChangedRelease,
@@ -168,7 +165,6 @@ export const ChangedReleases = z.strictObject({
 });
 export type ChangedReleases = z.infer<typeof ChangedReleases>;
 
-/** The releases to roll back to. */
 export const Rollback = z.strictObject({
   filter: ReleasesFilter,
   withdrawal: z
@@ -184,7 +180,6 @@ export const RolledBack = z.object({
 });
 export type RolledBack = z.infer<typeof RolledBack>;
 
-/** Which releases to offer on another channel. */
 export const Promotion = z.strictObject({
   filter: ReleasesFilter,
   from: z.string().max(64).describe("The channel of the releases."),
@@ -205,7 +200,6 @@ export const PromotedReleases = z.object({
 });
 export type PromotedReleases = z.infer<typeof PromotedReleases>;
 
-/** Releases to remove, all at once. */
 export const Removal = z.strictObject({
   filter: ReleasesFilter,
   isForced: z.boolean().default(false).describe("`true` also removes releases that are offered to clients."),
@@ -230,7 +224,6 @@ export type PrunedCatalog = z.infer<typeof PrunedCatalog>;
 const MAX_REPORTS = 1_000_000_000;
 const share = z.number().min(0).max(1);
 
-/** A rollout that advances by itself. */
 export const NewRollout = z.strictObject({
   filter: ReleasesFilter,
   steps: z.array(z.number()).min(1).max(20).describe("Ascending percentages, in tenths at most."),
@@ -255,7 +248,6 @@ export type NewRollout = z.infer<typeof NewRollout>;
 
 export const RolloutParams = z.object({ rolloutId: z.string().max(64) });
 
-/** The state to give a rollout. */
 export const ChangedRollout = z.strictObject({
   state: z
     .enum(["running", "halted", "completed"])
@@ -277,7 +269,6 @@ export const ProposedChange = z.discriminatedUnion("kind", [
 ]);
 export type ProposedChange = z.infer<typeof ProposedChange>;
 
-/** What a part of the clients gets. */
 const Offer = z.object({
   version: z.string().nullable().describe("null: no update, or for a new installation no release."),
   share: share.describe("Of the clients with this version, from 0 to 1. Rollouts divide them."),

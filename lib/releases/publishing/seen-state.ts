@@ -35,10 +35,8 @@ function servedRollout({ id, rollout }: Pick<Release, "id" | "rollout">, schedul
   return schedule?.catalogRollout === rollout ? schedule.rollout : rollout;
 }
 
-/** The fields that the form of release notes changes. */
 export const NOTES_FIELDS = ["notes", "notesUrl"] as const;
 
-/** Identifies some fields of releases. */
 export function stateOfFields(
   releases: readonly ReleaseDocument[],
   fields: readonly (keyof ReleaseDocument)[],

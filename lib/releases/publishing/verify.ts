@@ -13,7 +13,6 @@ import { readManifest } from "./manifest-file";
 import type { ReleasesFilter } from "./schema";
 import { findRelease, withCatalogFile, withoutFolder } from "./service-catalog";
 
-/** The outcome for one file of a release. */
 export type VerifyResult = VerifiedRelease["files"][number] & { id: string };
 
 /** `stallTimeoutMs`: how long a transfer may send nothing. */

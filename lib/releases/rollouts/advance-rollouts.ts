@@ -125,7 +125,6 @@ async function readRolloutFacts(tx: Tx, rollout: Rollout, now: Date): Promise<Ro
   };
 }
 
-/** All reports about a version so far. */
 async function countReports(
   tx: Tx,
   { product, version, platforms }: Pick<Rollout, "product" | "version" | "platforms">,

@@ -68,7 +68,6 @@ export function initialRollout({ steps, startsAt }: RolloutPlan): number {
   return startsAt ? 0 : (steps[0] ?? 0);
 }
 
-/** @throws AppError */
 export function assertSchedulable(
   releases: readonly ScheduledRelease[],
   { steps, everySeconds, startsAt }: RolloutPlan,

@@ -1,6 +1,5 @@
 import { AppError } from "../../errors";
 import type { Platform } from "../platforms";
-import { completeFiles } from "../release-files";
 import type { Artifact, Release } from "../schema";
 import type { ArtifactSelector } from "./select-release";
 
@@ -88,16 +87,11 @@ function restrict(
 }
 
 function withFiles(release: Release, accepts: (artifact: Artifact, platform: Platform) => boolean): Release {
-  const accepted = new Set(completeFiles(release).filter((artifact) => accepts(artifact, release.platform)));
   const { installer, update, others, deltas } = release.artifacts;
-  const keep = (artifact: Artifact | undefined) => (artifact && accepted.has(artifact) ? { artifact } : {});
+  const keep = (artifact: Artifact | undefined) =>
+    artifact && accepts(artifact, release.platform) ? artifact : undefined;
   return {
     ...release,
-    artifacts: {
-      installer: keep(installer).artifact,
-      update: keep(update).artifact,
-      others: others.filter((artifact) => accepted.has(artifact)),
-      deltas,
-    },
+    artifacts: { installer: keep(installer), update: keep(update), others: others.filter(keep), deltas },
   };
 }

@@ -139,7 +139,6 @@ function servesAllClientsOf(newer: Release, older: Release): boolean {
 export const selectPrimaryArtifact: ArtifactSelector = ({ artifacts }) =>
   artifacts.installer ?? artifacts.update ?? artifacts.others[0];
 
-/** Pick the artifact of one kind. */
 export const SELECTORS_BY_KIND: Readonly<Record<ArtifactKind, ArtifactSelector>> = {
   installer: ({ artifacts }) => artifacts.installer,
   update: ({ artifacts }) => artifacts.update,

@@ -8,7 +8,6 @@ import type { ReleaseSelector } from "./parse-query";
 export type SystemFilter = { key: string; supports: (release: Release) => boolean };
 
 type SystemInput = {
-  /** As the client sent it. */
   systemVersion?: string | undefined;
   current?: SemVer | undefined;
   /** The oldest system version that the client may have, from its User-Agent. */

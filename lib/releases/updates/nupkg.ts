@@ -75,7 +75,6 @@ export function parseVelopackName(
 /** Reads the package id from a file's name. null: the name of another version or kind. */
 type PackageIdOf = (fileName: string, version: SemVer, kind: NupkgKind) => string | null;
 
-/** The whole package of a release. */
 export function fullPackage(release: Release, packageIdOf: PackageIdOf): Artifact | undefined {
   return completeFiles(release).find((artifact) => isPackage(artifact, release, "full", packageIdOf));
 }

@@ -73,7 +73,6 @@ function render(
   return toDocument({ text, contentType: "text/plain; charset=utf-8", isClientSpecific: isOwn });
 }
 
-/** The whole package, and the deltas from the installed version. */
 function linesOf(request: UpdateRequest, selector: ReleaseSelector, release: Release): string[] {
   const full = fullPackageOf(release);
   if (!full) return [];

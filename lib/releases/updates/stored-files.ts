@@ -62,7 +62,6 @@ export function findStoredFile(
   return { ...first, caching: first.release.sample ? "never" : isPinned ? "immutable" : "shared" };
 }
 
-/** @throws AppError release_not_found for a path of more than three segments */
 function parsePath(file: readonly string[]): { fileName: string; target?: string; version?: string } {
   const [a = "", b, c, ...rest] = file;
   if (rest.length > 0) throw new AppError("release_not_found");

@@ -38,7 +38,6 @@ const defaultTauriFile: ArtifactSelector = (release) => {
   return release.platform === "linux" && first?.bundleType !== "appimage" ? undefined : first?.file;
 };
 
-/** The selector for a bundle type as the query has it. @throws AppError invalid_query for an unknown one */
 function tauriSelector(bundleType: string | undefined): ArtifactSelector {
   if (bundleType === undefined) return defaultTauriFile;
   const type = parseBundleType(bundleType);

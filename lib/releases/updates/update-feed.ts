@@ -59,7 +59,6 @@ export function installedVersionOf(text: string): InstalledVersion {
 /** A rendered feed. `isClientSpecific`: another client could get another one. */
 export type RenderedFeed = { text: string; contentType: string; isClientSpecific: boolean };
 
-/** A feed with its entity tag. */
 export function toDocument({ text, contentType, isClientSpecific }: RenderedFeed): DocumentContent {
   const bytes = Buffer.from(text);
   const etag = `"${createHash("sha256").update(bytes).digest("base64url")}"`;

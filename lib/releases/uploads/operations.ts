@@ -15,7 +15,6 @@ import { appendToUpload, createUpload, findUpload, removeUpload } from "./upload
 
 const UploadParams = z.object({ uploadId: z.string() });
 
-/** A file that is being uploaded. */
 const Upload = z.object({
   id: z.uuid(),
   fileName: z.string().nullable().describe("`filename` of `Upload-Metadata`."),

@@ -15,7 +15,6 @@ const MIN_FREE_BYTES = 128 * 2 ** 20;
 /** How long an upload is kept after its last byte has arrived. */
 const RETENTION_MS = 24 * 60 * 60 * 1000;
 
-/** When an upload expires that was last written at `writtenMs`. */
 const expiryOf = (writtenMs: number): Date => new Date(writtenMs + RETENTION_MS);
 
 /** What is stored of an upload beside its bytes. `metadata` is as its client sent it. */
@@ -198,7 +197,6 @@ async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number)
   }
 }
 
-/** The chunks of a body. @throws AppError request_timeout, malformed_request */
 async function* arriving(bytes: AsyncIterable<Uint8Array>, stallTimeoutMs: number): AsyncGenerator<Uint8Array> {
   const iterator = bytes[Symbol.asyncIterator]();
   try {

@@ -48,7 +48,6 @@ async function addOrConfirm(store: ReleaseStore, drafts: readonly ReleaseDraft[]
   }
 }
 
-/** The options of `add-folder`. */
 export const FOLDER_OPTIONS = {
   product: { value: "name", help: "the product (required)" },
   channel: { value: "name", help: "the channel (default: the tool's channel, otherwise by the version)" },

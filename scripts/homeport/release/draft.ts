@@ -5,7 +5,6 @@ import { FileKind } from "../../../lib/releases/schema";
 import { UsageError } from "../../command-line";
 import { parseInteger, parsePercentage, resolveFromCaller, type Values } from "./options";
 
-/** Options that say what a file is for. */
 const TARGET_OPTIONS = {
   product: { value: "name", help: "the product (required)" },
   platform: { value: "platform", help: "windows, macos or linux (required)" },
@@ -13,7 +12,6 @@ const TARGET_OPTIONS = {
   version: { value: "version", help: "the version (required)" },
   channel: { value: "name", help: "the channel (default: stable)" },
 } as const;
-/** Options that set a release's fields. */
 export const FIELD_OPTIONS = {
   notes: { value: "text|file", help: "release notes in Markdown" },
   "notes-url": { value: "url", help: "a page with the release notes" },
@@ -41,7 +39,6 @@ export const CHECK_OPTIONS = {
   prerelease: { help: "this publishes a prerelease on the stable channel" },
 } as const;
 
-/** The options of `add`. */
 export const ADD_OPTIONS = {
   ...TARGET_OPTIONS,
   kind: {
@@ -100,7 +97,6 @@ export async function parseFields(values: Values<typeof FIELD_OPTIONS>) {
   };
 }
 
-/** @throws UsageError */
 export async function parseChecks(
   values: Values<typeof CHECK_OPTIONS>,
 ): Promise<Required<Pick<ReleaseDraft, "publicKeys" | "confirmations">>> {
@@ -110,7 +106,6 @@ export async function parseChecks(
   };
 }
 
-/** @throws UsageError */
 export function parseDestination({ url, s3 }: Values<typeof DESTINATION_OPTIONS>): Destination {
   if (url !== undefined && s3) throw new UsageError("--url and --s3 are mutually exclusive.");
   if (url !== undefined) return { kind: "url", url };

@@ -12,7 +12,6 @@ export type Values<Specs extends OptionSpecs> = {
     | undefined;
 };
 
-/** Options that select releases. */
 export const FILTER_OPTIONS = {
   product: { value: "name", help: "only releases of this product" },
   platform: { value: "platform", help: "only releases for this platform: windows, macos or linux" },
@@ -31,7 +30,6 @@ export function toFilter(
   return { product, platform, architecture: arch, channel, version, ids };
 }
 
-/** @throws UsageError */
 export function parsePercentage(input: string | undefined): number {
   const [, digits] = /^(\d{1,3}(?:\.\d)?) ?%?$/.exec(input ?? "") ?? [];
   if (digits === undefined || Number(digits) > 100)
@@ -39,7 +37,6 @@ export function parsePercentage(input: string | undefined): number {
   return Number(digits);
 }
 
-/** @throws UsageError */
 export function parseInteger(input: string | undefined, name: string): number | undefined {
   if (input !== undefined && !/^\d{1,9}$/.test(input)) throw new UsageError(`${name} must be an integer.`);
   return input === undefined ? undefined : Number(input);

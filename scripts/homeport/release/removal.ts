@@ -44,7 +44,6 @@ export const prune: ReleaseCommand<typeof PRUNE_OPTIONS> = async ({ openStore, o
   await runConfirmed(output, values, run);
 };
 
-/** @throws UsageError */
 function timeBefore(age: string): Date {
   const ageMs = parseDurationMs(age, "hdw");
   if (ageMs === null) throw new UsageError("The age must be a number of hours, days or weeks, such as 12h or 90d.");

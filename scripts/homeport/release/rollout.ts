@@ -87,14 +87,12 @@ function print(output: ReleaseCommandContext["output"], releases: string[], outc
   output.result({ releases, outcome }, outcome === null ? [] : releases.map((id) => `${id}: ${outcome}`));
 }
 
-/** The releases that a command names. @throws AppError if there are none */
 async function selectIds(api: AdminApi, filter: ReleasesFilter): Promise<string[]> {
   const { ids: _, ...query } = filter;
   const releases = await api.list("listReleases", "releases", { query });
   return selectReleases(releases, filter).map(({ id }) => id);
 }
 
-/** @throws UsageError */
 function parsePlan(values: RolloutValues) {
   const { steps = "", every } = values;
   const everyMs = parseDurationMs(every, "mhd");

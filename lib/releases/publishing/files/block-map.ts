@@ -97,10 +97,8 @@ export const BlockMap = z.object({
 });
 export type BlockMap = z.infer<typeof BlockMap>;
 
-/** The name of a block map beside its file. */
 export const BLOCK_MAP_EXTENSION = ".blockmap";
 
-/** Serializes a block map to gzip. */
 export function serializeBlockMap(blockMap: BlockMap): Promise<Buffer> {
   return promisify(gzip)(JSON.stringify(blockMap), { level: 9 });
 }
@@ -117,7 +115,6 @@ async function parseBlockMap(bytes: Uint8Array): Promise<BlockMap> {
 const CHUNK_BYTES = 1024 * 1024;
 const CHECKSUM_BYTES = 18;
 
-/** Receives the number of bytes that have been hashed. */
 type OnBytes = (doneBytes: number) => void;
 
 /** Makes the block map of a file: the same that electron-builder makes. */

@@ -8,7 +8,6 @@ import { makeFolder, moveDurably, writeChunks } from "../../../platform/files/du
 /** A file's size and hashes as the catalog has them: `sha256` in hexadecimal, `sha512` in base64. */
 export type Digest = { sizeBytes: number; sha256: string; sha512: string };
 
-/** Receives the progress of a long operation. */
 export type OnProgress = (
   operation: "Hashing" | "Copying" | "Uploading",
   doneBytes: number,
@@ -20,7 +19,6 @@ const PART_EXTENSION = ".part";
 /** Interrupted copies are deleted after a day. */
 const MAX_PART_AGE_MS = 24 * 60 * 60 * 1000;
 
-/** @throws AppError if it is not a regular file, or empty */
 async function sizeOf(file: string): Promise<number> {
   const stats = await stat(file).catch((error: Error) => {
     throw new CommandError("file_unreadable", `${file} cannot be read: ${error.message}`);

@@ -12,6 +12,8 @@ import {
 } from "../../signatures";
 import { readChunks } from "./build-file";
 
+const invalidSignature = (reason: string) => new AppError("signature_invalid", reason);
+
 /** A signed file to publish. `fileNames`: its local name and the name it is published under. */
 export type SignedFile = {
   file: string;
@@ -37,7 +39,7 @@ export async function verifySignatures(signed: SignedFile, keys: PublicKeys): Pr
   else if (signed.sizeBytes > MAX_ED25519_BYTES)
     notes.push("The EdDSA signature was NOT verified: the file is larger than 2 GiB.");
   else if (!verifyEdSignature(edSignature, keys.ed, await readWhole(file, signed.sizeBytes))) {
-    throw new AppError("signature_invalid", `The EdDSA signature does not match ${file} and ${product}'s key.`);
+    throw invalidSignature(`The EdDSA signature does not match ${file} and ${product}'s key.`);
   }
   return notes;
 }
@@ -50,24 +52,20 @@ async function verifyMinisign(
   const { file, product, sizeBytes, fileNames } = signed;
   const { algorithm, keyId, trustedComment } = signature;
   assertSameVersion(trustedComment, signed.version);
-  if (!["ED", "Ed"].includes(algorithm))
-    throw new AppError("signature_invalid", "The minisign signature has an unknown algorithm.");
+  if (!["ED", "Ed"].includes(algorithm)) throw invalidSignature("The minisign signature has an unknown algorithm.");
   if (key === undefined) {
     assertSameFileName(trustedComment, fileNames);
     return [unverified("minisign", product, "--minisign-key")];
   }
   if (keyIdOf(key) !== keyId) {
-    throw new AppError(
-      "signature_invalid",
-      `The minisign signature is by the key ${keyId}, but ${product}'s key is ${keyIdOf(key)}.`,
-    );
+    throw invalidSignature(`The minisign signature is by the key ${keyId}, but ${product}'s key is ${keyIdOf(key)}.`);
   }
   if (algorithm === "Ed" && sizeBytes > MAX_ED25519_BYTES) {
     return ["The minisign signature was NOT verified: it has the legacy format, and the file is larger than 2 GiB."];
   }
   const bytes = algorithm === "ED" ? await hashWhole(file) : await readWhole(file, sizeBytes);
   if (!verifyMinisignature(signature, key, bytes)) {
-    throw new AppError("signature_invalid", `The minisign signature does not match ${file} and ${product}'s key.`);
+    throw invalidSignature(`The minisign signature does not match ${file} and ${product}'s key.`);
   }
   return [];
 }
@@ -80,10 +78,7 @@ function assertSameVersion(trustedComment: string, version: string): void {
   const named = fieldOf(trustedComment, "version");
   const isSame = named === undefined ? mayName(trustedComment, version) : named.replace(/^v/, "") === version;
   if (isSame) return;
-  throw new AppError(
-    "signature_invalid",
-    `The minisign signature is for another version: its trusted comment is "${trustedComment}".`,
-  );
+  throw invalidSignature(`The minisign signature is for another version: its trusted comment is "${trustedComment}".`);
 }
 
 /** Three numbers, and a prerelease if it has a usual label: what follows could be an architecture. */
@@ -107,8 +102,7 @@ const isPrefix = (prerelease: string, label: string) =>
 function assertSameFileName(trustedComment: string, fileNames: readonly string[]): void {
   const named = fieldOf(trustedComment, "file");
   if (named === undefined || fileNames.includes(path.win32.basename(named))) return;
-  throw new AppError(
-    "signature_invalid",
+  throw invalidSignature(
     `The minisign signature is for another file: its trusted comment is "${trustedComment}". If the file was renamed, set the public key with --minisign-key: then the signature itself is verified.`,
   );
 }

@@ -22,15 +22,10 @@ const UpdateInfo = z.object({
   files: z.array(z.object({ url: z.string(), sha512: z.string(), size: z.number().optional() })).min(1),
   releaseNotes: z.union([z.string(), z.array(z.object({ version: z.string(), note: z.string().nullish() }))]).nullish(),
   // electron-updater also reads it as text.
-  stagingPercentage: z
-    .union([
-      z.number(),
-      z
-        .string()
-        .regex(/^\d{1,3}$/)
-        .transform(Number),
-    ])
-    .nullish(),
+  stagingPercentage: z.preprocess(
+    (given) => (/^\d{1,3}$/.test(String(given)) ? Number(given) : given),
+    z.number().nullish(),
+  ),
   minimumSystemVersion: z.string().optional(),
   releaseDate: z.iso.datetime({ offset: true }).optional().catch(undefined),
   packages: z.unknown().optional(),
@@ -89,19 +84,14 @@ async function readUpdateFiles(listing: Listing): Promise<UpdateFile[]> {
   for (const name of [...listing.files].filter((file) => !CONFIG_FILES.includes(file)).sort()) {
     const { channel: written, own, os, arch = own } = UPDATE_FILE.exec(name)?.groups ?? {};
     if (written === undefined) continue;
-    const channel = written.toLowerCase(); // the catalog's channels have no capitals, and the feed ignores case
+    const lower = written.toLowerCase(); // the catalog's channels have no capitals, and the feed ignores case
+    const channel = lower === "latest" ? "stable" : lower;
     const text = await readFile(path.join(listing.folder, name), "utf8");
     const parsed = UpdateInfo.safeParse(parseYaml(text));
     if (!parsed.success) continue; // another tool's file
     const platform = os === "mac" ? "macos" : os === "linux" ? "linux" : "windows";
     const architecture = arch === "arm" ? "armv7l" : arch;
-    updates.push({
-      name,
-      channel: channel === "latest" ? "stable" : channel,
-      platform,
-      architecture,
-      info: parsed.data,
-    });
+    updates.push({ name, channel, platform, architecture, info: parsed.data });
   }
   // generateUpdatesFilesForAllChannels writes alpha.yml and beta.yml beside the file of the release's own channel.
   const stable = updates.filter(({ channel }) => channel === "stable");
