@@ -34,14 +34,12 @@ describe("NEXTAUTH_SECRET", () => {
 
   test.each([
     [first, [first]],
-    [` ${first} `, [` ${first} `]],
-    [`${first},${second}`, [first, second]],
     [` ${first} , ${second}, `, [first, second]],
   ])("is one secret or a list: '%s'", (NEXTAUTH_SECRET, secrets) => {
     expect(loadConfig({ NEXTAUTH_SECRET }).secrets).toEqual(secrets);
   });
 
-  test.each(["short", `${first},short`, `short,${first}`, ","])("'%s' is refused without being shown", (value) => {
+  test.each(["short", `short,${first}`, ","])("'%s' is refused without being shown", (value) => {
     const load = () => loadConfig({ NEXTAUTH_SECRET: value });
     expect(load).toThrow("- NEXTAUTH_SECRET");
     expect(load).not.toThrow(/short(?!er)/);
@@ -86,10 +84,8 @@ test.each([
 
 test.each([
   ["postgres://user:secret@db1.example,,db2.example/homeport", "HOST1:PORT,HOST2:PORT"],
-  ["postgres://user:secret@db1.example:x,db2.example/homeport", "HOST1:PORT,HOST2:PORT"],
   ["postgres://user:secret@/homeport?host=db1,db2", "HOST1:PORT,HOST2:PORT"],
   ["postgres://user:secret@db1.example,db2.example/homeport?target_session_attrs=any", "must be read-write"],
-  ["secret", "HOST1:PORT,HOST2:PORT"],
 ])("%s is refused without being shown", (url, reason) => {
   for (const name of ["DATABASE_URL", "DATABASE_MIGRATE_URL"]) {
     const load = () => loadConfig({ [name]: url });
@@ -106,36 +102,28 @@ test("DATABASE_MIGRATE_URL without DATABASE_URL is refused", () => {
 });
 
 test.each([
-  "postgres://user:a,b@localhost/homeport?options=-c%20search_path=a,b",
   "postgres:///homeport?host=/run/pg",
   "postgresql://user:secret@[::1]:5432,db2.example:5432/homeport?target_session_attrs=read-write&sslmode=verify-full",
 ])("%s is accepted", (DATABASE_URL) => {
   expect(() => loadConfig({ DATABASE_URL })).not.toThrow("- DATABASE_URL: must");
 });
 
-test.each(["https://h.example/api/auth", "https://h.example/?x=1", "https://user:pw@h.example", "ftp://h.example"])(
+test.each(["https://h.example/api/auth", "https://user:pw@h.example", "ftp://h.example"])(
   "%s is no base for links",
   (NEXTAUTH_URL) => {
     expect(() => loadConfig({ NEXTAUTH_URL })).toThrow("- NEXTAUTH_URL: ");
   },
 );
 
-test.each([
-  "/srv/catalog.json",
-  "./catalog.json",
-  "https://cdn.example.com/catalog.json?token=x",
-  "http://127.0.0.1/x",
-])("%s may be the catalog", (RELEASE_CATALOG) => {
-  expect(loadConfig({ RELEASE_CATALOG })).toMatchObject({ RELEASE_CATALOG });
-});
-
-test.each([
-  "http://cdn.example.com/catalog.json",
-  "ftp://h.example/c.json",
-  "https://user:pw@h.example/c.json",
-  "https://",
-])("%s may not", (RELEASE_CATALOG) => {
-  expect(() => loadConfig({ RELEASE_CATALOG })).toThrow("- RELEASE_CATALOG: ");
+test("the catalog is a file, or at a URL that nobody on the way can change", () => {
+  for (const RELEASE_CATALOG of [
+    "./catalog.json",
+    "https://cdn.example.com/catalog.json?token=x",
+    "http://127.0.0.1/x",
+  ])
+    expect(loadConfig({ RELEASE_CATALOG })).toMatchObject({ RELEASE_CATALOG });
+  for (const RELEASE_CATALOG of ["http://cdn.example.com/c.json", "https://user:pw@h.example/c.json", "https://"])
+    expect(() => loadConfig({ RELEASE_CATALOG })).toThrow("- RELEASE_CATALOG: ");
 });
 
 test("the object storage's variables come all or not at all", () => {
@@ -170,19 +158,15 @@ test("Apple's key may be one line, requires the IDs of its team and of itself, a
   expect(loadConfig({ ...forApps, AUTH_APPLE_NATIVE_IDS: "com.example.acme" }).AUTH_APPLE_ID).toBeUndefined();
 });
 
-test.each([
-  "whsec_",
-  "whsec_!!!",
-  "whsec_c2hvcnQ=",
-  `whpk_${Buffer.alloc(32, 7).toString("base64")}`,
-  `whsec_${Buffer.alloc(23, 7).toString("base64")}`,
-  "a password",
-])("%s is no secret of Standard Webhooks, whose key has at least 24 bytes", (BILLING_WEBHOOK_SIGNING_SECRET) => {
-  const given = { BILLING_WEBHOOK_SIGNING_SECRET, BILLING_PROVIDER: "standard-webhooks" };
-  expect(() => loadConfig(given)).toThrow(
-    "- BILLING_WEBHOOK_SIGNING_SECRET: must be whsec_ and the base64 of 24 to 64 random bytes",
-  );
-});
+test.each(["whsec_!!!", `whsec_${Buffer.alloc(23, 7).toString("base64")}`, "a password"])(
+  "%s is no secret of Standard Webhooks, whose key has at least 24 bytes",
+  (BILLING_WEBHOOK_SIGNING_SECRET) => {
+    const given = { BILLING_WEBHOOK_SIGNING_SECRET, BILLING_PROVIDER: "standard-webhooks" };
+    expect(() => loadConfig(given)).toThrow(
+      "- BILLING_WEBHOOK_SIGNING_SECRET: must be whsec_ and the base64 of 24 to 64 random bytes",
+    );
+  },
+);
 
 test("a secret of 24 bytes is one, with or without its prefix, and RevenueCat's may be any text", () => {
   const key = Buffer.alloc(24, 7).toString("base64");

@@ -10,10 +10,9 @@ import { postgresUrl } from "@/tests/support/database";
 import { type Answered, newClient } from "@/tests/support/network/https-client";
 import { Machine } from "@/tests/support/process/machine";
 import { hasCommands } from "@/tests/support/requirements";
-import { billingEvent, type Sent, signature } from "@/tests/support/subscriptions/billing";
+import { billingEvent, deliveryOf, type Sent, WEBHOOK } from "@/tests/support/subscriptions/billing";
 
 const JSON_TYPE = { "content-type": "application/json" };
-const WEBHOOK = "/api/subscription/billing-provider-webhook";
 /** Between two requests of a client. Without it the clients would take the CPU that the instances need to start. */
 const PAUSE_MS = 100;
 
@@ -50,7 +49,7 @@ describe.runIf(canRun)("two instances on PostgreSQL, set up as in the guide", ()
 
     expect(await machine.run("Back up PostgreSQL", 1)).toContain('"status":"ok"');
     expect((await client.ask("/api/auth/login", post(ann))).status).toBe(200);
-    for (const event of kept) expect((await client.ask(WEBHOOK, delivery(event))).json().status).toBe("duplicate");
+    for (const event of kept) expect((await client.ask(WEBHOOK, deliveryOf(event))).json().status).toBe("duplicate");
   });
 });
 
@@ -110,7 +109,7 @@ function startLoad(port: number, token: string) {
     (ask) => ask("/api/subscription/status", { headers: { authorization: `Bearer ${token}` } }),
     async (ask) => {
       const event = billingEvent("INITIAL_PURCHASE");
-      const webhook = await ask(WEBHOOK, delivery(event));
+      const webhook = await ask(WEBHOOK, deliveryOf(event));
       if (webhook.status === 200) acknowledged.push(event);
       return webhook;
     },
@@ -134,8 +133,3 @@ function startLoad(port: number, token: string) {
 }
 
 const post = (json: unknown) => ({ method: "POST", headers: JSON_TYPE, body: JSON.stringify(json) });
-
-function delivery(event: Sent) {
-  const body = JSON.stringify({ api_version: "1.0", event });
-  return { method: "POST", headers: { ...JSON_TYPE, "x-revenuecat-webhook-signature": signature(body) }, body };
-}

@@ -12,10 +12,9 @@ import { newClient } from "@/tests/support/network/https-client";
 import { Machine } from "@/tests/support/process/machine";
 import { newDataDir } from "@/tests/support/process/service";
 import { hasCommands } from "@/tests/support/requirements";
-import { billingEvent, type Sent, signature } from "@/tests/support/subscriptions/billing";
+import { billingEvent, deliveryOf, type Sent, WEBHOOK } from "@/tests/support/subscriptions/billing";
 
 const JSON_TYPE = { "content-type": "application/json" };
-const WEBHOOK = "/api/subscription/billing-provider-webhook";
 /** Between two events of a writer. */
 const PAUSE_MS = 50;
 
@@ -135,10 +134,10 @@ describe.runIf(isServer)("a machine that is set up as in the guide", () => {
       test("a body of the maximum size is accepted, and a larger one is rejected", async () => {
         const client = clientAt(4);
         const event = billingEvent("TEST", { padding: "x".repeat(255 * 1024) });
-        expect((await client.ask(WEBHOOK, delivery(event))).status).toBe(200);
-        const larger = await client.ask(WEBHOOK, delivery({ ...event, padding: "x".repeat(900 * 1024) }));
+        expect((await client.ask(WEBHOOK, deliveryOf(event))).status).toBe(200);
+        const larger = await client.ask(WEBHOOK, deliveryOf({ ...event, padding: "x".repeat(900 * 1024) }));
         expect([larger.status, larger.json().code]).toEqual([413, "payload_too_large"]);
-        const huge = await client.ask(WEBHOOK, delivery({ ...event, padding: "x".repeat(2 * 1024 * 1024) }));
+        const huge = await client.ask(WEBHOOK, deliveryOf({ ...event, padding: "x".repeat(2 * 1024 * 1024) }));
         // Debian's Caddy responds with 502 if it is still sending the body when the service has closed the connection.
         expect(kind === "nginx" ? [413] : [413, 502]).toContain(huge.status);
       });
@@ -157,7 +156,7 @@ describe.runIf(isServer)("a machine that is set up as in the guide", () => {
     const writers = Array.from({ length: 4 }, async () => {
       while (!isBackedUp) {
         const event = billingEvent("INITIAL_PURCHASE");
-        expect((await fetch(`${url}${WEBHOOK}`, delivery(event))).status).toBe(200);
+        expect((await fetch(`${url}${WEBHOOK}`, deliveryOf(event))).status).toBe(200);
         acknowledged.push(event);
         await delay(PAUSE_MS);
       }
@@ -174,15 +173,10 @@ describe.runIf(isServer)("a machine that is set up as in the guide", () => {
     expect(status.status).toBe(200);
     expect((await post("/api/auth/login", ann)).status).toBe(200);
     for (const event of before) {
-      expect(await (await fetch(`${url}${WEBHOOK}`, delivery(event))).json()).toMatchObject({ status: "duplicate" });
+      expect(await (await fetch(`${url}${WEBHOOK}`, deliveryOf(event))).json()).toMatchObject({ status: "duplicate" });
     }
   });
 });
-
-function delivery(event: Sent) {
-  const body = JSON.stringify({ api_version: "1.0", event });
-  return { method: "POST", headers: { ...JSON_TYPE, "x-revenuecat-webhook-signature": signature(body) }, body };
-}
 
 describe.runIf(hasCommands("systemd-analyze"))("the units", () => {
   test.each(["homeport@.service", "homeport-worker.service"])(

@@ -5,47 +5,11 @@ import { startCluster } from "@/dev/postgres";
 import { applyMigrations } from "@/lib/platform/db/migrations";
 import { migrationAdapter } from "@/lib/platform/db/server/adapter";
 import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
-import {
-  bearer,
-  newDataDir,
-  type Service,
-  startAndFail,
-  startForTest,
-  startWorkerForTest,
-} from "@/tests/support/process/service";
+import { newDataDir, startAndFail, startForTest, startWorkerForTest } from "@/tests/support/process/service";
 import { type Apns, startApns } from "@/tests/support/push/apns";
-import { newPhone, signedByDeviceKey } from "@/tests/support/push/phone";
 import { BUNDLE_ID } from "@/tests/support/push/push";
 
 const SERVER = { NEXTAUTH_URL: "http://localhost:3000", NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough" };
-
-test("in the service's process, a simulator is verified by the nonce from APNs and notified of the next sign-in", async () => {
-  const apns = await startApns();
-  const service = await startForTest(apns.env);
-  const post = posterTo(service);
-  const credentials = { email: "bob@example.com", password: "a good long password" };
-  const { user, token: session } = await post("/api/auth/register", credentials);
-  const phone = newPhone({ environment: "sandbox" });
-  const { token, installationId, environment } = phone;
-  const wanted = { token, installationId, environment };
-  const { device, challenge } = await post("/api/push/register", wanted, session);
-  await expect.poll(() => apns.received).toMatchObject([{ token, payload: { data: { challengeId: challenge.id } } }]);
-  const { nonce: pushNonce = "" } = (apns.received[0]?.payload.data ?? {}) as { nonce?: string };
-  const asked = { deviceId: device.id, challengeId: challenge.id, challengeValue: challenge.value, pushNonce };
-  const evidence = signedByDeviceKey(user, phone, asked);
-  expect(await post("/api/push/register", { ...wanted, evidence }, session)).toMatchObject({
-    device: { id: device.id, status: "active" },
-  });
-  await post("/api/auth/login", { ...credentials, deviceName: "Bob's Mac" });
-  await expect
-    .poll(() => apns.received[1])
-    .toMatchObject({ token, payload: { data: { kind: "security.new_sign_in" } } });
-  expect(apns.rejected).toEqual([]);
-  expect(await service.end("SIGTERM")).toBe(0);
-  const log = service.output().split("\n");
-  expect(log.filter((line) => /"level":[456]0/.test(line) && !line.includes("/first-operator#"))).toEqual([]);
-  expect(service.output()).not.toContain(token);
-});
 
 test("npm run worker rejects an embedded database", async () => {
   const embedded = await startAndFail({ DATA_DIR: await newDataDir() }, "worker");
@@ -53,12 +17,6 @@ test("npm run worker rejects an embedded database", async () => {
 });
 
 describe.runIf(postgresUrl)("on PostgreSQL", () => {
-  test("a worker without APNs starts for browsers, and says so", async () => {
-    const worker = await startWorkerForTest({ ...SERVER, DATABASE_URL: await createMigratedDatabase() });
-    expect(worker.output()).toContain("APNS_KEY, APNS_KEY_ID and APNS_TEAM_ID are not set");
-    expect(await worker.end("SIGTERM")).toBe(0);
-  });
-
   test("the worker sends what a service with PUSH_WORKER=off does not, and on SIGTERM requeues what it has not started", async () => {
     const { apns, database, env } = await setUp();
     const service = await startForTest({ ...env, PUSH_WORKER: "off" });
@@ -136,17 +94,6 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     expect(await worker.end("SIGTERM")).toBe(0);
   });
 });
-
-type Answer = {
-  user: { id: string };
-  token: string;
-  device: { id: string; status: string };
-  challenge: { id: string; value: string };
-};
-
-/** Posts JSON to a service, and resolves to what it answers. */
-const posterTo = (service: Service) => async (path: string, json: unknown, token?: string) =>
-  (await (await service.post(path, json, token ? bearer(token) : {})).json()) as Answer;
 
 /** Starts an APNs, connects to a database, by default an empty one, and sets the variables of both. */
 async function setUp(url?: string) {

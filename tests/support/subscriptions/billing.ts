@@ -3,7 +3,7 @@ import { call, get } from "@/tests/support/api";
 import { clock, ctx, WEBHOOK_AUTHORIZATION, WEBHOOK_SECRET } from "@/tests/support/context";
 import type { Service } from "@/tests/support/process/service";
 
-const WEBHOOK = "/api/subscription/billing-provider-webhook";
+export const WEBHOOK = "/api/subscription/billing-provider-webhook";
 export const DAY_MS = 24 * 60 * 60 * 1000;
 
 export type Sent = Record<string, unknown> & { id: string };
@@ -87,12 +87,16 @@ export function deliverRaw(body: string | Uint8Array, chosen: ChosenHeaders = {}
   return call("POST", WEBHOOK, { body: body as BodyInit, headers: Object.fromEntries(given) });
 }
 
-/** Delivers an event to a service in a process of its own. */
-export function deliverTo(service: Pick<Service, "fetch">, event: Sent): Promise<Response> {
+/** The request by which RevenueCat delivers an event. */
+export function deliveryOf(event: Sent) {
   const body = JSON.stringify({ api_version: "1.0", event });
   const headers = { "content-type": "application/json", "x-revenuecat-webhook-signature": signature(body) };
-  return service.fetch(WEBHOOK, { method: "POST", body, headers });
+  return { method: "POST", body, headers };
 }
+
+/** Delivers an event to a service in a process of its own. */
+export const deliverTo = (service: Pick<Service, "fetch">, event: Sent): Promise<Response> =>
+  service.fetch(WEBHOOK, deliveryOf(event));
 
 /** Delivers an event as RevenueCat does. */
 export function deliver(event: Sent, chosen?: ChosenHeaders): Promise<Response> {
