@@ -119,28 +119,25 @@ async function newTarget(): Promise<{ url: string; client: Client; release: () =
   return { url: url.href, client, release };
 }
 
+const moveTo = (url: string, dataDir: string) =>
+  startCommand("homeport", ["db", "move", "--to", url, "--insecure-argument", "--yes"], { DATA_DIR: dataDir });
+
 async function refuseWrongTargets(dataDir: string): Promise<void> {
   const other = await createDatabase(postgresUrl);
   await query(other, "CREATE TABLE invoices (id int)");
-  const cases: [string, number, string][] = [
-    ["postgres://homeport:between-us@127.0.0.1:1/db", 1, "postgres://homeport@127.0.0.1:1/db cannot be opened"],
-    [other, 1, "is not empty: it contains invoices"],
-    ["https://db.example.com", 2, "--to: must be postgres://"],
-  ];
-  for (const [url, code, message] of cases) {
-    const ended = await runCommand("homeport", ["db", "move", "--to", url, "--insecure-argument", "--yes"], {
-      DATA_DIR: dataDir,
-    });
-    expect(ended).toMatchObject({ code, stdout: "", stderr: expect.stringContaining(message) });
+  for (const [url, message] of [
+    [`postgres://homeport:${PASSWORD}@127.0.0.1:1/db`, "postgres://homeport@127.0.0.1:1/db cannot be opened"],
+    [other, "is not empty: it contains invoices"],
+  ] as const) {
+    const ended = await moveTo(url, dataDir).ended;
+    expect(ended).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining(message) });
     expect(ended.stderr).not.toContain(PASSWORD);
   }
 }
 
 /** Kills the service and the command while a table is copied. */
 async function interruptMove(service: Service, { url, client, release }: Awaited<ReturnType<typeof newTarget>>) {
-  const { child, ended } = startCommand("homeport", ["db", "move", "--to", url, "--insecure-argument", "--yes"], {
-    DATA_DIR: service.dataDir,
-  });
+  const { child, ended } = moveTo(url, service.dataDir);
   const isWaiting = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = $1 AND NOT granted";
   await expect.poll(async () => (await client.query(isWaiting, [LOCK])).rowCount).toBe(1);
   await service.end("SIGKILL");
@@ -195,11 +192,7 @@ async function requireMarked(dataDir: string, url: string): Promise<void> {
 /** The folder refuses another move until it is used again. */
 async function requireUndone(dataDir: string): Promise<void> {
   const env = { DATA_DIR: dataDir };
-  const again = await runCommand(
-    "homeport",
-    ["db", "move", "--to", await createDatabase(postgresUrl), "--insecure-argument", "--yes"],
-    env,
-  );
+  const again = await moveTo(await createDatabase(postgresUrl), dataDir).ended;
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("has moved to postgres://") });
   await cancelOk(env);
   expect((await runCommand("homeport", ["keys", "create", "CI", "--scope", "releases:write"], env)).code).toBe(0);

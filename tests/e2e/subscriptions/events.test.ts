@@ -1,11 +1,16 @@
 import { execFile } from "node:child_process";
-import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { COMMANDS, runCommand } from "@/tests/support/process/command";
-import { operatorKeyOf, preparedDataDir, type Service, startService } from "@/tests/support/process/service";
-import { anonymous, billingEvent, type Sent, signature } from "@/tests/support/subscriptions/billing";
+import {
+  operatorKeyOf,
+  preparedDataDir,
+  registerAt,
+  type Service,
+  startService,
+} from "@/tests/support/process/service";
+import { anonymous, billingEvent, deliverTo, initialPurchase, type Sent } from "@/tests/support/subscriptions/billing";
 import { send, startRevenueCat, subscriber } from "@/tests/support/subscriptions/revenuecat";
 
 const run = promisify(execFile);
@@ -34,31 +39,16 @@ function shell(command: string): Promise<Said> {
 }
 
 const billing = (args: string, env: Record<string, string> = {}) =>
-  runCommand("homeport", ["billing", ...args.split(" ").filter(Boolean)], { ...variables(), ...env });
-
-async function post(
-  service: Service,
-  path: string,
-  json: unknown,
-  headers: Record<string, string> = {},
-): Promise<Response> {
-  return service.post(path, json, { "x-revenuecat-webhook-signature": signature(JSON.stringify(json)), ...headers });
-}
-
-const deliver = (service: Service, event: Sent) =>
-  post(service, "/api/subscription/billing-provider-webhook", { event });
+  runCommand("homeport", ["billing", ...args.split(" ")], { ...variables(), ...env });
 
 beforeAll(async () => {
   revenueCat = await startRevenueCat();
   dataDir = await preparedDataDir();
   service = await startService(variables());
-  const person = { email: `${randomUUID()}@example.com`, password: "a good long password" };
-  accountId = ((await (await post(service, "/api/auth/register", person)).json()) as { user: { id: string } }).user.id;
-  bought = billingEvent("INITIAL_PURCHASE", { app_user_id: accountId });
-  expect((await deliver(service, bought)).status).toBe(200);
-  expect((await deliver(service, failed)).status).toBe(200);
+  accountId = (await registerAt(service)).id;
+  bought = initialPurchase(accountId);
   unlinked = billingEvent("INITIAL_PURCHASE", { app_user_id: anonymous(), original_app_user_id: null, aliases: null });
-  expect((await deliver(service, unlinked)).status).toBe(200);
+  for (const event of [bought, failed, unlinked]) expect((await deliverTo(service, event)).status).toBe(200);
 });
 
 afterAll(async () => {
@@ -99,13 +89,7 @@ test("every command of the guide runs, and says what it found or did", async () 
   }
   const stdoutOf = (command: string) => said.get(command)?.stdout ?? "";
 
-  expect(stdoutOf("list --failed").split("\t").slice(1)).toEqual([
-    "failed",
-    "RENEWAL",
-    failed.id,
-    "-",
-    "transaction_not_named\n",
-  ]);
+  expect(stdoutOf("list --failed")).toMatch(`\tfailed\tRENEWAL\t${failed.id}\t-\ttransaction_not_named\n`);
   expect(JSON.parse(stdoutOf(`show ${bought.id}`))).toMatchObject({
     eventId: bought.id,
     state: "processed",

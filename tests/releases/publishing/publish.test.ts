@@ -162,15 +162,6 @@ describe("concurrent processes", () => {
     expect((await verify(testFolder)).filter(({ problem }) => problem !== null)).toEqual([]);
   });
 
-  test("do not wait for the lock file of a killed process, whatever its date", async () => {
-    const testFolder = await newFolder();
-    await publish(testFolder, await build(testFolder, "a.exe"), "1.0.0");
-    await writeFile(`${testFolder.manifest}.lock`, "4711\n");
-    await utimes(`${testFolder.manifest}.lock`, new Date("2100-01-01"), new Date("2100-01-01"));
-    await publish(testFolder, await build(testFolder, "b.exe"), "1.1.0");
-    expect(await versions(testFolder)).toEqual(["1.0.0", "1.1.0"]);
-  });
-
   test("delete interrupted copies after a day", async () => {
     const testFolder = await newFolder();
     const folder = path.dirname(testFolder.manifest);

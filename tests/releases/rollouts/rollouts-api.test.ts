@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { writeCompletedRollouts } from "@/lib/releases/rollouts/write-completed-rollouts";
 import { call } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
-import { callReleases, publishVersion } from "@/tests/support/releases/admin-api";
+import { callReleases } from "@/tests/support/releases/admin-api";
 import {
   FILTER,
   inCatalog,
@@ -221,16 +221,6 @@ describe("a rollback over the API", () => {
     const event = await ctx().db.auditEvent.findFirst({ where, orderBy: { id: "desc" } });
     expect(event?.details).toMatchObject({ from: { rollout: before }, to: { rollout: 0 }, rollback: [OLD] });
   });
-});
-
-test("several releases are changed in one request, all or none", async () => {
-  await publishVersion(key, "2.0.0", { platform: "macos", architecture: "universal" });
-  const change = (filter: object, fields: object) => callReleases("PATCH", "", key.key, { filter, change: fields });
-  expect((await change(FILTER, { critical: true })).releases).toHaveLength(2);
-  expect(await change({ ids: [NEW, "core-missing"] }, { yanked: true })).toMatchObject({ status: 404 });
-  expect(await getVersion(WINDOWS)).toMatchObject({ version: "2.0.0" });
-  expect(await change(FILTER, { rollout: 100.01 })).toMatchObject({ status: 422 });
-  expect(await change({}, { yanked: true })).toMatchObject({ status: 422, code: "release_invalid" });
 });
 
 test("a release is verified with all its files, and a damaged one is named without the folder of the machine", async () => {

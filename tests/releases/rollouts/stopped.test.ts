@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { clock, ctx } from "@/tests/support/context";
 import { callReleases, publishVersion } from "@/tests/support/releases/admin-api";
-import { FILTER, manifestFile, NEW, OLD, offered, pass, publishOldAndNew } from "@/tests/support/releases/rollouts";
+import { FILTER, manifestFile, NEW, offered, pass, publishOldAndNew } from "@/tests/support/releases/rollouts";
 
 const MAC = "core-macos-universal-2.0.0";
 const PLAN = { filter: FILTER, steps: [20, 50, 100], everySeconds: 3600, minAdoptionShare: 0 };
@@ -107,25 +107,6 @@ describe("a yank", () => {
     await pass(2);
     expect(await offered()).toBe(0);
     expect(await setState(id, { state: "running" })).toMatchObject({ state: "running", rollout: 20 });
-  });
-
-  test("by a rollback halts the schedule, too", async () => {
-    const { id } = await schedule();
-    await callReleases("POST", "/rollbacks", key.key, { filter: { ids: [OLD] } });
-    expect(await stateOf(id)).toMatchObject({ state: "halted" });
-    await offerAgain();
-    await expectShare();
-  });
-
-  test("is previewed with what its end gives", async () => {
-    await schedule();
-    await yank();
-    const proposed = { kind: "change", filter: FILTER, change: { yanked: false } };
-    const preview = await callReleases("POST", "/previews", key.key, proposed);
-    const row = (preview.rows as { installed: string | null; after: object[] }[]).find(
-      ({ installed }) => installed === "1.0.0",
-    );
-    expect(row?.after).toContainEqual(expect.objectContaining({ version: "2.0.0", share: 0.2 }));
   });
 });
 
