@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { firstOperatorLink } from "@/tests/support/console/first-operator";
-import { newDataDir, startAndFail, startForTest } from "@/tests/support/process/service";
+import { newDataDir, startForTest } from "@/tests/support/process/service";
 import { withStoppedDatabase } from "@/tests/support/process/stopped-database";
 
 // ASVS 13.3.1, 13.3.2
@@ -31,11 +31,4 @@ test("an empty folder is enough: the service copies the database of the build, a
     (db) => db.$queryRaw<{ at: Date }[]>`SELECT max(finished_at) AS at FROM _prisma_migrations`,
   );
   expect(migrated?.at.getTime()).toBeLessThan(startedAt.getTime());
-});
-
-test("bad configuration is refused with every fault in one message", async () => {
-  const { code, output } = await startAndFail({ PORT: "99999", BCRYPT_COST: "2", DATA_DIR: await newDataDir() });
-  expect(code).toBe(1);
-  expect(output).toMatch(/PORT: [\s\S]*BCRYPT_COST: /);
-  expect(output).not.toMatch(/^\s+at /m);
 });

@@ -1,7 +1,6 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDatabase } from "@/dev/postgres";
-import { isDatabaseUnavailable } from "@/lib/platform/database-errors";
 import { type Database, databaseOf, serverParts } from "@/lib/platform/db/open";
 import { postgresAdapter } from "@/lib/platform/db/server/adapter";
 import type { Timeouts } from "@/lib/platform/db/time-limits";
@@ -43,8 +42,6 @@ const NEXT: [next: string, write: (db: Database["client"]) => Promise<number>][]
 const IDLE_IN_TRANSACTION =
   "FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'homeport' AND state LIKE 'idle in%'";
 
-const inTransaction = () => other.query(`SELECT pid ${IDLE_IN_TRANSACTION}`);
-
 describe.runIf(postgresUrl)("on PostgreSQL", () => {
   beforeAll(async () => {
     url = await createDatabase(postgresUrl);
@@ -73,33 +70,5 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     await other.query(`SELECT pg_terminate_backend(pid) ${IDLE_IN_TRANSACTION}`);
     expect((await other.query("SELECT DISTINCT id FROM kept")).rows).toEqual([{ id: 1 }]);
     expect((await other.query("SELECT id FROM half")).rows).toEqual([]);
-  });
-
-  test.each([
-    ["the wait for a lock", { lockMs: 200 }],
-    ["a statement", { statementMs: 200 }],
-  ])("the server ends %s: a 503, and a connection that is used again", async (_, timeouts) => {
-    const db = open(timeouts);
-    await other.query("BEGIN");
-    await other.query("LOCK TABLE busy");
-    const pid = async () => (await db.$queryRaw<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`)[0]?.pid;
-    const before = await pid();
-    const error = await blockedTransaction(db).catch((reason: unknown) => reason);
-    await other.query("COMMIT");
-    expect(isDatabaseUnavailable(error)).toBe(true);
-    expect(await pid()).toBe(before);
-    expect((await other.query("SELECT id FROM half")).rows).toEqual([]);
-  });
-
-  test("a connection that is lost in the middle of a transaction is a 503", async () => {
-    const db = open({ idleInTransactionMs: 100 });
-    const error = await db
-      .$transaction(async (tx) => {
-        await tx.$executeRaw`INSERT INTO half VALUES (1)`;
-        await expect.poll(async () => (await inTransaction()).rows).toEqual([]);
-        await tx.$executeRaw`INSERT INTO half VALUES (2)`;
-      })
-      .catch((reason: unknown) => reason);
-    expect(isDatabaseUnavailable(error)).toBe(true);
   });
 });

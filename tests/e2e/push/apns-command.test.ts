@@ -66,8 +66,3 @@ test("npm run apns prints the variables to set and each push, rejects a port in 
   await expect.poll(again.output).toContain("npm start");
   expect(await read("APNS_KEY")).toBe(key);
 });
-
-test("npm run apns rejects an invalid port", async () => {
-  const { code, output } = await apns(await newDataDir(), "abc").ended;
-  expect([code, output]).toEqual([2, expect.stringMatching(/^Invalid port: abc\n/)]);
-});

@@ -7,7 +7,7 @@ import path from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { listenForTest } from "@/tests/support/network/listen";
 import { anyDatabase, newDataDir, type Service, startService } from "@/tests/support/process/service";
-import { type EntryFields, manifestEntry, manifestText, remoteArtifact } from "@/tests/support/releases/releases";
+import { describeFile, type EntryFields, manifestEntry, manifestText } from "@/tests/support/releases/releases";
 import { hasCommands } from "@/tests/support/requirements";
 
 const MIB = 1024 * 1024;
@@ -38,11 +38,11 @@ beforeAll(async () => {
   await mkdir(folder);
   const store = async (file: string, bytes: Buffer) => {
     await writeFile(path.join(folder, file), bytes);
-    return { url: undefined, file, sizeBytes: bytes.byteLength, sha256: sha256Of(bytes) };
+    return describeFile(file, bytes);
   };
   const [small, large] = [await store("setup.exe", BYTES), await store("large.exe", Buffer.alloc(128 * MIB))];
   const release = (product: string, artifact: EntryFields, version = "1.0.0") =>
-    manifestEntry({ product, version, artifacts: { installer: remoteArtifact(artifact) } });
+    manifestEntry({ product, version, artifacts: { installer: artifact } });
   const names = Object.keys(NAMES).map((fileName, i) => release("names", { ...small, fileName }, `1.0.${i}`));
   const releases = [release("core", small), release("large", large), ...names];
   await writeFile(path.join(folder, "catalog.json"), manifestText(releases));

@@ -9,7 +9,8 @@ import { provideElectron } from "@/tests/support/electron/runtime";
 import { startCountingProxy } from "@/tests/support/network/counting-proxy";
 import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
 import { stockApp } from "@/tests/support/releases/electron";
-import { type EntryFields, manifestEntry, manifestText } from "@/tests/support/releases/releases";
+import { describeFile, type EntryFields, manifestEntry, manifestText } from "@/tests/support/releases/releases";
+import { blockMapOf } from "@/tests/support/releases/tools/block-map";
 
 const SIZE = 10 * 1024 * 1024;
 const BLOCK_BYTES = 16 * 1024;
@@ -43,7 +44,7 @@ afterEach(() => vi.unstubAllEnvs());
 
 /** The releases of one version for all platforms, which share their bytes. */
 async function versionOf(folder: string, version: string, bytes: Buffer): Promise<EntryFields[]> {
-  const blocks = Buffer.from(blockMapOf(bytes));
+  const blocks = Buffer.from(mapOf(bytes));
   const blockMap = await store(folder, `${version}.blockmap`, gzipSync(blocks));
   const file = await store(folder, `${version}.bin`, bytes);
   const small = (fileName: string) => store(folder, fileName, Buffer.from(fileName));
@@ -71,24 +72,18 @@ async function versionOf(folder: string, version: string, bytes: Buffer): Promis
 
 async function store(folder: string, name: string, bytes: Buffer) {
   await writeFile(path.join(folder, name), bytes);
-  return {
-    file: name,
-    fileName: name,
-    sizeBytes: bytes.length,
-    sha256: createHash("sha256").update(bytes).digest("hex"),
-    sha512: sha512(bytes),
-  };
+  return describeFile(name, bytes);
 }
 
-/** A block map with electron-builder's fields. Its blocks have one size here. */
-function blockMapOf(bytes: Buffer): string {
-  const blocks = Array.from({ length: Math.ceil(bytes.length / BLOCK_BYTES) }, (_, i) =>
-    bytes.subarray(i * BLOCK_BYTES, (i + 1) * BLOCK_BYTES),
+/** A block map whose blocks have one size. */
+const mapOf = (bytes: Buffer) =>
+  JSON.stringify(
+    blockMapOf(
+      ...Array.from({ length: Math.ceil(bytes.length / BLOCK_BYTES) }, (_, i) =>
+        bytes.subarray(i * BLOCK_BYTES, (i + 1) * BLOCK_BYTES),
+      ),
+    ),
   );
-  const checksums = blocks.map((block) => createHash("sha256").update(block).digest("base64").slice(0, 24));
-  const sizes = blocks.map(({ length }) => length);
-  return JSON.stringify({ version: "2", files: [{ name: "file", offset: 0, checksums, sizes }] });
-}
 
 const sha512 = (bytes: Uint8Array) => createHash("sha512").update(bytes).digest("base64");
 

@@ -13,7 +13,7 @@ import { newFolder, snippet } from "@/tests/support/guide";
 import { listen } from "@/tests/support/network/listen";
 import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
 import { installedApp } from "@/tests/support/releases/electron";
-import { type EntryFields, manifestEntry, manifestText } from "@/tests/support/releases/releases";
+import { describeFile, type EntryFields, manifestEntry, manifestText } from "@/tests/support/releases/releases";
 import { hasCommands } from "@/tests/support/requirements";
 
 const run = promisify(execFile);
@@ -83,11 +83,8 @@ async function release(folder: string, key: KeyObject, { extension = "exe", tamp
   await writeFile(file, bytes);
   const minisign = hasMinisign ? await minisignatureOf(folder, file, wish.version) : undefined;
   const update = {
-    ...(tamper ? { url: `${tampered.url}/${fileName}` } : { file: fileName }),
-    fileName,
-    sizeBytes: bytes.length,
-    sha256: createHash("sha256").update(bytes).digest("hex"),
-    sha512: createHash("sha512").update(bytes).digest("base64"),
+    ...describeFile(fileName, bytes),
+    ...(tamper && { file: undefined, url: `${tampered.url}/${fileName}` }),
     minisign,
     edSignature: sign(null, bytes, key).toString("base64"),
   };

@@ -1,8 +1,6 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { readFile, stat, writeFile } from "node:fs/promises";
-import { connect } from "node:net";
 import path from "node:path";
 import { promisify } from "node:util";
 import { Upload } from "tus-js-client";
@@ -81,40 +79,6 @@ test("a tus client continues an upload after the service was killed, and its fil
   expect(Math.min(...progress)).toBeGreaterThanOrEqual(size);
   expect((await publish(service, key, uploadUrl, "1.4.0")).status).toBe(201);
   expect((await downloaded(service, "1.4.0")).equals(bytes)).toBe(true);
-});
-
-test("a connection that breaks keeps what has arrived", async () => {
-  const headers = { ...TUS, authorization: `Bearer ${key}` };
-  const created = await service.fetch("/api/admin/uploads", {
-    method: "POST",
-    headers: { ...headers, "upload-length": "1000000" },
-  });
-  const { pathname, port } = new URL(created.headers.get("location") ?? "");
-  const socket = connect(Number(port), "127.0.0.1");
-  await once(socket, "connect");
-  const lines = [
-    `PATCH ${pathname} HTTP/1.1`,
-    "Host: localhost",
-    `Authorization: Bearer ${key}`,
-    "Tus-Resumable: 1.0.0",
-    "Upload-Offset: 0",
-    "Content-Type: application/offset+octet-stream",
-    "Content-Length: 1000000",
-    "Expect: 100-continue",
-  ];
-  socket.write(`${lines.join("\r\n")}\r\n\r\n`);
-  const [interim] = (await once(socket, "data")) as [Buffer];
-  expect(interim.toString()).toContain("100 Continue");
-  socket.write(Buffer.alloc(990_000, "x"));
-  const offset = async () =>
-    Number((await service.fetch(pathname, { method: "HEAD", headers })).headers.get("upload-offset"));
-  await expect.poll(offset, POLL).toBe(990_000);
-  socket.destroy();
-  const rest = { ...headers, "upload-offset": "990000", "content-type": "application/offset+octet-stream" };
-  const send = async () =>
-    (await service.fetch(pathname, { method: "PATCH", headers: rest, body: Buffer.alloc(10_000, "y") })).status;
-  await expect.poll(send, POLL).toBe(204); // 423 until the service has noticed
-  expect(await offset()).toBe(1_000_000);
 });
 
 test.runIf(canMount)("a full disk responds with 507, and the upload continues when there is space", async () => {

@@ -1,15 +1,6 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import path from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { runCommand } from "@/tests/support/process/command";
-import {
-  bearer,
-  operatorKeyOf,
-  preparedDataDir,
-  registerAt,
-  type Service,
-  startService,
-} from "@/tests/support/process/service";
+import { bearer, operatorKeyOf, registerAt, type Service, startService } from "@/tests/support/process/service";
 import { startApns } from "@/tests/support/push/apns";
 
 const EMAIL = "ann@example.com";
@@ -81,13 +72,3 @@ async function emailAfter(attempts: number): Promise<{ id: string }> {
   };
   return vi.waitFor(find, { timeout: 60_000, interval: 50 });
 }
-
-test("homeport push works on the embedded database while the service is stopped", async () => {
-  const DATA_DIR = await preparedDataDir();
-  const catalog = path.join(DATA_DIR, "releases", "catalog.json");
-  await mkdir(path.dirname(catalog), { recursive: true });
-  await writeFile(catalog, JSON.stringify({ schemaVersion: 1, releases: [] }));
-  const announced = await runCommand("homeport", ["push", "announce", "--version", "2.1.0"], { DATA_DIR });
-  expect(announced).toMatchObject({ code: 0, stdout: "Queued for 0 devices. The last one is due in 0 s.\n" });
-  expect(announced.stderr).toMatch(/^2\.1\.0 is not published: /);
-});

@@ -21,16 +21,6 @@ describe("an open file", () => {
       await expect.poll(() => openDescriptors(file)).toBe(0);
     }));
 
-  test("is closed when the download is aborted in the middle of a read", () =>
-    withFile(LARGE, async ({ file, errors }) => {
-      const reader = (await get(WINDOWS)).body?.getReader();
-      await reader?.read();
-      const [read] = await Promise.all([reader?.read(), reader?.cancel()]);
-      expect(read?.done).toBe(true);
-      await expect.poll(() => openDescriptors(file)).toBe(0);
-      expect(errors).toEqual([]);
-    }));
-
   test("is not left open by HEAD, which has GET's headers", () =>
     withFile(BYTES, async ({ file }) => {
       const [head, got] = [await call("HEAD", WINDOWS, { headers: { range: "bytes=0-1" } }), await get(WINDOWS)];

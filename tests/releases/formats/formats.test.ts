@@ -1,7 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { call, get } from "@/tests/support/api";
 import { BASE_URL } from "@/tests/support/context";
-import { ED_SIGNATURE, getFeed, MACOS, MINISIGN, problemOf, updatable, WINDOWS } from "@/tests/support/releases/feeds";
+import {
+  ED_SIGNATURE,
+  getElectronFeed,
+  getFeed,
+  MACOS,
+  MINISIGN,
+  problemOf,
+  updatable,
+  WINDOWS,
+} from "@/tests/support/releases/feeds";
 import { withCatalog } from "@/tests/support/releases/releases";
 import { contentLength } from "@/tests/support/server";
 
@@ -147,4 +156,19 @@ describe("a minimum system version", () => {
       errors: [{ pointer: "?systemVersion" }],
     });
   });
+
+  test("is named to electron-updater on macOS as the Darwin version that os.release() returns", () =>
+    withCatalog(async (testCatalog) => {
+      for (const [minimumSystemVersion, darwin] of [
+        ["9.2", undefined],
+        ["10.15", "19.0.0"],
+        ["11", "20.0.0"],
+        ["12.3", "21.0.0"],
+        ["15.1.2", "24.0.0"],
+        ["26.0", "25.0.0"],
+      ]) {
+        await testCatalog.publish(updatable("app.zip", { minimumSystemVersion }));
+        expect((await getElectronFeed(`${MACOS}&systemVersion=26.1`)).minimumSystemVersion).toBe(darwin);
+      }
+    }));
 });

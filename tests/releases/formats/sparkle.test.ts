@@ -161,17 +161,6 @@ describe("sparkle", () => {
 });
 
 describe("squirrel", () => {
-  test("has the fields that Squirrel.Mac parses, with a date without fractions", () =>
-    withCatalog(async (testCatalog) => {
-      await testCatalog.publish(updatable("App.zip", { version: "2.0.0", notes: "New" }));
-      expect(await (await getFeed("squirrel", `${MACOS}&current=1.0.0`)).json()).toEqual({
-        url: `${BASE_URL}/api/download/macos?product=core&architecture=universal&channel=stable&version=2.0.0&kind=update`,
-        name: "2.0.0",
-        notes: "New",
-        pub_date: "2026-11-01T09:00:00Z",
-      });
-    }));
-
   test("requires the installed version, because Squirrel.Mac installs every version that it is offered", async () => {
     const answer = await problemOf(await getFeed("squirrel", MACOS));
     expect(answer).toMatchObject({ status: 400, missing: ["current"], errors: [{ pointer: "?current" }] });

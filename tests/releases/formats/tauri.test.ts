@@ -1,23 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { BASE_URL } from "@/tests/support/context";
-import { expectNoRelease, getFeed, HOSTILE, MACOS, MINISIGN, updatable, WINDOWS } from "@/tests/support/releases/feeds";
+import { expectNoRelease, getFeed, MACOS, MINISIGN, updatable, WINDOWS } from "@/tests/support/releases/feeds";
 import { withCatalog } from "@/tests/support/releases/releases";
 
 describe("tauri", () => {
-  test("has the fields of Tauri's dynamic update server", () =>
-    withCatalog(async (testCatalog) => {
-      await testCatalog.publish(
-        updatable("app.app.tar.gz", { notes: HOSTILE, version: "2.0.0" }, { minisign: MINISIGN }),
-      );
-      expect(await (await getFeed("tauri", `${MACOS}&current=1.0.0`)).json()).toEqual({
-        version: "2.0.0",
-        notes: HOSTILE.toWellFormed(),
-        pub_date: "2026-11-01T09:00:00.000Z",
-        url: `${BASE_URL}/api/download/macos?product=core&architecture=universal&channel=stable&version=2.0.0&kind=update`,
-        signature: MINISIGN,
-      });
-    }));
-
   test("skips releases that Tauri rejects: without a signature, or with a file that it cannot unpack", () =>
     withCatalog(async (testCatalog) => {
       const signed = updatable("app.tar.gz", { version: "1.0.0" }, { minisign: MINISIGN });

@@ -46,23 +46,6 @@ describe("update-electron-app", () => {
       expect(await problemOf(await check("win32-x64/msix/1.0.0"))).toMatchObject({ status: 404 });
     }));
 
-  test("gets a newer build of the installed version", () =>
-    withCatalog(async ({ publish }) => {
-      const update = remoteArtifact({ fileName: "core.msix", packageIdentity });
-      for (const build of [{ version: "1.1.0+8" }, { version: "1.1.0", buildVersion: "1.1.0.8" }]) {
-        await publish(manifestEntry({ ...build, artifacts: { update } }));
-        expect((await check("win32-x64/msix/1.1.0.7")).status).toBe(200);
-        for (const current of ["1.1.0.8", "1.1.0.9"]) {
-          expect([build, current, (await check(`win32-x64/msix/${current}`)).status]).toEqual([build, current, 204]);
-        }
-      }
-      await publish(mac("1.1.0+8"));
-      const statuses = ["1.1.0+7", "1.1.0.7", "1.1.0+8", "1.1.0.9"].map(async (current) => {
-        return (await check(`darwin-arm64/${current}`)).status;
-      });
-      expect(await Promise.all(statuses)).toEqual([200, 200, 204, 204]);
-    }));
-
   test("gets Squirrel.Windows' RELEASES and its packages below win32-{arch}/{version}", () =>
     withCatalog(async ({ publish, addFile }) => {
       // electron-winstaller gives the packages of all architectures the same name.

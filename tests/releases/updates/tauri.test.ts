@@ -43,22 +43,6 @@ describe("Tauri's dynamic server", () => {
       expect((await check("darwin/x86_64/1.1.0-beta.1")).status).toBe(200);
     }));
 
-  test("gives each bundle type its own file, and a package of Linux never an AppImage", () =>
-    withCatalog(async ({ publish }) => {
-      await publish(
-        release("windows", "x64", "1.1.0", "app.msi", "app-setup.exe"),
-        release("linux", "x64", "1.1.0", "app.deb", "app.AppImage"),
-      );
-      const of = (target: string, query = "") => check(`${target}/x86_64/1.0.0${query}`);
-      expect(await fileOf(await of("windows"))).toBe("app-setup.exe");
-      expect(await fileOf(await of("windows", "?bundleType=msi"))).toBe("app.msi");
-      expect(await fileOf(await of("windows", "?bundleType=nsis"))).toBe("app-setup.exe");
-      expect(await fileOf(await of("windows", "?bundleType=unknown"))).toBe("app-setup.exe");
-      expect(await fileOf(await of("linux"))).toBe("app.AppImage");
-      expect(await fileOf(await of("linux", "?bundleType=deb"))).toBe("app.deb");
-      expect((await of("linux", "?bundleType=rpm")).status).toBe(404);
-    }));
-
   test("follows the rollout, the system version and a rollback", () =>
     withCatalog(async ({ publish }) => {
       const newest = release("windows", "x64", "2.0.0", "a.exe");

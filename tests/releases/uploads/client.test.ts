@@ -3,13 +3,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import path from "node:path";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
-import { NewReleases } from "@/lib/releases/publishing/schema";
-import { apiStore } from "@/scripts/homeport/release/api-store";
 import { createUploadIdStore, uploadFile } from "@/scripts/homeport/release/upload";
-import { createAdminApi } from "@/scripts/homeport/transport/admin-api";
 import { createHttpClient } from "@/scripts/homeport/transport/http-client";
 import { listenForTest } from "@/tests/support/network/listen";
-import { build, draftOf, filesIn, newFolder } from "@/tests/support/releases/publishing";
+import { build, filesIn, newFolder } from "@/tests/support/releases/publishing";
 
 const UPLOAD_ID = "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11";
 const PROBLEM = { "content-type": "application/problem+json" };
@@ -117,21 +114,6 @@ describe("an upload", () => {
   });
 });
 
-test("a draft is sent as the API expects it, once its file has arrived", async () => {
-  const { client } = await startUploads();
-  const { uploadIds, upload, folder } = await newUpload(1_000);
-  const sent: unknown[] = [];
-  const json = async <T>({ body }: { body?: string | Uint8Array }): Promise<T> => {
-    sent.push(JSON.parse(String(body)));
-    return { releases: [], removedSamples: [], notes: [] } as T;
-  };
-  const change = { release: { notes: undefined }, artifact: { minisign: undefined, fileName: "Setup.exe" } };
-  await apiStore(createAdminApi({ ...client, json }), uploadIds, true).add([draftOf(upload.file, "1.0.0", change)]);
-  const parsed = sent.map((body) => NewReleases.safeParse(body));
-  expect(parsed).toMatchObject([{ success: true, data: { releases: [{ files: [{ uploadId: UPLOAD_ID }] }] } }]);
-  expect(await filesIn(folder)).toEqual([]);
-});
-
 describe("the URL of a service", () => {
   test.each(["http://localhost.example.com", "ftp://localhost", "updates.example.com"])(
     "is refused where it would show the key: %s",
@@ -142,9 +124,5 @@ describe("the URL of a service", () => {
 
   test.each(["https://updates.example.com/", "http://localhost:3000", "http://[::1]:3000"])("may be %s", (url) => {
     expect(createHttpClient(url, "hp_test").url).toBe(url.replace(/\/$/, ""));
-  });
-
-  test("needs a key", () => {
-    expect(() => createHttpClient("https://updates.example.com", "")).toThrow("requires HOMEPORT_API_KEY");
   });
 });

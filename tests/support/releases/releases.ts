@@ -98,7 +98,8 @@ export function manifestText(releases: EntryFields[]): string {
   return JSON.stringify({ schemaVersion: 1, releases });
 }
 
-function describeFile(file: string, bytes: Buffer, change: EntryFields = {}): EntryFields {
+/** A file as a manifest has it. */
+export function describeFile(file: string, bytes: Buffer, change: EntryFields = {}): EntryFields {
   return {
     file,
     fileName: path.basename(file),
