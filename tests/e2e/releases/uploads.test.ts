@@ -9,7 +9,6 @@ import { createKeyOf } from "@/tests/support/process/api-key";
 import { canMount, newDisk } from "@/tests/support/process/disk";
 import { bearer, preparedDataDir, type Service, startForTest, startService } from "@/tests/support/process/service";
 
-const POLL = { timeout: 30_000, interval: 20 };
 const TUS = { "tus-resumable": "1.0.0" };
 
 let service: Service;
