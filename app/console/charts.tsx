@@ -1,15 +1,13 @@
 import type { NewestVersion } from "@/lib/overview/read-newest-versions";
 import type { OverviewDays } from "@/lib/overview/read-overview-days";
 import { BarChart, LineChart } from "./components/chart";
-import { formatShare } from "./components/format-numbers";
+import { formatDay, formatShare } from "./components/format-numbers";
 import { Section } from "./components/headings";
 import { type Column, List } from "./components/table";
 
-const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
-
 /** Two weeks by day. */
 export function Trends({ days: { dates, metrics } }: { days: OverviewDays }) {
-  const labels = dates.map((date) => DAY.format(date));
+  const labels = dates.map(formatDay);
   const series = (name: string, metric: keyof typeof metrics) => ({ name, values: metrics[metric].days });
   return (
     <div className="columns">

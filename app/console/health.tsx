@@ -32,15 +32,11 @@ export function Health({ health, queues, mailer, isPushConfigured, productsWitho
       ? [inbox(queues), notifications(queues, isPushConfigured), emails(queues, mailer), ...webhooks(queues)]
       : []),
   ];
-  const urgency = ({ tone }: Check) => (tone === "bad" ? 2 : tone === "warning" ? 1 : 0);
-  const faults = checks.filter((check) => urgency(check) > 0).length;
+  const urgency = ({ tone }: Check) => ["warning", "bad"].indexOf(tone);
+  const faults = checks.filter((check) => urgency(check) >= 0).length;
+  const isComplete = checks.every(({ status }) => status !== "Not set up");
   return (
-    <Section
-      title={titleOf(
-        faults,
-        checks.every(({ status }) => status !== "Not set up"),
-      )}
-    >
+    <Section title={titleOf(faults, isComplete)}>
       <ul className="checks-list">
         {checks
           .toSorted((a, b) => urgency(b) - urgency(a))
@@ -103,15 +99,10 @@ function inbox({ failedEvents, pendingEvents, pendingEventsSeconds }: Queues): C
     const detail = `${countBounded(failedEvents, "event", "events")} could not be applied; ${waiting}`;
     return { name, tone: "bad", status: "Failures", detail, href: "/console/billing?state=failed" };
   }
-  const isLate = (pendingEventsSeconds ?? 0) > MAX_QUEUE_AGE_SECONDS;
   const detail = `No failures; ${waiting}`;
-  return {
-    name,
-    tone: isLate ? "warning" : "good",
-    status: isLate ? "Behind" : "Works",
-    detail,
-    href: isLate ? "/console/billing?state=received" : "/console/billing",
-  };
+  return (pendingEventsSeconds ?? 0) > MAX_QUEUE_AGE_SECONDS
+    ? { name, tone: "warning", status: "Behind", detail, href: "/console/billing?state=received" }
+    : { name, tone: "good", status: "Works", detail, href: "/console/billing" };
 }
 
 /** Subscriptions that give nothing. Nothing where there is none. */
@@ -159,13 +150,7 @@ function webhooks({ webhookEndpoints: all, failingWebhooks, disabledWebhooks }: 
     ...(failingWebhooks > 0 ? [`${failing} ${failingWebhooks === 1 ? "fails" : "fail"}`] : []),
     ...(disabledWebhooks > 0 ? [`${disabled} ${disabledWebhooks === 1 ? "was" : "were"} disabled by the service`] : []),
   ];
-  return [
-    {
-      name: "Webhooks",
-      tone: faults.length > 0 ? "warning" : "good",
-      status: faults.length > 0 ? "Failing" : "Works",
-      detail: faults.join(", ") || `No endpoint of ${all} fails`,
-      href: "/console/settings/webhooks",
-    },
-  ];
+  const webhooks = { name: "Webhooks", href: "/console/settings/webhooks" };
+  if (faults.length > 0) return [{ ...webhooks, tone: "warning", status: "Failing", detail: faults.join(", ") }];
+  return [{ ...webhooks, tone: "good", status: "Works", detail: `No endpoint of ${all} fails` }];
 }

@@ -20,32 +20,28 @@ const MODELS = {
 type Platform = keyof typeof MODELS;
 
 /** The devices that a message is for: those for which all of this is true. Stored with the message. */
-export const Audience = z
-  .object({
-    bundleId: z.string().min(1).max(255).optional().describe("An app: one of `APNS_BUNDLE_IDS`."),
-    appVersion: z
-      .object({ from: Version.optional(), below: Version.optional() })
-      .strict()
-      .optional()
-      .describe("The `appVersion` that the device has registered."),
-    platform: z
-      .enum(Object.keys(MODELS) as Platform[])
-      .optional()
-      .describe("By the `model` that the device has registered."),
-    locale: z
-      .string()
-      .regex(/^[A-Za-z]{2,8}(-[A-Za-z\d]{1,8})*$/, "Must be a language tag such as de")
-      .max(35)
-      .optional()
-      .describe("A language range: `de` includes de-AT (RFC 4647, section 3.3.1)."),
-    entitlement: z.string().min(1).max(255).optional().describe("Only accounts for which it is active."),
-    lastSeen: z
-      .object({ from: Time.optional(), before: Time.optional() })
-      .strict()
-      .optional()
-      .describe("When the device last registered, which it does at each launch."),
-  })
-  .strict();
+export const Audience = z.strictObject({
+  bundleId: z.string().min(1).max(255).optional().describe("An app: one of `APNS_BUNDLE_IDS`."),
+  appVersion: z
+    .strictObject({ from: Version.optional(), below: Version.optional() })
+    .optional()
+    .describe("The `appVersion` that the device has registered."),
+  platform: z
+    .enum(Object.keys(MODELS) as Platform[])
+    .optional()
+    .describe("By the `model` that the device has registered."),
+  locale: z
+    .string()
+    .regex(/^[A-Za-z]{2,8}(-[A-Za-z\d]{1,8})*$/, "Must be a language tag such as de")
+    .max(35)
+    .optional()
+    .describe("A language range: `de` includes de-AT (RFC 4647, section 3.3.1)."),
+  entitlement: z.string().min(1).max(255).optional().describe("Only accounts for which it is active."),
+  lastSeen: z
+    .strictObject({ from: Time.optional(), before: Time.optional() })
+    .optional()
+    .describe("When the device last registered, which it does at each launch."),
+});
 export type Audience = z.infer<typeof Audience>;
 
 /** The fields of a device that decide whether it belongs to an audience, apart from its account's entitlements. */

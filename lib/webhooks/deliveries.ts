@@ -3,7 +3,7 @@ import { AppError } from "../errors";
 import type { Prisma } from "../platform/db/generated/client";
 import { isUuid } from "../platform/db/ids";
 import { empty, sql } from "../platform/db/sql";
-import { MAX_COUNTED, readPage } from "../platform/lists";
+import { countRows, readPage } from "../platform/lists";
 import { findEndpoint } from "./endpoints";
 import type { Deliveries, DeliveriesQuery, Delivery, DeliveryDetails } from "./schema";
 
@@ -57,20 +57,12 @@ export type DeliveryCounts = { pending: number; failed: number; delivered: numbe
  * Counts an endpoint's deliveries. Bounded, by indexes: only deliveries that are pending have a next attempt, and the index of
  * those that failed has the condition `<> 'delivered'`.
  */
-export async function countDeliveries({ db }: Pick<Context, "db">, endpointId: string): Promise<DeliveryCounts> {
-  const [counts] = await db.$queryRaw<DeliveryCounts[]>`
-    SELECT
-      (SELECT count(*)::int FROM (
-        SELECT 1 FROM "WebhookDelivery"
-        WHERE "endpointId" = ${endpointId}::uuid AND "nextAttemptAt" IS NOT NULL LIMIT ${MAX_COUNTED}::int
-      ) AS pending) AS "pending",
-      (SELECT count(*)::int FROM (
-        SELECT 1 FROM "WebhookDelivery"
-        WHERE "endpointId" = ${endpointId}::uuid AND "state" <> 'delivered' AND "state" = 'failed' LIMIT ${MAX_COUNTED}::int
-      ) AS failed) AS "failed",
-      (SELECT count(*)::int FROM (
-        SELECT 1 FROM "WebhookDelivery"
-        WHERE "endpointId" = ${endpointId}::uuid AND "state" = 'delivered' LIMIT ${MAX_COUNTED}::int
-      ) AS delivered) AS "delivered"`;
-  return counts ?? { pending: 0, failed: 0, delivered: 0 };
+export async function countDeliveries({ db }: Deps, endpointId: string): Promise<DeliveryCounts> {
+  const count = (condition: Prisma.Sql) =>
+    countRows(db, sql`SELECT 1 FROM "WebhookDelivery" WHERE "endpointId" = ${endpointId}::uuid AND ${condition}`);
+  return {
+    pending: await count(sql`"nextAttemptAt" IS NOT NULL`),
+    failed: await count(sql`"state" <> 'delivered' AND "state" = 'failed'`),
+    delivered: await count(sql`"state" = 'delivered'`),
+  };
 }

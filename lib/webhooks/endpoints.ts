@@ -126,11 +126,8 @@ function auditPart({ url, eventTypes, description, disabledAt }: Row) {
   return { url, eventTypes, description, enabled: disabledAt === null };
 }
 
-function describe({ secret: _, previousSecret: __, disabledReason, ...row }: Row): Endpoint {
+function describe({ secret: _, previousSecret: __, ...row }: Row): Endpoint {
+  const disabledReason = row.disabledReason as Endpoint["disabledReason"];
   const enabled = row.failingSince === null ? "enabled" : "failing";
-  return {
-    ...row,
-    disabledReason: disabledReason as Endpoint["disabledReason"],
-    status: row.disabledAt === null ? enabled : "disabled",
-  };
+  return { ...row, disabledReason, status: row.disabledAt === null ? enabled : "disabled" };
 }

@@ -42,9 +42,6 @@ export function releasePublished(releaseId: string): NewWebhookEvent {
   return { type: "release.published", data: { releaseId }, accountId: null };
 }
 
-/** The type of an event that an operator sends to see whether an endpoint works. */
-export const TEST_EVENT_TYPE = "webhook.test";
-
 /** An event to announce. `accountId`: deleting that account deletes the event. */
 export type NewWebhookEvent = {
   [Type in WebhookEventType]: { type: Type; data: z.infer<(typeof WebhookData)[Type]>; accountId: string | null };

@@ -5,7 +5,6 @@ import { readDatabaseTime } from "../platform/db/clock";
 import { NIL_ID, newId } from "../platform/db/ids";
 import { sql } from "../platform/db/sql";
 import type { Operator } from "../principal";
-import { TEST_EVENT_TYPE } from "./events";
 import type { Replay } from "./schema";
 
 type Deps = Pick<Context, "db" | "dbNow" | "now" | "webhooks">;
@@ -48,7 +47,7 @@ export async function replayDeliveries(
   let queued = 0;
   for (let after: Position = { at: since, id: NIL_ID }; ; ) {
     const batch = await queueBatch(deps, endpointId, { eventTypes, all, after });
-    queued += batch.reduce((sum, { isQueued }) => sum + Number(isQueued), 0);
+    queued += batch.filter(({ isQueued }) => isQueued).length;
     const last = batch.at(-1);
     if (!last || batch.length < BATCH_SIZE) break;
     after = last;
@@ -68,7 +67,7 @@ export async function sendTestEvent(deps: Deps, operator: Operator, endpointId: 
     await requireEnabled(tx, endpointId);
     const at = await readDatabaseTime({ db: tx, dbNow });
     const deliveries = { create: { endpointId, nextAttemptAt: at } };
-    const data = { id: eventId, type: TEST_EVENT_TYPE, data: { endpointId }, occurredAt: at, deliveries };
+    const data = { id: eventId, type: "webhook.test", data: { endpointId }, occurredAt: at, deliveries };
     await tx.webhookEvent.create({ data });
     const audited = { type: "webhook_tested", target: `webhook:${endpointId}`, details: { eventId } } as const;
     await recordOperatorEvent(tx, now(), operator, audited);
@@ -81,11 +80,7 @@ type Position = { at: Date; id: string };
 type Batch = { eventTypes: readonly string[]; all: boolean; after: Position };
 
 /** Queues the next events by their time. Pending deliveries keep their schedule. */
-function queueBatch(
-  { db, dbNow }: Pick<Deps, "db" | "dbNow">,
-  endpointId: string,
-  { eventTypes, all, after }: Batch,
-): Promise<(Position & { isQueued: boolean })[]> {
+function queueBatch({ db, dbNow }: Deps, endpointId: string, { eventTypes, all, after }: Batch) {
   const replayed = all ? sql`delivery."state" <> 'pending'` : sql`delivery."state" = 'failed'`;
   return db.$queryRaw<(Position & { isQueued: boolean })[]>`
     WITH event AS MATERIALIZED (

@@ -3,12 +3,10 @@ import { NextCursor, PageQuery } from "../platform/lists";
 import { Time } from "../platform/storable";
 import { WebhookEventType } from "./events";
 
-const MAX_URL_LENGTH = 2_048;
-
 const Url = z
   .string()
   .trim()
-  .max(MAX_URL_LENGTH)
+  .max(2_048)
   .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), "Must be an https URL")
   .refine(
     (text) => !URL.canParse(text) || new URL(text).username + new URL(text).password === "",

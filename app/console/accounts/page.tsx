@@ -3,7 +3,7 @@ import { searchAccounts } from "@/lib/accounts/admin/search-accounts";
 import { Dash } from "../components/cells";
 import { Filters, FilterTime, SelectFilter, TimeFilter } from "../components/filters";
 import { PageHead } from "../components/headings";
-import { EmptyState } from "../components/states";
+import { EmptyState, NoneYet } from "../components/states";
 import { type Column, List } from "../components/table";
 import { Ago } from "../components/time";
 import { consolePage } from "../frame/console-page";
@@ -62,13 +62,7 @@ export default consolePage(
 );
 
 function NoAccounts({ isFiltered, hasOthers }: { isFiltered: boolean; hasOthers: boolean }) {
-  if (hasOthers) {
-    return (
-      <EmptyState title="None among the newest accounts">
-        The next page continues the search with older ones.
-      </EmptyState>
-    );
-  }
+  if (hasOthers) return <NoneYet of="accounts" />;
   if (!isFiltered) return <EmptyState title="There are no accounts yet">People register in your apps.</EmptyState>;
   return (
     <EmptyState title="No account matches">

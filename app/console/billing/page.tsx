@@ -7,7 +7,7 @@ import { BillingEventsQuery } from "@/lib/subscriptions/admin/schema";
 import { Filters, FilterTime, InputFilter, SelectFilter, TimeFilter } from "../components/filters";
 import { formatBounded } from "../components/format-numbers";
 import { PageHead } from "../components/headings";
-import { EmptyState } from "../components/states";
+import { EmptyState, NoneYet } from "../components/states";
 import { List } from "../components/table";
 import { Tabs } from "../components/tabs";
 import { NO_SUCH_ACCOUNT, noSuchAccount } from "../components/unknown-account";
@@ -82,9 +82,7 @@ export default consolePage(
                 )}
               </EmptyState>
             ) : (
-              <EmptyState title="None among the newest events">
-                The next page continues the search with older ones.
-              </EmptyState>
+              <NoneYet of="events" />
             )
           }
           nextCursor={nextCursor}

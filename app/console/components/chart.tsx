@@ -1,23 +1,14 @@
 import type { ReactNode } from "react";
-import { type ChartLayout, layOutBars, layOutLines, type Series } from "./chart-layout";
-import { formatCompact, formatCount } from "./format-numbers";
+import { CHART, type ChartLayout, layOutBars, layOutLines, type Series } from "./chart-layout";
+import { formatCount } from "./format-numbers";
 import { EmptyState } from "./states";
 
-type Props = {
-  title: string;
-  /** One for each value of the series, such as days. */
-  labels: readonly string[];
-  /** Four at most. */
-  series: readonly Series[];
-  /** A value in the table and under the pointer. Default: a count. */
-  format?: (value: number) => string;
-  /** Values on the axis. Default: short, such as "12K". */
-  formatAxis?: (value: number) => string;
-};
+/** `labels`: one for each value of the series, such as days. Four series at most. */
+type Props = { title: string; labels: readonly string[]; series: readonly Series[] };
 
 /** Values over time, drawn on the server without inline styles. A table with them is behind the chart. */
-export function LineChart({ formatAxis = formatCompact, ...props }: Props) {
-  const layout = layOutLines(props.labels, props.series, formatAxis);
+export function LineChart(props: Props) {
+  const layout = layOutLines(props.labels, props.series);
   return (
     <Chart {...props} layout={layout}>
       <path className="area s1" d={layout.area} />
@@ -29,8 +20,8 @@ export function LineChart({ formatAxis = formatCompact, ...props }: Props) {
 }
 
 /** Sums of several series over time, as stacked bars. */
-export function BarChart({ formatAxis = formatCompact, ...props }: Props) {
-  const layout = layOutBars(props.labels, props.series, formatAxis);
+export function BarChart(props: Props) {
+  const layout = layOutBars(props.labels, props.series);
   return (
     <Chart {...props} layout={layout} isFilled>
       {layout.bars.map((bars, i) => (
@@ -46,9 +37,9 @@ export function BarChart({ formatAxis = formatCompact, ...props }: Props) {
 
 type ChartProps = Props & { layout: ChartLayout; isFilled?: boolean; children: ReactNode };
 
-function Chart({ title, labels, series, format = formatCount, layout, isFilled = false, children }: ChartProps) {
-  const { width, height, plot, xTicks, yTicks, columns } = layout;
-  const text = (value: number | null | undefined) => (value === null || value === undefined ? "–" : format(value));
+function Chart({ title, labels, series, layout, isFilled = false, children }: ChartProps) {
+  const { width, height, left, right, top, bottom } = CHART;
+  const { xTicks, yTicks, columns } = layout;
   const given = series.flatMap(({ values }) => values).filter((value) => value !== null);
   if (given.length === 0) return <EmptyState title="Nothing is counted yet" />;
   if (given.every((value) => value === 0)) return <EmptyState title="None in this period" />;
@@ -58,8 +49,8 @@ function Chart({ title, labels, series, format = formatCount, layout, isFilled =
       <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${title}. The table below has the values.`}>
         {yTicks.map(({ at, text }) => (
           <g key={text}>
-            <line className="rule" x1={plot.left} x2={plot.right} y1={at} y2={at} />
-            <text x={plot.left - 6} y={at} dy="0.32em" textAnchor="end">
+            <line className="rule" x1={left} x2={right} y1={at} y2={at} />
+            <text x={left - 6} y={at} dy="0.32em" textAnchor="end">
               {text}
             </text>
           </g>
@@ -71,15 +62,19 @@ function Chart({ title, labels, series, format = formatCount, layout, isFilled =
         ))}
         {children}
         {columns.map((column, i) => (
-          <rect key={labels[i]} className="column" {...column} y={plot.top} height={plot.bottom - plot.top}>
-            <title>{[labels[i], ...series.map(({ name, values }) => `${name}: ${text(values[i])}`)].join("\n")}</title>
+          <rect key={labels[i]} className="column" {...column} y={top} height={bottom - top}>
+            <title>
+              {[labels[i], ...series.map(({ name, values }) => `${name}: ${textOf(values[i])}`)].join("\n")}
+            </title>
           </rect>
         ))}
       </svg>
-      <ChartTable title={title} labels={labels} series={series} format={text} />
+      <ChartTable title={title} labels={labels} series={series} />
     </figure>
   );
 }
+
+const textOf = (value: number | null | undefined) => (value === null || value === undefined ? "–" : formatCount(value));
 
 /** The last label ends at the edge of the plot, and so does the first. */
 function anchorOf(i: number, count: number): "start" | "middle" | "end" {
@@ -107,9 +102,7 @@ function Legend({ series, isFilled }: { series: readonly Series[]; isFilled: boo
   );
 }
 
-type TableProps = Pick<Props, "title" | "labels" | "series"> & { format: (value: number | null | undefined) => string };
-
-function ChartTable({ title, labels, series, format }: TableProps) {
+function ChartTable({ title, labels, series }: Props) {
   return (
     <details>
       <summary>Table</summary>
@@ -131,7 +124,7 @@ function ChartTable({ title, labels, series, format }: TableProps) {
               <tr key={label}>
                 <th scope="row">{label}</th>
                 {series.map(({ name, values }) => (
-                  <td key={name}>{format(values[i])}</td>
+                  <td key={name}>{textOf(values[i])}</td>
                 ))}
               </tr>
             ))}

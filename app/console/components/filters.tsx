@@ -46,10 +46,10 @@ export function SelectFilter({ name, label, value = "", options, any = "All" }: 
   );
 }
 
-type InputProps = { name: string; label: string; value: string | undefined; hint?: string };
+type InputProps<Value> = { name: string; label: string; value: Value | undefined; hint?: string };
 
 /** A filter that is typed. `hint` is its placeholder. */
-export function InputFilter({ name, label, value, hint }: InputProps) {
+export function InputFilter({ name, label, value, hint }: InputProps<string>) {
   return (
     <Field
       group="filter search"
@@ -64,10 +64,8 @@ export function InputFilter({ name, label, value, hint }: InputProps) {
   );
 }
 
-type TimeProps = { name: string; label: string; value: Date | undefined };
-
 /** A filter by time in UTC, to the second. */
-export function TimeFilter({ name, label, value }: TimeProps) {
+export function TimeFilter({ name, label, value }: InputProps<Date>) {
   const text = value?.toISOString().slice(0, "2026-11-22T09:00:00".length);
   return (
     <Field

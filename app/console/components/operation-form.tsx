@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { type FormOperation, formPath } from "@/lib/operation";
 import { confirmPath } from "@/lib/platform/http/pages/redirect-paths";
 import { Form, type FormState } from "../../(web)/components/form";
-import { type ConsoleOperator, requireOperator } from "../frame/operator";
+import { requireOperator } from "../frame/operator";
 
 type Props = {
   operation: FormOperation;
@@ -17,27 +17,22 @@ type Props = {
 
 /** The form that runs an operation. It leads back to the page. */
 export async function OperationForm({ operation, params, confirmTo, children, ...props }: Props) {
-  const operator = await requireOperator();
-  if (confirmTo !== undefined && !operator.isRecent) return <ConfirmLink operator={operator} to={confirmTo} />;
+  const { isRecent, pageUrl } = await requireOperator();
+  if (confirmTo !== undefined && !isRecent) {
+    return (
+      <p>
+        <a className="button" href={confirmPath(pageUrl)}>
+          {`Confirm that it’s you to ${confirmTo}`}
+        </a>
+      </p>
+    );
+  }
   return (
     <Form action={formPath(operation)} {...props}>
-      {Object.entries({ ...params, returnTo: operator.pageUrl }).map(
+      {Object.entries({ ...params, returnTo: pageUrl }).map(
         ([name, value]) => value !== undefined && <input key={name} type="hidden" name={name} value={value} />,
       )}
       {children}
     </Form>
-  );
-}
-
-type LinkProps = { operator: ConsoleOperator; to: string; isQuiet?: boolean };
-
-/** For an operator without a recent sign-in: leads to the page that asks for one, and back. */
-export function ConfirmLink({ operator, to, isQuiet = false }: LinkProps) {
-  return (
-    <p>
-      <a className={isQuiet ? "button quiet" : "button"} href={confirmPath(operator.pageUrl)}>
-        {`Confirm that it’s you to ${to}`}
-      </a>
-    </p>
   );
 }

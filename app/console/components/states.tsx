@@ -10,12 +10,9 @@ export function EmptyState({ title, children }: { title: string; children?: Reac
   );
 }
 
-/** In place of content that cannot be shown. */
-export function ErrorState({ title, children }: { title: string; children?: ReactNode }) {
+/** The same for a search that has read its most rows and found none. */
+export function NoneYet({ of }: { of: string }) {
   return (
-    <div className="state failed" role="alert">
-      <h1 className="state-title">{title}</h1>
-      {children && <div>{children}</div>}
-    </div>
+    <EmptyState title={`None among the newest ${of}`}>The next page continues the search with older ones.</EmptyState>
   );
 }

@@ -6,12 +6,7 @@ const EXACT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle:
 const DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: "UTC" });
 const RELATIVE = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
-const UNITS = [
-  ["second", 60],
-  ["minute", 60],
-  ["hour", 24],
-  ["day", 30],
-] as const;
+const UNITS = { second: 60, minute: 60, hour: 24, day: 30 };
 
 /** A time relative to now, such as "3 hours ago", with the exact one as its title, in UTC and in local time. A dash for no time. */
 export function Ago({ at }: { at: Date | null | undefined }) {
@@ -31,8 +26,8 @@ const exactTime = (at: Date) => `${EXACT.format(at)} UTC`;
 function relativeTime(at: Date, now: Date): string {
   let amount = (at.getTime() - now.getTime()) / 1000;
   if (Math.abs(amount) < 5) return "now";
-  for (const [unit, length] of UNITS) {
-    if (Math.abs(Math.round(amount)) < length) return RELATIVE.format(Math.round(amount), unit);
+  for (const [unit, length] of Object.entries(UNITS)) {
+    if (Math.abs(Math.round(amount)) < length) return RELATIVE.format(Math.round(amount), unit as keyof typeof UNITS);
     amount /= length;
   }
   return DAY.format(at);

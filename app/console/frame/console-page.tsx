@@ -14,7 +14,6 @@ import { readFormState } from "../../(web)/components/page-props";
 import { ResumeForm } from "../../(web)/confirm/resume-form";
 import { SiteProvider } from "../../(web)/language/site-context";
 import { FormValues } from "../components/fields";
-import { ErrorState } from "../components/states";
 import { ConsoleFrame } from "./console-frame";
 import { type ConsoleOperator, hasRole, type OperatorRole, requireOperator } from "./operator";
 import { type QueryErrors, renderQuery } from "./page-query";
@@ -124,11 +123,12 @@ function toFields(given: Record<string, string | string[] | undefined>): Record<
 function describeError(error: unknown): ReactNode {
   if (!isAppError(error) || error.code === "internal_error" || error.code === "unavailable") throw error;
   if (error.code === "not_found") notFound();
-  return <ErrorState title={errorTitle(error)}>{detailOf(error)}</ErrorState>;
-}
-
-function errorTitle({ code }: AppError): string {
-  return code === "invalid_query" ? "This link is not valid" : "This did not work";
+  return (
+    <div className="state failed" role="alert">
+      <h1 className="state-title">{error.code === "invalid_query" ? "This link is not valid" : "This did not work"}</h1>
+      <div>{detailOf(error)}</div>
+    </div>
+  );
 }
 
 function detailOf({ extras, message }: AppError): string {

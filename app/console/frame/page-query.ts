@@ -43,11 +43,9 @@ function parseFields<Query>(schema: z.ZodType<Query> | undefined, given: Fields)
   }
   const parsed = schema?.safeParse(given, { error: fieldMessage });
   if (parsed?.success !== false) return parsed?.data as Query;
-  const errors = parsed.error.issues.map(({ path, code, message }) => ({
-    pointer: `?${path.join(".")}`,
-    code,
-    detail: message,
-  }));
+  const errors = parsed.error.issues.map(({ path, code, message: detail }) => {
+    return { pointer: `?${path.join(".")}`, code, detail };
+  });
   throw new AppError("invalid_query", { errors });
 }
 

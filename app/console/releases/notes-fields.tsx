@@ -5,13 +5,12 @@ import { releaseOperations } from "@/lib/releases/publishing/operations";
 import { NOTES_FIELDS, stateOfFields } from "@/lib/releases/publishing/seen-state";
 import { Field } from "../../(web)/components/field";
 import { ReleaseNotes } from "../../(web)/download/product";
-import { ConfirmLink, OperationForm } from "../components/operation-form";
-import type { ConsoleOperator } from "../frame/operator";
+import { OperationForm } from "../components/operation-form";
 
-type Props = { version: CatalogVersion; operator: ConsoleOperator; isEditable: boolean; flash: Flash | null };
+type Props = { version: CatalogVersion; isEditable: boolean; flash: Flash | null };
 
 /** The release notes and, for those who may, the form that changes them. */
-export function NotesFields({ version: { product, channel, version, releases }, operator, isEditable, flash }: Props) {
+export function NotesFields({ version: { product, channel, version, releases }, isEditable, flash }: Props) {
   const { notes = "", notesUrl = null } = releases[0] ?? {};
   const previewed = stateOfFields(releases, NOTES_FIELDS);
   const isSame = releases.every((release) => release.notes === notes);
@@ -24,13 +23,13 @@ export function NotesFields({ version: { product, channel, version, releases }, 
           <ReleaseNotes markdown={notes} heading="h3" />
         </div>
       )}
-      {isEditable && !operator.isRecent && <ConfirmLink operator={operator} to="edit them" isQuiet />}
-      {isEditable && operator.isRecent && (
+      {isEditable && (
         <details open={flash?.form === formPath(releaseOperations.changeNotes)}>
           <summary>Edit</summary>
           <OperationForm
             operation={releaseOperations.changeNotes}
             params={{ product, channel, version, previewed }}
+            confirmTo="edit them"
             flash={flash}
             className="form"
           >

@@ -49,28 +49,15 @@ export function RolloutPanel({ version, isEditable, isAdmin }: Props) {
   );
 }
 
-function VersionFields({
-  version: { product, channel, version },
-  action,
-}: {
-  version: CatalogVersion;
-  action: string;
-}) {
+function VersionFields({ version: shown, action }: Pick<Props, "version"> & { action: string }) {
+  const { product, channel, version } = shown;
   const fields = Object.entries({ action, product, channel, version });
   return fields.map(([name, value]) => <input key={name} type="hidden" name={name} value={value} />);
 }
 
 const STATES = { scheduled: "Scheduled", running: "Running", halted: "Halted", completed: "Completed" };
 
-function Schedule({
-  version,
-  schedule,
-  isAdmin,
-}: {
-  version: CatalogVersion;
-  schedule: RolloutState;
-  isAdmin: boolean;
-}) {
+function Schedule({ version, schedule, isAdmin }: Omit<Props, "isEditable"> & { schedule: RolloutState }) {
   const { id, state, steps, step, startsAt, nextStepAt, haltReason } = schedule;
   const link = (action: "halt" | "resume" | "complete", label: string) => (
     <a className="button quiet" href={actionPath(version, action, { rolloutId: id })}>

@@ -31,7 +31,7 @@ export async function listDeliveries(
     if (devices !== null) return readOfDevices(deps, devices, filter, page);
     return filter.messageId === undefined ? readByTime(deps, filter, page) : readOfBroadcast(deps, filter, page);
   });
-  return { deliveries: entries.map(({ row }) => describe(row)), nextCursor };
+  return { deliveries: entries.map(({ row }) => ({ ...row, createdAt: timeOfId(row.id) })), nextCursor };
 }
 
 /** The devices that can have received the listed deliveries, as SQL; null for all devices. */
@@ -105,10 +105,6 @@ async function readOfBroadcast(
     ),
   );
   return rows.map((row) => ({ id: row.deviceId, row }));
-}
-
-function describe({ queuePriority: _, leaseUntil: __, ...row }: DeliveryRow): Delivery {
-  return { ...row, createdAt: timeOfId(row.id) };
 }
 
 /** A position in the list, as a cursor has it. */

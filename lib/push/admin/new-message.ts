@@ -10,14 +10,14 @@ const MAX_TTL_SECONDS = 30 * 24 * 60 * 60;
 
 const Name = z.string().min(1).max(64);
 
-const ToAudience = z
-  .object({ audience: Audience.describe("Every active device for which all of this is true. `{}`: all.") })
-  .strict();
+const ToAudience = z.strictObject({
+  audience: Audience.describe("Every active device for which all of this is true. `{}`: all."),
+});
 
 /** The recipients of a notification. */
 const To = z.union([
-  z.object({ account: AccountName }).strict(),
-  z.object({ deviceId: z.uuid().toLowerCase().describe("One device, such as a test device.") }).strict(),
+  z.strictObject({ account: AccountName }),
+  z.strictObject({ deviceId: z.uuid().toLowerCase().describe("One device, such as a test device.") }),
   ToAudience,
 ]);
 
@@ -163,7 +163,7 @@ export type OperatorMessage = z.infer<typeof OperatorMessage>;
 export const Announcement = z.strictObject({
   kind: z.literal("app.new_version"),
   to: z
-    .union([z.object({ bundleId: BundleId.nullish() }).strict(), ToAudience])
+    .union([z.strictObject({ bundleId: BundleId.nullish() }), ToAudience])
     .default({})
     .describe("Every device, every device of one app, or an audience."),
   version: AnnouncedVersion,

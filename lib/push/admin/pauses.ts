@@ -62,10 +62,10 @@ export async function endPause(
  */
 export async function endPauses({ db, dbNow }: Deps, environment?: Environment): Promise<number> {
   await db.pushPause.deleteMany({ where: environment ? { environment } : {} });
+  type Key = { deviceId: string; messageId: string };
   let resumed = 0;
-  let after: { deviceId: string; messageId: string } | null = { deviceId: NIL_ID, messageId: NIL_ID };
-  while (after !== null) {
-    const rows: { deviceId: string; messageId: string }[] = await db.$queryRaw`
+  for (let after: Key | undefined = { deviceId: NIL_ID, messageId: NIL_ID }; after; ) {
+    const rows: Key[] = await db.$queryRaw`
       WITH waiting AS MATERIALIZED (
         SELECT queued."deviceId", "messageId" FROM "QueuedPush" AS queued
         JOIN "PushDevice" AS device ON device."id" = queued."deviceId"
@@ -78,7 +78,7 @@ export async function endPauses({ db, dbNow }: Deps, environment?: Environment):
       )
       SELECT * FROM waiting ORDER BY "deviceId", "messageId"`;
     resumed += rows.length;
-    after = rows.at(-1) ?? null;
+    after = rows.at(-1);
   }
   return resumed;
 }

@@ -1,6 +1,6 @@
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
-import { isUuid } from "../../platform/db/ids";
+import { idOr, NIL_ID } from "../../platform/db/ids";
 import { deleteBatch, removeInBatches } from "../../platform/db/remove-in-batches";
 import { sql } from "../../platform/db/sql";
 import { findAccountId } from "../../platform/find-account";
@@ -28,8 +28,7 @@ export async function listDevices({ db }: Deps, { account, session }: Owner): Pr
  * @throws AppError device_not_found, also for another account's device and for an id that is not a UUID
  */
 export async function removeDevice({ db }: Deps, accountId: string, deviceId: string): Promise<void> {
-  const isId = isUuid(deviceId);
-  const { count } = isId ? await db.pushDevice.deleteMany({ where: { id: deviceId, accountId } }) : { count: 0 };
+  const { count } = await db.pushDevice.deleteMany({ where: { id: idOr(NIL_ID, deviceId), accountId } });
   if (count === 0) throw new AppError("device_not_found");
 }
 
@@ -58,26 +57,11 @@ export async function removeUnverifiedDevices({ db, dbNow }: Pick<Context, "db" 
   return removed;
 }
 
-/** A device that receives notifications. */
-export type ActiveDevice = Awaited<ReturnType<typeof listActiveDevices>>["devices"][number];
-
 /** The devices of an account that receive notifications, the one last seen first. @throws AppError not_found */
 export async function listActiveDevices({ db }: Pick<Context, "db">, account: string) {
   const accountId = await findAccountId({ db }, account);
-  const devices = await db.pushDevice.findMany({
-    where: { accountId, status: "active" },
-    orderBy: { lastSeenAt: "desc" },
-    select: {
-      id: true,
-      name: true,
-      model: true,
-      appVersion: true,
-      bundleId: true,
-      environment: true,
-      lastSeenAt: true,
-    },
-  });
-  return { accountId, devices };
+  const where = { accountId, status: "active" } as const;
+  return { accountId, devices: await db.pushDevice.findMany({ where, orderBy: { lastSeenAt: "desc" } }) };
 }
 
 /** Returns an account's devices for the data export, newest first. Tokens and endpoints are cut to their last 4 characters. */

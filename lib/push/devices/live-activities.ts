@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
 import type { Prisma } from "../../platform/db/generated/client";
-import { isUuid } from "../../platform/db/ids";
+import { idOr, NIL_ID } from "../../platform/db/ids";
 import { sql } from "../../platform/db/sql";
 import {
   type LiveActivities,
@@ -22,15 +22,13 @@ const MAX_TOKENS = 20;
 
 /** Returns the tokens for Live Activities of a device, newest first. @throws AppError device_not_found */
 export async function listLiveActivities({ db }: Deps, accountId: string, deviceId: string): Promise<LiveActivities> {
-  const device = isUuid(deviceId)
-    ? await db.pushDevice.findFirst({
-        where: { id: deviceId, accountId },
-        select: {
-          liveActivities: { orderBy: [{ registeredAt: "desc" }, { activityId: "asc" }] },
-          liveActivityStartTokens: { orderBy: [{ registeredAt: "desc" }, { attributesType: "asc" }] },
-        },
-      })
-    : null;
+  const device = await db.pushDevice.findFirst({
+    where: { id: idOr(NIL_ID, deviceId), accountId },
+    select: {
+      liveActivities: { orderBy: [{ registeredAt: "desc" }, { activityId: "asc" }] },
+      liveActivityStartTokens: { orderBy: [{ registeredAt: "desc" }, { attributesType: "asc" }] },
+    },
+  });
   if (!device) throw new AppError("device_not_found");
   return {
     liveActivities: device.liveActivities.map(toLiveActivity),
@@ -97,16 +95,15 @@ export async function removeStartToken({ db }: Deps, accountId: string, where: S
 }
 
 async function requireDevice(db: Tx, accountId: string, deviceId: string): Promise<void> {
-  const isOwned = isUuid(deviceId) && (await db.pushDevice.count({ where: { id: deviceId, accountId } })) > 0;
-  if (!isOwned) throw new AppError("device_not_found");
+  const count = await db.pushDevice.count({ where: { id: idOr(NIL_ID, deviceId), accountId } });
+  if (count === 0) throw new AppError("device_not_found");
 }
 
 /** Serializes the registrations of a device, so that its tokens can be counted. Returns the database's time. */
 async function lockActiveDevice(tx: Tx, dbNow: Deps["dbNow"], accountId: string, deviceId: string): Promise<Date> {
-  if (!isUuid(deviceId)) throw new AppError("device_not_found");
   const [device] = await tx.$queryRaw<{ isActive: boolean; now: Date }[]>`
     SELECT "status" = 'active' AND "environment" <> 'web' AS "isActive", ${dbNow()} AS "now" FROM "PushDevice"
-    WHERE "id" = ${deviceId}::uuid AND "accountId" = ${accountId}::uuid FOR NO KEY UPDATE`;
+    WHERE "id" = ${idOr(NIL_ID, deviceId)}::uuid AND "accountId" = ${accountId}::uuid FOR NO KEY UPDATE`;
   if (!device) throw new AppError("device_not_found");
   if (!device.isActive) throw new AppError("device_not_active");
   return device.now;

@@ -98,10 +98,7 @@ class BoundedTokenizer extends Tokenizer {
   }
 }
 
-/**
- * Decodes one CBOR item (RFC 8949) and validates it by a schema. Ignores fields that the schema does not have.
- * @throws AppError evidence_invalid: malformed
- */
+/** Decodes one CBOR item (RFC 8949) and validates it by a schema. @throws AppError evidence_invalid: malformed */
 function decodeCbor<T>(schema: z.ZodType<T>, bytes: Uint8Array): T {
   try {
     return schema.parse(decode(bytes, { ...STRICT, tokenizer: new BoundedTokenizer(bytes, STRICT) }));
@@ -117,15 +114,15 @@ const CREDENTIAL_ID_LENGTH_AT = 53;
 const CREDENTIAL_ID_AT = 55;
 
 /** Reads an assertion's authenticator data; extensions may follow. @throws AppError evidence_invalid: malformed */
-function readAuthenticatorData(bytes: Uint8Array) {
+function readAuthenticatorData(bytes: Buffer) {
   if (bytes.length < AAGUID_AT) throw evidenceInvalid("malformed");
-  return { rpIdHash: bytes.subarray(0, 32), counter: viewOf(bytes).getUint32(COUNTER_AT) };
+  return { rpIdHash: bytes.subarray(0, 32), counter: bytes.readUInt32BE(COUNTER_AT) };
 }
 
 /** Reads an attestation's authenticator data, with the attested credential. @throws AppError evidence_invalid: malformed */
-function readAttestedData(bytes: Uint8Array) {
+function readAttestedData(bytes: Buffer) {
   if (bytes.length < CREDENTIAL_ID_AT) throw evidenceInvalid("malformed");
-  const end = CREDENTIAL_ID_AT + viewOf(bytes).getUint16(CREDENTIAL_ID_LENGTH_AT);
+  const end = CREDENTIAL_ID_AT + bytes.readUInt16BE(CREDENTIAL_ID_LENGTH_AT);
   if (bytes.length < end) throw evidenceInvalid("malformed");
   return {
     ...readAuthenticatorData(bytes),
@@ -134,11 +131,7 @@ function readAttestedData(bytes: Uint8Array) {
   };
 }
 
-function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
-
-const Bytes = z.instanceof(Uint8Array);
+const Bytes = z.instanceof(Uint8Array).transform((bytes) => Buffer.from(bytes));
 const Attestation = z.object({
   fmt: z.literal("apple-appattest"),
   attStmt: z.object({ x5c: z.tuple([Bytes, Bytes]), receipt: Bytes }),

@@ -1,7 +1,5 @@
 import { z } from "zod";
 
-const KIB = 1024;
-
 /** Base64 (RFC 4648, section 4) of a fixed number of bytes. */
 const base64Of = (bytes: number) =>
   z
@@ -21,14 +19,8 @@ const AppAttestEvidence = z
     type: z.literal("app_attest"),
     ...challengeResponse,
     keyId: base64Of(32),
-    attestation: z
-      .base64()
-      .max(16 * KIB)
-      .optional(),
-    assertion: z
-      .base64()
-      .max(4 * KIB)
-      .optional(),
+    attestation: z.base64().max(16_384).optional(),
+    assertion: z.base64().max(4_096).optional(),
   })
   .refine(({ attestation, assertion }) => (attestation === undefined) !== (assertion === undefined), {
     message: "Must have exactly one of attestation and assertion",

@@ -6,7 +6,8 @@ import type { LiveActivityTarget } from "../messages";
 import { type Message, optionsOfKind, QueuePriority } from "../notifications";
 import { composeNotification } from "../payload";
 import { timeToNotify } from "../time-to-notify";
-import { insertRepeated, type Now, type Queueable, withLiveActivity } from "./enqueue";
+import { insertRepeated, type Now, type Queueable } from "./enqueue";
+import { selectByLiveActivity } from "./live-activities";
 import { CANCELED, countOutcomes } from "./receipts";
 import { BATCH_SIZE, type Candidate, type MessageTarget, readCandidates, selectAudience } from "./recipients";
 
@@ -91,7 +92,8 @@ export function queueBroadcast(deps: Pick<Context, "db" | "dbNow" | "entitledAcc
     if (!row) return false;
     const options = optionsOfKind(row.kind);
     const devices = options ? await nextDevices(tx, row, options.recipientStatus) : [];
-    const recipients = await withLiveActivity(tx, row, await selectAudience(deps, tx, devices, row.audience));
+    const chosen = await selectAudience(deps, tx, devices, row.audience);
+    const recipients = await selectByLiveActivity(tx, row.liveActivity, chosen);
     const queued = options ? await queueDevices(tx, row, options, recipients) : 0;
     const nextDueAt = dueAt(row, recipients.length);
     const afterDeviceId = devices.at(-1)?.id ?? row.afterDeviceId;
@@ -133,20 +135,10 @@ function toDelivery(row: Row, options: Options, device: Candidate, i: number): Q
   const scheduledAt = dueAt(row, i);
   const notifyAt = timeToNotify(kind, scheduledAt, device);
   const expiresAt = new Date(scheduledAt.getTime() + 1000 * ttlSeconds);
-  return (
-    notifyAt && {
-      message: { eventKey, queuePriority },
-      deviceId: device.id,
-      id: newId(now),
-      dueAt: notifyAt > scheduledAt ? atRate(row, i, notifyAt) : scheduledAt,
-      expiresAt,
-    }
-  );
-}
-
-/** The quiet hours of many devices end at the same time. The broadcast's rate also applies to them from then on. */
-function atRate({ queued, perSecond }: Row, i: number, from: Date): Date {
-  return new Date(from.getTime() + (1000 * (queued + i)) / perSecond);
+  if (!notifyAt) return null;
+  // The quiet hours of many devices end at the same time. The broadcast's rate also applies to them from then on.
+  const at = notifyAt > scheduledAt ? dueAt({ ...row, from: notifyAt }, row.queued + i) : scheduledAt;
+  return { message: { eventKey, queuePriority }, deviceId: device.id, id: newId(now), dueAt: at, expiresAt };
 }
 
 /** A broadcast that starts again also reaches the devices for which it was canceled. */

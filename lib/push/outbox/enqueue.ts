@@ -5,7 +5,7 @@ import { sql } from "../../platform/db/sql";
 import type { Message } from "../notifications";
 import { composeNotification } from "../payload";
 import { type DevicePreferences, joinPreferences, PREFERENCE_COLUMNS, timeToNotify } from "../time-to-notify";
-import { findLiveActivities } from "./live-activities";
+import { selectByLiveActivity } from "./live-activities";
 import { cancelRemoved } from "./receipts";
 
 /** One device, or all active devices of an account. */
@@ -42,22 +42,10 @@ export async function enqueueAll(tx: Tx, now: Now, events: readonly PushEvent[])
   for (const message of messages) {
     const known = devicesOf.get(message.accountId ?? message.deviceId) ?? [];
     const admitted = known.filter(({ status }) => status === message.recipientStatus);
-    const recipients = await withLiveActivity(tx, message, admitted);
+    const recipients = await selectByLiveActivity(tx, message.liveActivity, admitted);
     deliveries.push(...recipients.flatMap((device) => toDelivery(message, device) ?? []));
   }
   return insertDeliveries(tx, deliveries);
-}
-
-/** Returns which of some devices a message reaches: for a Live Activity, those that have a token for it. */
-export async function withLiveActivity<Device extends { id: string }>(
-  tx: Tx,
-  { liveActivity }: Pick<NewPushMessage, "liveActivity">,
-  devices: readonly Device[],
-): Promise<readonly Device[]> {
-  if (liveActivity === null || devices.length === 0) return devices;
-  const deviceIds = devices.map(({ id }) => id);
-  const ids = await findLiveActivities(tx, liveActivity, deviceIds);
-  return devices.filter(({ id }) => ids.has(id));
 }
 
 /** Cancels the unclaimed deliveries of events that are no longer true. */

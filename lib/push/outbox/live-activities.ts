@@ -11,16 +11,18 @@ export type LiveActivityRecipient = {
 };
 
 /**
- * Returns which of some devices have the Live Activity that a message is for, or can start one of its type. Records the
- * message's time, so that workers leave out earlier updates that are still queued. Locks in the order of devices, so that
- * messages for the same activities do not deadlock.
+ * Returns which of some devices a message reaches: for a Live Activity, those that have it, or can start one of its type.
+ * Records the message's time, so that workers leave out earlier updates that are still queued. Locks in the order of
+ * devices, so that messages for the same activities do not deadlock.
  */
-export async function findLiveActivities(
+export async function selectByLiveActivity<Device extends { id: string }>(
   tx: Tx,
-  { event, name, at }: LiveActivityTarget,
-  deviceIds: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const ids = uuidArray(deviceIds);
+  target: LiveActivityTarget | null,
+  devices: readonly Device[],
+): Promise<readonly Device[]> {
+  if (target === null || devices.length === 0) return devices;
+  const { event, name, at } = target;
+  const ids = uuidArray(devices.map(({ id }) => id));
   const rows = await tx.$queryRaw<{ deviceId: string }[]>(
     event === "start"
       ? sql`SELECT "deviceId"::text FROM "LiveActivityStartToken" WHERE "deviceId" = ANY(${ids}) AND "attributesType" = ${name}`
@@ -34,7 +36,8 @@ export async function findLiveActivities(
         FROM locked WHERE activity."deviceId" = locked."deviceId" AND activity."activityId" = ${name}
         RETURNING activity."deviceId"::text`,
   );
-  return new Set(rows.map(({ deviceId }) => deviceId));
+  const found = new Set(rows.map(({ deviceId }) => deviceId));
+  return devices.filter(({ id }) => found.has(id));
 }
 
 /**

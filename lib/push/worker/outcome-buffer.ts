@@ -18,16 +18,13 @@ export function createOutcomeBuffer(deps: Pick<Context, "count" | "db" | "dbNow"
   let writing: Promise<void> | null = null;
   let isFlushing = false;
 
-  const writeBatch = async () => {
-    const batch = outcomes.slice(0, MAX_BATCH);
-    await recordOutcomes(deps, batch);
-    outcomes = outcomes.slice(batch.length);
-  };
   const write = async () => {
     for (let failures = 0; outcomes.length > 0 && !(isFlushing && failures >= MAX_FLUSH_ATTEMPTS); ) {
       await delay(failures === 0 ? BATCH_INTERVAL_MS : RETRY_MS);
       try {
-        await writeBatch();
+        const batch = outcomes.slice(0, MAX_BATCH);
+        await recordOutcomes(deps, batch);
+        outcomes = outcomes.slice(batch.length);
         failures = 0;
       } catch (error) {
         failures += 1;

@@ -9,7 +9,19 @@ type Props = { account: AccountDetails };
 export function AccountActions({ account }: Props) {
   return (
     <>
-      {account.disabledAt ? <Enable account={account} /> : <Disable account={account} />}
+      {account.disabledAt ? (
+        <AccountAction
+          operation={accountOperations.enableAccount}
+          account={account}
+          label="Enable"
+          title={`Enable ${account.email}?`}
+          submit="Enable the account"
+        >
+          <p>The owner can sign in again. Devices register again when the owner signs in on them.</p>
+        </AccountAction>
+      ) : (
+        <Disable account={account} />
+      )}
       <ChangeRole account={account} />
       <AccountAction
         operation={accountOperations.downloadAccountExport}
@@ -22,20 +34,6 @@ export function AccountActions({ account }: Props) {
       </AccountAction>
       <Delete account={account} />
     </>
-  );
-}
-
-function Enable({ account }: Props) {
-  return (
-    <AccountAction
-      operation={accountOperations.enableAccount}
-      account={account}
-      label="Enable"
-      title={`Enable ${account.email}?`}
-      submit="Enable the account"
-    >
-      <p>The owner can sign in again. Devices register again when the owner signs in on them.</p>
-    </AccountAction>
   );
 }
 

@@ -6,7 +6,7 @@ import {
 import { AccountLink } from "../../components/cells";
 import { Filters, InputFilter } from "../../components/filters";
 import { PageHead } from "../../components/headings";
-import { EmptyState } from "../../components/states";
+import { EmptyState, NoneYet } from "../../components/states";
 import { type Column, List } from "../../components/table";
 import { Ago } from "../../components/time";
 import { NO_SUCH_ACCOUNT, noSuchAccount } from "../../components/unknown-account";
@@ -45,9 +45,7 @@ export default consolePage({ query: SubscriptionsQuery }, async ({ ctx, query })
           nextCursor === null ? (
             <EmptyState title={found ? "No subscription is active" : NO_SUCH_ACCOUNT} />
           ) : (
-            <EmptyState title="None among the newest purchases">
-              The next page continues the search with older ones.
-            </EmptyState>
+            <NoneYet of="purchases" />
           )
         }
         nextCursor={nextCursor}

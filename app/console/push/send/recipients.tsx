@@ -1,15 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { pushOperations } from "@/lib/push/admin/operations";
-import type { ActiveDevice } from "@/lib/push/devices/devices";
+import type { listActiveDevices } from "@/lib/push/devices/devices";
 import { Action } from "../../components/action";
 import { formatCount } from "../../components/format-numbers";
 import { type Column, Table } from "../../components/table";
 import { Ago } from "../../components/time";
 import { appName } from "./draft-fields";
 
-type Props = {
-  accountId: string;
-  devices: readonly ActiveDevice[];
+type Props = Awaited<ReturnType<typeof listActiveDevices>> & {
   /** null: it is not written yet. */
   draft: { title: string; body: string; link?: string | undefined } | null;
   canSend: boolean;
@@ -20,7 +18,7 @@ export function Recipients({ accountId, devices, draft, canSend }: Props) {
   const { title = "", body = "", link = "" } = draft ?? {};
   const values = () => ({ title, body, link, accountId, messageKey: randomUUID() });
   const isReady = canSend && draft !== null;
-  const columns: Column<ActiveDevice>[] = [
+  const columns: Column<Props["devices"][number]>[] = [
     {
       head: "Device",
       isRowHead: true,

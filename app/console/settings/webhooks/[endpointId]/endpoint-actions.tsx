@@ -11,7 +11,7 @@ type Props = { endpoint: Endpoint; counts: DeliveryCounts };
 
 /** What an admin can do with an endpoint. */
 export function EndpointActions({ endpoint, counts }: Props) {
-  const { id: endpointId, url, disabledAt } = endpoint;
+  const { id: endpointId, url, disabledAt, previousSecretExpiresAt } = endpoint;
   const { pending, failed, delivered } = counts;
   const params = { endpointId };
   return (
@@ -43,7 +43,11 @@ export function EndpointActions({ endpoint, counts }: Props) {
         submit="Replace the secret"
         params={params}
       >
-        <RotationText endpoint={endpoint} />
+        <p>
+          The new secret is shown once. For a day deliveries are signed with both, so change it in the receiver within
+          that day.
+          {previousSecretExpiresAt && " The older of the two current secrets stops signing immediately."}
+        </p>
       </Action>
       <Toggle endpoint={endpoint} counts={counts} />
       <Action
@@ -62,16 +66,6 @@ export function EndpointActions({ endpoint, counts }: Props) {
         </p>
       </Action>
     </>
-  );
-}
-
-function RotationText({ endpoint: { previousSecretExpiresAt } }: Pick<Props, "endpoint">) {
-  return (
-    <p>
-      The new secret is shown once. For a day deliveries are signed with both, so change it in the receiver within that
-      day.
-      {previousSecretExpiresAt && " The older of the two current secrets stops signing immediately."}
-    </p>
   );
 }
 

@@ -65,7 +65,7 @@ export default consolePage(
         </Section>
         <Artifacts version={found} isVerifiable={catalogFileOf(ctx.config) !== null} />
         <Section title="Release notes">
-          <NotesFields version={found} operator={operator} isEditable={isEditable} flash={flash} />
+          <NotesFields version={found} isEditable={isEditable} flash={flash} />
         </Section>
       </>
     );
