@@ -69,9 +69,4 @@ describe("Velopack's UpdateManager, with the base URL and no code", () => {
     const downloaded = await readFile(path.join(packages, PACKAGE));
     expect(sha256(downloaded)).toBe(sha256(await readFile(path.join(fixture.folder, PACKAGE))));
   });
-
-  test.each(["1.1.0", "2.0.0-beta.1"])("is offered nothing for %s", async (version) => {
-    const { updater } = await installedApp(version);
-    expect(await updater.checkForUpdatesAsync()).toBeNull();
-  });
 });

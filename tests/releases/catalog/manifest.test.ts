@@ -151,8 +151,6 @@ describe("rejections", () => {
     }));
 });
 
-const LINUX = "platform=linux&product=core&architecture=x64";
-
 /** A Linux release with an AppImage and these further files. */
 const linux = (artifacts: EntryFields, change: EntryFields = {}) =>
   manifestEntry({
@@ -182,14 +180,6 @@ describe("a release with several files", () => {
         "a difference",
       ]);
       expect((await get("/api/download/linux?version=1.0.0&file=app.exe")).status).toBe(404);
-    }));
-
-  test("has a URL for its only file even if that is neither installer nor update", () =>
-    withCatalog(async (testCatalog) => {
-      const other = await testCatalog.addFile("app.deb", Buffer.from("a package"));
-      await testCatalog.publish(linux({ installer: undefined, others: [other] }));
-      const { artifact } = await getVersion(LINUX);
-      expect(await (await get(String(artifact.url))).text()).toBe("a package");
     }));
 
   test("requires the version beside a file's name, because names differ between versions", () =>

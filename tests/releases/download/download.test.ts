@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { call, get } from "@/tests/support/api";
 import { BYTES, statusAndCode, WINDOWS, withFile } from "@/tests/support/releases/downloads";
@@ -37,14 +37,6 @@ describe("a whole file", () => {
       expect(await caching(`${WINDOWS}?version=1.0.0`)).toBe("public, max-age=31536000, immutable");
       expect(await caching(WINDOWS)).toBe("public, max-age=60");
     }));
-
-  test("of several chunks is sent whole, and its file is closed afterwards", () => {
-    const bytes = randomBytes(300_001);
-    return withFile(bytes, async ({ file }) => {
-      expect(Buffer.from(await (await get(WINDOWS)).arrayBuffer()).equals(bytes)).toBe(true);
-      expect(await openDescriptors(file)).toBe(0);
-    });
-  });
 
   // ASVS 3.2.1
   test("has the catalog's media type, else one that a browser does not open", async () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { addReleases } from "@/lib/releases/publishing/add";
@@ -15,7 +15,6 @@ import {
   NOW,
   newCatalog,
   newFolder,
-  newSamples,
   promoteReleases,
   publish,
   publishAll,
@@ -127,16 +126,6 @@ describe("a sample", () => {
       () => publish(testFolder, file, "1.5.0", { release: { sample: true } }),
       "cannot be published as a sample",
     );
-  });
-
-  test("is removed by a rejected publication neither from the catalog nor from the disk", async () => {
-    const testFolder = await newSamples();
-    const before = await readFile(testFolder.manifest, "utf8");
-    const all = await drafts(testFolder, "1.0.0");
-    await rm(all[1]?.files[0]?.file ?? "");
-    await expect(publishAll(testFolder, all)).rejects.toMatchObject({ code: "file_unreadable" });
-    expect(await readFile(testFolder.manifest, "utf8")).toBe(before);
-    expect((await verify(testFolder)).filter(({ problem }) => problem !== null)).toEqual([]);
   });
 });
 

@@ -3,7 +3,6 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { writeCompletedRollouts } from "@/lib/releases/rollouts/write-completed-rollouts";
-import { call } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { callReleases } from "@/tests/support/releases/admin-api";
 import {
@@ -175,15 +174,6 @@ describe("a rollout over the API", () => {
     for (const unknown of [randomUUID(), "x"]) {
       expect(await setState(unknown, { state: "halted" })).toMatchObject({ status: 404, code: "rollout_not_found" });
     }
-  });
-
-  test("is scheduled once for an Idempotency-Key", async () => {
-    const headers = { "idempotency-key": randomUUID() };
-    const send = () => call("POST", "/api/admin/releases/rollouts", { token: key.key, json: STEPS, headers });
-    const [first, second] = [await send(), await send()];
-    expect(await second.json()).toEqual(await first.json());
-    expect(second.headers.get("idempotency-replayed")).toBe("true");
-    expect(await ctx().db.rolloutSchedule.count()).toBe(1);
   });
 });
 

@@ -157,14 +157,6 @@ describe("reading a selection", () => {
     expect(wanted).toMatchObject({ product: "core", channel: "stable" });
   });
 
-  test("a partial selection lists the missing parameters and their values", () => {
-    expect(refusal({ platform: "windows" }, null)).toEqual({
-      code: "invalid_query",
-      missing: ["product", "architecture"],
-      allowed: { product: ["core", "ops"], architecture: ["x64", "arm64", "universal"] },
-    });
-  });
-
   test("an unknown value lists the known ones, including the catalog's", () => {
     const snapshot = snapshotOf({ product: "studio" });
     const allowed = { product: ["core", "ops", "studio"], channel: ["stable", "beta"] };

@@ -163,13 +163,3 @@ test("a client that sends its version is never sent an older one, unless it is a
     await publish(windows("x64", "1.9.0", { rollback: true }), windows("x64", "2.0.0", { yanked: true }));
     expect(await getYml("latest.yml?current=2.0.0")).toMatchObject({ version: "1.9.0", files: [{ size: 10 }] });
   }));
-
-test("a feed can be revalidated and cached for a minute", () =>
-  withCatalog(async ({ publish }) => {
-    await publish(windows("x64", "2.0.0"));
-    const first = await get(`${STABLE}/latest.yml?noCache=1abc`);
-    expect(first.headers.get("content-type")).toBe("application/yaml; charset=utf-8");
-    expect(first.headers.get("cache-control")).toBe("public, max-age=60, stale-while-revalidate=300");
-    const headers = { "if-none-match": first.headers.get("etag") ?? "" };
-    expect((await get(`${STABLE}/latest.yml`, { headers })).status).toBe(304);
-  }));

@@ -142,19 +142,6 @@ describe("publishing uploads", () => {
     expect((await listReleases(key.key)).releases).toHaveLength(1);
   });
 
-  test("with the same Idempotency-Key again gets the first response, although the uploads are gone", async () => {
-    const key = await newKey();
-    const drafts = [draftOf("1.4.0", await uploadFile(key))];
-    const headers = { "idempotency-key": randomUUID() };
-    const first = await publishDrafts(key.key, drafts, headers);
-    const second = await publishDrafts(key.key, drafts, headers);
-    expect([first.status, second.status]).toEqual([201, 201]);
-    expect(second.releases).toEqual(first.releases);
-    expect([first, second].map((one) => one.headers.get("idempotency-replayed"))).toEqual([null, "true"]);
-    expect(await releaseEventsOf(key, "core-windows-x64-1.4.0")).toHaveLength(1);
-    expect((await publishDrafts(key.key, drafts)).status).toBe(422);
-  });
-
   test.each([
     [{ releases: [] }, "/releases"],
     [

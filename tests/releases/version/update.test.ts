@@ -52,17 +52,6 @@ describe("an update", () => {
       expect(electron.status === 404 || (await electron.text()).includes('version: "1.2.0+7"')).toBe(true);
     }));
 
-  test("is mandatory below the oldest supported version and if it is critical", () =>
-    withCatalog(async (testCatalog) => {
-      const release: EntryFields = { version: "2.0.0", minimumSupportedVersion: "1.5.0" };
-      await testCatalog.publish(manifestEntry(release));
-      expect(await getVersion(`${WINDOWS}&current=1.4.0`)).toMatchObject({ updateAvailable: true, mandatory: true });
-      expect(await getVersion(`${WINDOWS}&current=1.5.0`)).toMatchObject({ updateAvailable: true, mandatory: false });
-      await testCatalog.publish(manifestEntry({ ...release, critical: true }));
-      expect(await getVersion(`${WINDOWS}&current=1.5.0`)).toMatchObject({ updateAvailable: true, mandatory: true });
-      expect(await getVersion(`${WINDOWS}&current=2.0.0`)).toMatchObject({ updateAvailable: false, mandatory: false });
-    }));
-
   test("goes back only for those who have a withdrawn version, in every format", () =>
     withCatalog(async (testCatalog) => {
       const minisign = newSigningKey().minisign(Buffer.from("x"), "x");

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { call, get } from "@/tests/support/api";
+import { get } from "@/tests/support/api";
 import { BASE_URL, ctx, withContext } from "@/tests/support/context";
 import { manifestEntry, withCatalog } from "@/tests/support/releases/releases";
 import { getVersion, WINDOWS } from "@/tests/support/releases/versions";
-import { contentLength } from "@/tests/support/server";
 
 const MACOS = "platform=macos&product=core&architecture=universal";
 
@@ -125,11 +124,6 @@ describe("rejections", () => {
         expect(await response.json()).toMatchObject({ code: "catalog_unavailable" });
       });
     }));
-
-  test("every method but GET, HEAD and OPTIONS", async () => {
-    const response = await call("POST", "/api/version");
-    expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
-  });
 });
 
 describe("caching", () => {
@@ -152,23 +146,5 @@ describe("caching", () => {
     expect(await etag(`${WINDOWS}&current=0.1.0`)).toBe(await etag(`${WINDOWS}&current=0.2.0`));
     expect(await etag(WINDOWS)).not.toBe(await etag(`${WINDOWS}&current=0.1.0`));
     expect(await etag(WINDOWS)).not.toBe(await etag(MACOS));
-  });
-
-  test("a new catalog is used at once", () =>
-    withCatalog(async (testCatalog) => {
-      await testCatalog.publish(manifestEntry({ version: "1.0.0" }));
-      const { headers } = await get(`/api/version?${WINDOWS}`);
-      await testCatalog.publish(manifestEntry({ version: "1.1.0" }));
-      const known = { "if-none-match": headers.get("etag") ?? "" };
-      expect((await get(`/api/version?${WINDOWS}`, { headers: known })).status).toBe(200);
-    }));
-
-  test("HEAD has GET's headers and no body", async () => {
-    const [got, head] = [await get(`/api/version?${WINDOWS}`), await call("HEAD", `/api/version?${WINDOWS}`)];
-    expect([head.status, await head.text()]).toEqual([200, ""]);
-    for (const name of ["content-length", "content-type", "etag", "cache-control"]) {
-      expect(head.headers.get(name)).toBe(got.headers.get(name));
-    }
-    expect(head.headers.get("content-length")).toBe(contentLength((await got.text()).length));
   });
 });
