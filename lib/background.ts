@@ -17,24 +17,13 @@ import { retryEvents } from "./subscriptions/inbox/inbox";
 import { notifyTrialEndings } from "./subscriptions/notifications/trial-endings";
 import { removeReconcileJobs, scheduleRenewals } from "./subscriptions/schedule-reconcile";
 
-const EMAIL_INTERVAL_MS = 10 * 1000;
-const REVOCATION_INTERVAL_MS = 10 * 1000;
-const WEBHOOK_INTERVAL_MS = 2 * 1000;
-/** How long a process may not know of a new endpoint that another one has created. */
-const ENDPOINTS_INTERVAL_MS = 10 * 1000;
-const BILLING_INTERVAL_MS = 30 * 1000;
-const ADOPTION_INTERVAL_MS = 60 * 1000;
-const ROLLOUT_INTERVAL_MS = 60 * 1000;
-/** How long a process may apply a halted or changed schedule. */
-const SCHEDULES_INTERVAL_MS = 10 * 1000;
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
 /** How old the figures of the console's overview may be. Processes look a little more often. */
-const STATISTICS_INTERVAL_MS = 5 * 60 * 1000;
-const STATISTICS = { minAgeMs: STATISTICS_INTERVAL_MS - 1_000 };
-/** How late a backup may begin. */
-const BACKUP_INTERVAL_MS = 30 * 1000;
-const RETENTION_INTERVAL_MS = 60 * 60 * 1000;
+const STATISTICS = { minAgeMs: 5 * MINUTE_MS - SECOND_MS };
 /** Age at which emails and notifications in files are removed. The links in them expire earlier. */
-const MAX_OUTBOX_FILE_AGE_MS = 7 * 24 * 60 * 60 * 1000;
+const MAX_OUTBOX_FILE_AGE_MS = 7 * 24 * HOUR_MS;
 
 /** What runs periodically; `failure` is logged if it fails. It is not started again while it is running. */
 type Task = readonly [everyMs: number, failure: string, run: () => unknown];
@@ -53,25 +42,25 @@ export function startBackground(ctx: Context): void {
 
 /** Each process runs the first for itself, which stores what it has counted; several may run any other at the same time. */
 const tasks = (ctx: Context): Task[] => [
-  [ADOPTION_INTERVAL_MS, "storing adoption counts failed: they stay in memory", () => flushCounts(ctx)],
-  [WEBHOOK_INTERVAL_MS, "sending webhooks failed", ctx.webhooks.wake],
-  [BILLING_INTERVAL_MS, "retrying billing events failed", () => retryEvents(ctx)],
-  [BILLING_INTERVAL_MS, "scheduling overdue renewals to be reconciled failed", () => scheduleRenewals(ctx)],
-  [BILLING_INTERVAL_MS, "notifying of trials that end failed", () => notifyTrialEndings(ctx)],
-  [RETENTION_INTERVAL_MS, "removing expired data failed", () => removeOldData(ctx)],
+  [MINUTE_MS, "storing adoption counts failed: they stay in memory", () => flushCounts(ctx)],
+  [2 * SECOND_MS, "sending webhooks failed", ctx.webhooks.wake],
+  [30 * SECOND_MS, "retrying billing events failed", () => retryEvents(ctx)],
+  [30 * SECOND_MS, "scheduling overdue renewals to be reconciled failed", () => scheduleRenewals(ctx)],
+  [30 * SECOND_MS, "notifying of trials that end failed", () => notifyTrialEndings(ctx)],
+  [HOUR_MS, "removing expired data failed", () => removeOldData(ctx)],
 ];
 
 /** Those that also run at the start. The first two read what other processes have changed. */
 const tasksFromStart = (ctx: Context): Task[] => [
-  [SCHEDULES_INTERVAL_MS, "rollout schedules could not be read: the last known ones stay", ctx.rollouts.refresh],
-  [ENDPOINTS_INTERVAL_MS, "webhook endpoints could not be read: the last known ones stay", ctx.webhooks.refresh],
-  [ROLLOUT_INTERVAL_MS, "watching rollouts failed", () => watchRollouts(ctx)],
-  [STATISTICS_INTERVAL_MS, "counting the overview's statistics failed", () => updateStatistics(ctx, STATISTICS)],
-  [RETENTION_INTERVAL_MS, "removing old files from the outbox folder failed", () => removeOutboxFiles(ctx)],
-  [BACKUP_INTERVAL_MS, "the scheduled backup failed", () => runScheduledBackup(ctx)],
-  [EMAIL_INTERVAL_MS, "sending emails failed", ctx.emails.wake],
-  [REVOCATION_INTERVAL_MS, "revoking Apple's tokens failed", ctx.appleRevocations.wake],
-  [BILLING_INTERVAL_MS, "reconciling with the billing provider failed", ctx.reconciler.wake],
+  [10 * SECOND_MS, "rollout schedules could not be read: the last known ones stay", ctx.rollouts.refresh],
+  [10 * SECOND_MS, "webhook endpoints could not be read: the last known ones stay", ctx.webhooks.refresh],
+  [MINUTE_MS, "watching rollouts failed", () => watchRollouts(ctx)],
+  [5 * MINUTE_MS, "counting the overview's statistics failed", () => updateStatistics(ctx, STATISTICS)],
+  [HOUR_MS, "removing old files from the outbox folder failed", () => removeOutboxFiles(ctx)],
+  [30 * SECOND_MS, "the scheduled backup failed", () => runScheduledBackup(ctx)],
+  [10 * SECOND_MS, "sending emails failed", ctx.emails.wake],
+  [10 * SECOND_MS, "revoking Apple's tokens failed", ctx.appleRevocations.wake],
+  [30 * SECOND_MS, "reconciling with the billing provider failed", ctx.reconciler.wake],
 ];
 
 const flushCounts = (ctx: Context) => Promise.all([ctx.adoption.flush(), ctx.updateReports.flush()]);

@@ -10,7 +10,7 @@ import { createBillingApi } from "./platform/adapters/billing-api";
 import { createBreachLookup } from "./platform/adapters/breach-lookup";
 import { allowedNetworks, createMailer, createPushTransport, createWebPush } from "./platform/adapters/create-adapters";
 import { createObjectStorage } from "./platform/adapters/s3";
-import { type Config, publishBaseUrl } from "./platform/config";
+import type { Config } from "./platform/config";
 import { databaseNow } from "./platform/db/clock";
 import { EmbeddedUnavailableError, hasSpace, isNoSpace, openingFailure } from "./platform/db/embedded/failures";
 import { openLater } from "./platform/db/embedded/open-later";
@@ -62,7 +62,7 @@ export type Overrides = Partial<Pick<Context, "catalog" | "database" | "now" | "
 export async function composeContext(given: Config, overrides: Overrides = {}): Promise<Context> {
   const log = overrides.log ?? createLog(given.LOG_LEVEL);
   const config = await readConfig(given);
-  publishBaseUrl(config.baseUrl);
+  process.env.NEXTAUTH_URL = config.baseUrl; // next-auth reads it from the environment alone
   const { now = () => new Date(), dbNow = databaseNow } = overrides;
   const database = overrides.database ?? (await open(config, log));
   const db = await openClient({ config, database, log }, overrides);

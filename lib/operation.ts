@@ -262,14 +262,8 @@ export function formOperation<
 export const formPath = ({ id }: Pick<FormOperation, "id">): string => `/forms/console/${id}`;
 
 /** Whether a session, an API key or this machine's operator is required. */
-export function isRestricted({
-  session,
-  role,
-  scope,
-  aal,
-  maxAgeSeconds,
-  stepUp,
-}: AccessRule & { session?: true }): boolean {
+export function isRestricted(given: AccessRule & { session?: true }): boolean {
+  const { session, role, scope, aal, maxAgeSeconds, stepUp } = given;
   return [session, role, scope, aal, maxAgeSeconds, stepUp].some((one) => one !== undefined);
 }
 
@@ -278,16 +272,10 @@ export function statusOf({ status, schema }: OperationResponse): number {
 }
 
 /** The response that is declared for a status; undefined if there is none. */
-export function responseOf(
-  { response, otherResponses }: AnyDeclaration,
-  status: number,
-): OperationResponse | undefined {
+export function responseOf({ response, otherResponses }: AnyDeclaration, status: number) {
   return response && statusOf(response) === status ? response : otherResponses?.[status];
 }
 
-export function responsesOf({
-  response,
-  otherResponses,
-}: Pick<AnyDeclaration, "response" | "otherResponses">): Record<number, OperationResponse> {
+export function responsesOf({ response, otherResponses }: DescribedOperation): Record<number, OperationResponse> {
   return { ...(response ? { [statusOf(response)]: response } : {}), ...otherResponses };
 }

@@ -4,8 +4,6 @@ import { AppError } from "../errors";
 import type { Config } from "./config";
 import { logoType } from "./config/brand";
 
-type Rgb = readonly [red: number, green: number, blue: number];
-
 /** A link or button, and the text on it. */
 export type Accent = { accent: string; onAccent: string };
 /** What accents stand on: the page's background and the surface of cards. */
@@ -58,7 +56,7 @@ function mix(color: string, other: string, share: number): string {
   return `#${channels.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
 }
 
-function rgbOf(color: string): Rgb {
+function rgbOf(color: string): [red: number, green: number, blue: number] {
   const value = Number.parseInt(color.slice(1), 16);
   return [value >> 16, (value >> 8) & 0xff, value & 0xff];
 }

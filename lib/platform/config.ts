@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { z } from "zod";
 import { backupVariables } from "./config/backups";
 import { appStoreApps, managementUrls, productEntitlements, stripeSecrets } from "./config/billing";
@@ -213,11 +213,6 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   });
 }
 
-/** Sets the base URL for next-auth, which reads it from the environment only. */
-export function publishBaseUrl(baseUrl: string): void {
-  process.env.NEXTAUTH_URL = baseUrl;
-}
-
 function serverModeErrors(env: Environment): string[] {
   if (!env.DATABASE_URL) {
     return env.DATABASE_MIGRATE_URL ? missing(env, ["DATABASE_URL"], "DATABASE_MIGRATE_URL") : [];
@@ -295,17 +290,13 @@ function signingKeyErrors({ BILLING_PROVIDER: provider, BILLING_WEBHOOK_SIGNING_
   return ["BILLING_WEBHOOK_SIGNING_SECRET: must be whsec_ and the base64 of 24 to 64 random bytes"];
 }
 
+const BUILD = ".next/build.json";
+
 /** From package.json and the build. Null: not built, or built outside a checkout. */
 type Build = { name: string; version: string; commit: string | null; builtAt: string | null };
 
 function readBuild(): Build {
   const { name, version } = JSON.parse(readFileSync("package.json", "utf8")) as { name: string; version: string };
-  const written = ((): Partial<Build> => {
-    try {
-      return JSON.parse(readFileSync(".next/build.json", "utf8"));
-    } catch {
-      return {}; // not built
-    }
-  })();
-  return { name, version, commit: written.commit ?? null, builtAt: written.builtAt ?? null };
+  const built: Partial<Build> = existsSync(BUILD) ? JSON.parse(readFileSync(BUILD, "utf8")) : {};
+  return { name, version, commit: built.commit ?? null, builtAt: built.builtAt ?? null };
 }

@@ -1,15 +1,7 @@
 import { create } from "content-disposition";
 
 /** Letters that are not an ASCII letter with a mark. */
-const TRANSLITERATIONS: Readonly<Record<string, string>> = {
-  ß: "ss",
-  Æ: "AE",
-  æ: "ae",
-  Ø: "O",
-  ø: "o",
-  Ł: "L",
-  ł: "l",
-};
+const TRANSLITERATIONS: Record<string, string> = { ß: "ss", Æ: "AE", æ: "ae", Ø: "O", ø: "o", Ł: "L", ł: "l" };
 
 /**
  * The Content-Disposition of a download (RFC 6266). `filename*` has the exact name; `filename` is for clients that ignore

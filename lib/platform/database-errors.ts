@@ -1,42 +1,16 @@
-/**
- * Codes of Prisma (Prisma, "Error message reference") and of sockets, and kinds of errors of Prisma's driver adapters, for a
- * database that is unavailable or asks for a retry.
- */
-const UNAVAILABLE: ReadonlySet<unknown> = new Set([
-  "P1000",
-  "P1001",
-  "P1002",
-  "P1003",
-  "P1008",
-  "P1010",
-  "P1011",
-  "P1017",
-  "P2024",
-  "P2028",
-  "P2034",
-  "P2037",
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "ECONNABORTED",
-  "ENOTCONN",
-  "EPIPE",
-  "ETIMEDOUT",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "EADDRNOTAVAIL",
-  "DatabaseNotReachable",
-  "ConnectionClosed",
-  "SocketTimeout",
-  "TooManyConnections",
-  "TlsConnectionError",
-]);
+/** Codes of Prisma ("Error message reference") for a database that is unavailable or asks for a retry. */
+const PRISMA_CODE = /^P(1000|1001|1002|1003|1008|1010|1011|1017|2024|2028|2034|2037)$/;
+/** The same of sockets and name resolution. */
+const SOCKET_CODE =
+  /^(EAI_AGAIN|EPIPE|ECONN(REFUSED|RESET|ABORTED)|ENOT(CONN|FOUND)|ETIMEDOUT|E(HOST|NET)UNREACH|EADDRNOTAVAIL)$/;
+/** Kinds of errors of Prisma's driver adapters with the same meaning. */
+const ADAPTER_KIND = /^(DatabaseNotReachable|ConnectionClosed|SocketTimeout|TooManyConnections|TlsConnectionError)$/;
 /**
  * SQLSTATE classes and codes with the same meaning (PostgreSQL, Appendix A): connection, resources, operator
  * intervention, system errors, serialization failures, lock and idle timeouts, read-only standbys.
  */
-const UNAVAILABLE_STATE = /^(08|53|57P|58)...?$|^(57014|40001|40P01|55P03|25P03|25006)$/;
+const SQL_STATE = /^(08|53|57P|58)...?$|^(57014|40001|40P01|55P03|25P03|25006)$/;
+const UNAVAILABLE = [PRISMA_CODE, SOCKET_CODE, ADAPTER_KIND, SQL_STATE];
 const UNAVAILABLE_TEXT =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|connection ended|not queryable|accepts writes|PGlite is closed/i;
 
@@ -44,7 +18,7 @@ const UNAVAILABLE_TEXT =
 export function isDatabaseUnavailable(error: unknown): boolean {
   return causes(error).some(
     ({ code, kind, originalCode, message, syscall }) =>
-      [code, kind, originalCode].some((one) => UNAVAILABLE.has(one) || UNAVAILABLE_STATE.test(String(one))) ||
+      [code, kind, originalCode].some((one) => UNAVAILABLE.some((pattern) => pattern.test(String(one)))) ||
       (code === "ENOENT" && syscall === "connect") || // the Unix socket of a server
       (typeof message === "string" && UNAVAILABLE_TEXT.test(message)),
   );

@@ -29,19 +29,19 @@ const FORMATS: Readonly<Record<string, string>> = {
  * message comes first.
  */
 export function fieldMessage(issue: Issue): string | undefined {
-  if (issue.code === "invalid_type") return issue.input === undefined ? "Required" : typeMessage(issue.expected);
+  if (issue.code === "invalid_type" && issue.input === undefined) return "Required";
+  if (issue.code === "invalid_type") return `Must be ${TYPES[issue.expected] ?? "of another type"}`;
   if (issue.code === "too_big") return boundMessage(issue.origin, "at most", Number(issue.maximum));
   if (issue.code === "too_small") return boundMessage(issue.origin, "at least", Number(issue.minimum));
   if (issue.code === "invalid_format") return `Must be ${FORMATS[issue.format] ?? "in the right format"}`;
   if (issue.code === "not_multiple_of") return `Must be a multiple of ${issue.divisor}`;
   if (issue.code === "unrecognized_keys") return `Unknown: ${issue.keys.join(", ")}`;
-  if (issue.code === "invalid_value") return valueMessage(issue.values.map(String));
+  if (issue.code === "invalid_value") {
+    const values = issue.values.map(String).join(", ");
+    return issue.values.length === 1 ? `Must be ${values}` : `Must be one of ${values}`;
+  }
   if (issue.code === "invalid_union") return "Must have one of the forms that are described";
   return undefined;
-}
-
-function typeMessage(expected: string): string {
-  return `Must be ${TYPES[expected] ?? "of another type"}`;
 }
 
 function boundMessage(origin: string, bound: string, limit: number): string {
@@ -52,9 +52,4 @@ function boundMessage(origin: string, bound: string, limit: number): string {
   if (origin === "array" || origin === "set") return `Must have ${bound} ${limit} ${limit === 1 ? "entry" : "entries"}`;
   if (origin === "date") return `Must be ${bound} ${new Date(limit).toISOString()}`;
   return `Must be ${bound} ${limit}`;
-}
-
-function valueMessage(values: readonly string[]): string {
-  const [only] = values;
-  return values.length === 1 ? `Must be ${only}` : `Must be one of ${values.join(", ")}`;
 }

@@ -17,13 +17,9 @@ export async function readGuide(name: string): Promise<{ file: string; markdown:
 /** The cells of the row of a guide's table that a code begins, as Markdown without the code; empty if there is none. */
 export async function readGuideRow(name: string, code: string): Promise<string[]> {
   const lines = (await readGuide(name))?.markdown.split("\n") ?? [];
-  const row = lines.find((line) => line.startsWith(`| \`${code}\` |`));
-  return (
-    row
-      ?.split("|")
-      .slice(2, -1)
-      .map((cell) => cell.trim()) ?? []
-  );
+  const row = lines.find((line) => line.startsWith(`| \`${code}\` |`)) ?? "";
+  const cells = row.split("|").slice(2, -1);
+  return cells.map((cell) => cell.trim());
 }
 
 /** The page of the console that shows a guide, such as "docs/guides/billing.md#events"; null for another file. */

@@ -54,11 +54,8 @@ export function serializedResponse(status: number, json: string, headers: Respon
 
 /** A JSON body that browsers save as a file (RFC 6266). The file name is plain ASCII; `value` is null for HEAD. */
 export function jsonFile(fileName: string, value: unknown): RouteResponse<unknown> {
-  const contentDisposition = `attachment; filename="${fileName}"`;
-  return new RouteResponse(200, value, {
-    "Content-Type": "application/json",
-    "Content-Disposition": contentDisposition,
-  });
+  const disposition = `attachment; filename="${fileName}"`;
+  return new RouteResponse(200, value, { "Content-Type": "application/json", "Content-Disposition": disposition });
 }
 
 /** The `Response` that an App Router handler returns. */

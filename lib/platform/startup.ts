@@ -47,11 +47,8 @@ function warnOfSettings({ config, log, mailer }: Deps): void {
   if (config.RATE_LIMITS === "off") log.warn("RATE_LIMITS=off: no rate limits; for load tests only");
   const subject = vapidSubject(config);
   const isOnOwnMachine = new URL(config.baseUrl).hostname === "localhost" && config.VAPID_SUBJECT === undefined;
-  if (!isOnOwnMachine && LOCAL_SUBJECT.test(subject))
-    log.warn(
-      { subject },
-      "VAPID_SUBJECT is on localhost or .local: Apple refuses notifications to Safari (BadJwtToken)",
-    );
+  const refused = "VAPID_SUBJECT is on localhost or .local: Apple refuses notifications to Safari (BadJwtToken)";
+  if (!isOnOwnMachine && LOCAL_SUBJECT.test(subject)) log.warn({ subject }, refused);
   const isUnsent = config.mode === "embedded" && config.PUSH_WORKER === "off";
   if (isUnsent) log.warn("PUSH_WORKER=off on an embedded database: no push will be sent");
 }

@@ -58,11 +58,8 @@ export async function updateStatistics(deps: Deps, { minAgeMs = 0 } = {}): Promi
   const now = deps.now();
   if (!(await claimRun(db, now, minAgeMs))) return;
   const oldest = startOf(new Date(now.getTime() - MAX_DAYS * DAY_MS), DAY_MS);
-  const latest = await db.hourlyStatistic.groupBy({
-    by: "metric",
-    where: { hour: { gte: oldest } },
-    _max: { hour: true },
-  });
+  const where = { hour: { gte: oldest } };
+  const latest = await db.hourlyStatistic.groupBy({ by: "metric", where, _max: { hour: true } });
   const since = (...metrics: Metric[]): Date => {
     const hours = metrics.map((metric) => latest.find((row) => row.metric === metric)?._max.hour ?? oldest);
     return hours.reduce((a, b) => (a < b ? a : b));
@@ -73,9 +70,8 @@ export async function updateStatistics(deps: Deps, { minAgeMs = 0 } = {}): Promi
   await store(db, countUpdateChecks(since("update_checks"), now));
   await store(db, countNotifications(since("notifications_sent", "notifications_failed")));
   await updateLevels(db, now);
-  await db.hourlyStatistic.deleteMany({
-    where: { hour: { gt: EPOCH, lt: new Date(now.getTime() - RETENTION_DAYS * DAY_MS) } },
-  });
+  const before = new Date(now.getTime() - RETENTION_DAYS * DAY_MS);
+  await db.hourlyStatistic.deleteMany({ where: { hour: { gt: EPOCH, lt: before } } });
 }
 
 /** When the statistics were last counted; null: never. */
@@ -158,24 +154,19 @@ function countNotifications(since: Date): Prisma.Sql {
     FROM "PushOutcomeCount" WHERE "hour" >= ${since} AND "state" IN ('sent', 'failed') GROUP BY 1, 2`;
 }
 
-type Db = Context["db"];
-
 const BATCH_SIZE = 50_000;
 
 /** Counts the accounts that were seen since midnight: each by the newest of its sessions that was. */
-function countActiveAccounts(db: Db, now: Date): Promise<number> {
+function countActiveAccounts(db: Deps["db"], now: Date): Promise<number> {
   const activeCondition = (session: Prisma.Sql) => sql`
     ${session}."expiresAt" > ${now} AND ${session}."lastSeenAt" >= ${startOf(now, DAY_MS)}`;
-  return countRows(
-    db,
-    "Session",
-    sql`${activeCondition(sql`one`)} AND NOT EXISTS (
-      SELECT FROM "Session" AS newer
-      WHERE newer."accountId" = one."accountId" AND newer."id" > one."id" AND ${activeCondition(sql`newer`)})`,
-  );
+  const condition = sql`${activeCondition(sql`one`)} AND NOT EXISTS (
+    SELECT FROM "Session" AS newer
+    WHERE newer."accountId" = one."accountId" AND newer."id" > one."id" AND ${activeCondition(sql`newer`)})`;
+  return countRows(db, "Session", condition);
 }
 
-export function countActiveSubscriptions(db: Db, now: Date): Promise<number> {
+export function countActiveSubscriptions(db: Deps["db"], now: Date): Promise<number> {
   return countRows(db, "Purchase", activeSubscriptionCondition(now));
 }
 
@@ -192,7 +183,7 @@ export const activeSubscriptionCondition = (now: Date): Prisma.Sql => sql`
  * Counts the rows of a table that fit a condition on `one`: all of them are read, in the order of their ids, in which they
  * are stored. Short statements hold up neither vacuum nor a migration.
  */
-async function countRows(db: Db, table: string, condition: Prisma.Sql): Promise<number> {
+async function countRows(db: Deps["db"], table: string, condition: Prisma.Sql): Promise<number> {
   const rows = identifier(table);
   let count = 0;
   for (let [after, isEnd] = [NIL_ID, false]; !isEnd; ) {

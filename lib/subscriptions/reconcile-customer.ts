@@ -129,10 +129,8 @@ function isUpToDate(config: BillingRules, purchase: StoredPurchase, snapshot: Sn
 function visibleState(purchase: Purchase, at: Date, rules: StatusRules): string {
   const seen = purchaseStatus(purchase, at, rules);
   const { status, willRenew, isLifetime, productId, periodType, entitlements } = seen;
-  const { currentPeriodEndsAt, accessEndsAt, gracePeriodEndsAt, resumesAt } = seen;
-  const times = [currentPeriodEndsAt, accessEndsAt, gracePeriodEndsAt, resumesAt].map(
-    (time) => time && toSeconds(time),
-  );
+  const ends = [seen.currentPeriodEndsAt, seen.accessEndsAt, seen.gracePeriodEndsAt, seen.resumesAt];
+  const times = ends.map((time) => time && toSeconds(time));
   const ids = entitlements.map(({ id }) => id).toSorted();
   return JSON.stringify([status, willRenew, isLifetime, productId, periodType, ids, times]);
 }

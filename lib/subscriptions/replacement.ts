@@ -9,9 +9,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  */
 export function endReplacedPurchases<T extends Purchase>(purchases: T[]): T[] {
   return purchases.map((purchase) => {
-    const starts = purchases.flatMap((next) =>
-      next.startedAt && isReplacementOf(next, purchase) ? [next.startedAt] : [],
-    );
+    const starts = purchases.filter((next) => isReplacementOf(next, purchase)).map(({ startedAt }) => startedAt);
     const endedAt = [purchase.endedAt, ...starts].reduce((a, b) => (a && b ? (a < b ? a : b) : (a ?? b)), null);
     return { ...purchase, endedAt };
   });

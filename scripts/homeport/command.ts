@@ -48,14 +48,11 @@ export class HomeportCommand extends Command {
   /** Calls one operation with what `input` makes of the arguments, and prints its result: as text, one line. */
   calls<Id extends OperationId, Args extends unknown[]>(
     id: Id,
-    {
-      input,
-      prints,
-    }: { input: (...args: Args) => InputOf<Id>; prints: (result: ResultOf<Id>, ...args: Args) => string },
+    call: { input: (...args: Args) => InputOf<Id>; prints: (result: ResultOf<Id>, ...args: Args) => string },
   ): this {
     return this.run<Args>(async ({ api, output }, ...args) => {
-      const result = await api.call(id, input(...args));
-      output.result(result, [prints(result, ...args)]);
+      const result = await api.call(id, call.input(...args));
+      output.result(result, [call.prints(result, ...args)]);
     });
   }
 }

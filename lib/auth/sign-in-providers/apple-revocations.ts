@@ -27,7 +27,6 @@ export function createAppleRevocations(deps: Deps): Consumer {
   const queue = createLeaseQueue<Row>(deps, {
     table: "AppleRevocation",
     key: "id",
-    keyType: "uuid",
     dueAt: "nextAttemptAt",
     leaseSeconds: LEASE_SECONDS,
   });

@@ -7,6 +7,8 @@ import {
 } from "node:http2";
 import { Provider } from "@parse/node-apn";
 import type { Logger } from "pino";
+import { z } from "zod";
+import { readJson } from "../json";
 import { parseRetryAfter } from "../outbound";
 import type { Notification, PushResponse, PushTransport } from "./push-transport";
 
@@ -67,20 +69,6 @@ async function openSession(client: ApnsClient): Promise<ClientHttp2Session> {
   return client.session;
 }
 
-/** Renews the provider token before it expires. */
-function authorizationOf({ config: { token } }: ApnsClient): string {
-  if (token.isExpired(TOKEN_LIFETIME_SECONDS)) token.regenerate(token.generation);
-  return `bearer ${token.current}`;
-}
-
-/**
- * Closes the connection; its requests fail. Replacing the whole client would create a new provider token, of which APNs
- * accepts one every 20 minutes.
- */
-function closeSession(client: ApnsClient): void {
-  client.session?.destroy(new Error("the connection was closed after time-outs"));
-}
-
 /**
  * Sends one request on a connection to APNs, and returns the response, whatever its status.
  * @throws Error if there was no response; a time-out has the name TimeoutError
@@ -90,7 +78,7 @@ function sendRequest(session: ClientHttp2Session, headers: OutgoingHttpHeaders, 
     const stream = session.request(headers);
     let hasResponse = false;
     const timer = setTimeout(() => {
-      reject(timeoutError());
+      reject(Object.assign(new Error("APNs did not respond in time"), { name: "TimeoutError" }));
       stream.close(constants.NGHTTP2_CANCEL);
     }, timeoutMs);
     stream.once("response", (response) => {
@@ -99,7 +87,7 @@ function sendRequest(session: ClientHttp2Session, headers: OutgoingHttpHeaders, 
       if (status === 200) {
         resolve({ status, reason: null });
         stream.resume();
-      } else readObject(stream, (object) => resolve(toResponse(response, object)));
+      } else readText(stream, (text) => resolve(toResponse(response, text)));
     });
     stream.once("error", reject);
     stream.once("close", () => {
@@ -110,25 +98,32 @@ function sendRequest(session: ClientHttp2Session, headers: OutgoingHttpHeaders, 
   });
 }
 
-function readObject(stream: ClientHttp2Stream, done: (object: ReturnType<typeof parseObject>) => void): void {
+function readText(stream: ClientHttp2Stream, done: (text: string) => void): void {
   let text = "";
   stream.on("data", (chunk: Buffer) => {
     text += chunk;
   });
-  stream.once("end", () => done(parseObject(text)));
+  stream.once("end", () => done(text));
 }
 
-function toResponse(
-  headers: IncomingHttpHeaders & { ":status"?: number },
-  { reason, timestamp }: ReturnType<typeof parseObject>,
-): PushResponse {
-  const isReason = typeof reason === "string" && /^\w{1,64}$/.test(reason);
-  const isTimestamp = typeof timestamp === "number" && Number.isSafeInteger(timestamp); // milliseconds since 1970
+/** Why a notification was not sent. `timestamp` is in milliseconds since 1970. */
+const Refusal = z.object({
+  reason: z
+    .string()
+    .regex(/^\w{1,64}$/)
+    .nullable()
+    .catch(null),
+  timestamp: z.int().optional().catch(undefined),
+});
+
+/** A proxy's error page is not JSON. */
+function toResponse(headers: IncomingHttpHeaders & { ":status"?: number }, text: string): PushResponse {
+  const { reason = null, timestamp } = readJson(Refusal, text) ?? {};
   const retryAfterSeconds = parseRetryAfter(headers["retry-after"]);
   return {
     status: headers[":status"] ?? 0,
-    reason: isReason ? reason : null,
-    ...(isTimestamp ? { timestamp: new Date(timestamp) } : {}),
+    reason,
+    ...(timestamp === undefined ? {} : { timestamp: new Date(timestamp) }),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   };
 }
@@ -136,19 +131,6 @@ function toResponse(
 /** Whether APNs asks for a new provider token. */
 function isProviderTokenExpired({ status, reason }: PushResponse): boolean {
   return status === 403 && reason === "ExpiredProviderToken";
-}
-
-/** A proxy's error page is not JSON. */
-function parseObject(text: string): { reason?: unknown; timestamp?: unknown } {
-  try {
-    return Object(JSON.parse(text));
-  } catch {
-    return {};
-  }
-}
-
-function timeoutError(): Error {
-  return Object.assign(new Error("APNs did not respond in time"), { name: "TimeoutError" });
 }
 
 const TIMEOUT_MS = 10_000;
@@ -168,14 +150,12 @@ export function createApnsTransport(options: ApnsOptions, log: Logger): PushTran
   };
 }
 
-type Connection = { send: (notification: Notification) => Promise<PushResponse>; close: () => void };
-
 /**
  * Opens a connection when it is first needed. node-apn connects and signs provider tokens; the requests are our own,
  * because node-apn's cost twice as much, retry in milliseconds and drop Retry-After. It keeps using a connection that was
  * lost silently, so that is closed after three consecutive time-outs, at most once a minute.
  */
-function openConnection(environment: Notification["environment"], options: ApnsOptions, log: Logger): Connection {
+function openConnection(environment: Notification["environment"], options: ApnsOptions, log: Logger) {
   const { timeoutMs = TIMEOUT_MS, elapsedMs = () => performance.now() } = options;
   let opened: ApnsClient | undefined;
   const client = () => {
@@ -208,10 +188,11 @@ function openConnection(environment: Notification["environment"], options: ApnsO
     reconnectedAtMs = elapsedMs();
     timeouts = 0;
     log.warn({ environment }, "reconnecting to APNs after consecutive time-outs");
-    if (opened) closeSession(opened);
+    // Its requests fail. A new client would create a new provider token, of which APNs accepts one every 20 minutes.
+    opened?.session?.destroy(new Error("the connection was closed after time-outs"));
   };
   return {
-    send: async (notification) => {
+    send: async (notification: Notification) => {
       try {
         const response = await request(notification);
         recordResponse();
@@ -228,18 +209,19 @@ function openConnection(environment: Notification["environment"], options: ApnsO
 /** Sets the headers of Apple, "Sending notification requests to APNs". */
 function headersOf(notification: Notification, client: ApnsClient): OutgoingHttpHeaders {
   const { id, token, bundleId, pushType, priority, collapseId, expiresAt } = notification;
-  const headers: OutgoingHttpHeaders = {
+  const { address, token: own } = client.config;
+  if (own.isExpired(TOKEN_LIFETIME_SECONDS)) own.regenerate(own.generation);
+  return {
     ":method": "POST",
     ":scheme": "https",
-    ":authority": client.config.address,
+    ":authority": address,
     ":path": `/3/device/${token}`,
-    authorization: authorizationOf(client),
+    authorization: `bearer ${own.current}`,
     "apns-id": id,
     "apns-topic": pushType === "liveactivity" ? `${bundleId}.push-type.liveactivity` : bundleId,
     "apns-push-type": pushType,
     "apns-priority": priority,
     "apns-expiration": Math.floor(expiresAt.getTime() / 1000),
+    ...(collapseId === null ? {} : { "apns-collapse-id": collapseId }),
   };
-  if (collapseId !== null) headers["apns-collapse-id"] = collapseId;
-  return headers;
 }

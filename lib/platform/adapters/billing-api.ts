@@ -9,16 +9,10 @@ export type BillingApi = {
 /** The provider did not respond, or with an error. `retryAfterSeconds` is its Retry-After, a day at most. */
 class BillingApiError extends Error {
   override readonly name = "BillingApiError";
-  readonly retryAfterSeconds: number | undefined;
-
-  constructor(message: string, options: { cause?: unknown; retryAfterSeconds?: number } = {}) {
-    super(message, { cause: options.cause });
-    this.retryAfterSeconds = options.retryAfterSeconds;
-  }
+  retryAfterSeconds?: number;
 }
 
 const TIMEOUT_MS = 5_000;
-const TOO_MANY_REQUESTS = 429;
 const DEFAULT_RETRY_AFTER_SECONDS = 60;
 const MAX_RETRY_AFTER_SECONDS = 24 * 60 * 60;
 
@@ -41,17 +35,13 @@ async function getJson(url: string, key: string): Promise<unknown> {
   if (!response.ok) {
     await response.body?.cancel();
     const { status, headers } = response;
-    throw new BillingApiError(`the billing provider returned status ${status}`, {
-      retryAfterSeconds: status === TOO_MANY_REQUESTS ? parseRetryAfter(headers.get("retry-after")) : undefined,
-    });
+    const error = new BillingApiError(`the billing provider returned status ${status}`);
+    const given = headers.get("retry-after") ?? "";
+    const seconds = /^\d+$/.test(given) ? Number(given) : DEFAULT_RETRY_AFTER_SECONDS;
+    if (status === 429) error.retryAfterSeconds = Math.min(seconds, MAX_RETRY_AFTER_SECONDS);
+    throw error;
   }
   return response.json().catch((cause: unknown) => {
     throw new BillingApiError("the billing provider's response is not JSON", { cause });
   });
-}
-
-/** Parses Retry-After in seconds (RFC 9110, section 10.2.3). */
-function parseRetryAfter(value: string | null): number {
-  if (value === null || !/^\d+$/.test(value)) return DEFAULT_RETRY_AFTER_SECONDS;
-  return Math.min(Number(value), MAX_RETRY_AFTER_SECONDS);
 }

@@ -17,8 +17,7 @@ export type S3Files = {
   remove: (key: string) => Promise<void>;
 };
 
-type Send = (method: string, key: string, query: Record<string, string>, init?: Init) => Promise<Response>;
-type Init = { body?: BodyInit; headers?: Record<string, string> };
+type Send = (method: string, key: string, query: Record<string, string>, init?: RequestInit) => Promise<Response>;
 
 /** Opens a bucket for files: multipart uploads, listing and deletion (Amazon S3 API Reference). */
 export function createS3Files(bucket: Bucket): S3Files {

@@ -6,9 +6,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { AwsV4Signer } from "aws4fetch";
 import type { Config } from "../config";
 
-/** An object with the headers that a browser receives. */
-type DownloadObject = { key: string; contentDisposition: string; contentType: string };
-
 /** An object to store. `sha256` is hexadecimal; the storage rejects bytes with another hash. */
 type UploadObject = {
   key: string;
@@ -19,8 +16,11 @@ type UploadObject = {
 };
 
 export type ObjectStorage = {
-  /** Returns a public URL that is valid for five minutes, without a request. @throws Error for an invalid key */
-  presignGet: (object: DownloadObject) => Promise<string>;
+  /**
+   * Returns a public URL of an object with the headers that a browser receives. It is valid for five minutes. Makes no
+   * request. @throws Error for an invalid key
+   */
+  presignGet: (object: { key: string; contentDisposition: string; contentType: string }) => Promise<string>;
   /** Stores an object of at most 5 GiB. @throws Error if the storage rejects it or does not respond */
   put: (upload: UploadObject) => Promise<void>;
 };

@@ -1,8 +1,9 @@
 import { STATUS_CODES } from "node:http";
 import { z } from "zod";
 import { isInNetworks } from "../config/networks";
-import { type AllowedNetworks, findUrlFault, hostOf, postMessage, trustAlso } from "../outbound";
-import type { EndpointNotAllowed, PushResponse, WebPushMessage, WebPushTransport } from "./push-transport";
+import { readJson } from "../json";
+import { type AllowedNetworks, findUrlFault, hostOf, type PostResult, postMessage, trustAlso } from "../outbound";
+import type { PushResponse, WebPushMessage, WebPushTransport } from "./push-transport";
 
 type Options = {
   /** The keys of RFC 8292, in base64url. */
@@ -17,8 +18,6 @@ type Options = {
   ca?: string | undefined;
   extraCaFile?: string | undefined;
 };
-
-const NOT_ALLOWED: EndpointNotAllowed = { status: null, reason: "EndpointNotAllowed" };
 
 /** Loaded with the first message: most services have no browsers. */
 const webPush = async () => (await import("web-push")).default;
@@ -47,15 +46,14 @@ export function createWebPushTransport(options: Options): WebPushTransport {
     send: async (message) => {
       const { endpoint, keys, payload } = message;
       // The settings may have changed since it was registered. They may be wrong: the subscription stays.
-      if (validateEndpoint(new URL(endpoint)) !== null) return NOT_ALLOWED;
+      if (validateEndpoint(new URL(endpoint)) !== null) return { status: null, reason: "EndpointNotAllowed" };
       const authorization = await authorize(new URL(endpoint).origin);
       const { cipherText: body } = (await webPush()).encrypt(keys.p256dh, keys.auth, payload, ENCODING);
-      const attempt = await postMessage(
-        { url: endpoint, headers: headersOf(message, authorization), body, secureContext },
-        allowed,
-      );
-      if (attempt.status === null) throw noResponse(attempt);
-      return toResponse(attempt.status, attempt);
+      const post = { url: endpoint, headers: headersOf(message, authorization), body, secureContext };
+      const attempt = await postMessage(post, allowed);
+      if (attempt.status !== null) return toResponse(attempt.status, attempt);
+      const error = new Error(attempt.error ?? "no response");
+      throw Object.assign(error, attempt.durationMs >= 10_000 ? { name: "TimeoutError" } : {});
     },
   };
 }
@@ -94,10 +92,7 @@ function isListed(hostname: string, hosts: readonly string[]): boolean {
   );
 }
 
-function toResponse(
-  status: number,
-  { body, retryAfterSeconds }: { body: string | null; retryAfterSeconds: number | null },
-): PushResponse {
+function toResponse(status: number, { body, retryAfterSeconds }: PostResult): PushResponse {
   const isSuccess = status >= 200 && status < 300;
   return {
     status,
@@ -133,20 +128,8 @@ const GoogleError = z
   .transform(({ error }) => `${error.status}: ${error.message}`);
 
 function readReason(body: string): string {
-  const { data } = z.union([Reason, MozillaError, GoogleError]).safeParse(parseJson(body));
-  if (data !== undefined) return data;
+  const reason = readJson(z.union([Reason, MozillaError, GoogleError]), body);
+  if (reason !== null) return reason;
   if (!body.trimStart().startsWith("<")) return body;
   return /<title>([^<]*)/i.exec(body)?.[1] ?? "";
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-function noResponse({ error, durationMs }: { error: string | null; durationMs: number }): Error {
-  return Object.assign(new Error(error ?? "no response"), durationMs >= 10_000 ? { name: "TimeoutError" } : {});
 }

@@ -7,22 +7,22 @@ import { auditPseudonyms } from "./retention";
 import type { AuditEntry, AuditFilter, AuditPage, AuditQuery } from "./schema";
 
 type Deps = Pick<Context, "config" | "db">;
-type Position = { at: Date; id: string };
+/** An event's place in the trail. */
+export type EventPosition = { at: Date; id: string };
 
 /** The types that most rows have. The partial index of the others excludes them by name. */
 const COMMON_TYPES: readonly string[] = ["signed_in", "signed_out", "registered"];
 
 /** A page of the audit trail, newest first. @throws AppError invalid_query */
 export async function listAuditEvents(deps: Deps, { limit, cursor, ...filter }: AuditQuery): Promise<AuditPage> {
-  const page = { ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) };
-  const { entries, nextCursor } = await readPage("audit", page, async ({ after, take }) => {
+  const { entries, nextCursor } = await readPage("audit", { limit, cursor }, async ({ after, take }) => {
     const last = after === null ? null : await findPosition(deps, after);
     return after !== null && last === null ? [] : readEvents(deps, filter, last, take);
   });
   return { events: [...entries], nextCursor };
 }
 
-export async function readEvents({ config, db }: Deps, filter: AuditFilter, after: Position | null, take: number) {
+export async function readEvents({ config, db }: Deps, filter: AuditFilter, after: EventPosition | null, take: number) {
   const conditions = conditionsOf(config, filter);
   if (after) conditions.push(sql`("at", event."id") < (${after.at}::timestamptz, ${after.id}::uuid)`);
   return db.$queryRaw<AuditEntry[]>`
@@ -36,7 +36,7 @@ export async function readEvents({ config, db }: Deps, filter: AuditFilter, afte
     ORDER BY event."at" DESC, event."id" DESC`;
 }
 
-async function findPosition({ db }: Pick<Deps, "db">, id: string): Promise<Position | null> {
+async function findPosition({ db }: Pick<Deps, "db">, id: string): Promise<EventPosition | null> {
   return isUuid(id) ? db.auditEvent.findUnique({ where: { id }, select: { at: true, id: true } }) : null;
 }
 
@@ -61,9 +61,6 @@ function conditionsOf(config: Deps["config"], { type, actor, target, account, fr
   if (to) conditions.push(sql`"at" < ${to}::timestamptz`);
   return conditions;
 }
-
-/** An event's place in the trail. */
-export type EventPosition = { at: Date; id: string };
 
 /** An account's newest events, also after the account was deleted; those before `before`, if it is given. */
 export async function listSecurityEvents(ctx: Deps, accountId: string, limit: number, before?: EventPosition) {

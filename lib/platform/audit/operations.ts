@@ -34,13 +34,9 @@ function toText(value: AuditEntry[keyof AuditEntry]): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
+/** A line of cells in quotes. An apostrophe makes a spreadsheet show a formula as text. */
 function toLine(cells: readonly string[]): string {
-  return `${cells.map(toCell).join(",")}\r\n`;
-}
-
-/** A cell in quotes. An apostrophe makes a spreadsheet show a formula as text. */
-function toCell(text: string): string {
-  return `"${text.replace(FORMULA, "'").replaceAll('"', '""')}"`;
+  return `${cells.map((text) => `"${text.replace(FORMULA, "'").replaceAll('"', '""')}"`).join(",")}\r\n`;
 }
 
 const EVENT = {

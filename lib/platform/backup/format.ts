@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type CopySession, listTables, RowSummary, summarized, type Table, wholeLines } from "../db/copy";
+import { readJson } from "../json";
 
 /** Why a backup cannot be read or restored. */
 export type BackupErrorCode =
@@ -92,7 +93,7 @@ export async function readBackup(chunks: AsyncIterable<Buffer>, { onHeader, onTa
   const found: TableSummary[] = [];
   await onHeader(parseHeader(await reader.line()));
   for (;;) {
-    const line = parse(NextLine, await reader.line());
+    const line = readJson(NextLine, await reader.line());
     if (!line)
       throw new BackupError("backup_damaged", "The backup is damaged: a line between two tables is not valid.");
     if ("tables" in line) {
@@ -108,8 +109,8 @@ export async function readBackup(chunks: AsyncIterable<Buffer>, { onHeader, onTa
 }
 
 function parseHeader(line: string): Header {
-  const header = parse(Header, line);
-  const { homeportBackup: format } = parse(Header.pick({ homeportBackup: true }), line) ?? {};
+  const header = readJson(Header, line);
+  const { homeportBackup: format } = readJson(Header.pick({ homeportBackup: true }), line) ?? {};
   if (format === undefined) throw new BackupError("backup_invalid", "The file is not a backup of Homeport.");
   if (format > FORMAT) {
     throw new BackupError(
@@ -119,14 +120,6 @@ function parseHeader(line: string): Header {
   }
   if (!header) throw new BackupError("backup_damaged", "The backup's header is not valid.");
   return header;
-}
-
-function parse<T>(schema: z.ZodType<T>, line: string): T | undefined {
-  try {
-    return schema.parse(JSON.parse(line));
-  } catch {
-    return undefined;
-  }
 }
 
 /** Reads single lines, and the rows of tables. @throws BackupError backup_damaged at the end of the file */

@@ -5,14 +5,8 @@ export function backupName(at: Date): string {
   return `homeport-${at.toISOString().replace(/[:-]|\.\d{3}/g, "")}.backup`;
 }
 
-/** When a backup of this name was made; null for any other file. */
-function timeOfName(name: string): Date | null {
-  const [, ...parts] = NAME.exec(name) ?? [];
-  if (parts.length === 0) return null;
-  const [year, month, day, hour, minute, second] = parts;
-  const at = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
-  return Number.isNaN(at.getTime()) ? null : at;
-}
+/** When a backup of this name was made; an invalid time for any other file. */
+const timeOfName = (name: string) => new Date(NAME.test(name) ? name.replace(NAME, "$1-$2-$3T$4:$5:$6Z") : Number.NaN);
 
 /** How many backups to keep: the newest of each of the last days, weeks and months that have one. */
 export type BackupRetention = { daily: number; weekly: number; monthly: number };
@@ -22,12 +16,12 @@ export type BackupRetention = { daily: number; weekly: number; monthly: number }
  * Days, months and weeks, from Monday, are in UTC.
  */
 export function expiredNames(names: readonly string[], { daily, weekly, monthly }: BackupRetention): string[] {
-  const backups = names.filter((name) => timeOfName(name) !== null).sort((a, b) => (a < b ? 1 : -1));
+  const backups = names.filter((name) => !Number.isNaN(timeOfName(name).getTime())).sort((a, b) => (a < b ? 1 : -1));
   const kept = new Set(backups.slice(0, 1));
   const keepNewest = (count: number, periodOf: (at: Date) => string) => {
     const periods = new Set<string>();
     for (const name of backups) {
-      const period = periodOf(timeOfName(name) as Date);
+      const period = periodOf(timeOfName(name));
       if (periods.has(period) || periods.size >= count) continue;
       periods.add(period);
       kept.add(name);

@@ -44,7 +44,9 @@ export async function restoreEmbedded(backup: BackupFile, dataDir: string): Prom
   const unlock = await lockFile(path.join(dataDir, "restore.lock"));
   try {
     const folder = path.join(dataDir, "restore");
-    await refuseDatabase(path.join(dataDir, "db"));
+    // A file of a database that was removed may be left; an empty folder is no database.
+    const names = await readdir(path.join(dataDir, "db")).catch(() => []);
+    if (names.length > 0) refuse(`${path.join(dataDir, "db")} has a database`);
     await rm(folder, { recursive: true, force: true });
     const loaded = await loadEmbedded(chunks, folder, true, (embedded) => embedded.migrate());
     await writeSecrets(loaded, dataDir);
@@ -65,16 +67,14 @@ export async function restoreServer(backup: BackupFile, url: string, dataDir: st
   const chunks = await openBackup(backup);
   const session = await openServerCopySession(url);
   try {
-    const loaded = await loadBackup(chunks, {
-      prepare: async ({ migrations }) => {
-        const others = (await appliedMigrations(session)).filter((name) => !migrations.includes(name));
-        const full = await tablesWithRows(session, await listTables(session));
-        if (full.length > 0) refuse(`The database has rows in ${full.join(", ")}`);
-        if (others.length > 0) refuse(`The database has the newer schema ${others[0]}`);
-        await migrateServer(url, report, { names: migrations });
-        await session.query("BEGIN");
-        return session;
-      },
+    const loaded = await loadBackup(chunks, async ({ migrations }) => {
+      const others = (await appliedMigrations(session)).filter((name) => !migrations.includes(name));
+      const full = await tablesWithRows(session, await listTables(session));
+      if (full.length > 0) refuse(`The database has rows in ${full.join(", ")}`);
+      if (others.length > 0) refuse(`The database has the newer schema ${others[0]}`);
+      await migrateServer(url, report, { names: migrations });
+      await session.query("BEGIN");
+      return session;
     });
     await writeSecrets(loaded, dataDir);
     await session.query("COMMIT");
@@ -94,11 +94,10 @@ async function openBackup(backup: BackupFile): Promise<AsyncIterable<Buffer>> {
 
 /** @throws BackupError file_not_found, identity_invalid */
 async function readFrom({ read, identityFile }: BackupFile): Promise<AsyncIterable<Buffer>> {
-  const identities = identityFile === undefined ? [] : await parseIdentities(await readText(identityFile));
-  return decode(read(), identities);
+  if (identityFile === undefined) return decode(read(), []);
+  const text = await readFile(identityFile, "utf8").catch((error: Error) => Promise.reject(notFound(error)));
+  return decode(read(), await parseIdentities(text));
 }
-
-const readText = (file: string) => readFile(file, "utf8").catch((error: Error) => Promise.reject(notFound(error)));
 
 /** Loads a backup into a new embedded database in `folder`. `finish` changes it before it is closed. */
 async function loadEmbedded(
@@ -116,18 +115,12 @@ async function loadEmbedded(
     return embedded.copySession;
   };
   try {
-    const loaded = await loadBackup(chunks, { prepare });
+    const loaded = await loadBackup(chunks, prepare);
     if (embedded) await finish(embedded);
     return loaded;
   } finally {
     await embedded?.close();
   }
-}
-
-/** A file of a database that was removed may be left; an empty folder is no database. */
-async function refuseDatabase(folder: string): Promise<void> {
-  const names = await readdir(folder).catch(() => []);
-  if (names.length > 0) refuse(`${folder} has a database`);
 }
 
 function refuse(reason: string): never {
@@ -152,11 +145,8 @@ async function checkBackup(chunks: AsyncIterable<Buffer>): Promise<void> {
   });
 }
 
-/** A database that a backup is loaded into. */
-type RestoreTarget = {
-  /** Prepares the database for the backup: applies the migrations of its schema, and no later ones. */
-  prepare: (header: Header) => Promise<CopySession>;
-};
+/** Prepares an empty database for a backup: applies the migrations of its schema, and no later ones. */
+type Prepare = (header: Header) => Promise<CopySession>;
 
 export type Loaded = { header: Header; tables: TableSummary[] };
 
@@ -164,7 +154,7 @@ export type Loaded = { header: Header; tables: TableSummary[] };
  * Loads a checked backup into an empty database, and compares what the database then has with the backup's counts and checksums.
  * @throws BackupError backup_invalid, backup_damaged, backup_too_new
  */
-async function loadBackup(chunks: AsyncIterable<Buffer>, { prepare }: RestoreTarget): Promise<Loaded> {
+async function loadBackup(chunks: AsyncIterable<Buffer>, prepare: Prepare): Promise<Loaded> {
   let opened: { header: Header; session: CopySession; tables: Map<string, Table> } | undefined;
   const written: Table[] = [];
   const tables = await readBackup(chunks, {

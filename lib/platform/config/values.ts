@@ -15,12 +15,7 @@ export const REMOVED_SETTINGS = [
 export const text = z.string().trim().min(1);
 export const port = z.coerce.number().int().min(0).max(65_535);
 export const flag = z.enum(["true", "false"]).transform((value) => value === "true");
-export const list = z.string().transform((value) =>
-  value
-    .split(",")
-    .map((entry) => entry.trim())
-    .filter(Boolean),
-);
+export const list = z.string().transform((value) => value.split(",").flatMap((entry) => entry.trim() || []));
 /** One secret, or several separated by commas, the newest first. A single one is used as it was given. */
 export const secretRing = z
   .string()

@@ -39,11 +39,8 @@ export function batchWrite<Deps extends Loggable, Item, Result>(
 ): (deps: Deps, item: Item) => Promise<Result> {
   const queues = new WeakMap<Deps, (item: Item) => Promise<Result>>();
   return (deps, item) => {
-    let add = queues.get(deps);
-    if (!add) {
-      add = createQueue(deps, options);
-      queues.set(deps, add);
-    }
+    const add = queues.get(deps) ?? createQueue(deps, options);
+    queues.set(deps, add);
     return add(item);
   };
 }
@@ -61,12 +58,9 @@ function createQueue<Deps extends Loggable, Item, Result>(
 
   const run = async (batch: Waiting<Item, Result>[]) => {
     running.add(batch);
+    const items = batch.map(({ item }) => item);
     try {
-      const results = await processMany(
-        deps,
-        batch.map(({ item }) => item),
-        processAlone,
-      );
+      const results = await processMany(deps, items, processAlone);
       for (const [i, { resolve }] of batch.entries()) resolve(results[i] as Result | Promise<Result>);
     } catch (error) {
       const isLost = isConnectionLost(error); // each item would wait for the database again
@@ -80,7 +74,8 @@ function createQueue<Deps extends Loggable, Item, Result>(
   const canStart = (minItems: number) => waiting.length >= minItems && running.size < MAX_BATCHES;
   const start = (minItems?: number) => {
     isScheduled = false;
-    while (canStart(minItems ?? largest(running))) void run(waiting.splice(0, MAX_ITEMS));
+    const largest = Math.max(1, ...[...running].map(({ length }) => length));
+    while (canStart(minItems ?? largest)) void run(waiting.splice(0, MAX_ITEMS));
     if (waiting.length > 0) timer ??= setTimeout(startAny, MAX_WAIT_MS);
     else stopTimer();
   };
@@ -100,11 +95,4 @@ function createQueue<Deps extends Loggable, Item, Result>(
       // setImmediate runs after all ready sockets have been read; process.nextTick would run after each of them.
       setImmediate(start);
     });
-}
-
-/** The number of items of the largest batch, at least 1. */
-function largest(batches: Iterable<readonly unknown[]>): number {
-  let items = 1;
-  for (const batch of batches) items = Math.max(items, batch.length);
-  return items;
 }

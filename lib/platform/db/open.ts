@@ -47,9 +47,7 @@ type Hooks = Partial<EmbeddedHooks> & {
  * EmbeddedUnavailableError if its disk is full or its files are damaged
  */
 export async function openDatabase(config: Config, hooks: Hooks, limits: Limits = SERVICE_LIMITS): Promise<Database> {
-  if (!config.DATABASE_URL) {
-    return openEmbeddedDatabase(config, hooks, limits);
-  }
+  if (!config.DATABASE_URL) return openEmbeddedDatabase(config, hooks, limits);
   const { postgresAdapter } = await import("./server/adapter");
   // Behind PgBouncer every connection has the service's time limits, which are too short for commands.
   const url = (limits === COMMAND_LIMITS && config.DATABASE_MIGRATE_URL) || config.DATABASE_URL;
@@ -130,7 +128,9 @@ export function databaseOf(
     missingMigrations: () => missingMigrations(query),
     checkWrites: async () => {
       if (isPaused()) return null; // the check writes: it would wait for the end of the pause
-      return adapter.adapterName === SERVER_ADAPTER ? checkServerWrites(client) : checkEmbeddedWrites(query);
+      if (adapter.adapterName !== SERVER_ADAPTER) return checkEmbeddedWrites(query);
+      const statements = [client.$queryRaw(LOCK_TIMEOUT), client.$queryRaw(WRITES_TEMPORARILY)];
+      return failureOf(() => client.$transaction(statements));
     },
     openSnapshot,
     embedded: embedded ?? null,
@@ -185,9 +185,7 @@ type WriteFailure = "database" | "storage";
  */
 const WRITES_NOTHING = `WITH d AS (DELETE FROM "${Prisma.ModelName.RateLimit}" WHERE false) SELECT 1`;
 
-const deletes = Object.values(Prisma.ModelName).map(
-  (table, index) => `d${index} AS (DELETE FROM "${table}" WHERE false)`,
-);
+const deletes = Object.values(Prisma.ModelName).map((table, i) => `d${i} AS (DELETE FROM "${table}" WHERE false)`);
 
 /**
  * Deletes no rows, from every table: it fails on a standby or a read-only server, and while ALTER TABLE or CREATE INDEX
@@ -204,15 +202,7 @@ const WRITES_TEMPORARILY = Prisma.raw(
  */
 const LOCK_TIMEOUT = Prisma.sql`SELECT set_config('lock_timeout', '500ms', true)`;
 
-/**
- * Checks whether writes to a PostgreSQL server would succeed: null, or why they would fail. Waits at most 500 ms for a
- * locked table.
- */
-function checkServerWrites(client: PrismaClient): Promise<WriteFailure | null> {
-  return failureOf(() => client.$transaction([client.$queryRaw(LOCK_TIMEOUT), client.$queryRaw(WRITES_TEMPORARILY)]));
-}
-
-/** As above, for the embedded database. `query` runs a statement. */
+/** Checks whether writes to the embedded database would succeed. `query` runs a statement. */
 export function checkEmbeddedWrites(query: (sql: string) => Promise<unknown>): Promise<WriteFailure | null> {
   return failureOf(() => query(WRITES_NOTHING));
 }

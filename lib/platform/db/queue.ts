@@ -71,10 +71,13 @@ export function leaseExpired(leaseUntil: Prisma.Sql, now: Prisma.Sql): Prisma.Sq
 
 type Deps = { db: PrismaClient; dbNow: () => Prisma.Sql };
 
-type Options = QueueTable & {
-  /** The column of the primary key. */
+/** The names of the table and of its columns are SQL identifiers from the code, never input. */
+type Options = {
+  table: string;
+  /** The column of the primary key, a UUID. */
   key: string;
-  keyType: "uuid" | "text";
+  /** The column with the time at which a row is due. */
+  dueAt: string;
   /** The duration of a lease. Longer than any attempt. */
   leaseSeconds: number;
 };
@@ -101,57 +104,31 @@ export type LeaseQueue<Row> = {
 /** Opens a table as a queue. The table needs a column `attempts`; `Row` describes the other columns that are read. */
 export function createLeaseQueue<Row extends Record<string, unknown>>(
   { db, dbNow }: Deps,
-  { keyType, leaseSeconds, ...table }: Options,
+  { leaseSeconds, ...names }: Options,
 ): LeaseQueue<Row> {
-  const [name, key, due] = [identifier(table.table), identifier(table.key), identifier(table.dueAt)];
+  const [table, key, due] = [identifier(names.table), identifier(names.key), identifier(names.dueAt)];
   const claimCondition = (row: Row & Lease) =>
-    sql`${key} = ${row[table.key]}::${identifier(keyType)} AND ${due} = ${row.leaseUntil}::timestamptz`;
+    sql`${key} = ${row[names.key]}::uuid AND ${due} = ${row.leaseUntil}::timestamptz`;
   return {
-    claim: async (where) => {
-      const set = sql`"attempts" = claimed."attempts" + 1, ${due} = ${dbNow()} + ${seconds(leaseSeconds)}`;
-      const statement = claimDue(table, { dueBy: dbNow(), where, set, limit: 1 });
-      const [row] = await db.$queryRaw<(Row & { attempts: number })[]>(statement);
+    /** By several workers at the same time: none waits for another (PostgreSQL, "SELECT", "The Locking Clause"). */
+    claim: async (where = sql`true`) => {
+      // MATERIALIZED: the planner could otherwise run the subquery, and its LIMIT, several times.
+      const [row] = await db.$queryRaw<(Row & { attempts: number })[]>`
+        WITH due AS MATERIALIZED (
+          SELECT ctid FROM ${table} WHERE ${where} AND ${due} <= ${dbNow()}
+          ORDER BY ${due} LIMIT 1 FOR UPDATE SKIP LOCKED
+        )
+        UPDATE ${table} AS claimed
+        SET "attempts" = claimed."attempts" + 1, ${due} = ${dbNow()} + ${seconds(leaseSeconds)}
+        WHERE ${isLockedBy("due", "claimed")} RETURNING *`;
       if (!row) return null;
-      const leaseUntil = row[table.dueAt] as Date;
+      const leaseUntil = row[names.dueAt] as Date;
       return { ...row, leaseUntil, claimedAt: new Date(leaseUntil.getTime() - leaseSeconds * 1000) };
     },
-    complete: async (row) => void (await db.$executeRaw`DELETE FROM ${name} WHERE ${claimCondition(row)}`),
+    complete: async (row) => void (await db.$executeRaw`DELETE FROM ${table} WHERE ${claimCondition(row)}`),
     retry: async (row, delaySeconds, alsoSet = () => empty) => {
       const dueAt = sql`${dbNow()} + ${seconds(delaySeconds)}`;
-      await db.$executeRaw`UPDATE ${name} SET ${due} = ${dueAt} ${alsoSet(dueAt)} WHERE ${claimCondition(row)}`;
+      await db.$executeRaw`UPDATE ${table} SET ${due} = ${dueAt} ${alsoSet(dueAt)} WHERE ${claimCondition(row)}`;
     },
   };
-}
-
-/** A table that serves as a queue. The names are SQL identifiers from the code, never input. */
-type QueueTable = {
-  table: string;
-  /** The column with the time at which a row is due. */
-  dueAt: string;
-};
-
-type ClaimOptions = {
-  /** Claims rows that are due by this time of the database's clock. */
-  dueBy: Prisma.Sql;
-  /** An additional condition, such as the predicate of a partial index. */
-  where?: Prisma.Sql;
-  /** The SET clause of the claim's UPDATE. */
-  set: Prisma.Sql;
-  limit: number;
-};
-
-/**
- * Builds the statement that claims the rows that have been due longest and returns them. Several workers may run it at
- * the same time: each row is claimed once, and no worker waits for another (PostgreSQL, "SELECT", "The Locking
- * Clause"). The statement can also be a CTE of a larger one.
- */
-function claimDue({ table, dueAt }: QueueTable, { dueBy, where, set, limit }: ClaimOptions): Prisma.Sql {
-  const [name, due] = [identifier(table), identifier(dueAt)];
-  // MATERIALIZED: the planner could otherwise run the subquery, and its LIMIT, several times.
-  return sql`
-    WITH due AS MATERIALIZED (
-      SELECT ctid FROM ${name} WHERE ${where ?? sql`true`} AND ${due} <= ${dueBy}
-      ORDER BY ${due} LIMIT ${limit} FOR UPDATE SKIP LOCKED
-    )
-    UPDATE ${name} AS claimed SET ${set} WHERE ${isLockedBy("due", "claimed")} RETURNING *`;
 }

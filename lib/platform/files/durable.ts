@@ -53,7 +53,7 @@ export async function createDurably(file: string, bytes: Uint8Array | string, mo
     return false;
   } finally {
     await rm(temporary);
-    await syncFolder(path.dirname(file));
+    await syncPath(path.dirname(file));
   }
 }
 
@@ -72,7 +72,7 @@ export function writeChunks(file: string, chunks: AsyncIterable<Uint8Array>, mod
 /** Renames a synced file or folder durably, within one file system. */
 export async function moveDurably(from: string, to: string): Promise<void> {
   await rename(from, to);
-  await syncFolder(path.dirname(to));
+  await syncPath(path.dirname(to));
 }
 
 /** Creates a folder and its missing parents durably. */
@@ -81,7 +81,7 @@ export async function makeFolder(folder: string, mode?: number): Promise<void> {
   if (first === undefined) return;
   const above = path.dirname(path.resolve(first));
   for (let place = path.dirname(path.resolve(folder)); place.length >= above.length; place = path.dirname(place)) {
-    await syncFolder(place);
+    await syncPath(place);
     if (place === above) return;
   }
 }
@@ -94,10 +94,8 @@ export async function syncTree(folder: string): Promise<void> {
   };
   await Promise.all(Array.from({ length: MAX_CONCURRENT_SYNCS }, syncRest));
   for (const entry of entries) if (entry.isDirectory()) await syncTree(path.join(folder, entry.name));
-  await syncFolder(folder);
+  await syncPath(folder);
 }
-
-const syncFolder = (folder: string): Promise<void> => syncPath(folder);
 
 /** With callbacks: a database has a thousand files, and promises would need twice the CPU time. */
 function syncPath(place: string): Promise<void> {

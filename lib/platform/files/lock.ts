@@ -37,9 +37,9 @@ async function tryLockFile(file: string): Promise<(() => Promise<void>) | FileLo
   const handle = await openLock(file);
   try {
     if (!tryLock(handle.fd)) {
-      const pid = await readPid(handle);
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(16), 0, 16, 0);
       await handle.close();
-      return new FileLockedError(file, pid);
+      return new FileLockedError(file, buffer.toString("latin1", 0, bytesRead).trim());
     }
     if (!(await isFileAt(handle, file))) {
       await handle.close(); // the previous holder deleted the file after it was opened here
@@ -68,9 +68,4 @@ async function openLock(file: string): Promise<FileHandle> {
     await rmdir(file); // earlier versions used a folder of this name as the lock
     return open(file, "a+", 0o600);
   }
-}
-
-async function readPid(handle: FileHandle): Promise<string> {
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(16), 0, 16, 0);
-  return buffer.toString("latin1", 0, bytesRead).trim();
 }

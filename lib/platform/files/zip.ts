@@ -6,18 +6,11 @@ import type { Entry } from "yauzl";
  * @throws Error if the ZIP file is damaged, or the file in it has more than `maxBytes`
  */
 export async function readZipEntry(file: string, isWanted: (name: string) => boolean, maxBytes: number) {
-  const { openPromise } = await import("yauzl"); // loaded with the first ZIP file
-  const zip = await openPromise(file, { lazyEntries: true, autoClose: false });
-  try {
-    for await (const entry of zip.eachEntry()) {
-      if (!isWanted(entry.fileName)) continue;
-      if (entry.uncompressedSize > maxBytes) throw new Error(`${entry.fileName} is too large`);
-      return await buffer(await zip.openReadStreamPromise(entry)); // fails if it is larger than it says
-    }
-    return null;
-  } finally {
-    zip.close();
+  for await (const { fileName, uncompressedSize, open } of openEntries(file, isWanted)) {
+    if (uncompressedSize > maxBytes) throw new Error(`${fileName} is too large`);
+    return await buffer(await open()); // fails if it is larger than it says
   }
+  return null;
 }
 
 /**
@@ -25,19 +18,25 @@ export async function readZipEntry(file: string, isWanted: (name: string) => boo
  * @throws Error if the ZIP file is damaged
  */
 export async function* readZipHeads(file: string, isWanted: (name: string) => boolean, headBytes: number) {
+  for await (const { fileName: name, open } of openEntries(file, isWanted)) {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    for await (const chunk of (await open()) as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length >= headBytes) break;
+    }
+    yield { name, head: Buffer.concat(chunks).subarray(0, headBytes) };
+  }
+}
+
+async function* openEntries(file: string, isWanted: (name: string) => boolean) {
   const { openPromise } = await import("yauzl"); // loaded with the first ZIP file
   const zip = await openPromise(file, { lazyEntries: true, autoClose: false });
   try {
     for await (const entry of zip.eachEntry() as AsyncIterable<Entry>) {
-      if (!isWanted(entry.fileName)) continue;
-      const chunks: Buffer[] = [];
-      let length = 0;
-      for await (const chunk of (await zip.openReadStreamPromise(entry)) as AsyncIterable<Buffer>) {
-        chunks.push(chunk);
-        length += chunk.length;
-        if (length >= headBytes) break;
-      }
-      yield { name: entry.fileName, head: Buffer.concat(chunks).subarray(0, headBytes) };
+      const { fileName, uncompressedSize } = entry;
+      if (isWanted(fileName)) yield { fileName, uncompressedSize, open: () => zip.openReadStreamPromise(entry) };
     }
   } finally {
     zip.close();

@@ -52,14 +52,10 @@ export function decodeBody(format: BodyFormat, bytes: Uint8Array): unknown {
   const fields = fieldsOf(bytes);
   const seen = new Set<string>();
   for (const [name] of fields) {
-    if (seen.size === seen.add(name).size) throw repeated(name);
+    const errors = [{ pointer: `/${name}`, code: "repeated", detail: "Must not be repeated" }];
+    if (seen.size === seen.add(name).size) throw new AppError("validation_failed", { errors });
   }
   return Object.fromEntries(fields);
-}
-
-function repeated(name: string): AppError {
-  const errors = [{ pointer: `/${name}`, code: "repeated", detail: "Must not be repeated" }];
-  return new AppError("validation_failed", { errors });
 }
 
 /** Parses JSON in UTF-8 (RFC 8259). @throws AppError malformed_json */

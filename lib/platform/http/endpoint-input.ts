@@ -3,7 +3,7 @@ import type { Context } from "../../context";
 import type { Input, RequestScope } from "../../operation";
 import type { AnyPrincipal, Caller, Operator } from "../../principal";
 import { operatorOf } from "../audit/operator-events";
-import type { RequestHead, RouteRequest } from "../http-message";
+import type { RequestHead } from "../http-message";
 import { preferredLocale } from "../locale";
 import { clientNetwork } from "./client-ip";
 import { cookieName, parseCookies } from "./cookies";
@@ -13,9 +13,7 @@ const MAX_USER_AGENT_LENGTH = 256;
 const DEVICE_ID = /^[\w-]{22}$/;
 const EMPTY: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: async function* () {} };
 
-type Received = Pick<RequestScope, "ctx" | "socketIp"> & { request: RequestHead };
-
-export function callerIn({ ctx: { config }, request: { headers }, socketIp }: Received): Caller {
+export function callerIn({ ctx: { config }, request: { headers }, socketIp }: RequestScope): Caller {
   const ip = clientNetwork(headers, socketIp, config.TRUSTED_PROXY_HOPS);
   const given = parseCookies(headers.get("cookie"))[cookieName(config, "device")];
   const userAgent = headers.get("user-agent")?.slice(0, MAX_USER_AGENT_LENGTH) ?? null;
@@ -34,29 +32,25 @@ export class EndpointInput implements Input {
   readonly params: unknown;
   readonly bytes: Uint8Array;
   readonly principal: null;
-  readonly #id: string;
-  readonly #socketIp: string | undefined;
-  readonly #received: RouteRequest;
+  readonly #scope: RequestScope;
   #caller: Caller | undefined;
 
   constructor(
-    { ctx, id, request, socketIp, params, bytes, principal }: RequestScope,
+    scope: RequestScope,
     readonly query: unknown,
     readonly body: unknown,
   ) {
-    this.ctx = ctx;
-    this.request = request;
-    this.#received = request;
-    this.params = params;
-    this.bytes = bytes;
-    this.principal = principal as null;
-    this.#id = id;
-    this.#socketIp = socketIp;
+    this.#scope = scope;
+    this.ctx = scope.ctx;
+    this.request = scope.request;
+    this.params = scope.params;
+    this.bytes = scope.bytes;
+    this.principal = scope.principal as null;
   }
 
   /** Created once: without a device cookie, the caller has a random device id. */
   get caller(): Caller {
-    this.#caller ??= callerIn({ ctx: this.ctx, request: this.request, socketIp: this.#socketIp });
+    this.#caller ??= callerIn(this.#scope);
     return this.#caller;
   }
 
@@ -65,12 +59,12 @@ export class EndpointInput implements Input {
   }
 
   get ip(): string {
-    return clientNetwork(this.request.headers, this.#socketIp, this.ctx.config.TRUSTED_PROXY_HOPS);
+    return clientNetwork(this.request.headers, this.#scope.socketIp, this.ctx.config.TRUSTED_PROXY_HOPS);
   }
 
   /** Opened when its first chunk is read: until then, a client that expects 100 (Continue) sends nothing. */
   get stream(): AsyncIterable<Uint8Array> {
-    const request = this.#received;
+    const { request } = this.#scope;
     return {
       [Symbol.asyncIterator]: () => {
         request.allowLongBody?.();
@@ -80,6 +74,6 @@ export class EndpointInput implements Input {
   }
 
   get log(): Context["log"] {
-    return this.ctx.log.child({ requestId: this.#id });
+    return this.ctx.log.child({ requestId: this.#scope.id });
   }
 }

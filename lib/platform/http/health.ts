@@ -6,7 +6,6 @@ import { isStorageFull } from "../database-errors";
 import { RouteResponse } from "../http-message";
 
 type Deps = Pick<Context, "catalog" | "config" | "database" | "db" | "isDraining" | "now">;
-type CheckResult = Awaited<ReturnType<Context["database"]["checkWrites"]>>;
 
 const CACHE_MS = 1_000;
 /** A second, in steps: an interval that is late, because the process was busy, does not catch up. */
@@ -41,7 +40,7 @@ export const Health = z.object({
 export type Health = z.infer<typeof Health>;
 
 /** `backup` is null without BACKUP_SCHEDULE, and with a fault. */
-type Findings = { fault: CheckResult; backup: BackupState | null };
+type Findings = { fault: Awaited<ReturnType<Context["database"]["checkWrites"]>>; backup: BackupState | null };
 /** The latest check of a context's database. */
 type CachedCheck = { startedAtMs: number; isPending: boolean; findings: Promise<Findings> };
 const cachedChecks = new WeakMap<Deps, CachedCheck>();

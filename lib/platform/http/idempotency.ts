@@ -88,14 +88,9 @@ async function claim({ db, dbNow }: Deps, { id, fingerprint }: Request): Promise
   if (stored && stored.fingerprint !== fingerprint) throw new AppError("idempotency_key_reused");
   if (stored?.status != null) return { status: stored.status, body: stored.body };
   const remainingMs = stored ? stored.expiresAt.getTime() - (await readDatabaseTime({ db, dbNow })).getTime() : 0;
-  throw inProgress(Math.max(1, Math.ceil(remainingMs / 1000)));
-}
-
-function inProgress(remainingSeconds: number): AppError {
-  return new AppError("request_in_progress", {
-    detail: `If its process has stopped, the request can be repeated in ${remainingSeconds} s.`,
-    retryAfterSeconds: remainingSeconds,
-  });
+  const retryAfterSeconds = Math.max(1, Math.ceil(remainingMs / 1000));
+  const detail = `If its process has stopped, the request can be repeated in ${retryAfterSeconds} s.`;
+  throw new AppError("request_in_progress", { detail, retryAfterSeconds });
 }
 
 function replay({ status, body }: Stored): RouteResponse {

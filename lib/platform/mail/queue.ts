@@ -83,7 +83,6 @@ export function createEmailQueue<Data extends object>(
   const queue = createLeaseQueue<Row>(deps, {
     table: "QueuedEmail",
     key: "id",
-    keyType: "uuid",
     dueAt: "nextAttemptAt",
     leaseSeconds: LEASE_SECONDS,
   });

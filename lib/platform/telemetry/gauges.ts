@@ -92,10 +92,8 @@ export const billingGauges: GaugeGroup = {
   },
   read: (deps) => {
     const now = deps.dbNow();
-    const [pending, failed] = [
-      sql`"BillingEvent" WHERE state = 'received'`,
-      sql`"BillingEvent" WHERE state = 'failed'`,
-    ];
+    const pending = sql`"BillingEvent" WHERE state = 'received'`;
+    const failed = sql`"BillingEvent" WHERE state = 'failed'`;
     return readRow(deps, {
       homeport_billing_events_pending: countRows(sql`SELECT 1 FROM ${pending}`),
       homeport_billing_events_pending_oldest_age_seconds: ageOf(now, sql`SELECT min("receivedAt") FROM ${pending}`),

@@ -70,11 +70,6 @@ async function serveMetrics(
 type Deps = Pick<Context, "database" | "db" | "dbNow" | "log" | "now">;
 type Metrics = { observe: (record: RequestRecord) => void; count: Context["count"]; close: () => Promise<void> };
 
-/** Cover update checks (0.1 ms), sign-ins (250 ms) and time-outs. */
-const BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-
-const RECONCILE_OUTCOMES: Counts["billing_reconcile"]["outcome"][] = ["corrected", "unchanged", "limited", "failed"];
-
 /**
  * Collects metrics, and serves them to Prometheus on a separate server.
  * @throws Error if the server cannot listen
@@ -87,7 +82,8 @@ export async function openMetrics(deps: Deps, address: Address): Promise<Metrics
     name: "homeport_http_request_duration_seconds",
     help: "Duration of HTTP requests until the response headers, without the time to receive the request body.",
     labelNames: ["method", "route", "status"],
-    buckets: BUCKETS_SECONDS,
+    // They cover update checks (0.1 ms), sign-ins (250 ms) and time-outs.
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],
   });
   new prom.Gauge({
@@ -119,18 +115,15 @@ type Counters = { [Name in keyof Counts]: (labels: Counts[Name]) => void };
 function createCounters(prom: typeof import("prom-client"), registry: Registry): Counters {
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
     new prom.Counter({ name, help, labelNames, registers: [registry] });
-  const billingEvents = counter(
-    "homeport_billing_events_total",
-    "Billing webhook deliveries by event type and resulting state.",
-    ["type", "state"],
-  );
+  const eventsHelp = "Billing webhook deliveries by event type and resulting state.";
+  const billingEvents = counter("homeport_billing_events_total", eventsHelp, ["type", "state"]);
   const billingReconciles = counter(
     "homeport_billing_reconciles_total",
     "Reconciliations of customers with the billing provider by outcome: corrected, unchanged, limited (429) or failed.",
     ["outcome"],
   );
   // At zero from the start: the increase to the first failure counts too.
-  for (const outcome of RECONCILE_OUTCOMES) billingReconciles.inc({ outcome }, 0);
+  for (const outcome of ["corrected", "unchanged", "limited", "failed"]) billingReconciles.inc({ outcome }, 0);
   const pushDeliveries = counter("homeport_push_deliveries_total", "Push delivery attempts by result.", ["result"]);
   return {
     billing_event: (labels) => billingEvents.inc(labels),

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import {
   context,
   propagation,
@@ -46,12 +47,7 @@ export async function openTraces({ config, log }: Deps, endpoint: string): Promi
     observe: observeWith(provider.getTracer("homeport", config.build.version)),
     close: async () => {
       for (const api of [trace, propagation, context]) api.disable();
-      let timer: NodeJS.Timeout | undefined;
-      const timeout = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, FLUSH_TIMEOUT_MS);
-      });
-      await Promise.race([provider.shutdown().catch(() => {}), timeout]);
-      clearTimeout(timer);
+      await Promise.race([provider.shutdown().catch(() => {}), delay(FLUSH_TIMEOUT_MS, undefined, { ref: false })]);
     },
   };
 }

@@ -142,10 +142,3 @@ function eventsOfPurchase(id: string): Prisma.Sql {
     UNION SELECT event.id FROM "Purchase" AS purchase JOIN "BillingEvent" AS event ON event."purchaseId" = purchase.id
       WHERE purchase."originalTransactionId" = ${id}`;
 }
-
-/** Finds the events with an id, the provider's or ours: one for each provider at most. Returns our ids. */
-export async function findEventIds({ db }: Pick<Context, "db">, id: string): Promise<string[]> {
-  const own = isUuid(id) ? [{ id }] : [];
-  const where = { OR: [{ provider: { in: PROVIDER_NAMES }, eventId: id }, ...own] };
-  return (await db.billingEvent.findMany({ where, select: { id: true } })).map((event) => event.id);
-}

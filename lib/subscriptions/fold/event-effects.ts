@@ -53,11 +53,6 @@ export const EVENT_EFFECTS: Record<PurchaseEventType, { rank: number; effect: Ef
   SNAPSHOT: { rank: 90, effect: applySnapshot },
 };
 
-/** The effect of an event. One with the purchase's whole state replaces the state, whatever its type. */
-export function effectOf({ type, snapshot }: PurchaseEvent): Effect {
-  return snapshot ? applySnapshot : EVENT_EFFECTS[type].effect;
-}
-
 /**
  * Stores the product of the next period. An immediate change on Google Play names no product: the new product is another
  * purchase, which replaces this one.

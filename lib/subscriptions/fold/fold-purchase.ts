@@ -1,6 +1,6 @@
 import type { PurchaseEvent } from "../events";
 import type { PurchaseState } from "../purchase-state";
-import { EVENT_EFFECTS, effectOf } from "./event-effects";
+import { EVENT_EFFECTS } from "./event-effects";
 import {
   EMPTY_STATE,
   initialState,
@@ -33,10 +33,8 @@ function applyAmounts<Event extends PurchaseEvent>(events: Event[]): Event[] {
     known.add(key);
     const isRefunded = refunded >= whole;
     if (isReversal && !isRefunded) return event;
-    return {
-      ...event,
-      snapshot: { ...NO_CONDITIONS, refundedAt: isRefunded && !wasRefunded ? event.occurredAt : null },
-    };
+    const refundedAt = isRefunded && !wasRefunded ? event.occurredAt : null;
+    return { ...event, snapshot: { ...NO_CONDITIONS, refundedAt } };
   });
 }
 
@@ -68,7 +66,8 @@ export function foldSteps<Event extends PurchaseEvent>(events: Event[]): FoldSte
   for (const event of applyAmounts(chainStates(unique.toSorted(compareEvents)))) {
     const before: PurchaseState | null = steps.at(-1)?.after ?? null;
     const started = before ? startMissedPeriod(before, event) : initialState(event);
-    const after = { ...started, ...effectOf(event)(started, event), lastEventAt: later(started.lastEventAt, event) };
+    const { effect } = effectOf(event);
+    const after = { ...started, ...effect(started, event), lastEventAt: later(started.lastEventAt, event) };
     steps.push({ event, before, after, isPeriodMissed: before !== null && started !== before });
   }
   return steps;
@@ -86,13 +85,14 @@ function compareEvents(a: PurchaseEvent, b: PurchaseEvent): number {
     Number(isOneTimePurchase(b)) - Number(isOneTimePurchase(a)) ||
     a.occurredAt.getTime() - b.occurredAt.getTime() ||
     (a.order?.nanoseconds ?? 0) - (b.order?.nanoseconds ?? 0) ||
-    rankOf(a) - rankOf(b) ||
+    effectOf(a).rank - effectOf(b).rank ||
     (a.order?.receivedAt?.getTime() ?? 0) - (b.order?.receivedAt?.getTime() ?? 0) ||
     (a.id < b.id ? -1 : 1)
   );
 }
 
-const rankOf = ({ snapshot, type }: PurchaseEvent) => EVENT_EFFECTS[snapshot ? "SNAPSHOT" : type].rank;
+/** An event with the purchase's whole state replaces the state, whatever its type. */
+const effectOf = ({ snapshot, type }: PurchaseEvent) => EVENT_EFFECTS[snapshot ? "SNAPSHOT" : type];
 
 /**
  * Puts sorted events of one instant into the order in which their states replaced each other: each follows the event whose

@@ -1,40 +1,16 @@
 import type { PurchaseEvent } from "../events";
-import type { PurchaseState } from "../purchase-state";
+import { PurchaseState } from "../purchase-state";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-export const EMPTY_STATE: PurchaseState = {
-  productId: null,
-  pendingProductId: null,
-  entitlementIds: [],
-  periodType: null,
-  isLifetime: false,
-  isFamilyShare: false,
-  isReplaceable: false,
-  startedAt: null,
-  currentPeriodStartsAt: null,
-  currentPeriodEndsAt: null,
-  gracePeriodEndsAt: null,
-  unsubscribedAt: null,
-  cancelReason: null,
-  billingIssueDetectedAt: null,
-  pausedAt: null,
-  resumesAt: null,
-  endedAt: null,
-  expirationReason: null,
-  refundedAt: null,
-  lastEventAt: null,
-};
+const NOTHING = Object.fromEntries(Object.keys(PurchaseState.shape).map((name) => [name, null]));
+const NO_FLAGS = { isLifetime: false, isFamilyShare: false, isReplaceable: false };
+export const EMPTY_STATE = PurchaseState.parse({ ...NOTHING, ...NO_FLAGS, entitlementIds: [] });
 
 /** Returns the state before a purchase's first event, from the fields of that event. */
 export function initialState(event: PurchaseEvent): PurchaseState {
-  const { purchasedAt } = event;
-  return {
-    ...EMPTY_STATE,
-    ...startPeriod(EMPTY_STATE, event),
-    startedAt: purchasedAt,
-    currentPeriodStartsAt: purchasedAt,
-  };
+  const startedAt = event.purchasedAt;
+  return { ...EMPTY_STATE, ...startPeriod(EMPTY_STATE, event), startedAt, currentPeriodStartsAt: startedAt };
 }
 
 /** Starts a period, and clears the problems of the previous one. Fields that the event does not have are kept. */

@@ -59,8 +59,9 @@ export async function applyEvents(
     const decision = decisions[i] ?? null;
     if (!decision || !newEvent) return decision;
     if (related.states[i] || related.haveSiblings[i]) return null;
-    const known = accountIds.filter((id) => existing.has(id));
-    return linked(decision, known);
+    const [accountId = null, ...others] = accountIds.filter((id) => existing.has(id));
+    const reason = others.length > 0 ? SEVERAL_ACCOUNTS : null;
+    return { ...decision, event: { ...decision.event, accountId, reason } };
   });
   const toWrite = given.filter((decision) => decision !== null);
   const changes = await writeDecisions(tx, toWrite, related.purchases, at);
@@ -79,16 +80,6 @@ function outcomeOf(decision: Decision, toReconcile: Map<ParsedEvent, string[]>):
   if (decision.kind === "reject") return { status: decision.state, toReconcile: [] };
   return { status: "processed", toReconcile: toReconcile.get(decision.event) ?? [] };
 }
-
-/** The decision on a new event, linked to the first of the accounts that it names. */
-const linked = (decision: Decision, accountIds: string[]): Decision => ({
-  ...decision,
-  event: {
-    ...decision.event,
-    accountId: accountIds[0] ?? null,
-    reason: accountIds.length > 1 ? SEVERAL_ACCOUNTS : null,
-  },
-});
 
 /**
  * Folds events into their purchases, and writes both in one statement. It fails if another transaction has stored one of
@@ -124,12 +115,9 @@ async function writeDecisions(tx: Tx, decisions: readonly Decision[], stored: re
 /** An event that is rejected is not retried, and one that is applied loses the reason of an earlier rejection. */
 function outcomeColumns(decision: Decision, at: Date) {
   if (decision.kind === "reject") return { state: decision.state, reason: decision.reason, processedAt: null };
-  const { state, reason } = decision.event;
-  return {
-    state: "processed",
-    reason: state === "failed" || state === "ignored" ? null : reason,
-    processedAt: at,
-  } as const;
+  const { state, reason: before } = decision.event;
+  const reason = state === "failed" || state === "ignored" ? null : before;
+  return { state: "processed", reason, processedAt: at } as const;
 }
 
 function groupByPurchase(decisions: readonly Decision[], stored: readonly StoredPurchase[]): PurchaseToFold[] {

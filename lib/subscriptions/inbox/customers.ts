@@ -48,7 +48,7 @@ export async function findConnectedCustomers(
   return {
     hasSharedId: false,
     appUserIds: [...found],
-    aliases: [...aliases.values()].toSorted(compareAliases).map((group) => group.appUserIds),
+    aliases: [...aliases.values()].toSorted(oldestFirst).map((group) => group.appUserIds),
     transfers: [...transfers.values()],
   };
 }
@@ -56,10 +56,8 @@ export async function findConnectedCustomers(
 /** App User IDs of one customer, and the first event that connects them. */
 type AliasGroup = { appUserIds: string[]; eventId: string; occurredAt: Date };
 
-/** The oldest event has precedence. */
-function compareAliases(a: AliasGroup, b: AliasGroup): number {
-  return a.occurredAt.getTime() - b.occurredAt.getTime() || (a.eventId < b.eventId ? -1 : 1);
-}
+const oldestFirst = (a: AliasGroup, b: AliasGroup) =>
+  a.occurredAt.getTime() - b.occurredAt.getTime() || (a.eventId < b.eventId ? -1 : 1);
 
 /**
  * Reads the lists of App User IDs of every event except transfers, including events of types that change no purchase.

@@ -100,9 +100,8 @@ async function readHistories(tx: Tx, purchases: PurchaseToFold[], unstored: read
   for (const purchase of purchases) {
     const own = byPurchase.get(purchase.before.id) ?? [];
     const earlier = own.flatMap(({ event }) => (event === null ? [] : StoredEvent.parse(event)));
-    const appUserIds = new Set(
-      [...earlier, ...purchase.newEvents].filter(isPurchaseEvent).flatMap((one) => one.appUserIds),
-    );
+    const events = [...earlier, ...purchase.newEvents].filter(isPurchaseEvent);
+    const appUserIds = new Set(events.flatMap((event) => event.appUserIds));
     const { provider } = purchase.before;
     const isConnected =
       own.some(({ event }) => event === null) || unstored.some((one) => hasOtherAppUserIds(one, provider, appUserIds));

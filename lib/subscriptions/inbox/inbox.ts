@@ -36,7 +36,10 @@ type Outcome = Applied | Promise<Applied>;
  */
 export const storeAndApply = batchWrite<ApplyDeps, NewEvent, Applied>({
   processMany: storeAndApplyMany,
-  processOne: storeAndApplyOne,
+  processOne: async (deps, newEvent) => {
+    await withRetry(() => storeEvent(deps, newEvent));
+    return applyEvent(deps, toStored(newEvent));
+  },
 });
 
 async function storeAndApplyMany(
@@ -46,10 +49,8 @@ async function storeAndApplyMany(
 ): Promise<Outcome[]> {
   const distinct = new Map<string, NewEvent>();
   for (const event of newEvents) if (!distinct.has(keyOf(event))) distinct.set(keyOf(event), event);
-  const outcomes = await applyTogether(
-    deps,
-    [...distinct.values()].filter(({ event }) => event.facts.identityChange === null),
-  );
+  const ofPurchases = [...distinct.values()].filter(({ event }) => event.facts.identityChange === null);
+  const outcomes = await applyTogether(deps, ofPurchases);
   for (const [key, event] of distinct) if (!outcomes.has(key)) outcomes.set(key, processAlone(event));
   return newEvents.map((event) => {
     const outcome = outcomes.get(keyOf(event)) as Outcome;
@@ -70,11 +71,6 @@ async function applyTogether(deps: ApplyDeps, newEvents: readonly NewEvent[]): P
     outcomes.set(keyOf(event), unfinished[i]?.then(() => outcome) ?? outcome);
   }
   return outcomes;
-}
-
-async function storeAndApplyOne(deps: ApplyDeps, newEvent: NewEvent): Promise<Applied> {
-  await withRetry(() => storeEvent(deps, newEvent));
-  return applyEvent(deps, toStored(newEvent));
 }
 
 const toStored = ({ provider, eventId, event }: NewEvent): EventToApply => ({

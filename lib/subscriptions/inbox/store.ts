@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
 import { type BillingEvent, Prisma } from "../../platform/db/generated/client";
 import { newId } from "../../platform/db/ids";
-import { seconds, sql } from "../../platform/db/sql";
+import { identifier, join, seconds, sql } from "../../platform/db/sql";
 import { possibleAccountIds, pseudonymOf } from "../app-user-ids";
 import type { ProviderEvent } from "../events";
 
@@ -23,32 +23,19 @@ const RETRY_AFTER_SECONDS = 120;
 /** The reason of an event that is applied although it names several accounts. */
 export const SEVERAL_ACCOUNTS = "names_several_accounts";
 
-const COLUMNS = [
-  "id",
-  "provider",
-  "eventId",
-  "type",
-  "environment",
-  "store",
-  "originalTransactionId",
-  "transactionId",
-  "appUserId",
-  "appUserIds",
-  "transferredFrom",
-  "occurredAt",
-  "purchasedAt",
-  "receivedAt",
-  "facts",
-  "payload",
-].map((name) => `"${name}"`);
+/** What an event becomes when it is applied. */
+const OUTCOME_COLUMNS = ["accountId", "reason", "state", "processedAt", "purchaseId", "nextAttemptAt"];
+const WRITTEN_COLUMNS = Object.keys(Prisma.BillingEventScalarFieldEnum).filter((name) => name !== "attempts");
+const GIVEN_COLUMNS = WRITTEN_COLUMNS.filter((name) => !OUTCOME_COLUMNS.includes(name));
+const columns = (names: string[]) => join(names.map(identifier));
 
 /** Stores an event, linked to the first account that it names, to be applied. Leaves one that is stored already as it is. */
 export async function storeEvent({ db, dbNow }: Pick<Context, "dbNow"> & { db: Tx }, newEvent: NewEvent) {
   const row = JSON.stringify(toRow(newEvent));
   const accountIds = ownerAccountIds(newEvent.event);
   await db.$executeRaw`
-    INSERT INTO "BillingEvent" (${Prisma.raw(COLUMNS.join())}, "accountId", reason, "nextAttemptAt")
-    SELECT ${Prisma.raw(COLUMNS.map((column) => `event.${column}`).join())}, named.ids[1],
+    INSERT INTO "BillingEvent" (${columns(GIVEN_COLUMNS)}, "accountId", reason, "nextAttemptAt")
+    SELECT ${join(GIVEN_COLUMNS.map((name) => sql`event.${identifier(name)}`))}, named.ids[1],
       CASE WHEN cardinality(named.ids) > 1 THEN ${SEVERAL_ACCOUNTS} END, ${dbNow()} + ${seconds(RETRY_AFTER_SECONDS)}
     FROM jsonb_populate_record(NULL::"BillingEvent", ${row}::jsonb) AS event
     CROSS JOIN (
@@ -58,8 +45,7 @@ export async function storeEvent({ db, dbNow }: Pick<Context, "dbNow"> & { db: T
     ON CONFLICT (provider, "eventId") DO NOTHING`;
 }
 
-const OUTCOME_COLUMNS = [`"accountId"`, "reason", "state", `"processedAt"`, `"purchaseId"`, `"nextAttemptAt"`];
-const WRITTEN_COLUMNS = Prisma.raw([...COLUMNS, ...OUTCOME_COLUMNS].join());
+const WRITTEN = columns(WRITTEN_COLUMNS);
 
 /**
  * Returns the statement that writes events and their outcomes: inserts those that are new, in the order of their keys, so that
@@ -67,8 +53,8 @@ const WRITTEN_COLUMNS = Prisma.raw([...COLUMNS, ...OUTCOME_COLUMNS].join());
  */
 export function eventUpsert(rows: readonly EventRow[]) {
   return sql`
-    INSERT INTO "BillingEvent" AS event (${WRITTEN_COLUMNS})
-    SELECT ${WRITTEN_COLUMNS} FROM jsonb_populate_recordset(NULL::"BillingEvent", ${JSON.stringify(rows)}::jsonb)
+    INSERT INTO "BillingEvent" AS event (${WRITTEN})
+    SELECT ${WRITTEN} FROM jsonb_populate_recordset(NULL::"BillingEvent", ${JSON.stringify(rows)}::jsonb)
     ORDER BY provider, "eventId"
     ON CONFLICT (id) DO UPDATE SET state = EXCLUDED.state, reason = EXCLUDED.reason, "purchaseId" = EXCLUDED."purchaseId",
       "processedAt" = COALESCE(EXCLUDED."processedAt", event."processedAt"), "nextAttemptAt" = NULL`;

@@ -15,14 +15,12 @@ type Deps = Pick<Context, "now"> & { webhooks: WebhookRecorder; config: BillingR
  */
 export async function recordStatusChanges(tx: Tx, { config, now, webhooks }: Deps, changes: readonly Refolded[]) {
   if (changes.length === 0 || !webhooks.isSubscribed("subscription.changed")) return;
-  const accountIds = new Set(
-    changes.flatMap(({ before, after }) => [before.accountId ?? [], after.accountId ?? []].flat()),
-  );
+  const owners = changes.flatMap(({ before, after }) => [before.accountId, after.accountId]);
+  const accountIds = new Set(owners.filter((id) => id !== null));
   const current = await readPurchasesOf(tx, [...accountIds]);
   const earlier = asBefore(current, changes);
-  const events = [...accountIds].flatMap(
-    (accountId) => eventOf(accountId, { earlier, current, config, at: now() }) ?? [],
-  );
+  const states = { earlier, current, config, at: now() };
+  const events = [...accountIds].flatMap((accountId) => eventOf(accountId, states) ?? []);
   await webhooks.record(tx, events);
 }
 

@@ -61,19 +61,12 @@ async function notifyBatch({ config, dbNow, now }: Deps, tx: Tx): Promise<number
   const accountIds = claimed.map(({ accountId }) => accountId);
   const purchases = await readPurchasesOf(tx, accountIds);
   const due = claimed.filter((ending) => isGoingToRenew(ending, purchases, config, at));
-  await enqueueAll(
-    tx,
-    dbNow(),
-    due.map(({ id, accountId, currentPeriodEndsAt: end }) => ({
-      eventKey: eventKeyOf({ id, currentPeriodEndsAt: end }),
-      to: { accountId },
-      message: {
-        kind: "billing.trial_ending",
-        purchaseId: id,
-        ttlSeconds: Math.ceil((end.getTime() - at.getTime()) / 1000),
-      },
-    })),
-  );
+  const events = due.map((trial) => {
+    const ttlSeconds = Math.ceil((trial.currentPeriodEndsAt.getTime() - at.getTime()) / 1000);
+    const message = { kind: "billing.trial_ending", purchaseId: trial.id, ttlSeconds } as const;
+    return { eventKey: eventKeyOf(trial), to: { accountId: trial.accountId }, message };
+  });
+  await enqueueAll(tx, dbNow(), events);
   return claimed.length;
 }
 

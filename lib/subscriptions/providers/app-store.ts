@@ -3,6 +3,7 @@ import { z } from "zod";
 import { AppError, isAppError } from "../../errors";
 import type { Config } from "../../platform/config";
 import type { AppStoreApp } from "../../platform/config/billing";
+import { readJson } from "../../platform/json";
 import type { EventFacts, ProviderEvent } from "../events";
 import { earliest } from "../fold/periods";
 import { buildProviderEvent, orderOf, snapshotOf } from "./build-event";
@@ -32,35 +33,24 @@ const Payload = z.object({
   appData: Subject.nullish(),
 });
 
-/** What a notification says of itself before its signature is verified. */
-type Claim = { bundleId: string; environment: string | undefined };
-
 /**
- * Reads a signed notification without verifying any signature, which takes milliseconds. Returns null if Apple cannot have
+ * What a notification says of itself. Reads a signed notification without verifying any signature, which takes milliseconds. Returns null if Apple cannot have
  * signed it: by its size, its JWS header (RFC 7515, section 4.1), or the last certificate of its chain, which must be the
  * root. Proves nothing.
  */
-function claimOf(signed: string, root: string): Claim | null {
+function claimOf(signed: string, root: string): z.infer<typeof Subject> | null {
   if (signed.length > MAX_LENGTH) return null;
   const [header = "", payload = "", signature, ...rest] = signed.split(".");
   if (!signature || rest.length > 0 || header.length > MAX_HEADER_LENGTH) return null;
-  const chain = decode(Header, header)?.x5c;
+  const chain = readJson(Header, textOf(header))?.x5c;
   if (!chain || !Buffer.from(chain[2], "base64").equals(derOf(root))) return null;
-  const { data, summary, externalPurchaseToken, appData } = decode(Payload, payload) ?? {};
-  const subject = data ?? summary ?? externalPurchaseToken ?? appData;
-  return subject ? { bundleId: subject.bundleId, environment: subject.environment } : null;
+  const { data, summary, externalPurchaseToken, appData } = readJson(Payload, textOf(payload)) ?? {};
+  return data ?? summary ?? externalPurchaseToken ?? appData ?? null;
 }
 
+const textOf = (part: string) => Buffer.from(part, "base64url").toString();
 /** Without parsing it: that takes as long as all else here. */
 const derOf = (pem: string) => Buffer.from(pem.replace(/-----[A-Z ]+-----/g, ""), "base64");
-
-function decode<Value>(schema: z.ZodType<Value>, part: string): Value | null {
-  try {
-    return schema.safeParse(JSON.parse(Buffer.from(part, "base64url").toString())).data ?? null;
-  } catch {
-    return null; // not JSON
-  }
-}
 
 /** Apple Root CA - G3, valid until April 30, 2039 (Apple PKI, "AppleRootCA-G3.cer"). Its SHA-256 begins with 63343abf. */
 const APPLE_ROOT_CA_G3 = `\
@@ -217,9 +207,7 @@ const AppStorePayload = z.object({
   transaction: optional(Transaction),
   renewalInfo: optional(RenewalInfo),
 });
-type AppStoreEvent = z.infer<typeof AppStorePayload>;
-
-type Event = AppStoreEvent & { transaction: Transaction };
+type Event = z.infer<typeof AppStorePayload> & { transaction: Transaction };
 type NotificationEffect = { type: string; facts: Partial<EventFacts> };
 
 /** "notificationType" and "subtype". Types that are not here, such as TEST and PRICE_INCREASE, change no purchase. */

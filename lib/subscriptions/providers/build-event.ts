@@ -1,5 +1,5 @@
 import { normalizeAppUserIds } from "../app-user-ids";
-import type { EventFacts, ProviderEvent } from "../events";
+import { EventFacts, type ProviderEvent } from "../events";
 
 type ProviderEventInput = {
   type: string;
@@ -17,25 +17,8 @@ type ProviderEventInput = {
   facts?: Partial<EventFacts>;
 };
 
-const NO_FACTS: Omit<EventFacts, "occurredAt"> = {
-  purchasedAt: null,
-  expiresAt: null,
-  gracePeriodEndsAt: null,
-  resumesAt: null,
-  productId: null,
-  newProductId: null,
-  entitlementIds: null,
-  periodType: null,
-  isFamilyShare: null,
-  cancelReason: null,
-  expirationReason: null,
-  isRefund: false,
-  identityChange: null,
-  snapshot: null,
-  payment: null,
-  invalidField: null,
-  order: null,
-};
+const NOTHING = Object.fromEntries(Object.keys(EventFacts.shape).map((name) => [name, null]));
+const NO_FACTS = EventFacts.parse({ ...NOTHING, occurredAt: 0, isRefund: false });
 
 /** Builds the event of a delivery. Facts that are not given are null. A type that is not one of Homeport's is ignored. */
 export function buildProviderEvent({ facts, order = null, ...given }: ProviderEventInput): ProviderEvent {
@@ -85,10 +68,6 @@ export function refundOfPayment(refundedAt: Date): Partial<EventFacts> {
 
 /** A purchase is known by its id; another event of the same customer then names the account that it belongs to. */
 export function buildAliasEvent(given: Omit<ProviderEventInput, "type" | "purchaseId" | "facts">): ProviderEvent {
-  return buildProviderEvent({
-    ...given,
-    type: "SUBSCRIBER_ALIAS",
-    purchaseId: null,
-    facts: { identityChange: "alias" },
-  });
+  const facts = { identityChange: "alias" } as const;
+  return buildProviderEvent({ ...given, type: "SUBSCRIBER_ALIAS", purchaseId: null, facts });
 }

@@ -98,10 +98,9 @@ export type SoldItem = { ids: (string | null)[]; metadataEntitlementIds: string[
  * the provider's metadata.
  */
 export function entitlementsOf(products: Products, items: SoldItem[]): string[] {
-  const ids = items.flatMap((item) => configured(products, item.ids) ?? item.metadataEntitlementIds ?? []);
+  const ids = items.flatMap((item) => {
+    const configured = item.ids.map((id) => products.get(id ?? "")).find((found) => found !== undefined);
+    return configured ?? item.metadataEntitlementIds ?? [];
+  });
   return entitlements(ids) ?? [];
-}
-
-function configured(products: Products, ids: (string | null)[]): readonly string[] | undefined {
-  return ids.map((id) => (id === null ? undefined : products.get(id))).find((found) => found !== undefined);
 }

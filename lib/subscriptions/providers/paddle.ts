@@ -214,14 +214,11 @@ function stateOf(data: PaddleObject, occurredAt: Date): Partial<EventFacts> | nu
       const periodType = status === "trialing" ? "TRIAL" : "NORMAL";
       return { ...base, periodType, expiresAt, snapshot: snapshotOf(snapshot) };
     }
-    case "past_due":
+    case "past_due": {
       // The period has begun without being paid: what was paid ended at its start. Paddle retries while it is past due.
-      return {
-        ...base,
-        expiresAt: start,
-        gracePeriodEndsAt: end,
-        snapshot: snapshotOf({ ...snapshot, billingIssueDetectedAt: occurredAt }),
-      };
+      const unpaid = snapshotOf({ ...snapshot, billingIssueDetectedAt: occurredAt });
+      return { ...base, expiresAt: start, gracePeriodEndsAt: end, snapshot: unpaid };
+    }
     case "paused":
       return endedFacts(base, snapshot, at(data.paused_at) ?? occurredAt, "SUBSCRIPTION_PAUSED");
     case "canceled":

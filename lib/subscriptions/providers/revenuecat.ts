@@ -30,7 +30,6 @@ const TIMES = [
 ];
 
 const Envelope = z.object({ event: z.object({ id: EventId }).loose() });
-const WholeEnvelope = Envelope.loose();
 
 /** RevenueCat, "Webhooks", Event Types and Fields. */
 const RevenueCatEvent = z.object({
@@ -74,7 +73,7 @@ export const revenueCat = {
   },
   eventId: (body: unknown) => requireFields(Envelope, body).event.id,
   toPayload: (body: unknown) => {
-    const { event, ...envelope } = requireFields(WholeEnvelope, body);
+    const { event, ...envelope } = requireFields(Envelope.loose(), body);
     const { subscriber_attributes: _, ...kept } = event;
     return { ...envelope, event: kept };
   },
@@ -85,12 +84,7 @@ function read(body: unknown, receivedAt: Date): ProviderEvent {
   const given = requireFields(Envelope, body).event;
   const event = RevenueCatEvent.parse(given);
   const invalid = findInvalid(given, TIMES, OptionalNumber);
-  const {
-    entitlement_id: entitlementId,
-    entitlement_ids: entitlementIds,
-    store,
-    transaction_id: transactionId,
-  } = event;
+  const { entitlement_id: deprecatedId, entitlement_ids: ids, store, transaction_id: transactionId } = event;
   const isTemporary = event.type === "TEMPORARY_ENTITLEMENT_GRANT";
   // The first purchase has no original transaction. Nor has a temporary grant, until the purchase is validated.
   const original = isTemporary ? transactionId : (event.original_transaction_id ?? transactionId);
@@ -113,7 +107,7 @@ function read(body: unknown, receivedAt: Date): ProviderEvent {
       productId: event.product_id,
       newProductId: event.new_product_id,
       // The deprecated `entitlement_id` may be null although `entitlement_ids` is set.
-      entitlementIds: entitlements(entitlementId ? (entitlementIds ?? [entitlementId]) : entitlementIds),
+      entitlementIds: entitlements(deprecatedId ? (ids ?? [deprecatedId]) : ids),
       periodType: event.period_type,
       isFamilyShare: event.is_family_share,
       cancelReason: event.cancel_reason,
@@ -134,17 +128,14 @@ function customersOf(event: RevenueCatEvent): Customers {
   const ids = [app_user_id, original_app_user_id, ...(aliases ?? [])].filter((id) => id !== null);
   const by = event.redeemed_by ?? [];
   const from = event.redeemed_from ?? [];
+  const change = "transfer";
   switch (event.type === "PURCHASE_REDEEMED" ? `redemption:${event.redemption_outcome}` : event.type) {
     case "TRANSFER":
-      return {
-        appUserIds: signedInFirst(event.transferred_to ?? []),
-        from: event.transferred_from ?? [],
-        change: "transfer",
-      };
+      return { appUserIds: signedInFirst(event.transferred_to ?? []), from: event.transferred_from ?? [], change };
     case "SUBSCRIBER_ALIAS":
       return { appUserIds: ids, from: [], change: "alias" };
     case "redemption:transfer":
-      return { appUserIds: signedInFirst([...by, ...ids]), from, change: "transfer" };
+      return { appUserIds: signedInFirst([...by, ...ids]), from, change };
     case "redemption:alias":
       return { appUserIds: [...by, ...from, ...ids], from: [], change: "alias" };
     default:

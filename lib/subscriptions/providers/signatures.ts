@@ -7,10 +7,9 @@ import type { Delivery } from "./provider";
 const TOLERANCE_SECONDS = 300;
 const STANDARD_PREFIX = "whsec_";
 
-type Signed = { at: string | undefined; signatures: string[]; prefix: string };
 type Scheme = {
   /** The parts of the headers. `prefix` is what is signed before the body. */
-  parse: (headers: Delivery["headers"]) => Signed;
+  parse: (headers: Delivery["headers"]) => { at: string | undefined; signatures: string[]; prefix: string };
   keyOf: (secret: string) => string | Buffer;
   encoding: "hex" | "base64";
 };
@@ -64,10 +63,8 @@ export function isSigned(
   const { at, signatures, prefix } = parse(headers);
   if (at === undefined || !/^\d{1,12}$/.test(at)) return false;
   if (Math.abs(now.getTime() / 1000 - Number(at)) > TOLERANCE_SECONDS) return false;
-  const expected = secrets.map((secret) =>
-    createHmac("sha256", keyOf(secret)).update(prefix).update(raw).digest(encoding),
-  );
-  return expected.map((one) => matchesAny(signatures, one)).includes(true);
+  const hmacs = secrets.map((secret) => createHmac("sha256", keyOf(secret)).update(prefix).update(raw));
+  return hmacs.map((hmac) => matchesAny(signatures, hmac.digest(encoding))).includes(true);
 }
 
 /**

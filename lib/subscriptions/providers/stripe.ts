@@ -34,9 +34,8 @@ function checkoutFacts(session: StripeObject, occurredAt: Date, products: Produc
 }
 
 /** A dispute takes the payment back once it is lost ("The Dispute object", status). */
-function disputeFacts({ payment_intent, status }: StripeObject, occurredAt: Date) {
-  return status === "lost" && payment_intent !== null ? refundOfPayment(occurredAt) : null;
-}
+const disputeFacts = ({ payment_intent, status }: StripeObject, occurredAt: Date) =>
+  status === "lost" && payment_intent !== null ? refundOfPayment(occurredAt) : null;
 
 /**
  * A full refund. Before API version 2025-03-31 a charge names its invoice. Since then, that of an invoice is stored as a
@@ -102,13 +101,8 @@ function readRefund(event: StripeEvent, base: StripeBase, factsOf: typeof refund
   const facts = given ? factsOf(given, base.occurredAt) : null;
   const type = facts ? "CANCELLATION" : (event.type ?? "UNKNOWN");
   const customers = [given?.metadata?.accountId ?? null, given?.customer ?? null];
-  return buildProviderEvent({
-    ...base,
-    type,
-    purchaseId: given?.payment_intent ?? null,
-    customers,
-    facts: facts ?? {},
-  });
+  const purchaseId = given?.payment_intent ?? null;
+  return buildProviderEvent({ ...base, type, purchaseId, customers, facts: facts ?? {} });
 }
 
 /** Times are in seconds since 1970. Other fields, such as a buyer's name and address, are not stored. */
@@ -166,10 +160,6 @@ const StripePayload = z.object({
 });
 type StripeEvent = z.infer<typeof StripePayload>;
 
-function subscriptionState(subscription: StripeObject): Pick<StripeObject, keyof typeof SubscriptionState> {
-  return z.object(SubscriptionState).parse(subscription);
-}
-
 type StripeBase = Pick<EventFacts, "occurredAt" | "order"> & { environment: string | null; store: string };
 
 const END_REASONS = new Map([
@@ -177,8 +167,6 @@ const END_REASONS = new Map([
   ["payment_failed", "BILLING_ERROR"],
   ["payment_disputed", "CUSTOMER_SUPPORT"],
 ]);
-
-type Period = { start: Date | null; end: Date | null };
 
 /**
  * Reads an event with a subscription, whatever its type: each has the whole subscription ("The Subscription object"). An
@@ -201,7 +189,7 @@ function readSubscription(event: StripeEvent, base: StripeBase, products: Produc
  */
 function statesOf({ type, data }: StripeEvent, subscription: StripeObject) {
   const digest = (state: object) => createHash("sha256").update(JSON.stringify(state)).digest("base64url").slice(0, 22);
-  const state = subscriptionState(subscription);
+  const state = z.object(SubscriptionState).parse(subscription);
   const previous = data?.previous_attributes;
   // Nothing precedes the creation, and the end says nothing of what it replaced.
   const none = type === "customer.subscription.created" ? "" : null;
@@ -221,11 +209,8 @@ function soldFacts({ items }: StripeObject, products: Products): Partial<EventFa
 function stateOf(subscription: StripeObject, occurredAt: Date): Partial<EventFacts> | null {
   const period = periodOf(subscription);
   const startedAt = seconds(subscription.start_date);
-  const snapshot = {
-    startedAt,
-    periodStartsAt: period.start,
-    unsubscribedAt: unsubscribedAt(subscription, occurredAt),
-  };
+  const canceledAt = unsubscribedAt(subscription, occurredAt);
+  const snapshot = { startedAt, periodStartsAt: period.start, unsubscribedAt: canceledAt };
   const base = { periodType: "NORMAL", expiresAt: earlier(period.end, seconds(subscription.cancel_at)) };
   switch (subscription.status) {
     case "trialing":
@@ -251,7 +236,7 @@ function stateOf(subscription: StripeObject, occurredAt: Date): Partial<EventFac
 }
 
 /** The period of the item that is paid for longest: items may have different periods. */
-function periodOf({ items, current_period_start, current_period_end }: StripeObject): Period {
+function periodOf({ items, current_period_start, current_period_end }: StripeObject) {
   const all = (items?.data ?? []).toSorted((a, b) => (b.current_period_end ?? 0) - (a.current_period_end ?? 0));
   return {
     start: seconds(all[0]?.current_period_start ?? current_period_start),

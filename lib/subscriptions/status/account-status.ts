@@ -51,28 +51,9 @@ function comparePurchases(a: PurchaseStatus, b: PurchaseStatus): number {
 
 /** The entitlements of a purchase, each with what an app shows of the purchase. */
 function entitlementsOf({ id, environment, store }: Purchase, status: PurchaseStatus): Entitlement[] {
-  return status.entitlements.map((entitlement) => ({
-    id: entitlement.id,
-    isActive: entitlement.isActive,
-    status: status.status,
-    willRenew: status.willRenew,
-    periodType: status.periodType,
-    productId: status.productId,
-    store,
-    startedAt: status.startedAt,
-    currentPeriodStartsAt: status.currentPeriodStartsAt,
-    currentPeriodEndsAt: status.currentPeriodEndsAt,
-    expiresAt: entitlement.expiresAt,
-    gracePeriodEndsAt: status.gracePeriodEndsAt,
-    billingIssueDetectedAt: status.billingIssueDetectedAt,
-    canceledAt: status.canceledAt,
-    cancelReason: status.cancelReason,
-    changesTo: status.changesTo,
-    isSandbox: environment !== "PRODUCTION",
-    isFamilyShare: status.isFamilyShare,
-    purchaseId: id,
-    managementUrl: status.managementUrl,
-  }));
+  const { entitlements, ...shown } = status;
+  const isSandbox = environment !== "PRODUCTION";
+  return entitlements.map((entitlement) => ({ ...shown, ...entitlement, store, isSandbox, purchaseId: id }));
 }
 
 /** Merges entitlements with the same id: an active one wins, then one that does not expire, then the latest expiry. */

@@ -66,12 +66,10 @@ const readPurchases = batchLoad(async (db, accountIds) => {
       WHERE "accountId" IS NULL
     ) AS purchase
     GROUP BY account.id`;
-  return new Map(
-    rows.map(({ id, purchases, lastEventAt }): [string, AccountPurchases] => [
-      id,
-      { purchases: StoredPurchase.array().parse(purchases), lastEventAt },
-    ]),
+  const read = rows.map(
+    ({ id, ...row }) => [id, { ...row, purchases: StoredPurchase.array().parse(row.purchases) }] as const,
   );
+  return new Map<string, AccountPurchases>(read);
 });
 
 /** Links the unlinked purchases that name an account to it. Locks the account before its purchases. */

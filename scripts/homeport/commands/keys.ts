@@ -47,8 +47,6 @@ async function list({ api, output }: CommandContext): Promise<void> {
 async function revoke({ api, output }: CommandContext, ids: string[]): Promise<void> {
   if (!ids.every(isUuid)) throw new UsageError("revoke takes the ids of keys, as `list` prints them.");
   for (const keyId of ids) await api.call("revokeApiKey", { params: { keyId } });
-  output.result(
-    { revoked: ids },
-    ids.map((id) => `${id} is revoked.`),
-  );
+  const lines = ids.map((id) => `${id} is revoked.`);
+  output.result({ revoked: ids }, lines);
 }

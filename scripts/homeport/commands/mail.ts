@@ -46,8 +46,6 @@ async function list({ api, output }: CommandContext, { oldest, limit, ...filter 
 async function remove({ api, output }: CommandContext, ids: string[]): Promise<void> {
   if (!ids.every(isUuid)) throw new UsageError("remove takes the ids of emails, as `list` prints them.");
   for (const emailId of ids) await api.call("removeQueuedEmail", { params: { emailId } });
-  output.result(
-    { removed: ids },
-    ids.map((id) => `${id} is removed.`),
-  );
+  const lines = ids.map((id) => `${id} is removed.`);
+  output.result({ removed: ids }, lines);
 }

@@ -251,16 +251,17 @@ function withAudience(command: HomeportCommand): HomeportCommand {
 /** Returns the audience that the options select; null: they select none. @throws UsageError with every fault */
 function audienceOf(options: AudienceOptions): Audience | null {
   const { all = false, bundle, appFrom, appBelow, platform, locale, entitlement, seenFrom, seenBefore } = options;
-  const audience = {
-    ...(bundle === undefined ? {} : { bundleId: bundle }),
-    ...(appFrom === undefined && appBelow === undefined ? {} : { appVersion: { from: appFrom, below: appBelow } }),
-    ...(platform === undefined ? {} : { platform }),
-    ...(locale === undefined ? {} : { locale }),
-    ...(entitlement === undefined ? {} : { entitlement }),
-    ...(seenFrom === undefined && seenBefore === undefined
-      ? {}
-      : { lastSeen: { from: parseTime(seenFrom, "ago"), before: parseTime(seenBefore, "ago") } }),
+  const lastSeen = { from: parseTime(seenFrom, "ago"), before: parseTime(seenBefore, "ago") };
+  const appVersion = { from: appFrom, below: appBelow };
+  const given = {
+    bundleId: bundle,
+    appVersion: (appFrom ?? appBelow) ? appVersion : undefined,
+    platform,
+    locale,
+    entitlement,
+    lastSeen: (seenFrom ?? seenBefore) ? lastSeen : undefined,
   };
+  const audience = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   const isAnyone = Object.keys(audience).length === 0;
   if (all && !isAnyone) throw new UsageError("--all cannot be combined with other device options");
   if (isAnyone && !all) return null;

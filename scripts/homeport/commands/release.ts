@@ -33,34 +33,19 @@ export const defineRelease: DefineCommandGroup = (release) => {
   defineReleaseCommand(release, "edit [release...]", "change fields of a release", EDIT_OPTIONS, edit);
   const toPercent = "roll out a release to a percentage of clients (0 pauses it), or on a schedule";
   defineReleaseCommand(release, "rollout [release...]", `${toPercent}: rollout RELEASE 25`, ROLLOUT_OPTIONS, rollout);
-  defineReleaseCommand(
-    release,
-    "promote [release...]",
-    "offer the same build on another channel",
-    PROMOTE_OPTIONS,
-    promote,
-  );
+  const sameBuild = "offer the same build on another channel";
+  defineReleaseCommand(release, "promote [release...]", sameBuild, PROMOTE_OPTIONS, promote);
   defineReleaseCommand(release, "yank [release...]", "withdraw a release", FLAG_OPTIONS, yank);
   const back = "also offer a release to clients whose newer version is yanked or paused";
   defineReleaseCommand(release, "rollback [release...]", back, FLAG_OPTIONS, rollback);
   const mandatory = "make a release mandatory for all clients with older versions";
   defineReleaseCommand(release, "critical [release...]", mandatory, FLAG_OPTIONS, critical);
-  defineReleaseCommand(
-    release,
-    "remove [release...]",
-    "remove a release and its files from the catalog",
-    REMOVE_OPTIONS,
-    remove,
-  );
+  const withFiles = "remove a release and its files from the catalog";
+  defineReleaseCommand(release, "remove [release...]", withFiles, REMOVE_OPTIONS, remove);
   const old = "remove files that belong to no release, and with a limit also old releases that no client needs";
   defineReleaseCommand(release, "prune", old, PRUNE_OPTIONS, prune);
   defineReleaseCommand(release, "verify", "hash the published files again", VERIFY_OPTIONS, verify);
-  defineReleaseCommand(
-    release,
-    "adoption",
-    "show how many clients ran and downloaded each version",
-    ADOPTION_OPTIONS,
-    adoption,
-  );
+  const counts = "show how many clients ran and downloaded each version";
+  defineReleaseCommand(release, "adoption", counts, ADOPTION_OPTIONS, adoption);
   release.addHelpText("after", HELP_AFTER);
 };

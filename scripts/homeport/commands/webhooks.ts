@@ -90,23 +90,17 @@ async function deliveries(
 
 async function show({ api, output }: CommandContext, id: string, eventId: string | undefined): Promise<void> {
   const params = endpoint(id);
-  const document =
-    eventId === undefined
-      ? {
-          ...(await api.call("getWebhookEndpoint", { params })),
-          deliveries: await api.list("listWebhookDeliveries", "deliveries", { params }, SHOWN_DELIVERIES),
-        }
-      : await api.call("getWebhookDelivery", { params: delivery(id, eventId) });
-  output.result(document, [JSON.stringify(document, null, 2)]);
+  const print = (document: object) => output.result(document, [JSON.stringify(document, null, 2)]);
+  if (eventId !== undefined) return print(await api.call("getWebhookDelivery", { params: delivery(id, eventId) }));
+  const shown = await api.call("getWebhookEndpoint", { params });
+  print({ ...shown, deliveries: await api.list("listWebhookDeliveries", "deliveries", { params }, SHOWN_DELIVERIES) });
 }
 
 async function retry({ api, output }: CommandContext, id: string, eventIds: string[]): Promise<void> {
   const all = eventIds.map((eventId) => delivery(id, eventId));
   for (const params of all) await api.call("retryWebhookDelivery", { params });
-  output.result(
-    { retried: eventIds },
-    eventIds.map((eventId) => `Requeued ${eventId}.`),
-  );
+  const lines = eventIds.map((eventId) => `Requeued ${eventId}.`);
+  output.result({ retried: eventIds }, lines);
 }
 
 function delivery(id: string, eventId: string) {

@@ -45,9 +45,8 @@ export function createAdminApi(client: HttpClient): AdminApi {
       const entries: unknown[] = [];
       for (let cursor: string | null | undefined; cursor !== null && entries.length < maxEntries; ) {
         const limit = Math.min(maxEntries - entries.length, MAX_PAGE);
-        const page: Page = await client.json<Page>(
-          toRequest(id, { ...input, query: { ...input.query, limit, cursor } }),
-        );
+        const query = { ...input.query, limit, cursor };
+        const page: Page = await client.json<Page>(toRequest(id, { ...input, query }));
         entries.push(...(page[field] ?? []));
         cursor = page.nextCursor;
       }

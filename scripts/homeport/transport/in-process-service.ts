@@ -26,13 +26,8 @@ export async function openInProcessService(): Promise<HttpClient & { close: () =
   const silent = log.child({}, { level: "silent" }); // the routes say what is wrong with a catalog
   const database = await openCommandDatabase(config);
   const quiet = { ...config, OTEL_EXPORTER_OTLP_ENDPOINT: undefined };
-  const context = withoutWork(
-    await composeContext(quiet, {
-      database,
-      log,
-      catalog: lazyCatalog(() => openCatalog(config, silent, { hasSamples: false })),
-    }),
-  );
+  const catalog = lazyCatalog(() => openCatalog(config, silent, { hasSamples: false }));
+  const context = withoutWork(await composeContext(quiet, { database, log, catalog }));
   setContext(context);
   const table = createRouteTable(responders);
   const operator = parseOperatorName(encodedOperatorName());
@@ -93,9 +88,10 @@ function toRouteRequest({ method, path, headers = {}, body }: HttpRequest): Rout
 /** The response of a route handler, read whole. */
 async function toApiResponse({ status, headers, body }: RouteResponse): Promise<ApiResponse> {
   const bytes = isStreamed(body) ? await buffer(body) : Buffer.from(body ?? "");
-  const byName = new Map(
-    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value].flat().join(", ")]),
+  const entries = Object.entries(headers).map(
+    ([name, value]) => [name.toLowerCase(), [value].flat().join(", ")] as const,
   );
+  const byName = new Map(entries);
   return {
     status,
     ok: status >= 200 && status < 300,

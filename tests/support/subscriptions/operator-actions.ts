@@ -1,6 +1,5 @@
 import type { BillingApi } from "@/lib/platform/adapters/billing-api";
 import { COMMAND_LINE } from "@/lib/platform/audit/operator-events";
-import { findEventIds } from "@/lib/subscriptions/admin/list-events";
 import { prunePayloads } from "@/lib/subscriptions/admin/prune-payloads";
 import { reconcileCustomers } from "@/lib/subscriptions/admin/reconcile";
 import { replayBatch, replayEvent } from "@/lib/subscriptions/admin/replay-events";
@@ -17,7 +16,8 @@ export async function replay(what: { eventId: string } | ReplayBatch["state"], d
     counts[status] = (counts[status] ?? 0) + by;
   };
   if (typeof what === "object") {
-    for (const id of await findEventIds(deps, what.eventId)) count((await replayEvent(deps, OPERATOR, id)).status);
+    const found = await deps.db.billingEvent.findMany({ where: { eventId: what.eventId }, select: { id: true } });
+    for (const { id } of found) count((await replayEvent(deps, OPERATOR, id)).status);
     return counts;
   }
   for (let cursor: string | null | undefined; cursor !== null; ) {

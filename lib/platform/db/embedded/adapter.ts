@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { PGlite, Transaction as PGliteTransaction } from "@electric-sql/pglite";
 import type { SqlDriverAdapter, SqlQuery } from "@prisma/driver-adapter-utils";
 import { PrismaPGlite } from "pglite-prisma-adapter";
@@ -79,11 +80,7 @@ async function runOutsideTransaction<T>(hooks: StatementHooks, send: () => Promi
 async function pauseEnds({ pause }: Pick<StatementHooks, "pause">, until: number): Promise<boolean> {
   const remainingMs = until - performance.now();
   if (remainingMs <= 0) return false;
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, remainingMs, false);
-  });
-  return Promise.race([Promise.resolve(pause()).then(() => true), timeout]).finally(() => clearTimeout(timer));
+  return Promise.race([Promise.resolve(pause()).then(() => true), delay(remainingMs, false, { ref: false })]);
 }
 
 export async function runWithHooks<T>(

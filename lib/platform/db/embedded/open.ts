@@ -128,12 +128,6 @@ async function fill(folder: string, isMigrated: boolean): Promise<void> {
 /** A file in the database's folder. While it is there, no run without sync has left files that are not on disk. */
 const syncedMark = (folder: string) => path.join(folder, "homeport.synced");
 
-/** Syncs a database that a run without sync may have written. Most starts need not: a database has a thousand files. */
-async function syncAfterUnsyncedRun(folder: string): Promise<void> {
-  const isMarked = await stat(syncedMark(folder)).catch(() => null);
-  if (!isMarked) await syncAndMark(folder);
-}
-
 async function syncAndMark(folder: string): Promise<void> {
   await syncTree(folder);
   await writeFile(syncedMark(folder), "");
@@ -141,8 +135,9 @@ async function syncAndMark(folder: string): Promise<void> {
 
 async function open(dataDir: string, isSynced: boolean, hooks: EmbeddedHooks, unlock: () => Promise<void>) {
   const folder = path.join(dataDir, "db");
-  if (isSynced) await syncAfterUnsyncedRun(folder);
-  else await rm(syncedMark(folder), { force: true });
+  // A run without sync may have written the database. Most starts need not sync it: it has a thousand files.
+  if (!isSynced) await rm(syncedMark(folder), { force: true });
+  else if (!(await stat(syncedMark(folder)).catch(() => null))) await syncAndMark(folder);
   const wal = new WalFlush(hooks.onFatal);
   const fs = new EmbeddedFS(folder, isSynced ? wal : null);
   const pglite = await start(fs, isSynced, hooks.onFatal);

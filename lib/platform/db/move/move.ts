@@ -1,10 +1,9 @@
-import { appliedMigrations, type CopySession, type CopySnapshot, listTables, quoted, type Table } from "../copy";
+import { appliedMigrations, type CopySession, type CopySnapshot, listTables, type Table } from "../copy";
 import { discardChanges, type KeyedTable, startCapture, stopCapture, withKeys } from "./capture";
 import { compareCounts, copyChanges, copyTable } from "./rows";
 import {
   createForeignKeys,
   createIndexes,
-  finishTarget,
   type MoveTarget,
   prepareTarget,
   removeDefinitions,
@@ -85,8 +84,8 @@ async function copyTables(
   copied: ReadonlySet<string>,
   { onProgress, signal }: MoveHooks,
 ): Promise<void> {
-  const sizes = await sizesOf(session, tables);
-  const totalBytes = [...sizes.values()].reduce((sum, bytes) => sum + bytes, 1);
+  const sizes = await sizesOf(session);
+  const totalBytes = tables.reduce((sum, { name }) => sum + (sizes.get(name) ?? 0), 1);
   let doneBytes = 0;
   for (const table of tables) {
     const startBytes = doneBytes;
@@ -101,14 +100,12 @@ async function copyTables(
   }
 }
 
-/** The sizes of tables on the disk, in bytes. A copy is about as large. */
-async function sizesOf({ query }: CopySession, tables: readonly Table[]): Promise<Map<string, number>> {
-  const sizes = new Map<string, number>();
-  for (const { name } of tables) {
-    const rows = await query<{ bytes: number }>("SELECT pg_table_size($1::regclass) AS bytes", [quoted(name)]);
-    sizes.set(name, Number(rows[0]?.bytes));
-  }
-  return sizes;
+/** The sizes of the tables on the disk, in bytes. A copy is about as large. */
+async function sizesOf({ query }: CopySession): Promise<Map<string, number>> {
+  const rows = await query<{ name: string; bytes: number }>(
+    "SELECT relname AS name, pg_table_size(oid) AS bytes FROM pg_class WHERE relnamespace = current_schema()::regnamespace",
+  );
+  return new Map(rows.map(({ name, bytes }) => [name, Number(bytes)]));
 }
 
 /**
@@ -176,7 +173,7 @@ async function copyLastChanges(
     await validateForeignKeys(target.session);
     await target.session.exec(`UPDATE homeport_move.move SET "isComplete" = true`);
     await source.retire(target.name);
-    await finishTarget(target.session);
+    await target.session.exec("DROP SCHEMA homeport_move CASCADE"); // from now on a service may use the database
     return { rows, pausedMs: performance.now() - startMs };
   });
 }

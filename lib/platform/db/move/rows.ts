@@ -21,7 +21,13 @@ export async function copyTable(
 ): Promise<void> {
   await inTransaction(target, async () => {
     const summary = new RowSummary();
-    await target.write(table, observed(summarized(source.read(table), summary), onBytes));
+    const observed = async function* () {
+      for await (const chunk of summarized(source.read(table), summary)) {
+        onBytes(chunk.length);
+        yield chunk;
+      }
+    };
+    await target.write(table, observed());
     const read = summary.get();
     requireEqual(table, read, await summarizeTable(target, table));
     await target.query("INSERT INTO homeport_move.copied VALUES ($1, $2)", [table.name, read.rows]);
@@ -99,13 +105,6 @@ async function inTransaction(target: CopySession, run: () => Promise<void>): Pro
   } catch (error) {
     await target.query("ROLLBACK").catch(() => {}); // the connection may be lost
     throw error;
-  }
-}
-
-async function* observed(chunks: AsyncIterable<Buffer>, onBytes: (bytes: number) => void): AsyncIterable<Buffer> {
-  for await (const chunk of chunks) {
-    onBytes(chunk.length);
-    yield chunk;
   }
 }
 

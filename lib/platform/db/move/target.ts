@@ -76,9 +76,7 @@ export async function prepareTarget(target: MoveTarget, id: string): Promise<Set
 }
 
 /** Returns the unfinished move into a database; null if there is none. */
-export async function findMove({
-  query,
-}: Pick<CopySession, "query">): Promise<{ id: string | null; isComplete: boolean } | null> {
+export async function findMove({ query }: Pick<CopySession, "query">) {
   const found = await query<{ name: string | null }>("SELECT to_regclass('homeport_move.move')::text AS name");
   if (found[0]?.name === null) return null;
   const moves = await query<{ id: string | null; isComplete: boolean }>(
@@ -95,11 +93,6 @@ async function restartMove(session: CopySession, id: string): Promise<void> {
   await session.exec(
     `TRUNCATE ${names}; TRUNCATE homeport_move.copied; UPDATE homeport_move.move SET id = '${id}', "isComplete" = false`,
   );
-}
-
-/** Removes the record of the move: from now on a service may use the database. */
-export async function finishTarget({ exec }: CopySession): Promise<void> {
-  await exec("DROP SCHEMA homeport_move CASCADE");
 }
 
 const MAX_NAMES = 3;
@@ -129,14 +122,7 @@ const DEFINITIONS = `
     AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conindid = indexrelid AND contype IN ('p', 'u'));
 `;
 
-type Definition = {
-  name: string;
-  table: string;
-  isForeignKey: boolean;
-  exists: boolean;
-  remove: string;
-  create: string;
-};
+type Definition = { name: string; table: string; remove: string; create: string };
 
 const list = ({ query }: CopySession, isForeignKey: boolean, exists: boolean) =>
   query<Definition>(
@@ -155,9 +141,11 @@ export async function removeDefinitions(target: CopySession, { isAll }: { isAll:
 /** Creates the primary keys and indexes. Reports the share that exists. */
 export async function createIndexes(target: CopySession, onProgress: (share: number) => void): Promise<void> {
   const missing = await list(target, false, false);
-  for (const [index, definition] of missing.entries()) {
+  for (const [index, { name, table, create }] of missing.entries()) {
     onProgress(index / missing.length);
-    await create(target, definition);
+    await target.exec(
+      `${create}; UPDATE homeport_move.definition SET "exists" = true WHERE name = '${name}' AND "table" = '${table}'`,
+    );
   }
 }
 
@@ -173,10 +161,4 @@ export async function validateForeignKeys(target: CopySession): Promise<void> {
   for (const { table, name } of await list(target, true, true)) {
     await target.query(`ALTER TABLE ${table} VALIDATE CONSTRAINT "${name}"`);
   }
-}
-
-async function create({ exec }: CopySession, { name, table, create: sql }: Definition): Promise<void> {
-  await exec(
-    `${sql}; UPDATE homeport_move.definition SET "exists" = true WHERE name = '${name}' AND "table" = '${table}'`,
-  );
 }

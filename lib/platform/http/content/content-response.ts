@@ -33,14 +33,11 @@ function parseRange(spec: string, sizeBytes: number): ByteRange | "unsatisfiable
   const [, from, to] = /^(\d*)-(\d*)$/.exec(spec) ?? [];
   if (from === undefined || to === undefined || (from === "" && to === "")) return null;
   // Number() turns positions of any length into at most Infinity, which lies outside every file.
-  if (from === "") return Number(to) === 0 ? "unsatisfiable" : lastBytes(Number(to), sizeBytes);
+  const last = sizeBytes - 1;
+  if (from === "") return Number(to) === 0 ? "unsatisfiable" : { first: Math.max(0, sizeBytes - Number(to)), last };
   if (to !== "" && Number(to) < Number(from)) return null;
   if (Number(from) >= sizeBytes) return "unsatisfiable";
-  return { first: Number(from), last: to === "" ? sizeBytes - 1 : Math.min(Number(to), sizeBytes - 1) };
-}
-
-function lastBytes(count: number, sizeBytes: number): ByteRange {
-  return { first: Math.max(0, sizeBytes - count), last: sizeBytes - 1 };
+  return { first: Number(from), last: to === "" ? last : Math.min(Number(to), last) };
 }
 
 /** A merged range has the place of the first of its ranges (RFC 9110, section 15.3.7.2). */
@@ -93,14 +90,9 @@ export function documentResponse(document: DocumentContent, { headers: requested
 }
 
 type FileContent = Exclude<DownloadContent, { kind: "redirect" }>;
-type SelectedBody = {
-  status: number;
-  contentType: string;
-  sizeBytes: number;
-  /** Only for a single range: each part of a multipart body has its own. */
-  contentRange?: string;
-  parts: readonly BodyPart[];
-};
+type ComposedBody = { contentType: string; sizeBytes: number; parts: readonly BodyPart[] };
+/** With `contentRange` for a single range: each part of a multipart body has its own. */
+type SelectedBody = ComposedBody & { status: number; contentRange?: string };
 
 /**
  * Responds with a file, parts of it, or a redirect: conditional requests and ranges (RFC 9110, sections 13 and 14), the
@@ -171,9 +163,6 @@ function requestedRanges({ method, headers }: RequestHead, validators: Validator
   if (ranges !== "unsatisfiable") return ranges;
   throw new AppError("range_not_satisfiable", { headers: { "Content-Range": `bytes */${sizeBytes}` } });
 }
-
-/** A response body that is put together from parts: its media type, length and parts. */
-type ComposedBody = { contentType: string; sizeBytes: number; parts: readonly BodyPart[] };
 
 /** Several ranges of a file as multipart/byteranges (RFC 9110, sections 14.6 and 15.3.7.2). */
 function multipartRanges(ranges: readonly ByteRange[], file: { contentType: string; sizeBytes: number }): ComposedBody {

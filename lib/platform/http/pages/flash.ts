@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
+import { readJson } from "../../json";
 import { type CookieConfig, cookieName, parseCookies, setShortCookie } from "../cookies";
 
 const TTL_SECONDS = 60;
@@ -31,7 +32,8 @@ export type Flash = z.infer<typeof Flash>;
  */
 export function setFlash(config: CookieConfig, flash: Omit<Flash, "id">): { id: string; cookie: string } {
   const id = newFlashId();
-  const text = [encode({ ...flash, id }), encode({ ...flash, id, values: {} })].find(fits) ?? "";
+  const texts = [encode({ ...flash, id }), encode({ ...flash, id, values: {} })];
+  const text = texts.find(({ length }) => length <= MAX_COOKIE_LENGTH) ?? "";
   return { id, cookie: setShortCookie(config, cookieName(config, "form"), text, TTL_SECONDS) };
 }
 
@@ -45,12 +47,8 @@ export function redirectWithEmail(config: CookieConfig, page: string, email: str
 export function readFlash(config: CookieConfig, cookieHeader: string | null, id: string | undefined): Flash | null {
   const text = parseCookies(cookieHeader)[cookieName(config, "form")];
   if (text === undefined || id === undefined) return null;
-  try {
-    const flash = Flash.parse(JSON.parse(Buffer.from(text, "base64url").toString()));
-    return flash.id === id ? flash : null;
-  } catch {
-    return null;
-  }
+  const flash = readJson(Flash, Buffer.from(text, "base64url").toString());
+  return flash?.id === id ? flash : null;
 }
 
 export function newFlashId(): string {
@@ -59,8 +57,4 @@ export function newFlashId(): string {
 
 function encode(flash: Flash): string {
   return Buffer.from(JSON.stringify(flash)).toString("base64url");
-}
-
-function fits(text: string): boolean {
-  return text.length <= MAX_COOKIE_LENGTH;
 }

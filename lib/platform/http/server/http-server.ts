@@ -18,8 +18,6 @@ import { parseTarget, type RequestTarget } from "./target";
 const MIN_READ_BYTES_PER_SECOND = 1024;
 const SWEEP_INTERVAL_MS = 1_000;
 
-/** How much of a connection's responses the system had taken at a time. */
-type Progress = { sentBytes: number; atMs: number };
 /** The parts of Node's socket that count what the system has taken. Its own timeout uses them, too. */
 type Counters = { _handle?: { bytesWritten: number; writeQueueSize: number } | null };
 
@@ -29,7 +27,8 @@ type Counters = { _handle?: { bytesWritten: number; writeQueueSize: number } | n
  * has progressed. A trusted proxy reads as fast as its client, which it limits itself: only reading nothing counts.
  */
 function closeSlowReaders(server: Server, timeoutMs: number, minBytesPerSecond: number): void {
-  const waiting = new Map<Socket, Progress | undefined>();
+  /** How much of each connection's responses the system had taken at a time. */
+  const waiting = new Map<Socket, { sentBytes: number; atMs: number } | undefined>();
   server.on("connection", (socket) => {
     waiting.set(socket, undefined);
     socket.once("close", () => waiting.delete(socket));
@@ -70,23 +69,19 @@ function admitStream(outgoing: ServerResponse, socketIp: string | undefined): vo
   if (socketIp === undefined || TRUSTED_PROXY_HOPS > 0 || RATE_LIMITS === "off" || outgoing.closed) return;
   const network = clientNetwork(new Headers(), socketIp, 0);
   const count = streams.get(network) ?? 0;
-  if (count >= MAX_STREAMS_PER_IP) throw tooManyStreams();
+  if (count >= MAX_STREAMS_PER_IP) {
+    const headers = {
+      "RateLimit-Policy": `"streamsByIp";q=${MAX_STREAMS_PER_IP};qu="concurrent-requests"`,
+      RateLimit: '"streamsByIp";r=0',
+    };
+    const detail = `At most ${MAX_STREAMS_PER_IP} downloads to one IP run at a time.`;
+    throw new AppError("rate_limited", { detail, retryAfterSeconds: RETRY_AFTER_SECONDS, headers });
+  }
   streams.set(network, count + 1);
   outgoing.once("close", () => {
     const rest = (streams.get(network) ?? 1) - 1;
     if (rest > 0) streams.set(network, rest);
     else streams.delete(network);
-  });
-}
-
-function tooManyStreams(): AppError {
-  return new AppError("rate_limited", {
-    detail: `At most ${MAX_STREAMS_PER_IP} downloads to one IP run at a time.`,
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-    headers: {
-      "RateLimit-Policy": `"streamsByIp";q=${MAX_STREAMS_PER_IP};qu="concurrent-requests"`,
-      RateLimit: '"streamsByIp";r=0',
-    },
   });
 }
 
@@ -136,11 +131,8 @@ export function createHttpServer(routes: RouteTable, loadNext: LoadNext, options
   const respond = createResponder(routes, load, maxRenderMs);
   const listener = (expectsContinue: boolean) => (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const request = new NodeRequest(incoming, expectsContinue ? () => outgoing.writeContinue() : undefined);
-    handleInOrder(
-      incoming,
-      outgoing,
-      () => void handle({ incoming, outgoing, request, expectsContinue }, routes, respond),
-    );
+    const exchange = { incoming, outgoing, request, expectsContinue };
+    handleInOrder(incoming, outgoing, () => void handle(exchange, routes, respond));
   };
   const server = createServer(SERVER_OPTIONS);
   server.maxHeadersCount = 0; // no limit: maxHeaderSize is one, and Node drops headers beyond the count
@@ -221,7 +213,9 @@ async function sendFile(exchange: HttpExchange, { path }: RouteMatch, loadNext: 
   const next = await loadNext();
   admitStream(outgoing, incoming.socket.remoteAddress);
   incoming.url = request.url;
-  incoming.headers = fileHeaders(incoming.headers, new URL(config.baseUrl).host);
+  const { headers } = incoming;
+  const read = FILE_HEADERS.flatMap((name) => (name in headers ? [[name, headers[name]]] : []));
+  incoming.headers = { host: new URL(config.baseUrl).host, ...Object.fromEntries(read) };
   if (isDraining) outgoing.shouldKeepAlive = false;
   if (expectsContinue) outgoing.writeContinue();
   for (const [name, value] of Object.entries(securityHeaders(config))) outgoing.setHeader(name, value);
@@ -232,8 +226,4 @@ async function sendFile(exchange: HttpExchange, { path }: RouteMatch, loadNext: 
   if (outgoing.closed) finish();
   else outgoing.once("close", finish);
   return null;
-}
-
-function fileHeaders(given: IncomingMessage["headers"], host: string): IncomingMessage["headers"] {
-  return { host, ...Object.fromEntries(FILE_HEADERS.flatMap((name) => (name in given ? [[name, given[name]]] : []))) };
 }

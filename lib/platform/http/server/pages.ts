@@ -88,7 +88,8 @@ export function createPageResponder(
   };
   const findPage = async (request: PageRequest, id: string): Promise<RenderedPage> => {
     const { match, pathname, search, movedTo } = request;
-    if (movedTo) return redirectTo(movedTo);
+    const moved = { location: movedTo ?? "", ...securityHeaders(currentContext().config) };
+    if (movedTo) return { status: 308, headers: moved, body: Buffer.alloc(0) };
     if (match === null) return renderNotFound(id, request);
     const page =
       match.responder === "static page"
@@ -108,11 +109,6 @@ export function createPageResponder(
     currentContext().observe(record, match?.responder === "page" ? null : head);
     return response;
   };
-}
-
-function redirectTo(location: string): RenderedPage {
-  const headers = { location, ...securityHeaders(currentContext().config) };
-  return { status: 308, headers, body: Buffer.alloc(0) };
 }
 
 /** The path of a page, written in one way: a client can write its parameters in many. */

@@ -27,10 +27,8 @@ export function parseTarget(incoming: IncomingMessage): RequestTarget {
   const at = target.indexOf("?");
   if (at >= 0) requireFewParameters(target, at);
   const pathname = at < 0 ? target : target.slice(0, at);
-  return {
-    pathname: PLAIN_PATH.test(pathname) ? pathname : normalize(pathname),
-    search: at < 0 ? "" : target.slice(at),
-  };
+  const search = at < 0 ? "" : target.slice(at);
+  return { pathname: PLAIN_PATH.test(pathname) ? pathname : normalize(pathname), search };
 }
 
 function requireFewParameters(target: string, start: number): void {
