@@ -75,8 +75,7 @@ export const factorForms = [
       reauthentication_required: { message: "Reload this page to confirm that it’s you" },
       last_sign_in_method: { message: "This is your only way to sign in. Set a password or add another passkey first" },
     },
-    handle: ({ ctx, body, principal, caller }) =>
-      removePasskey(ctx, principal, { passkeyId: body.id, proof: {} }, caller),
+    handle: ({ ctx, body, principal, caller }) => removePasskey(ctx, principal, body.id, caller),
     next: "/account?done=passkey_removed",
   }),
 ];

@@ -18,7 +18,7 @@ export const firstOperatorForms = [
     errorPlacement: { invalid_or_expired_token: { message: "This link is no longer valid" } },
     handle: async ({ ctx, principal, request, caller }) => {
       const token = (await readLinkCookie(ctx.config, "firstOperator", request.headers.get("cookie"))) ?? "";
-      await becomeFirstOperator(ctx, { token, accountId: principal.account.id }, caller);
+      await becomeFirstOperator(ctx, token, principal.account.id, caller);
       return { to: "/console", cookies: [clearLinkCookie(ctx.config, ctx.now(), "firstOperator")] };
     },
   }),

@@ -62,11 +62,7 @@ async function consumeFirstOperatorLink(tx: Tx, at: Date, token: string): Promis
 }
 
 /** Makes an account the first admin, by a link. @throws AppError invalid_or_expired_token, also if there is an admin */
-export async function becomeFirstOperator(
-  ctx: Context,
-  { token, accountId }: { token: string; accountId: string },
-  caller: Caller,
-): Promise<void> {
+export async function becomeFirstOperator(ctx: Context, token: string, accountId: string, caller: Caller) {
   await requireFirstOperatorLink(ctx, token);
   await withRetry(() =>
     ctx.db.$transaction(async (tx) => {

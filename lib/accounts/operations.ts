@@ -163,10 +163,7 @@ export const accountOperations = {
         },
       },
     },
-    run: async ({ ctx, principal }) => {
-      const linked = await listIdentities(ctx.db, principal.account.id);
-      return { identities: linked.map(({ createdAt, ...identity }) => ({ ...identity, linkedAt: createdAt })) };
-    },
+    run: async ({ ctx, principal }) => ({ identities: await listIdentities(ctx.db, principal.account.id) }),
   }),
 
   unlinkIdentity: operation({
@@ -178,10 +175,7 @@ export const accountOperations = {
     params: IdentityParams,
     errors: ["not_found", "last_sign_in_method", "reauthentication_required"],
     response: { description: "The provider can no longer sign in to the account.", schema: null },
-    run: async ({ ctx, principal, caller, params }) => {
-      await unlinkIdentity(ctx, principal, { ...params, proof: {} }, caller);
-      return new RouteResponse(204, null);
-    },
+    run: ({ ctx, principal, caller, params }) => unlinkIdentity(ctx, principal, { ...params, proof: {} }, caller),
   }),
 
   logIn: operation({
@@ -295,11 +289,10 @@ export const accountOperations = {
         },
       },
     },
-    run: async ({ ctx, body, caller }) => {
-      const linked = await confirmReset(ctx, body, caller);
-      const identities = linked.map(({ provider, createdAt }) => ({ provider, linkedAt: createdAt }));
-      return { status: "password_reset", identities };
-    },
+    run: async ({ ctx, body, caller }) => ({
+      status: "password_reset",
+      identities: await confirmReset(ctx, body, caller),
+    }),
   }),
 
   requestPasswordReset: operation({

@@ -103,7 +103,7 @@ async function setPassword(ctx: Context, tx: Tx, { accountId, tokenHash, passwor
   const { count } = await tx.passwordResetToken.deleteMany({ where: { accountId, tokenHash, expiresAt: { gt: now } } });
   if (count !== 1) throw new AppError("invalid_or_expired_token"); // rolls back
   await cancelEmailChanges(tx, now, accountId);
-  await revokeUnverifiedAccess(ctx, tx, now, accountId);
+  await revokeUnverifiedAccess(ctx, tx, accountId);
   await tx.account.update({ where: { id: accountId }, data: { passwordHash } });
   await tx.account.updateMany({ where: { id: accountId, emailVerifiedAt: null }, data: { emailVerifiedAt: now } });
 }

@@ -30,17 +30,12 @@ export async function revokeOwnSession(deps: Context, accountId: string, session
 export async function revokeOtherSessions(deps: Context, accountId: string, keep: string, caller: Caller) {
   return deps.db.$transaction(async (tx) => {
     await lockAccountForSignOut(tx, accountId);
-    return revokeOtherSessionsInTx(deps, tx, { accountId, keep }, caller);
+    return revokeOtherSessionsInTx(deps, tx, accountId, keep, caller);
   });
 }
 
 /** The same inside a transaction that has locked the account. */
-export async function revokeOtherSessionsInTx(
-  deps: Context,
-  tx: Tx,
-  { accountId, keep }: { accountId: string; keep: string },
-  caller: Caller,
-): Promise<number> {
+export async function revokeOtherSessionsInTx(deps: Context, tx: Tx, accountId: string, keep: string, caller: Caller) {
   const now = deps.now();
   await revokeGrants(tx, accountId);
   const others = (await listSessions({ db: tx, now: () => now }, accountId)).filter(({ id }) => id !== keep);

@@ -115,7 +115,7 @@ export async function confirmVerification(
     if (!row || count !== 1 || row.account.emailVerifiedAt !== null) return null;
     const { accountId, account } = row;
     if (!isOwn && (identity || registration?.passwordHash !== account.passwordHash)) {
-      await revokeUnverifiedAccess(ctx, tx, now, accountId, identity?.id);
+      await revokeUnverifiedAccess(ctx, tx, accountId, identity?.id);
       if (registration) await tx.account.update({ where: { id: accountId }, data: registration });
     }
     await tx.verificationToken.deleteMany({ where: { accountId } });
@@ -129,23 +129,17 @@ export async function confirmVerification(
  * Revokes all access to an account with an unverified email before the email's owner takes it over, because somebody
  * else may have registered the email. Keeps one identity, if given. Does nothing to a verified account.
  */
-export async function revokeUnverifiedAccess(
-  ctx: Context,
-  tx: Tx,
-  now: Date,
-  accountId: string,
-  keepIdentityId?: string,
-): Promise<void> {
+export async function revokeUnverifiedAccess(ctx: Context, tx: Tx, accountId: string, keepIdentityId?: string) {
   const { count } = await tx.account.updateMany({
     where: { id: accountId, emailVerifiedAt: null },
     data: { passwordHash: null },
   });
   if (count === 0) return;
-  await revokeAllSessions(ctx, tx, now, accountId);
+  await revokeAllSessions(ctx, tx, ctx.now(), accountId);
   await tx.identity.deleteMany({ where: { accountId, id: { not: keepIdentityId } } });
   await tx.passkey.deleteMany({ where: { accountId } });
   await removeTotpAndRecoveryCodes(tx, accountId);
-  await cancelEmailChanges(tx, now, accountId);
+  await cancelEmailChanges(tx, ctx.now(), accountId);
   await tx.passwordResetToken.deleteMany({ where: { accountId } });
   await tx.verificationToken.deleteMany({ where: { accountId } });
 }

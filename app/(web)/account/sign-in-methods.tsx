@@ -74,14 +74,14 @@ async function Email({ visitor: { user }, texts: { signIn: texts } }: Props) {
 
 /** The providers that are linked to the account. */
 function Providers({ visitor: { identities }, texts }: Props) {
-  return identities.map(({ id, provider, createdAt }) => (
+  return identities.map(({ id, provider, linkedAt }) => (
     <li key={id} className="row">
       <div className="details">
         <strong>
           <ProviderLogo id={provider} /> {providerTitle(provider)}
         </strong>
         <p>
-          {texts.added} <Day at={createdAt} />
+          {texts.added} <Day at={linkedAt} />
         </p>
       </div>
       <a className="button quiet" href={`/account/unlink?id=${id}`}>

@@ -31,12 +31,7 @@ export async function lockAndReadAccount(tx: Tx, id: string): Promise<AccountSum
 }
 
 /** Revokes every session of a locked account, and removes its devices. Records an event if there were any. */
-async function revokeAccountSessionsInTx(
-  deps: Context,
-  tx: Tx,
-  operator: Operator,
-  { id, reason }: { id: string; reason?: string },
-): Promise<Ended> {
+async function revokeAccountSessionsInTx(deps: Context, tx: Tx, operator: Operator, id: string, reason?: string) {
   const at = deps.now();
   const sessionsEnded = await tx.session.count({ where: liveSessions(id, at) });
   const devicesRemoved = await tx.pushDevice.count({ where: { accountId: id } });
@@ -57,7 +52,7 @@ export function disableAccount(deps: Context, operator: Operator, id: string, { 
     const disabledAt = deps.now();
     await tx.account.update({ where: { id }, data: { disabledAt } });
     await recordAccountChange(tx, disabledAt, operator, id, { type: "account_disabled", reason });
-    const ended = await revokeAccountSessionsInTx(deps, tx, operator, { id, reason });
+    const ended = await revokeAccountSessionsInTx(deps, tx, operator, id, reason);
     return { account: { ...account, disabledAt }, isChanged: true, ...ended };
   });
 }
@@ -91,7 +86,7 @@ export function setRole({ db, now }: Context, operator: Operator, id: string, { 
 export function revokeAccountSessions(deps: Context, operator: Operator, id: string, { reason }: WithReason = {}) {
   return deps.db.$transaction(async (tx) => {
     const account = await lockAndReadAccount(tx, id);
-    const ended = await revokeAccountSessionsInTx(deps, tx, operator, { id, reason });
+    const ended = await revokeAccountSessionsInTx(deps, tx, operator, id, reason);
     return { account, isChanged: ended.sessionsEnded + ended.devicesRemoved > 0, ...ended };
   });
 }
@@ -132,7 +127,7 @@ export async function resetFactors(deps: Context, operator: Operator, id: string
     const details = { hadTotp, passkeys };
     await recordAccountChange(tx, deps.now(), operator, id, { type: "factors_reset", details, reason });
     await deps.emails.enqueue(tx, "factor_removed", account.email, { factor: hadTotp ? "totp" : "passkey" });
-    const ended = await revokeAccountSessionsInTx(deps, tx, operator, { id, reason });
+    const ended = await revokeAccountSessionsInTx(deps, tx, operator, id, reason);
     return { account, isChanged: true, ...ended };
   });
   deps.emails.wake();
@@ -156,7 +151,7 @@ export async function unlinkProvider(
     if (count === 0) throw new AppError("not_found", { detail: `The account is not linked to ${provider}.` });
     const details = { provider };
     await recordAccountChange(tx, deps.now(), operator, id, { type: "identity_unlinked", details, reason });
-    const ended = await revokeAccountSessionsInTx(deps, tx, operator, { id, reason });
+    const ended = await revokeAccountSessionsInTx(deps, tx, operator, id, reason);
     await deps.emails.enqueue(tx, "identity_unlinked", account.email, details);
     return { account, isChanged: true, identitiesRemoved: count, ...ended };
   });

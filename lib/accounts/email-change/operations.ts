@@ -1,6 +1,5 @@
 import { CREDENTIALS, PENDING_EMAIL, USER } from "../../auth/examples";
 import { operation } from "../../operation";
-import { RouteResponse } from "../../platform/http-message";
 import { confirmEmailChange } from "./confirm";
 import { cancelEmailChange, findPendingEmailChange, requestEmailChange } from "./request";
 import {
@@ -79,10 +78,7 @@ export const emailChangeOperations = {
     description: "Revokes the link that would confirm the change. Safe to call twice.",
     session: true,
     response: { description: "No change is pending.", schema: null },
-    run: async ({ ctx, principal, caller }) => {
-      await cancelEmailChange(ctx, principal.account.id, caller);
-      return new RouteResponse(204, null);
-    },
+    run: ({ ctx, principal, caller }) => cancelEmailChange(ctx, principal.account.id, caller),
   }),
 
   undoEmailChange: operation({
@@ -100,10 +96,9 @@ export const emailChangeOperations = {
         "Email restored": { status: "email_restored", identities: [{ provider: "google", linkedAt: USER.createdAt }] },
       },
     },
-    run: async ({ ctx, caller, body }) => {
-      const linked = await undoEmailChange(ctx, body.token, caller);
-      const identities = linked.map(({ provider, createdAt }) => ({ provider, linkedAt: createdAt }));
-      return { status: "email_restored", identities };
-    },
+    run: async ({ ctx, caller, body }) => ({
+      status: "email_restored",
+      identities: await undoEmailChange(ctx, body.token, caller),
+    }),
   }),
 };

@@ -119,7 +119,7 @@ export function accountEmails(deps: Deps): { [Kind in EmailKind]: Compose<EmailD
 async function findLinkedProviders({ db }: Pick<Deps, "db">, email: string) {
   const account = await db.account.findUnique({ where: { email }, select: { id: true } });
   const identities = account ? await listIdentities(db, account.id) : [];
-  return identities.map(({ provider, createdAt }) => ({ title: providerTitle(provider), linkedAt: createdAt }));
+  return identities.map(({ provider, linkedAt }) => ({ title: providerTitle(provider), linkedAt }));
 }
 
 /** The newest linked identity of an email, of one provider if it is given. */

@@ -89,7 +89,7 @@ async function endOtherSessions(
   email: string,
   caller: Caller,
 ): Promise<void> {
-  await revokeOtherSessionsInTx(ctx, tx, { accountId, keep: session.id }, caller);
+  await revokeOtherSessionsInTx(ctx, tx, accountId, session.id, caller);
   await tx.recognizedClient.deleteMany({ where: { accountId } });
   await recognizeClient(tx, ctx, { id: accountId, email }, caller, { hasDeviceCookie: session.via === "cookie" });
 }

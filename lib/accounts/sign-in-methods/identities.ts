@@ -22,7 +22,7 @@ export async function lockSignInMethods(tx: Tx, accountId: string): Promise<{ em
 }
 
 /** A sign-in provider that is linked to an account. `isRevokedOnDeletion`: Apple is asked to end the app's access. */
-export type LinkedIdentity = { id: string; provider: string; createdAt: Date; isRevokedOnDeletion: boolean };
+export type LinkedIdentity = { id: string; provider: string; linkedAt: Date; isRevokedOnDeletion: boolean };
 
 /** An account's linked providers, oldest first. */
 export async function listIdentities(db: Tx, accountId: string): Promise<LinkedIdentity[]> {
@@ -31,10 +31,9 @@ export async function listIdentities(db: Tx, accountId: string): Promise<LinkedI
     orderBy: { createdAt: "asc" },
     select: { id: true, provider: true, createdAt: true, refreshToken: true },
   });
-  return identities.map(({ refreshToken, ...identity }) => ({
-    ...identity,
-    isRevokedOnDeletion: refreshToken !== null,
-  }));
+  return identities.map(({ createdAt: linkedAt, refreshToken, ...identity }) => {
+    return { ...identity, linkedAt, isRevokedOnDeletion: refreshToken !== null };
+  });
 }
 
 /**
@@ -60,7 +59,7 @@ export async function unlinkIdentity(
     await tx.identity.delete({ where: { id: identityId } });
     const details = { provider: identity.provider };
     await recordSecurityEvent(tx, ctx.now(), accountId, "identity_unlinked", caller, { details });
-    await revokeOtherSessionsInTx(ctx, tx, { accountId, keep: principal.session.id }, caller);
+    await revokeOtherSessionsInTx(ctx, tx, accountId, principal.session.id, caller);
     await ctx.emails.enqueue(tx, "identity_unlinked", email, details);
   });
   ctx.emails.wake();

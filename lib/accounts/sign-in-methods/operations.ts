@@ -202,7 +202,7 @@ export const passkeyOperations = {
     params: PasskeyParams,
     errors: ["not_found", "last_sign_in_method", "reauthentication_required"],
     response: { description: "The passkey was removed.", schema: null },
-    run: ({ ctx, principal, params, caller }) => removePasskey(ctx, principal, { ...params, proof: {} }, caller),
+    run: ({ ctx, principal, params, caller }) => removePasskey(ctx, principal, params.passkeyId, caller),
   }),
 
   createPasskeyOptions: operation({

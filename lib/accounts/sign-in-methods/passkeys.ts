@@ -1,6 +1,6 @@
 import type { Passkey } from "../../auth/passkeys/schema";
 import { toPasskey } from "../../auth/passkeys/stored-passkeys";
-import { requireStepUp, type StepUpProof } from "../../auth/step-up";
+import { requireStepUp } from "../../auth/step-up";
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
 import { recordSecurityEvent } from "../../platform/audit/security-events";
@@ -21,14 +21,9 @@ export async function renamePasskey(db: Tx, accountId: string, passkeyId: string
  * @throws AppError not_found, also for another account's passkey; last_sign_in_method; reauthentication_required,
  *   rate_limited, overloaded
  */
-export async function removePasskey(
-  ctx: Context,
-  principal: Principal,
-  { passkeyId, proof }: { passkeyId: string; proof: StepUpProof },
-  caller: Caller,
-): Promise<void> {
+export async function removePasskey(ctx: Context, principal: Principal, passkeyId: string, caller: Caller) {
   const accountId = principal.account.id;
-  await requireStepUp(ctx, principal, proof, caller);
+  await requireStepUp(ctx, principal, {}, caller);
   await ctx.db.$transaction(async (tx) => {
     const { email, count } = await lockSignInMethods(tx, accountId);
     const passkey = await tx.passkey.findUnique({ where: { id: passkeyId, accountId } });
@@ -38,7 +33,7 @@ export async function removePasskey(
     const at = ctx.now();
     const { id, name } = passkey;
     await recordSecurityEvent(tx, at, accountId, "passkey_removed", caller, { details: { passkeyId: id, name } });
-    await revokeOtherSessionsInTx(ctx, tx, { accountId, keep: principal.session.id }, caller);
+    await revokeOtherSessionsInTx(ctx, tx, accountId, principal.session.id, caller);
     await ctx.emails.enqueue(tx, "factor_removed", email, { factor: "passkey" });
   });
   ctx.emails.wake();

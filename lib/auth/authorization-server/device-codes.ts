@@ -119,11 +119,7 @@ async function pendingCode(ctx: Context, userCode: string) {
  * @throws AppError invalid_client; authorization_pending, slow_down, access_denied, expired_token; invalid_grant for an
  *   unknown or used code
  */
-export async function exchangeDeviceCode(
-  ctx: Context,
-  { clientId, deviceCode }: { clientId: string; deviceCode: string },
-  caller: Caller,
-) {
+export async function exchangeDeviceCode(ctx: Context, clientId: string, deviceCode: string, caller: Caller) {
   const client = findClient(ctx.config, clientId);
   const row = await recordPoll(ctx, clientId, sha256(deviceCode));
   if (!row) {

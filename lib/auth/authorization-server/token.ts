@@ -30,7 +30,7 @@ export async function issueToken(ctx: Context, given: TokenRequest, caller: Call
 function exchangeByGrantType(ctx: Context, given: TokenRequest, caller: Caller) {
   const { grant_type: grantType, client_id: clientId, name, authorization_code: authorizationCode } = given;
   if (grantType === DEVICE_CODE_GRANT) {
-    return exchangeDeviceCode(ctx, { clientId, deviceCode: required(given, "device_code") }, caller);
+    return exchangeDeviceCode(ctx, clientId, required(given, "device_code"), caller);
   }
   if (grantType === TOKEN_EXCHANGE_GRANT) {
     required(given, "subject_token_type");

@@ -45,12 +45,8 @@ export async function issueChallenge({ db, now }: Context, binding: Binding): Pr
 }
 
 /** Uses up a challenge for this purpose: of concurrent calls, one succeeds. @throws AppError passkey_invalid */
-export async function consumePasskeyChallenge(
-  { db, now }: Context,
-  challenge: string,
-  { purpose, accountId }: Binding,
-): Promise<void> {
-  const where = { challenge, purpose, accountId, expiresAt: { gt: now() } };
+export async function consumePasskeyChallenge({ db, now }: Context, challenge: string, binding: Binding) {
+  const where = { challenge, ...binding, expiresAt: { gt: now() } };
   const { count } = await db.passkeyChallenge.deleteMany({ where });
   if (count === 0) throw passkeyInvalid("challenge_invalid");
 }

@@ -39,15 +39,10 @@ export async function startTotp(ctx: Context, principal: Principal, proof: StepU
   await requireNoTotp(ctx.db, account.id);
   const secret = await newTotpSecret();
   const createdAt = ctx.now();
-  const { id, expiresAt } = await ctx.db.totpFactor.create({
-    data: {
-      accountId: account.id,
-      sessionId: session.id,
-      secret: await encryptSecret(ctx, totpPurpose(account.id), secret),
-      createdAt,
-      expiresAt: new Date(createdAt.getTime() + ENROLLMENT_TTL_MS),
-    },
-  });
+  const expiresAt = new Date(createdAt.getTime() + ENROLLMENT_TTL_MS);
+  const stored = await encryptSecret(ctx, totpPurpose(account.id), secret);
+  const data = { accountId: account.id, sessionId: session.id, secret: stored, createdAt, expiresAt };
+  const { id } = await ctx.db.totpFactor.create({ data });
   return describe(ctx, account, id, secret, expiresAt);
 }
 
@@ -116,10 +111,10 @@ async function describe(
   { email }: Principal["account"],
   id: string,
   secret: string,
-  expiresAt: Date | null,
+  expiresAt: Date,
 ) {
   const uri = await totpUri(secret, { issuer: new URL(config.baseUrl).hostname, email });
-  return { id, secret, uri, qrCode: await qrCodeSvg(uri), expiresAt: expiresAt as Date };
+  return { id, secret, uri, qrCode: await qrCodeSvg(uri), expiresAt };
 }
 
 /** Removes the caller's authenticator app, with the recovery codes that replace it. */

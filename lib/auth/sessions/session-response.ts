@@ -59,12 +59,7 @@ export async function replaceSession(
 }
 
 /** A response that ends the session. Deletes the cookie that carried it, and what the browser has stored. */
-export function signedOutResponse(
-  status: number,
-  body: unknown,
-  { session }: Principal,
-  ctx: Context,
-): RouteResponse<unknown> {
+export function signedOutResponse(status: number, body: unknown, { session }: Principal, ctx: Context) {
   if (session.via === "bearer") return new RouteResponse(status, body);
   const cookie = setSessionCookie(ctx.config, null, session.expiresAt);
   return new RouteResponse(status, body, { "Set-Cookie": cookie, ...CLEAR_SITE_DATA });
@@ -73,12 +68,7 @@ export function signedOutResponse(
 type Renewal = { ctx: Context; principal: Principal; caller: Caller };
 
 /** Replaces the token of the caller's session where the request carried it. null: the token still works. */
-export function renewedSessionResponse(
-  status: number,
-  body: object,
-  token: string | null,
-  renewal: Renewal,
-): RouteResponse<unknown> {
+export function renewedSessionResponse(status: number, body: object, token: string | null, renewal: Renewal) {
   if (token === null) return new RouteResponse(status, body);
   if (renewal.principal.session.via === "bearer")
     return new RouteResponse(status, { ...body, token, tokenType: "Bearer" });

@@ -23,11 +23,7 @@ const Tokens = z.object({ refresh_token: z.string().min(1).max(4096), id_token: 
  * that was made for the web is not valid for an app.
  * @throws Error if Apple refuses the code or does not respond, or if the code is another person's
  */
-async function redeemAppleCode(
-  deps: Context,
-  code: string,
-  { clientId, subject }: { clientId: string; subject: string },
-): Promise<string | undefined> {
+async function redeemAppleCode(deps: Context, code: string, clientId: string, subject: string) {
   const { AUTH_APPLE_ISSUER, AUTH_APPLE_SECRET } = deps.config;
   if (!AUTH_APPLE_SECRET?.startsWith("-----BEGIN")) return undefined;
   const { token_endpoint: url } = await fetchProviderMetadata(AUTH_APPLE_ISSUER);
@@ -69,8 +65,7 @@ export async function exchangeIdToken(ctx: Context, given: IdTokenExchange, call
 async function redeemAndStoreAppleToken(ctx: Context, identity: ProviderIdentity, code: string, appId: string) {
   if (identity.provider !== "apple") return;
   try {
-    const person = { clientId: appId, subject: identity.subject };
-    await storeAppleToken(ctx, identity, appId, await redeemAppleCode(ctx, code, person));
+    await storeAppleToken(ctx, identity, appId, await redeemAppleCode(ctx, code, appId, identity.subject));
   } catch (error) {
     ctx.log.warn({ err: error }, "Apple's refresh token was not stored");
   }

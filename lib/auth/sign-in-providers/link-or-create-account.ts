@@ -61,7 +61,7 @@ async function linkOrCreateInTx(
       ? await createAccount(ctx, tx, now, { ...identity, email: plan.email }, caller)
       : plan.accountId;
   if (plan.action === "take_over") {
-    await revokeUnverifiedAccess(ctx, tx, now, accountId);
+    await revokeUnverifiedAccess(ctx, tx, accountId);
     await removeTotpAndRecoveryCodes(tx, accountId);
   }
   if (emailVerified && email !== null) {
