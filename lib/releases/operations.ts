@@ -105,13 +105,37 @@ const SPARKLE = `<?xml version="1.0" encoding="utf-8"?>
 </rss>
 `;
 
+export const FILE_REQUEST_HEADERS = [
+  "Range",
+  "IfRange",
+  "IfMatch",
+  "IfUnmodifiedSince",
+  "IfNoneMatch",
+  "IfModifiedSince",
+  "StagingId",
+] as const;
+const VALIDATORS = ["ETag", "Last-Modified", "Accept-Ranges"];
+export const FILE_HEADERS = [...VALIDATORS, "Content-Disposition", "Repr-Digest"];
+
+/** What a file's path responds in place of the whole file. */
+export const FILE_RESPONSES = {
+  206: {
+    description: "The requested range, or several as `multipart/byteranges`.",
+    schema: null,
+    headers: [...FILE_HEADERS, "Content-Range"],
+    content: { "*/*": {} },
+  },
+  302: { description: "The file is at the URL in `Location`.", schema: null, headers: ["Location"] },
+  304: { description: "The cached copy is current.", schema: null, headers: VALIDATORS },
+};
+
 export const downloadOperations = {
   download: operation({
     id: "download",
     summary: "Download an installer or an update",
     description:
       "Returns the newest release, or the one that `version` selects, whose URL is permanent and can be cached. Resume interrupted downloads with `Range` and `If-Range`. A request may have up to 512 ranges. Files that are stored elsewhere are redirected to.",
-    headers: ["Range", "IfRange", "IfMatch", "IfUnmodifiedSince", "IfNoneMatch", "IfModifiedSince", "StagingId"],
+    headers: FILE_REQUEST_HEADERS,
     database: false,
     writes: "raw",
     params: DownloadParams,
@@ -121,23 +145,10 @@ export const downloadOperations = {
       status: 200,
       description: "The complete file.",
       schema: null,
-      headers: ["ETag", "Last-Modified", "Accept-Ranges", "Content-Disposition", "Repr-Digest"],
+      headers: FILE_HEADERS,
       content: { "*/*": {} },
     },
-    otherResponses: {
-      206: {
-        description: "The requested range, or several as `multipart/byteranges`.",
-        schema: null,
-        headers: ["ETag", "Last-Modified", "Accept-Ranges", "Content-Disposition", "Content-Range", "Repr-Digest"],
-        content: { "*/*": {} },
-      },
-      302: { description: "The file is at the URL in `Location`.", schema: null, headers: ["Location"] },
-      304: {
-        description: "The cached copy is current.",
-        schema: null,
-        headers: ["ETag", "Last-Modified", "Accept-Ranges"],
-      },
-    },
+    otherResponses: FILE_RESPONSES,
     run: async ({ ctx: { adoption, catalog, storage }, request, params, query, log }) => {
       const clientId = resolveClientId(query.clientId, request.headers.get("x-user-staging-id"));
       const recordDownload = request.method === "HEAD" ? () => {} : adoption.recordDownload;

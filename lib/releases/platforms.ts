@@ -52,11 +52,7 @@ const ARCHITECTURES: Readonly<Record<string, Names>> = {
 export const BUILT_IN_ARCHITECTURES = ["x64", "arm64", "universal"];
 
 /** The build for a client or a person that names no architecture. */
-export const DEFAULT_ARCHITECTURES: Readonly<Record<Platform, string>> = {
-  windows: "x64",
-  macos: "universal",
-  linux: "x64",
-};
+export const DEFAULT_ARCHITECTURES: Record<Platform, string> = { windows: "x64", macos: "universal", linux: "x64" };
 
 /** The builds that an app may be of whose updater names no architecture. A universal build counts as x64 on macOS. */
 export const COMMON_BUILDS: Readonly<Record<Platform, readonly string[]>> = {

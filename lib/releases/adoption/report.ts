@@ -108,10 +108,8 @@ export async function readAdoptionCurve(
   const names = version === undefined ? await mostUsedVersions(deps, { product, channel }, limit) : [version];
   const from = new Date(dates[0] ?? "");
   const counts = await countByDay(deps, { product, channel, versions: names, from });
-  const versions = names.map((name) => ({
-    version: name,
-    clients: dates.map((day) => counts.get(`${day} ${name}`) ?? 0),
-  }));
+  const clientsOf = (version: string) => dates.map((day) => counts.get(`${day} ${version}`) ?? 0);
+  const versions = names.map((version) => ({ version, clients: clientsOf(version) }));
   return { days: dates, versions: versions.filter(({ clients }) => clients.some((count) => count > 0)) };
 }
 

@@ -24,11 +24,8 @@ export async function storeCounts(db: PrismaClient, date: string, entries: Adopt
         offeredClients: await mergePacked(stored.get(keyText(key))?.offeredClients, counts.offeredClients),
       })),
     );
-    await writeSketches(
-      tx,
-      date,
-      merged.filter(({ clients, offeredClients }) => clients ?? offeredClients),
-    );
+    const changed = merged.filter(({ clients, offeredClients }) => clients ?? offeredClients);
+    await writeSketches(tx, date, changed);
   });
   entries.splice(0, batch.length);
 }

@@ -8,7 +8,7 @@ import { isSampleSignature } from "../sample/sample-signatures";
 import { ManifestDocument, Release, type StoredFile } from "../schema";
 import type { PublicKeys } from "../signatures";
 import type { RawManifest } from "./manifest-source";
-import { indexReleases, type Snapshot } from "./snapshot";
+import { indexReleases } from "./snapshot";
 
 /** Releases that are parsed before the event loop gets a turn. */
 const BATCH_SIZE = 100;
@@ -22,11 +22,7 @@ export type Capabilities = { canPresign: boolean };
  * Validates a manifest and indexes it. Leaves out artifacts that this process cannot serve, and logs them as one error
  * for each reason, or for each path outside the catalog's folder. @throws Error that describes any other fault
  */
-export async function loadSnapshot(
-  { bytes, root }: RawManifest,
-  capabilities: Capabilities,
-  log: Logger,
-): Promise<Snapshot> {
+export async function loadSnapshot({ bytes, root }: RawManifest, capabilities: Capabilities, log: Logger) {
   const { releases } = await parseManifest(bytes);
   const isFile = ({ file }: StoredFile) => file !== undefined;
   const isObject = ({ s3Key }: StoredFile) => s3Key !== undefined;
@@ -87,14 +83,9 @@ function warnOfPrereleases(releases: readonly Release[], log: Logger): void {
   log.warn({ releases: prereleases.length, examples }, "prereleases on the stable channel are offered to every client");
 }
 
-function omitFiles(
-  releases: Release[],
-  isUnservable: (file: StoredFile) => boolean,
-  reason: string,
-  log: Logger,
-): void {
-  const affected = releases.filter((release) => storedFiles(release).some(isUnservable));
-  for (const release of affected) removeStoredFiles(release, isUnservable);
+function omitFiles(releases: Release[], isOmitted: (file: StoredFile) => boolean, reason: string, log: Logger): void {
+  const affected = releases.filter((release) => storedFiles(release).some(isOmitted));
+  for (const release of affected) removeStoredFiles(release, isOmitted);
   if (affected.length === 0) return;
   const examples = affected.slice(0, MAX_LOGGED_EXAMPLES).map(({ id }) => id);
   log.error({ releases: affected.length, examples }, `artifacts left out of the catalog: ${reason}`);

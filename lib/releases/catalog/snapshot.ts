@@ -113,11 +113,7 @@ export function channelReleases(
 }
 
 /** The releases of one version of a build target, build metadata included: at most one per channel. */
-export function versionReleases(
-  { releasesByVersion }: Snapshot,
-  target: BuildTarget,
-  version: SemVer,
-): readonly Release[] {
+export function versionReleases({ releasesByVersion }: Snapshot, target: BuildTarget, version: SemVer) {
   return releasesByVersion.get(`${targetKey(target)} ${formatVersion(version)}`) ?? NO_RELEASES;
 }
 
@@ -128,13 +124,13 @@ function targetKey({ platform, product, architecture }: BuildTarget): string {
   return `${platform}/${product}/${architecture}`;
 }
 
-export function groupBy(releases: Iterable<Release>, keyOf: (release: Release) => string): Map<string, Release[]> {
-  const groups = new Map<string, Release[]>();
-  for (const release of releases) {
-    const key = keyOf(release);
+export function groupBy<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
     const group = groups.get(key);
-    if (group) group.push(release);
-    else groups.set(key, [release]);
+    if (group) group.push(item);
+    else groups.set(key, [item]);
   }
   return groups;
 }

@@ -1,7 +1,7 @@
-import { AppError } from "../../errors";
 import { ReleaseVersion } from "../http-schema";
 import { downloadUrl } from "../release-files";
 import { formatVersion } from "../schema";
+import { notAllowed } from "../selection/parse-query";
 import { selectPrimaryArtifact } from "../selection/select-release";
 import { electron } from "./electron";
 import { sparkle } from "./sparkle";
@@ -44,10 +44,5 @@ export function findFormat(name: string | undefined): VersionFormat {
   if (name === undefined) return release;
   const format = FORMATS.get(name.toLowerCase());
   if (format) return format;
-  const names = [...FORMATS.keys()];
-  const detail = `Must be one of ${names.join(", ")}`;
-  throw new AppError("invalid_query", {
-    errors: [{ pointer: "?format", code: "invalid_value", detail }],
-    fields: { allowed: { format: names } },
-  });
+  throw notAllowed({ format: [...FORMATS.keys()] });
 }

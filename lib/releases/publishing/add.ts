@@ -168,11 +168,7 @@ async function assertPresent(file: string): Promise<void> {
 }
 
 /** Compares the bytes, since publishing again repairs a damaged file. */
-async function hasSameBytes(
-  file: string,
-  { sizeBytes, sha256 }: ArtifactEntry,
-  onProgress?: OnProgress,
-): Promise<boolean> {
+async function hasSameBytes(file: string, { sizeBytes, sha256 }: ArtifactEntry, onProgress?: OnProgress) {
   const stats = await stat(file).catch(() => null);
   if (!stats?.isFile() || stats.size !== sizeBytes) return false;
   return (await digestFile(file, onProgress)).sha256 === sha256;

@@ -204,18 +204,15 @@ function neededReleases(ordered: readonly Release[]): Set<Release> {
     ordered.findLastIndex(({ rollback, yanked }) => rollback && !yanked),
   );
   const newer = lastNeeded === -1 ? ordered : ordered.slice(0, lastNeeded + 1);
-  const [highestMinimum] = ordered
-    .filter((release) => release.minimumSupportedVersion)
-    .toSorted((a, b) => compareMinimum(b, a));
+  const minimums = ordered.flatMap((release) => {
+    const { minimumSupportedVersion: minimum } = release;
+    return minimum ? [{ release, minimum }] : [];
+  });
+  const [highest] = minimums.sort((a, b) => compareBuild(b.minimum, a.minimum));
   return new Set([
     ...newer,
     ...[...offered.values()].flatMap((group) => group.slice(0, 1)),
     ...ordered.filter(({ critical, yanked }) => critical && !yanked),
-    ...(highestMinimum ? [highestMinimum] : []),
+    ...(highest ? [highest.release] : []),
   ]);
-}
-
-function compareMinimum(a: Release, b: Release): number {
-  if (!a.minimumSupportedVersion || !b.minimumSupportedVersion) return 0;
-  return compareBuild(a.minimumSupportedVersion, b.minimumSupportedVersion);
 }

@@ -20,12 +20,7 @@ type Change = {
 type MakeChange = (now: Date, schedule: RolloutSchedule, tx: Tx) => Change | Promise<Change>;
 
 /** Halts the rollouts of releases: clients that have them keep them. Returns the ids of those that this call halted. */
-export function haltRollouts(
-  deps: Deps,
-  releaseIds: readonly string[],
-  reason: string,
-  operator: Operator,
-): Promise<string[]> {
+export function haltRollouts(deps: Deps, releaseIds: readonly string[], reason: string, operator: Operator) {
   const isHalted = { state: "halted", startsAt: null, isHaltedByYank: false };
   return changeRollouts(deps, releaseIds, operator, { NOT: isHalted }, (now, { steps, step, settledAt }) => {
     // The catalog of a settled rollout has its last percentage, which the schedule replaces from now on.

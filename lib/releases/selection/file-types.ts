@@ -1,6 +1,6 @@
-import { AppError } from "../../errors";
 import type { Platform } from "../platforms";
 import type { Artifact, Release } from "../schema";
+import { notAllowed } from "./parse-query";
 import type { ArtifactSelector } from "./select-release";
 
 /** The types of files that people choose from, by their names. */
@@ -40,19 +40,14 @@ export function parseFileType(format: string): FileType {
 
 /** Parses `bundleType=`, case-insensitively. @throws AppError invalid_query with `allowed` */
 export function parseBundleType(bundleType: string): BundleType {
-  return parseName(
-    bundleType,
-    [...(Object.keys(BUNDLE_TYPES) as (keyof typeof BUNDLE_TYPES)[]), "unknown"],
-    "bundleType",
-  );
+  const names = Object.keys(BUNDLE_TYPES) as (keyof typeof BUNDLE_TYPES)[];
+  return parseName(bundleType, [...names, "unknown"], "bundleType");
 }
 
 function parseName<T extends string>(text: string, names: readonly T[], parameter: string): T {
   const name = names.find((one) => one === text.toLowerCase());
   if (name !== undefined) return name;
-  const detail = `Must be one of ${names.join(", ")}`;
-  const errors = [{ pointer: `?${parameter}`, code: "invalid_value", detail }];
-  throw new AppError("invalid_query", { errors, fields: { allowed: { [parameter]: names } } });
+  throw notAllowed({ [parameter]: names });
 }
 
 /** The type of a file; null for one that people do not install. */

@@ -1,4 +1,4 @@
-import { AppError, type FieldError } from "../../errors";
+import { AppError } from "../../errors";
 import { BUILT_IN_VALUES, type SelectorName, type Snapshot } from "../catalog/snapshot";
 import { normalizeArchitecture, type Platform, parsePlatform } from "../platforms";
 
@@ -54,12 +54,16 @@ function unknownValues(
   const names = (["platform", "product", "architecture", "channel"] as const).filter(
     (name) => !knownValues[name].has(selector[name] ?? ""),
   );
-  const errors: FieldError[] = names.map((name) => ({
-    pointer: `?${name}`,
-    code: "invalid_value",
-    detail: `Must be one of ${[...knownValues[name]].join(", ")}`,
-  }));
-  return new AppError("invalid_query", { errors, fields: { allowed: pickValues(names, knownValues) } });
+  return notAllowed(pickValues(names, knownValues));
+}
+
+/** The error for query parameters whose values are not `allowed`. */
+export function notAllowed(allowed: Record<string, readonly string[]>): AppError {
+  const errors = Object.entries(allowed).map(([name, values]) => {
+    const detail = `Must be one of ${values.join(", ")}`;
+    return { pointer: `?${name}`, code: "invalid_value", detail };
+  });
+  return new AppError("invalid_query", { errors, fields: { allowed } });
 }
 
 function pickValues(names: readonly SelectorName[], knownValues: Snapshot["knownValues"]): Record<string, string[]> {

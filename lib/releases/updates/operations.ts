@@ -3,6 +3,7 @@ import { type Content, type DescribedOperation, operation } from "../../operatio
 import { contentResponse } from "../../platform/http/content/content-response";
 import { DOWNLOAD_ERRORS } from "../download";
 import { UpdateParams, UpdateQuery } from "../http-schema";
+import { FILE_HEADERS, FILE_REQUEST_HEADERS, FILE_RESPONSES } from "../operations";
 import { ReportParams, reportUpdate, UpdateReport } from "../rollouts/receive-update-report";
 import { resolveUpdate } from "./resolve-update";
 
@@ -125,29 +126,16 @@ const VELOPACK = {
   ],
 };
 
-const FILE_HEADERS = ["ETag", "Last-Modified", "Accept-Ranges", "Content-Disposition", "Repr-Digest"];
-
 /** What every path of updaters has. */
 const FILE = {
   summary: "Get an updater's feed, or a file of a release",
   database: false,
   query: UpdateQuery,
   errors: DOWNLOAD_ERRORS,
-  headers: ["Range", "IfRange", "IfMatch", "IfUnmodifiedSince", "IfNoneMatch", "IfModifiedSince", "StagingId"],
+  headers: FILE_REQUEST_HEADERS,
   otherResponses: {
     204: { description: "The feed has no update for the installed version.", schema: null },
-    206: {
-      description: "The requested range.",
-      schema: null,
-      headers: [...FILE_HEADERS, "Content-Range"],
-      content: { "*/*": {} },
-    },
-    302: { description: "The file is at the URL in `Location`.", schema: null, headers: ["Location"] },
-    304: {
-      description: "The cached copy is current.",
-      schema: null,
-      headers: ["ETag", "Last-Modified", "Accept-Ranges"],
-    },
+    ...FILE_RESPONSES,
   },
 } as const;
 

@@ -1,6 +1,6 @@
 import { AppError } from "../../errors";
 import type { Caching } from "../../platform/response-content";
-import type { Snapshot } from "../catalog/snapshot";
+import { groupBy, type Snapshot } from "../catalog/snapshot";
 import type { UpdateParams } from "../http-schema";
 import { parsePlatform } from "../platforms";
 import { type ServedFile, servedFiles } from "../release-files";
@@ -81,16 +81,9 @@ function entriesOf(snapshot: Snapshot, product: string, fileName: string): reado
 }
 
 function indexFiles({ releasesByVersion }: Snapshot): Map<string, Entry[]> {
-  const index = new Map<string, Entry[]>();
-  for (const release of [...releasesByVersion.values()].flat()) {
-    for (const artifact of servedFiles(release)) {
-      const key = keyOf(release.product, artifact.fileName);
-      const entries = index.get(key);
-      if (entries) entries.push({ release, artifact });
-      else index.set(key, [{ release, artifact }]);
-    }
-  }
-  return index;
+  const releases = [...releasesByVersion.values()].flat();
+  const entries = releases.flatMap((release) => servedFiles(release).map((artifact) => ({ release, artifact })));
+  return groupBy(entries, ({ release, artifact }) => keyOf(release.product, artifact.fileName));
 }
 
 function keyOf(product: string, fileName: string): string {

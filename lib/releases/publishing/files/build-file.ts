@@ -8,11 +8,7 @@ import { makeFolder, moveDurably, writeChunks } from "../../../platform/files/du
 /** A file's size and hashes as the catalog has them: `sha256` in hexadecimal, `sha512` in base64. */
 export type Digest = { sizeBytes: number; sha256: string; sha512: string };
 
-export type OnProgress = (
-  operation: "Hashing" | "Copying" | "Uploading",
-  doneBytes: number,
-  totalBytes: number,
-) => void;
+export type OnProgress = (task: "Hashing" | "Copying" | "Uploading", doneBytes: number, totalBytes: number) => void;
 
 const CHUNK_BYTES = 1024 * 1024;
 const PART_EXTENSION = ".part";
