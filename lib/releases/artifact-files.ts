@@ -105,9 +105,7 @@ export async function openUnchanged(file: ArtifactFile): Promise<FileHandle> {
   }
 }
 
-/**
- * Checks that an open file was not overwritten. Ignores ctime, which renaming and deleting change too. @throws Error
- */
+/** Checks that an open file was not overwritten. Ignores ctime, which a rename changes too. @throws Error */
 export async function assertUnchanged(handle: FileHandle, { stats }: ArtifactFile): Promise<void> {
   const { ino, size, mtimeNs } = await handle.stat({ bigint: true });
   if (ino !== stats.ino || size !== stats.size || mtimeNs !== stats.mtimeNs) throw new Error(OVERWRITTEN);

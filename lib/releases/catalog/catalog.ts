@@ -83,10 +83,7 @@ type WatchOptions = {
   log: Logger;
 };
 
-/**
- * Polls a source for changes of its manifest, starting from the `initial` snapshot. An invalid one leaves the snapshot as it
- * is, and is logged once.
- */
+/** Polls a source for changes of its manifest. An invalid one leaves the snapshot as it is, and is logged once. */
 function watchSource({ source, isExpected, capabilities, log }: WatchOptions, initial: Snapshot | null): Catalog {
   let snapshot = initial;
   let isLastReadValid = false;

@@ -36,9 +36,8 @@ type Published = { releases: AddedRelease[]; removedSamples: readonly Release[] 
 export type AddResult = Published & { notes: string[] };
 
 /**
- * Publishes releases: hashes the files, verifies their signatures, stores them and adds them to the manifest in one
- * write, in this order, so that the manifest never names a missing file. Rejects invalid input before it writes
- * anything.
+ * Hashes files, verifies their signatures, stores them and adds the releases to the manifest in one write, in this
+ * order, so that the manifest never names a missing file. Rejects invalid input before it writes anything.
  */
 export async function addReleases(deps: PublishDeps, drafts: readonly ReleaseDraft[]): Promise<AddResult> {
   const { manifestFile, now, onProgress } = deps;
@@ -114,9 +113,7 @@ type StagedFile = { commit?: () => Promise<void>; discard?: () => Promise<void> 
 
 type Deps = { folder: string; storage: Context["storage"]; onProgress?: OnProgress | undefined };
 
-/**
- * Copies a file to a temporary name in the catalog's folder, or uploads it. @throws AppError if it has changed since
- */
+/** Copies a file into the catalog's folder under a temporary name, or uploads it. @throws AppError */
 async function stageFile(deps: Deps, hashed: HashedFile): Promise<StagedFile> {
   const { file, artifact, destination } = hashed;
   if (destination.kind === "url") return {};

@@ -14,9 +14,8 @@ type ClientSegment = { share: number; reaches: (release: Release) => boolean };
 const MAX_ROLLOUTS = 4;
 
 /**
- * Divides clients by the rollouts that may reach them, so that all clients of a segment get the same. A client's
- * position is the same before and after a change. Exact, because `isInRollout` decides on each release or series
- * independently.
+ * Divides clients by the rollouts that may reach them, so that all clients of a segment get the same, before and after
+ * a change. Exact, because `isInRollout` decides on each release or series independently.
  */
 function segmentClients(releases: readonly Release[]): ClientSegment[] {
   const thresholds = new Map<string, Set<number>>();

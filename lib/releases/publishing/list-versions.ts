@@ -38,10 +38,8 @@ export async function listVersions(deps: Deps, { limit, cursor, channel, ...quer
   const products = [...new Set(releases.map((release) => release.product))].sort();
   const product = query.product ?? products.find((name) => name === "core") ?? products[0];
   const own = releases.filter((release) => release.product === product);
-  const versions = groupVersions(
-    own.filter((release) => channel === undefined || release.channel === channel),
-    await listRollouts(deps),
-  );
+  const shown = own.filter((release) => channel === undefined || release.channel === channel);
+  const versions = groupVersions(shown, await listRollouts(deps));
   const page = await pageOf("versions", { limit, cursor }, versions);
   const channels = [...new Set(own.map((release) => release.channel))].sort();
   return { product, products, channels, versions: page.entries, nextCursor: page.nextCursor };
@@ -56,10 +54,8 @@ export async function readVersion(
   const versions = groupVersions(all, await listRollouts(deps));
   const found = versions.find((one) => one.channel === channel && one.version === version);
   if (!found) throw new AppError("not_found");
-  const stream = versions.filter((one) => one.channel === channel);
-  const older = stream
-    .slice(stream.indexOf(found) + 1)
-    .filter(({ releases }) => releases.some(({ yanked }) => !yanked));
+  const below = versions.slice(versions.indexOf(found) + 1).filter((one) => one.channel === channel);
+  const older = below.filter(({ releases }) => releases.some(({ yanked }) => !yanked));
   const channels = [...new Set(["stable", "beta", ...all.map((release) => release.channel)])];
   return { ...found, older: older.map((one) => one.version), channels };
 }

@@ -21,8 +21,7 @@ export type Plan = EditableManifest & {
 
 /**
  * Plans how drafts enter a manifest: each as a new release, or in the existing one of the same build, channel and
- * version. The same bytes may be published again with other fields or another location. Removes the sample releases.
- * Pure.
+ * version, with the same bytes, perhaps other fields or another location. Removes the sample releases. Pure.
  */
 export function planAdditions(manifest: EditableManifest, drafts: readonly HashedDraft[], now: Date): Plan {
   const start: Plan = { ...withoutSamples(manifest), publicKeys: manifest.publicKeys, added: [] };

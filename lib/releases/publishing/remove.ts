@@ -87,10 +87,7 @@ async function remove(
   return changeManifest(manifestFile, change, record);
 }
 
-/**
- * Deletes files of `removed` that no `remaining` release has, with the manifest's lock; `prune` retries what fails. Names
- * them relative to the catalog's folder.
- */
+/** Deletes files of `removed` that no `remaining` release has, with the manifest's lock; `prune` retries what fails. */
 export async function removeFiles(
   manifestFile: string,
   removed: readonly Release[],

@@ -17,10 +17,7 @@ import { writeCompletedRollouts } from "./write-completed-rollouts";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "log" | "now" | "rollouts">;
 
-/**
- * Starts a rollout that advances by itself, without yanked releases, and writes what it replaces to the catalog, which
- * at a URL must have that already. @throws AppError
- */
+/** Starts a rollout that advances by itself, and writes what it replaces to the catalog. @throws AppError */
 export async function startRollout(
   deps: Deps,
   operator: Operator,

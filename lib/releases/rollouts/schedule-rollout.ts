@@ -23,7 +23,6 @@ const DEFAULTS = { maxFailureShare: 0.05, minReports: 50, minAdoptionShare: 0.1,
 /**
  * Schedules the rollout of a version in place of the schedules of its releases, which go on for the other `known` ones.
  * Whoever commits it writes `initialRollout` to the catalog. Returns the schedule's id. @throws AppError
- * rollout_invalid
  */
 export async function scheduleRollout(
   { dbNow }: Deps,

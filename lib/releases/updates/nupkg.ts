@@ -89,8 +89,8 @@ const MAX_DELTAS = 10;
 type ChainedDelta = { release: Release; delta: Delta };
 
 /**
- * The deltas from the installed version to a release, in order. Empty if the chain has a gap, which would break the update, or
- * is not smaller than the `full` package.
+ * The deltas to a release, in order. Empty if the chain has a gap, which breaks the update, or is not smaller than
+ * `full`.
  */
 export function deltaChain(
   { snapshot, current }: Pick<UpdateRequest, "snapshot" | "current">,

@@ -12,10 +12,7 @@ type Entry = Pick<FoundFile, "release" | "artifact">;
 /** The files of each product by name. A new catalog has a new index. */
 const indexes = new WeakMap<Snapshot, Map<string, Entry[]>>();
 
-/**
- * A file's path below `/api/updates/{product}/{channel}/`: `1.2.0/windows-x64/Setup.exe`. electron-updater reads the
- * architecture in it, and replaces the version.
- */
+/** `1.2.0/windows-x64/Setup.exe`: electron-updater reads the architecture in this path, and replaces the version. */
 export function storedFilePath(
   { version, platform, architecture }: Release,
   { fileName }: Pick<Artifact, "fileName">,
@@ -33,8 +30,7 @@ export function storedFileUrls(baseUrl: string): (release: Release, file: Pick<A
 
 /**
  * Finds a file by its name, and by version and build target if given, on the channel or on stable, whatever its
- * rollout. Of files with one name, that of `architecture` counts. @throws AppError release_not_found, also for several
- * files
+ * rollout. Of files with one name, that of `architecture` counts. @throws AppError release_not_found
  */
 export function findStoredFile(
   snapshot: Snapshot,

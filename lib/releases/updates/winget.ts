@@ -58,7 +58,8 @@ function renderWinget(
   urlOf: UrlOf,
 ): string {
   const [release] = releases;
-  const { PackageIdentifier = "", ...described } = packageFields(release, settings);
+  const packageName = { PackageName: settings.packageName ?? release.product };
+  const { PackageIdentifier = "", ...described }: Fields = { ...PLACEHOLDERS, ...packageName, ...given(settings) };
   const locale = { PackageLocale: LOCALE, ...described, ...releaseNotes(release) };
   const installers = (builds: readonly Release[]) => builds.flatMap((build) => installer(build, settings, urlOf));
   const body: Record<WingetManifestType, () => Manifest> = {
@@ -89,10 +90,6 @@ const PLACEHOLDERS = {
   License: "Your license",
   ShortDescription: "Your description",
 };
-
-function packageFields({ product }: Release, settings: WingetPackage): Fields {
-  return { ...PLACEHOLDERS, PackageName: settings.packageName ?? product, ...given(settings) };
-}
 
 function given({ packageIdentifier, publisher, license, shortDescription }: WingetPackage): Fields {
   return {

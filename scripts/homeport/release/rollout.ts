@@ -49,10 +49,8 @@ async function setRollout(context: ReleaseCommandContext, values: RolloutValues,
   const store = await context.openStore();
   const updated = await store.update(toFilter(values, positionals.slice(0, -1)), { rollout: percentage });
   const outcome = percentage === 0 ? "paused" : `rolled out to ${percentage}%`;
-  context.output.result(
-    updated,
-    updated.releases.map(({ id }) => `${id}: ${outcome}`),
-  );
+  const lines = updated.releases.map(({ id }) => `${id}: ${outcome}`);
+  context.output.result(updated, lines);
 }
 
 async function scheduleRollout({ api, output }: ReleaseCommandContext, filter: ReleasesFilter, values: RolloutValues) {
@@ -75,8 +73,8 @@ async function changeRollouts(
   for (const { id } of rollouts) await api.call("changeRollout", { params: { rolloutId: id }, body });
   const unscheduled = halt ? ids.filter((id) => !own.some(({ releaseIds }) => releaseIds.includes(id))) : [];
   if (unscheduled.length > 0) {
-    const paused = { filter: { ids: unscheduled }, change: { rollout: 0 }, reason };
-    await api.call("changeReleases", { body: paused });
+    const body = { filter: { ids: unscheduled }, change: { rollout: 0 }, reason };
+    await api.call("changeReleases", { body });
   }
   const isUnchanged = rollouts.length + unscheduled.length === 0;
   if (isUnchanged) output.note("None of these releases has a rollout in this state.");

@@ -63,7 +63,8 @@ async function findRelease(
     return null;
   }
   const previous = versions.findLast((other) => compare(other, version) < 0);
-  const files = [...own.flatMap((asset) => packageFile(listing, feed, asset, previous, missing))];
+  missing.push(...own.map(({ FileName }) => FileName).filter((name) => !listing.files.has(name)));
+  const files = own.flatMap((asset) => packageFile(listing, feed, asset, previous));
   files.push(...(await builtFiles(listing, channel, full, missing)));
   if (!listing.files.has(full.FileName)) return null;
   const nuspec = await assertContents(listing, own);
@@ -76,12 +77,7 @@ function packageFile(
   feed: string,
   { FileName, Type, SHA256, Size }: Asset,
   previous: string | undefined,
-  missing: string[],
 ): DraftFile[] {
-  if (!listing.files.has(FileName)) {
-    missing.push(FileName);
-    return [];
-  }
   const expected = { by: feed, sha256: SHA256?.toLowerCase(), sizeBytes: Size ?? undefined };
   const file = { ...toFile(listing, FileName), expected };
   if (Type === "Full") return [{ ...file, kinds: ["update"] }];
@@ -99,9 +95,7 @@ async function builtFiles(listing: Listing, channel: string, full: Asset, missin
   const built = names.filter((name) => INSTALLER.test(name) || PORTABLE.test(name)).sort();
   missing.push(...built.filter((name) => !listing.files.has(name)));
   const installer = built.find((name) => INSTALLER.test(name));
-  return built
-    .filter((name) => listing.files.has(name))
-    .map((name) => ({ ...toFile(listing, name), kinds: [name === installer ? "installer" : "other"] }));
+  return built.map((name) => ({ ...toFile(listing, name), kinds: [name === installer ? "installer" : "other"] }));
 }
 
 /** Every package has to be what the feed says. Returns the nuspec of the full one. */
