@@ -6,14 +6,13 @@ import { startWorker, subscribeTo } from "@/tests/support/clients/push-worker";
 import { startWebApp } from "@/tests/support/clients/web-app";
 import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
 import { PUSH_SERVICE_SETTINGS, startBrowser } from "@/tests/support/push/browser";
-import { billingEvent, deliverTo } from "@/tests/support/subscriptions/billing";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { dataDirWithReleases } from "@/tests/support/web/pages";
 
 const PASSWORD = "a good long password";
 
-/** What the app's page has: the kit, its client, and what it noted. */
-type App = { kit: typeof Kit; client: Kit.Client; statuses: string[]; pushes: Kit.PushMessage[] };
+/** What the app's page has: the kit and its client. */
+type App = { kit: typeof Kit; client: Kit.Client };
 declare const app: App;
 declare const kit: typeof Kit;
 
@@ -52,7 +51,7 @@ describe.runIf(hasChromium)("@homeport/client in a web app on another origin", (
     await page.goto(web.origin);
     await page.evaluate((to) => {
       const client = kit.createClient({ url: to, session: "cookie" });
-      Object.assign(window, { app: { kit, client, statuses: [], pushes: [] } });
+      Object.assign(window, { app: { kit, client } });
     }, url);
     return page;
   }
@@ -95,34 +94,6 @@ describe.runIf(hasChromium)("@homeport/client in a web app on another origin", (
       url,
     );
     expect(code).toBe("network_error");
-  });
-
-  test("is pushed to: the worker shows the push, and the page reads the new status", async () => {
-    const page = await openApp();
-    const pushService = await startBrowser();
-    const user = await registerOn(page);
-    const worker = await startWorker(page);
-    await subscribeTo(page, pushService.subscription);
-    const registered = await page.evaluate(async () => {
-      const serviceWorker = await navigator.serviceWorker.ready;
-      kit.onPush(async (push) => {
-        app.pushes.push(push);
-        app.statuses.push((await kit.getSubscriptionStatus(app.client)).status);
-      });
-      const first = await kit.registerForWebPush(app.client, { serviceWorker, name: "Chromium" });
-      const second = await kit.refreshWebPush(app.client, { serviceWorker });
-      return [first, second];
-    });
-    const device = { id: registered[0]?.id, status: "active", environment: "web", name: "Chromium" };
-    expect(registered).toMatchObject([device, device]);
-
-    expect((await deliverTo(service, billingEvent("RENEWAL", { app_user_id: user?.id }))).status).toBe(200);
-    await expect.poll(() => pushService.received).toHaveLength(1);
-    await worker.push(JSON.stringify(pushService.received[0]?.payload));
-    await expect.poll(() => page.evaluate(() => app.statuses)).toEqual(["active"]);
-    expect(await page.evaluate(() => app.pushes)).toMatchObject([{ kind: "billing.renewed" }]);
-    const shown = async () => (await worker.notifications()).map(({ title }) => title);
-    await expect.poll(shown).toEqual(worker.canShow ? ["Subscription renewed"] : []);
   });
 
   const devicesOf = (page: Page) =>

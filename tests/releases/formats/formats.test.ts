@@ -60,13 +60,6 @@ describe("rejections", () => {
     expect(await problemOf(await get("/api/version?format=tauri"))).toMatchObject({ status: 400, missing });
     expect(await problemOf(await getFeed("tauri", `${WINDOWS}&format=tauri`))).toMatchObject({ status: 400 });
   });
-
-  test("an architecture that is not in the catalog, by the updater's name for it", async () => {
-    for (const architecture of ["i686", "armv7"]) {
-      const response = await getFeed("tauri", `platform=windows&product=core&architecture=${architecture}`);
-      expect(await problemOf(response)).toMatchObject({ status: 400, allowed: { architecture: expect.any(Array) } });
-    }
-  });
 });
 
 describe("a minimum system version", () => {

@@ -139,16 +139,6 @@ describe("publishing a file", () => {
     expect(release?.artifacts.installer).toMatchObject({ url: "https://cdn.example.com/setup.exe" });
     expect(release?.artifacts.installer?.file).toBeUndefined();
   });
-
-  test("of the same version on another channel creates a second release with another id", async () => {
-    const testFolder = await newFolder();
-    await publish(testFolder, await build(testFolder, "a.exe"), "1.4.0", { release: { channel: "beta" } });
-    await publish(testFolder, await build(testFolder, "b.exe"), "1.4.0");
-    expect((await releasesOf(testFolder)).map(({ id }) => id)).toEqual([
-      "core-windows-x64-1.4.0",
-      "core-windows-x64-1.4.0-stable",
-    ]);
-  });
 });
 
 describe("concurrent processes", () => {

@@ -154,12 +154,3 @@ test("a lower rollout of another architecture holds for that architecture", () =
       expect(files.length).toBe(rolloutBucket("x64", id) < 30 ? 2 : 1);
     }
   }));
-
-test("a client that sends its version is never sent an older one, unless it is a rollback", () =>
-  withCatalog(async ({ publish }) => {
-    await publish(windows("x64", "1.9.0"), windows("x64", "2.0.0", { yanked: true }));
-    expect(await getYml("latest.yml?current=2.0.0")).toEqual({ version: "2.0.0", files: [] });
-    expect(await getYml("latest.yml?current=1.8.0")).toMatchObject({ version: "1.9.0", files: [{ size: 10 }] });
-    await publish(windows("x64", "1.9.0", { rollback: true }), windows("x64", "2.0.0", { yanked: true }));
-    expect(await getYml("latest.yml?current=2.0.0")).toMatchObject({ version: "1.9.0", files: [{ size: 10 }] });
-  }));

@@ -43,7 +43,7 @@ describe("Tauri's dynamic server", () => {
       expect((await check("darwin/x86_64/1.1.0-beta.1")).status).toBe(200);
     }));
 
-  test("follows the rollout, the system version and a rollback", () =>
+  test("follows the rollout, the system version, the bundle type and a rollback", () =>
     withCatalog(async ({ publish }) => {
       const newest = release("windows", "x64", "2.0.0", "a.exe");
       const older = release("windows", "x64", "1.1.0", "b.exe");
@@ -55,6 +55,8 @@ describe("Tauri's dynamic server", () => {
       await publish({ ...newest, minimumSystemVersion: "10.0.22000" }, older);
       expect(await fileOf(await check("windows/x86_64/1.0.0"))).toBe("b.exe");
       expect(await fileOf(await check("windows/x86_64/1.0.0?systemVersion=10.0.22631"))).toBe("a.exe");
+      await publish(release("windows", "x64", "2.0.0", "a.exe", "a.msi"));
+      expect(await fileOf(await check("windows/x86_64/1.0.0?bundleType=msi"))).toBe("a.msi");
       await publish({ ...newest, yanked: true }, { ...older, rollback: true });
       expect(await fileOf(await check("windows/x86_64/2.0.0"))).toBe("b.exe");
     }));

@@ -75,11 +75,6 @@ describe("a release", () => {
       expect(release.version).toBe("2.0.0+7");
       expect(await (await get(String(release.artifact.url))).text()).toBe("an update");
     }));
-
-  test("is found by any name of its platform and architecture", async () => {
-    const answer = await getVersion("platform=Darwin&product=CORE&architecture=AArch64");
-    expect(answer).toMatchObject({ platform: "macos", architecture: "universal", requestedArchitecture: "arm64" });
-  });
 });
 
 describe("rejections", () => {
@@ -105,15 +100,6 @@ describe("rejections", () => {
     ["?current", `${WINDOWS}&current=1.0.0&current=1.0.1`],
   ])("an invalid %s in %s", async (pointer, query) => {
     expect(await getVersion(query)).toMatchObject({ status: 400, code: "invalid_query", errors: [{ pointer }] });
-  });
-
-  test("a combination without a release", async () => {
-    for (const query of [
-      "platform=windows&product=core&architecture=universal",
-      "platform=windows&product=ops&architecture=universal",
-    ]) {
-      expect(await getVersion(query)).toMatchObject({ status: 404, code: "release_not_found" });
-    }
   });
 
   test("a selection while there is no catalog", () =>
