@@ -7,8 +7,7 @@ import {
 } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { createTokenVerifier, type ProviderKey } from "./provider-token";
-import { type Rejection, reject } from "./rejection";
-import { parse, validateNotification } from "./validation";
+import { parse, type Rejection, reject, validateNotification } from "./validation";
 
 /** A push that APNs would have accepted, with the headers of its request. */
 export type Push = { id: string; token: string; payload: Record<string, unknown>; headers: IncomingHttpHeaders };

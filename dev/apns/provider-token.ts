@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http2";
 import { jwtVerify } from "jose";
-import { type Rejection, reject } from "./rejection";
+import { type Rejection, reject } from "./validation";
 
 const TOKEN_LIFETIME_SECONDS = 60 * 60;
 const SKEW_SECONDS = 5 * 60;

@@ -1,5 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http2";
-import { firstRejection, type Rejection, reject } from "./rejection";
+
+/** A response with APNs's reason (Apple, "Handling error responses from Apple Push Notification service"). */
+export type Rejection = { status: number; reason: string };
+export const reject = (status: number, reason: string): Rejection => ({ status, reason });
 
 const MAX_PAYLOAD_BYTES = 4096;
 const MAX_COLLAPSE_ID_BYTES = 64;
@@ -24,7 +27,8 @@ export function validateNotification(
   const aps = parse(body)?.aps;
   const hasAps = typeof aps === "object" && aps !== null;
   const isAlert = hasAps && "alert" in aps;
-  const rejection = firstRejection([
+  // In the order of Apple's table of reasons.
+  const checks: [reason: string, isWrong: boolean][] = [
     ["BadCollapseId", Buffer.byteLength(one(headers, "apns-collapse-id")) > MAX_COLLAPSE_ID_BYTES],
     ["BadDeviceToken", token !== "" && !/^([0-9a-f]{2}){32,256}$/.test(token)],
     ["BadExpirationDate", !/^\d+$/.test(one(headers, "apns-expiration"))],
@@ -37,8 +41,10 @@ export function validateNotification(
     ["MissingDeviceToken", token === ""],
     ["MissingTopic", topic === ""],
     ["PayloadEmpty", !hasAps],
-  ]);
-  return rejection ?? (body.length > MAX_PAYLOAD_BYTES ? reject(413, "PayloadTooLarge") : null);
+  ];
+  const [reason] = checks.find(([, isWrong]) => isWrong) ?? [];
+  if (reason !== undefined) return reject(400, reason);
+  return body.length > MAX_PAYLOAD_BYTES ? reject(413, "PayloadTooLarge") : null;
 }
 
 export function parse(body: Buffer): Record<string, unknown> | null {

@@ -25,7 +25,7 @@ export async function runDrill(report: (line: string) => void): Promise<FaultOut
   report("starting etcd, Patroni, HAProxy, PgBouncer and two instances");
   const cluster = await HaCluster.start();
   const load = new Load(URL, AUTHORIZATION);
-  await until("writes", () => load.measurements.hasWritesSince(Date.now() - 2_000));
+  await until("writes", () => load.hasWritesSince(Date.now() - 2_000));
   const outcomes: FaultOutcome[] = [];
   for (const fault of faultsOf(cluster)) {
     report(fault.name);
@@ -37,26 +37,26 @@ export async function runDrill(report: (line: string) => void): Promise<FaultOut
 
 async function runFault(cluster: HaCluster, load: Load, { name, inject, repair }: Fault): Promise<FaultOutcome> {
   const before = countAcknowledged(load);
-  load.measurements.reset();
+  load.reset();
   await inject();
   const injectedAtMs = Date.now();
   // Long enough to see that writes resume late, too.
-  await until("writes", () => load.measurements.hasWritesSince(injectedAtMs), 90_000).catch(() => {});
+  await until("writes", () => load.hasWritesSince(injectedAtMs), 90_000).catch(() => {});
   await repair?.();
   await cluster.healthyDatabase();
   for (const machine of ["app1", "app2"] as const) await cluster.healthy(machine);
   await delay(SETTLE_MS);
-  const { gapMs, reads, failedReads } = load.measurements.summary();
+  const { gapMs, reads, failedReads } = load.summary();
   const secondsWithoutWrites = Math.round(gapMs / 100) / 10;
   const acknowledged = countAcknowledged(load) - before;
   return { name, acknowledged, lost: await countLost(cluster, load), secondsWithoutWrites, reads, failedReads };
 }
 
-const countAcknowledged = ({ measurements }: Load) =>
-  Object.values(measurements.acknowledged).reduce((sum, { size }) => sum + size, 0);
+const countAcknowledged = ({ acknowledged }: Load) =>
+  Object.values(acknowledged).reduce((sum, { size }) => sum + size, 0);
 
 /** How many acknowledged writes are not in the database. */
-async function countLost(cluster: HaCluster, { measurements: { acknowledged } }: Load): Promise<number> {
+async function countLost(cluster: HaCluster, { acknowledged }: Load): Promise<number> {
   const counted = [
     ['SELECT count(*)::int AS found FROM "BillingEvent" WHERE "eventId" = ANY($1::text[])', acknowledged.events],
     ['SELECT count(*)::int AS found FROM "Account" WHERE "email" = ANY($1::text[])', acknowledged.emails],
