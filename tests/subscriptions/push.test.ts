@@ -88,8 +88,6 @@ test.each<[string, string, Record<string, unknown>]>([
   expect(await kindsTo(deviceId)).toEqual([]);
 });
 
-const SECOND_MS = 1000;
-
 test("a product change on Google Play sends no expiration notice and leaves the new product's access only", async () => {
   const { account, deviceId, purchase } = await subscriber();
   const now = clock.now().getTime();
@@ -124,25 +122,6 @@ test("an expiration and a failed payment notify the owner unless another purchas
   await deliverOk(billingEvent("EXPIRATION", { ...second, expiration_reason: "UNSUBSCRIBE" }));
   expect(await kindsTo(deviceId)).toEqual(["billing.payment_failed", "billing.expired"]);
   expect(await statusOf(account)).toMatchObject({ status: "expired", isActive: false });
-});
-
-test("a revoked temporary grant ends, and its owner is notified once", async () => {
-  const { account, deviceId, purchase } = await subscriber();
-  const transaction = { transaction_id: randomUUID(), original_transaction_id: undefined };
-  const granted = {
-    ...purchase,
-    ...transaction,
-    environment: undefined,
-    expiration_at_ms: clock.now().getTime() + DAY_MS,
-  };
-  await deliverOk(billingEvent("TEMPORARY_ENTITLEMENT_GRANT", granted));
-  expect(await statusOf(account)).toMatchObject({ status: "active", isActive: true, willRenew: false });
-  clock.advance(SECOND_MS);
-  await deliverOk(billingEvent("EXPIRATION", { ...purchase, ...transaction }));
-  const answer = await statusOf(account);
-  expect(answer).toMatchObject({ status: "expired", isActive: false });
-  expect(answer.subscriptions).toHaveLength(1);
-  expect(await kindsTo(deviceId)).toEqual(["billing.expired"]);
 });
 
 test("an event notifies once, however often it is delivered and replayed, also with devices registered later", async () => {

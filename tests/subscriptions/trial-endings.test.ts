@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
 import { notifyTrialEndings } from "@/lib/subscriptions/notifications/trial-endings";
-import { call } from "@/tests/support/api";
 import { clock, ctx } from "@/tests/support/context";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
 import { activatedDevice } from "@/tests/support/push/push";
@@ -103,14 +102,6 @@ test("a cancellation that is taken back notifies the owner then", async () => {
   await deliverOk(billingEvent("UNCANCELLATION", purchase));
   await notifyTrialEndings(ctx());
   expect(await notices()).toHaveLength(1);
-});
-
-test("a notification that is turned off is not sent", async () => {
-  const { account, notices } = await startTrial(7);
-  const off = { kinds: { "billing.trial_ending": false }, quietHours: null };
-  expect((await call("PUT", "/api/push/preferences", { json: off, token: account.token })).status).toBe(200);
-  await runAfter(5 * DAY_MS);
-  expect(await notices()).toEqual([]);
 });
 
 test.each([

@@ -3,7 +3,6 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { queueBroadcast } from "@/lib/push/outbox/broadcasts";
 import { newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
-import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { answered, MESSAGES, newSender } from "@/tests/support/push/admin";
 import {
@@ -141,41 +140,6 @@ describe("a message to an account", () => {
 });
 
 describe("/api/admin/push", () => {
-  const reads = ["messages", "deliveries", "pauses", "estimates", "statistics"].map(
-    (name) => `/api/admin/push/${name}`,
-  );
-  const change = (token?: string) => [
-    post(MESSAGES, custom("nobody@example.com"), { token }),
-    post("/api/admin/push/retries", {}, { token }),
-    call("DELETE", `${MESSAGES}/${randomUUID()}`, { token }),
-    call("DELETE", "/api/admin/push/pauses/sandbox", { token }),
-  ];
-  const statuses = async (responses: Promise<Response>[]) => (await Promise.all(responses)).map(({ status }) => status);
-
-  test("is read by support and by keys that may read or send, and by nobody else", async () => {
-    const keys = [await newKey({ scopes: ["push:read"] }), await newKey({ scopes: ["push:send"] })];
-    for (const token of [(await accountWithRole("support")).token, ...keys.map(({ key }) => key)]) {
-      expect(await statuses(reads.map((path) => get(path, { token })))).toEqual(Array(reads.length).fill(200));
-    }
-    const other = await newKey({ scopes: ["billing:read", "mail:write"] });
-    for (const token of [(await newAccount()).token, other.key]) {
-      expect(await statuses(reads.map((path) => get(path, { token })))).toEqual(Array(reads.length).fill(403));
-    }
-    expect(await statuses(reads.map((path) => get(path)))).toEqual(Array(reads.length).fill(401));
-  });
-
-  test("is changed by admins who signed in lately, and by keys that may send", async () => {
-    const reader = await newKey({ scopes: ["push:read"] });
-    const admin = await accountWithRole("admin");
-    for (const token of [(await accountWithRole("support")).token, reader.key]) {
-      expect(await statuses(change(token))).toEqual([403, 403, 403, 403]);
-    }
-    for (const allowed of [admin.token, token]) expect(await statuses(change(allowed))).toEqual([404, 200, 404, 404]);
-    expect(await statuses(change())).toEqual([401, 401, 401, 401]);
-    clock.advance(11 * 60_000);
-    expect(await statuses(change(admin.token))).toEqual([403, 403, 403, 403]);
-  });
-
   test("warns of an announcement of a version that is not published, and says how many devices it notifies", async () => {
     await activeDevices(await newAccount(), 2);
     const devices = await ctx().db.pushDevice.count({ where: { status: "active" } });

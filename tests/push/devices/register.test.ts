@@ -34,25 +34,10 @@ describe("a first registration", () => {
     const response = await registerPush(account, { token });
     expect(response.status).toBe(202);
     const { device, challenge } = await response.json();
-    expect(device).toEqual({
-      id: expect.any(String),
-      status: "pending",
-      environment: "production",
-      bundleId: BUNDLE_ID,
-      name: null,
-      model: null,
-      osVersion: null,
-      appVersion: null,
-      locale: null,
-      tokenSuffix: token.slice(-4),
-      createdAt: expect.any(String),
-      verifiedAt: null,
-      lastSeenAt: device.createdAt,
-      lastDeliveredAt: null,
-      invalidReason: null,
-      pendingReason: null,
-      current: true,
-    });
+    const { id: _, createdAt, ...registered } = device;
+    const values = { environment: "production", bundleId: BUNDLE_ID, tokenSuffix: token.slice(-4), current: true };
+    expect(registered).toMatchObject({ ...values, status: "pending", lastSeenAt: createdAt, verifiedAt: null });
+    expect(JSON.stringify(device)).not.toContain(token);
     expect(Buffer.from(challenge.value, "base64url")).toHaveLength(32);
     expect(Date.parse(challenge.expiresAt) - Date.parse(device.createdAt)).toBe(15 * MINUTE_MS);
   });
@@ -299,18 +284,6 @@ describe("registering again", () => {
     ]);
   });
 
-  test("a nonce that was sent to the old token is invalid for the new one", async () => {
-    const installationId = randomUUID();
-    const failing = recordingPush(async () => {
-      throw new Error("out of reach");
-    });
-    const old = await withContext({ push: failing.push }, () => registeredDevice(account, { installationId }));
-    const { challenge } = await registeredDevice(account, { installationId });
-    const deviceId = old.device.id;
-    expect(await ctx().db.pushChallenge.findMany({ where: { deviceId } })).toMatchObject([{ id: challenge?.id }]);
-    expect(await deliveriesOf({ eventKey: `challenge:${old.challenge?.id}` })).toMatchObject([{ state: "cancelled" }]);
-  });
-
   test("an invalid device becomes pending", async () => {
     const { device } = await registeredDevice(account, { token });
     await ctx().db.pushDevice.update({
@@ -342,12 +315,6 @@ describe("registering again", () => {
       expect((await registeredDevice(account, { token, installationId })).device).toMatchObject({ id: device.id });
       expect(await deviceRow(device.id)).toMatchObject({ status: "active", installationId });
     }
-  });
-
-  test("a token in another environment is another device", async () => {
-    await registeredDevice(account, { token });
-    await registeredDevice(account, { token, environment: "sandbox" });
-    expect(await deviceRowsOf(account)).toHaveLength(2);
   });
 });
 

@@ -116,13 +116,6 @@ test("a password reset deletes every device", async () => {
   for (const deviceId of devices) expect(await isLeft(deviceId)).toEqual(GONE);
 });
 
-test("deleting an account deletes its devices", async () => {
-  const deviceId = await deviceWithPush(account);
-  const body = { confirm: "DELETE", password: account.password };
-  expect((await post("/api/auth/account/delete", body, { token: account.token })).status).toBe(200);
-  expect(await isLeft(deviceId)).toEqual(GONE);
-});
-
 async function devicesOf({ token }: TestAccount) {
   return (await (await get("/api/push/devices", { token })).json()).devices as { id: string; status: string }[];
 }

@@ -249,14 +249,6 @@ describe("a token that APNs rejects", () => {
 });
 
 describe("a message for a Live Activity", () => {
-  test("is canceled while it waits", async () => {
-    await newPhone(account);
-    const { id } = await update(account, 1);
-    const token = await newSender();
-    const canceled = await call("DELETE", `${MESSAGES}/${id}`, { token });
-    expect(await canceled.json()).toMatchObject({ status: "canceled", cancelled: 1 });
-  });
-
   test("needs an active device that has the Live Activity", async () => {
     expect(await update(account, 1)).toMatchObject({ http: 409, code: "no_active_device" });
     await activeDevices(account, 1);

@@ -250,17 +250,6 @@ describe("a subscription", () => {
     expect(validate(PUSH_SERVICE_SETTINGS)).toBeNull();
   });
 
-  test("that the settings no longer allow gets nothing, and stays: the settings may be wrong", async () => {
-    const { account, browser, device } = await registeredBrowser();
-    const { id } = device;
-    const token = browser.subscription.endpoint.replace("https:", "http:");
-    await ctx().db.pushDevice.update({ where: { id }, data: { token } });
-    const rows = await (await notify(account))();
-    expect(rows).toMatchObject([{ state: "failed", reason: "EndpointNotAllowed", apnsStatus: null }]); // nobody responded
-    expect(browser.received).toEqual([]);
-    expect(await deviceRowsOf(account)).toMatchObject([{ id }]);
-  });
-
   test("stays while a wrong list of push services fails every notification, which a retry sends once it is right", async () => {
     const [account, browser, operator] = [
       await newAccount(),
@@ -268,22 +257,22 @@ describe("a subscription", () => {
       await newKey({ scopes: ["push:send"] }),
     ];
     const { endpoint } = browser.subscription;
-    for (let device = 0; device < 20; device += 1) {
+    for (let device = 0; device < 12; device += 1) {
       await registered(account, { subscription: { ...browser.subscription, endpoint: `${endpoint}/${device}` } });
     }
     const config = loadConfig({ NEXTAUTH_SECRET: SECRET, WEB_PUSH_HOSTS: "fmc.googleapis.com" });
     const mistyped = createWebPush(config, () => Promise.reject(new Error("nothing is signed")));
     const rows = await notify(account, HELLO, { webPush: mistyped });
     expect(await rows()).toEqual(
-      Array(20).fill(expect.objectContaining({ state: "failed", reason: "EndpointNotAllowed" })),
+      Array(12).fill(expect.objectContaining({ state: "failed", reason: "EndpointNotAllowed" })),
     );
-    expect(await deviceRowsOf(account)).toEqual(Array(20).fill(expect.objectContaining({ status: "active" })));
+    expect(await deviceRowsOf(account)).toEqual(Array(12).fill(expect.objectContaining({ status: "active" })));
     expect(await ctx().db.pushPause.count()).toBe(0);
     const ids = (await rows()).map(({ id }) => id);
     expect((await post("/api/admin/push/retries", { ids }, { token: operator.key })).status).toBe(200);
     await deliverDue();
-    expect(await rows()).toEqual(Array(20).fill(expect.objectContaining({ state: "sent" })));
-    expect(browser.received).toHaveLength(20);
+    expect(await rows()).toEqual(Array(12).fill(expect.objectContaining({ state: "sent" })));
+    expect(browser.received).toHaveLength(12);
   });
 
   const MOZILLA = {

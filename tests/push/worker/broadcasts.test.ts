@@ -99,12 +99,6 @@ describe("an announcement", () => {
     expect(due[0]).toBeGreaterThan(+clock.now() - 60_000);
   });
 
-  test("to another app is refused while the version is being announced", async () => {
-    const version = newVersion();
-    await announce(version, newBundle());
-    await expect(announce(version, newBundle())).rejects.toMatchObject({ code: "announcement_in_progress" });
-  });
-
   test("is queued and sent by the worker, each device once, by two workers at once", async () => {
     const [bundleId, version] = [newBundle(), newVersion()];
     await activeDevices(await newAccount(), 20, { bundleId });

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { enqueue, enqueueAll } from "@/lib/push/outbox/enqueue";
 import { newAccount } from "@/tests/support/accounts";
-import { clock, ctx } from "@/tests/support/context";
+import { ctx } from "@/tests/support/context";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
 import { accountWithDevices, activeDevices, registeredDevice, sendDue } from "@/tests/support/push/push";
 
@@ -82,17 +82,4 @@ test("an event is not queued again for a device that has received it", async () 
   expect(await notify(account.id, eventKey)).toBe(0);
   await activeDevices(account, 1);
   expect(await notify(account.id, eventKey)).toBe(1);
-});
-
-test("deliveries have version 7 UUIDs, which are ordered by time", async () => {
-  const [account] = await accountWithDevices(3);
-  const keys = [keyOfTest(), keyOfTest(), keyOfTest()];
-  for (const key of keys) {
-    await notify(account.id, key);
-    clock.advance(1_000);
-  }
-  const ids = (await Promise.all(keys.map(rowsOf))).flat().map(({ id }) => id);
-  expect(ids).toHaveLength(9);
-  for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-  expect(ids).toEqual(ids.toSorted());
 });

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Scope } from "@/lib/principal";
 import type {
   AssignedPurchases,
   BillingEventDetails,
@@ -10,7 +9,7 @@ import type {
 } from "@/lib/subscriptions/admin/schema";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
-import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";
+import { accountWithRole } from "@/tests/support/auth/api-keys";
 import { clock, ctx, emptyTables } from "@/tests/support/context";
 import {
   anonymous,
@@ -56,36 +55,6 @@ async function mendedEvent(account: { id: string }) {
   await ctx().db.billingEvent.updateMany({ where: { eventId: event.id }, data: { payload: { event } as object } });
   return event;
 }
-
-describe("who may do what", () => {
-  test.each<[string, Scope[], number, number]>([
-    ["without the scope", ["releases:write"], 403, 403],
-    ["with billing:read", ["billing:read"], 200, 403],
-    ["with billing:write", ["billing:write"], 200, 200],
-  ])("a key %s", async (_, scopes, reads, writes) => {
-    const { key: token } = await newKey({ scopes });
-    expect((await get("/api/admin/billing/events", { token })).status).toBe(reads);
-    expect((await post("/api/admin/billing/replays", { state: "failed" }, { token })).status).toBe(writes);
-  });
-
-  test("support may not replay, a customer may not read either, and a replay requires a recent sign-in", async () => {
-    const ann = await newAccount();
-    const { id } = await show((await mendedEvent(ann)).id);
-    expect((await get("/api/admin/billing/events", { token: ann.token })).status).toBe(403);
-    for (const { token } of [support, ann]) {
-      expect(await change(`events/${id}/replay`, {}, token)).toMatchObject({
-        status: 403,
-        body: { code: "forbidden" },
-      });
-    }
-    const { token } = await accountWithRole("admin");
-    clock.advance(60 * 60 * 1000);
-    const refused = await change(`events/${id}/replay`, {}, token);
-    expect(refused).toMatchObject({ status: 403, body: { code: "reauthentication_required" } });
-    expect(await show(id)).toMatchObject({ state: "failed" });
-    [admin, support] = [await accountWithRole("admin"), await accountWithRole("support")];
-  });
-});
 
 describe("events", () => {
   test("are listed by each filter, and pages by cursor have each event once", async () => {

@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { listBillingEvents } from "@/lib/subscriptions/admin/list-events";
 import { newAccount } from "@/tests/support/accounts";
 import { clock, ctx, emptyTables } from "@/tests/support/context";
-import { postgresUrl } from "@/tests/support/database";
 import {
   billingEvent,
   DAY_MS,
@@ -131,44 +130,6 @@ test("a renewal that named no first purchase joins its purchase once one of its 
   const purchases = await ctx().db.purchase.findMany({ where: { originalTransactionId: { in: [first, second] } } });
   expect(purchases).toEqual([expect.objectContaining({ originalTransactionId: first, refundedAt: expect.any(Date) })]);
   expect((await storedEvent(orphan.id))?.purchaseId).toBe(purchases[0]?.id);
-});
-
-describe.runIf(postgresUrl)("on PostgreSQL", () => {
-  test("two first events of one transaction at the same moment, one of which names no first purchase, make one purchase", async () => {
-    const [first, second] = [randomUUID(), randomUUID()];
-    const { db } = ctx();
-    const waiting = async () => {
-      const rows = await db.$queryRaw<unknown[]>`
-        SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
-      return rows.length;
-    };
-    const place = { provider: "revenuecat", environment: "PRODUCTION", store: "APP_STORE" };
-    const answers: Promise<string>[] = [];
-    let isOver = false;
-    const held = db.$transaction(
-      async (tx) => {
-        // Whoever opens this purchase has to wait for it, with the event locked.
-        await tx.purchase.create({ data: { ...place, originalTransactionId: second } });
-        answers.push(deliverOk(billingEvent("RENEWAL", { original_transaction_id: null, transaction_id: second })));
-        await expect.poll(waiting).toBe(1);
-        const named = deliverOk(billingEvent("RENEWAL", { original_transaction_id: first, transaction_id: second }));
-        answers.push(named);
-        void named.finally(() => {
-          isOver = true;
-        });
-        await expect.poll(async () => isOver || (await waiting()) === 2).toBe(true);
-        throw new Error("undone");
-      },
-      { timeout: 60_000 },
-    );
-    await expect(held).rejects.toThrow("undone");
-    expect(await Promise.all(answers)).toEqual(["processed", "processed"]);
-    const purchases = await db.purchase.findMany({
-      where: { originalTransactionId: { in: [first, second] } },
-      include: { events: true },
-    });
-    expect(purchases).toMatchObject([{ originalTransactionId: first, events: [{}, {}] }]);
-  });
 });
 
 test("pruning deletes old payloads only, and keeps those of failed events", async () => {

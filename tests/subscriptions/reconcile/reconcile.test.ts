@@ -4,14 +4,7 @@ import { newAccount } from "@/tests/support/accounts";
 import { clock, ctx, emptyTables } from "@/tests/support/context";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
 import { activatedDevice } from "@/tests/support/push/push";
-import {
-  anonymous,
-  billingEvent,
-  DAY_MS,
-  deliverOk,
-  revokingRefund,
-  statusOf,
-} from "@/tests/support/subscriptions/billing";
+import { billingEvent, DAY_MS, deliverOk, revokingRefund, statusOf } from "@/tests/support/subscriptions/billing";
 import { prune, reconcile as reconcileWith } from "@/tests/support/subscriptions/operator-actions";
 import { bought, iso, newCustomer, send, subscriber } from "@/tests/support/subscriptions/revenuecat";
 import { setUpRevenueCat } from "@/tests/support/subscriptions/revenuecat-setup";
@@ -194,18 +187,6 @@ test("requests use the App User ID exactly as the provider wrote it", async () =
   await deliverOk(bought(ann, { app_user_id: ann.id.toUpperCase() }).event);
   await reconcile(ann);
   expect(revenueCat.asked).toEqual([ann.id.toUpperCase()]);
-});
-
-test("an account without purchases is looked up by its App User ID as the provider wrote it", async () => {
-  const ann = await newAccount();
-  const name = ann.id.toUpperCase();
-  const ids = { app_user_id: name, original_app_user_id: anonymous(), aliases: [] };
-  await deliverOk({ id: randomUUID(), type: "SUBSCRIBER_ALIAS", ...ids });
-  const { known } = bought(ann);
-  revenueCat.customers.set(name, subscriber({ monthly: { ...known, store_transaction_id: randomUUID() } }));
-  const { customers } = await reconcileWith(billing(), ann.id);
-  expect(customers).toMatchObject([{ appUserId: name, known: 1, corrected: 1 }]);
-  expect(await statusOf(ann)).toMatchObject({ isActive: true });
 });
 
 test("Google's base plans and renewal numbers are the ones of the webhook", async () => {

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { anonymizeBilling } from "@/lib/subscriptions/anonymize-billing";
-import { exportBilling } from "@/lib/subscriptions/export-billing";
 import { listStoreSubscriptions } from "@/lib/subscriptions/status/read-status";
 import { newAccount } from "@/tests/support/accounts";
 import { ctx } from "@/tests/support/context";
@@ -21,19 +20,6 @@ test("subscriptions that the store may still charge for are listed with the URL 
       managementUrl: "https://apps.apple.com/account/subscriptions",
     },
   ]);
-});
-
-test("an export contains the purchases and events of the account, and of no other account", async () => {
-  const [ann, bob] = [await newAccount(), await newAccount()];
-  const event = initialPurchase(ann.id);
-  await deliverOk(event);
-  await deliverOk(initialPurchase(bob.id));
-  const exported = await ctx().db.$transaction((tx) => exportBilling(tx, ann.id));
-  expect(exported).toMatchObject({
-    subscriptions: [{ productId: event.product_id, store: "APP_STORE" }],
-    billingEvents: [{ eventId: event.id, state: "processed", payload: { event: { id: event.id } } }],
-  });
-  expect(JSON.stringify(exported)).not.toContain(bob.id);
 });
 
 test("a deletion removes the account's data from its billing history and keeps the rest", async () => {

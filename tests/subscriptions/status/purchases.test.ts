@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { accountWithId, newAccount } from "@/tests/support/accounts";
-import { call, get } from "@/tests/support/api";
+import { get } from "@/tests/support/api";
 import { billingEvent, deliverOk, initialPurchase, statusOf } from "@/tests/support/subscriptions/billing";
 
 const PATH = "/api/subscription/purchases";
@@ -69,7 +69,7 @@ test("the list has purchases from before the registration, and none of another a
   expect((await purchasesOf(other)).purchases).toEqual([]);
 });
 
-test("the list of purchases rejects a cursor of another list, and requires a session", async () => {
+test("the list of purchases rejects a cursor of another list", async () => {
   const { token } = await newAccount();
   const cursors = ["nonsense", Buffer.from("purchase 1").toString("base64url")];
   for (const query of ["?limit=0", "?limit=201", "?limit=x", ...cursors.map((cursor) => `?cursor=${cursor}`)]) {
@@ -78,6 +78,4 @@ test("the list of purchases rejects a cursor of another list, and requires a ses
   }
   const unknown = Buffer.from("purchases x").toString("base64url");
   expect((await get(`${PATH}?cursor=${unknown}`, { token })).status).toBe(200);
-  expect((await get(PATH)).status).toBe(401);
-  expect((await call("POST", PATH, { token })).status).toBe(405);
 });

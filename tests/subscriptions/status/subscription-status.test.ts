@@ -12,37 +12,11 @@ function farAway(): Date {
 }
 
 test("an account without purchases has no subscription", async () => {
-  expect(await statusOf(await newAccount())).toEqual({
-    purchaseId: null,
-    status: "none",
-    isActive: false,
-    willRenew: false,
-    isLifetime: false,
-    isFamilyShare: false,
-    stale: false,
-    entitlements: [],
-    productId: null,
-    pendingProductId: null,
-    changesTo: null,
-    store: null,
-    periodType: null,
-    environment: null,
-    startedAt: null,
-    currentPeriodStartsAt: null,
-    currentPeriodEndsAt: null,
-    accessEndsAt: null,
-    gracePeriodEndsAt: null,
-    canceledAt: null,
-    cancelReason: null,
-    expirationReason: null,
-    billingIssueDetectedAt: null,
-    refundedAt: null,
-    resumesAt: null,
-    managementUrl: null,
-    subscriptions: [],
-    lastEventAt: null,
-    checkedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-  });
+  const { checkedAt, subscriptions, entitlements, ...status } = await statusOf(await newAccount());
+  expect(checkedAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  expect([subscriptions, entitlements]).toEqual([[], []]);
+  expect(status).toMatchObject({ status: "none", isActive: false, willRenew: false, isLifetime: false, stale: false });
+  expect(Object.values(status).filter((value) => value !== null && value !== false)).toEqual(["none"]);
 });
 
 test("simultaneous status requests of several accounts each return their own subscriptions", async () => {
@@ -54,31 +28,6 @@ test("simultaneous status requests of several accounts each return their own sub
   const all = [first, second, none, late];
   const answers = await Promise.all([...all, ...all].map(statusOf));
   expect(answers.map(({ subscriptions }) => subscriptions.length)).toEqual([1, 2, 0, 1, 1, 2, 0, 1]);
-});
-
-test("a status contains all fields of a subscription", async () => {
-  const account = await newAccount();
-  const event = initialPurchase(account.id);
-  await deliverOk(event);
-  const endsAt = new Date(event.expiration_at_ms as number).toISOString();
-  const startsAt = new Date(event.purchased_at_ms as number).toISOString();
-  const purchase = {
-    status: "active",
-    isActive: true,
-    willRenew: true,
-    entitlements: [{ id: "pro", isActive: true, expiresAt: endsAt, productId: event.product_id, store: "APP_STORE" }],
-    productId: event.product_id,
-    store: "APP_STORE",
-    periodType: "NORMAL",
-    environment: "PRODUCTION",
-    startedAt: startsAt,
-    currentPeriodStartsAt: startsAt,
-    currentPeriodEndsAt: endsAt,
-    accessEndsAt: endsAt,
-    managementUrl: "https://apps.apple.com/account/subscriptions",
-  };
-  const lastEventAt = new Date(event.event_timestamp_ms as number).toISOString();
-  expect(await statusOf(account)).toMatchObject({ ...purchase, subscriptions: [purchase], lastEventAt });
 });
 
 test("the status follows the clock without any event", async () => {

@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { calculateJwkThumbprint, createLocalJWKSet, decodeJwt, type JSONWebKeySet, jwtVerify } from "jose";
 import { expect, test } from "vitest";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
-import { call, get, post } from "@/tests/support/api";
+import { get, post } from "@/tests/support/api";
 import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
 import { examplesOf, runModules } from "@/tests/support/guide";
 import { billingEvent, DAY_MS, deliverOk, initialPurchase, type Sent } from "@/tests/support/subscriptions/billing";
@@ -87,9 +87,8 @@ test("a token is bound to the key of a device", async () => {
   expect(await verified(token, await keySet())).toMatchObject({ cnf: { jkt } });
 });
 
-test("a token requires a session and an audience", async () => {
+test("a token requires an audience", async () => {
   const { token } = await newAccount();
-  expect((await get(`${PATH}?audience=${AUDIENCE}`)).status).toBe(401);
   const long = "x".repeat(256);
   for (const query of [
     "",
@@ -103,7 +102,6 @@ test("a token requires a session and an audience", async () => {
     expect([query, response.status]).toEqual([query, 400]);
     expect(await response.json()).toMatchObject({ code: "invalid_query" });
   }
-  expect((await call("POST", PATH, { token })).status).toBe(405);
 });
 
 test("a key is published a day before it signs, and until its last token has expired", async () => {

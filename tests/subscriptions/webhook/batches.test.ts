@@ -10,10 +10,8 @@ import {
   deliver,
   deliverOk,
   type Sent,
-  statusOf,
   storedEvent,
 } from "@/tests/support/subscriptions/billing";
-import { minutesAgo, transfer } from "@/tests/support/subscriptions/customers";
 import { onRow, repair, whenProcessed } from "@/tests/support/subscriptions/faults";
 
 /** Delivers events that arrive in the same turn of the event loop. Returns the status of each. */
@@ -41,33 +39,6 @@ test("an event that comes twice in a batch is applied once, and the second recei
   expect(await deliverTogether([event, event, other])).toEqual(["processed", "duplicate", "processed"]);
   const ignored = billingEvent("TEST");
   expect(await deliverTogether([ignored, ignored, other])).toEqual(["ignored", "ignored", "duplicate"]);
-});
-
-test("two events of one purchase in a batch have the same effect in either order", async () => {
-  for (const reversed of [false, true]) {
-    const ann = await newAccount();
-    const now = clock.now().getTime();
-    const purchase = { app_user_id: ann.id, original_transaction_id: randomUUID() };
-    const events = [
-      billingEvent("INITIAL_PURCHASE", purchase),
-      billingEvent("CANCELLATION", { ...purchase, cancel_reason: "UNSUBSCRIBE", event_timestamp_ms: now + 1000 }),
-    ];
-    expect(await deliverTogether(reversed ? events.toReversed() : events)).toEqual(["processed", "processed"]);
-    const answer = await statusOf(ann);
-    expect(answer).toMatchObject({ status: "canceled", isActive: true });
-    expect(answer.subscriptions).toHaveLength(1);
-  }
-});
-
-test("a purchase and its transfer in a batch, in either order, belong to the new owner", async () => {
-  for (const reversed of [false, true]) {
-    const [bob, device] = [await newAccount(), anonymous()];
-    const bought = billingEvent("INITIAL_PURCHASE", { app_user_id: device, event_timestamp_ms: minutesAgo(1) });
-    const events = [bought, transfer([device], [bob.id], 0), ...purchases(3)];
-    const outcomes = await deliverTogether(reversed ? events.toReversed() : events);
-    expect(new Set(outcomes)).toEqual(new Set(["processed"]));
-    expect((await storedEvent(bought.id))?.purchase?.accountId).toBe(bob.id);
-  }
 });
 
 test.each([

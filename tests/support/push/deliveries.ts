@@ -54,18 +54,6 @@ export async function insertDelivery(deviceId: string, nextAttemptAt: Date, expi
   });
 }
 
-/** Ends the deliveries that are not finished, all or those to a device. */
-export async function endDeliveries(state: "failed" | "cancelled", deviceId: string | null = null): Promise<void> {
-  const { db, dbNow } = ctx();
-  await db.$executeRaw`
-    WITH ended AS (
-      DELETE FROM "QueuedPush" WHERE ${deviceId}::uuid IS NULL OR "deviceId" = ${deviceId}::uuid RETURNING *
-    )
-    INSERT INTO "PushReceipt" ("messageId", "deviceId", "id", "endedAt", "expiresAt", "state", "attempts", "reason")
-    SELECT "messageId", "deviceId", "id", ${dbNow()}, "expiresAt", ${state}::"PushDeliveryState", "attempts", "reason"
-    FROM ended`;
-}
-
 /** Moves the receipts of a device back to the queue, due at a time of the database's clock. */
 export async function requeueReceipts(deviceId: string, dueAt: Date = ctx().now()): Promise<void> {
   const { db } = ctx();

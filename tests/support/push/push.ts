@@ -5,7 +5,7 @@ import { createSender, type SenderDeps } from "@/lib/push/worker/sender";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { ctx } from "@/tests/support/context";
-import { deliveriesOf, endDeliveries } from "./deliveries";
+import { deliveriesOf } from "./deliveries";
 
 type DeviceRow = Awaited<ReturnType<Context["db"]["pushDevice"]["findUniqueOrThrow"]>>;
 type Push = NonNullable<Context["push"]>;
@@ -49,8 +49,12 @@ export async function queueFor(devices: number, changed: Omit<Partial<DeviceRow>
 
 /** Cancels the deliveries of earlier tests and ends pauses. */
 export async function clearOutbox(): Promise<void> {
-  await ctx().db.pushPause.deleteMany();
-  await endDeliveries("cancelled");
+  const { db, dbNow } = ctx();
+  await db.pushPause.deleteMany();
+  await db.$executeRaw`
+    WITH ended AS (DELETE FROM "QueuedPush" RETURNING *)
+    INSERT INTO "PushReceipt" ("messageId", "deviceId", "id", "endedAt", "expiresAt", "state", "attempts", "reason")
+    SELECT "messageId", "deviceId", "id", ${dbNow()}, "expiresAt", 'cancelled', "attempts", "reason" FROM ended`;
 }
 
 /** Registers a device and returns the response. @throws Error unless it is a success */
