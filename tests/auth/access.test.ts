@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { describeApi, type RouteModules } from "@/dev/openapi/document";
 import { setRole } from "@/lib/accounts/admin/change-account";
 import { operation } from "@/lib/operation";
 import type { AccountRole } from "@/lib/platform/db/generated/client";
@@ -81,21 +80,5 @@ describe("a route that declares", () => {
     const rule = { role: "admin", maxAgeSeconds: 300 } as const;
     expect(await call(rule, account, {})).toEqual([403, "forbidden"]);
     expect(await call(rule, { token: "none" }, {})).toEqual([401, "unauthenticated"]);
-  });
-
-  test("a rule says so in the OpenAPI document", () => {
-    const routes: RouteModules = new Map([["/api/guarded", routeFor({ role: "support", aal: 2, maxAgeSeconds: 300 })]]);
-    const { paths } = describeApi(routes);
-    const operation = paths?.["/api/guarded"]?.post;
-    expect(operation?.security).toEqual([{ bearer: [] }, { cookie: [] }]);
-    expect(operation?.description).toBe(
-      [
-        "Does it.",
-        "Requires the role `support` or `admin`.",
-        "Requires a session that was authenticated with two factors or a passkey.",
-        "Requires an authentication within the last 5 minutes.",
-      ].join("\n\n"),
-    );
-    expect(JSON.stringify(operation?.responses?.["403"])).toMatch(/Forbidden.*ReauthenticationRequired/);
   });
 });

@@ -16,16 +16,6 @@ test("a sign-out without a database returns 503, and the session stays valid", a
   expect((await get("/api/push/devices", { cookie: jar.header })).status).toBe(200);
 });
 
-test("next-auth ignores the session cookie if there is an Authorization header", async () => {
-  const jar = new Jar();
-  await signIn(jar, await newAccount());
-  const response = await get("/api/auth/session", {
-    cookie: jar.header,
-    headers: { authorization: "Bearer nonsense" },
-  });
-  expect(await response.json()).toEqual({});
-});
-
 test("a cross-site fetch of the session sets no cookie", async () => {
   const jar = new Jar();
   await signIn(jar, await newAccount());

@@ -23,6 +23,13 @@ const PROTECTED: [method: string, path: string, json?: unknown][] = [
   ["POST", "/api/push/register", { token: "ab".repeat(32) }],
   ["GET", "/api/push/devices"],
   ["DELETE", `/api/push/devices/${crypto.randomUUID()}`],
+  ["GET", "/api/auth/passkeys"],
+  ["POST", "/api/auth/passkeys/options", {}],
+  ["DELETE", `/api/auth/passkeys/${crypto.randomUUID()}`],
+  ["GET", "/api/auth/factors"],
+  ["POST", "/api/auth/factors/totp", {}],
+  ["DELETE", "/api/auth/factors/totp", {}],
+  ["POST", "/api/auth/factors/recovery-codes", {}],
 ];
 
 const rowOf = ({ sessionId }: TestAccount) => ctx().db.session.findUniqueOrThrow({ where: { id: sessionId } });
@@ -92,21 +99,19 @@ describe("a forged token", () => {
   });
 });
 
-describe("a session", () => {
-  test.each<[string, (account: TestAccount) => Promise<unknown>]>([
-    ["that is revoked", ({ sessionId }) => revokeSession(ctx(), sessionId)],
-    ["whose account is deleted", ({ id }) => deleteAccountAsOperator(ctx(), OPERATOR, id)],
-  ])("%s is refused", async (_, end) => {
-    const account = await newAccount();
-    await end(account);
-    for (const [method, path, json] of PROTECTED) {
-      const responses = [
-        await call(method, path, { json, token: account.token }),
-        await call(method, path, { json, cookie: `${COOKIE}=${account.token}`, headers: OWN }),
-      ];
-      expect(responses.map(({ status }) => status)).toEqual([401, 401]);
-    }
-  });
+test.each<[string, (account: TestAccount) => Promise<unknown>]>([
+  ["that is revoked", ({ sessionId }) => revokeSession(ctx(), sessionId)],
+  ["whose account is deleted", ({ id }) => deleteAccountAsOperator(ctx(), OPERATOR, id)],
+])("a session %s is refused", async (_, end) => {
+  const account = await newAccount();
+  await end(account);
+  for (const [method, path, json] of PROTECTED) {
+    const responses = [
+      await call(method, path, { json, token: account.token }),
+      await call(method, path, { json, cookie: `${COOKIE}=${account.token}`, headers: OWN }),
+    ];
+    expect(responses.map(({ status }) => status)).toEqual([401, 401]);
+  }
 });
 
 describe("a sign-out", () => {

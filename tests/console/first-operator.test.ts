@@ -4,7 +4,6 @@ import { createFirstOperatorLink } from "@/lib/accounts/first-operator";
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { eventsOf, newAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
-import { accountWithRole } from "@/tests/support/auth/api-keys";
 import { clock, ctx, emptyTables, withContext } from "@/tests/support/context";
 import { cookiesOf, flashOf, submit } from "@/tests/support/web/forms";
 
@@ -67,14 +66,6 @@ describe("the link for the first operator", () => {
     expect(flashOf(await submit("first-operator/register", again, { cookie }))?.message).toContain("no longer valid");
     expect(await roleOf(again.email)).toBeUndefined();
     expect(await createFirstOperatorLink(ctx())).toBeNull();
-  });
-
-  test("is refused once an admin was made at the command line", async () => {
-    const cookie = await open(await newLink());
-    await accountWithRole("admin");
-    const person = newPerson();
-    await submit("first-operator/register", person, { cookie });
-    expect(await roleOf(person.email)).toBeUndefined();
   });
 
   test("makes one admin of several people who use several links at once", async () => {

@@ -80,15 +80,9 @@ describe("a form sent by script", () => {
 });
 
 describe("a form does not", () => {
-  test.each<Record<string, string>>([
-    { origin: "https://evil.example" },
-    { origin: "null" },
-    { "sec-fetch-site": "cross-site" },
-  ])("accept a cross-origin request: %j", async (headers) => {
-    const { email, password } = await newAccount();
-    const response = await submit("sign-in", { email, password }, { headers });
-    expect(response.status).toBe(403);
-    expect(response.headers.getSetCookie()).toEqual([]);
+  test("accept a cross-origin request", async () => {
+    const response = await submit("sign-in", await newAccount(), { headers: { origin: "https://evil.example" } });
+    expect([response.status, response.headers.getSetCookie()]).toEqual([403, []]);
   });
 
   test.each([

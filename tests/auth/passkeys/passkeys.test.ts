@@ -86,19 +86,6 @@ test("another account's passkey cannot be seen, renamed or removed", async () =>
   expect(await listOf(ann)).toEqual([passkey]);
 });
 
-test("passkeys require a session", async () => {
-  const id = "0198d2f4-4a10-7b3c-9f21-8c5d7e6a1b20";
-  const responses = await Promise.all([
-    get(PATH),
-    post(PATH, {}),
-    post(`${PATH}/options`, {}),
-    post(`${PATH}/step-up/options`),
-    call("PATCH", `${PATH}/${id}`, { json: { name: "x" } }),
-    call("DELETE", `${PATH}/${id}`),
-  ]);
-  expect(responses.map(({ status }) => status)).toEqual(Array(6).fill(401));
-});
-
 test("the last way to sign in cannot be removed, not even by concurrent requests", async () => {
   const account = await newAccount();
   const passkeys = [(await addPasskey(account)).passkey, (await addPasskey(account)).passkey];

@@ -149,14 +149,6 @@ describe("a stolen session", () => {
   });
 });
 
-test("without a session, every route of the factors is closed", async () => {
-  const none = { token: "none" };
-  for (const response of [start(none), confirm(none, randomUUID(), "123456"), remove(none), renew(none)]) {
-    expect((await response).status).toBe(401);
-  }
-  expect((await get("/api/auth/factors")).status).toBe(401);
-});
-
 test("new recovery codes replace the old ones, and there are none without an app", async () => {
   expect(await codeOf(await renew(await newAccount()))).toBe("no_second_factor");
   const account = await enrolled();

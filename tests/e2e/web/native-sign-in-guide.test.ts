@@ -10,7 +10,7 @@ import { examplesOf, runModules } from "@/tests/support/guide";
 import { anyDatabase, newDataDir, type Service, startService } from "@/tests/support/process/service";
 import { ELECTRON, newElectronApp, newTauriApp, TAURI } from "@/tests/support/web/app-frameworks";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
-import { accessibilityFaults, newVisitor, submitSignIn, visit } from "@/tests/support/web/pages";
+import { accessibilityFaults, newVisitor, visit } from "@/tests/support/web/pages";
 
 type SignIn = (server: string, open: (...given: string[]) => unknown) => Promise<string>;
 type App = { signIn: SignIn; signOut: (server: string, token: string) => Promise<void> };
@@ -102,19 +102,6 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await expect(cancelled).rejects.toMatchObject({ error: "access_denied" });
   });
 
-  test("without JavaScript, and signed out, the desktop example returns after the sign-in", async () => {
-    const { page } = await open({ javaScriptEnabled: false });
-    const person = await newVisitor(page);
-    await page.context().clearCookies();
-    const { signIn } = await run("desktop.mjs");
-    const token = await signIn(server(), async (url = "") => {
-      await page.goto(url);
-      await submitSignIn(page, person);
-      await page.getByRole("button", { name: `Continue as ${person.email}` }).click({ noWaitAfter: true });
-    });
-    expect(await statusOf(token)).toBe(200);
-  });
-
   test("the Electron example signs in, keeps the token encrypted, and signs out", async () => {
     const { page } = await open({ javaScriptEnabled: false });
     const { email } = await newVisitor(page);
@@ -168,23 +155,6 @@ describe.runIf(hasChromium)("in Chromium", () => {
     expect(account).toContain("Acme CLI");
     expect(account).toContain(person.email);
     expect(faults).toEqual([]);
-  });
-
-  test("a device's link asks a signed-out person to sign in, and then names the app that requests access", async () => {
-    const { page } = await open();
-    const person = await newVisitor(page);
-    await page.context().clearCookies();
-    const response = await service.fetch("/api/auth/oauth/device", {
-      method: "POST",
-      body: new URLSearchParams({ client_id: "cli" }),
-    });
-    const { verification_uri_complete } = (await response.json()) as { verification_uri_complete: string };
-    await page.goto(verification_uri_complete);
-    await submitSignIn(page, person);
-    await page.getByText("Acme CLI").waitFor();
-    expect(await accessibilityFaults(page)).toEqual([]);
-    await page.getByRole("button", { name: "Refuse" }).click();
-    await page.getByText("The request was refused").waitFor();
   });
 });
 

@@ -2,11 +2,9 @@ import { randomUUID } from "node:crypto";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { IdentityProvider } from "@/tests/support/auth/identity-provider";
-import { mailbox } from "@/tests/support/mailbox";
-import { anyDatabase, type Service, startForTest } from "@/tests/support/process/service";
+import type { Service } from "@/tests/support/process/service";
 import { startWebService, type WebService } from "@/tests/support/process/web-service";
 import { hasChromium, launchChromium, newPage } from "@/tests/support/web/chromium";
-import { visit } from "@/tests/support/web/pages";
 
 const PASSWORD = "a good long password";
 const newEmail = () => `person-${randomUUID()}@example.com`;
@@ -107,29 +105,5 @@ describe.runIf(hasChromium)("in Chromium", () => {
       /^An account with this email already exists, and the provider cannot confirm that it is yours\. Sign in to that account/,
     );
     expect(await session(page)).toEqual({});
-  });
-
-  test("where emails have to be verified, the emailed link and its button verify the email and sign in", async () => {
-    const settings = { AUTH_REQUIRE_VERIFIED_EMAIL: "true", SMTP_URL: await mailbox.start(), ...(await anyDatabase()) };
-    const service = await startForTest(settings);
-    const email = newEmail();
-    expect((await register(service, email)).status).toBe(202);
-    const [link = ""] = /http:\/\/localhost\S+\/verify#token=\S+/.exec(await mailbox.waitFor(email)) ?? [];
-    const { page } = await visit(browser, service);
-    await page.goto(link);
-    const confirm = page.getByRole("button", { name: "Verify email" });
-    await confirm.waitFor();
-    expect(await session(page)).toEqual({});
-    await page.getByLabel("Password").fill(PASSWORD);
-    await confirm.click();
-    await page.waitForURL("/account?done=email_verified");
-    expect(await session(page)).toMatchObject({ user: { email } });
-    await page.goto(link);
-    await page.getByText(`${email} is verified.`).waitFor();
-    expect(await page.getByLabel("Password").isVisible()).toBe(false);
-    await page.getByText("Verify the email of another account").click();
-    await page.getByLabel("Password").fill(PASSWORD);
-    await confirm.click();
-    await page.getByText("This link is no longer valid").waitFor();
   });
 });
