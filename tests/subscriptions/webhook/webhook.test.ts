@@ -85,12 +85,6 @@ test.each([
   }
 });
 
-test("an event that names no transaction is kept as failed, with its reason", async () => {
-  const event = { ...initialPurchase(randomUUID()), original_transaction_id: null, transaction_id: 5 };
-  expect(await deliverOk(event)).toBe("failed");
-  expect(await storedEvent(event.id)).toMatchObject({ state: "failed", reason: "transaction_not_named" });
-});
-
 test("text that a database cannot keep is replaced, and the delivery is not lost", async () => {
   const event = billingEvent("INITIAL_PURCHASE", { product_id: "a\u0000b", note: "\ud800", "key\u0000": 1 });
   expect(await deliverOk(event)).toBe("processed");

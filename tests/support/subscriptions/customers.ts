@@ -3,7 +3,7 @@ import { clock } from "@/tests/support/context";
 import { billingEvent, type Sent, storedEvent } from "./billing";
 
 /** The time so many minutes ago, in milliseconds. */
-export const minutesAgo = (minutes: number) => clock.now().getTime() - minutes * 60_000;
+const minutesAgo = (minutes: number) => clock.now().getTime() - minutes * 60_000;
 /** The account that owns the purchase of an event. */
 export const ownerOf = async (event: Sent) => (await storedEvent(event.id))?.purchase?.accountId;
 
