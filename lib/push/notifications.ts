@@ -167,16 +167,12 @@ export const QUEUE_PRIORITIES: Readonly<Record<string, number>> = Object.fromEnt
 
 /** Returns what the deliveries of a stored message need of its kind. null: this build does not know the kind. */
 export function optionsOfKind(kind: string) {
-  return isKind(kind) ? (KINDS[kind] as KindOptions<Message>) : null;
+  return Object.hasOwn(KINDS, kind) ? (KINDS[kind as Kind] as KindOptions<Message>) : null;
 }
 
 /** Returns the options of a message's kind. TypeScript cannot infer that a message and its options have the same kind. */
 export function optionsOf<M extends Message>(message: M): KindOptions<M> {
   return KINDS[message.kind] as unknown as KindOptions<M>;
-}
-
-function isKind(kind: string): kind is Kind {
-  return Object.hasOwn(KINDS, kind);
 }
 
 function truncate(text: string): string {

@@ -118,16 +118,11 @@ export function tokenSuffix(token: string): string {
   return token.slice(-TOKEN_SUFFIX_LENGTH);
 }
 
-type DeviceRow = Pick<
-  PushDevice,
-  Exclude<keyof Device, "tokenSuffix" | "pendingReason" | "current"> | "token" | "sessionId"
->;
-
 /**
  * A device as its owner sees it, with columns that the schema of the response leaves out. `failure` is why its last
  * challenge did not reach it, if known.
  */
-export function toDevice({ token, ...row }: DeviceRow, sessionId: string, failure: string | null = null): Device {
+export function toDevice({ token, ...row }: PushDevice, sessionId: string, failure: string | null = null): Device {
   const pendingReason = row.status === "pending" ? failure : null;
   return { ...row, tokenSuffix: tokenSuffix(token), pendingReason, current: row.sessionId === sessionId };
 }

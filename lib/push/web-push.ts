@@ -86,7 +86,8 @@ export function toWebPushMessage(row: Outgoing & { web: WebRecipient }, now: Dat
     payload: payloadOf(stored, collapseId, web.locale),
     ttlSeconds: Math.max(0, Math.floor((expiresAt.getTime() - now.getTime()) / 1000)),
     urgency: URGENCIES[stored.aps["interruption-level"] ?? ""] ?? "normal",
-    topic: collapseId === null ? null : topicOf(collapseId),
+    // A collapse id may have other characters than a topic.
+    topic: collapseId && createHash("sha256").update(collapseId).digest("base64url").slice(0, MAX_TOPIC_LENGTH),
   };
 }
 
@@ -119,9 +120,4 @@ function payloadOf({ aps: { alert = {} }, data: stored }: StoredPayload, tag: st
   const { link } = data;
   const url = typeof link === "string" && /^(https?:\/\/|\/(?!\/))/.test(link) ? link : null;
   return JSON.stringify({ v: 1, id, kind, ...text, url, tag, data });
-}
-
-/** A collapse id may have other characters than a topic. */
-function topicOf(collapseId: string): string {
-  return createHash("sha256").update(collapseId).digest("base64url").slice(0, MAX_TOPIC_LENGTH);
 }

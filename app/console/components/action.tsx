@@ -1,4 +1,4 @@
-import { type ReactNode, useId } from "react";
+import { type ComponentProps, type ReactNode, useId } from "react";
 import type { FormOperation } from "@/lib/operation";
 import { Field } from "../../(web)/components/field";
 import { hasRole, requireOperator } from "../frame/operator";
@@ -67,5 +67,23 @@ function Dialog({ operation, label, name, title, submit, params, isDanger, reaso
         </OperationForm>
       </div>
     </>
+  );
+}
+
+/** A link that looks like a button. */
+export function ButtonLink({ children, ...props }: ComponentProps<"a">) {
+  return (
+    <a className="button quiet" {...props}>
+      {children}
+    </a>
+  );
+}
+
+/** A button that sends its form, and is not the main one of the page. */
+export function QuietButton({ children }: { children: ReactNode }) {
+  return (
+    <button type="submit" className="quiet">
+      {children}
+    </button>
   );
 }

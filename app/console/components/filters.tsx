@@ -3,6 +3,7 @@ import { z } from "zod";
 import { isStorableTime, NOT_STORABLE } from "@/lib/platform/storable";
 import { Field } from "../../(web)/components/field";
 import { requireOperator } from "../frame/operator";
+import { QuietButton } from "./action";
 import { SelectField } from "./fields";
 
 /** A bar of filters: a form that is sent as the query of its own page. `Clear` shows the list without filters. */
@@ -15,9 +16,7 @@ export async function Filters({ children }: { children: ReactNode }) {
   return (
     <form className="filters" action={pathname} method="get">
       {children}
-      <button type="submit" className="quiet">
-        Filter
-      </button>
+      <QuietButton>Filter</QuietButton>
       {isFiltered && <a href={pathname}>Clear</a>}
     </form>
   );

@@ -3,6 +3,7 @@ import { pageContext } from "@/lib/auth/visitor";
 import { forgetShownSecret, readShownSecret } from "@/lib/platform/http/pages/page-cookies";
 import { CopyButton } from "../../(web)/components/copy-button";
 import { requireOperator } from "../frame/operator";
+import { QuietButton } from "./action";
 import { OperationForm } from "./operation-form";
 
 const LEAD = "Copy it now. Only its hash is stored, so it cannot be shown again.";
@@ -29,9 +30,7 @@ export async function ShownSecret({ kind, title, lead = LEAD, isValid = async ()
         <CopyButton text={secret} name={title} />
       </p>
       <OperationForm operation={forgetShownSecret}>
-        <button type="submit" className="quiet">
-          I have saved it
-        </button>
+        <QuietButton>I have saved it</QuietButton>
       </OperationForm>
     </section>
   );

@@ -15,6 +15,7 @@ import { MESSAGE_COLUMNS } from "./message-columns";
 import { Outcomes } from "./outcomes";
 import { Pauses } from "./pauses";
 import { PushTabs } from "./push-tabs";
+import { STATE_LABELS } from "./status";
 
 export const metadata = { title: "Push" };
 
@@ -86,11 +87,9 @@ function Throughput({ buckets, period }: Pick<Statistics, "buckets"> & { period:
     <BarChart
       title="Notifications by outcome"
       labels={buckets.map(({ at }) => at.toISOString().slice(from, to))}
-      series={[
-        { name: "Sent", values: buckets.map(({ sent }) => sent) },
-        { name: "Failed", values: buckets.map(({ failed }) => failed) },
-        { name: "Canceled", values: buckets.map(({ cancelled }) => cancelled) },
-      ]}
+      series={(["sent", "failed", "cancelled"] as const).map((state) => {
+        return { name: STATE_LABELS[state], values: buckets.map((bucket) => bucket[state]) };
+      })}
     />
   );
 }

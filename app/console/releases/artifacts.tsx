@@ -1,6 +1,7 @@
 import type { CatalogVersion, ServedRelease } from "@/lib/releases/publishing/list-versions";
 import { releaseOperations } from "@/lib/releases/publishing/operations";
 import { releaseFiles } from "@/lib/releases/release-files";
+import { QuietButton } from "../components/action";
 import { Badge } from "../components/cells";
 import { formatSize } from "../components/format-numbers";
 import { Section } from "../components/headings";
@@ -26,9 +27,7 @@ export function Artifacts({ version, isVerifiable }: Props) {
   const { product, channel, releases } = version;
   const verify = isVerifiable && (
     <OperationForm operation={releaseOperations.verifyVersion} params={{ product, channel, version: version.version }}>
-      <button type="submit" className="quiet">
-        Verify the files
-      </button>
+      <QuietButton>Verify the files</QuietButton>
     </OperationForm>
   );
   return (

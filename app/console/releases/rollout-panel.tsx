@@ -1,6 +1,7 @@
 import type { CatalogVersion } from "@/lib/releases/publishing/list-versions";
 import type { RolloutState } from "@/lib/releases/rollouts/list-rollouts";
 import { Field } from "../../(web)/components/field";
+import { ButtonLink, QuietButton } from "../components/action";
 import { Facts } from "../components/facts";
 import { SelectField } from "../components/fields";
 import { ExactTime } from "../components/time";
@@ -20,9 +21,7 @@ export function RolloutPanel({ version, isEditable, isAdmin }: Props) {
       {schedule && <Schedule version={version} schedule={schedule} isAdmin={isAdmin} />}
       {isEditable && !schedule && current > 0 && percentages.length > 0 && (
         <div className="buttons">
-          <a className="button quiet" href={actionPath(version, "halt")}>
-            Halt
-          </a>
+          <ButtonLink href={actionPath(version, "halt")}>Halt</ButtonLink>
         </div>
       )}
       {isEditable && (
@@ -31,17 +30,13 @@ export function RolloutPanel({ version, isEditable, isAdmin }: Props) {
             <h3>Set a percentage</h3>
             <VersionFields version={version} action="rollout" />
             <PercentageFields current={current} />
-            <button type="submit" className="quiet">
-              Preview
-            </button>
+            <QuietButton>Preview</QuietButton>
           </form>
           <form className="form" action="/console/releases/change" method="get">
             <h3>Advance by itself</h3>
             <VersionFields version={version} action="schedule" />
             <ScheduleFields />
-            <button type="submit" className="quiet">
-              Preview the first step
-            </button>
+            <QuietButton>Preview the first step</QuietButton>
           </form>
         </div>
       )}
@@ -60,9 +55,7 @@ const STATES = { scheduled: "Scheduled", running: "Running", halted: "Halted", c
 function Schedule({ version, schedule, isAdmin }: Omit<Props, "isEditable"> & { schedule: RolloutState }) {
   const { id, state, steps, step, startsAt, nextStepAt, haltReason } = schedule;
   const link = (action: "halt" | "resume" | "complete", label: string) => (
-    <a className="button quiet" href={actionPath(version, action, { rolloutId: id })}>
-      {label}
-    </a>
+    <ButtonLink href={actionPath(version, action, { rolloutId: id })}>{label}</ButtonLink>
   );
   return (
     <>

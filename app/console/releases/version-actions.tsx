@@ -1,5 +1,6 @@
 import type { CatalogVersion } from "@/lib/releases/publishing/list-versions";
 import type { ReleaseAction } from "@/lib/releases/publishing/release-action";
+import { ButtonLink } from "../components/action";
 
 type Version = CatalogVersion & { older: string[]; channels: string[] };
 
@@ -12,21 +13,21 @@ export function VersionActions({ version }: { version: Version }) {
   return (
     <>
       {!isYanked && previous !== undefined && (
-        <a className="button quiet" href={actionPath({ ...version, version: previous }, "rollback")}>
+        <ButtonLink href={actionPath({ ...version, version: previous }, "rollback")}>
           Roll back to {previous}
-        </a>
+        </ButtonLink>
       )}
       {!isYanked &&
         channels
           .filter((name) => name !== channel)
           .map((to) => (
-            <a key={to} className="button quiet" href={actionPath(version, "promote", { to, percentage: "100" })}>
+            <ButtonLink key={to} href={actionPath(version, "promote", { to, percentage: "100" })}>
               Offer on {to}
-            </a>
+            </ButtonLink>
           ))}
-      <a className="button quiet" href={actionPath(version, isCritical ? "not_critical" : "critical")}>
+      <ButtonLink href={actionPath(version, isCritical ? "not_critical" : "critical")}>
         {isCritical ? "No longer critical" : "Mark as critical"}
-      </a>
+      </ButtonLink>
       <a
         className={isYanked ? "button quiet" : "button quiet danger"}
         href={actionPath(version, isYanked ? "restore" : "yank")}

@@ -1,5 +1,6 @@
 import type { Context } from "../../context";
 import { batchWrite } from "../../platform/db/batch-write";
+import type { PushDevice } from "../../platform/db/generated/client";
 import { newId } from "../../platform/db/ids";
 import { sql } from "../../platform/db/sql";
 import { type Challenge, type Device, toDevice } from "../schema";
@@ -23,28 +24,27 @@ async function createDevices(deps: Deps, given: readonly OwnedRegistration[]): P
   // One device of each account, so that `deviceCount` does not have to count those of the same statement.
   const byAccount = new Map(given.map((one) => [one.owner.account.id, one]));
   const added = new Map([...byAccount.values()].map((one) => [one, { id: newId(), ...newChallenge() }]));
-  const createdAt = await insertDevices(
+  const rows = await insertDevices(
     deps,
     [...added].map(([one, columns]) => ({ ...one, added: columns })),
   );
   return given.map((one) => {
     const columns = added.get(one);
-    const at = columns && createdAt.get(columns.id);
-    if (!at) return null;
-    return { device: toPendingDevice(one, columns.id, at), challenge: toChallenge(columns, at) };
+    const row = columns && rows.get(columns.id);
+    return row ? { device: toDevice(row, one.owner.session.id), challenge: toChallenge(columns, row.createdAt) } : null;
   });
 }
 
 /**
- * Inserts the devices that need no transaction of their own. Returns the time at which each was inserted, by its id. Locks
- * the accounts as `lockOwner` does, but waits for none.
+ * Inserts the devices that need no transaction of their own. Returns them by id. Locks the accounts as `lockOwner` does,
+ * but waits for none.
  */
 async function insertDevices(
   { db, dbNow }: Deps,
   given: readonly (OwnedRegistration & { added: { id: string } })[],
-): Promise<Map<string, Date>> {
+): Promise<Map<string, PushDevice>> {
   const sessionIds = given.map(({ owner }) => owner.session.id);
-  const rows = await db.$queryRaw<{ id: string; now: Date }[]>`
+  const rows = await db.$queryRaw<PushDevice[]>`
     WITH given AS MATERIALIZED (
       SELECT * FROM ${registrationRows(given, sql`, "id" uuid, ${NEW_CHALLENGE_COLUMNS}`)}
     ), owner AS MATERIALIZED (
@@ -63,19 +63,10 @@ async function insertDevices(
         SELECT FROM "PushDevice" AS known
         WHERE known."accountId" = given."accountId" AND known."installationId" = given."installationId"
       )
-      ON CONFLICT DO NOTHING RETURNING "id"
+      ON CONFLICT DO NOTHING RETURNING *
     ), challenged AS (
       SELECT given.*, device."id" AS "deviceId" FROM given JOIN device USING ("id")
     ), ${insertChallenges(dbNow())}
-    SELECT "id", ${dbNow()} AS "now" FROM device`;
-  return new Map(rows.map(({ id, now }) => [id, now]));
-}
-
-function toPendingDevice({ owner, registration }: OwnedRegistration, id: string, createdAt: Date): Device {
-  const { token, environment, bundleId, device } = registration;
-  const { name = null, model = null, osVersion = null, appVersion = null, locale = null } = device;
-  const about = { environment, bundleId, token, name, model, osVersion, appVersion, locale };
-  const state = { status: "pending", verifiedAt: null, lastDeliveredAt: null, invalidReason: null } as const;
-  const sessionId = owner.session.id;
-  return toDevice({ id, ...about, ...state, createdAt, lastSeenAt: createdAt, sessionId }, sessionId);
+    SELECT * FROM device`;
+  return new Map(rows.map((row) => [row.id, row]));
 }

@@ -1,6 +1,7 @@
 import type { Context } from "@/lib/context";
 import { listDeliveries } from "@/lib/push/admin/list-deliveries";
 import type { Delivery } from "@/lib/push/admin/schema";
+import { ButtonLink } from "../../components/action";
 import { type Column, List } from "../../components/table";
 import { Ago } from "../../components/time";
 import { MessageLink } from "../../push/message-columns";
@@ -34,11 +35,7 @@ export async function Notifications({ ctx, accountId, canSend }: Props) {
       actions={
         <>
           {nextCursor !== null && <a href={`/console/push/deliveries?${ofAccount}`}>All notifications</a>}
-          {canSend && (
-            <a className="button quiet" href={`/console/push/send?${ofAccount}`}>
-              Send a notification
-            </a>
-          )}
+          {canSend && <ButtonLink href={`/console/push/send?${ofAccount}`}>Send a notification</ButtonLink>}
         </>
       }
       caption="Notifications, the newest first"

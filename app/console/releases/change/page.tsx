@@ -5,6 +5,7 @@ import { previewChange } from "@/lib/releases/publishing/preview-change";
 import { ReleaseAction, toProposedChange, versionPath } from "@/lib/releases/publishing/release-action";
 import { Field } from "../../../(web)/components/field";
 import { Notice } from "../../../(web)/components/notice";
+import { ButtonLink } from "../../components/action";
 import { PageHead, Section } from "../../components/headings";
 import { OperationForm } from "../../components/operation-form";
 import { consolePage } from "../../frame/console-page";
@@ -61,9 +62,7 @@ function Confirmation({ action, previewed }: ConfirmationProps) {
         <button type="submit" className={isDanger && "danger"}>
           {button}
         </button>
-        <a className="button quiet" href={versionPath(action)}>
-          Cancel
-        </a>
+        <ButtonLink href={versionPath(action)}>Cancel</ButtonLink>
       </div>
     </OperationForm>
   );
