@@ -29,7 +29,7 @@ export async function claimDelivery(
   { db, dbNow }: { db: PrismaClient; dbNow: () => Prisma.Sql },
   busy: readonly string[],
 ): Promise<ClaimedDelivery | null> {
-  const [claimed] = await db.$queryRaw<Omit<ClaimedDelivery, "claimedAt">[]>`
+  const [claimed = null] = await db.$queryRaw<ClaimedDelivery[]>`
     WITH due AS MATERIALIZED (
       SELECT first.* FROM "WebhookEndpoint" AS endpoint CROSS JOIN LATERAL (
         SELECT ctid, "nextAttemptAt" FROM "WebhookDelivery"
@@ -46,10 +46,9 @@ export async function claimDelivery(
       WHERE ${isLockedBy("due", "delivery")} RETURNING *
     )
     SELECT claimed."eventId"::text, claimed."endpointId"::text, claimed."attempts",
-      claimed."nextAttemptAt" AS "leaseUntil", event."type", event."data", event."occurredAt", endpoint."url",
+      claimed."lastAttemptAt" AS "claimedAt", claimed."nextAttemptAt" AS "leaseUntil", event."type", event."data", event."occurredAt", endpoint."url",
       endpoint."secret", endpoint."previousSecret", endpoint."previousSecretExpiresAt", endpoint."failingSince"
     FROM claimed JOIN "WebhookEvent" AS event ON event."id" = claimed."eventId"
       JOIN "WebhookEndpoint" AS endpoint ON endpoint."id" = claimed."endpointId"`;
-  if (!claimed) return null;
-  return { ...claimed, claimedAt: new Date(claimed.leaseUntil.getTime() - LEASE_SECONDS * 1000) };
+  return claimed;
 }

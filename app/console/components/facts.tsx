@@ -32,9 +32,7 @@ export function fieldLabel(field: string): string {
 export function FieldValue({ value }: { value: unknown }) {
   if (value instanceof Date) return <ExactTime at={value} />;
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) {
-    return <Dash />;
-  }
+  if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return <Dash />;
   if (Array.isArray(value) && value.every((one) => typeof one !== "object")) return <bdi>{value.join(", ")}</bdi>;
   if (typeof value !== "object") return <bdi>{String(value)}</bdi>;
   return Object.entries(value).map(([name, one]) => (

@@ -61,18 +61,8 @@ const idOf = (row: unknown) => (row as { id: string }).id;
 
 function Cell<Row>({ column: { head, cell, isRowHead, align, isTight }, row }: { column: Column<Row>; row: Row }) {
   const className = [align, isTight && "tight"].filter(Boolean).join(" ") || undefined;
-  if (isRowHead) {
-    return (
-      <th scope="row" className={className}>
-        {cell(row)}
-      </th>
-    );
-  }
-  return (
-    <td data-head={head} className={className}>
-      {cell(row)}
-    </td>
-  );
+  const content = { className, children: cell(row) };
+  return isRowHead ? <th scope="row" {...content} /> : <td data-head={head} {...content} />;
 }
 
 type ListProps<Row> = Props<Row> & ComponentProps<typeof Section> & { nextCursor?: string | null };

@@ -16,7 +16,7 @@ import { SiteProvider } from "../../(web)/language/site-context";
 import { FormValues } from "../components/fields";
 import { ConsoleFrame } from "./console-frame";
 import { type ConsoleOperator, hasRole, type OperatorRole, requireOperator } from "./operator";
-import { type QueryErrors, renderQuery } from "./page-query";
+import { type Fields, renderQuery } from "./page-query";
 
 type NextProps = {
   params: Promise<Record<string, string>>;
@@ -107,14 +107,14 @@ export function titleOf(list: string, nameOf: (input: Pick<Input<unknown>, "ctx"
 }
 
 /** Says which parameters were left out, unless their fields say it. */
-function QueryNotice({ errors, shown }: { errors: QueryErrors; shown: readonly string[] }) {
+function QueryNotice({ errors, shown }: { errors: Fields; shown: readonly string[] }) {
   const texts = Object.entries(errors).flatMap(([name, text]) => (shown.includes(name) ? [] : [`${name}: ${text}`]));
   if (texts.length === 0) return null;
   return <Notice kind="error">This link has filters that the page does not accept. {texts.join(". ")}</Notice>;
 }
 
 /** Of a repeated parameter, the first value. */
-function toFields(given: Record<string, string | string[] | undefined>): Record<string, string> {
+function toFields(given: Record<string, string | string[] | undefined>): Fields {
   const pairs = Object.entries(given).map(([name, value]) => [name, [value].flat()[0]] as const);
   return Object.fromEntries(pairs.filter((pair): pair is [string, string] => Boolean(pair[1]?.trim())));
 }

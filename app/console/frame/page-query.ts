@@ -4,10 +4,8 @@ import { AppError, isAppError } from "@/lib/errors";
 import { fieldMessage } from "@/lib/platform/field-message";
 import { isStorableText } from "@/lib/platform/storable";
 
-/** The messages for query parameters that the page does not accept, by their names. */
-export type QueryErrors = Record<string, string>;
-
-type Fields = Record<string, string>;
+/** Query parameters, or messages for those that the page does not accept, by their names. */
+export type Fields = Record<string, string>;
 
 /**
  * Renders a page from its query. If it does not accept a parameter, renders it without that one, and returns why: the field
@@ -17,7 +15,7 @@ export async function renderQuery<Query>(
   schema: z.ZodType<Query> | undefined,
   given: Fields,
   render: (query: Query) => Promise<ReactNode>,
-): Promise<{ content: ReactNode; errors: QueryErrors }> {
+): Promise<{ content: ReactNode; errors: Fields }> {
   try {
     return { content: await render(parseFields(schema, given)), errors: {} };
   } catch (error) {
@@ -49,7 +47,7 @@ function parseFields<Query>(schema: z.ZodType<Query> | undefined, given: Fields)
   throw new AppError("invalid_query", { errors });
 }
 
-function queryErrorsOf(error: unknown, given: Fields): QueryErrors {
+function queryErrorsOf(error: unknown, given: Fields): Fields {
   if (!isAppError(error) || error.code !== "invalid_query") return {};
   const pairs = (error.extras.errors ?? []).map(({ pointer, detail }) => [pointer.slice(1), detail] as const);
   return Object.fromEntries(pairs.filter(([name]) => Object.hasOwn(given, name)).reverse());

@@ -4,7 +4,6 @@ import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import type { Operator } from "../../principal";
-import type { Audience } from "../audience";
 import { startBroadcast } from "../outbox/broadcasts";
 import { estimateAnnouncement, estimateAudience } from "./estimate";
 import { showMessage } from "./list-messages";
@@ -40,7 +39,8 @@ export async function announceVersion(
     const broadcast = { bundleId, audience, perSecond, estimatedDevices: devices, startsAt: sendAt };
     const id = await startBroadcast(tx, dbNow(), { eventKey, message, ...broadcast });
     const started = await tx.pushBroadcast.findUniqueOrThrow({ where: { messageId: id } });
-    const isSame = started.bundleId === bundleId && isDeepStrictEqual(started.audience, toJson(audience));
+    const asStored: unknown = JSON.parse(JSON.stringify(audience)); // without undefined fields
+    const isSame = started.bundleId === bundleId && isDeepStrictEqual(started.audience, asStored);
     if (!isSame) throw new AppError("announcement_in_progress");
     const to = { bundleId, audience: audience && JSON.stringify(audience), sendAt: sendAt?.toISOString() ?? null };
     const details = { version, ...to, perSecond, devices };
@@ -51,9 +51,6 @@ export async function announceVersion(
   const { warnings } = await withWarnings(deps, announcement, estimate);
   return { ...(await showMessage(deps, id)), warnings };
 }
-
-/** An audience as it is stored: without undefined fields. */
-const toJson = (audience: Audience | null): unknown => JSON.parse(JSON.stringify(audience));
 
 /** Adds to an estimate what is likely to be a mistake in the announcement of a version. */
 export async function withWarnings(

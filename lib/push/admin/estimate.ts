@@ -25,17 +25,14 @@ export async function estimateAnnouncement(
     const errors = [{ pointer: "/to/bundleId", code: "unknown_bundle_id", detail }];
     throw new AppError("validation_failed", { detail, errors });
   }
-  const select = selectDevices(bundleId);
+  const ofApp = bundleId === undefined ? sql`true` : sql`"bundleId" = ${bundleId}`;
+  const select = sql`SELECT 1 FROM "PushDevice" WHERE "status" = 'active' AND ${ofApp}`;
   const [counted] = await db.$queryRaw<{ devices: number }[]>`
     SELECT count(*)::int AS "devices" FROM (${select} LIMIT ${MAX_EXACT_DEVICES + 1}) AS device`;
-  const isExact = (counted?.devices ?? 0) <= MAX_EXACT_DEVICES;
-  const devices = isExact ? (counted?.devices ?? 0) : Math.max(await planRows(db, select), MAX_EXACT_DEVICES);
+  const count = counted?.devices ?? 0;
+  const isExact = count <= MAX_EXACT_DEVICES;
+  const devices = isExact ? count : Math.max(await planRows(db, select), MAX_EXACT_DEVICES);
   return { devices, isExact, perSecond, seconds: Math.ceil(devices / perSecond) };
-}
-
-function selectDevices(bundleId: string | undefined): Prisma.Sql {
-  const ofApp = bundleId === undefined ? sql`true` : sql`"bundleId" = ${bundleId}`;
-  return sql`SELECT 1 FROM "PushDevice" WHERE "status" = 'active' AND ${ofApp}`;
 }
 
 const MAX_BATCHES = 20;

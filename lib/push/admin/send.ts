@@ -36,9 +36,11 @@ export async function sendMessage(
 ): Promise<PushMessageDetails> {
   const { sendAt = null, perSecond = DEFAULT_PER_SECOND } = given;
   const message = toMessage(given, await readDatabaseTime(deps, sendAt));
+  requireFits(message, composeNotification);
   requireSendAtInRange(sendAt, deps.now());
   const target = await findTarget(deps, given.to);
-  requireFits(message, !isLiveActivityMessage(message) && (await mayReachBrowsers(deps.db, target)));
+  if (!isLiveActivityMessage(message) && (await mayReachBrowsers(deps.db, target)))
+    requireFits(message, (one) => requireFitsBrowsers(composeNotification(one)));
   const isDirect = target.audience === null && (sendAt === null || sendAt <= deps.now());
   const event = { eventKey: `custom:${key}`, message };
   const estimate = isDirect ? null : await estimateRecipients(deps, target);
@@ -104,11 +106,10 @@ async function notQueued(tx: Tx, to: Recipient, message: Message): Promise<AppEr
 /** The field that makes a message of a kind large. */
 const POINTERS: Partial<Record<Message["kind"], string>> = { custom: "/body", background: "/data" };
 
-/** @throws AppError validation_failed for a message that is too large for APNs, or for browsers if it may reach some */
-function requireFits(message: Message, isForBrowsers: boolean): void {
+/** @throws AppError validation_failed if `measure` throws a RangeError */
+function requireFits(message: Message, measure: (message: Message) => unknown): void {
   try {
-    const composed = composeNotification(message);
-    if (isForBrowsers) requireFitsBrowsers(composed);
+    measure(message);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     const pointer = POINTERS[message.kind] ?? "/contentState";

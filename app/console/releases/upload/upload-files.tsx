@@ -21,7 +21,9 @@ export function UploadFiles({ known }: { known: readonly KnownUpload[] }) {
     running.current.set(file, aborting);
     update(file, { state: "uploading", error: "" });
     try {
-      const id = created.current.get(file) ?? known.find((one) => isSameFile(one, file))?.id;
+      const id =
+        created.current.get(file) ??
+        known.find((one) => `${one.fileName} ${one.sizeBytes} ${one.lastModified}` === keyOf(file))?.id;
       await uploadFile(file, id, {
         signal: aborting.signal,
         onCreated: (newId) => created.current.set(file, newId),
@@ -42,7 +44,7 @@ export function UploadFiles({ known }: { known: readonly KnownUpload[] }) {
     const files = [...(event.target.files ?? [])].filter((file) => file.size > 0);
     event.target.value = "";
     setTransfers((all) => [
-      ...all.filter(({ file }) => !files.some((other) => isSameChoice(file, other))),
+      ...all.filter(({ file }) => !files.some((other) => keyOf(file) === keyOf(other))),
       ...files.map((file): Transfer => ({ file, offsetBytes: 0, state: "uploading" })),
     ]);
     for (const file of files) void start(file);
@@ -60,7 +62,7 @@ export function UploadFiles({ known }: { known: readonly KnownUpload[] }) {
       <ul className="transfers">
         {transfers.map((transfer) => (
           <TransferRow
-            key={`${transfer.file.name} ${transfer.file.size} ${transfer.file.lastModified}`}
+            key={keyOf(transfer.file)}
             transfer={transfer}
             pause={() => running.current.get(transfer.file)?.abort()}
             resume={() => void start(transfer.file)}
@@ -71,13 +73,8 @@ export function UploadFiles({ known }: { known: readonly KnownUpload[] }) {
   );
 }
 
-function isSameFile({ fileName, sizeBytes, lastModified }: KnownUpload, file: File): boolean {
-  return fileName === file.name && sizeBytes === file.size && lastModified === String(file.lastModified);
-}
-
-function isSameChoice(a: File, b: File): boolean {
-  return a.name === b.name && a.size === b.size && a.lastModified === b.lastModified;
-}
+/** Identifies the same file after a reload. */
+const keyOf = ({ name, size, lastModified }: File): string => `${name} ${size} ${lastModified}`;
 
 type RowProps = { transfer: Transfer; pause: () => void; resume: () => void };
 

@@ -32,11 +32,8 @@ function Actor({ event, name }: { event: AuditEntry; name: string | undefined })
   const { actor } = event;
   if (actor === "account") return <Account event={event} />;
   if (actor === "service") return "The service";
-  return (
-    <a className="ids" href={`?${new URLSearchParams({ actor })}`} title={actor}>
-      <bdi>{name && actor.startsWith("key:") ? `Key ${name}` : (name ?? actor)}</bdi>
-    </a>
-  );
+  const text = name && actor.startsWith("key:") ? `Key ${name}` : (name ?? actor);
+  return <IdLink href={`?${new URLSearchParams({ actor })}`} title={actor} text={text} />;
 }
 
 /** What was acted on: something with an id, or the account. */
@@ -44,20 +41,21 @@ function Target({ event }: { event: AuditEntry }) {
   const { target, actor, accountId } = event;
   if (target === null && actor !== "account" && accountId !== null) return <Account event={event} />;
   if (target === null) return <span className="muted">{accountId ? "Own account" : "–"}</span>;
-  return (
-    <a className="ids" href={`?${new URLSearchParams({ target })}`} title={target}>
-      <bdi>{target}</bdi>
-    </a>
-  );
+  return <IdLink href={`?${new URLSearchParams({ target })}`} title={target} text={target} />;
 }
 
 /** The account of an event. Of a deleted one, only its pseudonym is left, which finds its other events. */
 function Account({ event: { accountId, email } }: { event: AuditEntry }) {
   if (accountId === null) return <Dash />;
   if (email === null) return <a href={`?${new URLSearchParams({ account: accountId })}`}>Deleted account</a>;
+  return <IdLink href={`/console/accounts/${accountId}`} title={email} text={email} />;
+}
+
+/** A link with a text that may be long, or in any direction. */
+function IdLink({ href, title, text }: Record<"href" | "title" | "text", string>) {
   return (
-    <a className="ids" href={`/console/accounts/${accountId}`} title={email}>
-      <bdi>{email}</bdi>
+    <a className="ids" href={href} title={title}>
+      <bdi>{text}</bdi>
     </a>
   );
 }
