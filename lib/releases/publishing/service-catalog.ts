@@ -49,12 +49,9 @@ export async function refreshCatalog({ catalog, rollouts }: Pick<Context, "catal
 }
 
 /** The catalog's releases without their schedules, of the file as it is now, or of the URL. @throws AppError */
-export async function readCatalog({
-  config,
-  rollouts,
-}: Pick<Context, "config" | "rollouts">): Promise<readonly Release[]> {
-  if (catalogFileOf(config) !== null) return withCatalogFile(config, readIfChanged);
-  const releases = rollouts.catalogReleases();
+export async function readCatalog(deps: Pick<Context, "config" | "rollouts">): Promise<readonly Release[]> {
+  if (catalogFileOf(deps.config) !== null) return withCatalogFile(deps.config, readIfChanged);
+  const releases = deps.rollouts.catalogReleases();
   if (!releases) throw new AppError("catalog_unavailable");
   return releases;
 }
