@@ -166,12 +166,9 @@ async function send(message: Message, allowed: AllowedNetworks, signal: AbortSig
     outgoing.on("close", () => reject(new Error("The connection was closed without a response")));
     outgoing.end(body);
   });
-  const { statusCode = 0, headers: received } = response;
-  return {
-    status: statusCode,
-    body: await readStart(response),
-    retryAfterSeconds: parseRetryAfter(received["retry-after"]) || null,
-  };
+  const { statusCode: status = 0, headers: received } = response;
+  const retryAfterSeconds = parseRetryAfter(received["retry-after"]) || null;
+  return { status, body: await readStart(response), retryAfterSeconds };
 }
 
 /** The start of a body as text. A body that breaks off or takes too long does not change the response. */

@@ -12,13 +12,9 @@ export async function exportBilling(tx: Tx, accountId: string) {
     orderBy: { createdAt: "asc" },
   });
   const linked = purchases.flatMap((purchase) => (purchase.accountId === accountId ? purchase.id : []));
+  const unlinked = { accountId: null, OR: [{ appUserIds: { has: accountId } }, { purchaseId: { in: linked } }] };
   const events = await tx.billingEvent.findMany({
-    where: {
-      OR: [
-        { accountId },
-        { accountId: null, OR: [{ appUserIds: { has: accountId } }, { purchaseId: { in: linked } }] },
-      ],
-    },
+    where: { OR: [{ accountId }, unlinked] },
     omit: { id: true, accountId: true, purchaseId: true, attempts: true, nextAttemptAt: true },
     orderBy: { receivedAt: "asc" },
   });

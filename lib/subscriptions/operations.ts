@@ -101,7 +101,8 @@ const { purchaseId: _, ...coinsStatus } = purchaseStatus(
   EXAMPLE_TIME,
   EXAMPLE_RULES,
 );
-const exampleStatus = (purchases: Purchase[]) => toJson(accountStatus(purchases, EXAMPLE_TIME, EXAMPLE_RULES));
+const exampleStatus = (purchases: Purchase[]) =>
+  toJson(SubscriptionStatus.parse(accountStatus(purchases, EXAMPLE_TIME, EXAMPLE_RULES)));
 
 export const subscriptionOperations = {
   receiveBillingEvent: operation({
@@ -248,18 +249,15 @@ async function receiveWebhook(deps: Deps, received: Omit<Delivery, "limits">): P
   const event = provider.read(payload, receivedAt, deps.config.BILLING_PRODUCTS);
   const { status, toReconcile } = await storeAndApply(deps, { ...key, event, payload, receivedAt });
   if (toReconcile.length > 0) deps.reconciler.wake();
-  deps.count("billing_event", { type: metricType(event.type), state: status });
+  // A label with few values: a sender may use any type.
+  const type = PurchaseEventType.or(IdentityEventType).safeParse(event.type).data ?? "other";
+  deps.count("billing_event", { type, state: status });
   const { invalidField: pointer } = event.facts;
   if (pointer !== null && status === "failed") {
     const detail = "Must be a time as the provider documents it, or null";
     throw new AppError("validation_failed", { errors: [{ pointer, code: "invalid_type", detail }] });
   }
   return { status, eventId: key.eventId };
-}
-
-/** A label with few values: a sender may use any type. */
-function metricType(type: string): string {
-  return PurchaseEventType.safeParse(type).data ?? IdentityEventType.safeParse(type).data ?? "other";
 }
 
 /**
@@ -287,9 +285,6 @@ export async function listPurchases(
   };
 }
 
-/** The type keeps other JWTs of this issuer from being taken for one (RFC 8725, section 3.11). */
-const TYPE = "entitlements+jwt";
-
 /**
  * Returns the account's active entitlements as a signed JWT (RFC 7519, RFC 8037), which an app verifies offline. With
  * `jkt`, the token is for the holder of that key (RFC 7800, section 3.1; RFC 9449, section 6.1).
@@ -307,7 +302,8 @@ async function issueEntitlementToken(
   const active = entitlements.filter(({ isActive }) => isActive).map((entitlement) => claimOf(entitlement, grace));
   const { kid, key } = await currentSigningKey(ctx);
   const token = await new SignJWT({ entitlements: active, ...(jkt === undefined ? {} : { cnf: { jkt } }) })
-    .setProtectedHeader({ alg: "EdDSA", typ: TYPE, kid })
+    // The type keeps other JWTs of this issuer from being taken for one (RFC 8725, section 3.11).
+    .setProtectedHeader({ alg: "EdDSA", typ: "entitlements+jwt", kid })
     .setIssuer(baseUrl)
     .setSubject(principal.account.id)
     .setAudience(audience)

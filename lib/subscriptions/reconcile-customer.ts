@@ -60,11 +60,9 @@ export async function reconcileCustomer(deps: Deps, appUserId: string): Promise<
 async function findPurchases({ db }: Deps, snapshot: SnapshotEvent): Promise<(StoredPurchase | null)[]> {
   const { store, transactionId, originalTransactionId, appUserIds, facts } = snapshot;
   const place = { provider: revenueCat.name, store, environment: snapshot.environment ?? "UNKNOWN" };
+  const isOfOriginal = { originalTransactionId: originalTransactionId ?? transactionId };
   const byTransaction = await db.purchase.findMany({
-    where: {
-      ...place,
-      OR: [{ originalTransactionId: originalTransactionId ?? transactionId }, { events: { some: { transactionId } } }],
-    },
+    where: { ...place, OR: [isOfOriginal, { events: { some: { transactionId } } }] },
   });
   if (byTransaction.length > 0) return byTransaction;
   if (store === "PLAY_STORE") return [null];

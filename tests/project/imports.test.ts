@@ -153,7 +153,7 @@ const ROOMS: Record<string, string[]> = {
   "lib/operation": ["lib/context", "lib/platform/db/generated/client", "lib/platform/rate-limits", "lib/principal"],
   "lib/overview": ["lib/context", "lib/platform/lists", "lib/platform/statistics", "lib/push", "lib/releases"],
   // Emails are sent as lib/platform/mail composes them, and a URL that others give is checked.
-  "lib/platform/adapters": ["lib/platform/files", "lib/platform/mail", "lib/platform/outbound"],
+  "lib/platform/adapters": ["lib/platform/files", "lib/platform/json", "lib/platform/mail", "lib/platform/outbound"],
   "lib/platform/audit": [...FOR_SERVICES, "lib/operation", "lib/principal"],
   "lib/platform/backup": [
     "lib/context",
@@ -168,6 +168,7 @@ const ROOMS: Record<string, string[]> = {
     "lib/platform/db/server",
     "lib/platform/embedded-secrets",
     "lib/platform/files",
+    "lib/platform/json",
     "lib/principal",
   ],
   "lib/platform/brand": [],
@@ -183,10 +184,12 @@ const ROOMS: Record<string, string[]> = {
     "lib/platform/audit",
     "lib/platform/backup",
     "lib/platform/db/clock",
+    "lib/platform/json",
     "lib/platform/keys",
     "lib/platform/precondition",
     "lib/principal",
   ],
+  "lib/platform/json": [],
   "lib/platform/keys": ["lib/context", "lib/operation"],
   "lib/platform/lists": ["lib/platform/db/generated/client", "lib/platform/db/sql", "lib/platform/db/transaction"],
   "lib/platform/mail": [
@@ -241,6 +244,7 @@ const ROOMS: Record<string, string[]> = {
     "lib/platform/db/clock",
     "lib/platform/db/queue",
     "lib/platform/http",
+    "lib/platform/json",
     "lib/platform/keys",
     "lib/platform/statistics",
     "lib/principal",

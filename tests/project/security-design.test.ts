@@ -56,7 +56,6 @@ test("SQL is written as tagged templates, whose values are parameters, but for t
     "lib/platform/db/open.ts",
     "lib/platform/db/sql.ts",
     "lib/subscriptions/inbox/fold.ts",
-    "lib/subscriptions/inbox/store.ts",
   ]);
 });
 

@@ -134,11 +134,11 @@ export async function pseudonym(deps: Pick<Context, "config" | "db">, text: stri
   return createHmac("sha256", key).update(text).digest("base64url");
 }
 
-/** The keys that identify the service to push services (RFC 8292), in base64url. */
-type VapidKeys = { publicKey: string; privateKey: string };
-
-/** Returns VAPID_PRIVATE_KEY with its public key, or the stored key, which was created once. */
-export async function vapidKeys(deps: Pick<Context, "config" | "db">): Promise<VapidKeys> {
+/**
+ * The keys that identify the service to push services (RFC 8292), in base64url: VAPID_PRIVATE_KEY with its public key, or the
+ * stored key, which was created once.
+ */
+export async function vapidKeys(deps: Pick<Context, "config" | "db">) {
   const configured = deps.config.VAPID_PRIVATE_KEY;
   const key = configured ? Buffer.from(configured, "base64url") : (await dataKey(deps, "vapid")).key;
   const curve = createECDH("prime256v1");

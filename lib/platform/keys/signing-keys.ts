@@ -56,10 +56,8 @@ async function readKeys(deps: Deps): Promise<Row[]> {
   const newest = found.at(-1);
   const at = now().getTime();
   if (newest && newest.signsFrom.getTime() + SIGNING_MS - PUBLISHED_AHEAD_MS > at) return found;
-  await createKey(deps, {
-    sequence: (newest?.sequence ?? 0) + 1,
-    signsFrom: new Date(newest ? at + PUBLISHED_AHEAD_MS : at),
-  });
+  const signsFrom = new Date(newest ? at + PUBLISHED_AHEAD_MS : at);
+  await createKey(deps, { sequence: (newest?.sequence ?? 0) + 1, signsFrom });
   await removeOldKeys(deps, found);
   return read();
 }

@@ -125,12 +125,9 @@ async function deliver<Data extends object>(
       return queue.complete(row);
     }
     log.warn(failure, "email not sent: it will be retried");
+    const delaySeconds = backoffSeconds(RETRY_DELAYS_SECONDS, attempts);
     const lastError = describeFailure(failure);
-    await queue.retry(
-      row,
-      backoffSeconds(RETRY_DELAYS_SECONDS, attempts),
-      (dueAt) => sql`, "retryAt" = ${dueAt}, "lastError" = ${lastError}`,
-    );
+    await queue.retry(row, delaySeconds, (dueAt) => sql`, "retryAt" = ${dueAt}, "lastError" = ${lastError}`);
   }
 }
 

@@ -41,11 +41,9 @@ export async function prunePayloads(deps: Deps, operator: Operator, { cursor, re
 
 /** Counts the events that `prunePayloads` looks at: `MAX_COUNTED` at most. */
 export function countExpired(deps: Pick<Deps, "db" | "now">, days: number): Promise<number> {
-  return countRows(
-    deps.db,
-    sql`SELECT 1 FROM "BillingEvent"
-      WHERE state IN ('processed', 'ignored') AND "receivedAt" <= ${retentionStart(deps, days)}::timestamptz`,
-  );
+  const expired = sql`SELECT 1 FROM "BillingEvent"
+    WHERE state IN ('processed', 'ignored') AND "receivedAt" <= ${retentionStart(deps, days)}::timestamptz`;
+  return countRows(deps.db, expired);
 }
 
 const retentionStart = ({ now }: Pick<Deps, "now">, days: number) => new Date(now().getTime() - days * DAY_MS);

@@ -52,12 +52,8 @@ export async function readPurchaseTimeline({ config, db, now }: Deps, purchaseId
     isCurrent: changesOf(purchase, current).length === 0,
     owners: owners.toReversed(),
     steps: entries.map(({ step }): TimelineStep => {
-      const { status } = purchaseStatus(
-        { ...step.after, id: purchaseId, provider, store, environment },
-        step.event.occurredAt,
-        rules,
-      );
-      return { ...step, status };
+      const then = { ...step.after, id: purchaseId, provider, store, environment };
+      return { ...step, status: purchaseStatus(then, step.event.occurredAt, rules).status };
     }),
     nextCursor,
   };

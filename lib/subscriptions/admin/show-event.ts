@@ -48,8 +48,6 @@ async function changesIn(db: Tx, purchaseId: string, eventId: string): Promise<B
   const index = history.owners.findIndex(({ event }) => event.eventId === eventId);
   const [before, after] = [history.owners[index - 1]?.accountId ?? null, history.owners[index]?.accountId ?? null];
   const isMoved = index >= 0 && before !== after;
-  return [...(step?.changes ?? []), ...(isMoved ? [{ field: "accountId", before, after }] : [])].map((change) => ({
-    purchaseId,
-    ...change,
-  }));
+  const changes = [...(step?.changes ?? []), ...(isMoved ? [{ field: "accountId", before, after }] : [])];
+  return changes.map((change) => ({ purchaseId, ...change }));
 }

@@ -41,8 +41,7 @@ async function create({ api, output }: CommandContext, { to }: { to?: string }):
 async function verify({ output }: CommandContext, file: string, options: IdentityOption): Promise<void> {
   const { verifyBackup } = await import("../../../lib/platform/backup/restore");
   const { loaded } = await fileOf(file, options);
-  const result = await verifyBackup(loaded);
-  report(output, result, "The backup is complete: every row was restored and compared.");
+  report(output, await verifyBackup(loaded), "The backup is complete: every row was restored and compared.");
 }
 
 async function restoreFile({ output }: CommandContext, file: string, options: IdentityOption): Promise<void> {

@@ -10,8 +10,6 @@ export type Databases = { from: string | null; to: string | null; dataDir: strin
 export type Moved = { from: string; to: string; rows: number; tables: number; resumedTables: number; pausedMs: number };
 export type OnProgress = (progress: { step: "copying" | "indexing" | "finishing"; share: number }) => void;
 
-const ENV_FILE = "moved.env";
-
 /**
  * What a move prints, as JSON and as text. Writes the settings that a new database needs to a file, unless the database is
  * that of the folder's own settings.
@@ -41,7 +39,7 @@ async function writeSettings(dataDir: string, to: string, isFromEmbedded: boolea
     ...(isFromEmbedded ? await generatedSettings(dataDir) : {}),
   };
   await mkdir(dataDir, { recursive: true, mode: 0o700 }); // only the embedded database has made it
-  const file = path.join(dataDir, ENV_FILE);
+  const file = path.join(dataDir, "moved.env");
   await rm(file, { force: true }); // a new file gets the mode below
   const text = Object.entries(settings).map(([name, value]) => `${name}=${quotedIfNeeded(value)}\n`);
   await writeDurably(file, text.join(""), { mode: 0o600 });

@@ -12,6 +12,7 @@ import type { InputOf, ResultOf } from "../transport/operations";
 const DEFAULT_LIMIT = "20";
 const MAX_LIMIT = 10_000;
 const MAX_TITLE = 40;
+const PLATFORMS = Audience.shape.platform.unwrap().options;
 
 type When = { sendAt?: string; perSecond?: string; dryRun?: boolean; yes?: boolean };
 type SendOptions = { account?: string; device?: string; title?: string; body?: string; link?: string } & When &
@@ -79,20 +80,14 @@ async function send(context: CommandContext, options: SendOptions): Promise<void
   const audience = audienceOf(options);
   const targets = [account, device, audience ?? undefined].filter((one) => one !== undefined);
   if (targets.length !== 1 || !title || !body) {
-    throw new UsageError(
-      "send needs --title and --body, and --account, --device or an audience, such as --platform ios",
-    );
+    const needed = "--title and --body, and --account, --device or an audience, such as --platform ios";
+    throw new UsageError(`send needs ${needed}`);
   }
   const perSecond = parsePositiveInteger(options.perSecond ?? "", "--per-second", MAX_LIMIT);
   const to = audience ? { audience } : account === undefined ? { deviceId: device } : { account };
   const given = { kind: "custom", to, title, body, link, sendAt, ...(audience ? { perSecond } : {}) };
-  const message = checked(CustomMessage, given, {
-    to: "--account, --device",
-    title: "--title",
-    body: "--body",
-    link: "--link",
-    sendAt: "--send-at",
-  });
+  const optionOf = { to: "--account, --device", title: "--title", body: "--body", link: "--link", sendAt: "--send-at" };
+  const message = checked(CustomMessage, given, optionOf);
   if (audience) return sendToMany(context, options, { audience, perSecond }, message);
   if (options.dryRun) throw new UsageError("--dry-run requires an audience");
   try {
@@ -239,9 +234,7 @@ function withAudience(command: HomeportCommand): HomeportCommand {
     .option("--bundle <id>", "devices of an app: one of APNS_BUNDLE_IDS")
     .option("--app-from <version>", "devices with this version of the app or a later one")
     .option("--app-below <version>", "devices with an older version of the app")
-    .addOption(
-      oneOf("--platform <name>", "devices of a platform, such as ios", Audience.shape.platform.unwrap().options),
-    )
+    .addOption(oneOf("--platform <name>", "devices of a platform, such as ios", PLATFORMS))
     .option("--locale <tag>", "devices in a language, such as de or de-AT")
     .option("--entitlement <id>", "devices of accounts with an active entitlement")
     .option("--seen-from <time>", "devices seen since a time, or within a span such as 30d")
