@@ -39,7 +39,7 @@ export function readCredentials(headers: ReadableHeaders, config: Context["confi
 const RANKS: Record<AccountRole, number> = { user: 0, support: 1, admin: 2 };
 
 /** Checks what a route requires of a session: the role first, so that nobody is asked for a password in vain. */
-export function requireAccess(
+function requireAccess(
   { account, session }: Pick<Principal, "account" | "session">,
   { role = "user", aal = 1, maxAgeSeconds = Number.POSITIVE_INFINITY }: AccessRule,
   now: Date,
