@@ -6,6 +6,7 @@ import { decodeProtectedHeader } from "jose";
 import { encode } from "next-auth/jwt";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { issueResetToken } from "@/lib/accounts/password-reset";
+import { newestVerificationToken } from "@/lib/auth/email-verification";
 import { isRecognizedDevice } from "@/lib/auth/recognized-clients";
 import { decodeToken, encodeToken } from "@/lib/auth/sessions/sessions";
 import { dataKey, loadDataKeys } from "@/lib/platform/keys/data-keys";
@@ -15,8 +16,8 @@ import { get, post } from "@/tests/support/api";
 import { followCallback, Jar, SESSION_COOKIE, session, signIn, startProvider } from "@/tests/support/auth/browser";
 import { googlePerson, setUpProviders } from "@/tests/support/auth/providers";
 import { NEW_SECRET, restoreKeys, rotateKeys, withSecrets } from "@/tests/support/auth/rotation";
-import { newEmail } from "@/tests/support/auth/verification";
-import { BASE_URL, ctx, SECRET } from "@/tests/support/context";
+import { confirm, emailedToken, newEmail, PASSWORD, register } from "@/tests/support/auth/verification";
+import { BASE_URL, ctx, SECRET, withContext } from "@/tests/support/context";
 import { openTestDatabase, postgresUrl } from "@/tests/support/database";
 
 const { google } = await setUpProviders();
@@ -114,6 +115,21 @@ describe("what is under way during a rotation succeeds", () => {
       expect(renewed).not.toBe(token);
       const response = await post("/api/auth/reset/confirm", { token: renewed, password: "another good password" });
       expect(response.status).toBe(200);
+    });
+  });
+
+  test("the verification of an email whose secret is gone: the link that is sent again works", async () => {
+    await withContext({ config: { AUTH_REQUIRE_VERIFIED_EMAIL: true } }, async () => {
+      const email = newEmail();
+      await register(email);
+      const first = await emailedToken(email);
+      await withSecrets([NEW_SECRET], async () => {
+        const again = await newestVerificationToken(ctx(), email);
+        expect(again).not.toBe(first);
+        const jar = new Jar();
+        await confirm(again ?? "", { password: PASSWORD, jar });
+        expect(await session(jar)).toMatchObject({ user: { email } });
+      });
     });
   });
 });
