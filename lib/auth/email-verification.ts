@@ -72,7 +72,7 @@ export async function addPendingVerification(
 }
 
 /** The token of the newest pending verification of an email; null if there is none. */
-export async function newestVerificationToken(
+async function newestVerificationToken(
   { config, db, now }: Pick<Context, "config" | "db" | "now">,
   email: string,
 ): Promise<string | null> {
