@@ -23,8 +23,8 @@ import type { AccessRule, AnyPrincipal, Caller, OperatorName, Principal } from "
 export type { EndpointNotAllowed, PushResponse, Tx, WebPushKeys };
 
 /**
- * The parts of the service. A function that callers with few parts need takes those: `Pick<Context, "db" | "now">`. An
- * interface, because lib/compose.ts adds the parts whose types lie in a domain.
+ * The parts of the service. Functions take the part they need: `Pick<Context, "db" | "now">`. An interface, because
+ * lib/compose.ts adds the parts whose types lie in a domain.
  */
 export interface Context {
   config: Config & { secrets: NonNullable<Config["secrets"]> };

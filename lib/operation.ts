@@ -213,8 +213,7 @@ export type FormOperation = AnyDeclaration & Pick<Operation, "id">;
 /** An operation with the types that its schemas and its rule give to the input of `run`. */
 export type Declared<P, Q, B, R, S, A, T = unknown, F = unknown> = Declaration<P, Q, B, R, S, A, T, F> &
   Documentation &
-  Pick<Operation, "describedAs"> &
-  Partial<Pick<Operation, "id">>;
+  Pick<Operation, "id" | "describedAs">;
 
 /** Checks the types of an operation against each other. Does nothing at run time. */
 export function operation<
@@ -228,11 +227,6 @@ export function operation<
   F = P & Q & B,
 >(given: Declared<P, Q, B, R, S, A, T, F>): Operation {
   return given as unknown as Operation;
-}
-
-/** Gives operations without an id their names as ids. */
-export function operations<Named extends Record<string, FormOperation>>(given: Named): Named {
-  return Object.fromEntries(Object.entries(given).map(([id, one]) => [id, Object.assign({ id }, one)])) as Named;
 }
 
 /** The same for what is not part of the API: forms, pages' files. */
@@ -255,7 +249,7 @@ export function formOperation<
   R extends "support" | "admin" = "admin",
   T = unknown,
   F = P & Q & B,
->(given: Declaration<P, Q, B, R, undefined, undefined, T, F> & Partial<Pick<Operation, "id">>): FormOperation {
+>(given: Declaration<P, Q, B, R, undefined, undefined, T, F> & Pick<Operation, "id">): FormOperation {
   return given as unknown as FormOperation;
 }
 

@@ -17,11 +17,17 @@ import { accountDeleted } from "../webhooks/events";
 import type { WebhookRecorder } from "../webhooks/outbox";
 import type { DeletedAccount, WithReason } from "./admin/schema";
 
+type Deps = Pick<
+  Context,
+  "appleRevocations" | "config" | "db" | "dbNow" | "hasher" | "limits" | "emails" | "now" | "webhooks"
+>;
+
 /**
  * Deletes the caller's account (App Store Review Guidelines, 5.1.1(v)). Requires the password, if there is one, and a
  * step-up. Returns the store subscriptions, which a server cannot cancel.
+ * @throws AppError last_admin, reauthentication_required, rate_limited, overloaded
  */
-export async function deleteAccount(ctx: Context, principal: Principal, proof: StepUpProof, caller: Caller) {
+export async function deleteAccount(ctx: Deps, principal: Principal, proof: StepUpProof, caller: Caller) {
   const { id } = principal.account;
   await requireStepUp(ctx, principal, proof, caller, { isPasswordRequired: true });
   const subscriptions = await listStoreSubscriptions(ctx, id);
@@ -35,11 +41,12 @@ export async function deleteAccount(ctx: Context, principal: Principal, proof: S
 }
 
 /**
- * Deletes an account with all its data, and sends an email to its owner. Returns the store subscriptions, which only their
- * owner can cancel.
+ * Deletes an account with all its data, and sends an email to its owner. Returns the store subscriptions, which only
+ * their owner can cancel.
+ * @throws AppError not_found, last_admin
  */
 export async function deleteAccountAsOperator(
-  deps: Context,
+  deps: Omit<Deps, "hasher" | "limits">,
   operator: Operator,
   id: string,
   { reason }: WithReason = {},
@@ -55,7 +62,10 @@ export async function deleteAccountAsOperator(
   return { status: "deleted", ...account, subscriptions, storeSubscriptionsCancelled: false };
 }
 
-type RemoveDeps = Context & { emails: Pick<Context["emails"], "enqueue">; webhooks: WebhookRecorder };
+type RemoveDeps = Pick<Deps, "config" | "db" | "dbNow" | "now"> & {
+  emails: Pick<Deps["emails"], "enqueue">;
+  webhooks: WebhookRecorder;
+};
 /** `operator` is set if an operator deletes the account: `caller` is then not the owner's client. */
 type Removal = { caller: Pick<Caller, "ip" | "userAgent">; shouldEmail: boolean; operator?: EventExtra };
 

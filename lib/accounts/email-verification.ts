@@ -4,13 +4,19 @@ import type { Context } from "../context";
 import { AppError } from "../errors";
 import type { Caller } from "../principal";
 
+type Deps = Pick<Context, "config" | "db" | "emails" | "limits" | "now" | "removeDevices">;
+
 /**
  * Queues another email with a link that verifies the email. The account is looked up when the email is composed: until
  * then unverified, verified and unknown emails are treated the same. Over the limit of emails the call succeeds without
  * another email: the last link works.
  * @throws AppError rate_limited for the caller's IP
  */
-export async function resendVerification(ctx: Context, email: string, caller: Caller): Promise<void> {
+export async function resendVerification(
+  ctx: Pick<Deps, "db" | "emails" | "limits">,
+  email: string,
+  caller: Caller,
+): Promise<void> {
   await ctx.limits.consume("verificationRequestByIp", caller.ip);
   if (!(await consumeEmailLimit(ctx, "verification", email, caller.ip))) return;
   await ctx.emails.enqueue(ctx.db, "email_verification", email);
@@ -22,7 +28,12 @@ export async function resendVerification(ctx: Context, email: string, caller: Ca
  * password is needed, and nothing else changes.
  * @throws AppError invalid_or_expired_token if the token is invalid, used or expired; rate_limited
  */
-export async function verifyOwnEmail(ctx: Context, accountId: string, token: string, caller: Caller): Promise<void> {
+export async function verifyOwnEmail(
+  ctx: Omit<Deps, "emails">,
+  accountId: string,
+  token: string,
+  caller: Caller,
+): Promise<void> {
   const tokenHash = { in: verificationHashes(ctx.config, token) };
   const found = await ctx.db.verificationToken.findFirst({ where: { tokenHash, accountId } });
   const email = found && (await confirmVerification(ctx, { tokenHash: found.tokenHash, isOwn: true }, caller));

@@ -9,11 +9,14 @@ import { readPreferences } from "../push/preferences";
 import { exportBilling } from "../subscriptions/export-billing";
 import { toUser } from "./schema";
 
+type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
+
 /**
  * Exports all data of an account from one snapshot, without password hashes, tokens and full device tokens. The
  * security event of the export is part of it.
+ * @throws AppError reauthentication_required, rate_limited
  */
-export async function exportAccount(ctx: Context, principal: Principal, caller: Caller) {
+export async function exportAccount(ctx: Deps, principal: Principal, caller: Caller) {
   const accountId = principal.account.id;
   await requireStepUp(ctx, principal, {}, caller);
   await ctx.limits.consume("exportByAccount", accountId);
@@ -23,7 +26,7 @@ export async function exportAccount(ctx: Context, principal: Principal, caller: 
 }
 
 /** All data of an account from one snapshot. @throws if the account does not exist */
-export async function readExport(ctx: Context, accountId: string, exportedAt: Date) {
+export async function readExport(ctx: Pick<Deps, "config" | "db">, accountId: string, exportedAt: Date) {
   const data = await ctx.db.$transaction((tx) => collect(tx, accountId), { isolationLevel: "RepeatableRead" });
   return { schema: "account-export" as const, schemaVersion: 1 as const, exportedAt, ...data };
 }

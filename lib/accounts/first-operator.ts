@@ -17,6 +17,10 @@ import type { Caller } from "../principal";
 import { accountCreated } from "../webhooks/events";
 import type { Register } from "./schema";
 
+type LinkDeps = Pick<Deps, "config" | "db" | "now">;
+
+type Deps = Pick<Context, "breaches" | "config" | "db" | "hasher" | "limits" | "now" | "webhooks">;
+
 /** How long a link to become the first operator works. */
 export const LINK_TTL_SECONDS = 30 * 60;
 
@@ -24,7 +28,7 @@ export const LINK_TTL_SECONDS = 30 * 60;
  * Creates a link by which one person can become the first admin, on any instance of the service. Returns its URL; null if
  * there is an admin. Only the token's hash is stored, and the token is in the fragment, which browsers send to no server.
  */
-export async function createFirstOperatorLink({ config, db, now }: Context): Promise<string | null> {
+export async function createFirstOperatorLink({ config, db, now }: LinkDeps): Promise<string | null> {
   if (await hasAdmin(db)) return null;
   const at = now();
   const token = randomBytes(32).toString("base64url");
@@ -42,7 +46,7 @@ export async function hasAdmin(db: Tx): Promise<boolean> {
 }
 
 /** Checks a link without using it. @throws AppError invalid_or_expired_token */
-export async function requireFirstOperatorLink({ db, now }: Context, token: string): Promise<void> {
+export async function requireFirstOperatorLink({ db, now }: Omit<LinkDeps, "config">, token: string): Promise<void> {
   const link = await db.firstOperatorLink.findUnique({ where: { tokenHash: hashEmailedToken(token) } });
   if (!link || link.expiresAt <= now() || (await hasAdmin(db))) throw new AppError("invalid_or_expired_token");
 }
@@ -62,7 +66,12 @@ async function consumeFirstOperatorLink(tx: Tx, at: Date, token: string): Promis
 }
 
 /** Makes an account the first admin, by a link. @throws AppError invalid_or_expired_token, also if there is an admin */
-export async function becomeFirstOperator(ctx: Context, token: string, accountId: string, caller: Caller) {
+export async function becomeFirstOperator(
+  ctx: Pick<Deps, "db" | "now">,
+  token: string,
+  accountId: string,
+  caller: Caller,
+) {
   await requireFirstOperatorLink(ctx, token);
   await withRetry(() =>
     ctx.db.$transaction(async (tx) => {
@@ -75,9 +84,10 @@ export async function becomeFirstOperator(ctx: Context, token: string, accountId
 /**
  * Creates the account of the first admin and signs it in. Its email needs no verification: anyone who can read the
  * service's terminal is trusted, and mail may not work yet.
+ * @throws AppError invalid_or_expired_token, validation_failed, email_taken, rate_limited, overloaded
  */
 export async function registerFirstOperator(
-  ctx: Context,
+  ctx: Deps,
   token: string,
   { email, name, password: given, locale }: Pick<Register, "email" | "password" | "name" | "locale">,
   caller: Caller,

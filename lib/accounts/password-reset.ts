@@ -15,6 +15,8 @@ import type { Caller } from "../principal";
 import type { ConfirmReset } from "./schema";
 import { listIdentities } from "./sign-in-methods/identities";
 
+type Deps = Pick<Context, "breaches" | "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
+
 export const RESET_TTL_MINUTES = 30;
 
 /**
@@ -54,7 +56,11 @@ export async function issueResetToken({ config, db, now }: Pick<Context, "config
  * emails are treated the same. Over the limit of emails the call succeeds without another email: the last link works.
  * @throws AppError rate_limited for the caller's IP, unless the account recognizes the caller's device
  */
-export async function requestReset(ctx: Context, email: string, caller: Caller): Promise<void> {
+export async function requestReset(
+  ctx: Pick<Deps, "db" | "limits" | "emails" | "now">,
+  email: string,
+  caller: Caller,
+): Promise<void> {
   const isOwnDevice = await isRecognizedDevice(ctx, email, caller);
   if (!isOwnDevice) await ctx.limits.consume("resetRequestByIp", caller.ip);
   if (!(await consumeEmailLimit(ctx, "reset", email, caller.ip))) return;
@@ -68,7 +74,7 @@ export async function requestReset(ctx: Context, email: string, caller: Caller):
  * @throws AppError validation_failed for the password, without using up the token; invalid_or_expired_token if the
  *   token is invalid, used or expired; rate_limited, overloaded
  */
-export async function confirmReset(ctx: Context, { token, password }: ConfirmReset, caller: Caller) {
+export async function confirmReset(ctx: Deps, { token, password }: ConfirmReset, caller: Caller) {
   const normalized = await checkNewPassword(ctx, password);
   const tokenHash = hashEmailedToken(token);
   const row = await ctx.db.passwordResetToken.findUnique({
@@ -97,7 +103,11 @@ export async function confirmReset(ctx: Context, { token, password }: ConfirmRes
 type Reset = { accountId: string; tokenHash: string; passwordHash: string };
 
 /** Locks the account before the token, in the order of account deletion. */
-async function setPassword(ctx: Context, tx: Tx, { accountId, tokenHash, passwordHash }: Reset): Promise<void> {
+async function setPassword(
+  ctx: Pick<Deps, "now" | "removeDevices">,
+  tx: Tx,
+  { accountId, tokenHash, passwordHash }: Reset,
+): Promise<void> {
   const now = ctx.now();
   await revokeAllSessions(ctx, tx, now, accountId);
   const { count } = await tx.passwordResetToken.deleteMany({ where: { accountId, tokenHash, expiresAt: { gt: now } } });

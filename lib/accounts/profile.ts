@@ -6,7 +6,7 @@ import { type LinkedIdentity, listIdentities } from "./sign-in-methods/identitie
 export type AccountProfile = { user: User; hasPassword: boolean; identities: LinkedIdentity[] };
 
 /** An account's profile; null if the account has been deleted. */
-export async function readProfile({ db }: Context, accountId: string): Promise<AccountProfile | null> {
+export async function readProfile({ db }: Pick<Context, "db">, accountId: string): Promise<AccountProfile | null> {
   const account = await db.account.findUnique({ where: { id: accountId } });
   if (!account) return null;
   const identities = await listIdentities(db, accountId);
@@ -14,11 +14,11 @@ export async function readProfile({ db }: Context, accountId: string): Promise<A
 }
 
 /** Sets or removes an account's name. Does nothing if the account has been deleted. */
-export async function setName({ db }: Context, accountId: string, name: string | null): Promise<void> {
+export async function setName({ db }: Pick<Context, "db">, accountId: string, name: string | null): Promise<void> {
   await db.account.updateMany({ where: { id: accountId }, data: { name } });
 }
 
 /** Sets the language of an account's emails. Does nothing if the account has been deleted. */
-export async function setLocale({ db }: Context, accountId: string, locale: Locale): Promise<void> {
+export async function setLocale({ db }: Pick<Context, "db">, accountId: string, locale: Locale): Promise<void> {
   await db.account.updateMany({ where: { id: accountId }, data: { locale } });
 }

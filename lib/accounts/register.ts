@@ -17,11 +17,17 @@ import type { Caller } from "../principal";
 import { accountCreated } from "../webhooks/events";
 import { type Register, toUser } from "./schema";
 
+type Deps = Pick<
+  Context,
+  "breaches" | "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices" | "webhooks"
+>;
+
 /**
- * Creates an account and signs it in. If emails have to be verified, it sends an email instead and returns null, whether
- * or not the email has an account.
+ * Creates an account and signs it in. If emails have to be verified, it sends an email instead and returns null,
+ * whether or not the email has an account.
+ * @throws AppError validation_failed, email_taken, rate_limited, overloaded
  */
-export async function register(ctx: Context, registration: Register, transport: Transport, caller: Caller) {
+export async function register(ctx: Deps, registration: Register, transport: Transport, caller: Caller) {
   const { email, name, deviceName = null } = registration;
   const locale = registration.locale ?? caller.locale ?? null;
   const password = await checkNewPassword(ctx, registration.password);
@@ -60,7 +66,7 @@ const STEP_MS = 50;
  * caller cannot tell which, also not by the time that it takes. Existing accounts do not change: each registration is
  * stored, and the owner's password selects the one that counts.
  */
-async function registerUnverified(ctx: Context, registration: Omit<Registration, "shouldEmail">, caller: Caller) {
+async function registerUnverified(ctx: Deps, registration: Omit<Registration, "shouldEmail">, caller: Caller) {
   const shouldEmail = await consumeEmailLimit(ctx, "verification", registration.email, caller.ip);
   await inWholeSteps(() => storeRegistration(ctx, { ...registration, shouldEmail }, caller));
   wakeAfterRandomDelay(ctx);
@@ -81,7 +87,7 @@ type Registration = {
 };
 
 async function storeRegistration(
-  ctx: Context,
+  ctx: Deps,
   { email, name, locale, passwordHash, shouldEmail }: Registration,
   caller: Caller,
 ): Promise<void> {

@@ -9,6 +9,8 @@ import type { Caller } from "../principal";
 import { setLocale } from "./profile";
 import { type Login, toUser } from "./schema";
 
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
+
 /** The errors of `signIn`. */
 export const SIGN_IN_ERRORS = [
   "invalid_credentials",
@@ -19,8 +21,11 @@ export const SIGN_IN_ERRORS = [
   "overloaded",
 ] as const;
 
-/** Signs in with a password. Returns a challenge if the account has a second factor. @throws `SIGN_IN_ERRORS` */
-export async function signIn(ctx: Context, login: Login, transport: Transport, caller: Caller) {
+/**
+ * Signs in with a password. Returns a challenge if the account has a second factor.
+ * @throws AppError invalid_credentials, account_disabled, email_not_verified, rate_limited, overloaded
+ */
+export async function signIn(ctx: Deps, login: Login, transport: Transport, caller: Caller) {
   const account = await verifyPassword(ctx, login, caller);
   const options = { transport, deviceName: login.deviceName ?? null };
   const outcome = await completeSignIn(ctx, account, BY_PASSWORD, options, caller);
@@ -30,9 +35,12 @@ export async function signIn(ctx: Context, login: Login, transport: Transport, c
   return { user: toUser(account), session, token, deviceId: caller.deviceId };
 }
 
-/** Completes a sign-in by its challenge and a second factor. */
+/**
+ * Completes a sign-in by its challenge and a second factor.
+ * @throws AppError invalid_challenge, invalid_code, account_disabled, rate_limited
+ */
 export async function completeSignInWithFactor(
-  ctx: Context,
+  ctx: Deps,
   challenge: PendingChallenge,
   proof: SecondFactorProof,
   caller: Caller,

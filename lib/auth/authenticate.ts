@@ -14,11 +14,13 @@ import { isFresh } from "./sessions/authentication";
 import { findSession } from "./sessions/sessions";
 import { requireStepUp } from "./step-up";
 
+type Deps = Pick<Context, "config" | "db" | "now">;
+
 /** A session token, and how the request carried it. */
 export type Credentials = { token: string; via: "bearer" | "cookie" };
 
 /** Authenticates a request by its session token. @throws AppError unauthenticated */
-export async function authenticate(deps: Context, headers: ReadableHeaders): Promise<Principal> {
+export async function authenticate(deps: Deps, headers: ReadableHeaders): Promise<Principal> {
   const credentials = readCredentials(headers, deps.config);
   const found = credentials && (await findSession(deps, credentials.token));
   if (!found) throw new AppError("unauthenticated");
@@ -38,7 +40,10 @@ export function readCredentials(headers: ReadableHeaders, config: Context["confi
 
 const RANKS: Record<AccountRole, number> = { user: 0, support: 1, admin: 2 };
 
-/** Checks what a route requires of a session: the role first, so that nobody is asked for a password in vain. */
+/**
+ * Checks what a route requires of a session: the role first, so that nobody is asked for a password in vain.
+ * @throws AppError forbidden, reauthentication_required
+ */
 function requireAccess(
   { account, session }: Pick<Principal, "account" | "session">,
   { role = "user", aal = 1, maxAgeSeconds = Number.POSITIVE_INFINITY }: AccessRule,
@@ -75,9 +80,10 @@ export const authentication: Context["authentication"] = {
 };
 
 /**
- * Authenticates a request, and checks what its endpoint requires: the origin of a request by cookie, the account's role,
- * the session's level and age, or the API key's scope. Only endpoints for operators look at API keys, and let in the
- * operator of this machine, who may do everything.
+ * Authenticates a request, and checks what its endpoint requires: the origin of a request by cookie, the account's
+ * role, the session's level and age, or the API key's scope. Only endpoints for operators look at API keys, and let in
+ * the operator of this machine, who may do everything.
+ * @throws AppError unauthenticated, origin_not_allowed, forbidden, reauthentication_required, rate_limited
  */
 async function authenticateRequest(
   ctx: Context,

@@ -2,6 +2,8 @@ import { randomInt } from "node:crypto";
 import type { Context } from "../context";
 import { isAppError } from "../errors";
 
+type Deps = Pick<Context, "limits">;
+
 type LimitName = Parameters<Context["limits"]["consume"]>[0];
 
 /** Many times longer than sending an email keeps the process busy. */
@@ -15,7 +17,7 @@ export type EmailReason = "reset" | "verification" | "signIn";
  * recipient and client network, so that strangers do not use up the owner's, and 9 an hour for a recipient. Beyond them one
  * email every 20 minutes is sent, so that the mailbox always holds a link that works.
  */
-export async function consumeEmailLimit({ limits }: Context, reason: EmailReason, email: string, ip: string) {
+export async function consumeEmailLimit({ limits }: Deps, reason: EmailReason, email: string, ip: string) {
   const isWithin = async (limit: LimitName, key: string) => {
     try {
       await limits.consume(limit, key);
@@ -31,6 +33,6 @@ export async function consumeEmailLimit({ limits }: Context, reason: EmailReason
 }
 
 /** Sends what is queued after a random delay: the work, which only known emails cause, slows no next request. */
-export function wakeAfterRandomDelay({ emails }: Context): void {
+export function wakeAfterRandomDelay({ emails }: Pick<Context, "emails">): void {
   setTimeout(emails.wake, randomInt(MAX_SEND_DELAY_MS)).unref();
 }

@@ -12,6 +12,8 @@ import { cancelEmailChanges } from "./reserved-emails";
 import { removeTotpAndRecoveryCodes } from "./second-factor/factors";
 import { revokeAllSessions } from "./sessions/sessions";
 
+type Deps = Pick<Context, "config" | "db" | "emails" | "limits" | "now">;
+
 export const VERIFICATION_TTL_HOURS = 24;
 
 /** How long an account is kept whose email has to be verified and is not. */
@@ -34,7 +36,7 @@ export type MatchedRegistration = {
 
 /** Sends a link to the owner of an email that has to be verified and is not. @throws AppError email_not_verified */
 export async function requireVerifiedEmail(
-  ctx: Context,
+  ctx: Deps,
   account: Pick<Account, "id" | "email" | "emailVerifiedAt">,
   caller: Caller,
 ): Promise<void> {
@@ -72,7 +74,7 @@ export async function addPendingVerification(
 }
 
 /** The token of the newest pending verification of an email; null if there is none. */
-async function newestVerificationToken(
+export async function newestVerificationToken(
   { config, db, now }: Pick<Context, "config" | "db" | "now">,
   email: string,
 ): Promise<string | null> {
@@ -104,7 +106,7 @@ export async function issueVerificationToken(ctx: Pick<Context, "config" | "db" 
  * registrations is revoked. Returns the email; null if the token is invalid, used or expired.
  */
 export async function confirmVerification(
-  ctx: Context,
+  ctx: Pick<Context, "db" | "now" | "removeDevices">,
   { tokenHash, registration, identity, isOwn }: MatchedRegistration,
   caller: Caller,
 ): Promise<string | null> {
@@ -129,7 +131,12 @@ export async function confirmVerification(
  * Revokes all access to an account with an unverified email before the email's owner takes it over, because somebody
  * else may have registered the email. Keeps one identity, if given. Does nothing to a verified account.
  */
-export async function revokeUnverifiedAccess(ctx: Context, tx: Tx, accountId: string, keepIdentityId?: string) {
+export async function revokeUnverifiedAccess(
+  ctx: Pick<Context, "now" | "removeDevices">,
+  tx: Tx,
+  accountId: string,
+  keepIdentityId?: string,
+) {
   const { count } = await tx.account.updateMany({
     where: { id: accountId, emailVerifiedAt: null },
     data: { passwordHash: null },
@@ -168,7 +175,7 @@ type RegistrationProof = { password?: string; identity?: { issuer: string; subje
  *   rate_limited, overloaded
  */
 export async function matchRegistration(
-  ctx: Context,
+  ctx: Deps & Pick<Context, "hasher">,
   token: string,
   { password, identity }: RegistrationProof,
   ip: string,
@@ -201,7 +208,10 @@ export async function matchRegistration(
 type StoredRegistration = { id: string; passwordHash: string | null; name: string | null };
 
 /** The registrations of an email: that of the followed link, then the account's own, then the others, newest first. */
-async function listRegistrations({ db, now }: Context, followed: StoredRegistration & { account: StoredRegistration }) {
+async function listRegistrations(
+  { db, now }: Pick<Deps, "db" | "now">,
+  followed: StoredRegistration & { account: StoredRegistration },
+) {
   const { account } = followed;
   const others = await db.verificationToken.findMany({
     where: { accountId: account.id, id: { not: followed.id }, expiresAt: { gt: now() }, passwordHash: { not: null } },

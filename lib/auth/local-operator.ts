@@ -16,7 +16,7 @@ const NAME =
 
 /** Authenticates by the operator's key; null for another token. @throws AppError forbidden beyond this machine */
 export function authenticateLocalOperator(
-  { config, operatorKey }: Context,
+  { config, operatorKey }: Pick<Context, "config" | "operatorKey">,
   token: string,
   headers: ReadableHeaders,
   socketIp: string | undefined,

@@ -4,6 +4,8 @@ import { sql } from "../platform/db/sql";
 import { cookieName, setCookie } from "../platform/http/cookies";
 import type { Caller } from "../principal";
 
+type Deps = Pick<Context, "db" | "limits" | "now">;
+
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** How long a client is recognized after its last sign-in: longer than any session lives. */
 const TTL_MS = 180 * DAY_MS;
@@ -11,7 +13,7 @@ const TTL_MS = 180 * DAY_MS;
 const MAX_CLIENTS = 50;
 
 /** The keys of a caller's device and network for an email. They are HMACs, and reveal none of the three. */
-export async function clientKeys({ limits }: Context, email: string, { deviceId, ip }: Caller) {
+export async function clientKeys({ limits }: Pick<Deps, "limits">, email: string, { deviceId, ip }: Caller) {
   return {
     device: await limits.pseudonymOf(`device ${deviceId} ${email}`),
     network: await limits.pseudonymOf(`network ${ip} ${email}`),
@@ -23,13 +25,13 @@ export function recognizedClientCondition(key: string, at: Date): Prisma.Sql {
 }
 
 /** Whether an account recognizes the caller by its device cookie. Reads nothing for a caller without one. */
-export async function isRecognizedDevice(ctx: Context, email: string, caller: Caller): Promise<boolean> {
+export async function isRecognizedDevice(ctx: Deps, email: string, caller: Caller): Promise<boolean> {
   if (caller.isNewDevice) return false;
   return isRecognized(ctx, (await clientKeys(ctx, email, caller)).device);
 }
 
 /** Whether an account recognizes the client with this key. */
-export async function isRecognized({ db, now }: Context, key: string): Promise<boolean> {
+export async function isRecognized({ db, now }: Pick<Deps, "db" | "now">, key: string): Promise<boolean> {
   const where = { key, expiresAt: { gt: now() } };
   return (await db.recognizedClient.findUnique({ where, select: { key: true } })) !== null;
 }
@@ -37,7 +39,7 @@ export async function isRecognized({ db, now }: Context, key: string): Promise<b
 /** Remembers the client of an account. Native apps have no device cookie, and are recognized by their network. */
 export async function recognizeClient(
   tx: Tx,
-  ctx: Context,
+  ctx: Pick<Context, "limits" | "now">,
   account: { id: string; email: string },
   caller: Caller,
   options: { hasDeviceCookie: boolean },
@@ -49,7 +51,7 @@ export async function recognizeClient(
 
 /** The same as SQL, for a statement with a CTE `account`. `forget` deletes the clients beyond the maximum. */
 export async function recognition(
-  ctx: Context,
+  ctx: Pick<Deps, "limits" | "now">,
   account: { id: string; email: string },
   caller: Caller,
   { hasDeviceCookie }: { hasDeviceCookie: boolean },
@@ -71,6 +73,6 @@ export async function recognition(
 }
 
 /** The Set-Cookie header of the device cookie. It identifies a browser and signs nobody in. */
-export function setDeviceCookie({ config, now }: Context, deviceId: string): string {
+export function setDeviceCookie({ config, now }: Pick<Context, "config" | "now">, deviceId: string): string {
   return setCookie(config, cookieName(config, "device"), deviceId, new Date(now().getTime() + TTL_MS));
 }

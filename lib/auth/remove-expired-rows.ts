@@ -6,10 +6,12 @@ import { accountDeleted } from "../webhooks/events";
 import { unverifiedExpiresAt } from "./email-verification";
 import { queueRevocations } from "./sign-in-providers/apple-tokens";
 
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "now" | "webhooks">;
+
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Removes expired rows, and accounts whose email had to be verified and was not. Returns how many. */
-export async function removeExpiredRows(ctx: Context): Promise<number> {
+export async function removeExpiredRows(ctx: Deps): Promise<number> {
   const { config, db, dbNow } = ctx;
   const at = ctx.now();
   const expired = sql`"expiresAt" < ${at}::timestamptz`;
@@ -43,7 +45,7 @@ export async function removeExpiredRows(ctx: Context): Promise<number> {
 }
 
 /** Gives the accounts that were created while emails did not have to be verified the same time from now on. */
-function scheduleRemoval(db: Context["db"], at: Date): Promise<number> {
+function scheduleRemoval(db: Deps["db"], at: Date): Promise<number> {
   const unscheduled = sql`
     "createdAt" <= ${at}::timestamptz AND "emailVerifiedAt" IS NULL AND "unverifiedExpiresAt" IS NULL`;
   return db.$executeRaw`
@@ -55,7 +57,10 @@ function scheduleRemoval(db: Context["db"], at: Date): Promise<number> {
  * Removes a batch of accounts whose email was not verified in time. Keeps those that are in use: with a live session, a
  * purchase or a role. Keeps disabled ones, whose email would be free for a new account.
  */
-function removeUnverifiedAccounts({ config, db, dbNow, webhooks }: Context, at: Date): Promise<number> {
+function removeUnverifiedAccounts(
+  { config, db, dbNow, webhooks }: Pick<Deps, "config" | "db" | "dbNow" | "webhooks">,
+  at: Date,
+): Promise<number> {
   const condition = sql`"unverifiedExpiresAt" < ${at}::timestamptz AND "emailVerifiedAt" IS NULL AND NOT EXISTS (
     SELECT FROM "VerificationToken" WHERE "accountId" = "Account"."id" AND "expiresAt" > ${at}::timestamptz)
     AND "role" = 'user' AND "disabledAt" IS NULL

@@ -5,6 +5,8 @@ import { join, sql } from "../platform/db/sql";
 import type { Caller } from "../principal";
 import { clientKeys, recognizedClientCondition } from "./recognized-clients";
 
+type Deps = Pick<Context, "config" | "db" | "limits" | "now">;
+
 const MINUTE_MS = 60 * 1000;
 /** How long failures are kept after the last one and its wait. */
 const FAILURE_TTL_MS = 24 * 60 * MINUTE_MS;
@@ -56,7 +58,7 @@ export function waitMs(
  * unknown emails are counted alike. Clients that the account recognizes have their own counters, so that strangers cannot
  * lock the owner out (OWASP, "Slow Down Online Guessing Attacks with Device Cookies"). @throws AppError rate_limited
  */
-export async function beginAttempt(ctx: Context, email: string, caller: Caller): Promise<AttemptCounters> {
+export async function beginAttempt(ctx: Deps, email: string, caller: Caller): Promise<AttemptCounters> {
   const { network } = await clientKeys(ctx, email, caller);
   const unrecognizedCondition = sql`NOT ${recognizedClientCondition(network, ctx.now())}`;
   return countAttempt(ctx, [
@@ -66,7 +68,7 @@ export async function beginAttempt(ctx: Context, email: string, caller: Caller):
 }
 
 /** The same for a browser that the account recognizes by its cookie; null for others. @throws AppError rate_limited */
-export async function beginAttemptByDevice(ctx: Context, email: string, caller: Caller) {
+export async function beginAttemptByDevice(ctx: Deps, email: string, caller: Caller) {
   if (caller.isNewDevice) return null;
   const { device } = await clientKeys(ctx, email, caller);
   const condition = recognizedClientCondition(device, ctx.now());
@@ -75,7 +77,7 @@ export async function beginAttemptByDevice(ctx: Context, email: string, caller: 
 }
 
 /** The same for a signed-in caller who enters the password again. @throws AppError rate_limited */
-export async function beginReauthentication(ctx: Context, accountId: string): Promise<AttemptCounters> {
+export async function beginReauthentication(ctx: Deps, accountId: string): Promise<AttemptCounters> {
   const key = await ctx.limits.pseudonymOf(`reauthentication ${accountId}`);
   return countAttempt(ctx, [{ key, rule: BY_SESSIONS, condition: sql`true` }]);
 }
@@ -88,7 +90,7 @@ export type FactorPlace = "sign-in" | "session";
  * cannot hold back the owner's sign-in. @throws AppError rate_limited
  */
 export async function beginSecondFactor(
-  ctx: Context,
+  ctx: Deps,
   kind: keyof typeof SECOND_FACTORS,
   accountId: string,
   place: FactorPlace,
@@ -99,7 +101,7 @@ export async function beginSecondFactor(
 }
 
 /** Counts an attempt on every counter that applies, or on none if one of them is blocked. */
-async function countAttempt(ctx: Context, candidates: Candidate[]): Promise<AttemptCounters> {
+async function countAttempt(ctx: Deps, candidates: Candidate[]): Promise<AttemptCounters> {
   if (ctx.config.RATE_LIMITS === "off") return [];
   const failures = new Map((await countFailures(ctx, candidates)).map((row) => [row.key, row.failures]));
   const counted: AttemptCounters = [];
@@ -119,7 +121,7 @@ async function countAttempt(ctx: Context, candidates: Candidate[]): Promise<Atte
  * rule allows was written by a wrong clock, and counts as expired. Returns the counters that apply with their failures;
  * null while blocked. The rows are locked in the order of `candidates`.
  */
-async function countFailures({ db, now }: Context, candidates: Candidate[]) {
+async function countFailures({ db, now }: Deps, candidates: Candidate[]) {
   const at = now();
   const applying = candidates.map(
     ({ key, condition }, i) => sql`SELECT ${i}::integer AS "index", ${key} AS "key" WHERE ${condition}`,
@@ -153,7 +155,7 @@ async function countFailures({ db, now }: Context, candidates: Candidate[]) {
     SELECT "key", "failures" FROM counter LEFT JOIN counted USING ("key")`;
 }
 
-async function blockedError({ db, now }: Context, { key, rule }: Counter) {
+async function blockedError({ db, now }: Deps, { key, rule }: Counter) {
   const row = await db.signInThrottle.findUnique({ where: { key } });
   const policy = { name: rule.name, points: rule.freeFailures, seconds: FAILURE_TTL_MS / 1000 };
   return rateLimited(policy, (row?.blockedUntil.getTime() ?? 0) - now().getTime(), rule.advice);
@@ -182,7 +184,12 @@ export async function clearAttempt(tx: Tx, attempt: AttemptCounters): Promise<vo
 }
 
 /** Clears every counter that blocks an owner who has proved to own the mailbox. */
-export async function clearFailures(tx: Tx, ctx: Context, account: { id: string; email: string }, caller: Caller) {
+export async function clearFailures(
+  tx: Tx,
+  ctx: Pick<Context, "limits">,
+  account: { id: string; email: string },
+  caller: Caller,
+) {
   const { device, network } = await clientKeys(ctx, account.email, caller);
   const others = await Promise.all([account.email, `reauthentication ${account.id}`].map(ctx.limits.pseudonymOf));
   await clearKeys(tx, [device, network, ...others]);
@@ -202,7 +209,7 @@ export function deleteCounters(keys: string[], condition: Prisma.Sql): Prisma.Sq
 }
 
 /** Refunds an attempt whose password was not checked. */
-export async function refundAttempt({ db, now }: Context, attempt: AttemptCounters): Promise<void> {
+export async function refundAttempt({ db, now }: Pick<Deps, "db" | "now">, attempt: AttemptCounters): Promise<void> {
   for (const { key, rule, failures } of attempt) {
     const unblock = failures < rule.freeFailures ? {} : { blockedUntil: now() };
     await db.signInThrottle.updateMany({ where: { key }, data: { failures: { decrement: 1 }, ...unblock } });

@@ -17,6 +17,8 @@ import {
   withSecondFactor,
 } from "./sessions/authentication";
 
+type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
+
 /** What a signed-in user proves again. Spread its shape into the body of a route that may require it. */
 export const StepUpProof = z.object({
   password: z.string().max(1024).optional().describe("The account's password."),
@@ -51,7 +53,7 @@ type Options = {
  *   a new sign-in does; passkey_invalid, rate_limited, overloaded
  */
 export async function requireStepUp(
-  ctx: Context,
+  ctx: Deps,
   principal: Principal,
   proof: StepUpProof,
   caller: Caller,
@@ -64,8 +66,11 @@ export async function requireStepUp(
   await ctx.db.$transaction((tx) => renewSession(tx, ctx.now(), principal, methods.aal, amr));
 }
 
-/** Authenticates a signed-in user again, so that the session counts as recent. */
-export async function reauthenticate(ctx: Context, principal: Principal, proof: StepUpProof, caller: Caller) {
+/**
+ * Authenticates a signed-in user again, so that the session counts as recent.
+ * @throws AppError reauthentication_required, passkey_invalid, rate_limited, overloaded
+ */
+export async function reauthenticate(ctx: Deps, principal: Principal, proof: StepUpProof, caller: Caller) {
   const methods = { ...(await readStepUpMethods(ctx, principal)), isFresh: false };
   requireProof(methods, proof, false);
   const amr = await checkProof(ctx, principal.account.id, methods, proof, caller);
@@ -124,7 +129,7 @@ function requireProof(methods: StepUpMethods, proof: StepUpProof, isPasswordRequ
 
 /** Checks the fields that are given and that the account has. Returns how they authenticate the user. */
 async function checkProof(
-  ctx: Context,
+  ctx: Deps,
   id: string,
   { passwordHash, factorFields }: StepUpMethods,
   { password, code, recoveryCode, passkey }: StepUpProof,

@@ -1,4 +1,4 @@
-import { operation, operations } from "../operation";
+import { operation } from "../operation";
 import { RouteResponse } from "../platform/http-message";
 import { listDevices, removeDevice } from "./devices/devices";
 import {
@@ -99,8 +99,9 @@ const START_TOKEN = {
 };
 const LIVE_ACTIVITY = { activityId: "order-4711", ...START_TOKEN };
 
-export const deviceOperations = operations({
+export const deviceOperations = {
   listDevices: operation({
+    id: "listDevices",
     summary: "List the caller's devices",
     description: "Lists devices, newest first. `current` marks the device that the current session registered.",
     session: true,
@@ -109,6 +110,7 @@ export const deviceOperations = operations({
   }),
 
   removeDevice: operation({
+    id: "removeDevice",
     summary: "Remove a device",
     description: "Removes a device of the caller. The device of another account returns 404, as an unknown one does.",
     session: true,
@@ -119,6 +121,7 @@ export const deviceOperations = operations({
   }),
 
   showPushPreferences: operation({
+    id: "showPushPreferences",
     summary: "Show what the caller wants to be notified of",
     description: "Shows the preferences of the account. An account that has chosen nothing is notified of everything.",
     session: true,
@@ -127,6 +130,7 @@ export const deviceOperations = operations({
   }),
 
   replacePushPreferences: operation({
+    id: "replacePushPreferences",
     summary: "Choose what the caller wants to be notified of",
     description:
       "Replaces the preferences of the account: a kind that is left out is on, and without `quietHours` there are none. Queued notifications of kinds that are turned off are canceled. During the quiet hours, by the time zone that each device has registered, notifications wait until their end, and those that expire meanwhile are dropped. Challenges and notifications about security are sent at any time, and so is everything to a device that has registered no time zone.",
@@ -143,6 +147,7 @@ export const deviceOperations = operations({
   }),
 
   registerDevice: operation({
+    id: "registerDevice",
     summary: "Register an iOS device or a browser for push",
     description:
       'Call this operation at every launch. A new device, or one with a changed token or account, gets a challenge. Its nonce is sent only through APNs; return it here with App Attest evidence over the challenge and the nonce. A pending device receives no notifications. An active device whose installation registers another token keeps its verified token until the new one is verified. A token belongs to the account that verified it last. A browser registers its `PushSubscription` with `platform: "web"`, and is active at once.',
@@ -197,6 +202,7 @@ export const deviceOperations = operations({
   }),
 
   getVapidPublicKey: operation({
+    id: "getVapidPublicKey",
     summary: "Get the key with which a browser subscribes",
     description:
       "Returns the public key of RFC 8292. Pass it to `PushManager.subscribe` as `applicationServerKey`. It changes only if the operator changes it: then unsubscribe and subscribe again.",
@@ -208,10 +214,11 @@ export const deviceOperations = operations({
     },
     run: async ({ ctx }) => ({ publicKey: await ctx.webPush.publicKey() }),
   }),
-});
+};
 
-export const liveActivityOperations = operations({
+export const liveActivityOperations = {
   listLiveActivities: operation({
+    id: "listLiveActivities",
     summary: "List the Live Activities of a device",
     description:
       "Lists what the app has registered for a device of the caller, newest first. Tokens are not shown in full.",
@@ -226,6 +233,7 @@ export const liveActivityOperations = operations({
   }),
 
   registerLiveActivity: operation({
+    id: "registerLiveActivity",
     summary: "Register the token that updates a Live Activity",
     description:
       "Call this operation for each token of ActivityKit's `pushTokenUpdates`: a token may change while the activity runs. The device has to be active. A device has the 20 that were registered last.",
@@ -239,6 +247,7 @@ export const liveActivityOperations = operations({
   }),
 
   removeLiveActivity: operation({
+    id: "removeLiveActivity",
     summary: "Remove a Live Activity that has ended",
     description:
       "Removes the token of an activity that has ended or was dismissed. The service removes it, too, once it has sent the end, or APNs has reported the token as invalid. Repeating the request changes nothing.",
@@ -250,6 +259,7 @@ export const liveActivityOperations = operations({
   }),
 
   registerLiveActivityStartToken: operation({
+    id: "registerLiveActivityStartToken",
     summary: "Register the token that starts Live Activities of a type",
     description:
       "Call this operation for each token of ActivityKit's `pushToStartTokenUpdates` (iOS 17.2), which has one for each type of attributes. The device has to be active. A device has the 20 that were registered last.",
@@ -263,6 +273,7 @@ export const liveActivityOperations = operations({
   }),
 
   removeLiveActivityStartToken: operation({
+    id: "removeLiveActivityStartToken",
     summary: "Remove the token that starts Live Activities of a type",
     description:
       "Removes the token, so that no more Live Activities of the type can be started on the device. Repeating the request changes nothing.",
@@ -272,4 +283,4 @@ export const liveActivityOperations = operations({
     response: { schema: null },
     run: ({ ctx, principal, params }) => removeStartToken(ctx, principal.account.id, params),
   }),
-});
+};

@@ -62,12 +62,18 @@ export const DOWNLOAD_ERRORS: ErrorCode[] = [
   "artifact_unavailable",
 ];
 
-/** Finds what to send for a download: the release pinned by `version`, else the newest. @throws AppError */
+/**
+ * Finds what to send for a download: the release pinned by `version`, else the newest.
+ * @throws AppError invalid_query, not_found, release_not_found, catalog_unavailable, artifact_unavailable
+ */
 export async function resolveDownload(deps: Deps, request: DownloadRequest): Promise<DownloadContent> {
   return artifactContent(deps, selectDownload(deps, request));
 }
 
-/** What to send for one file of a release. Sends no request to the object storage. @throws AppError */
+/**
+ * What to send for one file of a release. Sends no request to the object storage.
+ * @throws AppError release_not_found, artifact_unavailable
+ */
 export async function artifactContent(deps: ContentDeps, selected: Selected): Promise<DownloadContent> {
   const { release, artifact, caching } = selected;
   const record = (event: "started" | "finished") => {

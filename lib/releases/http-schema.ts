@@ -171,7 +171,10 @@ export const ReleaseVersion = z.object({
 });
 export type ReleaseVersion = z.infer<typeof ReleaseVersion>;
 
-/** The client's id: `clientId=`, else X-User-Staging-Id of electron-updater. @throws AppError if it is too long */
+/**
+ * The client's id: `clientId=`, else X-User-Staging-Id of electron-updater.
+ * @throws AppError invalid_query if the header is too long
+ */
 export function resolveClientId(queried: string | undefined, stagingId: string | null): string | undefined {
   const clientId = queried ?? (stagingId || undefined);
   if (clientId === undefined || ClientId.safeParse(clientId).success) return clientId;

@@ -51,7 +51,10 @@ const latestResults = new WeakMap<Snapshot, WeakMap<VersionQuery, Result>>();
 /** Rendered bodies by release and variant. A new catalog has new `Release` objects, so old bodies are collected. */
 const cachedBodies = new WeakMap<Release | Build, Map<string, Body>>();
 
-/** The service's version, or the newest release for a query and client. Counts the update check. @throws AppError */
+/**
+ * The service's version, or the newest release for a query and client. Counts the update check.
+ * @throws AppError invalid_query, release_not_found, catalog_unavailable
+ */
 export function resolveVersion(deps: Deps, query: VersionQuery, client: Client): DocumentContent {
   const { clientId, userAgent, network } = client;
   const { content, check } = selectLatest(deps, query, clientId, systemOfUserAgent(userAgent));

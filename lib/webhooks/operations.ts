@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { formOperation, operation, operations } from "../operation";
+import { formOperation, operation } from "../operation";
 import { ifMatch, withState } from "../platform/http/content/conditional";
 import { findDelivery, listDeliveries } from "./deliveries";
 import {
@@ -80,8 +80,9 @@ const withSecret = ({ id, secret }: EndpointWithSecret) => ({
   secret: { kind: webhookSecretKind(id), value: secret },
 });
 
-export const webhookOperations = operations({
+export const webhookOperations = {
   listWebhookEndpoints: operation({
+    id: "listWebhookEndpoints",
     summary: "List the webhook endpoints",
     description: "Lists endpoints, newest first. There are at most 50.",
     ...READ,
@@ -90,6 +91,7 @@ export const webhookOperations = operations({
   }),
 
   createWebhookEndpoint: operation({
+    id: "createWebhookEndpoint",
     summary: "Create a webhook endpoint",
     description:
       "Creates an endpoint. It gets the events of its types from now on; other instances of the service notice it within ten seconds. Deliveries are signed according to Standard Webhooks 1.0.0, with the secret of this response, which is not shown again. The URL must be https with a public address, unless `WEBHOOK_ALLOWED_NETWORKS` has its address.",
@@ -107,6 +109,7 @@ export const webhookOperations = operations({
   }),
 
   getWebhookEndpoint: operation({
+    id: "getWebhookEndpoint",
     summary: "Get a webhook endpoint",
     description: "Returns an endpoint, without its secret.",
     ...READ,
@@ -120,6 +123,7 @@ export const webhookOperations = operations({
   }),
 
   changeWebhookEndpoint: operation({
+    id: "changeWebhookEndpoint",
     summary: "Change a webhook endpoint",
     description:
       "Changes the fields that are given. Disabling an endpoint stops its deliveries; enabling it resumes those that wait. To deliver the events that happened in between, replay them.",
@@ -145,6 +149,7 @@ export const webhookOperations = operations({
   }),
 
   toggleWebhookEndpoint: formOperation({
+    id: "toggleWebhookEndpoint",
     summary: "Disable or enable a webhook endpoint",
     role: "admin",
     params: EndpointParams,
@@ -154,6 +159,7 @@ export const webhookOperations = operations({
   }),
 
   deleteWebhookEndpoint: operation({
+    id: "deleteWebhookEndpoint",
     summary: "Delete a webhook endpoint",
     description: "Deletes an endpoint with its deliveries. A delivery in progress may still arrive.",
     ...WRITE,
@@ -165,6 +171,7 @@ export const webhookOperations = operations({
   }),
 
   listWebhookDeliveries: operation({
+    id: "listWebhookDeliveries",
     summary: "List the deliveries of a webhook endpoint",
     description: "Lists deliveries, those of the newest events first. Deliveries are kept for 30 days.",
     ...READ,
@@ -176,6 +183,7 @@ export const webhookOperations = operations({
   }),
 
   getWebhookDelivery: operation({
+    id: "getWebhookDelivery",
     summary: "Get a delivery with its payload and response",
     description: "Returns a delivery with what was sent and the start of the last response.",
     ...READ,
@@ -189,6 +197,7 @@ export const webhookOperations = operations({
   }),
 
   retryWebhookDelivery: operation({
+    id: "retryWebhookDelivery",
     summary: "Attempt a delivery now",
     description:
       "Queues the delivery of an event again, even if it was delivered. Its attempts are counted from the beginning.",
@@ -201,6 +210,7 @@ export const webhookOperations = operations({
   }),
 
   replayWebhookDeliveries: operation({
+    id: "replayWebhookDeliveries",
     summary: "Replay the events since a time",
     description:
       "Queues the events since a time again: those whose delivery failed, and those that happened while the endpoint was disabled. With `all`, those that were delivered, too. Receivers recognize an event by its `webhook-id`.",
@@ -215,6 +225,7 @@ export const webhookOperations = operations({
   }),
 
   rotateWebhookSecret: operation({
+    id: "rotateWebhookSecret",
     summary: "Rotate the secret of a webhook endpoint",
     description:
       "Replaces the secret. For a day, deliveries have two signatures, by the new secret and by the one before. A second rotation within the day ends the first secret at once.",
@@ -228,6 +239,7 @@ export const webhookOperations = operations({
   }),
 
   sendWebhookTestEvent: operation({
+    id: "sendWebhookTestEvent",
     summary: "Send a test event to a webhook endpoint",
     description: "Queues an event of type `webhook.test` for the endpoint, whatever types it subscribes to.",
     ...WRITE,
@@ -243,4 +255,4 @@ export const webhookOperations = operations({
       after: ({ eventId }, { endpointId }) => ({ to: `${endpointPage(endpointId)}/${eventId}`, done: "tested" }),
     },
   }),
-});
+};

@@ -8,6 +8,8 @@ import type { Operator } from "../../principal";
 import { liveSessions } from "../sessions";
 import type { AccountChange, AccountSummary, NewRole, ProviderChange, UnlinkedProvider, WithReason } from "./schema";
 
+type Deps = Pick<Context, "db" | "now" | "removeDevices">;
+
 /** The columns of `AccountSummary`. */
 export const SUMMARY = {
   id: true,
@@ -31,7 +33,13 @@ export async function lockAndReadAccount(tx: Tx, id: string): Promise<AccountSum
 }
 
 /** Revokes every session of a locked account, and removes its devices. Records an event if there were any. */
-async function revokeAccountSessionsInTx(deps: Context, tx: Tx, operator: Operator, id: string, reason?: string) {
+async function revokeAccountSessionsInTx(
+  deps: Pick<Deps, "now" | "removeDevices">,
+  tx: Tx,
+  operator: Operator,
+  id: string,
+  reason?: string,
+) {
   const at = deps.now();
   const sessionsEnded = await tx.session.count({ where: liveSessions(id, at) });
   const devicesRemoved = await tx.pushDevice.count({ where: { accountId: id } });
@@ -43,8 +51,11 @@ async function revokeAccountSessionsInTx(deps: Context, tx: Tx, operator: Operat
   return details;
 }
 
-/** Disables an account: revokes its sessions, and refuses sign-ins. Its data and its subscription stay. */
-export function disableAccount(deps: Context, operator: Operator, id: string, { reason }: WithReason = {}) {
+/**
+ * Disables an account: revokes its sessions, and refuses sign-ins. Its data and its subscription stay.
+ * @throws AppError not_found, last_admin
+ */
+export function disableAccount(deps: Deps, operator: Operator, id: string, { reason }: WithReason = {}) {
   return deps.db.$transaction(async (tx) => {
     await requireAnotherAdmin(tx, id);
     const account = await lockAndReadAccount(tx, id);
@@ -58,7 +69,12 @@ export function disableAccount(deps: Context, operator: Operator, id: string, { 
 }
 
 /** Enables an account, whose owner can then sign in again. @throws AppError not_found */
-export function enableAccount({ db, now }: Context, operator: Operator, id: string, { reason }: WithReason = {}) {
+export function enableAccount(
+  { db, now }: Pick<Deps, "db" | "now">,
+  operator: Operator,
+  id: string,
+  { reason }: WithReason = {},
+) {
   return db.$transaction(async (tx) => {
     const account = await lockAndReadAccount(tx, id);
     if (account.disabledAt === null) return { account, isChanged: false, ...NOTHING_ENDED };
@@ -69,7 +85,12 @@ export function enableAccount({ db, now }: Context, operator: Operator, id: stri
 }
 
 /** Gives an account a role, which its live sessions have at once. @throws AppError not_found, last_admin */
-export function setRole({ db, now }: Context, operator: Operator, id: string, { role, reason }: NewRole) {
+export function setRole(
+  { db, now }: Pick<Deps, "db" | "now">,
+  operator: Operator,
+  id: string,
+  { role, reason }: NewRole,
+) {
   return db.$transaction(async (tx) => {
     if (role !== "admin") await requireAnotherAdmin(tx, id);
     const account = await lockAndReadAccount(tx, id);
@@ -83,7 +104,7 @@ export function setRole({ db, now }: Context, operator: Operator, id: string, { 
 }
 
 /** Revokes every session of an account, and removes its devices. @throws AppError not_found */
-export function revokeAccountSessions(deps: Context, operator: Operator, id: string, { reason }: WithReason = {}) {
+export function revokeAccountSessions(deps: Deps, operator: Operator, id: string, { reason }: WithReason = {}) {
   return deps.db.$transaction(async (tx) => {
     const account = await lockAndReadAccount(tx, id);
     const ended = await revokeAccountSessionsInTx(deps, tx, operator, id, reason);
@@ -93,7 +114,7 @@ export function revokeAccountSessions(deps: Context, operator: Operator, id: str
 
 /** Revokes a session, and removes its devices. @throws AppError not_found, also for a session that has ended */
 export function revokeAccountSession(
-  deps: Context,
+  deps: Deps,
   operator: Operator,
   { accountId, sessionId }: { accountId: string; sessionId: string },
   { reason }: WithReason = {},
@@ -116,7 +137,12 @@ export function revokeAccountSession(
  * its sessions, and sends an email to its owner.
  * @throws AppError not_found; no_second_factor if the account has neither
  */
-export async function resetFactors(deps: Context, operator: Operator, id: string, { reason }: WithReason = {}) {
+export async function resetFactors(
+  deps: Deps & Pick<Context, "emails">,
+  operator: Operator,
+  id: string,
+  { reason }: WithReason = {},
+) {
   const change = await deps.db.$transaction(async (tx) => {
     const account = await lockAndReadAccount(tx, id);
     const hadTotp = await removeTotpAndRecoveryCodes(tx, id);
@@ -140,7 +166,7 @@ export async function resetFactors(deps: Context, operator: Operator, id: string
  * @throws AppError not_found, also if the provider is not linked
  */
 export async function unlinkProvider(
-  deps: Context,
+  deps: Deps & Pick<Context, "emails">,
   operator: Operator,
   id: string,
   { provider, reason }: UnlinkedProvider,

@@ -377,7 +377,12 @@ export const accountOperations = {
 };
 
 /** Exports all data of an account for its owner, as the owner can. @throws AppError not_found */
-async function exportAccount(ctx: Context, operator: Operator, id: string, { reason }: WithReason = {}) {
+async function exportAccount(
+  ctx: Pick<Context, "config" | "db" | "now">,
+  operator: Operator,
+  id: string,
+  { reason }: WithReason = {},
+) {
   const exportedAt = ctx.now();
   await ctx.db.$transaction(async (tx) => {
     await lockAndReadAccount(tx, id);

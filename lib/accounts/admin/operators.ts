@@ -63,7 +63,11 @@ export const RoleGrant = z.object({
 export type RoleGrant = z.infer<typeof RoleGrant>;
 
 /** Gives the account with an email a role. @throws AppError not_found, last_admin */
-export async function grantRole(deps: Context, operator: Operator, { email, role, reason }: RoleGrant): Promise<void> {
+export async function grantRole(
+  deps: Pick<Context, "db" | "now">,
+  operator: Operator,
+  { email, role, reason }: RoleGrant,
+): Promise<void> {
   const account = await deps.db.account.findUnique({ where: { email }, select: { id: true } });
   if (!account) throw new AppError("not_found");
   await setRole(deps, operator, account.id, { role, reason });

@@ -35,7 +35,10 @@ const TEXTS = [
   { text: sql`lower(substring("name" FROM '[^ ]+$'))`, condition: sql`strpos("name", ' ') > 0` },
 ] as const;
 
-/** A page of the accounts: `AccountsQuery` says which. Reads no more rows than the page has, whatever their number. */
+/**
+ * A page of the accounts: `AccountsQuery` says which. Reads no more rows than the page has, whatever their number.
+ * @throws AppError invalid_query
+ */
 export async function searchAccounts({ db, now }: Pick<Context, "db" | "now">, query: AccountsQuery) {
   const { role, state, createdFrom, seenFrom } = query;
   const filter = { role, state, createdFrom, seenFrom, now: now() };

@@ -13,6 +13,8 @@ import { liveSessions } from "../sessions";
 import { SUMMARY } from "./change-account";
 import type { AccountDetails, AccountEvents, AccountPurchase } from "./schema";
 
+type Deps = Pick<Context, "config" | "db" | "now">;
+
 /** Of each purchase. */
 const MAX_PURCHASE_EVENTS = 100;
 const PURCHASE_EVENT = {
@@ -26,7 +28,7 @@ const PURCHASE_EVENT = {
 } as const;
 
 /** An account's purchases, latest first, each with its status and its newest events. */
-async function listPurchases({ config, db, now }: Context, accountId: string): Promise<AccountPurchase[]> {
+async function listPurchases({ config, db, now }: Deps, accountId: string): Promise<AccountPurchase[]> {
   const at = now();
   const rules = statusRules(config, accountId);
   const stored = await db.purchase.findMany({
@@ -43,7 +45,7 @@ async function listPurchases({ config, db, now }: Context, accountId: string): P
 const MAX_EVENTS = 50;
 
 /** Shows an account with what support needs, newest first, and without anything secret. @throws AppError not_found */
-export async function showAccount(ctx: Context, id: string): Promise<AccountDetails> {
+export async function showAccount(ctx: Deps, id: string): Promise<AccountDetails> {
   const found = await ctx.db.account.findUnique({
     where: { id },
     select: {
@@ -73,8 +75,15 @@ export async function showAccount(ctx: Context, id: string): Promise<AccountDeta
   };
 }
 
-/** A page of an account's security events, newest first. @throws AppError not_found without account and events */
-export async function listAccountEvents(ctx: Context, accountId: string, page: PageQuery): Promise<AccountEvents> {
+/**
+ * A page of an account's security events, newest first.
+ * @throws AppError not_found if there is neither the account nor an event of it; invalid_query
+ */
+export async function listAccountEvents(
+  ctx: Pick<Context, "config" | "db">,
+  accountId: string,
+  page: PageQuery,
+): Promise<AccountEvents> {
   const { entries, nextCursor } = await readPage(`events of ${accountId}`, page, async ({ after, take }) => {
     const events = await listSecurityEvents(ctx, accountId, take, toPosition(after));
     return events.map((event) => ({ id: `${event.at.toISOString()} ${event.id}`, event }));

@@ -10,6 +10,8 @@ import { toUser } from "../schema";
 import { findUnconfirmedChange, lockEmail } from "./request";
 import { UNDO_TTL_DAYS } from "./tokens";
 
+type Deps = Pick<Context, "config" | "db" | "limits" | "emails" | "now">;
+
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
@@ -19,7 +21,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  * @throws AppError invalid_or_expired_token if the token is invalid, used or expired; email_taken if another account
  *   has the email by now; rate_limited
  */
-export async function confirmEmailChange(ctx: Context, principal: Principal, token: string, caller: Caller) {
+export async function confirmEmailChange(ctx: Deps, principal: Principal, token: string, caller: Caller) {
   const accountId = principal.account.id;
   const change = await requireEmailChange(ctx, token, caller, accountId);
   const confirm = ctx.db.$transaction(async (tx) => {
@@ -41,8 +43,16 @@ export async function confirmEmailChange(ctx: Context, principal: Principal, tok
   return toUser(account);
 }
 
-/** The change that a token confirms, of this account or of any. @throws AppError invalid_or_expired_token */
-export async function requireEmailChange(ctx: Context, token: string, caller: Caller, accountId?: string) {
+/**
+ * The change that a token confirms, of this account or of any.
+ * @throws AppError invalid_or_expired_token, rate_limited
+ */
+export async function requireEmailChange(
+  ctx: Pick<Deps, "db" | "limits" | "now">,
+  token: string,
+  caller: Caller,
+  accountId?: string,
+) {
   const change = await findUnconfirmedChange(ctx, token);
   if (change && (accountId === undefined || change.accountId === accountId)) return change;
   await ctx.limits.consume("emailChangeByIp", caller.ip);
@@ -50,7 +60,7 @@ export async function requireEmailChange(ctx: Context, token: string, caller: Ca
 }
 
 /** Locks the account before its tokens, in the order of account deletion. */
-async function changeEmail(ctx: Context, tx: Tx, change: EmailChange): Promise<void> {
+async function changeEmail(ctx: Pick<Deps, "now">, tx: Tx, change: EmailChange): Promise<void> {
   const { id, accountId, newEmail, oldEmail, undoTokenHash } = change;
   const now = ctx.now();
   await lockEmail(tx, accountId);

@@ -11,10 +11,14 @@ import type { Caller, Principal } from "../../principal";
 import type { PendingEmailChange, RequestEmailChange } from "./schema";
 import { CONFIRM_TTL_HOURS, changeTokenHashes, UNDO_TTL_DAYS } from "./tokens";
 
+type ReadDeps = Pick<Deps, "db" | "now">;
+
+type Deps = Parameters<typeof requireStepUp>[0] & Pick<Context, "config" | "db" | "limits" | "emails" | "now">;
+
 const HOUR_MS = 60 * 60 * 1000;
 
 /** An account's change of email that waits for its confirmation; null if there is none. */
-export async function findPendingEmailChange({ db, now }: Context, accountId: string) {
+export async function findPendingEmailChange({ db, now }: ReadDeps, accountId: string) {
   const change = await db.emailChange.findFirst({
     where: { accountId, confirmedAt: null, confirmExpiresAt: { gt: now() } },
     orderBy: { createdAt: "desc" },
@@ -23,13 +27,13 @@ export async function findPendingEmailChange({ db, now }: Context, accountId: st
 }
 
 /** The change that an emailed token confirms; null if it no longer can. */
-export function findUnconfirmedChange({ db, now }: Context, token: string) {
+export function findUnconfirmedChange({ db, now }: ReadDeps, token: string) {
   const where = { confirmTokenHash: hashEmailedToken(token), confirmedAt: null, confirmExpiresAt: { gt: now() } };
   return db.emailChange.findUnique({ where });
 }
 
 /** The email with which to sign in for an emailed token, as "j…@example.com": a stranger may have got it. null as above. */
-export async function findMaskedEmail(deps: Context, token: string): Promise<string | null> {
+export async function findMaskedEmail(deps: ReadDeps, token: string): Promise<string | null> {
   const change = await findUnconfirmedChange(deps, token);
   return change?.oldEmail.replace(/^(.).*(?=@)/u, "$1…") ?? null;
 }
@@ -40,7 +44,7 @@ function toPending(change: { newEmail: string; createdAt: Date; confirmExpiresAt
 }
 
 /** Cancels an account's pending change of email. Does nothing if there is none. */
-export async function cancelEmailChange({ db, now }: Context, accountId: string, caller: Caller): Promise<void> {
+export async function cancelEmailChange({ db, now }: ReadDeps, accountId: string, caller: Caller): Promise<void> {
   await db.$transaction(async (tx) => {
     await lockEmail(tx, accountId);
     const count = await cancelEmailChanges(tx, now(), accountId);
@@ -61,7 +65,7 @@ export async function lockEmail(tx: Tx, accountId: string) {
  * @throws AppError validation_failed for the caller's own email; reauthentication_required, rate_limited, overloaded
  */
 export async function requestEmailChange(
-  ctx: Context,
+  ctx: Deps,
   principal: Principal,
   { email: newEmail, ...proof }: RequestEmailChange,
   caller: Caller,
@@ -87,7 +91,12 @@ export async function requestEmailChange(
 }
 
 /** An email that was never verified may be somebody else's, who must not get the account: nobody can undo its change. */
-async function replacePending({ config, now }: Context, tx: Tx, accountId: string, newEmail: string) {
+async function replacePending(
+  { config, now }: Pick<Deps, "config" | "now">,
+  tx: Tx,
+  accountId: string,
+  newEmail: string,
+) {
   const account = await lockEmail(tx, accountId);
   if (!account) throw new AppError("unauthenticated");
   const createdAt = now();

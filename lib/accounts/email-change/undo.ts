@@ -10,6 +10,8 @@ import type { Caller } from "../../principal";
 import { type LinkedIdentity, listIdentities } from "../sign-in-methods/identities";
 import { lockEmail } from "./request";
 
+type Deps = Pick<Context, "db" | "limits" | "emails" | "now" | "removeDevices">;
+
 /**
  * Undoes a change of email, and every later one, with the token sent to the old email: within 7 days of the
  * confirmation, or before it. Whoever asked for the change has been in the account, so this ends all sessions, revokes
@@ -18,7 +20,7 @@ import { lockEmail } from "./request";
  * @throws AppError invalid_or_expired_token if the token is invalid, used or expired; email_taken if a version of the
  *   service that does not reserve the old email let another account use it; rate_limited
  */
-export async function undoEmailChange(ctx: Context, token: string, caller: Caller): Promise<LinkedIdentity[]> {
+export async function undoEmailChange(ctx: Deps, token: string, caller: Caller): Promise<LinkedIdentity[]> {
   const undoTokenHash = hashEmailedToken(token);
   const where = { undoTokenHash, expiresAt: { gt: ctx.now() } };
   const change = await ctx.db.emailChange.findUnique({ where });
@@ -39,7 +41,11 @@ export async function undoEmailChange(ctx: Context, token: string, caller: Calle
 }
 
 /** Locks the account before everything else, in the order of account deletion. */
-async function restore(ctx: Context, tx: Tx, { id, accountId, oldEmail, createdAt }: EmailChange): Promise<void> {
+async function restore(
+  ctx: Pick<Deps, "now" | "removeDevices">,
+  tx: Tx,
+  { id, accountId, oldEmail, createdAt }: EmailChange,
+): Promise<void> {
   const now = ctx.now();
   await lockEmail(tx, accountId);
   const { count } = await tx.emailChange.deleteMany({ where: { id } });

@@ -8,6 +8,8 @@ import { recordSecurityEvent } from "../../platform/audit/security-events";
 import { isUuid } from "../../platform/db/ids";
 import type { Caller } from "../../principal";
 
+type Deps = Pick<Context, "config" | "db" | "emails" | "limits" | "now" | "removeDevices">;
+
 type Config = Pick<Context["config"], "secrets">;
 
 const NOT_ME_TTL_SECONDS = 30 * 24 * 60 * 60;
@@ -37,11 +39,12 @@ function readToken({ config, now }: { config: Config; now: () => Date }, token: 
 }
 
 /**
- * Ends every session of an account whose owner did not cause what an email reports, forgets its clients, and sends a link
- * that resets the password. The emailed token works once and signs nobody in. It changes no password by itself, because
- * it is valid for longer than a link that may do that.
+ * Ends every session of an account whose owner did not cause what an email reports, forgets its clients, and sends a
+ * link that resets the password. The emailed token works once and signs nobody in. It changes no password by itself,
+ * because it is valid for longer than a link that may do that.
+ * @throws AppError invalid_or_expired_token, rate_limited
  */
-export async function reportNotMe(ctx: Context, token: string, caller: Caller): Promise<void> {
+export async function reportNotMe(ctx: Deps, token: string, caller: Caller): Promise<void> {
   await ctx.limits.consume("notMeByIp", caller.ip);
   const found = readToken(ctx, token);
   if (!found) throw new AppError("invalid_or_expired_token");

@@ -8,6 +8,8 @@ import { MAX_COUNTED, readPage } from "../../platform/lists";
 import type { Operator } from "../../principal";
 import type { EmailRetry, EmailsQuery, QueuedEmail } from "./schema";
 
+type Deps = Pick<Context, "db" | "dbNow" | "emails" | "now">;
+
 type State = QueuedEmail["state"];
 type Row = Omit<StoredEmail, "data">;
 
@@ -29,7 +31,7 @@ function stateOf({ attempts, nextAttemptAt, retryAt }: Pick<Row, "attempts" | "n
 const kindOf = (kind: string): string => kind.split(":", 1)[0] ?? "";
 
 /** A page of the emails that wait to be sent, without their contents. @throws AppError invalid_query */
-export async function listEmails({ db }: Context, { state, to, order = "newest", ...page }: EmailsQuery) {
+export async function listEmails({ db }: Pick<Context, "db">, { state, to, order = "newest", ...page }: EmailsQuery) {
   const isNewest = order === "newest";
   const { entries, nextCursor } = await readPage(`emails/${order}`, page, ({ after, take }) =>
     db.queuedEmail.findMany({
@@ -52,7 +54,7 @@ function describe({ email, kind, retryAt, nextAttemptAt, ...row }: Row): QueuedE
 }
 
 /** Sends the emails at once that wait for a later attempt, or those with the given ids. Returns how many. */
-export async function retryEmails({ db, dbNow, emails, now }: Context, operator: Operator, { ids }: EmailRetry) {
+export async function retryEmails({ db, dbNow, emails, now }: Deps, operator: Operator, { ids }: EmailRetry) {
   const retried = await db.$transaction(async (tx) => {
     const at = await readDatabaseTime({ db: tx, dbNow });
     const where = { ...waitingAt(tx, at), ...(ids && { id: { in: ids } }) };
@@ -71,13 +73,17 @@ const waitingAt = (db: Tx, at: Date): Prisma.QueuedEmailWhereInput => ({
 });
 
 /** Counts the emails that `retryEmails` sends: `MAX_COUNTED` at most. */
-export async function countRetrying({ db, dbNow }: Context): Promise<number> {
+export async function countRetrying({ db, dbNow }: Pick<Deps, "db" | "dbNow">): Promise<number> {
   const at = await readDatabaseTime({ db, dbNow });
   return db.queuedEmail.count({ where: waitingAt(db, at), take: MAX_COUNTED });
 }
 
 /** Removes an email from the queue: it is not sent, unless that has begun. @throws AppError not_found */
-export async function removeEmail({ db, now }: Context, operator: Operator, id: string): Promise<void> {
+export async function removeEmail(
+  { db, now }: Pick<Deps, "db" | "now">,
+  operator: Operator,
+  id: string,
+): Promise<void> {
   await db.$transaction(async (tx) => {
     const [row] = await tx.$queryRaw<Pick<Row, "kind" | "attempts">[]>`
       DELETE FROM "QueuedEmail" WHERE "id" = ${id}::uuid RETURNING "kind", "attempts"`;

@@ -10,6 +10,9 @@ import { recordSecurityEvent } from "../../platform/audit/security-events";
 import type { Caller, Principal } from "../../principal";
 import { revokeOtherSessionsInTx } from "../sessions";
 
+type Deps = Parameters<typeof requireStepUp>[0] &
+  Pick<Context, "breaches" | "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
+
 export const ChangePassword = StepUpProof.extend({
   newPassword: z.string().min(1).max(1024),
   keepOtherSessions: z.boolean().optional().describe("By default the account's other sessions end."),
@@ -43,7 +46,7 @@ const POINTER = "/newPassword";
  *   ended meanwhile; rate_limited, overloaded
  */
 export async function changePassword(
-  ctx: Context,
+  ctx: Deps,
   principal: Principal,
   { newPassword, keepOtherSessions = false, ...proof }: ChangePassword,
   caller: Caller,
@@ -83,7 +86,7 @@ async function storePassword(tx: Tx, { account }: Principal, passwordHash: strin
 
 /** The clients of the ended sessions are no longer recognized. */
 async function endOtherSessions(
-  ctx: Context,
+  ctx: Deps,
   tx: Tx,
   { account: { id: accountId }, session }: Principal,
   email: string,

@@ -6,6 +6,8 @@ import { recordSecurityEvent } from "../../platform/audit/security-events";
 import type { Caller, Principal } from "../../principal";
 import { revokeOtherSessionsInTx } from "../sessions";
 
+type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
+
 /**
  * Locks an account, and counts its ways to sign in: the password, linked providers and passkeys. Concurrent removals take
  * turns, so that they cannot remove the last two.
@@ -43,7 +45,7 @@ export async function listIdentities(db: Tx, accountId: string): Promise<LinkedI
  *   or other identity; reauthentication_required, rate_limited, overloaded
  */
 export async function unlinkIdentity(
-  ctx: Context,
+  ctx: Deps,
   principal: Principal,
   { identityId, proof }: { identityId: string; proof: StepUpProof },
   caller: Caller,

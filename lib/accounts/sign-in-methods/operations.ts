@@ -44,6 +44,8 @@ import type { Caller } from "../../principal";
 import { Auth, PasskeyLogin, toUser } from "../schema";
 import { removePasskey, renamePasskey } from "./passkeys";
 
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "emails" | "now" | "removeDevices">;
+
 const STEP_UP = { session: true, body: StepUpProof, isBodyOptional: true } as const;
 const REQUIRES_STEP_UP =
   "Requires a sign-in within the last ten minutes, with the second factor if there is one, or a proof in the body.";
@@ -289,7 +291,7 @@ export const passkeyOperations = {
  *   its password reset, since
  */
 async function signInWithPasskey(
-  ctx: Context,
+  ctx: Deps,
   { passkey, deviceName }: Pick<PasskeyLogin, "passkey" | "deviceName">,
   transport: Transport,
   caller: Caller,

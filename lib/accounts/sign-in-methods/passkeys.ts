@@ -8,6 +8,8 @@ import type { Caller, Principal } from "../../principal";
 import { revokeOtherSessionsInTx } from "../sessions";
 import { lockSignInMethods } from "./identities";
 
+type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
+
 /** Renames a passkey. @throws AppError not_found, also for another account's passkey */
 export async function renamePasskey(db: Tx, accountId: string, passkeyId: string, name: string): Promise<Passkey> {
   const [row] = await db.passkey.updateManyAndReturn({ where: { id: passkeyId, accountId }, data: { name } });
@@ -21,7 +23,7 @@ export async function renamePasskey(db: Tx, accountId: string, passkeyId: string
  * @throws AppError not_found, also for another account's passkey; last_sign_in_method; reauthentication_required,
  *   rate_limited, overloaded
  */
-export async function removePasskey(ctx: Context, principal: Principal, passkeyId: string, caller: Caller) {
+export async function removePasskey(ctx: Deps, principal: Principal, passkeyId: string, caller: Caller) {
   const accountId = principal.account.id;
   await requireStepUp(ctx, principal, {}, caller);
   await ctx.db.$transaction(async (tx) => {

@@ -9,9 +9,11 @@ import type { Operator } from "../../principal";
 import { displayedPrefix, generateApiKey, hashKey, isApiKey } from "./key-text";
 import type { ApiKey, ApiKeys, CreatedKey, NewKey } from "./schema";
 
+type Deps = Pick<Context, "db" | "limits" | "log" | "now">;
+
 /** Creates an API key. Only this result has the key itself. @throws AppError validation_failed */
 export async function createKey(
-  { db, now }: Context,
+  { db, now }: Deps,
   operator: Operator,
   { name, scopes, networks, expiresAt = null }: NewKey,
 ): Promise<CreatedKey> {
@@ -33,7 +35,7 @@ export async function createKey(
 }
 
 /** A page of the API keys, newest first, those that no longer work included. @throws AppError invalid_query */
-export async function listKeys({ db, now }: Context, page: PageQuery): Promise<ApiKeys> {
+export async function listKeys({ db, now }: Deps, page: PageQuery): Promise<ApiKeys> {
   const { entries, nextCursor } = await readPage("keys", page, ({ after, take }) =>
     db.apiKey.findMany({
       where: after !== null && isUuid(after) ? { id: { lt: after } } : {},
@@ -46,7 +48,7 @@ export async function listKeys({ db, now }: Context, page: PageQuery): Promise<A
 }
 
 /** Revokes an API key, at once. Does nothing to a revoked one. @throws AppError not_found */
-export async function revokeKey({ db, now }: Context, operator: Operator, id: string): Promise<void> {
+export async function revokeKey({ db, now }: Deps, operator: Operator, id: string): Promise<void> {
   const at = now();
   await db.$transaction(async (tx) => {
     const { count } = await tx.apiKey.updateMany({ where: { id, revokedAt: null }, data: { revokedAt: at } });
@@ -58,7 +60,7 @@ export async function revokeKey({ db, now }: Context, operator: Operator, id: st
 }
 
 /** Whether requests with the key are accepted. */
-export async function isKeyActive({ db, now }: Context, key: string): Promise<boolean> {
+export async function isKeyActive({ db, now }: Deps, key: string): Promise<boolean> {
   const row = await db.apiKey.findUnique({ where: { keyHash: hashKey(key) } });
   return row !== null && describe(row, now()).status === "active";
 }
@@ -82,7 +84,7 @@ const INVALID_TOKEN = { "WWW-Authenticate": 'Bearer realm="homeport", error="inv
  * @throws AppError unauthenticated for an unknown, expired or revoked key; rate_limited for many of them; forbidden for
  *   another network than the key's
  */
-export async function authenticateKey(deps: Context, text: string, { ip, network }: RequestSource) {
+export async function authenticateKey(deps: Deps, text: string, { ip, network }: RequestSource) {
   const at = deps.now();
   const key = isApiKey(text) ? await deps.db.apiKey.findUnique({ where: { keyHash: hashKey(text) } }) : null;
   const isValid = key !== null && key.revokedAt === null && (key.expiresAt === null || key.expiresAt > at);
@@ -100,7 +102,7 @@ export async function authenticateKey(deps: Context, text: string, { ip, network
 }
 
 /** In the background: the request does not wait for it. */
-function recordUse({ db, log }: Context, id: string, at: Date): void {
+function recordUse({ db, log }: Deps, id: string, at: Date): void {
   db.apiKey
     .updateMany({ where: { id, OR: [{ lastUsedAt: null }, { lastUsedAt: { lt: at } }] }, data: { lastUsedAt: at } })
     .catch((error: unknown) => log.warn({ err: error, keyId: id }, "the last use of an API key could not be stored"));

@@ -26,10 +26,15 @@ function keysIn(url: string): string[] {
 }
 
 /**
- * Revokes an API key that is in a request's URL, and refuses the request: proxies log URLs, and browsers keep them.
- * The key of this machine's operator stops working; the next start generates a new one.
+ * Revokes an API key that is in a request's URL, and refuses the request: proxies log URLs, and browsers keep them. The
+ * key of this machine's operator stops working; the next start generates a new one.
+ * @throws AppError key_in_url, always
  */
-export async function revokeKeyInUrl(ctx: Context, url: string, source: EventSource): Promise<never> {
+export async function revokeKeyInUrl(
+  ctx: Pick<Context, "db" | "now" | "operatorKey">,
+  url: string,
+  source: EventSource,
+): Promise<never> {
   const { db, operatorKey } = ctx;
   const at = ctx.now();
   for (const text of keysIn(url)) {

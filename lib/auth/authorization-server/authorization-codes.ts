@@ -7,11 +7,13 @@ import type { AuthorizationRequest } from "./authorization-request";
 import { findClient } from "./clients";
 import { exchangeGrant, grantOf, newCode, sha256 } from "./granted-session";
 
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
+
 const CODE_TTL_MS = 60 * 1000;
 
 /** Issues a code for an account that has allowed a request. It works once, within 60 seconds. */
 export async function issueCode(
-  { db, now }: Context,
+  { db, now }: Pick<Deps, "db" | "now">,
   principal: Pick<Principal, "account" | "session">,
   { client, redirectUri, codeChallenge }: AuthorizationRequest,
 ): Promise<string> {
@@ -43,7 +45,7 @@ type CodeExchange = { clientId: string; code: string; redirectUri: string; codeV
  *   codes
  */
 export async function exchangeCode(
-  ctx: Context,
+  ctx: Deps,
   { clientId, code, redirectUri, codeVerifier }: CodeExchange,
   caller: Caller,
 ) {
@@ -68,7 +70,7 @@ export async function exchangeCode(
 }
 
 /** Ends the session of a used code. Counts an unknown code against the caller. */
-async function rejectReplay(ctx: Context, where: { codeHash: string; clientId: string }, caller: Caller) {
+async function rejectReplay(ctx: Deps, where: { codeHash: string; clientId: string }, caller: Caller) {
   const [used] = await ctx.db.authorizationCode.updateManyAndReturn({ where, data: { isReplayed: true } });
   if (!used) return ctx.limits.consume("oauthTokenByIp", caller.ip);
   if (used.sessionId) await revokeSession(ctx, used.sessionId);

@@ -8,6 +8,8 @@ import { requireStepUp } from "../step-up";
 import { findClient } from "./clients";
 import { BY_OTHER_DEVICE, exchangeGrant, grantOf, newCode, sha256 } from "./granted-session";
 
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
+
 /** Letters that form no words and are not taken for each other (RFC 8628, section 6.1). */
 const ALPHABET = "BCDFGHJKLMNPQRSTVWXZ";
 const LENGTH = 8;
@@ -32,7 +34,7 @@ const INTERVAL_SECONDS = 5;
 const JITTER_MS = 1000;
 
 /** Starts to authorize a device (RFC 8628, section 3.2). @throws AppError invalid_client, unauthorized_client */
-export async function startDeviceAuthorization(ctx: Context, clientId: string, caller: Caller) {
+export async function startDeviceAuthorization(ctx: Deps, clientId: string, caller: Caller) {
   const client = findClient(ctx.config, clientId);
   const mayUseGrant = client.deviceGrant ?? client.redirectUris.length === 0;
   if (!mayUseGrant) throw new AppError("unauthorized_client");
@@ -68,10 +70,11 @@ export type DeviceRequest = { userCode: string; clientName: string } & Pick<
 >;
 
 /**
- * The pending request of a user code. Counted against the account before the code is looked up, so that beyond the limit
- * not even the right code is found (RFC 8628, section 5.1). Known codes do not count.
+ * The pending request of a user code. Counted against the account before the code is looked up, so that beyond the
+ * limit not even the right code is found (RFC 8628, section 5.1). Known codes do not count.
+ * @throws AppError invalid_user_code, rate_limited
  */
-export async function findDeviceRequest(ctx: Context, { account }: Pick<Principal, "account">, typed: string) {
+export async function findDeviceRequest(ctx: Deps, { account }: Pick<Principal, "account">, typed: string) {
   await ctx.limits.consume("userCodeByAccount", account.id);
   const userCode = parseUserCode(typed);
   const row = userCode && (await ctx.db.deviceCode.findUnique({ where: await pendingCode(ctx, userCode) }));
@@ -86,10 +89,12 @@ export async function findDeviceRequest(ctx: Context, { account }: Pick<Principa
 type Decision = { decision: "allow" | "deny"; operatorRights?: boolean | undefined };
 
 /**
- * Records a person's decision about a device's request, once. Operators give their rights after a recent authentication.
+ * Records a person's decision about a device's request, once. Operators give their rights after a recent
+ * authentication.
+ * @throws AppError invalid_user_code, rate_limited, forbidden, reauthentication_required
  */
 export async function decideDeviceRequest(
-  ctx: Context,
+  ctx: Deps & Pick<Context, "hasher">,
   principal: Principal,
   typed: string,
   { decision, operatorRights = false }: Decision,
@@ -108,7 +113,7 @@ export async function decideDeviceRequest(
   return request;
 }
 
-async function pendingCode(ctx: Context, userCode: string) {
+async function pendingCode(ctx: Pick<Deps, "limits" | "now">, userCode: string) {
   const userCodeHash = await ctx.limits.pseudonymOf(userCode);
   return { userCodeHash, accountId: null, deniedAt: null, expiresAt: { gt: ctx.now() } };
 }
@@ -119,7 +124,7 @@ async function pendingCode(ctx: Context, userCode: string) {
  * @throws AppError invalid_client; authorization_pending, slow_down, access_denied, expired_token; invalid_grant for an
  *   unknown or used code
  */
-export async function exchangeDeviceCode(ctx: Context, clientId: string, deviceCode: string, caller: Caller) {
+export async function exchangeDeviceCode(ctx: Deps, clientId: string, deviceCode: string, caller: Caller) {
   const client = findClient(ctx.config, clientId);
   const row = await recordPoll(ctx, clientId, sha256(deviceCode));
   if (!row) {
@@ -139,7 +144,7 @@ export async function exchangeDeviceCode(ctx: Context, clientId: string, deviceC
 }
 
 /** Records a poll, in one statement, so that concurrent requests count as too fast. */
-async function recordPoll({ db, now }: Context, clientId: string, deviceCodeHash: string) {
+async function recordPoll({ db, now }: Deps, clientId: string, deviceCodeHash: string) {
   const at = now();
   const [row] = await db.$queryRaw<(DeviceCode & { isTooSoon: boolean })[]>`
     UPDATE "DeviceCode" AS code SET "lastPolledAt" = ${at}::timestamptz,

@@ -7,6 +7,8 @@ import type { Authentication } from "../sessions/authentication";
 import { issueSession } from "../sessions/issue-session";
 import { revokeSession } from "../sessions/sessions";
 
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
+
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(["account_disabled", "invalid_credentials"]);
 
 /** The account that allowed a client, its epoch and session then, and how the new session counts as authenticated. */
@@ -34,7 +36,7 @@ export async function revokeGrants(tx: Tx, accountId: string): Promise<void> {
  * @throws AppError invalid_grant also if the account was deleted or disabled, or the session that allowed it was ended, since
  */
 export async function exchangeGrant(
-  ctx: Context,
+  ctx: Deps,
   { client, grant, caller }: { client: OAuthClient; grant: Grant; caller: Caller },
   confirm: (sessionId: string) => Promise<{ count: number }>,
 ) {
@@ -47,7 +49,7 @@ export async function exchangeGrant(
 }
 
 /** Whether the session that allowed a client has not ended. */
-async function isLive({ db, now }: Context, { grantingSessionId: id }: Grant): Promise<boolean> {
+async function isLive({ db, now }: Pick<Deps, "db" | "now">, { grantingSessionId: id }: Grant): Promise<boolean> {
   if (id === null) return false; // by a build that did not store it
   const at = now();
   const live = { revokedAt: null, expiresAt: { gt: at }, idleExpiresAt: { gt: at } };
@@ -55,7 +57,7 @@ async function isLive({ db, now }: Context, { grantingSessionId: id }: Grant): P
 }
 
 async function issueGrantedSession(
-  ctx: Context,
+  ctx: Deps,
   client: OAuthClient,
   { accountId, sessionEpoch, aal, amr, authenticatedAt, operatorRights }: Grant,
   caller: Caller,

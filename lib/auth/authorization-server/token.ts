@@ -15,19 +15,24 @@ import {
   type TokenResponse,
 } from "./schema";
 
+type Deps = Pick<
+  Context,
+  "config" | "db" | "dbNow" | "emails" | "limits" | "log" | "now" | "removeDevices" | "webhooks"
+>;
+
 /**
  * Exchanges a grant for an access token: the token of a new session (RFC 6749, section 3.2).
  * @throws AppError unsupported_grant_type; validation_failed if a parameter of the grant is missing; the errors of
  *   `exchangeCode`, `exchangeDeviceCode` and `exchangeIdToken`
  */
-export async function issueToken(ctx: Context, given: TokenRequest, caller: Caller): Promise<TokenResponse> {
+export async function issueToken(ctx: Deps, given: TokenRequest, caller: Caller): Promise<TokenResponse> {
   const { session, token } = await exchangeByGrantType(ctx, given, caller);
   const expiresIn = Math.floor((session.expiresAt.getTime() - ctx.now().getTime()) / 1000);
   const issued = { access_token: token, token_type: "Bearer" as const, expires_in: expiresIn };
   return given.grant_type === TOKEN_EXCHANGE_GRANT ? { ...issued, issued_token_type: ACCESS_TOKEN_TYPE } : issued;
 }
 
-function exchangeByGrantType(ctx: Context, given: TokenRequest, caller: Caller) {
+function exchangeByGrantType(ctx: Deps, given: TokenRequest, caller: Caller) {
   const { grant_type: grantType, client_id: clientId, name, authorization_code: authorizationCode } = given;
   if (grantType === DEVICE_CODE_GRANT) {
     return exchangeDeviceCode(ctx, clientId, required(given, "device_code"), caller);
@@ -49,7 +54,7 @@ function required(given: TokenRequest, name: keyof TokenRequest): string {
 }
 
 /** Ends the session of an access token, if it is valid (RFC 7009, section 2.1). @throws AppError invalid_client */
-export async function revokeToken(ctx: Context, clientId: string, token: string, caller: Caller): Promise<void> {
+export async function revokeToken(ctx: Deps, clientId: string, token: string, caller: Caller): Promise<void> {
   findClient(ctx.config, clientId);
   const found = await findSession(ctx, token);
   if (found?.session.transport === "token") await signOut(ctx, found.claims, caller);

@@ -16,7 +16,7 @@ export type AdapterAccount = AdapterUser & Pick<Account, "sessionEpoch"> & { att
  * "accounts" identities. `registration` is the one that an emailed token confirms.
  */
 export function createAdapter(
-  ctx: Context,
+  ctx: Pick<Context, "config" | "db" | "now" | "removeDevices">,
   { caller, registration }: { caller: Caller; registration: MatchedRegistration | null },
   onFailure: OnFailure,
 ): Adapter {

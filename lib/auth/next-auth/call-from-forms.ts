@@ -9,6 +9,7 @@ import { oauthProviders } from "../sign-in-providers/providers";
 import type { NextAuthCall } from "./call-from-request";
 import { respondNextAuth } from "./respond";
 import { cookiesOf } from "./run";
+import type { NextAuthDeps } from "./sign-in-callback";
 
 // Calls of next-auth by our own pages and forms, within the process. The form's route has checked the origin.
 
@@ -17,7 +18,7 @@ type CallSource = { headers: ReadableHeaders; caller: Caller };
 const Csrf = z.object({ csrfToken: z.string() });
 
 /** The configured OAuth providers. */
-export function listSignInProviders({ config, now }: Context): { id: string; name: string }[] {
+export function listSignInProviders({ config, now }: Pick<Context, "config" | "now">): { id: string; name: string }[] {
   return oauthProviders(config, now()).map(({ id, name }) => ({ id, name }));
 }
 
@@ -27,7 +28,7 @@ export function listSignInProviders({ config, now }: Context): { id: string; nam
  * @throws AppError not_found for a provider that is not configured, rate_limited
  */
 export async function startProvider(
-  ctx: Context,
+  ctx: NextAuthDeps,
   provider: string,
   { headers, caller, callbackUrl }: CallSource & { callbackUrl: string },
 ): Promise<RouteResponse> {
@@ -52,9 +53,10 @@ export async function startProvider(
  * Confirms an email by its emailed token, once, and signs in: the response's cookies carry the new session, or the
  * challenge of an account with a second factor, whose page is the response's Location. The password, or the provider
  * with which this browser signed in, proves whose registration it is.
+ * @throws AppError invalid_or_expired_token, invalid_credentials, validation_failed, rate_limited, overloaded
  */
 export async function confirmEmail(
-  ctx: Context,
+  ctx: NextAuthDeps,
   body: { token: string; password?: string },
   { headers, caller }: CallSource,
 ): Promise<RouteResponse> {
@@ -66,6 +68,6 @@ export async function confirmEmail(
   return response;
 }
 
-function call(ctx: Context, input: Partial<NextAuthCall> & Pick<NextAuthCall, "method" | "segments" | "caller">) {
+function call(ctx: NextAuthDeps, input: Partial<NextAuthCall> & Pick<NextAuthCall, "method" | "segments" | "caller">) {
   return respondNextAuth(ctx, { query: {}, cookieHeader: null, credentials: null, body: {}, ...input });
 }

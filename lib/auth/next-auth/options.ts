@@ -22,7 +22,13 @@ import { type Claims, encodeToken, findSession, LIFETIMES, revokeSession, signOu
 import { oauthProviders } from "../sign-in-providers/providers";
 import { type AdapterAccount, createAdapter } from "./adapter";
 import { catchRefusal, type OnFailure, orNull } from "./catch-refusal";
-import { authenticationOf, COOKIE_SESSION, type SignInCall, signInCallback } from "./sign-in-callback";
+import {
+  authenticationOf,
+  COOKIE_SESSION,
+  type NextAuthDeps,
+  type SignInCall,
+  signInCallback,
+} from "./sign-in-callback";
 
 type NextAuthCookies = Omit<NonNullable<NextAuthOptions["cookies"]>, "sessionToken">;
 
@@ -69,7 +75,7 @@ const MAX_REASON_LENGTH = 200;
 const SignIn = z.object({ email: Email, password: z.string().min(1).max(1024) });
 
 /** next-auth's options for one call. `onFailure` receives the errors that next-auth would swallow. */
-export function nextAuthOptions(ctx: Context, call: Call, onFailure: OnFailure): NextAuthOptions {
+export function nextAuthOptions(ctx: NextAuthDeps, call: Call, onFailure: OnFailure): NextAuthOptions {
   const { config } = ctx;
   return {
     secret: call.secrets.csrf,
@@ -108,7 +114,7 @@ export function nextAuthOptions(ctx: Context, call: Call, onFailure: OnFailure):
 
 /** The providers that the path of a call can name. Most calls only read a session and have none. */
 export function providersFor(
-  ctx: Context,
+  ctx: NextAuthDeps,
   call: Pick<Call, "segments" | "caller">,
   onFailure: OnFailure = () => {},
 ): NextAuthOptions["providers"] {
@@ -141,7 +147,7 @@ const emailLink: NextAuthOptions["providers"][number] = {
 };
 
 /** Returns null for a wrong password. next-auth puts a thrown message into a redirect's URL: only codes are thrown. */
-async function authorizePassword(ctx: Context, input: unknown, caller: Caller, onFailure: OnFailure) {
+async function authorizePassword(ctx: NextAuthDeps, input: unknown, caller: Caller, onFailure: OnFailure) {
   const parsed = SignIn.safeParse(input);
   if (!parsed.success) return null;
   const logIt = (error: AppError) => logRefusal(ctx, error, caller.ip, { route: "/api/auth/callback/credentials" });
@@ -151,7 +157,7 @@ async function authorizePassword(ctx: Context, input: unknown, caller: Caller, o
   return null;
 }
 
-function callbacks(ctx: Context, call: Call, onFailure: OnFailure): NonNullable<NextAuthOptions["callbacks"]> {
+function callbacks(ctx: NextAuthDeps, call: Call, onFailure: OnFailure): NonNullable<NextAuthOptions["callbacks"]> {
   const { caller, currentSession } = call;
   const { config } = ctx;
   return {
@@ -174,7 +180,7 @@ function callbacks(ctx: Context, call: Call, onFailure: OnFailure): NonNullable<
   };
 }
 
-async function decodeSession(ctx: Context, token: string | undefined) {
+async function decodeSession(ctx: NextAuthDeps, token: string | undefined) {
   const found = token ? await findSession(ctx, token) : null;
   if (!found) return null;
   const { name, email, image, role } = found.account;
@@ -198,7 +204,7 @@ function describeSession(session: Session, token: { sub?: string; role?: unknown
 }
 
 /** Logs an error of next-auth: a failed sign-in with a provider as a warning, other refusals for debugging. */
-function logError({ log }: Context, code: string, metadata: unknown, { ip }: Caller): void {
+function logError({ log }: NextAuthDeps, code: string, metadata: unknown, { ip }: Caller): void {
   if (!/OAUTH/.test(code)) return void log.debug({ code }, "next-auth refused");
   const { error, providerId } = metadata as { error?: unknown; providerId?: string };
   const { message } = (error ?? metadata) as { message?: unknown };

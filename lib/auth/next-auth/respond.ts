@@ -8,6 +8,7 @@ import { findSession, signOut } from "../sessions/sessions";
 import { isProviderAction, type NextAuthCall, requireAction } from "./call-from-request";
 import { providersFor, VERIFY_PAGE } from "./options";
 import { type CallState, isSignedIn, isSignedOut, runNextAuth, withCookies } from "./run";
+import type { NextAuthDeps } from "./sign-in-callback";
 
 /** The lifetime of next-auth's cookies for state, PKCE and nonce, which belong to the same sign-in. */
 const TTL_SECONDS = 15 * 60;
@@ -25,8 +26,11 @@ export async function readPendingIdentityCookie(config: Context["config"], cooki
 /** The parameters of a sign-in that are forwarded to the provider. next-auth would forward all, `scope` included. */
 const FORWARDED_PARAMETERS = ["prompt", "login_hint"];
 
-/** next-auth's routes on this service's sessions. @throws AppError not_found for an unknown action or provider */
-export async function respondNextAuth(ctx: Context, call: NextAuthCall): Promise<RouteResponse> {
+/**
+ * next-auth's routes on this service's sessions.
+ * @throws AppError not_found for an unknown action or provider, rate_limited
+ */
+export async function respondNextAuth(ctx: NextAuthDeps, call: NextAuthCall): Promise<RouteResponse> {
   const [action] = call.segments;
   const providerType = requireAction(call, providersFor(ctx, call));
   // next-auth/react reports errors of browsers here. They are not logged, because a caller can write anything.
@@ -47,7 +51,7 @@ export async function respondNextAuth(ctx: Context, call: NextAuthCall): Promise
 }
 
 /** Reads the browser's session, and the session that started its sign-in at a provider. */
-async function readCallState(ctx: Context, call: NextAuthCall): Promise<CallState> {
+async function readCallState(ctx: NextAuthDeps, call: NextAuthCall): Promise<CallState> {
   const isByCookie = call.credentials?.via === "cookie" && isProviderAction(call.segments[0]);
   const currentSession = isByCookie && call.credentials ? await findSession(ctx, call.credentials.token) : null;
   const cookie = cookieName(ctx.config, "linkingSession");
@@ -58,7 +62,7 @@ async function readCallState(ctx: Context, call: NextAuthCall): Promise<CallStat
 }
 
 /** Signs out a bearer token. Another site cannot send one, so no CSRF token is needed. Can be repeated. */
-async function signOutBearer(ctx: Context, { caller }: NextAuthCall, token: string): Promise<RouteResponse> {
+async function signOutBearer(ctx: NextAuthDeps, { caller }: NextAuthCall, token: string): Promise<RouteResponse> {
   const found = await findSession(ctx, token);
   if (found) await signOut(ctx, found.claims, caller);
   return jsonResponse(200, { url: ctx.config.baseUrl });
@@ -68,7 +72,7 @@ async function signOutBearer(ctx: Context, { caller }: NextAuthCall, token: stri
  * Confirms an email by the token of an emailed link. The link itself (GET) only leads to a page with a button, because
  * email scanners open links. The token is in its fragment, which browsers keep in redirects (RFC 9110, section 10.2.2).
  */
-async function respondToEmailCallback(ctx: Context, call: NextAuthCall): Promise<RouteResponse> {
+async function respondToEmailCallback(ctx: NextAuthDeps, call: NextAuthCall): Promise<RouteResponse> {
   if (call.method === "GET") return new RouteResponse(302, null, { Location: VERIFY_PAGE });
   const { body, caller, cookieHeader } = call;
   const token = typeof body.token === "string" ? body.token : "";
@@ -83,7 +87,7 @@ async function respondToEmailCallback(ctx: Context, call: NextAuthCall): Promise
 }
 
 /** Redirects the browser to a provider, and stores the session that started the sign-in. */
-async function startOAuth(ctx: Context, call: NextAuthCall): Promise<RouteResponse> {
+async function startOAuth(ctx: NextAuthDeps, call: NextAuthCall): Promise<RouteResponse> {
   await ctx.limits.consume("oauthByIp", call.caller.ip);
   const state = await readCallState(ctx, call);
   const response = await runNextAuth(ctx, { ...call, query: pick(call.query, FORWARDED_PARAMETERS) }, state);
@@ -97,7 +101,7 @@ async function startOAuth(ctx: Context, call: NextAuthCall): Promise<RouteRespon
 }
 
 /** Signs in with the provider's response, or links the identity to the account that started the sign-in. */
-async function finishOAuth(ctx: Context, call: NextAuthCall): Promise<RouteResponse> {
+async function finishOAuth(ctx: NextAuthDeps, call: NextAuthCall): Promise<RouteResponse> {
   if (call.method === "POST") return redirectFormPost(ctx, call);
   await ctx.limits.consume("oauthByIp", call.caller.ip);
   const state = await readCallState(ctx, call);
@@ -117,7 +121,7 @@ async function finishOAuth(ctx: Context, call: NextAuthCall): Promise<RouteRespo
  * Apple posts its response from its own site, where browsers withhold SameSite=Lax cookies. After a 303 the same
  * parameters arrive by GET, with the cookies for state, PKCE, nonce and session.
  */
-function redirectFormPost({ config }: Context, { segments, body }: NextAuthCall): RouteResponse {
+function redirectFormPost({ config }: NextAuthDeps, { segments, body }: NextAuthCall): RouteResponse {
   const query = new URLSearchParams(pick(body, ["code", "state", "error"]) as Record<string, string>);
   return new RouteResponse(303, null, { Location: `${config.baseUrl}/api/auth/${segments.join("/")}?${query}` });
 }
@@ -130,7 +134,7 @@ function pick<T>(record: Record<string, T>, names: string[]): Record<string, T> 
 }
 
 /** With an absolute Location, and without cookies for another site's fetch or an Authorization header. */
-export function finishNextAuth({ config }: Context, request: RequestHead, given: RouteResponse) {
+export function finishNextAuth({ config }: Pick<NextAuthDeps, "config">, request: RequestHead, given: RouteResponse) {
   const { "Set-Cookie": cookies, ...headers } = given.headers;
   const isFetch = request.headers.get("sec-fetch-mode") !== "navigate";
   const isCrossSite = isFetch && request.headers.get("sec-fetch-site") === "cross-site";

@@ -6,6 +6,7 @@ import { setDeviceCookie } from "../recognized-clients";
 import { setChallengeCookie } from "../second-factor/challenges";
 import { isProviderAction, type NextAuthCall } from "./call-from-request";
 import { nextAuthOptions, secretsOfCall } from "./options";
+import type { NextAuthDeps } from "./sign-in-callback";
 
 /** What next-auth's options depend on besides the path and the caller. */
 export type CallState = Omit<
@@ -17,7 +18,7 @@ export type CallState = Omit<
 const CALLBACK_URL = /^(?:callbackUrl|(?:__Host-|__Secure-)?next-auth\.callback-url)$/;
 
 /** Runs next-auth. @throws the errors that it swallows: with the database down, it would sign the browser out */
-export async function runNextAuth(ctx: Context, call: NextAuthCall, state: CallState): Promise<RouteResponse> {
+export async function runNextAuth(ctx: NextAuthDeps, call: NextAuthCall, state: CallState): Promise<RouteResponse> {
   const failures: unknown[] = [];
   const secrets = await secretsOfCall(ctx.config, call);
   const given = { ...call, ...state, secrets, callbackUrl: callbackUrlOf(call) };
@@ -48,17 +49,17 @@ export function cookiesOf({ headers }: Pick<RouteResponse, "headers">): string[]
 }
 
 /** Whether the response sets a session cookie. */
-export function isSignedIn({ config }: Context, response: RouteResponse): boolean {
+export function isSignedIn({ config }: Pick<Context, "config">, response: RouteResponse): boolean {
   return cookiesOf(response).some((cookie) => cookie.startsWith(`${cookieName(config, "session")}=ey`));
 }
 
 /** Whether the response removes the session cookie. */
-export function isSignedOut({ config }: Context, response: RouteResponse): boolean {
+export function isSignedOut({ config }: Pick<Context, "config">, response: RouteResponse): boolean {
   return cookiesOf(response).some((cookie) => cookie.startsWith(`${cookieName(config, "session")}=;`));
 }
 
 /** The part of a Pages Router request that next-auth uses. Its host is ours, whatever the caller's Host header is. */
-function pagesRequest({ config }: Context, call: NextAuthCall) {
+function pagesRequest({ config }: Pick<Context, "config">, call: NextAuthCall) {
   return {
     method: call.method,
     query: { ...withSafeCallback(call.query), nextauth: call.segments },

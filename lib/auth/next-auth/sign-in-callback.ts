@@ -23,6 +23,11 @@ import { issuerOf } from "../sign-in-providers/providers";
 import type { AdapterAccount } from "./adapter";
 import { catchRefusal, type OnFailure } from "./catch-refusal";
 
+export type NextAuthDeps = Pick<
+  Context,
+  "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "emails" | "now" | "removeDevices" | "webhooks"
+>;
+
 export type SignInCall = {
   caller: Caller;
   /** The session of the browser's cookie. */
@@ -46,7 +51,7 @@ export const COOKIE_SESSION = { transport: "cookie", deviceName: null } as const
  * next-auth's callback for a sign-in whose first factor is verified. Returns true if the session can be issued,
  * otherwise the page that says why not: for an account with a second factor, the one that asks for it.
  */
-export function signInCallback(ctx: Context, call: SignInCall, onFailure: OnFailure): CallbacksOptions["signIn"] {
+export function signInCallback(ctx: NextAuthDeps, call: SignInCall, onFailure: OnFailure): CallbacksOptions["signIn"] {
   const { baseUrl } = ctx.config;
   return async ({ user, account, profile }) => {
     const decide = async () => {
@@ -71,7 +76,7 @@ function refusalPage(error: ErrorCode): string {
 }
 
 /** The account of a provider's user. @throws AppError as `linkOrCreateAccount`; email_not_verified, account_disabled */
-async function accountOf(ctx: Context, call: SignInCall, signedIn: ProviderAccount, profile: unknown) {
+async function accountOf(ctx: NextAuthDeps, call: SignInCall, signedIn: ProviderAccount, profile: unknown) {
   const { provider, refresh_token: refreshToken } = signedIn;
   const identity = { ...parseProfile(provider, profile), issuer: issuerOf(ctx.config, provider) };
   const account = await linkOrCreateAccount(ctx, identity, linkingSessionOf(call), call.caller);
@@ -95,7 +100,7 @@ function linkingSessionOf({ linkingSessionId, currentSession }: SignInCall) {
  * one replaces, is not asked for another, for example to add a provider.
  */
 export function authenticationOf(
-  { now }: Context,
+  { now }: Pick<NextAuthDeps, "now">,
   { currentSession, registration }: Pick<SignInCall, "currentSession" | "registration">,
   provider: Pick<ProviderAccount, "type"> | null,
   accountId: string,

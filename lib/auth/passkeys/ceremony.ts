@@ -5,6 +5,8 @@ import { AppError } from "../../errors";
 import type { Config } from "../../platform/config";
 import { isStorableText } from "../../platform/storable";
 
+type Deps = Pick<Context, "config">;
+
 /** Why a passkey was refused: the `reason` for programs, with its `detail` for people. */
 const PASSKEY_REASONS = {
   malformed: "The passkey's response is malformed.",
@@ -37,7 +39,7 @@ type Binding = { purpose: PasskeyPurpose; accountId: string | null };
 export const CHALLENGE_TTL_MS = 5 * 60 * 1000;
 
 /** Issues a challenge of 256 random bits, in base64url. It works once, within five minutes. */
-export async function issueChallenge({ db, now }: Context, binding: Binding): Promise<string> {
+export async function issueChallenge({ db, now }: Pick<Context, "db" | "now">, binding: Binding): Promise<string> {
   const challenge = randomBytes(32).toString("base64url");
   const expiresAt = new Date(now().getTime() + CHALLENGE_TTL_MS);
   await db.passkeyChallenge.create({ data: { challenge, ...binding, expiresAt } });
@@ -45,7 +47,11 @@ export async function issueChallenge({ db, now }: Context, binding: Binding): Pr
 }
 
 /** Uses up a challenge for this purpose: of concurrent calls, one succeeds. @throws AppError passkey_invalid */
-export async function consumePasskeyChallenge({ db, now }: Context, challenge: string, binding: Binding) {
+export async function consumePasskeyChallenge(
+  { db, now }: Pick<Context, "db" | "now">,
+  challenge: string,
+  binding: Binding,
+) {
   const where = { challenge, ...binding, expiresAt: { gt: now() } };
   const { count } = await db.passkeyChallenge.deleteMany({ where });
   if (count === 0) throw passkeyInvalid("challenge_invalid");
@@ -100,7 +106,7 @@ const USER_VERIFIED = 0x04;
  * Reads what the client signed (Web Authentication Level 3, section 5.8.1), and returns its challenge.
  * @throws AppError passkey_invalid if it is malformed, of the other type, or from an origin that is not ours
  */
-export function readChallenge({ config }: Context, clientDataJson: string, type: "webauthn.create" | "webauthn.get") {
+export function readChallenge({ config }: Deps, clientDataJson: string, type: "webauthn.create" | "webauthn.get") {
   const given = parseClientData(clientDataJson);
   if (given.type !== type) throw passkeyInvalid("type_mismatch");
   // None of our pages is in another site's frame.
@@ -121,7 +127,7 @@ function parseClientData(encoded: string): z.infer<typeof ClientData> {
  * @throws AppError passkey_invalid if it is malformed, for another RP ID, or without a user verification that is required
  */
 export function checkAuthenticatorData(
-  { config }: Context,
+  { config }: Deps,
   authData: Uint8Array,
   { requireUserVerification }: { requireUserVerification: boolean },
 ): void {

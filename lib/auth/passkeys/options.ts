@@ -5,15 +5,18 @@ import { requireStepUp, type StepUpProof } from "../step-up";
 import { CHALLENGE_TTL_MS, issueChallenge, type PasskeyPurpose, relyingPartyId, userHandleOf } from "./ceremony";
 import type { PasskeyCreationOptions, PasskeyRequestOptions } from "./schema";
 
+type Deps = Pick<Context, "config" | "db" | "now">;
+
 /** ES256 and RS256 (RFC 9053 and RFC 8812), one of which every authenticator has. */
 export const ALGORITHMS = [-7, -257];
 
 /**
  * The options of a new passkey, after a step-up: a stolen session alone cannot add one. The passkey is discoverable, so
  * that it signs in without an email. No attestation is asked for.
+ * @throws AppError reauthentication_required, rate_limited, overloaded
  */
 export async function createRegistrationOptions(
-  ctx: Context,
+  ctx: Deps & Pick<Context, "hasher" | "limits">,
   principal: Principal,
   proof: StepUpProof,
   caller: Caller,
@@ -33,12 +36,12 @@ export async function createRegistrationOptions(
 }
 
 /** The options of a sign-in: any passkey of this service may respond. */
-export function createSignInOptions(ctx: Context): Promise<PasskeyRequestOptions> {
+export function createSignInOptions(ctx: Deps): Promise<PasskeyRequestOptions> {
   return requestOptions(ctx, { purpose: "sign-in", accountId: null }, []);
 }
 
 /** The options of a step-up or a second factor by a passkey. @throws AppError not_found if the account has none */
-export async function createAccountOptions(ctx: Context, purpose: "second-factor" | "step-up", accountId: string) {
+export async function createAccountOptions(ctx: Deps, purpose: "second-factor" | "step-up", accountId: string) {
   const descriptors = await listDescriptors(ctx.db, accountId);
   if (descriptors.length === 0) throw new AppError("not_found");
   return requestOptions(ctx, { purpose, accountId }, descriptors);
@@ -48,7 +51,7 @@ type Descriptors = PasskeyRequestOptions["allowCredentials"];
 
 /** After a password, possession of the passkey is enough; alone, it has to verify the user. */
 async function requestOptions(
-  ctx: Context,
+  ctx: Deps,
   binding: { purpose: PasskeyPurpose; accountId: string | null },
   allowCredentials: Descriptors,
 ): Promise<PasskeyRequestOptions> {

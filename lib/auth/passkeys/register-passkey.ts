@@ -17,6 +17,8 @@ import { ALGORITHMS } from "./options";
 import type { Passkey, PasskeyRegistration, RegisterPasskey } from "./schema";
 import { toPasskey } from "./stored-passkeys";
 
+type Deps = Pick<Context, "config" | "db" | "emails" | "now">;
+
 const MAX_PASSKEYS = 20;
 
 /**
@@ -25,7 +27,7 @@ const MAX_PASSKEYS = 20;
  * @throws AppError passkey_invalid; passkey_registered if an account has this passkey; passkey_limit_reached
  */
 export async function registerPasskey(
-  ctx: Context,
+  ctx: Deps,
   principal: Principal,
   { passkey: given, name }: RegisterPasskey,
   caller: Caller,
@@ -50,7 +52,7 @@ export async function registerPasskey(
 }
 
 /** The library is loaded at the first use, because few starts need it at once. */
-async function verifyRegistration(ctx: Context, given: PasskeyRegistration, expectedChallenge: string) {
+async function verifyRegistration(ctx: Deps, given: PasskeyRegistration, expectedChallenge: string) {
   const { verifyRegistrationResponse } = await import("@simplewebauthn/server");
   const attestation = await withoutStatement(given.response.attestationObject);
   checkAuthenticatorData(ctx, attestation.authData, { requireUserVerification: true });

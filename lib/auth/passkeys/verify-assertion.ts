@@ -18,6 +18,8 @@ import {
 } from "./ceremony";
 import type { PasskeyAssertion } from "./schema";
 
+type Deps = Pick<Context, "config" | "db" | "now">;
+
 type Purpose = Exclude<PasskeyPurpose, "registration">;
 
 /** The account that a passkey authenticates, and how (RFC 8176). */
@@ -30,7 +32,7 @@ export type VerifiedPasskey = { accountId: string; amr: Amr[] };
  * @throws AppError passkey_invalid
  */
 export async function verifyPasskeyAssertion(
-  ctx: Context,
+  ctx: Deps,
   given: PasskeyAssertion,
   { accountId, purpose }: { accountId?: string; purpose: Purpose },
   caller: Pick<Caller, "ip" | "userAgent">,
@@ -55,7 +57,7 @@ function checkUserHandle({ response }: PasskeyAssertion, { accountId }: Passkey,
 }
 
 async function verify(
-  ctx: Context,
+  ctx: Deps,
   given: PasskeyAssertion,
   passkey: Passkey,
   { challenge, purpose }: { challenge: string; purpose: Purpose },
@@ -93,7 +95,7 @@ async function verify(
 
 /** Synced passkeys have no counter: it stays 0. Any other one must rise with each use (section 6.1.1). */
 async function recordUse(
-  { db, now }: Context,
+  { db, now }: Deps,
   { id }: Passkey,
   { counter, isBackedUp }: Pick<Passkey, "counter" | "isBackedUp">,
 ): Promise<void> {
@@ -112,7 +114,7 @@ function amrOf({ isBackupEligible }: Passkey, hasVerifiedUser: boolean): Amr[] {
 }
 
 async function recordRefusal(
-  { db, now }: Context,
+  { db, now }: Deps,
   { id, accountId, name }: Passkey,
   reason: PasskeyReason,
   caller: Pick<Caller, "ip" | "userAgent">,

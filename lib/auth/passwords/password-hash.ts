@@ -2,25 +2,27 @@ import { createHmac } from "node:crypto";
 import type { Context } from "../../context";
 import { normalizePassword } from "./policy";
 
+type Deps = Pick<Context, "config" | "hasher">;
+
 /** bcrypt silently ignores the bytes after these. */
 const MAX_BCRYPT_BYTES = 72;
 /** Not a secret. With it, hashes that leaked from another service cannot be tried here instead of passwords. */
 const LONG_PASSWORD_KEY = "homeport long password";
 
 /** Hashes a password that has passed `checkNewPassword`, with bcrypt at the configured cost. @throws AppError overloaded */
-export function hashPassword({ config, hasher }: Context, password: string): Promise<string> {
+export function hashPassword({ config, hasher }: Deps, password: string): Promise<string> {
   return hasher.hash(bcryptInput(password), config.BCRYPT_COST);
 }
 
 /** Whether a password matches. A mismatch takes the same time without a hash, and with one of a lower cost. */
-export async function isPasswordCorrect({ config, hasher }: Context, password: string, hash: string | null) {
+export async function isPasswordCorrect({ config, hasher }: Deps, password: string, hash: string | null) {
   const input = bcryptInput(normalizePassword(password));
   const matches = await hasher.compare(input, hash ?? dummyHash(config.BCRYPT_COST), config.BCRYPT_COST);
   return matches && hash !== null;
 }
 
 /** Whether a hash has a lower cost than the configured one. */
-export function isOutdated({ config }: Context, hash: string): boolean {
+export function isOutdated({ config }: Pick<Context, "config">, hash: string): boolean {
   const cost = /^\$2[aby]\$(\d\d)\$/.exec(hash)?.[1];
   return cost !== undefined && Number(cost) < config.BCRYPT_COST;
 }

@@ -9,8 +9,15 @@ const MIN_WORD_LENGTH = 3;
 /** Normalizes to NFKC (NIST SP 800-63B-4, 3.1.1.2), so that a password is the same from any keyboard. */
 export const normalizePassword = (password: string): string => password.normalize("NFKC");
 
-/** Checks a new password, and returns it normalized. `pointer` is the field of the request. */
-export async function checkNewPassword({ config }: Context, password: string, pointer = "/password"): Promise<string> {
+/**
+ * Checks a new password, and returns it normalized. `pointer` is the field of the request.
+ * @throws AppError validation_failed
+ */
+export async function checkNewPassword(
+  { config }: Pick<Context, "config">,
+  password: string,
+  pointer = "/password",
+): Promise<string> {
   const normalized = normalizePassword(password);
   const length = [...normalized].length;
   const refuse = (code: string, detail: string) => passwordError(pointer, code, detail);
@@ -38,7 +45,11 @@ export function rejectOwnEmail(normalized: string, email: string, pointer = "/pa
  * Refuses a password that is known from a data breach, if `AUTH_BREACH_CHECK` is on. Sends a request to another service,
  * so callers consume a limit first. @throws AppError validation_failed
  */
-export async function rejectBreached({ breaches }: Context, normalized: string, pointer = "/password"): Promise<void> {
+export async function rejectBreached(
+  { breaches }: Pick<Context, "breaches">,
+  normalized: string,
+  pointer = "/password",
+): Promise<void> {
   if (await breaches(normalized)) throw passwordError(pointer, "breached", "This password appeared in a data breach");
 }
 

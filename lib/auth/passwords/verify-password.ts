@@ -18,6 +18,8 @@ import {
 import { hashPassword, isOutdated, isPasswordCorrect } from "./password-hash";
 import { normalizePassword } from "./policy";
 
+type Deps = Pick<Context, "config" | "db" | "emails" | "hasher" | "limits" | "now">;
+
 /** An account whose password was checked, and the attempt that `issueSession` clears. */
 export type VerifiedAccount = Account & { attempt: AttemptCounters };
 type EmailAndPassword = { email: string; password: string };
@@ -26,8 +28,9 @@ type EmailAndPassword = { email: string; password: string };
  * The password check of /login and next-auth. It counts an attempt before it looks the account up, and costs the same
  * for known and unknown emails. An attempt is not counted if the password could not be checked, because the service was
  * busy or the database was down. A device that the account recognizes is not subject to the limit of its IP.
+ * @throws AppError invalid_credentials, account_disabled, email_not_verified, rate_limited, overloaded
  */
-export async function verifyPassword(ctx: Context, given: EmailAndPassword, caller: Caller): Promise<VerifiedAccount> {
+export async function verifyPassword(ctx: Deps, given: EmailAndPassword, caller: Caller): Promise<VerifiedAccount> {
   const byDevice = await beginAttemptByDevice(ctx, given.email, caller);
   if (!byDevice) await ctx.limits.consume("loginByIp", caller.ip);
   const refund = async () => byDevice !== null || ctx.limits.refund("loginByIp", caller.ip);
@@ -52,7 +55,7 @@ export async function verifyPassword(ctx: Context, given: EmailAndPassword, call
 }
 
 /** Known and unknown emails run the same statements. */
-async function recordFailedAttempt(ctx: Context, email: string, attempt: AttemptCounters, caller: Caller) {
+async function recordFailedAttempt(ctx: Deps, email: string, attempt: AttemptCounters, caller: Caller) {
   const at = ctx.now();
   if (!shouldWait(attempt)) return recordFailedSignIn(ctx.db, at, email, caller);
   await ctx.db.$transaction(async (tx) => {
@@ -61,7 +64,7 @@ async function recordFailedAttempt(ctx: Context, email: string, attempt: Attempt
   });
 }
 
-async function comparePassword(ctx: Context, { email, password }: EmailAndPassword) {
+async function comparePassword(ctx: Deps, { email, password }: EmailAndPassword) {
   const account = await ctx.db.account.findUnique({ where: { email } });
   const isCorrect = await isPasswordCorrect(ctx, password, account?.passwordHash ?? null);
   if (account?.passwordHash && isCorrect && isOutdated(ctx, account.passwordHash)) {
@@ -71,7 +74,7 @@ async function comparePassword(ctx: Context, { email, password }: EmailAndPasswo
 }
 
 /** Rehashes a password at the configured cost, unless tasks wait: a sign-in never waits for the hasher twice. */
-async function rehashPassword(ctx: Context, id: string, outdated: string, password: string): Promise<void> {
+async function rehashPassword(ctx: Deps, id: string, outdated: string, password: string): Promise<void> {
   if (ctx.hasher.isBusy()) return;
   try {
     const passwordHash = await hashPassword(ctx, normalizePassword(password));
@@ -86,7 +89,7 @@ async function rehashPassword(ctx: Context, id: string, outdated: string, passwo
  * trail. @throws AppError reauthentication_required with the field, rate_limited, overloaded
  */
 export async function confirmPassword(
-  ctx: Context,
+  ctx: Omit<Deps, "emails">,
   { id, passwordHash }: { id: string; passwordHash: string },
   password: string,
   caller: Caller,

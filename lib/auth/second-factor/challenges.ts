@@ -18,7 +18,7 @@ type Owner = { id: string; sessionEpoch: number };
 
 /** Stores the first half of a sign-in, and which session it asks for. null if the account has no second factor. */
 export async function createChallenge(
-  { db, now }: Context,
+  { db, now }: Pick<Context, "db" | "now">,
   { id: accountId, sessionEpoch }: Owner,
   { amr }: Authentication,
   { transport, deviceName }: SessionOptions,
@@ -40,7 +40,7 @@ export type PendingChallenge = Owner & SessionOptions & { tokenHash: string; amr
  * @throws AppError invalid_challenge for an unknown, used or expired one; rate_limited after many of those
  */
 export async function findChallenge(
-  { db, limits, now }: Context,
+  { db, limits, now }: Pick<Context, "db" | "limits" | "now">,
   challenge: string | undefined,
   caller: Pick<Caller, "ip">,
 ): Promise<PendingChallenge> {
@@ -58,14 +58,17 @@ export async function findChallenge(
 }
 
 /** The ways to complete the sign-in of a challenge, for a page; empty if it is not pending. */
-export async function listChallengeFactors({ db, now }: Context, challenge: string): Promise<FactorKind[]> {
+export async function listChallengeFactors(
+  { db, now }: Pick<Context, "db" | "now">,
+  challenge: string,
+): Promise<FactorKind[]> {
   const where = { tokenHash: hashOf(challenge), expiresAt: { gt: now() } };
   const row = await db.signInChallenge.findUnique({ where, select: { accountId: true } });
   return row ? listSecondFactors(db, row.accountId) : [];
 }
 
 /** Uses up a challenge. @throws AppError invalid_challenge if a concurrent call has used it */
-export async function consumeChallenge({ db }: Context, { tokenHash }: PendingChallenge): Promise<void> {
+export async function consumeChallenge({ db }: Pick<Context, "db">, { tokenHash }: PendingChallenge): Promise<void> {
   const { count } = await db.signInChallenge.deleteMany({ where: { tokenHash } });
   if (count === 0) throw new AppError("invalid_challenge");
 }

@@ -10,6 +10,8 @@ import { hasSecondFactor, removeTotpAndRecoveryCodes } from "./factors";
 import { replaceRecoveryCodes } from "./recovery-codes";
 import { newTotpSecret, timeStepOf, totpPurpose, totpUri } from "./totp";
 
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "hasher" | "limits" | "now" | "removeDevices">;
+
 /** The modules around a code that have to stay empty (ISO/IEC 18004, 6.3.8). */
 const QUIET_ZONE = 4;
 
@@ -31,8 +33,9 @@ const ENROLLMENT_TTL_MS = 10 * 60 * 1000;
 /**
  * Starts to add an authenticator app: stores a new secret, which has no effect until `confirmTotp`. Each call creates
  * its own secret, so that two tabs do not disturb each other.
+ * @throws AppError factor_exists; reauthentication_required; rate_limited
  */
-export async function startTotp(ctx: Context, principal: Principal, proof: StepUpProof, caller: Caller) {
+export async function startTotp(ctx: Deps, principal: Principal, proof: StepUpProof, caller: Caller) {
   const { account, session } = principal;
   await requireStepUp(ctx, principal, proof, caller);
   await ctx.limits.consume("enrollmentByAccount", account.id);
@@ -47,7 +50,7 @@ export async function startTotp(ctx: Context, principal: Principal, proof: StepU
 }
 
 /** An enrollment that this session has started; null if there is none, or it has expired or is complete. */
-export async function readEnrollment(ctx: Context, { account, session }: Principal, id: string) {
+export async function readEnrollment(ctx: Deps, { account, session }: Principal, id: string) {
   const row = await findPending(ctx.db, ctx.now(), { accountId: account.id, sessionId: session.id, id });
   if (!row) return null;
   const secret = await decryptSecret(ctx, totpPurpose(account.id), row.secret);
@@ -60,7 +63,7 @@ export async function readEnrollment(ctx: Context, { account, session }: Princip
  * @throws AppError invalid_code, enrollment_expired; factor_exists if another tab was faster
  */
 export async function confirmTotp(
-  ctx: Context,
+  ctx: Deps,
   { account, session }: Principal,
   { id, code }: { id: string; code: string },
   caller: Caller,
@@ -107,7 +110,7 @@ async function raiseSession(tx: Tx, now: Date, session: Principal["session"]): P
 
 /** Authenticator apps list the account under the service's host name. A port would end the name in some of them. */
 async function describe(
-  { config }: Context,
+  { config }: Pick<Deps, "config">,
   { email }: Principal["account"],
   id: string,
   secret: string,
@@ -117,8 +120,11 @@ async function describe(
   return { id, secret, uri, qrCode: await qrCodeSvg(uri), expiresAt };
 }
 
-/** Removes the caller's authenticator app, with the recovery codes that replace it. */
-export async function removeTotp(ctx: Context, principal: Principal, proof: StepUpProof, caller: Caller) {
+/**
+ * Removes the caller's authenticator app, with the recovery codes that replace it.
+ * @throws AppError not_found, reauthentication_required, rate_limited
+ */
+export async function removeTotp(ctx: Deps, principal: Principal, proof: StepUpProof, caller: Caller) {
   const { id, email } = principal.account;
   await requireStepUp(ctx, principal, proof, caller);
   await ctx.db.$transaction(async (tx) => {
@@ -129,8 +135,11 @@ export async function removeTotp(ctx: Context, principal: Principal, proof: Step
   ctx.emails.wake();
 }
 
-/** Replaces the caller's recovery codes. Returns the new ones, which cannot be retrieved again. */
-export async function renewRecoveryCodes(ctx: Context, principal: Principal, proof: StepUpProof, caller: Caller) {
+/**
+ * Replaces the caller's recovery codes. Returns the new ones, which cannot be retrieved again.
+ * @throws AppError no_second_factor, reauthentication_required, rate_limited
+ */
+export async function renewRecoveryCodes(ctx: Deps, principal: Principal, proof: StepUpProof, caller: Caller) {
   const { id, email } = principal.account;
   await requireStepUp(ctx, principal, proof, caller);
   const codes = await ctx.db.$transaction(async (tx) => {

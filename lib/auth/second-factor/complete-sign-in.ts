@@ -8,6 +8,8 @@ import { clearAttempt } from "../sign-in-throttle";
 import { consumeChallenge, createChallenge, type PendingChallenge, type SecondFactorChallenge } from "./challenges";
 import { type SecondFactorProof, verifySecondFactor } from "./verify-second-factor";
 
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
+
 type Issued = Awaited<ReturnType<typeof issueSession>>;
 
 /**
@@ -16,7 +18,7 @@ type Issued = Awaited<ReturnType<typeof issueSession>>;
  * @throws AppError invalid_credentials if the account was deleted, or its password reset, since
  */
 export async function completeSignIn(
-  ctx: Context,
+  ctx: Deps,
   account: AuthenticatedAccount,
   authentication: Authentication,
   options: SessionOptions,
@@ -28,7 +30,7 @@ export async function completeSignIn(
 
 /** The first half of `completeSignIn`: null if the session can be issued. */
 export async function challengeSignIn(
-  ctx: Context,
+  ctx: Deps,
   account: AuthenticatedAccount,
   authentication: Authentication,
   options: SessionOptions,
@@ -51,7 +53,7 @@ export function secondFactorRequired(challenge: SecondFactorChallenge, extras: E
  *   invalid_code, rate_limited
  */
 export async function completeChallenge(
-  ctx: Context,
+  ctx: Deps,
   challenge: PendingChallenge,
   proof: SecondFactorProof,
   caller: Caller,

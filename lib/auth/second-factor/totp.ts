@@ -40,7 +40,11 @@ export async function timeStepOf(code: string, secret: string, now: Date): Promi
  * Uses up a code of an account's authenticator app. Returns whether it is correct: a code of a step that was used, or
  * of an earlier one, is not (RFC 6238, section 5.2). Of concurrent calls with one code, one gets true.
  */
-export async function consumeTotpCode(ctx: Context, accountId: string, code: string): Promise<boolean> {
+export async function consumeTotpCode(
+  ctx: Pick<Context, "config" | "db" | "now">,
+  accountId: string,
+  code: string,
+): Promise<boolean> {
   const where = { accountId, confirmedAt: { not: null } };
   const factor = await ctx.db.totpFactor.findFirst({ where, select: { id: true, secret: true } });
   if (!factor) return false;

@@ -9,16 +9,19 @@ import { beginSecondFactor, clearAttempt, type FactorPlace, recordFailure, refun
 import { consumeRecoveryCode } from "./recovery-codes";
 import { consumeTotpCode } from "./totp";
 
+type Deps = Pick<Context, "config" | "db" | "limits" | "now">;
+
 /** What proves a second factor: one of these. */
 export type SecondFactorProof = { code?: string; recoveryCode?: string; passkey?: PasskeyAssertion };
 
 /**
  * Checks a second factor of an account: a code of its authenticator app or a recovery code, each of which works once,
- * or a passkey. Wrong codes are counted by account and place, and each makes the next attempt wait longer. Returns how the factor
- * authenticates.
+ * or a passkey. Wrong codes are counted by account and place, and each makes the next attempt wait longer. Returns how
+ * the factor authenticates.
+ * @throws AppError invalid_code, passkey_invalid, rate_limited
  */
 export async function verifySecondFactor(
-  ctx: Context,
+  ctx: Deps,
   accountId: string,
   { code, recoveryCode, passkey }: SecondFactorProof,
   place: FactorPlace,
@@ -40,7 +43,7 @@ export async function verifySecondFactor(
 }
 
 async function checkCounted(
-  ctx: Context,
+  ctx: Deps,
   { kind, accountId, place }: { kind: "totp" | "recovery_code"; accountId: string; place: FactorPlace },
   check: () => Promise<boolean>,
   caller: Caller,

@@ -34,7 +34,7 @@ export type CreatedSession = {
  * 20, in one statement. Returns null if `accountStatement` returns no account. The caller removes the devices of revoked sessions.
  */
 export async function createSession(
-  ctx: Context,
+  ctx: Pick<Context, "limits">,
   tx: Tx,
   now: Date,
   { account, accountStatement, event, authentication, transport, deviceName, attempt = [] }: NewSession,

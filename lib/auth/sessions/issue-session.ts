@@ -14,6 +14,8 @@ import { clientName, UNKNOWN_CLIENT } from "./client-name";
 import { type CreatedSession, createSession } from "./create-session";
 import { type SessionOptions, sessionToken, type Transport } from "./sessions";
 
+type SessionDeps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
+
 /** An account that has been authenticated, as its row was then, and the counters of its attempt. */
 export type AuthenticatedAccount = { id: string; email: string; sessionEpoch: number; attempt?: AttemptCounters };
 /**
@@ -24,7 +26,7 @@ export type AuthenticatedAccount = { id: string; email: string; sessionEpoch: nu
  * @throws AppError account_disabled; invalid_credentials if the account was deleted, or its password reset, since
  */
 export async function issueSession(
-  ctx: Context,
+  ctx: SessionDeps,
   account: AuthenticatedAccount,
   { authentication, transport, deviceName }: SessionOptions & { authentication: Authentication },
   caller: Caller,
@@ -97,7 +99,12 @@ const FIRST_SIGN_IN_MS = 30 * 24 * 60 * 60 * 1000;
  * The key by which an account recognizes the client that signs in. A browser is recognized by its cookie alone, since
  * others may share its network; a client without cookies by its network.
  */
-async function clientKey(ctx: Context, { email }: AuthenticatedAccount, transport: Transport, caller: Caller) {
+async function clientKey(
+  ctx: Pick<Context, "limits">,
+  { email }: AuthenticatedAccount,
+  transport: Transport,
+  caller: Caller,
+) {
   const { device, network } = await clientKeys(ctx, email, caller);
   return transport === "cookie" ? device : network;
 }
@@ -108,7 +115,7 @@ async function clientKey(ctx: Context, { email }: AuthenticatedAccount, transpor
  * that the client chose, so that nobody sends texts of their own to strangers.
  */
 async function newSignInEmail(
-  ctx: Context,
+  ctx: Pick<Context, "db" | "limits" | "now">,
   { id, email }: AuthenticatedAccount,
   { key, deviceName }: { key: string; deviceName: string | null },
   caller: Caller,

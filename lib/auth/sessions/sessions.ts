@@ -7,6 +7,8 @@ import { decryptToken, encryptToken } from "../../platform/keys/encrypted-token"
 import type { Secrets } from "../../platform/keys/key-ring";
 import type { Caller } from "../../principal";
 
+type Deps = Pick<Context, "db" | "now" | "removeDevices">;
+
 /** The claims of a session token: account id, session id, and the account's epoch when the token was issued. */
 export type Claims = { sub: string; sid: string; epoch: number };
 
@@ -61,7 +63,7 @@ export type SessionOptions = { transport: Transport; deviceName: string | null }
 const TOKEN_TTL_SECONDS = LIFETIMES.token.absoluteMs / 1000;
 const LAST_SEEN_INTERVAL_MS = 60 * 1000;
 
-export function sessionToken({ config }: Context, claims: Claims): Promise<string> {
+export function sessionToken({ config }: Pick<Context, "config">, claims: Claims): Promise<string> {
   return encodeToken(claims, config.secrets, TOKEN_TTL_SECONDS);
 }
 
@@ -69,7 +71,7 @@ export function sessionToken({ config }: Context, claims: Claims): Promise<strin
  * The live session of a token, with its account; null if it was revoked, has expired or has an old epoch, or if the account
  * is disabled. Concurrent calls share one query. The role is that of the session: `user` if it has no rights of an operator.
  */
-export async function findSession({ config, db, now }: Context, token: string) {
+export async function findSession({ config, db, now }: Pick<Context, "config" | "db" | "now">, token: string) {
   const at = now();
   const claims = await decodeToken(token, config.secrets);
   if (!claims) return null;
@@ -121,12 +123,20 @@ function updateLastSeen(db: Tx, at: Date, id: string, transport: Transport): voi
 }
 
 /** Revokes a session and removes the devices that it registered. Does nothing to a revoked session. */
-export async function revokeSession(deps: Context, sessionId: string): Promise<void> {
+export async function revokeSession(
+  deps: Pick<Context, "db" | "now" | "removeDevices">,
+  sessionId: string,
+): Promise<void> {
   await deps.db.$transaction((tx) => revokeSessionInTx(deps, tx, deps.now(), sessionId));
 }
 
 /** The same inside a transaction. Returns whether this call revoked it: of concurrent calls one does. */
-export async function revokeSessionInTx({ removeDevices }: Context, tx: Tx, now: Date, sessionId: string) {
+export async function revokeSessionInTx(
+  { removeDevices }: Pick<Context, "removeDevices">,
+  tx: Tx,
+  now: Date,
+  sessionId: string,
+) {
   const { count } = await tx.session.updateMany({
     where: { id: sessionId, revokedAt: null },
     data: { revokedAt: now },
@@ -136,7 +146,12 @@ export async function revokeSessionInTx({ removeDevices }: Context, tx: Tx, now:
 }
 
 /** Revokes every session of an account, their tokens and devices, and forgets its clients. Returns how many. */
-export async function revokeAllSessions({ removeDevices }: Context, tx: Tx, now: Date, accountId: string) {
+export async function revokeAllSessions(
+  { removeDevices }: Pick<Context, "removeDevices">,
+  tx: Tx,
+  now: Date,
+  accountId: string,
+) {
   await tx.account.updateMany({ where: { id: accountId }, data: { sessionEpoch: { increment: 1 } } });
   const { count } = await tx.session.updateMany({ where: { accountId, revokedAt: null }, data: { revokedAt: now } });
   await removeDevices(tx, { accountId });
@@ -145,7 +160,7 @@ export async function revokeAllSessions({ removeDevices }: Context, tx: Tx, now:
 }
 
 /** Revokes a session and records it as a security event. Does nothing to a revoked session. */
-export async function signOut(deps: Context, { sub, sid }: Pick<Claims, "sub" | "sid">, caller: Caller): Promise<void> {
+export async function signOut(deps: Deps, { sub, sid }: Pick<Claims, "sub" | "sid">, caller: Caller): Promise<void> {
   await deps.db.$transaction(async (tx) => {
     await lockAccountForSignOut(tx, sub);
     const at = deps.now();

@@ -4,6 +4,8 @@ import type { Prisma } from "../../platform/db/generated/client";
 import { seconds, sql } from "../../platform/db/sql";
 import { decryptSecret, encryptSecret } from "../../platform/keys/stored-secrets";
 
+type Deps = Pick<Context, "config" | "db">;
+
 /** Apple's refresh token, and the client that it was issued to: a Services ID, or an app's bundle id. */
 const AppleToken = z.object({ clientId: z.string(), refreshToken: z.string() });
 export type AppleToken = z.infer<typeof AppleToken>;
@@ -22,7 +24,7 @@ const purposeOf = (identityId: string) => `apple-refresh-token:${identityId}`;
  * if the identity was unlinked meanwhile.
  */
 export async function storeAppleToken(
-  { config, db }: Context,
+  { config, db }: Deps,
   { provider, issuer, subject }: { provider: string; issuer: string; subject: string },
   clientId: string | undefined,
   token: string | undefined,

@@ -15,6 +15,11 @@ import { type ProviderIdentity, parseDisplayName } from "./profile";
 import { fetchProviderMetadata } from "./provider-keys";
 import { invalid, type VerifiedIdToken, verifyIdToken } from "./verify-id-token";
 
+type Deps = Pick<
+  Context,
+  "config" | "db" | "dbNow" | "emails" | "limits" | "log" | "now" | "removeDevices" | "webhooks"
+>;
+
 const Tokens = z.object({ refresh_token: z.string().min(1).max(4096), id_token: z.string() });
 
 /**
@@ -23,7 +28,7 @@ const Tokens = z.object({ refresh_token: z.string().min(1).max(4096), id_token: 
  * that was made for the web is not valid for an app.
  * @throws Error if Apple refuses the code or does not respond, or if the code is another person's
  */
-async function redeemAppleCode(deps: Context, code: string, clientId: string, subject: string) {
+async function redeemAppleCode(deps: Pick<Context, "config" | "now">, code: string, clientId: string, subject: string) {
   const { AUTH_APPLE_ISSUER, AUTH_APPLE_SECRET } = deps.config;
   if (!AUTH_APPLE_SECRET?.startsWith("-----BEGIN")) return undefined;
   const { token_endpoint: url } = await fetchProviderMetadata(AUTH_APPLE_ISSUER);
@@ -44,7 +49,7 @@ type IdTokenExchange = { clientId: string; idToken: string; nonce: string; name?
  *   identity_unverified, identity_without_email, email_not_verified, account_disabled; rate_limited after many invalid
  *   tokens
  */
-export async function exchangeIdToken(ctx: Context, given: IdTokenExchange, caller: Caller) {
+export async function exchangeIdToken(ctx: Deps, given: IdTokenExchange, caller: Caller) {
   const { clientId, idToken, nonce, name, authorizationCode } = given;
   const client = findClient(ctx.config, clientId);
   const { identity, audience } = await acceptToken(ctx, idToken, nonce, caller);
@@ -62,7 +67,7 @@ export async function exchangeIdToken(ctx: Context, given: IdTokenExchange, call
 }
 
 /** Stores the refresh token that Apple issues for a code. A failure does not stop the sign-in: the next one has a code. */
-async function redeemAndStoreAppleToken(ctx: Context, identity: ProviderIdentity, code: string, appId: string) {
+async function redeemAndStoreAppleToken(ctx: Deps, identity: ProviderIdentity, code: string, appId: string) {
   if (identity.provider !== "apple") return;
   try {
     await storeAppleToken(ctx, identity, appId, await redeemAppleCode(ctx, code, appId, identity.subject));
@@ -72,7 +77,7 @@ async function redeemAndStoreAppleToken(ctx: Context, identity: ProviderIdentity
 }
 
 /** Verifies a token and records its use. Logs why one is refused, and counts it against the caller. */
-async function acceptToken(ctx: Context, idToken: string, nonce: string, caller: Caller): Promise<VerifiedIdToken> {
+async function acceptToken(ctx: Deps, idToken: string, nonce: string, caller: Caller): Promise<VerifiedIdToken> {
   try {
     const verified = await verifyIdToken(ctx, idToken, nonce);
     await recordUse(ctx, verified);
@@ -86,7 +91,7 @@ async function acceptToken(ctx: Context, idToken: string, nonce: string, caller:
 }
 
 /** Of concurrent calls with one token, one records its use. @throws AppError invalid_id_token */
-async function recordUse({ db }: Context, { hash, expiresAt }: VerifiedIdToken): Promise<void> {
+async function recordUse({ db }: Pick<Deps, "db">, { hash, expiresAt }: VerifiedIdToken): Promise<void> {
   const { count } = await db.usedIdToken.createMany({ data: { hash, expiresAt }, skipDuplicates: true });
   if (count === 0) throw invalid("The token was used before");
 }

@@ -12,6 +12,8 @@ import { removeTotpAndRecoveryCodes } from "../second-factor/factors";
 import { readStepUpMethods } from "../step-up";
 import type { ProviderIdentity } from "./profile";
 
+type Deps = Pick<Context, "config" | "db" | "emails" | "now" | "removeDevices" | "webhooks">;
+
 type LinkingSession = { accountId: string; authenticatedAt: Date; aal: number } | null | undefined;
 
 /**
@@ -21,7 +23,7 @@ type LinkingSession = { accountId: string; authenticatedAt: Date; aal: number } 
  * reauthentication_required, unauthenticated
  */
 export async function linkOrCreateAccount(
-  ctx: Context,
+  ctx: Deps,
   identity: ProviderIdentity,
   linkingSession: LinkingSession,
   caller: Caller,
@@ -37,7 +39,7 @@ export async function linkOrCreateAccount(
 }
 
 async function linkOrCreateInTx(
-  ctx: Context,
+  ctx: Deps,
   tx: Tx,
   identity: ProviderIdentity,
   linkingSession: LinkingSession,
@@ -80,14 +82,14 @@ async function linkOrCreateInTx(
 }
 
 /** Whether a session may add a way to sign in to its account: a stolen cookie alone must not be enough. */
-async function isRecent(tx: Tx, { now }: Context, session: NonNullable<LinkingSession>): Promise<boolean> {
+async function isRecent(tx: Tx, { now }: Pick<Context, "now">, session: NonNullable<LinkingSession>): Promise<boolean> {
   const { isFresh } = await readStepUpMethods({ db: tx, now }, { account: { id: session.accountId }, session });
   return isFresh;
 }
 
 /** Creates an account without a password. Returns its id. @throws AppError email_taken */
 async function createAccount(
-  { config, webhooks }: Context,
+  { config, webhooks }: Pick<Deps, "config" | "webhooks">,
   tx: Tx,
   now: Date,
   { email, name, image, emailVerified }: ProviderIdentity & { email: string },

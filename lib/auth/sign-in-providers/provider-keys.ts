@@ -3,6 +3,8 @@ import { z } from "zod";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 
+type Deps = Pick<Context, "log" | "now">;
+
 const TIMEOUT_MS = 5_000;
 
 const HttpUrl = z.url({ protocol: /^https?$/ });
@@ -57,7 +59,7 @@ const caches = new Map<string, KeyCache>();
  * again for an unknown key; concurrent calls share one request.
  * @throws AppError provider_unavailable; JOSEError if the issuer has no such key
  */
-export function providerKeys(deps: Context, issuer: string): JWTVerifyGetKey {
+export function providerKeys(deps: Deps, issuer: string): JWTVerifyGetKey {
   return async (header, token) => {
     const cache = cacheOf(issuer);
     const keys = await currentKeys(deps, issuer, cache);
@@ -80,7 +82,7 @@ function cacheOf(issuer: string): KeyCache {
   return created;
 }
 
-async function currentKeys(deps: Context, issuer: string, cache: KeyCache): Promise<Keys> {
+async function currentKeys(deps: Deps, issuer: string, cache: KeyCache): Promise<Keys> {
   const { keys } = cache;
   const isYounger = (maxMs: number) => isWithin(deps, cache.loadedAt, maxMs);
   if (keys && isYounger(MAX_AGE_MS)) return keys;
@@ -92,14 +94,14 @@ async function currentKeys(deps: Context, issuer: string, cache: KeyCache): Prom
 }
 
 /** The keys that replaced `used`: another call's, or those that are fetched now. Null: it is too early to ask again. */
-async function newerKeys(deps: Context, issuer: string, cache: KeyCache, used: Keys): Promise<Keys | null> {
+async function newerKeys(deps: Deps, issuer: string, cache: KeyCache, used: Keys): Promise<Keys | null> {
   if (cache.keys !== used) return cache.keys;
   const isTooEarly = !cache.pending && !cache.failure && isWithin(deps, cache.attemptedAt, COOL_DOWN_SECONDS * 1000);
   return isTooEarly ? null : load(deps, issuer, cache);
 }
 
 /** Fetches the keys. Repeats a failure without a request until the cool-down is over. */
-function load(deps: Context, issuer: string, cache: KeyCache): Promise<Keys> {
+function load(deps: Deps, issuer: string, cache: KeyCache): Promise<Keys> {
   if (cache.pending) return cache.pending;
   if (cache.failure && isWithin(deps, cache.attemptedAt, COOL_DOWN_SECONDS * 1000))
     return Promise.reject(cache.failure);
@@ -111,7 +113,7 @@ function load(deps: Context, issuer: string, cache: KeyCache): Promise<Keys> {
   return pending;
 }
 
-async function fetchKeys({ log, now }: Context, issuer: string, cache: KeyCache): Promise<Keys> {
+async function fetchKeys({ log, now }: Deps, issuer: string, cache: KeyCache): Promise<Keys> {
   try {
     const keys = createLocalJWKSet((await fetchProviderKeys(issuer)) as JSONWebKeySet);
     Object.assign(cache, { keys, loadedAt: now().getTime(), failure: null });
@@ -124,6 +126,6 @@ async function fetchKeys({ log, now }: Context, issuer: string, cache: KeyCache)
 }
 
 /** Whether a time is at most this long ago, by a clock that may have been set back. */
-function isWithin({ now }: Context, at: number, ms: number): boolean {
+function isWithin({ now }: Pick<Deps, "now">, at: number, ms: number): boolean {
   return Math.abs(now().getTime() - at) < ms;
 }

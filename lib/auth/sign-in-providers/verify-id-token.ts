@@ -6,6 +6,8 @@ import { type ProviderIdentity, parseProfile } from "./profile";
 import { providerKeys } from "./provider-keys";
 import { issuerOf } from "./providers";
 
+type Deps = Pick<Context, "config" | "log" | "now">;
+
 type Config = Context["config"];
 type Provider = {
   name: "apple" | "google";
@@ -29,10 +31,12 @@ const CLOCK_TOLERANCE_SECONDS = 60;
 const MAX_AGE_SECONDS = 10 * 60;
 
 /**
- * Verifies an ID token that a native app got from Apple or Google (OpenID Connect Core 1.0, section 3.1.3.7): the issuer, an
- * audience of the configuration, the signature, the expiry, that it was issued in the last ten minutes, and the nonce.
+ * Verifies an ID token that a native app got from Apple or Google (OpenID Connect Core 1.0, section 3.1.3.7): the
+ * issuer, an audience of the configuration, the signature, the expiry, that it was issued in the last ten minutes, and
+ * the nonce.
+ * @throws AppError invalid_id_token, provider_unavailable
  */
-export async function verifyIdToken(deps: Context, token: string, nonce: string): Promise<VerifiedIdToken> {
+export async function verifyIdToken(deps: Deps, token: string, nonce: string): Promise<VerifiedIdToken> {
   const provider = findProvider(deps.config, token);
   const issuer = issuerOf(deps.config, provider.name);
   const { payload } = await jwtVerify(token, providerKeys(deps, issuer), {

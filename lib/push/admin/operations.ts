@@ -1,4 +1,4 @@
-import { formOperation, operation, operations } from "../../operation";
+import { formOperation, operation } from "../../operation";
 import { announceVersion, isOffered, withWarnings } from "./announce";
 import { cancelMessage } from "./cancel";
 import { AnnounceForm, SendForm, SendToAudienceForm, toAudience, toSendAt } from "./drafts";
@@ -75,8 +75,9 @@ const NOT_PUBLISHED = {
 
 const messagePage = (messageId: string): string => `/console/push/messages/${messageId}`;
 
-export const pushOperations = operations({
+export const pushOperations = {
   listPushDeliveries: operation({
+    id: "listPushDeliveries",
     summary: "List deliveries of notifications to devices",
     description:
       "Lists deliveries: those being sent and those that wait, in their order, then those that have ended, newest first. Those of an account are listed newest first, those of an announcement by device. A `reason` without a `state` is that of failed and canceled deliveries. Deliveries that have ended are kept for 30 days.",
@@ -113,6 +114,7 @@ export const pushOperations = operations({
   }),
 
   estimateAnnouncement: operation({
+    id: "estimateAnnouncement",
     summary: "Estimate an announcement",
     description:
       "Estimates how many devices an announcement would be for, and how long it would take. Counts up to 100,000 devices; a larger number comes from the database's statistics. With `version`, `warnings` says if it is not published.",
@@ -135,6 +137,7 @@ export const pushOperations = operations({
   }),
 
   estimateAudience: operation({
+    id: "estimateAudience",
     summary: "Estimate an audience",
     description:
       "Estimates how many devices a message to an audience would be for, and how long it would take. With more than 100,000 active devices, `devices` is extrapolated from 100,000 of them. With `version`, `warnings` says if it is not published.",
@@ -154,6 +157,7 @@ export const pushOperations = operations({
   }),
 
   listPushMessages: operation({
+    id: "listPushMessages",
     summary: "List the newest notifications",
     description:
       "Lists messages, newest first, each with the numbers of its deliveries that wait, were sent, failed and were canceled. Only what operators wrote is shown: `title` is null for other kinds.",
@@ -165,6 +169,7 @@ export const pushOperations = operations({
   }),
 
   sendPushMessage: operation({
+    id: "sendPushMessage",
     summary: "Send a notification, or announce a version",
     description:
       "Sends a notification to an account's devices, to one device or to an audience, at once or at `sendAt`, or announces a version. A `background` message wakes the app, which shows nothing. A `live_activity.start`, `.update` or `.end` goes to the devices that have registered a token for it; a newer update replaces those of the same activity that still wait. Recipients can turn off `custom` and `app.new_version`; during their quiet hours, notifications are held. Workers queue announcements, messages to an audience and scheduled messages in the background, at `perSecond` devices a second, and continue after a restart; `GET` shows the progress. Whether a device belongs to the audience is determined when its turn comes. A payload over 4,096 bytes in any language is refused. Each device is notified of a version once, so announcing it again reaches the devices that were not notified, such as after a cancellation. `warnings` says if the version is not published, and how many devices are notified of it; an estimate says so before. Send an `Idempotency-Key`, so that a repeated request sends nothing more.",
@@ -255,6 +260,7 @@ export const pushOperations = operations({
   }),
 
   sendNotification: formOperation({
+    id: "sendNotification",
     summary: "Send a notification",
     role: "admin",
     body: SendForm,
@@ -269,6 +275,7 @@ export const pushOperations = operations({
   }),
 
   sendToAudience: formOperation({
+    id: "sendToAudience",
     summary: "Send a notification to an audience",
     role: "admin",
     body: SendToAudienceForm,
@@ -280,6 +287,7 @@ export const pushOperations = operations({
   }),
 
   announceVersion: formOperation({
+    id: "announceVersion",
     summary: "Announce a version",
     role: "admin",
     body: AnnounceForm,
@@ -298,6 +306,7 @@ export const pushOperations = operations({
   }),
 
   showPushMessage: operation({
+    id: "showPushMessage",
     summary: "Show a notification and its outcome",
     description: "Shows a message, with its text if an operator wrote it, and its deliveries by state and reason.",
     ...READ,
@@ -308,6 +317,7 @@ export const pushOperations = operations({
   }),
 
   cancelPushMessage: operation({
+    id: "cancelPushMessage",
     summary: "Cancel the unsent deliveries of a notification",
     description:
       "Cancels the deliveries that no worker has begun to send. Deliveries of an announcement that are queued already end unsent when they become due: within a minute, or at their next retry. The message stays in the list. Repeating the request changes nothing.",
@@ -325,6 +335,7 @@ export const pushOperations = operations({
   }),
 
   listPushPauses: operation({
+    id: "listPushPauses",
     summary: "List the APNs environments that are paused",
     description:
       "Lists the APNs environments to which nothing is sent for now, such as after APNs has refused the key of the service. Deliveries wait.",
@@ -343,6 +354,7 @@ export const pushOperations = operations({
   }),
 
   endPushPause: operation({
+    id: "endPushPause",
     summary: "End the pause of an APNs environment",
     description: "Ends a pause, and makes the deliveries that waited for it due.",
     ...SEND,
@@ -354,6 +366,7 @@ export const pushOperations = operations({
   }),
 
   retryPushDeliveries: operation({
+    id: "retryPushDeliveries",
     summary: "Send failed notifications again",
     description:
       "Ends the pauses of APNs environments, and requeues failed deliveries that have not expired: those with the given ids, or all, up to 100,000 a request. Devices that APNs reported as invalid stay invalid.",
@@ -367,6 +380,7 @@ export const pushOperations = operations({
   }),
 
   readPushStatistics: operation({
+    id: "readPushStatistics",
     summary: "Count notifications by outcome",
     description:
       "Counts the deliveries that have ended in the last 24 hours by hour, or in 30 days by day, in UTC, and by state and reason; and those that are due and not sent yet. Deliveries that an older version sends during an upgrade are not counted.",
@@ -387,4 +401,4 @@ export const pushOperations = operations({
     },
     run: ({ ctx, query }) => readStatistics(ctx, query),
   }),
-});
+};

@@ -56,7 +56,10 @@ export function registerLiveActivity(
   });
 }
 
-/** The same for the token that starts Live Activities of a type. */
+/**
+ * The same for the token that starts Live Activities of a type.
+ * @throws AppError device_not_found, also for another account's device; device_not_active
+ */
 export function registerStartToken(
   { db, dbNow }: Deps,
   accountId: string,
@@ -88,7 +91,7 @@ export async function removeLiveActivity({ db }: Deps, accountId: string, where:
   await db.liveActivity.deleteMany({ where });
 }
 
-/** The same for the token that starts Live Activities of a type. */
+/** The same for the token that starts Live Activities of a type. @throws AppError device_not_found */
 export async function removeStartToken({ db }: Deps, accountId: string, where: StartTokenParams): Promise<void> {
   await requireDevice(db, accountId, where.deviceId);
   await db.liveActivityStartToken.deleteMany({ where });

@@ -10,7 +10,11 @@ type Selectable = Pick<Release, "id" | "product" | "platform" | "architecture" |
   version: Release["version"] | string;
 };
 
-/** The releases that a command changes. @throws AppError if something matches nothing, or the filter is too wide */
+/**
+ * The releases that a command changes.
+ * @throws AppError release_not_found if the filter, an id or a version matches nothing; release_invalid if the filter
+ *   is too wide
+ */
 export function selectReleases<T extends Selectable>(releases: readonly T[], filter: ReleasesFilter): T[] {
   const { ids = [], product, version } = filter;
   const matching = filterReleases(releases, filter);

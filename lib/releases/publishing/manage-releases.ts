@@ -31,7 +31,10 @@ import { changeCatalog, findRelease, pageOf, readCatalog, refreshCatalog, withCa
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "rollouts">;
 
-/** A page of the catalog's releases, by product, platform and architecture, newest first. @throws AppError */
+/**
+ * A page of the catalog's releases, by product, platform and architecture, newest first.
+ * @throws AppError invalid_query; those of `readCatalog`
+ */
 export async function listCatalog(deps: Pick<Deps, "config" | "rollouts">, query: ReleasesQuery): Promise<Releases> {
   const { limit, cursor, ...filter } = query;
   const documents = listReleases(filterReleases(await readCatalog(deps), filter));
@@ -61,7 +64,8 @@ export async function changeRelease(
 
 /**
  * Changes several releases in one write: all of them or none. A percentage takes them out of their schedules. A yank
- * halts those, and they resume when the release is offered again. @throws AppError
+ * halts those, and they resume when the release is offered again.
+ * @throws AppError release_not_found, release_invalid, precondition_failed; those of `changeCatalog`
  */
 export async function changeReleases(
   deps: Deps,
@@ -114,7 +118,10 @@ export async function promoteInCatalog(
   return { releases };
 }
 
-/** Rolls back to older releases and withdraws the newer ones, in one write, with their schedules. @throws AppError */
+/**
+ * Rolls back to older releases and withdraws the newer ones, in one write, with their schedules.
+ * @throws AppError release_not_found, release_yanked, precondition_failed; those of `changeCatalog`
+ */
 export async function rollBackCatalog(
   deps: Deps,
   operator: Operator,
@@ -140,7 +147,10 @@ export async function rollBackCatalog(
   });
 }
 
-/** Removes a release and its files. @throws AppError release_not_found; those of `removeFromCatalog` */
+/**
+ * Removes a release and its files.
+ * @throws AppError release_not_found, release_in_use, precondition_failed; those of `changeCatalog`
+ */
 export async function removeRelease(
   deps: Deps,
   operator: Operator,
@@ -156,7 +166,10 @@ export async function removeRelease(
 /** `state`: what the change may require after its dry run; null for the change itself. */
 type Removed<T> = { result: T; state: string | null };
 
-/** Removes several releases and their files in one write: all of them or none. @throws AppError */
+/**
+ * Removes several releases and their files in one write: all of them or none.
+ * @throws AppError release_not_found, release_in_use, precondition_failed; those of `changeCatalog`
+ */
 export async function removeFromCatalog(
   deps: Deps,
   operator: Operator,

@@ -22,6 +22,8 @@ export type Plan = EditableManifest & {
 /**
  * Plans how drafts enter a manifest: each as a new release, or in the existing one of the same build, channel and
  * version, with the same bytes, perhaps other fields or another location. Removes the sample releases. Pure.
+ * @throws AppError if a release has other bytes or is yanked, for fields that the service would reject, and from
+ *   `assertPublishable`, `assertOffered` and `mergePublicKeys`
  */
 export function planAdditions(manifest: EditableManifest, drafts: readonly HashedDraft[], now: Date): Plan {
   const start: Plan = { ...withoutSamples(manifest), publicKeys: manifest.publicKeys, added: [] };

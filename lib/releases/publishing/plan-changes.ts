@@ -87,7 +87,8 @@ export function planRollback(
 
 /**
  * Adds a release with the same version, files and notes on another channel for each selected one. Writes nothing.
- * @throws AppError if it is a prerelease, yanked or a sample, or the channel has the version with other files
+ * @throws AppError if a release is a prerelease, yanked or a sample, or the channel has the version with other files;
+ *   and from `assertPublishable`
  */
 export function planPromotion(
   manifest: EditableManifest,

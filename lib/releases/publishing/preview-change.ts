@@ -18,7 +18,10 @@ type Deps = Pick<Context, "catalog" | "config" | "db" | "now" | "rollouts">;
 
 const MAX_ROWS = 200;
 
-/** Which clients would get another release after a change, and the state that it may require. @throws AppError */
+/**
+ * Which clients would get another release after a change, and the state that it may require.
+ * @throws AppError catalog_unavailable, rollout_not_found; those of the change itself
+ */
 export async function previewChange(
   deps: Deps,
   change: ProposedChange,

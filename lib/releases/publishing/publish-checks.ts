@@ -25,7 +25,10 @@ const PLATFORM_FILES: readonly [RegExp, Platform][] = [
   [/\.(deb|rpm|appimage|pacman|snap|flatpak)$/i, "linux"],
 ];
 
-/** Rejects what could be served but is likely a mistake. @throws AppError, for some unless `isNew` permits it */
+/**
+ * Rejects what could be served but is likely a mistake.
+ * @throws AppError; confirmation_required if `isNew` permits it
+ */
 export function assertPublishable(
   release: Release,
   others: readonly Release[],

@@ -15,7 +15,11 @@ type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "now" | "rollo
 type Uploads = ReadonlyMap<string, Upload>;
 type NewFile = NewReleases["releases"][number]["files"][number];
 
-/** Publishes uploads as releases, all of them visible at once, and deletes them unless it fails. @throws AppError */
+/**
+ * Publishes uploads as releases, all of them visible at once, and deletes them unless it fails.
+ * @throws AppError upload_incomplete, upload_locked, validation_failed for an unknown upload; those of
+ *   `withCatalogFile`
+ */
 export async function publishUploads(
   deps: Deps,
   operator: Operator,

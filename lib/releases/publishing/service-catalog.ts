@@ -31,7 +31,10 @@ export function withoutFolder(message: string, catalogFile: string): string {
   return message.replaceAll(path.dirname(catalogFile), "The catalog's folder");
 }
 
-/** Changes the service's catalog together with the record of the change, and serves it. @throws AppError */
+/**
+ * Changes the service's catalog together with the record of the change, and serves it.
+ * @throws AppError those of `changeManifest` and `withCatalogFile`
+ */
 export async function changeCatalog<T>(
   deps: Pick<Context, "catalog" | "config" | "db" | "dbNow" | "rollouts">,
   change: Change<T>,
@@ -48,7 +51,10 @@ export async function refreshCatalog({ catalog, rollouts }: Pick<Context, "catal
   await rollouts.refresh().catch(() => {}); // the background task reads them again
 }
 
-/** The catalog's releases without their schedules, of the file as it is now, or of the URL. @throws AppError */
+/**
+ * The catalog's releases without their schedules, of the file as it is now, or of the URL.
+ * @throws AppError catalog_unavailable; those of `withCatalogFile`
+ */
 export async function readCatalog(deps: Pick<Context, "config" | "rollouts">): Promise<readonly Release[]> {
   if (catalogFileOf(deps.config) !== null) return withCatalogFile(deps.config, readIfChanged);
   const releases = deps.rollouts.catalogReleases();

@@ -132,7 +132,10 @@ export type VerifiedRelease = z.infer<typeof VerifiedRelease>;
 
 type Deps = Pick<Context, "config" | "storage">;
 
-/** Hashes the files of a release again, without those at URLs: a caller may have chosen them. @throws AppError */
+/**
+ * Hashes the files of a release again, without those at URLs: a caller may have chosen them.
+ * @throws AppError release_not_found; those of `withCatalogFile`
+ */
 export async function verifyRelease(
   { config, storage }: Deps,
   { releaseId: id, isStorageIncluded }: Verification,

@@ -17,7 +17,11 @@ import { writeCompletedRollouts } from "./write-completed-rollouts";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "log" | "now" | "rollouts">;
 
-/** Starts a rollout that advances by itself, and writes what it replaces to the catalog. @throws AppError */
+/**
+ * Starts a rollout that advances by itself, and writes what it replaces to the catalog.
+ * @throws AppError rollout_invalid, release_not_found, release_yanked; catalog_not_editable; precondition_failed; those
+ *   of `changeCatalog`
+ */
 export async function startRollout(
   deps: Deps,
   operator: Operator,
@@ -55,8 +59,9 @@ function assertHasRollout(releases: readonly Release[], rollout: number): void {
 }
 
 /**
- * Halts, resumes, starts or completes a rollout. Does nothing if it already has the state. @throws AppError
- * rollout_conflict if it has completed, the catalog overrides it or its releases are yanked
+ * Halts, resumes, starts or completes a rollout. Does nothing if it already has the state.
+ * @throws AppError rollout_not_found; rollout_conflict if it has completed, the catalog overrides it or its releases
+ *   are yanked; precondition_failed
  */
 export async function changeRollout(
   deps: Deps,

@@ -30,7 +30,10 @@ type Deps = {
   updateReports: Pick<UpdateReports, "record">;
 };
 
-/** Counts a client's report about an update to a version that the catalog has or had. @throws AppError */
+/**
+ * Counts a client's report about an update to a version that the catalog has or had.
+ * @throws AppError validation_failed, release_not_found, catalog_unavailable, rate_limited
+ */
 export async function reportUpdate(
   { catalog, limits, updateReports }: Deps,
   product: string,

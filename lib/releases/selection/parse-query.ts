@@ -13,7 +13,11 @@ export function isReleaseQuery(query: SelectorQuery & { format?: string | undefi
   return (platform ?? product ?? architecture ?? format) !== undefined;
 }
 
-/** Parses a query's selector: aliases, case-insensitive, channel `stable` by default. @throws AppError */
+/**
+ * Parses a query's selector: aliases, case-insensitive, channel `stable` by default.
+ * @throws AppError invalid_query with `missing` and `allowed` for an incomplete selector, with `allowed` for unknown
+ *   values; catalog_unavailable without a snapshot.
+ */
 export function parseReleaseSelector(query: SelectorQuery, snapshot: Snapshot | null): ReleaseSelector {
   const { platform, product, architecture, channel = "stable" } = query;
   if (platform === undefined || product === undefined || architecture === undefined) {

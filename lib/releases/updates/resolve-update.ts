@@ -18,7 +18,10 @@ type Deps = UpdateRequest["deps"] & Parameters<typeof artifactContent>[0];
 /** The headers X-User-Staging-Id and User-Agent, and the network. */
 type Client = Pick<UpdateRequest, "userAgent" | "network"> & { stagingId: string | null };
 
-/** Finds what is at a path below `/api/updates/{product}/{channel}/`: an updater's feed, or a file. @throws AppError */
+/**
+ * Finds what is at a path below `/api/updates/{product}/{channel}/`: an updater's feed, or a file.
+ * @throws AppError invalid_query, release_not_found, catalog_unavailable, artifact_unavailable
+ */
 export async function resolveUpdate(
   { adoption, catalog, config, ...deps }: Deps,
   { product, channel, file: path }: UpdateParams,

@@ -31,7 +31,10 @@ export type Upload = UploadInfo & { id: string; file: string; offsetBytes: numbe
 
 type UploadDeps = { config: Pick<Config, "DATA_DIR" | "RELEASE_CATALOG" | "RELEASE_UPLOAD_MAX_BYTES"> };
 
-/** Creates an upload for a file of a known size. @throws AppError */
+/**
+ * Creates an upload for a file of a known size.
+ * @throws AppError payload_too_large, disk_full, upload_limit_reached, catalog_not_editable
+ */
 export async function createUpload(deps: UploadDeps, info: UploadInfo): Promise<Upload> {
   const folder = await uploadFolder(deps);
   const limitBytes = deps.config.RELEASE_UPLOAD_MAX_BYTES;
@@ -68,7 +71,11 @@ export async function listUploads(deps: UploadDeps, owner: string): Promise<Uplo
   return uploads;
 }
 
-/** Appends bytes to an upload. What has arrived is kept: the next response says how much. @throws AppError */
+/**
+ * Appends bytes to an upload. What has arrived is kept: the next response says how much.
+ * @throws AppError upload_locked while another request writes; upload_offset_mismatch, payload_too_large, disk_full;
+ *   request_timeout if no byte arrives for a while; malformed_request if the client disconnects
+ */
 export async function appendToUpload(deps: UploadDeps, owner: string, id: string, input: AppendInput): Promise<Upload> {
   const folder = await uploadFolder(deps);
   requireOwner(await readUpload(folder, id), owner);
@@ -89,7 +96,10 @@ export async function removeUpload(deps: UploadDeps, owner: string, id: string):
   await withUploadLock(folder, id, () => removeUploadFiles(folder, id));
 }
 
-/** Runs `use` with complete, locked uploads, by their ids, and deletes them when it succeeds. @throws AppError */
+/**
+ * Runs `use` with complete, locked uploads, by their ids, and deletes them when it succeeds.
+ * @throws AppError upload_locked, upload_incomplete, upload_not_found, catalog_not_editable
+ */
 export async function consumeUploads<T>(
   deps: UploadDeps,
   owner: string,
@@ -164,7 +174,11 @@ export type AppendInput = {
   stallTimeoutMs?: number;
 };
 
-/** Appends bytes to an upload's file, and syncs it. On an error, what has arrived before it stays. @throws AppError */
+/**
+ * Appends bytes to an upload's file, and syncs it. On an error, what has arrived before it stays.
+ * @throws AppError upload_offset_mismatch, payload_too_large, request_timeout, malformed_request; the file system's
+ *   errors
+ */
 async function appendBytes(
   { file, offsetBytes, sizeBytes }: Upload,
   { offsetBytes: given, lengthBytes, bytes, stallTimeoutMs = STALL_TIMEOUT_MS }: AppendInput,

@@ -25,7 +25,11 @@ export type FolderOptions = Pick<ReleaseDraft, "publicKeys" | "confirmations"> &
 /** The drafts of a folder, and what the operator should know about them. */
 export type DraftedFolder = { tool: string; drafts: ReleaseDraft[]; notes: string[] };
 
-/** Makes drafts of what electron-builder, Tauri, Velopack or Squirrel.Windows has written. @throws AppError */
+/**
+ * Makes drafts of what electron-builder, Tauri, Velopack or Squirrel.Windows has written.
+ * @throws AppError folder_unknown; folder_incomplete, which names the missing files; release_invalid if a package has a
+ *   different version than its name, or a program is for another architecture
+ */
 export async function draftFolder(folder: string, options: FolderOptions): Promise<DraftedFolder> {
   if (!(await stat(folder).catch(() => null))?.isDirectory()) {
     throw new CommandError("folder_unknown", `${folder} is not a folder.`);
