@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { z } from "zod";
+import { z } from "zod";
 import { fieldMessage } from "../../platform/field-message";
 import { PathTraversalError, resolveArtifactPath } from "../artifact-files";
 import { releaseFiles, removeStoredFiles, storedFiles } from "../release-files";
@@ -46,12 +46,12 @@ async function parseManifest(bytes: Uint8Array): Promise<ValidatedManifest> {
   const manifest = ManifestDocument.safeParse(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)), {
     error: fieldMessage,
   });
-  if (!manifest.success) throw invalidManifest([], manifest.error.issues);
+  if (!manifest.success) throw invalidManifest(ManifestDocument, [], manifest.error.issues);
   const releases: Release[] = [];
   for (const [i, entry] of manifest.data.releases.entries()) {
     if (i % BATCH_SIZE === BATCH_SIZE - 1) await setImmediate();
     const release = Release.safeParse(entry, { error: fieldMessage });
-    if (!release.success) throw invalidManifest(["releases", i], release.error.issues, entry);
+    if (!release.success) throw invalidManifest(Release, ["releases", i], release.error.issues, entry);
     releases.push({ ...release.data, sample: isSample(release.data) });
   }
   return { publicKeys: manifest.data.publicKeys ?? {}, releases };
@@ -62,12 +62,20 @@ function isSample(release: Release): boolean {
 }
 
 /** Names each field by its path, and the release by its id, which is easier to find. */
-function invalidManifest(parent: PropertyKey[], issues: z.core.$ZodIssue[], entry: unknown = null): Error {
+function invalidManifest(
+  schema: z.ZodType,
+  parent: PropertyKey[],
+  issues: z.core.$ZodIssue[],
+  entry: unknown = null,
+): Error {
   const id = (entry as { id?: unknown } | null)?.id;
   const descriptions = issues.slice(0, MAX_REPORTED_ISSUES).flatMap((issue) => {
     const pathTo = (path: PropertyKey[]) => [...parent, ...path].join(".");
     if (issue.code !== "unrecognized_keys") return `${pathTo(issue.path)}: ${issue.message}`;
-    return issue.keys.map((key) => `${pathTo([...issue.path, key])}: Unknown field`);
+    return issue.keys.map((key) => {
+      const meant = nearestField(schema, issue.path, key);
+      return `${pathTo([...issue.path, key])}: Unknown field${meant ? `, did you mean ${meant}?` : ""}`;
+    });
   });
   const release = typeof id === "string" ? ` (in the release ${id.slice(0, 128)})` : "";
   return new Error(`The catalog is not valid: ${descriptions.join("; ")}${release}`);
@@ -103,4 +111,53 @@ async function omitTraversingFiles(root: string, release: Release, log: Logger):
     }
   }
   if (traversing.size > 0) removeStoredFiles(release, ({ file }) => file !== undefined && traversing.has(file));
+}
+
+/** Names are at most this different from a field that was meant. */
+const MAX_DISTANCE = 2;
+
+/** The field of the object at `path` in a schema whose name is the nearest to `name`; undefined if none is near. */
+function nearestField(schema: z.ZodType, path: readonly PropertyKey[], name: string): string | undefined {
+  const object = schemaAt(schema, path);
+  const known = object instanceof z.ZodObject ? Object.keys(object.shape) : [];
+  const near = known
+    .map((field) => ({ field, distance: editDistance(name.toLowerCase(), field.toLowerCase()) }))
+    .filter(({ field, distance }) => distance <= Math.min(MAX_DISTANCE, field.length / 2));
+  return near.sort((a, b) => a.distance - b.distance)[0]?.field;
+}
+
+function schemaAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodType | undefined {
+  const inner = unwrap(schema);
+  const [step, ...rest] = path;
+  if (step === undefined) return inner;
+  const next: unknown =
+    inner instanceof z.ZodObject
+      ? inner.shape[String(step)]
+      : inner instanceof z.ZodArray
+        ? inner.element
+        : inner instanceof z.ZodRecord
+          ? inner.valueType
+          : undefined;
+  return next instanceof z.ZodType ? schemaAt(next, rest) : undefined;
+}
+
+function unwrap(schema: z.ZodType): z.ZodType {
+  const isWrapped =
+    schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable;
+  const inner: unknown = isWrapped ? schema.unwrap() : schema;
+  return isWrapped && inner instanceof z.ZodType ? unwrap(inner) : schema;
+}
+
+/** Levenshtein's distance: the number of characters to insert, delete or replace. For short names. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (const [i, character] of [...a].entries()) {
+    const next = [i + 1];
+    for (const [j, other] of [...b].entries()) {
+      const replaced = (row[j] ?? 0) + (character === other ? 0 : 1);
+      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
 }

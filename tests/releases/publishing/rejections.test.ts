@@ -154,14 +154,22 @@ describe("a likely mistake", () => {
       await writeFile(testFolder.manifest, text);
       await expect(readManifest(testFolder.manifest)).rejects.toThrow(message);
     };
-    for (const [release, field, place] of [
-      [{ id: "mine", rolout: 5 }, "releases.0.rolout", " (in the release mine)"],
-      [artifacts({ others: [remoteArtifact({ edsignature: "" })] }), "others.0.edsignature", " (in the"],
+    for (const [release, field, meant] of [
+      [{ id: "mine", rolout: 5 }, "releases.0.rolout", ", did you mean rollout? (in the release mine)"],
+      [artifacts({ installer: remoteArtifact({ minisgn: "" }) }), "installer.minisgn", ", did you mean minisign?"],
+      [artifacts({ updates: remoteArtifact() }), "releases.0.artifacts.updates", ", did you mean update?"],
+      [
+        artifacts({ others: [remoteArtifact({ edsignature: "" })] }),
+        "others.0.edsignature",
+        ", did you mean edSignature?",
+      ],
+      [artifacts({ deltas: [remoteArtifact({ form: "1.0.0" })] }), "deltas.0.form", ", did you mean from?"],
+      [{ colour: "red" }, "releases.0.colour", " (in the"],
     ] as const) {
-      await isUnknown(manifestText([manifestEntry(release)]), `${field}: Unknown field${place}`);
+      await isUnknown(manifestText([manifestEntry(release)]), `${field}: Unknown field${meant}`);
     }
     const publicKey = JSON.stringify({ schemaVersion: 1, releases: [], publicKey: {} });
-    await isUnknown(publicKey, "publicKey: Unknown field");
+    await isUnknown(publicKey, "publicKey: Unknown field, did you mean publicKeys?");
   });
 });
 
