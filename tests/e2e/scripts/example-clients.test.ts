@@ -42,9 +42,11 @@ test("npm run device accepts a pasted notification in place of its file", async 
   expect([code, output]).toEqual([0, expect.stringContaining('"status": "active"')]);
 });
 
+const SECRET = { BILLING_WEBHOOK_SIGNING_SECRET: WEBHOOK_SECRET };
+
 /** Runs the tour against a service. Resolves to its exit code and its output. */
 async function tour({ url }: Service, env: Record<string, string>): Promise<[code: number | null, text: string]> {
-  const { code, output } = await runCommand("tour", [url], { BILLING_WEBHOOK_SIGNING_SECRET: WEBHOOK_SECRET, ...env });
+  const { code, output } = await runCommand("tour", [url], env);
   return [code, output];
 }
 
@@ -57,7 +59,7 @@ const linesOf = (text: string) =>
     .split("\n");
 
 test("the tour succeeds on the embedded database and prints what docs/tour.md shows", async () => {
-  const [code, text] = await tour(embedded, { DATA_DIR: embedded.dataDir });
+  const [code, text] = await tour(embedded, { ...SECRET, DATA_DIR: embedded.dataDir });
   expect([code, text]).toEqual([0, expect.stringContaining("All responses are as expected.")]);
   const [, shown = ""] = /```text\n([\s\S]*?)```/.exec(await readFile("docs/tour.md", "utf8")) ?? [];
   expect(linesOf(text)).toEqual(linesOf(shown));
@@ -68,7 +70,7 @@ test("the tour takes what the catalog has once a release of one's own has replac
   const file = path.join(await newDataDir(), "editor.AppImage");
   await writeFile(file, randomBytes(100_000));
   const release = ["--product", "editor", "--platform", "linux", "--arch", "arm64", "--version", "0.9.0"];
-  const env = { DATA_DIR: service.dataDir };
+  const env = { ...SECRET, DATA_DIR: service.dataDir };
   expect(await runCommand("homeport", ["release", "add", file, ...release], env)).toMatchObject({
     code: 0,
     stderr: "",
@@ -88,9 +90,14 @@ test("a tour with another DATA_DIR than the service's prints what to set, and le
 test.runIf(postgresUrl)("the tour succeeds on PostgreSQL", async () => {
   const RELEASE_CATALOG = path.join(await newDataDir(), "catalog.json");
   await writeSampleCatalog(RELEASE_CATALOG);
-  const env = { DATABASE_URL: await createMigratedDatabase(), RELEASE_CATALOG };
-  const service = await startForTest(env);
-  const [code, text] = await tour(service, { ...env, DATA_DIR: service.dataDir });
+  const env = {
+    ...SECRET,
+    DATABASE_URL: await createMigratedDatabase(),
+    NEXTAUTH_URL: "http://localhost:3000",
+    NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
+    RELEASE_CATALOG,
+  };
+  const [code, text] = await tour(await startForTest(env), env);
   expect([code, text]).toEqual([0, expect.stringContaining("All responses are as expected.")]);
   expect(text).toContain("push is not configured on this service");
 });
