@@ -68,6 +68,13 @@ test.each([
   expect((await response.json()).errors[0].pointer).toBe("/email");
 });
 
+test("a page of another origin registers nobody", async () => {
+  const registration = { email: newEmail(), password: PASSWORD, transport: "cookie" };
+  const foreign = await post("/api/auth/register", registration, { headers: { origin: "https://evil.example" } });
+  expect(foreign.status).toBe(403);
+  expect(await ctx().db.account.count({ where: { email: registration.email } })).toBe(0);
+});
+
 // ASVS 2.4.1
 test("the twenty-first registration from an IP address within an hour is refused", async () => {
   const ip = "203.0.113.77";

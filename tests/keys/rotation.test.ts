@@ -13,7 +13,16 @@ import { dataKey, loadDataKeys } from "@/lib/platform/keys/data-keys";
 import { decryptSecret, encryptSecret } from "@/lib/platform/keys/stored-secrets";
 import { newAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
-import { followCallback, Jar, SESSION_COOKIE, session, signIn, startProvider } from "@/tests/support/auth/browser";
+import {
+  csrfToken,
+  followCallback,
+  Jar,
+  postForm,
+  SESSION_COOKIE,
+  session,
+  signIn,
+  startProvider,
+} from "@/tests/support/auth/browser";
 import { googlePerson, setUpProviders } from "@/tests/support/auth/providers";
 import { NEW_SECRET, restoreKeys, rotateKeys, withSecrets } from "@/tests/support/auth/rotation";
 import { confirm, emailedToken, newEmail, PASSWORD, register } from "@/tests/support/auth/verification";
@@ -96,6 +105,16 @@ describe("what is under way during a rotation succeeds", () => {
     const response = await withSecrets([NEW_SECRET, SECRET], () => followCallback(jar, callback));
     expect(response.headers.get("location")).toBe(`${BASE_URL}/`);
     expect(jar.has(SESSION_COOKIE)).toBe(true);
+  });
+
+  test("a sign-in form that was open", async () => {
+    const { email, password } = await newAccount();
+    const jar = new Jar();
+    const token = await csrfToken(jar);
+    await withSecrets([NEW_SECRET, SECRET], async () => {
+      await postForm(jar, "/api/auth/callback/credentials", { email, password, csrfToken: token });
+      expect(await session(jar)).toMatchObject({ user: { email } });
+    });
   });
 
   test("a password reset: the emailed link works, and another request sends the same one", async () => {

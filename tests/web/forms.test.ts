@@ -249,6 +249,16 @@ test("an account is deleted with its password and the word DELETE, not with only
   expect((await post("/api/auth/login", account)).status).toBe(401);
 });
 
+// ASVS 7.2.4
+test("signing in again, or making another account, by the form ends the session whose cookie is replaced", async () => {
+  const account = await newAccount();
+  const first = cookiesOf(await submit("sign-in", account));
+  const second = cookiesOf(await submit("sign-in", account, { cookie: first }));
+  expect([await statusOf(first), await statusOf(second)]).toEqual([401, 200]);
+  const third = cookiesOf(await submit("register", { email: newEmail(), password: PASSWORD }, { cookie: second }));
+  expect([await statusOf(second), await statusOf(third)]).toEqual([401, 200]);
+});
+
 test("with required verification, the forms register, confirm by the pasted link and sign in", async () => {
   const before = cookiesOf(await submit("sign-in", await newAccount()));
   await withContext({ config: { AUTH_REQUIRE_VERIFIED_EMAIL: true } }, async () => {

@@ -119,6 +119,14 @@ describe("an authenticator app", () => {
     expect((await meet(await challengeOf(account), { code: app.nextCode() })).status).toBe(200);
     expect(await codeOf(await start(account))).toBe("factor_exists");
   });
+
+  test("that is confirmed twice at once is added once", async () => {
+    const account = await newAccount();
+    const { id, secret } = await started(account);
+    const code = new Authenticator(secret).code();
+    const responses = await Promise.all([1, 2, 3].map(() => confirm(account, id, code)));
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
+  });
 });
 
 describe("a stolen session", () => {

@@ -65,6 +65,19 @@ describe("a published release", () => {
       expect((await changeRelease("PATCH", id, { token: key.key, json })).status).toBe(422);
     }
   });
+
+  test("is listed by page and by field", async () => {
+    const key = await newKey();
+    const drafts = [];
+    for (const version of ["1.0.0", "1.1.0", "1.2.0"]) drafts.push(draftOf(version, await uploadFile(key)));
+    await publishDrafts(key.key, drafts);
+    const first = await listReleases(key.key, "?limit=2");
+    const second = await listReleases(key.key, `?limit=2&cursor=${first.nextCursor}`);
+    const { releases } = await listReleases(key.key, "?version=1.1.0&platform=win32");
+    const versions = [first.releases, second.releases, releases].map((page) => page.map(({ version }) => version));
+    expect(versions).toEqual([["1.2.0", "1.1.0"], ["1.0.0"], ["1.1.0"]]);
+    expect(second.nextCursor).toBeNull();
+  });
 });
 
 test("a catalog that cannot be read or changed is an error with a code, without the folder of the machine", async () => {

@@ -99,6 +99,14 @@ test("a client sends its system's architecture, and gets a build that runs there
     expect(await names("win", "?arch=x86&os=win")).toEqual(["com.acme.app-1.0.0-ia32-full.nupkg"]);
   }));
 
+test("a package whose name has another version is not offered", () =>
+  withCatalog(async ({ publish }) => {
+    for (const name of ["a-9.0.0-linux-full", "a-2.0.0.1-full", "a-2.0.0-1-full", "-2.0.0-full", "a-2.0.0-delta"]) {
+      await publish(release("1.0.0"), release("2.0.0", [], { artifacts: { update: nupkg(`${name}.nupkg`) } }));
+      expect(await names("linux")).toEqual(["com.acme.app-1.0.0-linux-full.nupkg"]);
+    }
+  }));
+
 test("the id that Velopack sends decides on a rollout", () =>
   withCatalog(async ({ publish }) => {
     await publish(release("1.0.0"), release("1.1.0", ["1.0.0"], { rollout: 50, id: "staged" }));
