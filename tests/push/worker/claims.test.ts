@@ -228,6 +228,32 @@ describe("a worker whose clock is wrong", () => {
     expect(await rows()).toMatchObject(Array(2).fill({ state: "sent", attempts: 1 }));
   });
 
+  test.each([HOUR_MS, -HOUR_MS])("by %d ms has leases of a minute and releases expired ones", async (ms) => {
+    const { rows } = await queueFor(1);
+    await claimDeliveries({ ...ctx(), ...wrong(ms) }, { notBefore: new Date(0), limit: 1 });
+    await maintainOutbox(ctx());
+    expect(await rows()).toMatchObject([{ state: "sending" }]);
+    clock.advance(61 * SECOND_MS);
+    await maintainOutbox({ ...ctx(), ...wrong(ms) });
+    expect(await rows()).toMatchObject([{ state: "queued" }]);
+  });
+
+  test.each([HOUR_MS, -HOUR_MS])("by %d ms backs off for the usual time", async (ms) => {
+    const { rows } = await queueFor(1);
+    await deliverDue({ push: recordingPush(async () => ({ status: 429, reason: null })).push, ...wrong(ms) });
+    const [row] = await rows();
+    const waitsMs = (row?.nextAttemptAt.getTime() ?? 0) - clock.now().getTime();
+    expect(waitsMs).toBeGreaterThan(0);
+    expect(waitsMs).toBeLessThanOrEqual(MINUTE_MS + 10 * SECOND_MS);
+  });
+
+  test("by a year deletes no recent delivery", async () => {
+    const { rows } = await queueFor(1);
+    await sendDue();
+    await maintainOutbox({ ...ctx(), ...wrong(365 * DAY_MS) });
+    expect(await rows()).toHaveLength(1);
+  });
+
   test.each([2 * DAY_MS, -2 * DAY_MS])("by %d ms sends what is due and nothing that has expired", async (ms) => {
     const { push, sent } = recordingPush();
     const expired = await queueFor(1);
