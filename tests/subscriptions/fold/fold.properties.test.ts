@@ -5,6 +5,7 @@ import { foldPurchase } from "@/lib/subscriptions/fold/fold-purchase";
 import { type OwnerEvent, ownerAppUserIds } from "@/lib/subscriptions/ownership";
 import { revenueCat } from "@/lib/subscriptions/providers/revenuecat";
 import { purchaseStatus } from "@/lib/subscriptions/status/purchase-status";
+import { documentedAccess } from "@/tests/support/subscriptions/documented-access";
 import { type Payload, PurchaseHistory } from "@/tests/support/subscriptions/purchase-history";
 
 /** The same runs everywhere; another seed explores other histories. */
@@ -127,6 +128,23 @@ test("at any time the status of a purchase gives the access that the store gives
       for (const atMs of [...hours.map(atOf), ...purchase.events.map((event) => event.event_timestamp_ms)]) {
         const delivered = purchase.events.filter((event) => event.event_timestamp_ms <= atMs);
         expect(accessAfter(delivered.toReversed(), atMs)).toEqual(purchase.accessAt(atMs));
+      }
+    }),
+    RUNS,
+  );
+});
+
+test("where deliveries are lost, doubled and late, the newest of the others decide on access", () => {
+  const some = purchaseHistory.chain((purchase) =>
+    fc.tuple(fc.shuffledSubarray(purchase.events), fc.subarray(purchase.events.slice(0, 3)), moments),
+  );
+  fc.assert(
+    fc.property(some, ([events, twice, hours]) => {
+      const delivered = [...events, ...twice];
+      const inOrder = [...new Set(delivered)].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      const lastMs = inOrder.at(-1)?.event_timestamp_ms ?? START;
+      for (const atMs of [lastMs, ...hours.map((one) => lastMs + one * HOUR_MS)]) {
+        expect(accessAfter(delivered, atMs)).toEqual(documentedAccess(inOrder, atMs));
       }
     }),
     RUNS,

@@ -27,6 +27,15 @@ test("a transfer follows the other events of the same time", () => {
   expect(ownerAppUserIds([transfer(1, ["ann"], ["bob"]), names(1, "ann")], [])).toEqual(["bob"]);
 });
 
+test("an alias is another name of the same customer, over any number of steps", () => {
+  const aliases = [
+    ["phone", "web"],
+    ["web", "account"],
+  ];
+  expect(ownerAppUserIds([names(1, "phone")], aliases)).toEqual(["phone", "web", "account"]);
+  expect(ownerAppUserIds([names(1, "phone"), transfer(2, ["account"], ["bob"])], aliases)).toEqual(["bob"]);
+});
+
 test("an event that names nobody changes nothing", () => {
   expect(ownerAppUserIds([names(1, "ann"), names(2)], [])).toEqual(["ann"]);
   expect(ownerAppUserIds([], [["a", "b"]])).toEqual([]);
