@@ -5,7 +5,7 @@ import { firstOperatorLink } from "@/tests/support/console/first-operator";
 import { newDataDir, startForTest } from "@/tests/support/process/service";
 import { withStoppedDatabase } from "@/tests/support/process/stopped-database";
 
-// ASVS 13.3.1, 13.3.2
+// ASVS 6.3.2, 13.3.1, 13.3.2
 test("an empty folder is enough: the service copies the database of the build, and keeps the secrets that it makes to itself", async () => {
   const startedAt = new Date();
   const dataDir = await newDataDir();
@@ -28,7 +28,9 @@ test("an empty folder is enough: the service copies the database of the build, a
 
   const [migrated] = await withStoppedDatabase(
     { DATA_DIR: dataDir },
-    (db) => db.$queryRaw<{ at: Date }[]>`SELECT max(finished_at) AS at FROM _prisma_migrations`,
+    (db) => db.$queryRaw<{ at: Date; accounts: number }[]>`
+      SELECT max(finished_at) AS at, (SELECT count(*)::int FROM "Account") AS accounts FROM _prisma_migrations`,
   );
+  expect(migrated?.accounts).toBe(0);
   expect(migrated?.at.getTime()).toBeLessThan(startedAt.getTime());
 });
