@@ -226,4 +226,12 @@ describe("traces", () => {
     expect(await service.end("SIGTERM")).toBe(0);
     expect(complaints()).toBe(1);
   });
+
+  test("a collector that never responds does not prevent the process from ending", async () => {
+    const collector = await startCollector({ silent: true });
+    const service = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...(await anyDatabase()) });
+    expect((await service.fetch("/api/health")).status).toBe(200);
+    expect(await service.end("SIGTERM")).toBe(0);
+    collector.close();
+  });
 });
