@@ -87,6 +87,17 @@ test("a batch has at most 200 items", async () => {
   expect(await results).toHaveLength(650);
 });
 
+test("the items beyond a full batch wait for its end if they are fewer", async () => {
+  const { write, batches, release } = batchedFunction();
+  const results = Promise.all(numbers(0, 250).map(write));
+  await nextTurn();
+  expect(batches.map(({ length }) => length)).toEqual([200]);
+  release();
+  await expect.poll(() => batches.map(({ length }) => length)).toEqual([200, 50]);
+  release();
+  expect(await results).toHaveLength(250);
+});
+
 test("an item that cannot be processed fails alone, the failed batch is logged, and later ones are processed", async () => {
   const { write, alone, release, warnings } = batchedFunction();
   const results = Promise.allSettled([1, -2, 3].map(write));

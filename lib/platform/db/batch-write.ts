@@ -74,8 +74,8 @@ function createQueue<Deps extends Loggable, Item, Result>(
   const canStart = (minItems: number) => waiting.length >= minItems && running.size < MAX_BATCHES;
   const start = (minItems?: number) => {
     isScheduled = false;
-    const largest = Math.max(1, ...[...running].map(({ length }) => length));
-    while (canStart(minItems ?? largest)) void run(waiting.splice(0, MAX_ITEMS));
+    const largest = () => Math.max(1, ...[...running].map(({ length }) => length)); // each that starts may be larger
+    while (canStart(minItems ?? largest())) void run(waiting.splice(0, MAX_ITEMS));
     if (waiting.length > 0) timer ??= setTimeout(startAny, MAX_WAIT_MS);
     else stopTimer();
   };
