@@ -228,6 +228,9 @@ export const subscriptionOperations = {
   }),
 };
 
+/** The types that a metric's label may have: a sender may use any type. */
+const KnownEventType = PurchaseEventType.or(IdentityEventType);
+
 type Deps = Pick<
   Context,
   "billing" | "config" | "count" | "db" | "dbNow" | "limits" | "log" | "now" | "reconciler" | "webhooks"
@@ -249,8 +252,7 @@ async function receiveWebhook(deps: Deps, received: Omit<Delivery, "limits">): P
   const event = provider.read(payload, receivedAt, deps.config.BILLING_PRODUCTS);
   const { status, toReconcile } = await storeAndApply(deps, { ...key, event, payload, receivedAt });
   if (toReconcile.length > 0) deps.reconciler.wake();
-  // A label with few values: a sender may use any type.
-  const type = PurchaseEventType.or(IdentityEventType).safeParse(event.type).data ?? "other";
+  const type = KnownEventType.safeParse(event.type).data ?? "other";
   deps.count("billing_event", { type, state: status });
   const { invalidField: pointer } = event.facts;
   if (pointer !== null && status === "failed") {

@@ -30,6 +30,7 @@ const TIMES = [
 ];
 
 const Envelope = z.object({ event: z.object({ id: EventId }).loose() });
+const WholeEnvelope = Envelope.loose();
 
 /** RevenueCat, "Webhooks", Event Types and Fields. */
 const RevenueCatEvent = z.object({
@@ -73,7 +74,7 @@ export const revenueCat = {
   },
   eventId: (body: unknown) => requireFields(Envelope, body).event.id,
   toPayload: (body: unknown) => {
-    const { event, ...envelope } = requireFields(Envelope.loose(), body);
+    const { event, ...envelope } = requireFields(WholeEnvelope, body);
     const { subscriber_attributes: _, ...kept } = event;
     return { ...envelope, event: kept };
   },
