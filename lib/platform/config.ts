@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { backupVariables } from "./config/backups";
 import { appStoreApps, managementUrls, productEntitlements, stripeSecrets } from "./config/billing";
@@ -290,13 +290,19 @@ function signingKeyErrors({ BILLING_PROVIDER: provider, BILLING_WEBHOOK_SIGNING_
   return ["BILLING_WEBHOOK_SIGNING_SECRET: must be whsec_ and the base64 of 24 to 64 random bytes"];
 }
 
-const BUILD = ".next/build.json";
-
 /** From package.json and the build. Null: not built, or built outside a checkout. */
 type Build = { name: string; version: string; commit: string | null; builtAt: string | null };
 
 function readBuild(): Build {
   const { name, version } = JSON.parse(readFileSync("package.json", "utf8")) as { name: string; version: string };
-  const built: Partial<Build> = existsSync(BUILD) ? JSON.parse(readFileSync(BUILD, "utf8")) : {};
-  return { name, version, commit: built.commit ?? null, builtAt: built.builtAt ?? null };
+  const { commit = null, builtAt = null } = readBuilt();
+  return { name, version, commit, builtAt };
+}
+
+function readBuilt(): Partial<Build> {
+  try {
+    return JSON.parse(readFileSync(".next/build.json", "utf8"));
+  } catch {
+    return {}; // not built, or the file is damaged
+  }
 }
