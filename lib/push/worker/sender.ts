@@ -69,11 +69,13 @@ export function createSender(deps: SenderDeps, isStopping = () => false) {
   /** Starts to send deliveries, in their order. Resolves once the last one has started. */
   const start = (rows: readonly ClaimedPush[]) =>
     new Promise<void>((resolve) => {
-      const sending = limiter.map(rows, async (row, i) => {
-        if (i === rows.length - 1) resolve();
-        outcomes.add(await deliver(deliverDeps, row));
-      });
-      ended = Promise.all([ended, sending]);
+      const deliveries = rows.map((row, i) =>
+        limiter(async () => {
+          if (i === rows.length - 1) resolve();
+          outcomes.add(await deliver(deliverDeps, row));
+        }),
+      );
+      ended = Promise.allSettled([ended, ...deliveries]).then(() => {}); // without the results of all batches before
     });
   return {
     /** Claims due deliveries and starts to send them. Returns how many, once the last one has started. */

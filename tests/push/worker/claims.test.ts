@@ -109,6 +109,14 @@ describe("before sending", () => {
   });
 });
 
+test("a fault in one delivery keeps neither the others from being sent nor the worker from finishing", async () => {
+  const { rows } = await queueFor(3);
+  let asked = 0;
+  const { push } = recordingPush(async () => (++asked === 1 ? (null as never) : OK));
+  await deliverDue({ push });
+  expect((await rows()).map(({ state }) => state).sort()).toEqual(["sending", "sent", "sent"]);
+});
+
 test("a delivery whose token is rejected is sent to the token that its device has since the claim", async () => {
   const { devices, rows } = await queueFor(1);
   const [id, token] = [devices[0]?.id, newToken()];
