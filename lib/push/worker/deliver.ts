@@ -84,6 +84,7 @@ function classifyWebPushResult(result: PushResult): ResultAction {
   if (status === null && reason === "EndpointNotAllowed") return { action: "fail", device: "unaffected" };
   if (status !== null && status >= 200 && status < 300) return { action: "sent" };
   if (status === 404 || status === 410) return { action: "fail", device: "unregistered" };
+  if (status !== null && status >= 300 && status < 400) return { action: "fail", device: "unaffected" };
   return retryOrFail(result);
 }
 

@@ -196,9 +196,13 @@ describe("a subscription", () => {
     const [delivery] = await rows();
     expect(delivery).toMatchObject({ state: "queued", attempts: 1, apnsStatus: 429, reason: "TooManyRequests" });
     expect((delivery?.nextAttemptAt.getTime() ?? 0) - clock.now().getTime()).toBeGreaterThan(500_000);
-    for (const status of [403, 302, 500]) {
+    for (const [status, state] of [
+      [403, "failed"],
+      [302, "failed"],
+      [500, "queued"],
+    ] as const) {
       browser.respond = (response) => response.writeHead(status, { location: browser.origin }).end();
-      await notify(account);
+      expect(await (await notify(account))()).toMatchObject([{ state, apnsStatus: status }]);
     }
     expect(browser.received).toHaveLength(4);
     expect(await deviceRowsOf(account)).toMatchObject([{ status: "active" }]);
