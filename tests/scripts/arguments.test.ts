@@ -70,6 +70,8 @@ test.each([
   ["push announce --version 1 --per-second 0", "--per-second: Must be an integer from 1"],
   ["push announce --version not-a-version", "--version: Must be a version"],
   ["push announce --version v2.1.0", "--version: Must be a version"],
+  ["push announce --version 2.1.0 --app-from=", "--app-from"],
+  ["push send --platform ios --seen-before= --title A --body B", "--seen-before"],
   ["push list --state lost", "--state: "],
   ["push list --message 1", "--message: Must be a UUID"],
   ["push cancel 1", "cancel takes the id of a message"],

@@ -248,11 +248,11 @@ function audienceOf(options: AudienceOptions): Audience | null {
   const appVersion = { from: appFrom, below: appBelow };
   const given = {
     bundleId: bundle,
-    appVersion: (appFrom ?? appBelow) ? appVersion : undefined,
+    appVersion: (appFrom ?? appBelow) === undefined ? undefined : appVersion,
     platform,
     locale,
     entitlement,
-    lastSeen: (seenFrom ?? seenBefore) ? lastSeen : undefined,
+    lastSeen: (seenFrom ?? seenBefore) === undefined ? undefined : lastSeen,
   };
   const audience = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   const isAnyone = Object.keys(audience).length === 0;
