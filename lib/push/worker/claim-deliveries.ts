@@ -1,9 +1,9 @@
 import type { Context, WebPushKeys } from "../../context";
-import type { Prisma } from "../../platform/db/generated/client";
+import type { Prisma, PushDeviceStatus, PushEnvironment } from "../../platform/db/generated/client";
 import { isLockedBy, seconds, sql } from "../../platform/db/sql";
 import { QueuePriority } from "../notifications";
 import { readLiveActivities } from "../outbox/live-activities";
-import { type Outgoing, prepareMessage } from "../payload";
+import { type Outgoing, type PreparedMessage, prepareMessage } from "../payload";
 import type { WebRecipient } from "../web-push";
 
 const LEASE_SECONDS = 60;
@@ -26,43 +26,56 @@ export type ClaimedPush = Outgoing & {
   web: WebRecipient | null;
 };
 
-type DeliveryRow = Omit<Outgoing, "expiresAt" | "message" | "liveActivity"> &
-  Pick<ClaimedPush, "attempts" | "isDeliveredAtOld"> & { expiresAt: string; webPushKeys: WebPushKeys | null };
+/** The claimed deliveries, and the database's time of the claim. */
+type Claim = { deliveries: ClaimedPush[]; now: Date };
 
 /** The result of the claim's statement: one row, because a thousand rows of many columns cost more to read. */
 type Result = {
   now: Date;
-  deliveries: DeliveryRow[];
+  leaseUntil: Date;
+  deliveries: DeliveryValues[];
   messages: (Parameters<typeof prepareMessage>[0] & { id: string })[];
   paused: string[];
 };
+type DeliveryValues = [
+  id: string,
+  deviceId: string,
+  messageId: string,
+  expiresAtSeconds: number,
+  attempts: number,
+  token: string,
+  environment: PushEnvironment,
+  bundleId: string,
+  status: PushDeviceStatus,
+  isDeliveredAtOld: boolean,
+  locale: string | null,
+  webPushKeys: WebPushKeys | null,
+];
 
 /**
  * Claims up to `limit` due deliveries, the urgent ones first and then those due longest, together with their messages
  * and devices, in one statement. Deliveries that were due at `notBefore` stay due when the database's clock is set back.
- * Returns the database's time of the claim, too.
  */
 export async function claimDeliveries(
   { db, dbNow, now }: Pick<Context, "db" | "dbNow" | "now">,
   { notBefore, limit }: { notBefore: Date; limit: number },
-): Promise<{ deliveries: ClaimedPush[]; now: Date }> {
+): Promise<Claim> {
   const requestedAt = now();
   const at = dbNow();
+  const leaseUntil = sql`${at}::timestamptz + ${seconds(LEASE_SECONDS)}`;
   const [result] = await db.$queryRaw<Result[]>`
     WITH due AS MATERIALIZED (${selectDue(sql`greatest(${at}, ${notBefore}::timestamptz)`, limit)}),
     claimed AS (
-      UPDATE "QueuedPush" AS queued SET "leaseUntil" = ${at}::timestamptz + ${seconds(LEASE_SECONDS)}
+      UPDATE "QueuedPush" AS queued SET "leaseUntil" = ${leaseUntil}
       WHERE ${isLockedBy("due", "queued")} RETURNING *
     )
-    SELECT ${at}::timestamptz AS "now", coalesce((
-      SELECT json_agg(delivery) FROM (
-        SELECT claimed."id", device."id" AS "deviceId", claimed."messageId", claimed."expiresAt", claimed."attempts",
-          device."token", device."environment", device."bundleId", device."status", device."locale",
-          device."webPushKeys",
-          coalesce(device."lastDeliveredAt" < ${at}::timestamptz - ${seconds(DELIVERED_AT_SECONDS)}, true)
-            AS "isDeliveredAtOld"
-        FROM claimed JOIN "PushDevice" AS device ON device."id" = claimed."deviceId"
-      ) AS delivery
+    SELECT ${at}::timestamptz AS "now", ${leaseUntil} AS "leaseUntil", coalesce((
+      SELECT json_agg(json_build_array(claimed."id", device."id", claimed."messageId",
+        date_part('epoch', claimed."expiresAt"), claimed."attempts", device."token", device."environment",
+        device."bundleId", device."status",
+        coalesce(device."lastDeliveredAt" < ${at}::timestamptz - ${seconds(DELIVERED_AT_SECONDS)}, true), device."locale",
+        device."webPushKeys"))
+      FROM claimed JOIN "PushDevice" AS device ON device."id" = claimed."deviceId"
     ), '[]') AS "deliveries", coalesce((
       SELECT json_agg(message) FROM (
         SELECT "id", "kind", "payload", "priority", "collapseId", "canceledAt" IS NOT NULL AS "isCanceled"
@@ -73,22 +86,7 @@ export async function claimDeliveries(
     ARRAY(SELECT "environment"::text FROM "PushPause" WHERE "until" > ${at}) AS "paused"`;
   if (!result) return { deliveries: [], now: notBefore };
   const messages = new Map(result.messages.map(({ id, ...message }) => [id, prepareMessage(message)]));
-  const claim = {
-    claimedAt: result.now,
-    leaseUntil: new Date(result.now.getTime() + LEASE_SECONDS * 1000),
-    requestedAt,
-    liveActivity: null,
-  };
-  const deliveries = result.deliveries.map(
-    ({ webPushKeys: keys, ...row }): ClaimedPush => ({
-      ...row,
-      ...claim,
-      expiresAt: new Date(row.expiresAt),
-      web: keys && { keys, locale: row.locale },
-      isPaused: result.paused.includes(row.environment),
-      message: messages.get(row.messageId) ?? NO_MESSAGE,
-    }),
-  );
+  const deliveries = result.deliveries.map((values) => toDelivery(values, result, messages, requestedAt));
   return { deliveries: await withLiveActivities({ db }, result.now, deliveries), now: result.now };
 }
 
@@ -103,6 +101,36 @@ async function withLiveActivities(deps: Pick<Context, "db">, now: Date, rows: Cl
     const liveActivity = recipientOf.get(row.id);
     return liveActivity ? { ...row, token: liveActivity.token ?? "", liveActivity } : row;
   });
+}
+
+function toDelivery(
+  values: DeliveryValues,
+  { now: claimedAt, leaseUntil, paused }: Result,
+  messages: ReadonlyMap<string, PreparedMessage>,
+  requestedAt: Date,
+): ClaimedPush {
+  const [id, deviceId, messageId, expiresAt, attempts, ...ofDevice] = values;
+  const [token, environment, bundleId, status, isDeliveredAtOld, locale, keys] = ofDevice;
+  return {
+    id,
+    deviceId,
+    messageId,
+    expiresAt: new Date(1000 * expiresAt),
+    attempts,
+    token,
+    environment,
+    bundleId,
+    status,
+    locale,
+    isDeliveredAtOld,
+    web: keys && { keys, locale },
+    liveActivity: null,
+    isPaused: paused.includes(environment),
+    message: messages.get(messageId) ?? NO_MESSAGE,
+    claimedAt,
+    leaseUntil,
+    requestedAt,
+  };
 }
 
 /** The message of a delivery that outlived it: retention removes messages that have expired. */

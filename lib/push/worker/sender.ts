@@ -1,4 +1,3 @@
-import pLimit from "p-limit";
 import type { Context } from "../../context";
 import { isLeaseExpired } from "../../platform/db/queue";
 import { type ClaimedPush, claimDeliveries, databaseTime } from "./claim-deliveries";
@@ -47,36 +46,21 @@ const BATCH_FACTOR = 10;
 
 /** Creates a sender. While `isStopping`, deliveries that are claimed but not started are requeued. */
 export function createSender(deps: SenderDeps, isStopping = () => false) {
-  const concurrency = createConcurrency(deps.config.PUSH_CONCURRENCY);
-  const limiter = pLimit(concurrency.limit());
-  const recordLatency = (ms: number) => {
-    concurrency.recordLatency(ms);
-    if (limiter.concurrency !== concurrency.limit()) limiter.concurrency = concurrency.limit();
-  };
+  const { limit, recordLatency } = createConcurrency(deps.config.PUSH_CONCURRENCY);
   const outcomes = createOutcomeBuffer(deps);
   const deliverDeps = { ...deps, isStopping, recordLatency, pauses: createPauseState(deps) };
-  let ended: Promise<unknown> = Promise.resolve();
+  const work = (row: ClaimedPush) => deliver(deliverDeps, row).then(outcomes.add);
+  const dispatcher = createDispatcher(limit, work);
   let notBefore = new Date(0);
   /** The next batch, claimed while the last one starts, so that sending does not wait for the database. */
   let nextBatch: Promise<ClaimedBatch> | null = null;
 
   const claim = async (): Promise<ClaimedBatch> => {
-    const batchSize = Math.min(Math.max(BATCH_FACTOR * limiter.concurrency, MIN_BATCH), MAX_BATCH);
+    const batchSize = Math.min(Math.max(BATCH_FACTOR * limit(), MIN_BATCH), MAX_BATCH);
     const { deliveries, now } = await claimDeliveries(deps, { notBefore, limit: batchSize });
     if (now > notBefore) notBefore = now;
     return { rows: deliveries, isFull: deliveries.length === batchSize };
   };
-  /** Starts to send deliveries, in their order. Resolves once the last one has started. */
-  const start = (rows: readonly ClaimedPush[]) =>
-    new Promise<void>((resolve) => {
-      const deliveries = rows.map((row, i) =>
-        limiter(async () => {
-          if (i === rows.length - 1) resolve();
-          outcomes.add(await deliver(deliverDeps, row));
-        }),
-      );
-      ended = Promise.allSettled([ended, ...deliveries]).then(() => {}); // without the results of all batches before
-    });
   return {
     /** Claims due deliveries and starts to send them. Returns how many, once the last one has started. */
     claimAndSend: async () => {
@@ -88,7 +72,7 @@ export function createSender(deps: SenderDeps, isStopping = () => false) {
         nextBatch = claim();
         nextBatch.catch(() => {}); // the next call throws it
       }
-      if (rows.length > 0) await start(rows);
+      if (rows.length > 0) await dispatcher.start(rows);
       return rows.length;
     },
     /** Maintains the outbox, unless that would requeue deliveries whose outcomes this worker has yet to store. */
@@ -100,9 +84,46 @@ export function createSender(deps: SenderDeps, isStopping = () => false) {
     /** Resolves once every started delivery has ended and its outcome is stored. */
     finish: async () => {
       const { rows } = (await nextBatch?.catch(() => null)) ?? { rows: [] };
-      if (rows.length > 0) await start(rows);
-      await ended;
+      if (rows.length > 0) await dispatcher.start(rows);
+      await dispatcher.waitUntilIdle();
       await outcomes.flush();
+    },
+  };
+}
+
+/** Starts work on items, a limited number at the same time. `limit` is read before each item. */
+function createDispatcher<Item>(limit: () => number, work: (item: Item) => Promise<void>) {
+  let items: readonly Item[] = [];
+  let next = 0;
+  let running = 0;
+  let onStarted = () => {};
+  const onIdle: (() => void)[] = [];
+  const end = () => {
+    running -= 1;
+    if (next < items.length) fill();
+    else if (running === 0) for (const resolve of onIdle.splice(0)) resolve();
+  };
+  const fill = () => {
+    while (next < items.length && running < limit()) {
+      const item = items[next] as Item;
+      next += 1;
+      running += 1;
+      void work(item).then(end, end);
+    }
+    if (next === items.length) onStarted();
+  };
+  return {
+    /** Starts all items, in order. Resolves once the last one has started. Not to be called before that. */
+    start: (given: readonly Item[]) => {
+      [items, next] = [given, 0];
+      return new Promise<void>((resolve) => {
+        onStarted = resolve;
+        fill();
+      });
+    },
+    /** Resolves once no item is being worked on. */
+    waitUntilIdle: async () => {
+      if (running > 0) await new Promise<void>((resolve) => onIdle.push(resolve));
     },
   };
 }
