@@ -56,7 +56,7 @@ export async function readEntitlingPurchases(db: Tx, accountId: string): Promise
 const readPurchases = batchLoad(async (db, accountIds) => {
   const rows = await db.$queryRaw<{ id: string; purchases: unknown[]; lastEventAt: Date | null }[]>`
     SELECT account.id::text AS id, max(purchase."lastEventAt") AS "lastEventAt",
-      COALESCE(jsonb_agg(to_jsonb(purchase) ORDER BY purchase.id) FILTER (WHERE purchase."accountId" IS NULL
+      COALESCE(json_agg(purchase ORDER BY purchase.id) FILTER (WHERE purchase."accountId" IS NULL
         OR purchase."periodType" IS NOT NULL OR cardinality(purchase."entitlementIds") > 0), '[]') AS purchases
     FROM unnest(${accountIds}::uuid[]) AS account (id)
     CROSS JOIN LATERAL (
@@ -84,7 +84,7 @@ async function linkPurchases(db: Tx, accountId: string): Promise<void> {
 export function createEntitledAccounts({ config, now }: Omit<Deps, "db">): Context["entitledAccounts"] {
   return async (db, accountIds, entitlement) => {
     const rows = await db.$queryRaw<{ accountId: string; purchases: unknown[] }[]>`
-      SELECT "accountId"::text, jsonb_agg(to_jsonb(purchase) ORDER BY id) AS purchases FROM "Purchase" AS purchase
+      SELECT "accountId"::text, json_agg(purchase ORDER BY id) AS purchases FROM "Purchase" AS purchase
       WHERE "accountId" = ANY(${uuidArray(accountIds)}) GROUP BY "accountId"
       HAVING bool_or(${entitlement} = ANY("entitlementIds"))`;
     const at = now();
