@@ -33,12 +33,18 @@ test("if both the provider and the account have verified the email, the identity
   expect(message).not.toContain("no password");
 });
 
-test("an earlier registration that never verified the email loses all access", async () => {
+/** An account whose email nobody has verified, signed in and linked to a GitHub account. */
+async function newSquatter() {
   const squatter = await newAccount();
   const jar = new Jar();
   await signIn(jar, squatter);
   github.person = gitHubPerson(newEmail());
   await signInWith(github, jar);
+  return { squatter, jar };
+}
+
+test("an earlier registration that never verified the email loses all access", async () => {
+  const { squatter, jar } = await newSquatter();
   expect(await identitiesOf(squatter.id)).toHaveLength(1);
   await requestReset(squatter.email);
 
@@ -58,11 +64,7 @@ test("an earlier registration that never verified the email loses all access", a
 });
 
 test("a reset that verifies the email removes the identities that were linked before", async () => {
-  const squatter = await newAccount();
-  const jar = new Jar();
-  await signIn(jar, squatter);
-  github.person = gitHubPerson(newEmail());
-  await signInWith(github, jar);
+  const { squatter } = await newSquatter();
   const token = await requestReset(squatter.email);
   await post("/api/auth/reset/confirm", { token, password: "the owner's password" });
   expect(await identitiesOf(squatter.id)).toEqual([]);
