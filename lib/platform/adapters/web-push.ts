@@ -126,9 +126,10 @@ const MozillaError = z
 const GoogleError = z
   .object({ error: z.object({ message: z.string(), status: z.string() }) })
   .transform(({ error }) => `${error.status}: ${error.message}`);
+const AnyReason = z.union([Reason, MozillaError, GoogleError]);
 
 function readReason(body: string): string {
-  const reason = readJson(z.union([Reason, MozillaError, GoogleError]), body);
+  const reason = readJson(AnyReason, body);
   if (reason !== null) return reason;
   if (!body.trimStart().startsWith("<")) return body;
   return /<title>([^<]*)/i.exec(body)?.[1] ?? "";

@@ -52,8 +52,10 @@ export function decodeBody(format: BodyFormat, bytes: Uint8Array): unknown {
   const fields = fieldsOf(bytes);
   const seen = new Set<string>();
   for (const [name] of fields) {
-    const errors = [{ pointer: `/${name}`, code: "repeated", detail: "Must not be repeated" }];
-    if (seen.size === seen.add(name).size) throw new AppError("validation_failed", { errors });
+    if (seen.size === seen.add(name).size) {
+      const errors = [{ pointer: `/${name}`, code: "repeated", detail: "Must not be repeated" }];
+      throw new AppError("validation_failed", { errors });
+    }
   }
   return Object.fromEntries(fields);
 }

@@ -217,11 +217,11 @@ async function removeSubscriptions({ db }: Deps, invalid: readonly EndedToken[])
 function report({ count, log }: Deps, outcomes: readonly PushOutcome[]): void {
   const attempted = outcomes.filter((outcome) => outcome.state !== "queued" || outcome.isAttempted);
   for (const { state } of attempted) count("push_delivery", { result: state === "queued" ? "retried" : state });
-  const groups = attempted.flatMap(({ state, apnsStatus, reason }) =>
-    state === "sent" ? [] : [JSON.stringify({ state, apnsStatus, reason })],
-  );
-  for (const group of new Set(groups)) {
-    const rows = groups.filter((one) => one === group).length;
-    log.warn({ ...JSON.parse(group), rows }, "notifications not delivered");
+  const groups = new Map<string, number>();
+  for (const { state, apnsStatus, reason } of attempted) {
+    if (state === "sent") continue;
+    const group = JSON.stringify({ state, apnsStatus, reason });
+    groups.set(group, (groups.get(group) ?? 0) + 1);
   }
+  for (const [group, rows] of groups) log.warn({ ...JSON.parse(group), rows }, "notifications not delivered");
 }

@@ -65,11 +65,12 @@ async function releasesAfter(deps: Deps, { releases }: Snapshot, change: Propose
     plan(await readManifest(file), change, deps.now()),
   );
   const served = new Map(releases.map((release) => [release.id, release]));
+  const unscheduled = new Set(ended);
   const scheduled = await rolloutsAfterYank(deps, yanked, change.kind !== "change" || change.change.yanked !== false);
   const after = planned.map((release) => {
     const known = served.get(release.id);
     if (!known) return release;
-    const rollout = ended.includes(release.id) ? release.rollout : (scheduled.get(release.id) ?? known.rollout);
+    const rollout = unscheduled.has(release.id) ? release.rollout : (scheduled.get(release.id) ?? known.rollout);
     return { ...release, rollout, artifacts: known.artifacts };
   });
   return { planned: after, ids };

@@ -34,9 +34,9 @@ const Payload = z.object({
 });
 
 /**
- * What a notification says of itself. Reads a signed notification without verifying any signature, which takes milliseconds. Returns null if Apple cannot have
- * signed it: by its size, its JWS header (RFC 7515, section 4.1), or the last certificate of its chain, which must be the
- * root. Proves nothing.
+ * What a notification says of itself. Reads a signed notification without verifying any signature, which takes
+ * milliseconds. Returns null if Apple cannot have signed it: by its size, its JWS header (RFC 7515, section 4.1), or the
+ * last certificate of its chain, which must be the root. Proves nothing.
  */
 function claimOf(signed: string, root: string): z.infer<typeof Subject> | null {
   if (signed.length > MAX_LENGTH) return null;

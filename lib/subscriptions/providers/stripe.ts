@@ -119,7 +119,7 @@ const Item = z.object({
 });
 const Items = optional(z.object({ data: optional(z.array(Item)) }));
 /** The fields that change with a subscription's state. */
-const SubscriptionState = {
+const SubscriptionState = z.object({
   status: OptionalText,
   current_period_start: OptionalNumber,
   current_period_end: OptionalNumber,
@@ -128,11 +128,10 @@ const SubscriptionState = {
   canceled_at: OptionalNumber,
   ended_at: OptionalNumber,
   items: Items,
-};
+});
 
 /** The fields of a subscription, a checkout session, a charge and a dispute. */
-const StripeObject = z.object({
-  ...SubscriptionState,
+const StripeObject = SubscriptionState.extend({
   id: OptionalText,
   customer: OptionalText,
   metadata: optional(z.object({ accountId: OptionalText, productId: OptionalText, entitlements: EntitlementsField })),
@@ -155,7 +154,7 @@ const StripePayload = z.object({
   created: OptionalNumber,
   livemode: OptionalBoolean,
   data: optional(
-    z.object({ object: optional(StripeObject), previous_attributes: optional(z.object(SubscriptionState).partial()) }),
+    z.object({ object: optional(StripeObject), previous_attributes: optional(SubscriptionState.partial()) }),
   ),
 });
 type StripeEvent = z.infer<typeof StripePayload>;
@@ -189,7 +188,7 @@ function readSubscription(event: StripeEvent, base: StripeBase, products: Produc
  */
 function statesOf({ type, data }: StripeEvent, subscription: StripeObject) {
   const digest = (state: object) => createHash("sha256").update(JSON.stringify(state)).digest("base64url").slice(0, 22);
-  const state = z.object(SubscriptionState).parse(subscription);
+  const state = SubscriptionState.parse(subscription);
   const previous = data?.previous_attributes;
   // Nothing precedes the creation, and the end says nothing of what it replaced.
   const none = type === "customer.subscription.created" ? "" : null;

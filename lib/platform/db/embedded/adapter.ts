@@ -80,7 +80,9 @@ async function runOutsideTransaction<T>(hooks: StatementHooks, send: () => Promi
 async function pauseEnds({ pause }: Pick<StatementHooks, "pause">, until: number): Promise<boolean> {
   const remainingMs = until - performance.now();
   if (remainingMs <= 0) return false;
-  return Promise.race([Promise.resolve(pause()).then(() => true), delay(remainingMs, false, { ref: false })]);
+  const ended = new AbortController();
+  const timeout = delay(remainingMs, false, { signal: ended.signal }).catch(() => false);
+  return Promise.race([Promise.resolve(pause()).then(() => true), timeout]).finally(() => ended.abort());
 }
 
 export async function runWithHooks<T>(

@@ -88,8 +88,10 @@ export function createPageResponder(
   };
   const findPage = async (request: PageRequest, id: string): Promise<RenderedPage> => {
     const { match, pathname, search, movedTo } = request;
-    const moved = { location: movedTo ?? "", ...securityHeaders(currentContext().config) };
-    if (movedTo) return { status: 308, headers: moved, body: Buffer.alloc(0) };
+    if (movedTo) {
+      const headers = { location: movedTo, ...securityHeaders(currentContext().config) };
+      return { status: 308, headers, body: Buffer.alloc(0) };
+    }
     if (match === null) return renderNotFound(id, request);
     const page =
       match.responder === "static page"
