@@ -29,6 +29,7 @@ export const mailbox = {
         for (const wake of arrived.splice(0)) wake();
       },
     });
+    server.on("error", ignoreKilledClient);
     const address = await listen(server.server);
     server.server.unref();
     return `smtp://${address}`;
@@ -48,6 +49,11 @@ export const mailbox = {
       await new Promise<void>((wake) => arrived.push(wake));
     }
   },
+};
+
+/** The service is killed while it sends, too: its connection is reset. */
+const ignoreKilledClient = (error: NodeJS.ErrnoException) => {
+  if (error.code !== "ECONNRESET" && error.code !== "EPIPE") throw error;
 };
 
 const allTo = (email: string) =>
