@@ -12,7 +12,7 @@ type Job = { task: Task; queuedAtMs: number; resolve: (result: unknown) => void;
 type Thread = { worker: Worker; job: Job | null };
 
 /** JavaScript, so that Node runs it without a compiler. npm runs every script in the repository's root. */
-const WORKER_FILE = path.resolve("lib/auth/passwords/bcrypt-worker.mjs");
+const WORKER_FILE = path.resolve("lib/auth/passwords/hash-worker.mjs");
 const MAX_THREADS = 4;
 const MAX_QUEUED_AT_COST_12 = 30;
 /** Clients and proxies time out after 30 to 60 seconds. */
@@ -44,12 +44,13 @@ export function createHasher(size: HasherPoolOptions): Hasher {
     threads.add(thread);
     return thread;
   };
-  // Assigns one job: it is called again for each new job, finished job and ended thread.
+  // Assigns one job, and of those that take much memory one at a time: it is called again for each new job, finished job and ended thread.
   const assignNext = () => {
-    const [job] = waiting;
+    const isBusy = [...threads].some(({ job }) => job && isMemoryHard(job.task));
+    const job = waiting.find(({ task }) => !isBusy || !isMemoryHard(task));
     const thread = job && freeThread();
     if (!thread) return;
-    waiting.shift();
+    waiting.splice(waiting.indexOf(job), 1);
     startJob(thread, job);
   };
   const runNext = () => {
@@ -108,6 +109,11 @@ function startJob(thread: Thread, job: Job): void {
   thread.job = job;
   thread.worker.ref();
   thread.worker.postMessage(job.task);
+}
+
+/** Whether a task takes much memory: argon2 and scrypt, of imported hashes. */
+function isMemoryHard({ hash }: Task): boolean {
+  return hash !== undefined && /^\{\w+\}\$(argon2|scrypt|firebase)/.test(hash);
 }
 
 async function stopThread({ worker, job }: Thread): Promise<void> {

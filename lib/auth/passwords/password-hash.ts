@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import type { Context } from "../../context";
+import { importedInput, isImported } from "./imported-hash";
 import { normalizePassword } from "./policy";
 
 type Deps = Pick<Context, "config" | "hasher">;
@@ -14,17 +15,26 @@ export function hashPassword({ config, hasher }: Deps, password: string): Promis
   return hasher.hash(bcryptInput(password), config.BCRYPT_COST);
 }
 
-/** Whether a password matches. A mismatch takes the same time without a hash, and with one of a lower cost. */
-export async function isPasswordCorrect({ config, hasher }: Deps, password: string, hash: string | null) {
-  const input = bcryptInput(normalizePassword(password));
-  const matches = await hasher.compare(input, hash ?? dummyHash(config.BCRYPT_COST), config.BCRYPT_COST);
+/**
+ * Whether a password matches a hash. Without one, takes as long as a mismatch of `dummy`. A mismatch takes the same time
+ * with a hash of a lower cost than the configured one. @throws AppError overloaded
+ */
+export async function isPasswordCorrect(
+  { config, hasher }: Deps,
+  password: string,
+  hash: string | null,
+  dummy = dummyHash(config.BCRYPT_COST),
+): Promise<boolean> {
+  const compared = hash ?? dummy;
+  const input = isImported(compared) ? importedInput(password, compared) : bcryptInput(normalizePassword(password));
+  const matches = await hasher.compare(input, compared, config.BCRYPT_COST);
   return matches && hash !== null;
 }
 
-/** Whether a hash has a lower cost than the configured one. */
+/** Whether a hash is imported, or has a lower cost than the configured one. */
 export function isOutdated({ config }: Pick<Context, "config">, hash: string): boolean {
   const cost = /^\$2[aby]\$(\d\d)\$/.exec(hash)?.[1];
-  return cost !== undefined && Number(cost) < config.BCRYPT_COST;
+  return isImported(hash) || (cost !== undefined && Number(cost) < config.BCRYPT_COST);
 }
 
 /** What bcrypt hashes: the password, or 64 characters that depend on all of it if bcrypt would ignore a part. */

@@ -5,6 +5,7 @@ import type { Account } from "../../platform/db/generated/client";
 import type { Caller } from "../../principal";
 import { requireEnabled } from "../account-checks";
 import { requireVerifiedEmail } from "../email-verification";
+import type { NewHash } from "../sessions/issue-session";
 import {
   type AttemptCounters,
   beginAttempt,
@@ -15,13 +16,14 @@ import {
   refundAttempt,
   shouldWait,
 } from "../sign-in-throttle";
+import { dummyHashFor } from "./dummy-hash";
 import { hashPassword, isOutdated, isPasswordCorrect } from "./password-hash";
 import { normalizePassword } from "./policy";
 
 type Deps = Pick<Context, "config" | "db" | "emails" | "hasher" | "limits" | "now">;
 
 /** An account whose password was checked, and the attempt that `issueSession` clears. */
-export type VerifiedAccount = Account & { attempt: AttemptCounters };
+export type VerifiedAccount = Account & { attempt: AttemptCounters; newHash: NewHash | null };
 type EmailAndPassword = { email: string; password: string };
 
 /**
@@ -35,7 +37,7 @@ export async function verifyPassword(ctx: Deps, given: EmailAndPassword, caller:
   if (!byDevice) await ctx.limits.consume("loginByIp", caller.ip);
   const refund = async () => byDevice !== null || ctx.limits.refund("loginByIp", caller.ip);
   const attempt = byDevice ?? (await beginAttempt(ctx, given.email, caller));
-  const { account, isCorrect } = await comparePassword(ctx, given).catch(async (error: unknown) => {
+  const { account, isCorrect, newHash } = await comparePassword(ctx, given).catch(async (error: unknown) => {
     await Promise.allSettled([refundAttempt(ctx, attempt), refund()]);
     throw error;
   });
@@ -51,7 +53,7 @@ export async function verifyPassword(ctx: Deps, given: EmailAndPassword, caller:
     await clearAttempt(ctx.db, attempt);
     throw error;
   }
-  return { ...account, attempt };
+  return { ...account, attempt, newHash };
 }
 
 /** Known and unknown emails run the same statements. */
@@ -66,21 +68,24 @@ async function recordFailedAttempt(ctx: Deps, email: string, attempt: AttemptCou
 
 async function comparePassword(ctx: Deps, { email, password }: EmailAndPassword) {
   const account = await ctx.db.account.findUnique({ where: { email } });
-  const isCorrect = await isPasswordCorrect(ctx, password, account?.passwordHash ?? null);
-  if (account?.passwordHash && isCorrect && isOutdated(ctx, account.passwordHash)) {
-    await rehashPassword(ctx, account.id, account.passwordHash, password);
-  }
-  return { account, isCorrect };
+  const outdated = account?.passwordHash ?? null;
+  const isCorrect = await isPasswordCorrect(ctx, password, outdated, await dummyHashFor(ctx, email));
+  const newHash =
+    isCorrect && outdated !== null && isOutdated(ctx, outdated) ? await rehash(ctx, outdated, password) : null;
+  return { account, isCorrect, newHash };
 }
 
-/** Rehashes a password at the configured cost, unless tasks wait: a sign-in never waits for the hasher twice. */
-async function rehashPassword(ctx: Deps, id: string, outdated: string, password: string): Promise<void> {
-  if (ctx.hasher.isBusy()) return;
+/**
+ * Hashes a password at the configured cost, for `issueSession` to store. Skipped while other tasks wait for the hasher, so
+ * that a sign-in never waits for it twice.
+ */
+async function rehash(ctx: Deps, outdated: string, password: string): Promise<NewHash | null> {
+  if (ctx.hasher.isBusy()) return null;
   try {
-    const passwordHash = await hashPassword(ctx, normalizePassword(password));
-    await ctx.db.account.updateMany({ where: { id, passwordHash: outdated }, data: { passwordHash } });
+    return { outdated, passwordHash: await hashPassword(ctx, normalizePassword(password)) };
   } catch (error) {
     if (!isAppError(error)) throw error;
+    return null;
   }
 }
 

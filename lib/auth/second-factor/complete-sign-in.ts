@@ -2,7 +2,7 @@ import type { Context } from "../../context";
 import { AppError, type ErrorExtras, isAppError } from "../../errors";
 import type { Caller } from "../../principal";
 import type { Authentication } from "../sessions/authentication";
-import { type AuthenticatedAccount, issueSession } from "../sessions/issue-session";
+import { type AuthenticatedAccount, issueSession, storeNewHash } from "../sessions/issue-session";
 import type { SessionOptions } from "../sessions/sessions";
 import { clearAttempt } from "../sign-in-throttle";
 import { consumeChallenge, createChallenge, type PendingChallenge, type SecondFactorChallenge } from "./challenges";
@@ -37,8 +37,10 @@ export async function challengeSignIn(
 ): Promise<SecondFactorChallenge | null> {
   if (authentication.aal === 2) return null;
   const challenge = await createChallenge(ctx, account, authentication, options);
+  if (challenge === null) return null;
   // The password is correct. Wrong codes have a counter of their own.
-  if (challenge) await clearAttempt(ctx.db, account.attempt ?? []);
+  await clearAttempt(ctx.db, account.attempt ?? []);
+  if (account.newHash) await storeNewHash(ctx.db, account.id, account.newHash);
   return challenge;
 }
 

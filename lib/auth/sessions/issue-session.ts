@@ -2,7 +2,7 @@ import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
 import { networkOf } from "../../platform/audit/security-events";
 import type { Prisma } from "../../platform/db/generated/client";
-import { sql } from "../../platform/db/sql";
+import { empty, sql } from "../../platform/db/sql";
 import type { Caller } from "../../principal";
 import { enqueue } from "../../push/outbox/enqueue";
 import { requireEnabled } from "../account-checks";
@@ -14,10 +14,18 @@ import { clientName, UNKNOWN_CLIENT } from "./client-name";
 import { type CreatedSession, createSession } from "./create-session";
 import { type SessionOptions, sessionToken, type Transport } from "./sessions";
 
+/** A hash of the password of a sign-in that replaces the stored one. */
+export type NewHash = { outdated: string; passwordHash: string };
+/** An account that has been authenticated, as its row was then, and the counters of its attempt. */
+export type AuthenticatedAccount = {
+  id: string;
+  email: string;
+  sessionEpoch: number;
+  attempt?: AttemptCounters;
+  newHash?: NewHash | null;
+};
 type SessionDeps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
 
-/** An account that has been authenticated, as its row was then, and the counters of its attempt. */
-export type AuthenticatedAccount = { id: string; email: string; sessionEpoch: number; attempt?: AttemptCounters };
 /**
  * Creates a session for an account that has been authenticated, and notifies the devices of its other sessions. If the
  * account does not recognize the client, its owner gets an email. `account` is the row that was authenticated; the counters
@@ -62,28 +70,41 @@ export async function issueSession(
  * that transaction's sessions. Each sign-in therefore makes a new version of the row, which `xmin` identifies
  * (PostgreSQL, 5.6 "System Columns").
  */
-function lockIfUnchanged({ id, sessionEpoch }: AuthenticatedAccount, recognizedCondition: Prisma.Sql, caller: Caller) {
+function lockIfUnchanged(account: AuthenticatedAccount, recognizedCondition: Prisma.Sql, caller: Caller): Prisma.Sql {
+  const { id, sessionEpoch } = account;
   return sql`
     WITH seen AS MATERIALIZED (SELECT xmin AS version FROM "Account" WHERE "id" = ${id}::uuid)
-    UPDATE "Account" SET ${onSignIn(caller)} FROM seen
+    UPDATE "Account" SET ${onSignIn(account, caller)} FROM seen
     WHERE "id" = ${id}::uuid AND "sessionEpoch" = ${sessionEpoch}::integer AND "Account".xmin = seen.version
       AND "disabledAt" IS NULL AND ${recognizedCondition}
       AND NOT EXISTS (SELECT FROM "PushDevice" WHERE "accountId" = ${id}::uuid)
     RETURNING "id"`;
 }
 
-/** Locks the account. Returns the statement that selects it. @throws AppError account_disabled */
-async function lockAccount(tx: Tx, { id, sessionEpoch }: AuthenticatedAccount, caller: Caller): Promise<Prisma.Sql> {
+/**
+ * Locks the account until the end of the transaction. Returns the statement that selects it.
+ * @throws AppError account_disabled
+ */
+async function lockAccount(tx: Tx, account: AuthenticatedAccount, caller: Caller): Promise<Prisma.Sql> {
+  const { id, sessionEpoch } = account;
   const [row] = await tx.$queryRaw<{ disabledAt: Date | null }[]>`
-    UPDATE "Account" SET ${onSignIn(caller)}
+    UPDATE "Account" SET ${onSignIn(account, caller)}
     WHERE "id" = ${id}::uuid AND "sessionEpoch" = ${sessionEpoch}::integer RETURNING "disabledAt"`;
   if (row) requireEnabled(row);
   return sql`SELECT ${id}::uuid AS "id" WHERE ${row !== undefined}::boolean`;
 }
 
 /** What a sign-in changes in its account. The first client that names a language decides it. */
-function onSignIn({ locale = null }: Caller): Prisma.Sql {
-  return sql`"unverifiedExpiresAt" = NULL, "locale" = COALESCE("locale", ${locale}::text)`;
+function onSignIn({ newHash }: AuthenticatedAccount, { locale = null }: Caller): Prisma.Sql {
+  const hash = newHash
+    ? sql`, "passwordHash" = CASE WHEN "passwordHash" = ${newHash.outdated} THEN ${newHash.passwordHash} ELSE "passwordHash" END`
+    : empty;
+  return sql`"unverifiedExpiresAt" = NULL, "locale" = COALESCE("locale", ${locale}::text)${hash}`;
+}
+
+/** Replaces the hash, unless the password has changed since. */
+export async function storeNewHash(tx: Tx, id: string, { outdated, passwordHash }: NewHash): Promise<void> {
+  await tx.account.updateMany({ where: { id, passwordHash: outdated }, data: { passwordHash } });
 }
 
 function newSignIn(account: AuthenticatedAccount, eventId: string, deviceName: string | null, { userAgent }: Caller) {
