@@ -89,6 +89,8 @@ export const Environment = z.object({
   AUTH_PASSKEY_ANDROID_APPS: androidApps.default([]),
   OAUTH_CLIENTS: oauthClients.default([]),
   BCRYPT_COST: z.coerce.number().int().min(10).max(15).default(12),
+  /** In MiB: of one imported hash. */
+  PASSWORD_IMPORT_MEMORY: z.coerce.number().int().min(64).max(1_024).default(64),
   CORS_ALLOWED_ORIGINS: origins.default([]),
   HSTS_INCLUDE_SUBDOMAINS: flag.default(true),
   TRUSTED_PROXY_HOPS: z.coerce.number().int().min(0).max(10).default(0),

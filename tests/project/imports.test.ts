@@ -76,6 +76,8 @@ const ROOMS: Record<string, string[]> = {
     "lib/operation",
     "lib/platform/audit",
     "lib/platform/db/clock",
+    "lib/platform/http",
+    "lib/platform/keys",
     "lib/platform/mail",
     "lib/principal",
     "lib/push",

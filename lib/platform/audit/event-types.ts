@@ -38,6 +38,7 @@ export const EVENT_LABELS = {
   account_enabled: "Account enabled",
   account_deleted: "Account deleted",
   // What operators do
+  accounts_imported: "Accounts imported",
   key_created: "API key created",
   key_revoked: "API key revoked",
   key_leaked: "API key revoked: it was in a URL",
