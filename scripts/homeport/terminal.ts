@@ -13,14 +13,14 @@ export function drawProgress(label: string, doneBytes: number, totalBytes: numbe
   drawShare(label, doneBytes / totalBytes);
 }
 
-/** The same for any work, of which a share from 0 to 1 is done. */
-export function drawShare(label: string, share: number): void {
+/** The same for any work, of which a share from 0 to 1 is done. `note` follows the bar. */
+export function drawShare(label: string, share: number, note = ""): void {
   const isDone = share >= 1;
   if (!process.stderr.isTTY || (!isDone && performance.now() - drawnAtMs < FRAME_INTERVAL_MS)) return;
   drawnAtMs = performance.now();
   const bar = "█".repeat(Math.round(share * WIDTH)).padEnd(WIDTH, "░");
-  const text = `${label.padEnd(9)} ${bar} ${String(Math.floor(share * 100)).padStart(3)}%`;
-  process.stderr.write(isDone ? "\r\x1b[K" : `\r${text}`);
+  const text = `${label.padEnd(9)} ${bar} ${String(Math.floor(share * 100)).padStart(3)}% ${note}`.trimEnd();
+  process.stderr.write(isDone ? "\r\x1b[K" : `\r${text}\x1b[K`);
 }
 
 /** Whether somebody can answer a question. */

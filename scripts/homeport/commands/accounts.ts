@@ -7,6 +7,7 @@ import type { CommandContext, DefineCommandGroup, HomeportCommand } from "../com
 import { checked, parseLimit } from "../options";
 import type { AdminApi } from "../transport/admin-api";
 import { deleteAccount, disable, enable, grant, resetFactors, revokeSessions, unlink } from "./account-changes";
+import { defineImport } from "./accounts-import";
 import { findAccount } from "./find-account";
 
 const DEFAULT_LIMIT = "50";
@@ -98,6 +99,7 @@ export const defineAccounts: DefineCommandGroup = (accounts) => {
     .option("--output <file>", "write a file that only its owner can read")
     .option("--reason <text>", REASON)
     .run(exportData);
+  defineImport(accounts);
   defineChanges(accounts);
   accounts
     .command("rotate-keys")

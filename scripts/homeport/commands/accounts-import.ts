@@ -1,0 +1,78 @@
+import { readFile } from "node:fs/promises";
+import { ImportQuery } from "../../../lib/accounts/import/schema";
+import { UsageError } from "../../command-line";
+import type { CommandContext, HomeportCommand } from "../command";
+import type { ImportOptions } from "../import/import-accounts";
+import { COLUMN_FIELDS, SOURCE_NAMES, type SourceName } from "../import/sources";
+import { checked, oneOf } from "../options";
+
+type Options = {
+  from?: SourceName;
+  hashConfig?: string;
+  columns?: string;
+  onConflict?: ImportQuery["onConflict"];
+  dryRun?: boolean;
+  notify?: boolean;
+};
+
+const CONFLICTS = ImportQuery.shape.onConflict.unwrap().options;
+
+export function defineImport(accounts: HomeportCommand): void {
+  accounts
+    .command("import <file>")
+    .description("import the accounts of another system: NDJSON, or what --from names")
+    .addOption(oneOf("--from <source>", `what the file is: ${SOURCE_NAMES.join(", ")}`, SOURCE_NAMES))
+    .option("--hash-config <file>", 'the parameters of the password hashes: Firebase\'s, or {"format": …} for csv')
+    .option("--columns <list>", `for csv, the column of each field: email=EMAIL,…; fields: ${COLUMN_FIELDS.join(", ")}`)
+    .addOption(
+      oneOf(
+        "--on-conflict <action>",
+        `if the account exists and differs: ${CONFLICTS.join(", ")} (default: skip)`,
+        CONFLICTS,
+      ),
+    )
+    .option("--dry-run", "only show what would happen")
+    .option("--notify", "send account.created to webhook endpoints")
+    .run(run);
+}
+
+async function run(context: CommandContext, file: string, options: Options): Promise<void> {
+  const { from, onConflict, dryRun, notify } = options;
+  if (from !== undefined && !SOURCE_NAMES.includes(from))
+    throw new UsageError(`--from: Must be one of ${SOURCE_NAMES.join(", ")}`);
+  const query = {
+    ...(onConflict && { onConflict }),
+    ...(dryRun && { dryRun: "true" }),
+    ...(notify && { notify: "true" }),
+  };
+  checked(ImportQuery, query, { onConflict: "--on-conflict" });
+  const given: ImportOptions = {
+    ...(from && { from }),
+    ...(onConflict && { onConflict }),
+    ...(dryRun && { dryRun }),
+    ...(notify && { notify }),
+    ...(options.hashConfig && { hashConfig: parseHashConfig(await readFile(options.hashConfig, "utf8")) }),
+    ...(options.columns && { columns: parseColumns(options.columns) }),
+  };
+  const { importAccounts } = await import("../import/import-accounts");
+  const counts = await importAccounts(context, file, given);
+  const text = Object.entries(counts).map(([status, count]) => `${count} ${status}`);
+  context.output.result(counts, [`${dryRun ? "Would be: " : ""}${text.join(", ")}.`]);
+  if (counts.refused > 0) context.output.note(`Mend the records in ${file}.refused.ndjson and import that file.`);
+}
+
+/** JSON, or the text that Firebase's console shows: `hash_config { algorithm: SCRYPT, … }`. */
+function parseHashConfig(text: string): Record<string, string> {
+  const fields = [...text.matchAll(/"?(\w+)"?\s*:\s*"?([^\s",}]+)/g)].map(([, name, value]) => [name, value]);
+  return Object.fromEntries(fields);
+}
+
+/** @throws UsageError */
+function parseColumns(text: string): Record<string, string> {
+  const columns = Object.fromEntries(text.split(",").map((pair) => pair.split("=", 2)));
+  for (const [field, column] of Object.entries(columns)) {
+    const isKnown = (COLUMN_FIELDS as readonly string[]).includes(field);
+    if (!isKnown || !column) throw new UsageError(`--columns: ${field} is not one of ${COLUMN_FIELDS.join(", ")}`);
+  }
+  return columns;
+}
