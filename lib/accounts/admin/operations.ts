@@ -118,6 +118,7 @@ export const accountOperations = {
           ...ACCOUNT,
           image: null,
           locale: "en",
+          externalId: null,
           updatedAt: "2026-11-20T09:05:00.000Z",
           hasPassword: true,
           identities: [],

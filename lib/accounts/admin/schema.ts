@@ -21,9 +21,15 @@ export const AccountsQuery = PageQuery.extend({
     .optional()
     .meta({
       description:
-        "The beginning of an email or a name, case-insensitive, or a complete account id or App User ID of the billing provider.",
+        "The beginning of an email or a name, case-insensitive, or a complete account id, id in the system that the account was imported from, or App User ID of the billing provider.",
       examples: ["ann@example"],
     }),
+  externalId: z
+    .string()
+    .max(MAX_QUERY_LENGTH)
+    .refine(isStorableText, "Must not contain NUL or lone surrogates")
+    .optional()
+    .describe("Only the account with this id in the system that it was imported from."),
   role: Role.optional().describe("Only accounts with this role."),
   state: AccountState.optional().describe(
     "Only accounts in this state. `active`: not disabled. `unverified`: with an email that is not verified.",
@@ -144,6 +150,7 @@ export type AccountPurchase = z.infer<typeof AccountPurchase>;
 export const AccountDetails = AccountSummary.extend({
   image: z.string().nullable(),
   locale: z.string().nullable(),
+  externalId: z.string().nullable().describe("The id in the system that the account was imported from."),
   updatedAt: z.date(),
   hasPassword: z.boolean(),
   identities: z.array(z.object({ id: z.uuid(), provider: z.string(), subject: z.string(), createdAt: z.date() })),

@@ -8,7 +8,7 @@ import { isStorableText } from "../../platform/storable";
 import { normalizeAppUserIds } from "../../subscriptions/app-user-ids";
 import type { AccountSummary, AccountsQuery } from "./schema";
 
-type Filter = Pick<AccountsQuery, "role" | "state" | "createdFrom" | "seenFrom"> & { now: Date };
+type Filter = Pick<AccountsQuery, "externalId" | "role" | "state" | "createdFrom" | "seenFrom"> & { now: Date };
 /** An entry of a page. Its `id` is its position in the list. */
 type Entry = { id: string; account: AccountSummary };
 /** The position of an account: the stage of the search that finds it, its id, and the text that the stage sorts by. */
@@ -40,11 +40,11 @@ const TEXTS = [
  * @throws AppError invalid_query
  */
 export async function searchAccounts({ db, now }: Pick<Context, "db" | "now">, query: AccountsQuery) {
-  const { role, state, createdFrom, seenFrom } = query;
-  const filter = { role, state, createdFrom, seenFrom, now: now() };
+  const { externalId, role, state, createdFrom, seenFrom } = query;
+  const filter = { externalId, role, state, createdFrom, seenFrom, now: now() };
   const text = query.query?.trim() ?? "";
   const list = `accounts:${createHash("sha256")
-    .update(JSON.stringify([text, role, state, createdFrom, seenFrom]))
+    .update(JSON.stringify([text, externalId, role, state, createdFrom, seenFrom]))
     .digest("hex")
     .slice(0, 8)}`;
   const { entries, nextCursor } = await readPage(list, query, ({ after, take }) =>
@@ -107,7 +107,7 @@ function beginsWith({ text, condition }: (typeof TEXTS)[number], prefix: string)
   return sql`${condition} AND ${text} COLLATE "C" >= ${first} AND ${text} COLLATE "C" < ${first} || ${LAST_CHARACTER}::text`;
 }
 
-function conditionOf({ role, state, createdFrom, seenFrom, now }: Filter): Prisma.Sql {
+function conditionOf({ externalId, role, state, createdFrom, seenFrom, now }: Filter): Prisma.Sql {
   const states = {
     active: sql`AND "disabledAt" IS NULL`,
     disabled: sql`AND "disabledAt" IS NOT NULL`,
@@ -124,14 +124,17 @@ function conditionOf({ role, state, createdFrom, seenFrom, now }: Filter): Prism
     ? sql`AND EXISTS (SELECT FROM "Session" AS session WHERE session."accountId" = account."id"
         AND session."expiresAt" > ${now} AND session."lastSeenAt" >= ${seenFrom})`
     : empty;
-  return sql`${hasRole} ${isOperator} ${state === undefined ? empty : states[state]} ${isCreated} ${isSeen}`;
+  const hasExternalId = externalId === undefined ? empty : sql`AND "externalId" = ${externalId}`;
+  return sql`${hasExternalId} ${hasRole} ${isOperator} ${state === undefined ? empty : states[state]} ${isCreated} ${isSeen}`;
 }
 
-/** The accounts with an id: their own, or an App User ID of the billing provider in their purchases and events. */
+/** The accounts with an id: their own, one that an import gave them, or an App User ID in their purchases and events. */
 async function findNamedIds(db: Tx, text: string): Promise<string[]> {
   const [name = text] = normalizeAppUserIds([text]);
   const rows = await db.$queryRaw<{ id: string }[]>`
     SELECT DISTINCT "accountId"::text AS "id" FROM (
+      (SELECT "accountId" FROM "AccountAlias" WHERE "appUserId" = ${name})
+      UNION ALL
       (SELECT "accountId" FROM "Purchase" WHERE "appUserIds" @> ARRAY[${name}] LIMIT ${MAX_NAMED}::integer)
       UNION ALL
       (SELECT "accountId" FROM "BillingEvent" WHERE "appUserIds" @> ARRAY[${name}] LIMIT ${MAX_NAMED}::integer)

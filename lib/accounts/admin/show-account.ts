@@ -52,6 +52,7 @@ export async function showAccount(ctx: Deps, id: string): Promise<AccountDetails
       ...SUMMARY,
       image: true,
       locale: true,
+      externalId: true,
       updatedAt: true,
       passwordHash: true,
       identities: {

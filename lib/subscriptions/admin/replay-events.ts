@@ -6,6 +6,7 @@ import type { Operator } from "../../principal";
 import { possibleAccountIds } from "../app-user-ids";
 import type { BillingRules } from "../entitlement-rules";
 import type { Applied } from "../inbox/apply";
+import { nameImportedAccounts } from "../inbox/imported-accounts";
 import { applyEvent } from "../inbox/inbox";
 import { ownerAccountIds, storedAppUserIds } from "../inbox/store";
 import { findProvider } from "../providers/find-provider";
@@ -81,7 +82,8 @@ async function applyAgain(deps: Deps, id: string, inTransaction?: (tx: Tx, appli
 async function parseAgain({ config, db }: Deps, row: Row): Promise<{ type: string; accountIds: string[] }> {
   const provider = findProvider(row.provider);
   if (row.payload === null || !provider) return { type: row.type, accountIds: possibleAccountIds(row.appUserIds) };
-  const event = provider.read(row.payload, row.receivedAt, config.BILLING_PRODUCTS);
+  const read = provider.read(row.payload, row.receivedAt, config.BILLING_PRODUCTS);
+  const [event = read] = await nameImportedAccounts(db, [read]);
   const { facts, ...columns } = event;
   const { occurredAt, purchasedAt } = facts;
   const accountIds = ownerAccountIds(event);

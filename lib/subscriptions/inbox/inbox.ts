@@ -13,6 +13,7 @@ import { toStorableText } from "../../platform/storable";
 import { possibleAccountIds } from "../app-user-ids";
 import { IdentityEventType } from "../events";
 import { type Applied, type ApplyDeps, type ApplyOptions, applyEvents } from "./apply";
+import { nameImportedAccounts, storeImportAliases } from "./imported-accounts";
 import { type EventKey, type EventToApply, isOfPurchase, keyOf, keysOf } from "./lock";
 import { type NewEvent, ownerAccountIds, storeEvent } from "./store";
 import { updateOwners } from "./update-owners";
@@ -44,9 +45,14 @@ export const storeAndApply = batchWrite<ApplyDeps, NewEvent, Applied>({
 
 async function storeAndApplyMany(
   deps: ApplyDeps,
-  newEvents: readonly NewEvent[],
+  received: readonly NewEvent[],
   processAlone: (event: NewEvent) => Promise<Applied>,
 ): Promise<Outcome[]> {
+  const named = await nameImportedAccounts(
+    deps.db,
+    received.map(({ event }) => event),
+  );
+  const newEvents = received.map((given, i) => ({ ...given, event: named[i] ?? given.event }));
   const distinct = new Map<string, NewEvent>();
   for (const event of newEvents) if (!distinct.has(keyOf(event))) distinct.set(keyOf(event), event);
   const ofPurchases = [...distinct.values()].filter(({ event }) => event.facts.identityChange === null);
@@ -144,6 +150,7 @@ function reasonOf(error: unknown): string {
  * which concerns this event only: others need not wait for it, nor fail with it.
  */
 async function finishEvents(deps: ApplyDeps, events: readonly EventKey[]): Promise<(Promise<void> | null)[]> {
+  await linkImportedAccounts(deps, { events });
   const [concurrent] = await Promise.all([findConcurrentEvents(deps, events), updateOwners(deps, events)]);
   const applied = new Map<string, Promise<unknown>>(); // one transfer may have missed many of the events
   const finish = async (event: EventKey, toReapply: readonly ConcurrentEvent[]) => {
@@ -161,6 +168,14 @@ async function finishEvents(deps: ApplyDeps, events: readonly EventKey[]): Promi
     last = last.catch(() => {}).then(() => finish(event, toReapply));
     return last;
   });
+}
+
+/** Links imported accounts to events that were stored before, or while, they were imported. */
+export async function linkImportedAccounts(
+  deps: ApplyDeps,
+  which: Parameters<typeof storeImportAliases>[1],
+): Promise<void> {
+  for (const alias of await storeImportAliases(deps, which)) await applyEvent(deps, alias);
 }
 
 const REAPPLY_OPTIONS = { isReplay: true, shouldAnnounce: true, shouldSkipUnprocessed: true };

@@ -4,11 +4,17 @@ import type { AdminApi } from "../transport/admin-api";
 /** An id of the billing provider that looks like an email may find accounts before the email does. */
 const MAX_FOUND = 200;
 
-/** Finds an account by its id or its email. @throws CommandError not_found */
+/** Finds an account by its id, its email or its id in another system. @throws CommandError not_found */
 export async function findAccount(api: AdminApi, idOrEmail: string) {
   const query = idOrEmail.trim().toLowerCase();
   const found = await api.list("searchAccounts", "accounts", { query: { query } }, MAX_FOUND);
-  const account = found.find(({ id, email }) => id === query || email === query);
+  const account =
+    found.find(({ id, email }) => id === query || email === query) ?? (await findImported(api, idOrEmail));
   if (!account) throw new CommandError("not_found", `There is no account ${idOrEmail}.`);
+  return account;
+}
+
+async function findImported(api: AdminApi, idOrEmail: string) {
+  const [account] = await api.list("searchAccounts", "accounts", { query: { externalId: idOrEmail.trim() } }, 1);
   return account;
 }

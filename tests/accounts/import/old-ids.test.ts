@@ -1,0 +1,68 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { call, get, post } from "@/tests/support/api";
+import { newKey } from "@/tests/support/auth/api-keys";
+import { billingEvent, deliverOk } from "@/tests/support/subscriptions/billing";
+
+/** PBKDF2 of "password". */
+const HASH = "$pbkdf2-sha256$6400$0ZrzXitFSGltTQnBWOsdAw$Y11AchqV4b0sUisdZd0Xr97KWoymNE0LNNrnEgY4H9M";
+
+async function importAccount(fields: object): Promise<{ email: string; id: string }> {
+  const email = `moved-${randomUUID()}@example.com`;
+  const { key } = await newKey({ scopes: ["accounts:write"] });
+  const body = JSON.stringify({ email, password: { format: "pbkdf2", hash: HASH }, ...fields });
+  const response = await call("POST", "/api/admin/accounts/import", { body, token: key });
+  const { results } = (await response.json()) as { results: { status: string; accountId: string }[] };
+  expect(results).toMatchObject([{ status: "created" }]);
+  return { email, id: results[0]?.accountId ?? "" };
+}
+
+async function isSubscribed({ email }: { email: string }): Promise<boolean> {
+  const { token } = (await (await post("/api/auth/login", { email, password: "password" })).json()) as {
+    token: string;
+  };
+  return ((await (await get("/api/subscription/status", { token })).json()) as { isActive: boolean }).isActive;
+}
+
+const purchaseOf = (id: string) =>
+  billingEvent("INITIAL_PURCHASE", { app_user_id: id, original_app_user_id: id, aliases: [id] });
+
+describe.each([
+  ["an externalId", (id: string) => ({ externalId: id })],
+  ["an App User ID", (id: string) => ({ appUserIds: [`another-${id}`, id] })],
+])("an event that names %s belongs to the account", (_, fieldsOf) => {
+  test("that was imported before", async () => {
+    const id = `old-${randomUUID()}`;
+    const account = await importAccount(fieldsOf(id));
+    await deliverOk(purchaseOf(id));
+    expect(await isSubscribed(account)).toBe(true);
+  });
+
+  test("that is imported later", async () => {
+    const id = `old-${randomUUID()}`;
+    await deliverOk(purchaseOf(id));
+    const account = await importAccount(fieldsOf(id));
+    expect(await isSubscribed(account)).toBe(true);
+    await deliverOk(billingEvent("EXPIRATION", { app_user_id: id, aliases: [id] }));
+  });
+});
+
+test("events that arrive during the import belong to the account", async () => {
+  const ids = Array.from({ length: 10 }, () => `old-${randomUUID()}`);
+  const imported = await Promise.all(
+    ids.map(async (id) => {
+      const [account] = await Promise.all([importAccount({ externalId: id }), deliverOk(purchaseOf(id))]);
+      return account;
+    }),
+  );
+  for (const account of imported) expect(await isSubscribed(account)).toBe(true);
+});
+
+test("a transfer takes purchases from and to accounts that it names by old ids", async () => {
+  const [from, to] = [`old-${randomUUID()}`, `old-${randomUUID()}`];
+  const [ann, bob] = [await importAccount({ externalId: from }), await importAccount({ appUserIds: [to] })];
+  await deliverOk(purchaseOf(from));
+  const transfer = { app_user_id: undefined, transferred_from: [from], transferred_to: [to] };
+  await deliverOk(billingEvent("TRANSFER", transfer));
+  expect([await isSubscribed(ann), await isSubscribed(bob)]).toEqual([false, true]);
+});
