@@ -43,6 +43,7 @@ export const ERRORS = {
   identity_in_use: [409, "This identity is linked to another account"],
   last_admin: [409, "This is the only admin"],
   last_sign_in_method: [409, "This is the account's only way to sign in"],
+  sign_in_method_exists: [409, "The account has a password or a passkey"],
   factor_exists: [409, "The account already has an authenticator app"],
   no_second_factor: [409, "The account has no second factor"],
   enrollment_expired: [409, "The enrollment has expired"],

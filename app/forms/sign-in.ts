@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { acceptInvitation } from "@/lib/accounts/invitations";
 import { confirmReset, requestReset } from "@/lib/accounts/password-reset";
 import { register } from "@/lib/accounts/register";
 import { ConfirmReset, EmailedToken, Login, Register, RequestReset } from "@/lib/accounts/schema";
@@ -15,7 +16,7 @@ import {
 import { decideDeviceRequest } from "@/lib/auth/authorization-server/device-codes";
 import { startProvider } from "@/lib/auth/next-auth/call-from-forms";
 import { cookiesOf } from "@/lib/auth/next-auth/run";
-import { PasskeyAssertionField } from "@/lib/auth/passkeys/schema";
+import { PasskeyAssertionField, PasskeyRegistrationField } from "@/lib/auth/passkeys/schema";
 import { setDeviceCookie } from "@/lib/auth/recognized-clients";
 import {
   clearChallengeCookie,
@@ -117,6 +118,23 @@ export const signInForms = [
       const linked = [...new Set(identities.map(({ provider }) => provider))].join(",");
       const next = readReturnCookie(ctx.config, request.headers.get("cookie"));
       const to = continuingTo(next, `/sign-in?done=password_reset${linked && `&linked=${linked}`}`);
+      return { to, cookies: [setDeviceCookie(ctx, caller.deviceId)] };
+    },
+  }),
+  defineForm("/forms/invitation", {
+    summary: "Accept an invitation",
+    page: "/invitation",
+    body: ConfirmReset.partial({ password: true }).extend({
+      token: EmailedToken,
+      passkey: PasskeyRegistrationField.optional(),
+    }),
+    errorPlacement: {
+      invalid_or_expired_token: { message: "This link is no longer valid. Reset your password instead" },
+    },
+    handle: async ({ ctx, body, caller }) => {
+      const identities = await acceptInvitation(ctx, body, caller);
+      const linked = [...new Set(identities.map(({ provider }) => provider))].join(",");
+      const to = `/sign-in?done=invitation_accepted${linked && `&linked=${linked}`}`;
       return { to, cookies: [setDeviceCookie(ctx, caller.deviceId)] };
     },
   }),

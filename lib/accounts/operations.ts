@@ -1,5 +1,5 @@
 import { CREDENTIALS, SESSION, SIGNED_IN, TRANSPORT, USER } from "../auth/examples";
-import { ASSERTION } from "../auth/passkeys/examples";
+import { ASSERTION, REGISTRATION as NEW_PASSKEY } from "../auth/passkeys/examples";
 import { findChallenge, readChallengeCookie } from "../auth/second-factor/challenges";
 import { SecondFactor } from "../auth/second-factor/schema";
 import {
@@ -15,9 +15,11 @@ import { deleteAccount } from "./delete-account";
 import { resendVerification } from "./email-verification";
 import { NEW_ACCOUNT_EXPORT } from "./examples";
 import { exportAccount, exportFileName } from "./export-account";
+import { acceptInvitation } from "./invitations";
 import { confirmReset, requestReset } from "./password-reset";
 import { register } from "./register";
 import {
+  AcceptInvitation,
   AccountDeleted,
   AccountExport,
   Auth,
@@ -25,6 +27,7 @@ import {
   DeleteAccount,
   Identities,
   IdentityParams,
+  InvitationAccepted,
   Login,
   PasswordReset,
   Register,
@@ -39,6 +42,8 @@ import { listIdentities, unlinkIdentity } from "./sign-in-methods/identities";
 const challenge = "0dXJpc3RzIG9mIHRoZSB3b3JsZCwgdW5pdGUgbm93IQ";
 
 const newPassword = "a better horse battery staple";
+
+const EMAILED_TOKEN = "q0Zb6c1mSx3uY8rT2wVhKfDgLpN4aEoJ";
 
 const registration = {
   summary: "Register an account",
@@ -276,9 +281,7 @@ export const accountOperations = {
       "Sets a new password with the token of the emailed link. Ends every session of the account and does not start a new one. `identities` lists the providers that can still sign in to the account; show them to its owner. A rejected password does not use up the token.",
     body: ConfirmReset,
     errors: ["invalid_or_expired_token", "unauthenticated", "rate_limited", "overloaded"],
-    examples: {
-      "The link's token": { token: "q0Zb6c1mSx3uY8rT2wVhKfDgLpN4aEoJ", password: "a better horse battery staple" },
-    },
+    examples: { "The link's token": { token: EMAILED_TOKEN, password: newPassword } },
     response: {
       description: "The password was changed.",
       schema: PasswordReset,
@@ -292,6 +295,35 @@ export const accountOperations = {
     run: async ({ ctx, body, caller }) => ({
       status: "password_reset",
       identities: await confirmReset(ctx, body, caller),
+    }),
+  }),
+
+  acceptInvitation: operation({
+    id: "acceptInvitation",
+    summary: "Accept an invitation",
+    description:
+      "Sets the first password of an account, or its first passkey, with the token of the emailed link. A passkey is created from the options of `POST /api/auth/passkeys/invitation/options`. Verifies the email, and does not start a session. What is rejected does not use up the token.",
+    body: AcceptInvitation,
+    errors: [
+      "invalid_or_expired_token",
+      "passkey_invalid",
+      "passkey_registered",
+      "unauthenticated",
+      "rate_limited",
+      "overloaded",
+    ],
+    examples: {
+      "With a password": { token: EMAILED_TOKEN, password: newPassword },
+      "With a passkey": { token: EMAILED_TOKEN, passkey: NEW_PASSKEY, name: "Ann's iPhone" },
+    },
+    response: {
+      description: "The account has a password or a passkey.",
+      schema: InvitationAccepted,
+      examples: { Accepted: { status: "invitation_accepted", identities: [] } },
+    },
+    run: async ({ ctx, body, caller }) => ({
+      status: "invitation_accepted",
+      identities: await acceptInvitation(ctx, body, caller),
     }),
   }),
 

@@ -1,6 +1,6 @@
 import { consumeEmailLimit, wakeAfterRandomDelay } from "../auth/email-limits";
 import { revokeUnverifiedAccess } from "../auth/email-verification";
-import { emailedToken, findEmailedToken, hashEmailedToken } from "../auth/emailed-token";
+import { emailedToken, findEmailedToken, hashEmailedToken, revokePasswordLinks } from "../auth/emailed-token";
 import { hashPassword } from "../auth/passwords/password-hash";
 import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../auth/passwords/policy";
 import { isRecognizedDevice, recognizeClient } from "../auth/recognized-clients";
@@ -13,7 +13,7 @@ import { recordSecurityEvent } from "../platform/audit/security-events";
 import { newId } from "../platform/db/ids";
 import type { Caller } from "../principal";
 import type { ConfirmReset } from "./schema";
-import { listIdentities } from "./sign-in-methods/identities";
+import { type LinkedIdentity, listIdentities } from "./sign-in-methods/identities";
 
 type Deps = Pick<Context, "breaches" | "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
 
@@ -68,52 +68,92 @@ export async function requestReset(
   wakeAfterRandomDelay(ctx);
 }
 
+/** An emailed link that sets a password. `find` returns the account of a token that is valid. */
+export type PasswordLink = {
+  event: "password_reset" | "invitation_accepted";
+  find: (db: Tx, tokenHash: string, at: Date) => Promise<{ id: string; email: string } | null>;
+};
+
+const RESET: PasswordLink = {
+  event: "password_reset",
+  find: async (db, tokenHash, at) => {
+    const where = { tokenHash, expiresAt: { gt: at } };
+    const select = { account: { select: { id: true, email: true } } };
+    return (await db.passwordResetToken.findUnique({ where, select }))?.account ?? null;
+  },
+};
+
 /**
  * Sets a new password with an emailed token, which works once. Revokes every session and their devices, verifies the
  * email, and lifts the throttle for this client. Does not sign in. Returns the linked providers for the owner to check.
  * @throws AppError validation_failed for the password, without using up the token; invalid_or_expired_token if the
  *   token is invalid, used or expired; rate_limited, overloaded
  */
-export async function confirmReset(ctx: Deps, { token, password }: ConfirmReset, caller: Caller) {
+export function confirmReset(ctx: Deps, given: ConfirmReset, caller: Caller) {
+  return setPasswordByLink(ctx, RESET, given, caller);
+}
+
+/** The same for any link that sets a password. */
+export async function setPasswordByLink(
+  ctx: Deps,
+  link: PasswordLink,
+  { token, password }: ConfirmReset,
+  caller: Caller,
+): Promise<LinkedIdentity[]> {
   const normalized = await checkNewPassword(ctx, password);
-  const tokenHash = hashEmailedToken(token);
-  const row = await ctx.db.passwordResetToken.findUnique({
-    where: { tokenHash, expiresAt: { gt: ctx.now() } },
-    select: { account: { select: { id: true, email: true } } },
-  });
-  // A valid token has its own limit, which others behind the same IP cannot use up.
-  if (row) await ctx.limits.consume("resetConfirmByToken", tokenHash);
-  else await ctx.limits.consume("resetConfirmByIp", caller.ip);
-  if (!row) throw new AppError("invalid_or_expired_token");
-  rejectOwnEmail(normalized, row.account.email);
+  const account = await requireLink(ctx, link, token, caller);
+  rejectOwnEmail(normalized, account.email);
   await rejectBreached(ctx, normalized);
   const passwordHash = await hashPassword(ctx, normalized);
   await ctx.db.$transaction(async (tx) => {
-    await setPassword(ctx, tx, { accountId: row.account.id, tokenHash, passwordHash });
-    // Otherwise strangers could block the owner again before the first sign-in with the new password.
-    await recognizeClient(tx, ctx, row.account, caller, { hasDeviceCookie: true });
-    await clearFailures(tx, ctx, row.account, caller);
-    await recordSecurityEvent(tx, ctx.now(), row.account.id, "password_reset", caller);
-    await ctx.emails.enqueue(tx, "password_changed", row.account.email);
+    await consumeLink(ctx, tx, link, { account, token }, caller);
+    await tx.account.update({ where: { id: account.id }, data: { passwordHash } });
+    await ctx.emails.enqueue(tx, "password_changed", account.email);
   });
   ctx.emails.wake();
-  return listIdentities(ctx.db, row.account.id);
+  return listIdentities(ctx.db, account.id);
 }
 
-type Reset = { accountId: string; tokenHash: string; passwordHash: string };
+/**
+ * The account of a link. A valid token has its own limit, which others behind the same IP cannot use up.
+ * @throws AppError invalid_or_expired_token, rate_limited
+ */
+export async function requireLink(
+  ctx: Pick<Deps, "db" | "limits" | "now">,
+  link: PasswordLink,
+  token: string,
+  caller: Caller,
+): Promise<{ id: string; email: string }> {
+  const tokenHash = hashEmailedToken(token);
+  const account = await link.find(ctx.db, tokenHash, ctx.now());
+  if (account) await ctx.limits.consume("resetConfirmByToken", tokenHash);
+  else await ctx.limits.consume("resetConfirmByIp", caller.ip);
+  if (!account) throw new AppError("invalid_or_expired_token");
+  return account;
+}
 
-/** Locks the account before the token, in the order of account deletion. */
-async function setPassword(
-  ctx: Pick<Deps, "now" | "removeDevices">,
+/**
+ * Uses up a link, and with it every other one that sets a password. It proves the email, so it revokes whatever access
+ * somebody else may have. Locks the account before the token, in the order of account deletion.
+ * @throws AppError invalid_or_expired_token
+ */
+export async function consumeLink(
+  ctx: Pick<Deps, "limits" | "now" | "removeDevices">,
   tx: Tx,
-  { accountId, tokenHash, passwordHash }: Reset,
+  link: PasswordLink,
+  { account, token }: { account: { id: string; email: string }; token: string },
+  caller: Caller,
 ): Promise<void> {
+  const { id } = account;
   const now = ctx.now();
-  await revokeAllSessions(ctx, tx, now, accountId);
-  const { count } = await tx.passwordResetToken.deleteMany({ where: { accountId, tokenHash, expiresAt: { gt: now } } });
-  if (count !== 1) throw new AppError("invalid_or_expired_token"); // rolls back
-  await cancelEmailChanges(tx, now, accountId);
-  await revokeUnverifiedAccess(ctx, tx, accountId);
-  await tx.account.update({ where: { id: accountId }, data: { passwordHash } });
-  await tx.account.updateMany({ where: { id: accountId, emailVerifiedAt: null }, data: { emailVerifiedAt: now } });
+  await revokeAllSessions(ctx, tx, now, id);
+  if ((await link.find(tx, hashEmailedToken(token), now)) === null) throw new AppError("invalid_or_expired_token"); // rolls back
+  await revokePasswordLinks(tx, id);
+  await cancelEmailChanges(tx, now, id);
+  await revokeUnverifiedAccess(ctx, tx, id);
+  await tx.account.updateMany({ where: { id, emailVerifiedAt: null }, data: { emailVerifiedAt: now } });
+  // Otherwise strangers could block the owner again before the first sign-in with the new password.
+  await recognizeClient(tx, ctx, account, caller, { hasDeviceCookie: true });
+  await clearFailures(tx, ctx, account, caller);
+  await recordSecurityEvent(tx, now, id, link.event, caller);
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { PasskeyAssertion } from "../auth/passkeys/schema";
+import { PasskeyAssertion, RegisterPasskey } from "../auth/passkeys/schema";
 import { Factors } from "../auth/second-factor/schema";
 import { StepUpProof } from "../auth/step-up";
 import { Email } from "../platform/email";
@@ -71,6 +71,14 @@ export const ConfirmReset = z.object({
   password: z.string().min(1).max(1024),
 });
 export type ConfirmReset = z.infer<typeof ConfirmReset>;
+/** Either a password or a passkey. */
+export const AcceptInvitation = ConfirmReset.partial({ password: true })
+  .extend(RegisterPasskey.partial({ passkey: true }).shape)
+  .refine(({ password, passkey }) => (password === undefined) !== (passkey === undefined), {
+    path: ["password"],
+    error: "Must be given, unless there is a passkey",
+  });
+export type AcceptInvitation = z.infer<typeof AcceptInvitation>;
 /** An emailed token in a form: the token alone, or the whole link that contains it. */
 export const EmailedToken = z
   .string()
@@ -85,6 +93,8 @@ export const PasswordReset = z.object({
     .array(z.object({ provider: z.string(), linkedAt: z.date() }))
     .describe("The providers that are still linked to the account."),
 });
+
+export const InvitationAccepted = PasswordReset.extend({ status: z.literal("invitation_accepted") });
 
 export const Identities = z.object({
   identities: z.array(z.object({ id: z.uuid(), provider: z.string(), linkedAt: z.date() })),

@@ -6,7 +6,7 @@ import type { Account } from "../platform/db/generated/client";
 import { newId } from "../platform/db/ids";
 import type { Caller } from "../principal";
 import { consumeEmailLimit } from "./email-limits";
-import { emailedToken, findEmailedToken } from "./emailed-token";
+import { emailedToken, findEmailedToken, revokePasswordLinks } from "./emailed-token";
 import { isPasswordCorrect } from "./passwords/password-hash";
 import { cancelEmailChanges } from "./reserved-emails";
 import { removeTotpAndRecoveryCodes } from "./second-factor/factors";
@@ -18,6 +18,9 @@ export const VERIFICATION_TTL_HOURS = 24;
 
 /** How long an account is kept whose email has to be verified and is not. */
 const UNVERIFIED_TTL_DAYS = 30;
+
+/** Of an account that an operator has made: its owner may come at any time. */
+export const NEVER_REMOVED = new Date("9999-12-31T00:00:00Z");
 
 /** When an account that is created now is removed, unless its email is verified. */
 export function unverifiedExpiresAt(now: Date): Date {
@@ -147,7 +150,7 @@ export async function revokeUnverifiedAccess(
   await tx.passkey.deleteMany({ where: { accountId } });
   await removeTotpAndRecoveryCodes(tx, accountId);
   await cancelEmailChanges(tx, ctx.now(), accountId);
-  await tx.passwordResetToken.deleteMany({ where: { accountId } });
+  await revokePasswordLinks(tx, accountId);
   await tx.verificationToken.deleteMany({ where: { accountId } });
 }
 

@@ -1,8 +1,8 @@
 import { createHash, createHmac } from "node:crypto";
-import type { Context } from "../context";
+import type { Context, Tx } from "../context";
 
 type Config = Pick<Context["config"], "secrets">;
-type Purpose = "email-verification" | "password-reset" | "not-me" | "email-change" | "email-change-undo";
+type Purpose = "email-verification" | "password-reset" | "invitation" | "not-me" | "email-change" | "email-change-undo";
 
 /**
  * The token of an emailed link, derived from a random id by the first secret. Only the id and a hash of the token are
@@ -25,6 +25,12 @@ export function findEmailedToken(
 /** The stored hash of a token. A plain SHA-256 is enough for a token of 256 bits. */
 export function hashEmailedToken(token: string): string {
   return createHash("sha256").update(token).digest("hex");
+}
+
+/** Revokes the emailed links that set a password: of a reset and of an invitation. */
+export async function revokePasswordLinks(tx: Tx, accountId: string): Promise<void> {
+  await tx.passwordResetToken.deleteMany({ where: { accountId } });
+  await tx.invitation.deleteMany({ where: { accountId } });
 }
 
 function derive(secret: string, purpose: Purpose, id: string): string {

@@ -25,6 +25,7 @@ export async function removeExpiredRows(ctx: Deps): Promise<number> {
     deleteBatch("SignInThrottle", "key", expired, "expiresAt"),
     deleteBatch("RecognizedClient", "key", expired, "expiresAt"),
     deleteBatch("PasswordResetToken", "accountId", expired, "expiresAt"),
+    deleteBatch("Invitation", "accountId", expired, "expiresAt"),
     deleteBatch("VerificationToken", "id", expired, "expiresAt"),
     deleteBatch("SignInChallenge", "id", expired, "expiresAt"),
     deleteBatch("TotpFactor", "id", expired, "expiresAt"),
@@ -63,6 +64,7 @@ function removeUnverifiedAccounts(
 ): Promise<number> {
   const condition = sql`"unverifiedExpiresAt" < ${at}::timestamptz AND "emailVerifiedAt" IS NULL AND NOT EXISTS (
     SELECT FROM "VerificationToken" WHERE "accountId" = "Account"."id" AND "expiresAt" > ${at}::timestamptz)
+    AND NOT EXISTS (SELECT FROM "Invitation" WHERE "accountId" = "Account"."id" AND "expiresAt" > ${at}::timestamptz)
     AND "role" = 'user' AND "disabledAt" IS NULL
     AND NOT EXISTS (SELECT FROM "Session" WHERE "accountId" = "Account"."id" AND "revokedAt" IS NULL
       AND "expiresAt" > ${at}::timestamptz AND "idleExpiresAt" > ${at}::timestamptz)

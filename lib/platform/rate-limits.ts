@@ -38,6 +38,7 @@ const LIMITS = {
   signInMailByNetwork: { points: 3, seconds: HOUR },
   signInMailByEmail: { points: 9, seconds: HOUR },
   signInMailAtLeast: { points: 1, seconds: 20 * MINUTE },
+  invitationMailByEmail: { points: 5, seconds: HOUR },
   resetRequestByIp: { points: 10, seconds: HOUR },
   resetConfirmByIp: { points: 10, seconds: 15 * MINUTE },
   resetConfirmByToken: { points: 10, seconds: 15 * MINUTE },

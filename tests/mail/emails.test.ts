@@ -11,6 +11,7 @@ import { mailbox } from "@/tests/support/mailbox";
 const HOSTILE = `<img src=x onerror=alert(1)>"'&`;
 const PASSED: { [Kind in EmailKind]: EmailData[Kind] } = {
   password_reset: null,
+  invitation: null,
   password_changed: null,
   email_verification: null,
   registered_already: null,
@@ -52,12 +53,20 @@ async function newEmailChange(accountId: string, oldEmail: string, newEmail: str
 
 async function send(kind: EmailKind, email: string): Promise<string> {
   if (kind === "email_change_confirm") return sendConfirmation(email);
+  if (kind === "invitation") await invite(email);
   await ctx().emails.enqueue(ctx().db, kind, email, PASSED[kind]);
   ctx().emails.wake();
   if (kind !== "new_sign_in") return mailbox.waitFor(email);
   const find = () => mailbox.signInsTo(email).concat(mailbox.to(email))[0] ?? "";
   await expect.poll(find).not.toBe("");
   return find();
+}
+
+/** Only an account without a password can have an invitation. */
+async function invite(email: string): Promise<void> {
+  const { id: accountId } = await ctx().db.account.update({ where: { email }, data: { passwordHash: null } });
+  const times = { createdAt: ctx().now(), expiresAt: new Date(Date.now() + 1e9) };
+  await ctx().db.invitation.create({ data: { accountId, id: newId(), tokenHash: randomUUID(), ...times } });
 }
 
 /** It goes to an email without an account, in the language of the account that asked for it. */

@@ -30,6 +30,7 @@ const MESSAGES = defineTexts({
     },
     success: {
       password_reset: "Your password was changed, and all sessions were signed out. Sign in with the new password.",
+      invitation_accepted: "Your account is set up. Sign in with the password or the passkey that you chose.",
       email_restored:
         "Your email was restored, and all sessions were signed out. We have sent you a link to set a new password.",
       signed_out: "You have been signed out.",
@@ -70,6 +71,8 @@ const MESSAGES = defineTexts({
     success: {
       password_reset:
         "Ihr Passwort wurde geändert, und alle Sitzungen wurden beendet. Melden Sie sich mit dem neuen Passwort an.",
+      invitation_accepted:
+        "Ihr Konto ist eingerichtet. Melden Sie sich mit dem Passwort oder dem Passkey an, den Sie gewählt haben.",
       email_restored:
         "Ihre E-Mail-Adresse wurde wiederhergestellt, und alle Sitzungen wurden beendet. Wir haben Ihnen einen Link geschickt, mit dem Sie ein neues Passwort festlegen.",
       signed_out: "Sie sind abgemeldet.",

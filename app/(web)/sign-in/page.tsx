@@ -23,7 +23,7 @@ export default async function Page(props: PageProps) {
   const client = findAuthorization(next)?.client;
   const isOnlyAsked = error === "SessionRequired";
   const success = done && successMessage(done, locale);
-  const wasReset = done === "password_reset" || done === "email_restored";
+  const wasReset = ["password_reset", "invitation_accepted", "email_restored"].includes(done ?? "");
   const linkedProviders = wasReset && linkedProvidersMessage(linked, locale);
   const providers = listSignInProviders(ctx);
   return (

@@ -1,5 +1,6 @@
 import { type AccountSummary, AccountsQuery } from "@/lib/accounts/admin/schema";
 import { searchAccounts } from "@/lib/accounts/admin/search-accounts";
+import { ButtonLink } from "../components/action";
 import { Dash } from "../components/cells";
 import { Filters, FilterTime, SelectFilter, TimeFilter } from "../components/filters";
 import { PageHead } from "../components/headings";
@@ -7,6 +8,7 @@ import { EmptyState, NoneYet } from "../components/states";
 import { type Column, List } from "../components/table";
 import { Ago } from "../components/time";
 import { consolePage } from "../frame/console-page";
+import { hasRole } from "../frame/operator";
 import { AccountBadges } from "./account-badges";
 import { SearchField } from "./search-field";
 
@@ -24,13 +26,17 @@ export default consolePage(
     query: AccountsQuery.extend({ createdFrom: FilterTime.optional(), seenFrom: FilterTime.optional() }),
     done: { deleted: "The account and all its data are deleted. Its owner gets an email." },
   },
-  async ({ ctx, query }) => {
+  async ({ ctx, operator, query }) => {
     const { accounts, nextCursor } = await searchAccounts(ctx, query);
     const { role, state, createdFrom, seenFrom } = query;
     const isFiltered = Boolean(query.query ?? role ?? state ?? createdFrom ?? seenFrom);
     return (
       <>
-        <PageHead title="Accounts" lead="Search by email, name, account ID, or App User ID of the billing provider." />
+        <PageHead
+          title="Accounts"
+          lead="Search by email, name, account ID, or App User ID of the billing provider."
+          actions={hasRole(operator, "admin") && <ButtonLink href="/console/accounts/new">Add a customer</ButtonLink>}
+        />
         <Filters>
           <SearchField value={query.query} />
           <SelectFilter

@@ -19,6 +19,7 @@ import {
   setRole,
   unlinkProvider,
 } from "./change-account";
+import { createAccount, inviteAccount } from "./create-account";
 import { grantRole, RoleGrant } from "./operators";
 import {
   AccountChange,
@@ -28,6 +29,8 @@ import {
   Accounts,
   AccountsQuery,
   DeletedAccount,
+  InvitedAccount,
+  NewAccount,
   NewRole,
   ProviderChange,
   RoleChange,
@@ -47,6 +50,11 @@ const ACCOUNT = {
   role: "user",
   disabledAt: null,
   createdAt: "2026-11-20T09:00:00.000Z",
+};
+
+const INVITED = {
+  account: { ...ACCOUNT, emailVerifiedAt: null },
+  invitation: { createdAt: "2026-11-20T09:00:00.000Z", expiresAt: "2026-11-27T09:00:00.000Z" },
 };
 
 const REASON = "Asked for by email, ticket 4711";
@@ -102,6 +110,48 @@ export const accountOperations = {
     run: ({ ctx, query }) => searchAccounts(ctx, query),
   }),
 
+  createAccount: operation({
+    id: "createAccount",
+    summary: "Create an account",
+    description:
+      'Creates an account without a password. With `invite`, its owner gets an email with a link that sets a password or a passkey, once, within 7 days; without, the owner can use "Forgot your password?" or a sign-in provider that verifies the email, or be invited later. `email_taken` has the `accountId` of the account that has the email. Subscribed webhook endpoints get `account.created`.',
+    role: "admin",
+    stepUp: true,
+    scope: "accounts:write",
+    idempotency: "replay",
+    body: NewAccount,
+    errors: ["email_taken", "rate_limited"],
+    examples: { "With an invitation": { email: ACCOUNT.email, name: ACCOUNT.name, invite: true } },
+    response: {
+      status: 201,
+      description: "The account is created.",
+      schema: InvitedAccount,
+      examples: { "With an invitation": INVITED },
+    },
+    run: ({ ctx, operator, body }) => createAccount(ctx, operator, body),
+    form: {
+      kept: ["email", "name", "locale", "invite"],
+      errors: { email_taken: { field: "email" } },
+      after: ({ account, invitation }) => ({
+        done: invitation ? "created_and_invited" : "created",
+        to: `/console/accounts/${account.id}`,
+      }),
+    },
+  }),
+
+  inviteAccount: operation({
+    id: "inviteAccount",
+    summary: "Invite the owner of an account",
+    description:
+      "Emails the owner of an account without a password and a passkey, such as an imported one, a link that sets one of the two, once, within 7 days. The link of an earlier invitation no longer works. At most five invitations an hour are sent to an email.",
+    ...CHANGE_WITH_REASON,
+    role: "admin",
+    errors: ["not_found", "account_disabled", "sign_in_method_exists", "rate_limited"],
+    response: { description: "The invitation is queued.", schema: InvitedAccount, examples: { Invited: INVITED } },
+    run: ({ ctx, operator, params, body }) => inviteAccount(ctx, operator, params.accountId, body),
+    form: { fields: WITH_REASON, after: () => ({ done: "invited" }) },
+  }),
+
   showAccount: operation({
     id: "showAccount",
     summary: "Show an account",
@@ -121,6 +171,7 @@ export const accountOperations = {
           externalId: null,
           updatedAt: "2026-11-20T09:05:00.000Z",
           hasPassword: true,
+          invitation: null,
           identities: [],
           sessions: [
             {

@@ -2,10 +2,12 @@ import { z } from "zod";
 import { Factors } from "../../auth/second-factor/schema";
 import { PROVIDER_NAMES } from "../../auth/sign-in-providers/providers";
 import { Reason } from "../../platform/audit/schema";
+import { Email } from "../../platform/email";
 import { NextCursor, PageQuery } from "../../platform/lists";
+import { LOCALES } from "../../platform/locale";
 import { Time as FromTime, isStorableText } from "../../platform/storable";
 import { PurchaseStatus } from "../../subscriptions/schema";
-import { AccountDeleted } from "../schema";
+import { AccountDeleted, Register } from "../schema";
 
 const MAX_QUERY_LENGTH = 254;
 const Time = z.date().nullable();
@@ -146,6 +148,24 @@ export const AccountPurchase = PurchaseStatus.pick({
 });
 export type AccountPurchase = z.infer<typeof AccountPurchase>;
 
+export const Invitation = z.object({
+  createdAt: z.date(),
+  expiresAt: z.date().describe("Until when the emailed link works, once."),
+});
+export type Invitation = z.infer<typeof Invitation>;
+
+export const NewAccount = z.strictObject({
+  email: Email,
+  name: Register.shape.name,
+  locale: z.enum(LOCALES).optional().describe("The language of its emails."),
+  invite: z.boolean().optional().describe("Whether to email its owner a link that sets a password or a passkey."),
+});
+export type NewAccount = z.infer<typeof NewAccount>;
+
+/** An account without a password, and its invitation. */
+export const InvitedAccount = z.object({ account: AccountSummary, invitation: Invitation.nullable() });
+export type InvitedAccount = z.infer<typeof InvitedAccount>;
+
 /** An account with everything that support needs, and nothing secret. */
 export const AccountDetails = AccountSummary.extend({
   image: z.string().nullable(),
@@ -153,6 +173,7 @@ export const AccountDetails = AccountSummary.extend({
   externalId: z.string().nullable().describe("The id in the system that the account was imported from."),
   updatedAt: z.date(),
   hasPassword: z.boolean(),
+  invitation: Invitation.nullable().describe("null: there is none whose link works."),
   identities: z.array(z.object({ id: z.uuid(), provider: z.string(), subject: z.string(), createdAt: z.date() })),
   sessions: z.array(Session).describe("The live ones, newest first."),
   devices: z.array(Device).describe("Newest first."),

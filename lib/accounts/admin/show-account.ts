@@ -55,6 +55,7 @@ export async function showAccount(ctx: Deps, id: string): Promise<AccountDetails
       externalId: true,
       updatedAt: true,
       passwordHash: true,
+      invitation: { select: { createdAt: true, expiresAt: true } },
       identities: {
         select: { id: true, provider: true, subject: true, createdAt: true },
         orderBy: { createdAt: "asc" },
@@ -64,11 +65,12 @@ export async function showAccount(ctx: Deps, id: string): Promise<AccountDetails
     },
   });
   if (found === null) throw new AppError("not_found");
-  const { passwordHash, ...account } = found;
+  const { passwordHash, invitation, ...account } = found;
   const { status: subscription } = await readStatus(ctx, id); // links purchases that name the account
   return {
     ...account,
     hasPassword: passwordHash !== null,
+    invitation: invitation && invitation.expiresAt > ctx.now() ? invitation : null,
     subscription,
     purchases: await listPurchases(ctx, id),
     factors: await readFactors(ctx, id),

@@ -1,3 +1,4 @@
+import { revokePasswordLinks } from "../../auth/emailed-token";
 import { recognizeClient } from "../../auth/recognized-clients";
 import { cancelEmailChanges, reservedEmailCondition } from "../../auth/reserved-emails";
 import type { Context, Tx } from "../../context";
@@ -75,6 +76,6 @@ async function changeEmail(ctx: Pick<Deps, "now">, tx: Tx, change: EmailChange):
     WHERE "id" = ${accountId}::uuid AND "email" = ${oldEmail} AND NOT ${reservedEmailCondition(newEmail, now, accountId)}`;
   if (updated !== 1) throw new AppError("email_taken");
   await cancelEmailChanges(tx, now, accountId);
-  await tx.passwordResetToken.deleteMany({ where: { accountId } });
+  await revokePasswordLinks(tx, accountId);
   await tx.verificationToken.deleteMany({ where: { accountId } });
 }

@@ -1,4 +1,4 @@
-import { hashEmailedToken } from "../../auth/emailed-token";
+import { hashEmailedToken, revokePasswordLinks } from "../../auth/emailed-token";
 import { removeTotpAndRecoveryCodesSince } from "../../auth/second-factor/factors";
 import { revokeAllSessions } from "../../auth/sessions/sessions";
 import type { Context, Tx } from "../../context";
@@ -52,7 +52,7 @@ async function restore(
   if (count !== 1) throw new AppError("invalid_or_expired_token"); // used or replaced meanwhile
   await tx.emailChange.deleteMany({ where: { accountId, createdAt: { gte: createdAt } } });
   await revokeAllSessions(ctx, tx, now, accountId);
-  await tx.passwordResetToken.deleteMany({ where: { accountId } });
+  await revokePasswordLinks(tx, accountId);
   await tx.verificationToken.deleteMany({ where: { accountId } });
   const isNew = { accountId, createdAt: { gte: createdAt } };
   await tx.identity.deleteMany({ where: isNew });

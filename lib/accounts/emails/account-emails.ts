@@ -5,6 +5,7 @@ import { composeEmail } from "../../platform/mail/compose-email";
 import type { EmailData, EmailInput, EmailKind } from "../../platform/mail/emails";
 import type { Compose, Queued } from "../../platform/mail/queue";
 import { CONFIRM_TTL_HOURS, findConfirmToken, findUndo, UNDO_TTL_DAYS } from "../email-change/tokens";
+import { findInvitation, INVITATION_TTL_SECONDS } from "../invitations";
 import { issueResetToken, RESET_TTL_MINUTES } from "../password-reset";
 import { listIdentities } from "../sign-in-methods/identities";
 import { notMeToken } from "./not-me";
@@ -47,6 +48,7 @@ const DAY_SECONDS = 24 * 60 * MINUTE_SECONDS;
 /** How long the queue tries to send an email of each kind. */
 export const EMAIL_TTL_SECONDS: Record<EmailKind, number> = {
   password_reset: RESET_TTL_MINUTES * MINUTE_SECONDS,
+  invitation: INVITATION_TTL_SECONDS,
   password_changed: 3 * DAY_SECONDS,
   email_verification: DAY_SECONDS,
   registered_already: DAY_SECONDS,
@@ -91,6 +93,12 @@ export function accountEmails(deps: Deps): { [Kind in EmailKind]: Compose<EmailD
     email_verification: compose("email_verification", async ({ to }) => {
       const token = await issueVerificationToken(deps, to);
       return token === null ? null : { link: `${baseUrl}/verify#token=${token}`, ttlHours: VERIFICATION_TTL_HOURS };
+    }),
+    invitation: compose("invitation", async ({ to }) => {
+      const invitation = await findInvitation(deps, to);
+      if (!invitation) return null;
+      const { token, expiresAt } = invitation;
+      return { brand: deps.config.BRAND_NAME, link: `${baseUrl}/invitation#token=${token}`, expiresAt };
     }),
     registered_already: compose("registered_already", async () => ({ forgotUrl: `${baseUrl}/forgot` })),
     password_changed: compose("password_changed", async ({ to }) => {

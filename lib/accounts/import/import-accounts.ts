@@ -1,3 +1,4 @@
+import { NEVER_REMOVED } from "../../auth/email-verification";
 import { forgetShares } from "../../auth/passwords/dummy-hash";
 import { isImported, toStoredHash } from "../../auth/passwords/imported-hash";
 import { totpPurpose } from "../../auth/second-factor/totp";
@@ -26,8 +27,6 @@ type Entry = { line: number; id: string; record: AccountRecord; passwordHash: st
 /** The secret of an authenticator app, encrypted for the account. */
 type TotpSecrets = Map<Entry, { accountId: string; secret: string }>;
 
-/** Not removed for an unverified email: its owner may come back at any time. */
-const NEVER = new Date("9999-12-31T00:00:00Z");
 const MAX_ATTEMPTS = 5;
 
 /**
@@ -256,7 +255,7 @@ async function write(ctx: Deps, tx: Tx, added: Addition[], secrets: TotpSecrets)
         id,
         email: record.email,
         createdAt: record.createdAt ?? at,
-        unverifiedExpiresAt: NEVER,
+        unverifiedExpiresAt: NEVER_REMOVED,
       })),
   });
   for (const { accountId, isNew, data } of added) {

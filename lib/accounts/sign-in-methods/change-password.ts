@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { revokePasswordLinks } from "../../auth/emailed-token";
 import { hashPassword } from "../../auth/passwords/password-hash";
 import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../../auth/passwords/policy";
 import { recognizeClient } from "../../auth/recognized-clients";
@@ -41,7 +42,7 @@ const POINTER = "/newPassword";
  * Changes the caller's password, or sets the first one. An account with a password requires it, however recent its
  * sign-in (OWASP ASVS 5.0, 6.2.3). Ends the account's other sessions, and returns a new token for this one: the
  * incremented epoch also stops sign-ins with the old password that are in progress. With `keepOtherSessions` every
- * token stays valid, and null is returned. Revokes the emailed reset link.
+ * token stays valid, and null is returned. Revokes the emailed links that set one.
  * @throws AppError validation_failed for the new password; reauthentication_required; unauthenticated if the session
  *   ended meanwhile; rate_limited, overloaded
  */
@@ -80,7 +81,7 @@ async function storePassword(tx: Tx, { account }: Principal, passwordHash: strin
     data: { passwordHash, sessionEpoch: epoch },
   });
   if (count !== 1) throw new AppError("unauthenticated");
-  await tx.passwordResetToken.deleteMany({ where: { accountId: id } });
+  await revokePasswordLinks(tx, id);
   return epoch;
 }
 

@@ -41,7 +41,8 @@ import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { operation } from "../../operation";
 import type { Caller } from "../../principal";
-import { Auth, PasskeyLogin, toUser } from "../schema";
+import { createInvitationOptions } from "../invitations";
+import { Auth, ConfirmReset, PasskeyLogin, toUser } from "../schema";
 import { removePasskey, renamePasskey } from "./passkeys";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "emails" | "now" | "removeDevices">;
@@ -222,6 +223,23 @@ export const passkeyOperations = {
       examples: { "The options": CREATION_OPTIONS },
     },
     run: ({ ctx, principal, body, caller }) => createRegistrationOptions(ctx, principal, body, caller),
+  }),
+
+  createPasskeyInvitationOptions: operation({
+    id: "createPasskeyInvitationOptions",
+    summary: "Start to accept an invitation with a passkey",
+    description:
+      "Returns the options for `navigator.credentials.create`. `POST /api/auth/invitation` takes the passkey. The token is not used up.",
+    body: ConfirmReset.pick({ token: true }),
+    limit: "passkeyOptionsByIp",
+    errors: ["invalid_or_expired_token"],
+    examples: { "The link's token": { token: "q0Zb6c1mSx3uY8rT2wVhKfDgLpN4aEoJ" } },
+    response: {
+      description: "The options.",
+      schema: PasskeyCreationOptions,
+      examples: { "The options": CREATION_OPTIONS },
+    },
+    run: ({ ctx, body, caller }) => createInvitationOptions(ctx, body.token, caller),
   }),
 
   createPasskeySecondFactorOptions: operation({

@@ -30,7 +30,7 @@ export function passkeyInvalid(reason: PasskeyReason, cause?: unknown): AppError
 }
 
 /** What a challenge is for. A response to it is accepted for nothing else. */
-export type PasskeyPurpose = "registration" | "sign-in" | "second-factor" | "step-up";
+export type PasskeyPurpose = "registration" | "invitation" | "sign-in" | "second-factor" | "step-up";
 
 /** `accountId` is null for a sign-in, whose passkey names the account. */
 type Binding = { purpose: PasskeyPurpose; accountId: string | null };

@@ -22,9 +22,17 @@ export async function createRegistrationOptions(
   caller: Caller,
 ): Promise<PasskeyCreationOptions> {
   await requireStepUp(ctx, principal, proof, caller);
-  const { id: accountId, email, name } = principal.account;
+  return createOptionsFor(ctx, "registration", principal.account);
+}
+
+/** The options of a new passkey of an account whose owner is authenticated. */
+export async function createOptionsFor(
+  ctx: Deps,
+  purpose: "registration" | "invitation",
+  { id: accountId, email, name }: { id: string; email: string; name: string | null },
+): Promise<PasskeyCreationOptions> {
   return {
-    challenge: await issueChallenge(ctx, { purpose: "registration", accountId }),
+    challenge: await issueChallenge(ctx, { purpose, accountId }),
     rp: { id: relyingPartyId(ctx.config), name: ctx.config.BRAND_NAME },
     user: { id: userHandleOf(accountId), name: email, displayName: name ?? email },
     pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: "public-key", alg })),

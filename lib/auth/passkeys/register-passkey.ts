@@ -1,5 +1,5 @@
 import { createPublicKey } from "node:crypto";
-import type { Context } from "../../context";
+import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
 import { recordSecurityEvent } from "../../platform/audit/security-events";
 import type { Caller, Principal } from "../../principal";
@@ -32,23 +32,50 @@ export async function registerPasskey(
   { passkey: given, name }: RegisterPasskey,
   caller: Caller,
 ): Promise<Passkey> {
-  const accountId = principal.account.id;
-  const challenge = readChallenge(ctx, given.response.clientDataJSON, "webauthn.create");
-  await consumePasskeyChallenge(ctx, challenge, { purpose: "registration", accountId });
-  const credential = await verifyRegistration(ctx, given, challenge);
-  const data = { ...credential, accountId, name: name ?? clientName(null, caller.userAgent), createdAt: ctx.now() };
+  const { id } = principal.account;
+  const credential = await verifyNewPasskey(ctx, given, { purpose: "registration", accountId: id });
   const row = await ctx.db.$transaction(async (tx) => {
-    const email = await lockAccount(tx, accountId);
+    const email = await lockAccount(tx, id);
     if (email === undefined) throw new AppError("unauthenticated");
-    if ((await tx.passkey.count({ where: { accountId } })) >= MAX_PASSKEYS) throw new AppError("passkey_limit_reached");
-    const [created] = await tx.passkey.createManyAndReturn({ data: [data], skipDuplicates: true });
-    if (!created) throw new AppError("passkey_registered");
-    await recordSecurityEvent(tx, data.createdAt, accountId, "passkey_added", caller, { details: { name: data.name } });
-    await ctx.emails.enqueue(tx, "factor_added", email, { factor: "passkey" });
-    return created;
+    return addPasskey(ctx, tx, { id, email }, { credential, name }, caller);
   });
   ctx.emails.wake();
   return toPasskey(row);
+}
+
+type NewPasskey = { credential: Awaited<ReturnType<typeof verifyRegistration>>; name: string | undefined };
+
+/** Verifies a new passkey by the challenge that was issued for it, which it uses up. @throws AppError passkey_invalid */
+export async function verifyNewPasskey(
+  ctx: Deps,
+  given: PasskeyRegistration,
+  binding: { purpose: "registration" | "invitation"; accountId: string },
+): Promise<NewPasskey["credential"]> {
+  const challenge = readChallenge(ctx, given.response.clientDataJSON, "webauthn.create");
+  await consumePasskeyChallenge(ctx, challenge, binding);
+  return verifyRegistration(ctx, given, challenge);
+}
+
+/**
+ * Adds a verified passkey to a locked account, whose invitation ends. The owner gets an email.
+ * @throws AppError passkey_registered, passkey_limit_reached
+ */
+export async function addPasskey(
+  ctx: Pick<Deps, "emails" | "now">,
+  tx: Tx,
+  { id: accountId, email }: { id: string; email: string },
+  { credential, name: given }: NewPasskey,
+  caller: Caller,
+) {
+  const [name, createdAt] = [given ?? clientName(null, caller.userAgent), ctx.now()];
+  if ((await tx.passkey.count({ where: { accountId } })) >= MAX_PASSKEYS) throw new AppError("passkey_limit_reached");
+  const data = [{ ...credential, accountId, name, createdAt }];
+  const [created] = await tx.passkey.createManyAndReturn({ data, skipDuplicates: true });
+  if (!created) throw new AppError("passkey_registered");
+  await tx.invitation.deleteMany({ where: { accountId } });
+  await recordSecurityEvent(tx, createdAt, accountId, "passkey_added", caller, { details: { name } });
+  await ctx.emails.enqueue(tx, "factor_added", email, { factor: "passkey" });
+  return created;
 }
 
 /** The library is loaded at the first use, because few starts need it at once. */

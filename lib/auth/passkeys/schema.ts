@@ -42,18 +42,18 @@ export const PasskeyAssertion = z.object({
 });
 export type PasskeyAssertion = z.infer<typeof PasskeyAssertion>;
 
-/** The same in a form, which has text only. */
-export const PasskeyAssertionField = z
-  .string()
-  .transform((text, ctx): unknown => {
-    try {
-      return JSON.parse(text);
-    } catch {
-      ctx.addIssue("Must be JSON");
-      return z.NEVER;
-    }
-  })
-  .pipe(PasskeyAssertion);
+const JsonText = z.string().transform((text, ctx): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    ctx.addIssue("Must be JSON");
+    return z.NEVER;
+  }
+});
+
+/** The same in forms, which have text only. */
+export const PasskeyRegistrationField = JsonText.pipe(PasskeyRegistration);
+export const PasskeyAssertionField = JsonText.pipe(PasskeyAssertion);
 
 const PasskeyName = z.string().trim().min(1).max(64).describe("The name of the passkey in its owner's list.");
 

@@ -20,7 +20,7 @@ import type { PasskeyAssertion } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "now">;
 
-type Purpose = Exclude<PasskeyPurpose, "registration">;
+type Purpose = Exclude<PasskeyPurpose, "registration" | "invitation">;
 
 /** The account that a passkey authenticates, and how (RFC 8176). */
 export type VerifiedPasskey = { accountId: string; amr: Amr[] };

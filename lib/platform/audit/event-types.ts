@@ -5,6 +5,7 @@
 export const EVENT_LABELS = {
   // Sign-in
   registered: "Account created",
+  invitation_accepted: "Invitation accepted",
   email_verified: "Email verified",
   signed_in: "Signed in",
   sign_in_failed: "Failed sign-in: wrong password",
@@ -32,6 +33,8 @@ export const EVENT_LABELS = {
   passkey_copied: "Passkey refused: it may have been copied",
   device_verified: "Device verified",
   // The account
+  account_created: "Account created by support",
+  account_invited: "Invitation sent",
   exported: "Data exported",
   role_changed: "Role changed",
   account_disabled: "Account disabled",

@@ -9,6 +9,8 @@ export type FactorName = "totp" | "recovery_codes" | "passkey";
  */
 export type EmailData = {
   password_reset: null;
+  /** To an account without a password, from an operator. */
+  invitation: null;
   password_changed: null;
   email_verification: null;
   registered_already: null;
@@ -52,6 +54,7 @@ type NotMe = { notMeLink: string };
 /** What each email says besides its fixed text. */
 export type EmailInput = {
   password_reset: { link: string; ttlMinutes: number };
+  invitation: { brand: string; link: string; expiresAt: Date };
   /** `providers` still work after the change. */
   password_changed: NotMe & { accountUrl: string; providers: { title: string; linkedAt: Date }[] };
   email_verification: { link: string; ttlHours: number };

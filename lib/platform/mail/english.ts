@@ -27,6 +27,14 @@ export const en: EmailTexts = {
       { link, label: "Reset your password" },
       "If you did not ask for this, ignore this email: your password stays the same.",
     ],
+    invitation: (to, { brand, link, expiresAt }) => [
+      `Set up your account at ${brand}`,
+      `There is an account for you (${to}) at ${brand}.`,
+      `Open this link to choose a password or a passkey. It works once, until ${TIME.format(expiresAt)} UTC:`,
+      { link, label: "Set up your account" },
+      "If it no longer works, “Forgot your password?” on the sign-in page sends you a new one.",
+      "If you did not expect this, ignore this email.",
+    ],
     password_changed: (to, { accountUrl, notMeLink, providers }) => [
       "Your password was changed",
       `The password of your account (${to}) was changed.`,

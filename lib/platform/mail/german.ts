@@ -28,6 +28,14 @@ export const de: EmailTexts = {
       { link, label: "Passwort zurücksetzen" },
       "Wenn Sie das nicht veranlasst haben, ignorieren Sie diese E-Mail: Ihr Passwort bleibt, wie es ist.",
     ],
+    invitation: (to, { brand, link, expiresAt }) => [
+      `Richten Sie Ihr Konto bei ${brand} ein`,
+      `Für Sie (${to}) gibt es ein Konto bei ${brand}.`,
+      `Über diesen Link wählen Sie ein Passwort oder einen Passkey. Er funktioniert einmal, bis ${TIME.format(expiresAt)} UTC:`,
+      { link, label: "Konto einrichten" },
+      "Wenn er nicht mehr funktioniert, schickt Ihnen „Passwort vergessen?“ auf der Anmeldeseite einen neuen.",
+      "Wenn Sie das nicht erwartet haben, ignorieren Sie diese E-Mail.",
+    ],
     password_changed: (to, { accountUrl, notMeLink, providers }) => [
       "Ihr Passwort wurde geändert",
       `Das Passwort Ihres Kontos (${to}) wurde geändert.`,

@@ -1,11 +1,14 @@
-import { Role } from "../../../lib/accounts/admin/schema";
+import { NewAccount, Role } from "../../../lib/accounts/admin/schema";
 import { PROVIDER_NAMES } from "../../../lib/auth/sign-in-providers/providers";
 import { CommandError } from "../../../lib/errors";
 import { isUuid } from "../../../lib/platform/db/ids";
+import type { Locale } from "../../../lib/platform/locale";
 import { UsageError } from "../../command-line";
 import type { CommandContext } from "../command";
+import { checked } from "../options";
 import { confirm, isInteractive } from "../terminal";
 import type { AdminApi } from "../transport/admin-api";
+import type { ResultOf } from "../transport/operations";
 import { findAccount } from "./find-account";
 
 type Options = { reason?: string };
@@ -47,6 +50,28 @@ export const resetFactors = change({
   prints: (_, email) => `${email}: the second factors and passkeys are removed, signed out on all devices.`,
   errors: (email) => ({ no_second_factor: `${email} has no second factor and no passkey. Nothing was changed.` }),
 });
+
+export const invite = change({
+  send: (api, params, reason) => api.call("inviteAccount", { params, body: { reason } }),
+  prints: ({ invitation }, email) => `${email} gets an invitation, ${expiry(invitation)}.`,
+  errors: (email) => ({
+    sign_in_method_exists: `${email} has a password or a passkey. Nothing was sent.`,
+    account_disabled: `${email} is disabled. Nothing was sent.`,
+  }),
+});
+
+type Created = { name?: string; locale?: Locale; invite?: boolean };
+
+export async function create({ api, output }: CommandContext, email: string, options: Created): Promise<void> {
+  const { name, locale, invite } = options;
+  const optionOf = { email: "EMAIL", name: "--name", locale: "--locale" };
+  const body = checked(NewAccount, { email, name, locale, invite }, optionOf);
+  const created = await api.call("createAccount", { body });
+  output.result(created, [created.account.id]);
+  if (!output.isJson && created.invitation) {
+    output.note(`${created.account.email} gets an invitation, ${expiry(created.invitation)}.`);
+  }
+}
 
 const revokeAll = change({
   send: (api, params, reason) => api.call("endAccountSessions", { params, body: { reason } }),
@@ -114,3 +139,5 @@ function oneOf<Value extends string>(name: string, given: string, values: readon
 }
 
 const revoked = (sessions: number) => `${sessions} ${sessions === 1 ? "session" : "sessions"} revoked`;
+
+const expiry = (invitation: ResultOf<"inviteAccount">["invitation"]) => `valid until ${invitation?.expiresAt}`;

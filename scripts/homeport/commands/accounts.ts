@@ -3,10 +3,21 @@ import { AccountsQuery, Role } from "../../../lib/accounts/admin/schema";
 import { PROVIDER_NAMES } from "../../../lib/auth/sign-in-providers/providers";
 import { CommandError } from "../../../lib/errors";
 import { isUuid } from "../../../lib/platform/db/ids";
+import { LOCALES } from "../../../lib/platform/locale";
 import type { CommandContext, DefineCommandGroup, HomeportCommand } from "../command";
-import { checked, parseLimit } from "../options";
+import { checked, oneOf, parseLimit } from "../options";
 import type { AdminApi } from "../transport/admin-api";
-import { deleteAccount, disable, enable, grant, resetFactors, revokeSessions, unlink } from "./account-changes";
+import {
+  create,
+  deleteAccount,
+  disable,
+  enable,
+  grant,
+  invite,
+  resetFactors,
+  revokeSessions,
+  unlink,
+} from "./account-changes";
 import { defineImport } from "./accounts-import";
 import { findAccount } from "./find-account";
 
@@ -85,6 +96,13 @@ export const defineAccounts: DefineCommandGroup = (accounts) => {
     .option("--limit <count>", "maximum number (default: 50)")
     .run(list);
   accounts
+    .command("create <email>")
+    .description("create an account without a password, and print its id")
+    .option("--name <name>", "the name of its owner")
+    .addOption(oneOf("--locale <language>", `the language of its emails: ${LOCALES.join(", ")}`, LOCALES))
+    .option("--invite", "email its owner a link that sets a password or a passkey")
+    .run(create);
+  accounts
     .command("show <account>")
     .description("show an account with its sessions, devices, purchases and events, as JSON")
     .run(show);
@@ -113,6 +131,9 @@ export const defineAccounts: DefineCommandGroup = (accounts) => {
 function defineChanges(accounts: HomeportCommand): void {
   const change = (usage: string, description: string) =>
     accounts.command(usage).description(description).option("--reason <text>", REASON);
+  change("invite <account>", "email the owner of an account without a password and a passkey a link that sets one").run(
+    invite,
+  );
   change("grant <account> <role>", `give an account a role: ${ROLES.join(", ")}`).run(grant);
   change("disable <account>", "disable an account: it is signed out, and nobody can sign in to it").run(disable);
   change("enable <account>", "enable a disabled account").run(enable);

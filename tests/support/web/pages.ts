@@ -16,6 +16,7 @@ export const PAGES = [
   "/forgot",
   "/forgot?sent",
   "/reset",
+  "/invitation",
   "/verify",
   "/not-me",
   "/not-me?done",

@@ -42,6 +42,8 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
     "A challenge works once, within ten minutes, unless the password is reset before that. Start the sign-in again.",
   invalid_code:
     "A code of an authenticator app works once, within a minute of the time at which the device shows it. A recovery code works once. If correct codes are refused, the device's clock is wrong: set it automatically. The challenge stays valid for another code.",
+  sign_in_method_exists:
+    "Only an account without a password and a passkey can be invited. Its owner can use “Forgot your password?”.",
   factor_exists: "Remove the authenticator app first, then add another one.",
   no_second_factor: "Add an authenticator app first. It comes with recovery codes.",
   enrollment_expired:

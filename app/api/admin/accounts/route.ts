@@ -3,4 +3,5 @@ import { defineRoute } from "@/lib/platform/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/accounts", {
   GET: accountOperations.searchAccounts,
+  POST: accountOperations.createAccount,
 });

@@ -19,6 +19,9 @@ export const generateMetadata = titleOf("Accounts", async ({ ctx, params }) => {
 });
 
 const DONE = {
+  created: "The account is created. Its owner can sign in after a password reset, or be invited.",
+  created_and_invited: "The account is created. Its owner gets an email with a link that sets a password or a passkey.",
+  invited: "The owner gets an email with a link that sets a password or a passkey.",
   disabled: "The account is disabled. Its sessions have ended, and nobody can sign in to it.",
   enabled: "The account is enabled. Its owner can sign in again.",
   sessions_ended: "Every session has ended.",

@@ -11,7 +11,12 @@ export function SignInMethods({ account }: { account: AccountDetails }) {
   return (
     <List
       title="Sign-in"
-      actions={(totp !== null || passkeys.length > 0) && <ResetFactors account={account} />}
+      actions={
+        <>
+          {!hasPassword && passkeys.length === 0 && !account.disabledAt && <Invite account={account} />}
+          {(totp !== null || passkeys.length > 0) && <ResetFactors account={account} />}
+        </>
+      }
       caption="Linked sign-in providers"
       columns={identityColumns(account)}
       rows={account.identities}
@@ -20,6 +25,12 @@ export function SignInMethods({ account }: { account: AccountDetails }) {
       <Facts
         entries={[
           ["Password", hasPassword ? "Yes" : "No"],
+          account.invitation && [
+            "Invitation",
+            <span key="invitation">
+              expires <Ago at={account.invitation.expiresAt} />
+            </span>,
+          ],
           ["Authenticator app", totp ? <LastUse key="totp" at={totp.lastUsedAt} /> : "No"],
           ["Recovery codes", recoveryCodes ? `${recoveryCodes.remaining} left` : "No"],
           ["Passkeys", passkeys.length === 0 ? "No" : <Passkeys key="passkeys" passkeys={passkeys} />],
@@ -78,6 +89,23 @@ const identityColumns = (account: AccountDetails): Column<AccountDetails["identi
     ),
   },
 ];
+
+function Invite({ account }: { account: AccountDetails }) {
+  return (
+    <AccountAction
+      operation={accountOperations.inviteAccount}
+      account={account}
+      label={account.invitation ? "Invite again" : "Invite"}
+      title={`Invite ${account.email}?`}
+      submit="Send the invitation"
+    >
+      <p>
+        The owner gets an email with a link that sets a password or a passkey, once, within 7 days.
+        {account.invitation && " The link of the earlier invitation no longer works."}
+      </p>
+    </AccountAction>
+  );
+}
 
 function ResetFactors({ account }: { account: AccountDetails }) {
   const { totp, passkeys } = account.factors;
