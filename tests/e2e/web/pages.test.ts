@@ -121,6 +121,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
       ["/sign-in", "current-password"],
       ["/register", "new-password"],
       ["/reset", "new-password"],
+      ["/invitation", "new-password"],
       ["/account/delete", "current-password"],
       ["/account/password", "new-password"],
       ["/account/email", "current-password"],
