@@ -28,6 +28,7 @@ export const ERRORS = {
   email_not_verified: [403, "The email is not verified"],
   account_disabled: [403, "The account is disabled"],
   forbidden: [403, "You are not allowed to do this"],
+  grant_too_long: [403, "Your role may not grant an entitlement for so long"],
   identity_unverified: [
     403,
     "An account with this email already exists, and the provider cannot confirm that it is yours",
@@ -87,6 +88,7 @@ export const ERRORS = {
   range_not_satisfiable: [416, "The range is outside the file"],
   validation_failed: [422, "Some fields are invalid"],
   idempotency_key_reused: [422, "The Idempotency-Key belongs to another request"],
+  entitlement_unknown: [422, "The entitlement is unknown"],
   invalid_user_code: [422, "The code is unknown, used or expired"],
   identity_without_email: [422, "The provider did not return an email address"],
   passkey_invalid: [422, "The passkey could not be verified"],

@@ -26,7 +26,7 @@ export type Message =
   /** `ttlSeconds`: until the trial ends. */
   | { kind: "billing.trial_ending"; purchaseId: string; ttlSeconds: number }
   /** Wakes the app, which reads the subscription status. */
-  | { kind: "billing.changed"; reason: "refund" | "transfer" | "recovery" }
+  | { kind: "billing.changed"; reason: "refund" | "transfer" | "recovery" | "grant" }
   | { kind: "app.new_version"; version: string }
   | CustomMessage
   | BackgroundMessage

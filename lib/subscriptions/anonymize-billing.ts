@@ -8,8 +8,8 @@ type OwnPurchase = { id: string; appUserIds: string[] };
 type Customer = { accountId: string; appUserIds: string[]; pseudonym: string };
 
 /**
- * Removes an account from the billing history, in the transaction that deletes it: its id, its App User IDs and the
- * payloads of its deliveries. Keeps what the fold needs, and who transferred purchases to whom: one pseudonym replaces
+ * Removes an account from the billing history, in the transaction that deletes it: its id, its App User IDs, the
+ * payloads of its deliveries, and who granted it what and why. Keeps what the fold needs, and who transferred purchases to whom: one pseudonym replaces
  * all App User IDs of the account. Locks the account, then events, then purchases, as the inbox does.
  */
 export async function anonymizeBilling(tx: Tx, accountId: string): Promise<void> {
@@ -34,7 +34,7 @@ async function anonymizeEvents(tx: Tx, customer: Customer, purchases: OwnPurchas
       "appUserIds" = CASE WHEN "accountId" = ${accountId}::uuid AND cardinality("transferredFrom") = 0
         THEN ARRAY[${pseudonym}] ELSE ${withPseudonym(sql`"appUserIds"`, customer)} END,
       "transferredFrom" = ${withPseudonym(sql`"transferredFrom"`, customer)},
-      payload = NULL
+      facts = facts - 'operator', payload = NULL
     FROM (
       SELECT id FROM "BillingEvent" WHERE id = ANY(ARRAY(
         SELECT id FROM "BillingEvent" WHERE "accountId" = ${accountId}::uuid

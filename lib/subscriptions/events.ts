@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { OwnerEvent } from "./ownership";
 
-/** The types of events that change a purchase: those of RevenueCat ("Event Types and Fields"), PARTIAL_REFUND and SNAPSHOT. */
+/** The types of events that change a purchase: those of RevenueCat ("Event Types and Fields"), and Homeport's own, which are described. */
 export const PurchaseEventType = z.enum([
   "INITIAL_PURCHASE",
   "NON_RENEWING_PURCHASE",
@@ -19,6 +19,10 @@ export const PurchaseEventType = z.enum([
   "PARTIAL_REFUND",
   /** The provider's API response to a reconciliation, or a delivery of a whole state that no other type describes. */
   "SNAPSHOT",
+  /** An operator grants an entitlement, without a purchase at a store. */
+  "GRANT",
+  /** An operator ends a grant before its time. Otherwise an EXPIRATION ends it. */
+  "GRANT_ENDED",
 ]);
 export type PurchaseEventType = z.infer<typeof PurchaseEventType>;
 
@@ -82,6 +86,8 @@ export const EventFacts = z.object({
     .default(null),
   /** A time that is none, by its name in the delivery: the event is not applied. */
   invalidField: z.string().nullable().default(null),
+  /** Who granted an entitlement or ended the grant, and why. Deleted with the account. */
+  operator: z.object({ actor: z.string(), reason: z.string().nullable() }).nullable().default(null),
   /** What orders events of one instant that have the purchase's whole state. */
   order: z
     .object({

@@ -1,4 +1,5 @@
 import type { Tx } from "../context";
+import type { Prisma } from "../platform/db/generated/client";
 import { isPseudonym, normalizeAppUserIds, possibleAccountIds } from "./app-user-ids";
 
 /**
@@ -22,9 +23,11 @@ export async function exportBilling(tx: Tx, accountId: string) {
     subscriptions: purchases.map(({ id: _, accountId: __, appUserIds: identities, ...purchase }) =>
       redact({ ...purchase, identities }, idsOfOthers(identities, [], accountId)),
     ),
-    billingEvents: events.map(({ appUserIds: identities, facts: normalized, ...event }) =>
-      redact({ ...event, identities, normalized }, idsOfOthers(identities, event.transferredFrom, accountId)),
-    ),
+    billingEvents: events.map(({ appUserIds: identities, facts, ...event }) => {
+      // Who an operator is, and what they wrote for their colleagues, is not the owner's data.
+      const { operator: _, ...normalized } = facts as Prisma.JsonObject;
+      return redact({ ...event, identities, normalized }, idsOfOthers(identities, event.transferredFrom, accountId));
+    }),
   };
 }
 

@@ -13,7 +13,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, CommandGroup>> = {
     load: async () => (await import("./commands/accounts")).defineAccounts,
   },
   billing: {
-    summary: "the billing inbox: list, show, replay, reconcile, assign and prune",
+    summary: "the billing inbox: list, show, replay, reconcile, assign and prune; grants",
     load: async () => (await import("./commands/billing")).defineBilling,
   },
   keys: {

@@ -61,6 +61,25 @@ test("a form unlinks a provider, resets factors, and deletes the account", async
   expect(await eventsOf(account.id)).toContain("account_deleted");
 });
 
+test("a form that is sent twice grants once, and for support at most what support may grant; another ends the grant", async () => {
+  const support = await operatorWithRole("support");
+  const account = await newAccount();
+  const grant = { entitlementId: "pro", term: "30", key: randomUUID() };
+  const sent = await Promise.all([1, 2].map(() => send("grantEntitlement", account, grant, support)));
+  expect(sent.map(locationOf)).toEqual(Array(2).fill(`/console/accounts/${account.id}?done=granted`));
+  const [purchase, ...others] = await ctx().db.purchase.findMany({ where: { accountId: account.id } });
+  expect([purchase?.entitlementIds, others]).toEqual([["pro"], []]);
+  const refused = async (fields: object) =>
+    flashOf(await send("grantEntitlement", account, { ...grant, key: randomUUID(), ...fields }, support))?.fields;
+  expect(await refused({ term: "90" })).toEqual({ term: expect.stringContaining("30 days") });
+  expect(await refused({ term: "until" })).toEqual({ until: "Required" });
+  expect(await refused({ term: "until", until: "2020-01-01T00:00" })).toEqual({ until: "Must be in the future" });
+  expect(await refused({ reason: "" })).toHaveProperty("reason");
+  const ended = await send("endGrant", account, { id: purchase?.id ?? "" }, support);
+  expect(locationOf(ended)).toContain("done=grant_ended");
+  expect(await ctx().db.purchase.count({ where: { accountId: account.id, endedAt: null } })).toBe(0);
+});
+
 test("a form leads to the download of an export", async () => {
   const account = await newAccount();
   const to = locationOf(await send("downloadAccountExport", account));

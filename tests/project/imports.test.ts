@@ -111,6 +111,7 @@ const ROOMS: Record<string, string[]> = {
     "lib/releases/adoption",
     "lib/releases/rollouts",
     "lib/releases/uploads",
+    "lib/subscriptions/grants",
     "lib/subscriptions/inbox",
     "lib/subscriptions/notifications",
     "lib/subscriptions/schedule-reconcile",

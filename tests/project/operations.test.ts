@@ -24,6 +24,8 @@ test("every form but these requires an admin", () => {
   expect(others.map(({ operation: { id, role } }) => [id, role])).toEqual([
     ["endAccountSessions", "support"],
     ["endAccountSession", "support"],
+    ["grantEntitlement", "support"],
+    ["endGrant", "support"],
     ["verifyVersion", "support"],
     ["forgetShownSecret", "support"],
   ]);
@@ -34,11 +36,16 @@ const [reading, changing] = [/:read$/, /:(write|send)$/].map((scope) =>
   declared.filter((operation) => scope.test(operation.scope ?? "")),
 ) as [Declared[], Declared[]];
 
-test("support reads, and changes nothing but whether somebody is signed in", () => {
+test("support reads, and changes nothing but whether somebody is signed in and what they are granted", () => {
   const forAdmins = idsOf(reading.filter(({ role }) => role !== "support"));
   expect(forAdmins).toEqual(["downloadAuditEvents", "listAuditEvents"]);
   expect(reading.length).toBeGreaterThan(25);
-  expect(idsOf(changing.filter(({ role }) => role !== "admin"))).toEqual(["endAccountSession", "endAccountSessions"]);
+  expect(idsOf(changing.filter(({ role }) => role !== "admin"))).toEqual([
+    "endAccountSession",
+    "endAccountSessions",
+    "endGrant",
+    "grantEntitlement",
+  ]);
 });
 
 test("a change requires a fresh authentication of its admin, except for the parts of an upload", () => {

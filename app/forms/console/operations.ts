@@ -7,11 +7,12 @@ import { pushOperations } from "@/lib/push/admin/operations";
 import { releaseOperations } from "@/lib/releases/publishing/operations";
 import { uploadOperations } from "@/lib/releases/uploads/operations";
 import { billingOperations } from "@/lib/subscriptions/admin/operations";
+import { grantOperations } from "@/lib/subscriptions/grants/operations";
 import { webhookOperations } from "@/lib/webhooks/operations";
 
 /** The operations of the console by the page that their forms lead to, unless the field `returnTo` names another one. */
 const PAGES: Record<string, Record<string, FormOperation>> = {
-  "/console/accounts": accountOperations,
+  "/console/accounts": { ...accountOperations, ...grantOperations },
   "/console/billing": billingOperations,
   "/console/push": pushOperations,
   "/console/push/mail": mailOperations,

@@ -52,6 +52,8 @@ export const EVENT_LABELS = {
   billing_reconciled: "Purchases reconciled",
   billing_payloads_deleted: "Billing payloads deleted",
   purchase_assigned: "Purchase assigned",
+  entitlement_granted: "Entitlement granted",
+  grant_ended: "Granted entitlement ended",
   rollout_started: "Rollout scheduled",
   rollout_advanced: "Rollout advanced",
   rollout_halted: "Rollout halted",

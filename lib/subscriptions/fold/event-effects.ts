@@ -14,6 +14,7 @@ export const EVENT_EFFECTS: Record<PurchaseEventType, { rank: number; effect: Ef
   INITIAL_PURCHASE: { rank: 10, effect: startPeriod },
   NON_RENEWING_PURCHASE: { rank: 10, effect: startOneTimePurchase },
   TEMPORARY_ENTITLEMENT_GRANT: { rank: 10, effect: startTemporaryGrant },
+  GRANT: { rank: 10, effect: startOneTimePurchase },
   PRODUCT_CHANGE: { rank: 20, effect: changeProduct },
   RENEWAL: { rank: 30, effect: startPeriod },
   SUBSCRIPTION_EXTENDED: {
@@ -39,15 +40,8 @@ export const EVENT_EFFECTS: Record<PurchaseEventType, { rank: number; effect: Ef
   },
   BILLING_ISSUE: { rank: 50, effect: recordBillingIssue, hasPeriod: true },
   CANCELLATION: { rank: 60, effect: cancel, hasPeriod: true },
-  EXPIRATION: {
-    rank: 70,
-    hasPeriod: true,
-    effect: (state, event) => ({
-      endedAt: accessEndOf(state, event),
-      expirationReason: event.expirationReason ?? state.expirationReason,
-      ...withoutPause(event.expirationReason),
-    }),
-  },
+  EXPIRATION: { rank: 70, effect: expire, hasPeriod: true },
+  GRANT_ENDED: { rank: 70, effect: expire, hasPeriod: true },
   PARTIAL_REFUND: { rank: 60, effect: () => ({}) },
   REFUND_REVERSED: { rank: 80, hasPeriod: true, effect: reverseRefund },
   SNAPSHOT: { rank: 90, effect: applySnapshot },
@@ -68,6 +62,14 @@ function cancel(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseSta
   if (cancelReason === "BILLING_ERROR") return recordBillingIssue(state, event);
   const end = isOneTime(state, event) ? { endedAt: accessEndOf(state, event) } : setExpiry(state, event);
   return { ...end, ...withoutPause(cancelReason), unsubscribedAt: state.unsubscribedAt ?? occurredAt, cancelReason };
+}
+
+function expire(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
+  return {
+    endedAt: accessEndOf(state, event),
+    expirationReason: event.expirationReason ?? state.expirationReason,
+    ...withoutPause(event.expirationReason),
+  };
 }
 
 /** What ends for another reason than a pause does not resume. */

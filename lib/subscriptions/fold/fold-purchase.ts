@@ -125,7 +125,7 @@ function nextIndex(events: readonly PurchaseEvent[], state: string | null): numb
 }
 
 const isGrant = ({ type }: PurchaseEvent) => type === "TEMPORARY_ENTITLEMENT_GRANT";
-const isOneTimePurchase = ({ type }: PurchaseEvent) => type === "NON_RENEWING_PURCHASE";
+const isOneTimePurchase = ({ type }: PurchaseEvent) => type === "NON_RENEWING_PURCHASE" || type === "GRANT";
 
 /**
  * Starts the period of an event if it is newer than the state's: its RENEWAL was lost. An event of a temporary grant's

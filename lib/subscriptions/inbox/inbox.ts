@@ -95,7 +95,11 @@ async function repeated(first: Outcome): Promise<Applied> {
  * Runs a transaction, and repeats it if another one has stored one of its events, or created one of their purchases: the
  * next attempt finds it. Of several batches that run at the same time, one may lose to each of the others.
  */
-function inTransaction<T>({ db }: ApplyDeps, run: (tx: Tx) => Promise<T>, timeout?: number): Promise<T> {
+export function inTransaction<T>(
+  { db }: Pick<ApplyDeps, "db">,
+  run: (tx: Tx) => Promise<T>,
+  timeout?: number,
+): Promise<T> {
   const isOvertaken = (error: unknown) =>
     isTransactionConflict(error) || isUniqueViolation(error) || isReferencedRowMissing(error);
   return withRetry(() => db.$transaction(run, { timeout }), isOvertaken);

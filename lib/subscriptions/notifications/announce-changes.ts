@@ -9,15 +9,15 @@ import { notifyOwners } from "./notify-owners";
 import { recordStatusChanges } from "./status-changes";
 import { cancelTrialEndings } from "./trial-endings";
 
-type Reason = "refund" | "transfer" | "recovery";
+type Reason = "refund" | "transfer" | "recovery" | "grant";
 
 /** The apps read the status when they are opened next: what is older needs no wake-up. */
 const MAX_AGE_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Wakes the apps of accounts whose access may have changed without their doing, by a background push, so that they read
- * the status: a purchase was refunded or moved to another account, or its failed payment succeeded. In the events'
- * transaction, and once for each event and account.
+ * the status: a purchase was refunded or moved to another account, its failed payment succeeded, or an operator
+ * granted an entitlement or ended the grant. In the events' transaction, and once for each event and account.
  */
 async function wakeApps(
   tx: Tx,
@@ -43,7 +43,8 @@ function wakeUpsOf(change: PurchaseChange, config: BillingRules): PushEvent[] {
   });
 }
 
-function reasonOf({ before, after }: Refolded): Reason | null {
+function reasonOf({ before, after, event }: PurchaseChange): Reason | null {
+  if (event.type === "GRANT" || event.type === "GRANT_ENDED") return "grant";
   if (before.accountId !== null && before.accountId !== after.accountId) return "transfer";
   if ((before.refundedAt === null) !== (after.refundedAt === null)) return "refund";
   const isRecovered = before.billingIssueDetectedAt !== null && after.billingIssueDetectedAt === null;

@@ -9,7 +9,10 @@ import { stripe } from "./stripe";
 
 const PROVIDERS: Provider[] = [revenueCat, standardWebhooks, stripe, paddle, appStore];
 
-export const PROVIDER_NAMES = PROVIDERS.map(({ name }) => name);
+/** The provider of what operators grant. It delivers nothing. */
+export const HOMEPORT = "homeport";
+
+export const PROVIDER_NAMES = [...PROVIDERS.map(({ name }) => name), HOMEPORT];
 
 /**
  * Returns the provider of a delivery: the one that the URL names, else the one whose signature it has, else the one

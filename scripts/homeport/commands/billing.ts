@@ -7,6 +7,7 @@ import { parseLimit } from "../options";
 import { printable } from "../output";
 import { drawShare } from "../terminal";
 import type { ResultOf } from "../transport/operations";
+import { defineGrants } from "./billing-grants";
 
 /** How often in a row a command waits for the provider, and for how long at most. */
 const MAX_WAITS = 5;
@@ -68,6 +69,7 @@ export const defineBilling: DefineCommandGroup = (billing) => {
     .option("--dry-run", "change nothing")
     .option(...reason)
     .run(assign);
+  defineGrants(billing);
   billing
     .command("prune")
     .description("delete payloads older than BILLING_PAYLOAD_RETENTION_DAYS")

@@ -43,6 +43,7 @@ const purchaseEvent: fc.Arbitrary<PurchaseEvent> = fc.record({
   snapshot: fc.constant(null),
   payment: fc.constant(null),
   invalidField: fc.constant(null),
+  operator: fc.constant(null),
   order: fc.constant(null),
 });
 const history = fc.uniqueArray(purchaseEvent, { selector: ({ id }) => id, minLength: 1, maxLength: 12 });

@@ -33,6 +33,7 @@ function event(
     snapshot: null,
     payment: null,
     invalidField: null,
+    operator: null,
     order: null,
     ...facts,
   };

@@ -6,6 +6,7 @@ import { consolePage, parseId, titleOf } from "../../frame/console-page";
 import { hasRole } from "../../frame/operator";
 import { AccountBadges } from "../account-badges";
 import { AccountActions } from "./account-actions";
+import { Grants } from "./grants";
 import { Notifications } from "./notifications";
 import { Profile } from "./profile";
 import { Purchases } from "./purchases";
@@ -28,6 +29,8 @@ const DONE = {
   session_ended: "The session has ended.",
   unlinked: "The provider is unlinked, and every session has ended. The owner gets an email.",
   factors_reset: "The second factors and passkeys are removed, and every session has ended. The owner gets an email.",
+  granted: "The customer has the entitlement at once.",
+  grant_ended: "The grant has ended.",
   role_changed: "The account has the role. Its sessions have it at once.",
 };
 
@@ -51,6 +54,7 @@ export default consolePage({ query: PageQuery, done: DONE }, async ({ ctx, opera
       <Sessions account={account} />
       <Devices devices={account.devices} />
       <Purchases purchases={account.purchases} />
+      <Grants ctx={ctx} account={account} isAdmin={hasRole(operator, "admin")} />
       <Notifications ctx={ctx} accountId={accountId} canSend={hasRole(operator, "admin")} />
       <SecurityEvents events={events} nextCursor={nextCursor} />
     </>

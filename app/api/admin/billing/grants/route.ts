@@ -1,0 +1,7 @@
+import { defineRoute } from "@/lib/platform/http/route";
+import { grantOperations } from "@/lib/subscriptions/grants/operations";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/billing/grants", {
+  GET: grantOperations.listGrants,
+  POST: grantOperations.grantEntitlement,
+});
