@@ -4,7 +4,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { runCommandLine, UsageError } from "../scripts/command-line";
 import { type Benches, openBenches } from "./lib/bench";
-import { isSmoke } from "./lib/scale";
+import { isSmoke, PAIRS, RECORDS } from "./lib/scale";
 import type { Section } from "./lib/table";
 import { hasWrk } from "./lib/wrk";
 import { type About, describeRun } from "./report/about";
@@ -14,7 +14,7 @@ import { publish } from "./report/publish";
 import { type Published, readPublished } from "./report/published";
 import { WORKLOADS } from "./workloads";
 
-const HELP = `Usage: npm run bench [-- WORKLOAD... --write --max-rows ROWS]
+const HELP = `Usage: npm run bench [-- WORKLOAD... --write --max-rows ROWS --records RECORDS --pairs PAIRS]
        npm run bench -- --smoke
 
 Compares Homeport with its peers on this machine and prints a table. Runs all workloads by default, except growth:
@@ -23,6 +23,10 @@ ${WORKLOAD_NAMES.join(", ")}.
   --write  writes the figures to bench/published.json, docs/performance.md and README.md
   --max-rows ROWS
            the largest table of growth; 10,000,000 by default, which takes 15 minutes and 25 GB of disk
+  --records RECORDS
+           the records of import, for each database; 200,000 by default, which takes 4 minutes
+  --pairs PAIRS
+           the pairs of requests to each endpoint of account-enumeration; 2,000 by default, which takes 20 minutes
   --smoke  runs each workload for a moment without Parse Server and next start, four at a time, and compares the
            targets with those in docs/performance.md. The figures mean nothing`;
 
@@ -33,12 +37,14 @@ const SMOKE_CONCURRENCY = 4;
 type Outcome = { sections: Record<string, Section>; failures: string[] };
 
 async function main(args: string[]): Promise<void> {
-  const options = { write: { type: "boolean" }, smoke: { type: "boolean" }, "max-rows": { type: "string" } } as const;
+  const numbers = { "max-rows": { type: "string" }, records: { type: "string" }, pairs: { type: "string" } } as const;
+  const options = { write: { type: "boolean" }, smoke: { type: "boolean" }, ...numbers } as const;
   const { positionals, values } = parseArgs({ args, options, allowPositionals: true });
   const defaults = values.smoke ? WORKLOAD_NAMES : DEFAULT_NAMES;
   const names = positionals.length > 0 ? positionals.map(toName) : defaults;
   if (values.smoke && values.write) throw new UsageError("The figures of a smoke run mean nothing.");
   if (!(Number(values["max-rows"] ?? 10_000) >= 10_000)) throw new UsageError("--max-rows must be at least 10000.");
+  if (!(RECORDS >= 1_000 && PAIRS >= 1)) throw new UsageError("--records must be at least 1000, and --pairs 1.");
   if (!hasWrk()) throw new Error("wrk is missing: apt-get install wrk");
   const benches = await openBenches();
   const close = onceOnly(benches.close);

@@ -103,15 +103,12 @@ export type OperatorKey = {
   revoke: () => void;
 };
 
-/** bcrypt on worker threads, so that it does not block the event loop. */
+/** Password hashes on worker threads, so that it does not block the event loop. */
 export type Hasher = {
   /** @throws AppError overloaded; unavailable after `close` */
   hash: (password: string, cost: number) => Promise<string>;
-  /**
-   * Whether the password matches the hash. A mismatch takes at least as long as one at `cost`.
-   * @throws AppError overloaded; unavailable after `close`; Error for a malformed hash
-   */
-  compare: (password: string, hash: string, cost: number) => Promise<boolean>;
+  /** Whether the password matches the hash. @throws AppError overloaded; unavailable after `close`; Error for a malformed hash */
+  compare: (password: string, hash: string) => Promise<boolean>;
   isBusy: () => boolean;
   /** Ends the threads, and rejects running and waiting tasks. */
   close: () => Promise<void>;

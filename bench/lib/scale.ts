@@ -36,6 +36,15 @@ const SMOKE: Scale = {
 export const isSmoke = process.argv.includes("--smoke");
 export const SCALE = isSmoke ? SMOKE : MEASURED;
 
-const maxRows = process.argv.indexOf("--max-rows");
+/** The number that follows a flag. */
+function numberAfter(flag: string, usual: number): number {
+  const i = process.argv.indexOf(flag);
+  return i < 0 ? usual : Number(process.argv[i + 1]);
+}
+
 /** The largest table of the growth workload. */
-export const MAX_ROWS = maxRows < 0 ? 10_000_000 : Number(process.argv[maxRows + 1]);
+export const MAX_ROWS = numberAfter("--max-rows", 10_000_000);
+/** The pairs of requests to each endpoint of account-enumeration. */
+export const PAIRS = numberAfter("--pairs", isSmoke ? 4 : 2_000);
+/** The records of the import workload, for each database. */
+export const RECORDS = numberAfter("--records", isSmoke ? 2_000 : 200_000);

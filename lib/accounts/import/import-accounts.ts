@@ -1,5 +1,5 @@
 import { NEVER_REMOVED } from "../../auth/email-verification";
-import { forgetShares } from "../../auth/passwords/dummy-hash";
+import { addHashes } from "../../auth/passwords/dummy-hash";
 import { isImported, toStoredHash } from "../../auth/passwords/imported-hash";
 import { totpPurpose } from "../../auth/second-factor/totp";
 import { issuerOf } from "../../auth/sign-in-providers/providers";
@@ -55,9 +55,13 @@ export async function importAccounts(
     }
   }
   for (const round of toRounds(entries)) results.push(...(await importRound(ctx, operator, round, query)));
-  const accountIds = results.flatMap(({ accountId }) => accountId ?? []);
-  if (!query.dryRun) await linkImportedAccounts(ctx, { accountIds });
-  forgetShares(ctx);
+  if (!query.dryRun) {
+    const changed = results.filter(({ status }) => status === "created" || status === "updated");
+    const lines = new Set(changed.map(({ line }) => line));
+    const hashes = entries.flatMap(({ line, passwordHash }) => (passwordHash && lines.has(line) ? [passwordHash] : []));
+    await addHashes(ctx, hashes);
+    await linkImportedAccounts(ctx, { accountIds: results.flatMap(({ accountId }) => accountId ?? []) });
+  }
   return { results: results.sort((a, b) => a.line - b.line) };
 }
 

@@ -7,7 +7,7 @@ import { AppError } from "../../errors";
 /** A task that waited longer than `maxWaitMs` is rejected when a thread becomes free. Without it tasks wait forever. */
 export type HasherPoolOptions = { threads: number; maxQueued: number; maxWaitMs?: number };
 
-type Task = { password: string; cost: number; hash?: string };
+type Task = { password: string; cost: number } | { password: string; hash: string };
 type Job = { task: Task; queuedAtMs: number; resolve: (result: unknown) => void; reject: (reason: unknown) => void };
 type Thread = { worker: Worker; job: Job | null };
 
@@ -72,7 +72,7 @@ export function createHasher(size: HasherPoolOptions): Hasher {
     });
   return {
     hash: async (password, cost) => (await run({ password, cost })) as string,
-    compare: async (password, hash, cost) => (await run({ password, hash, cost })) as boolean,
+    compare: async (password, hash) => (await run({ password, hash })) as boolean,
     isBusy: () => waiting.length > 0,
     close: async () => {
       isClosed = true;
@@ -112,8 +112,8 @@ function startJob(thread: Thread, job: Job): void {
 }
 
 /** Whether a task takes much memory: argon2 and scrypt, of imported hashes. */
-function isMemoryHard({ hash }: Task): boolean {
-  return hash !== undefined && /^\{\w+\}\$(argon2|scrypt|firebase)/.test(hash);
+function isMemoryHard(task: Task): boolean {
+  return "hash" in task && /^\{\w+\}\$(argon2|scrypt|firebase)/.test(task.hash);
 }
 
 async function stopThread({ worker, job }: Thread): Promise<void> {

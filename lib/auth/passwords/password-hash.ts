@@ -15,10 +15,7 @@ export function hashPassword({ config, hasher }: Deps, password: string): Promis
   return hasher.hash(bcryptInput(password), config.BCRYPT_COST);
 }
 
-/**
- * Whether a password matches a hash. Without one, takes as long as a mismatch of `dummy`. A mismatch takes the same time
- * with a hash of a lower cost than the configured one. @throws AppError overloaded
- */
+/** Whether a password matches a hash. Without one, takes as long as a mismatch of `dummy`. @throws AppError overloaded */
 export async function isPasswordCorrect(
   { config, hasher }: Deps,
   password: string,
@@ -27,7 +24,7 @@ export async function isPasswordCorrect(
 ): Promise<boolean> {
   const compared = hash ?? dummy;
   const input = isImported(compared) ? importedInput(password, compared) : bcryptInput(normalizePassword(password));
-  const matches = await hasher.compare(input, compared, config.BCRYPT_COST);
+  const matches = await hasher.compare(input, compared);
   return matches && hash !== null;
 }
 
@@ -44,6 +41,6 @@ function bcryptInput(password: string): string {
 }
 
 /** A hash at a cost that no known password matches. */
-function dummyHash(cost: number): string {
+export function dummyHash(cost: number): string {
   return `$2b$${String(cost).padStart(2, "0")}$${"homeportdummysaltvalue"}${"x".repeat(31)}`;
 }

@@ -16,7 +16,12 @@ CREATE INDEX "AccountAlias_accountId_idx" ON "AccountAlias"("accountId");
 CREATE UNIQUE INDEX "Account_externalId_key" ON "Account"("externalId");
 
 -- CreateIndex
-CREATE INDEX "Account_imported_password_idx" ON "Account"("id") WHERE ("passwordHash" ~~ '{%'::text);
+-- See lib/auth/passwords/dummy-hash.ts.
+CREATE INDEX "Account_password_kind_idx" ON "Account" ((
+  CASE WHEN "passwordHash" LIKE '{%'
+  THEN regexp_replace("passwordHash", '[$][^$]*[$][^$]*$', '') || length("passwordHash")::text
+  ELSE left("passwordHash", 7) END
+)) WHERE "passwordHash" IS NOT NULL;
 
 -- AddForeignKey
 ALTER TABLE "AccountAlias" ADD CONSTRAINT "AccountAlias_accountId_fkey" FOREIGN KEY ("accountId") REFERENCES "Account"("id") ON DELETE CASCADE ON UPDATE CASCADE;
