@@ -128,9 +128,7 @@ export const signInForms = [
       token: EmailedToken,
       passkey: PasskeyRegistrationField.optional(),
     }),
-    errorPlacement: {
-      invalid_or_expired_token: { message: "This link is no longer valid. Reset your password instead" },
-    },
+    errorPlacement: { invalid_or_expired_token: { message: "This link is no longer valid. Request a new one" } },
     handle: async ({ ctx, body, caller }) => {
       const identities = await acceptInvitation(ctx, body, caller);
       const linked = [...new Set(identities.map(({ provider }) => provider))].join(",");

@@ -99,3 +99,15 @@ test.each(["disableAccount", "enableAccount", "setAccountRole", "unlinkAccountPr
     expect(await eventsOf(account.id)).toEqual(["registered"]);
   },
 );
+
+test("forms create an account and invite its owner again; an email that is taken is named at its field", async () => {
+  const email = `added-${randomUUID()}@example.com`;
+  const fields = { email, name: "", locale: "de", invite: "on", returnTo: "/console/accounts/new" };
+  const created = await submit("console/createAccount", fields, { cookie: admin.cookie });
+  const account = await ctx().db.account.findUniqueOrThrow({ where: { email } });
+  expect(locationOf(created)).toBe(`/console/accounts/${account.id}?done=created_and_invited`);
+  expect(account).toMatchObject({ name: null, locale: "de", passwordHash: null });
+  expect(locationOf(await send("inviteAccount", account))).toContain("done=invited");
+  const again = await submit("console/createAccount", fields, { cookie: admin.cookie });
+  expect(flashOf(again)).toMatchObject({ fields: { email: expect.stringContaining(account.id) }, values: { email } });
+});

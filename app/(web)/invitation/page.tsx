@@ -33,7 +33,7 @@ export default async function Page(props: PageProps) {
       <Form action="/forms/invitation" flash={flash}>
         <TokenField />
         <PasswordField
-          label={common.newPassword}
+          label={common.password}
           hint={common.passwordHint(pageContext().config.AUTH_PASSWORD_MIN)}
           isNew
         />

@@ -31,7 +31,7 @@ export const de: EmailTexts = {
     invitation: (to, { brand, link, expiresAt }) => [
       `Richten Sie Ihr Konto bei ${brand} ein`,
       `Für Sie (${to}) gibt es ein Konto bei ${brand}.`,
-      `Über diesen Link wählen Sie ein Passwort oder einen Passkey. Er funktioniert einmal, bis ${TIME.format(expiresAt)} UTC:`,
+      `Über diesen Link wählen Sie ein Passwort oder einen Passkey. Er funktioniert einmal, bis zum ${TIME.format(expiresAt)} UTC:`,
       { link, label: "Konto einrichten" },
       "Wenn er nicht mehr funktioniert, schickt Ihnen „Passwort vergessen?“ auf der Anmeldeseite einen neuen.",
       "Wenn Sie das nicht erwartet haben, ignorieren Sie diese E-Mail.",

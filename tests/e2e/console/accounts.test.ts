@@ -56,6 +56,21 @@ describe.runIf(hasChromium)("an admin in Chromium", () => {
     await register("customer2@example.com", "Bob Example");
   });
 
+  test("adds a customer, who gets an invitation", async () => {
+    await openAsAdmin();
+    await page.goto("/console/accounts");
+    await page.getByRole("link", { name: "Add a customer" }).click();
+    await page.waitForURL("/console/accounts/new");
+    await check();
+    await page.getByLabel("Email", { exact: true }).fill("added@example.com");
+    await page.getByRole("button", { name: "Add the customer" }).click();
+    await page.getByText("The account is created. Its owner gets an email").waitFor();
+    expect(await page.getByRole("region", { name: "Sign-in" }).innerText()).toContain("expires in 7 days");
+    await act("Invite again", "Send the invitation");
+    await page.getByText("The owner gets an email with a link").first().waitFor();
+    expect(faults).toEqual([]);
+  });
+
   test("finds a customer while typing, sees everything about them, acts on the account, and deletes it", async () => {
     await openAsAdmin();
     await page.goto("/console/accounts?query=nobody");

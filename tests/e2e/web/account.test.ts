@@ -1,11 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { mailbox } from "@/tests/support/mailbox";
+import { runCommand } from "@/tests/support/process/command";
 import { bearer } from "@/tests/support/process/service";
 import { newToken } from "@/tests/support/push/push";
 import { billingEvent, deliverTo } from "@/tests/support/subscriptions/billing";
 import { hasChromium } from "@/tests/support/web/chromium";
 import { newVisitor, newVisitorOn, registerOn, serviceInChromium, submitSignIn } from "@/tests/support/web/pages";
+import { addVirtualAuthenticator } from "@/tests/support/web/virtual-authenticator";
 
 const NEW_PASSWORD = "another password for pages";
 
@@ -148,6 +150,42 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await old.getByLabel("New password").fill(NEW_PASSWORD);
     await old.getByRole("button", { name: "Change password" }).click();
     await old.getByText("This link is no longer valid. Request a new one.").waitFor();
+  });
+
+  /** Invites a new person by a command. Returns the link in the email. */
+  async function invite(): Promise<{ email: string; link: string }> {
+    const email = `invited-${crypto.randomUUID()}@example.com`;
+    const env = { DATA_DIR: web.service.dataDir };
+    const { code, output } = await runCommand("homeport", ["accounts", "create", email, "--invite"], env);
+    expect([code, output]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}\n/)]);
+    return { email, link: /http\S+\/invitation#token=\S+/.exec(await mailbox.waitFor(email))?.[0] ?? "" };
+  }
+
+  test("an invitation is accepted with a passkey, or with a password without JavaScript", async () => {
+    const [ann, bob] = [await invite(), await invite()];
+    const { page, faults } = await web.visit();
+    await addVirtualAuthenticator(page);
+    await page.addInitScript("PublicKeyCredential.isConditionalMediationAvailable = async () => false");
+    await page.goto(ann.link);
+    await page.waitForURL("/invitation");
+    await page.getByRole("button", { name: "Create a passkey" }).click();
+    await page.getByText("Your account is set up.").waitFor();
+    await page.getByRole("button", { name: "Use a passkey" }).click();
+    await page.waitForURL("/account");
+    expect(await page.getByRole("region", { name: "Profile" }).innerText()).toContain(ann.email);
+    await page.goto(ann.link);
+    await page.getByRole("button", { name: "Create a passkey" }).click();
+    await page.getByText("The token is invalid or has expired.").waitFor();
+    expect(faults).toEqual([]);
+
+    const { page: plain } = await web.visit({ javaScriptEnabled: false });
+    await plain.goto(bob.link);
+    await plain.getByLabel("Link from the email").fill(bob.link);
+    await plain.getByLabel("Password").fill(NEW_PASSWORD);
+    await plain.getByRole("button", { name: "Set password" }).click();
+    await plain.getByText("Your account is set up.").waitFor();
+    await submitSignIn(plain, { ...bob, password: NEW_PASSWORD });
+    await plain.waitForURL("/account");
   });
 
   test("a link with a broken token asks the user to paste the link", async () => {
