@@ -6,13 +6,15 @@ import { issuerOf } from "../../auth/sign-in-providers/providers";
 import type { Context, Tx } from "../../context";
 import { AppError, isAppError } from "../../errors";
 import { recordOperatorEvent } from "../../platform/audit/operator-events";
-import { isUniqueViolation } from "../../platform/database-errors";
+import { isTransactionConflict, isUniqueViolation } from "../../platform/database-errors";
 import type { Prisma } from "../../platform/db/generated/client";
-import { NIL_ID, newId } from "../../platform/db/ids";
+import { isUuid, NIL_ID, newId } from "../../platform/db/ids";
+import { uuidArray } from "../../platform/db/sql";
 import { parseJson } from "../../platform/http/body";
 import { parseBody } from "../../platform/http/validation";
 import { encryptSecret } from "../../platform/keys/stored-secrets";
 import type { Operator } from "../../principal";
+import { normalizeAppUserIds } from "../../subscriptions/app-user-ids";
 import { linkImportedAccounts } from "../../subscriptions/inbox/inbox";
 import { accountCreated } from "../../webhooks/events";
 import { AccountRecord, type ImportQuery, type ImportResult, MAX_RECORDS } from "./schema";
@@ -54,7 +56,10 @@ export async function importAccounts(
       results.push(refusal(line, error));
     }
   }
-  for (const round of toRounds(entries)) results.push(...(await importRound(ctx, operator, round, query)));
+  const rounds = toRounds(entries);
+  // A dry run is rolled back, so it is one transaction: later rounds see the earlier ones.
+  for (const together of query.dryRun ? [rounds] : rounds.map((round) => [round]))
+    results.push(...(await importRounds(ctx, operator, together, query)));
   if (!query.dryRun) {
     const changed = results.filter(({ status }) => status === "created" || status === "updated");
     const lines = new Set(changed.map(({ line }) => line));
@@ -82,21 +87,23 @@ function splitLines(body: Uint8Array): { line: number; bytes: Uint8Array }[] {
 function toEntry({ config }: Pick<Context, "config">, line: number, bytes: Uint8Array): Entry {
   const record = parseBody(AccountRecord, parseJson(bytes));
   const passwordHash = record.password ? toStoredHash(record.password, config.PASSWORD_IMPORT_MEMORY * 2 ** 20) : null;
-  const ids = idsOf(record).map((id) => `id ${id}`);
+  const { email, createdAt } = record;
+  const ids = idsOf(record).map(idKey);
   const identities = record.identities.map(({ provider, subject }) => `identity ${provider} ${subject}`);
   return {
     line,
-    id: newId(record.createdAt),
+    // A time before 1970 has no such id.
+    id: newId(createdAt && createdAt.getTime() > 0 ? createdAt : undefined),
     record,
     passwordHash,
-    keys: [`email ${record.email}`, ...ids, ...identities],
+    keys: [...(email === undefined ? [] : [`email ${email}`]), ...ids, ...identities],
   };
 }
 
 /** What billing events may call the account. */
-const idsOf = ({ externalId, appUserIds }: AccountRecord) => [
-  ...new Set(externalId === undefined ? appUserIds : [externalId, ...appUserIds]),
-];
+const idsOf = ({ externalId, appUserIds }: AccountRecord) =>
+  normalizeAppUserIds(externalId === undefined ? appUserIds : [externalId, ...appUserIds]);
+const idKey = (id: string) => `id ${normalizeAppUserIds([id])[0]}`;
 
 function refusal(line: number, error: unknown): ImportResult {
   if (!isAppError(error)) throw error;
@@ -124,19 +131,25 @@ class DryRun extends Error {
   }
 }
 
-/** Imports records in one transaction; again if somebody has registered one of their emails meanwhile. */
-async function importRound(ctx: Deps, operator: Operator, entries: Entry[], query: ImportQuery) {
+/** Somebody has registered, or another import has created, an account meanwhile. */
+class AccountChanged extends Error {}
+
+/** Imports rounds in one transaction; again if it lost a conflict with another one. */
+async function importRounds(ctx: Deps, operator: Operator, rounds: Entry[][], query: ImportQuery) {
   for (let attempt = 1; ; attempt++) {
-    const secrets = await encryptTotpSecrets(ctx, entries);
+    const secrets = await encryptTotpSecrets(ctx, rounds.flat());
     try {
       return await ctx.db.$transaction(async (tx) => {
-        const results = await importInTx(ctx, tx, operator, { entries, secrets, query });
+        const results: ImportResult[] = [];
+        for (const entries of rounds)
+          results.push(...(await importInTx(ctx, tx, operator, { entries, secrets, query })));
         if (query.dryRun) throw new DryRun(results);
         return results;
       });
     } catch (error) {
       if (error instanceof DryRun) return error.results;
-      if (!isUniqueViolation(error) || attempt === MAX_ATTEMPTS) throw error;
+      const isConflict = isUniqueViolation(error) || isTransactionConflict(error) || error instanceof AccountChanged;
+      if (!isConflict || attempt === MAX_ATTEMPTS) throw error;
     }
   }
 }
@@ -144,12 +157,10 @@ async function importRound(ctx: Deps, operator: Operator, entries: Entry[], quer
 /** Before the transaction, in which no secret may be encrypted. */
 async function encryptTotpSecrets(ctx: Deps, entries: Entry[]): Promise<TotpSecrets> {
   const withTotp = entries.filter(({ record }) => record.totp);
-  const where = { email: { in: withTotp.map(({ record }) => record.email) } };
-  const existing =
-    withTotp.length > 0 ? await ctx.db.account.findMany({ where, select: { id: true, email: true } }) : [];
-  const ids = new Map(existing.map(({ id, email }) => [email, id]));
+  if (withTotp.length === 0) return new Map();
+  const { accounts, owners } = await readExisting(ctx, ctx.db, withTotp);
   const secrets = withTotp.map(async (entry) => {
-    const accountId = ids.get(entry.record.email) ?? entry.id;
+    const accountId = findExisting(entry, { accounts, owners })?.id ?? entry.id;
     const secret = entry.record.totp?.secret.toUpperCase().replace(/=+$/, "") ?? "";
     return [entry, { accountId, secret: await encryptSecret(ctx, totpPurpose(accountId), secret) }] as const;
   });
@@ -159,12 +170,13 @@ async function encryptTotpSecrets(ctx: Deps, entries: Entry[]): Promise<TotpSecr
 type Round = { entries: Entry[]; secrets: TotpSecrets; query: ImportQuery };
 
 async function importInTx(ctx: Deps, tx: Tx, operator: Operator, { entries, secrets, query }: Round) {
+  if (query.onConflict === "update") await lockExisting(tx, entries);
   const found = await readExisting(ctx, tx, entries);
   const results: ImportResult[] = [];
   const added: Addition[] = [];
   for (const entry of entries) {
-    const { line, record } = entry;
-    const existing = found.accounts.get(record.email);
+    const { line } = entry;
+    const existing = findExisting(entry, found);
     const addition = additionOf(ctx, entry, existing);
     const refused = findClaimed(entry, found, existing) ?? refusedConflict(existing, addition, query);
     if (refused) {
@@ -180,8 +192,20 @@ async function importInTx(ctx: Deps, tx: Tx, operator: Operator, { entries, secr
   return results;
 }
 
-const refusedConflict = (existing: Existing | undefined, addition: Addition, { onConflict }: ImportQuery) =>
-  existing && onConflict === "fail" && !isEmpty(addition) ? { code: "email_taken", field: "/email" } : null;
+/**
+ * Why an account that exists does not get what a record adds. Whoever registered an email here without verifying it may be
+ * somebody else than its owner in the old system: they get neither the owner's purchases nor a verified email.
+ */
+function refusedConflict(existing: Existing | undefined, addition: Addition, { onConflict }: ImportQuery) {
+  if (!existing || isEmpty(addition) || onConflict === "skip") return null;
+  if (onConflict === "fail") return { code: "email_taken", field: "/email" };
+  const { data, identities, aliases } = addition;
+  const isOwners = data.emailVerifiedAt !== undefined || identities.length + aliases.length > 0;
+  const isUnverified =
+    existing.emailVerifiedAt === null && existing.unverifiedExpiresAt?.getTime() !== NEVER_REMOVED.getTime();
+  const detail = "The account was registered here, and its email is not verified";
+  return isOwners && isUnverified ? { code: "email_unverified", field: "/email", detail } : null;
+}
 
 function statusOf(existing: Existing | undefined, addition: Addition, { onConflict }: ImportQuery) {
   if (!existing) return "created";
@@ -219,18 +243,30 @@ function additionOf(ctx: Deps, entry: Entry, existing: Existing | undefined): Ad
     disabledAt: record.disabled ? ctx.now() : null,
     passwordHash,
   };
-  const isNamed = ({ provider, subject }: AccountRecord["identities"][number]) =>
-    existing?.identities.some((one) => one.subject === subject && one.issuer === issuerOf(ctx.config, provider));
+  const isNamed = (identity: Identity) => existing?.identities.some((linked) => isSame(ctx, linked, identity));
+  const isRepeated = ({ provider, subject }: Identity, index: number) =>
+    record.identities.findIndex((one) => one.provider === provider && one.subject === subject) < index;
   return {
     entry,
     accountId: existing?.id ?? entry.id,
     isNew: !existing,
     data: existing ? changesOf(existing, given) : given,
-    identities: record.identities.filter((identity) => !isNamed(identity)),
+    identities: record.identities.filter((identity, index) => !isNamed(identity) && !isRepeated(identity, index)),
     aliases: idsOf(record).filter((id) => !existing?.aliases.some(({ appUserId }) => appUserId === id)),
     hasTotp: totp !== undefined && !existing?.totpFactors.length,
   };
 }
+
+type Identity = AccountRecord["identities"][number];
+
+/** Whether a linked identity is one of a record. Its issuer may not be known yet. */
+const isSame = (
+  { config }: Pick<Deps, "config">,
+  linked: { provider: string; issuer: string | null; subject: string },
+  { provider, subject }: Identity,
+) =>
+  linked.subject === subject &&
+  (linked.issuer === null ? linked.provider === provider : linked.issuer === issuerOf(config, provider));
 
 type Given = { [Name in "name" | "locale" | "externalId" | "passwordHash"]: string | null } & {
   [Name in "emailVerifiedAt" | "disabledAt"]: Date | null;
@@ -238,6 +274,7 @@ type Given = { [Name in "name" | "locale" | "externalId" | "passwordHash"]: stri
 
 function changesOf(existing: Existing, given: Given): Partial<Given> {
   const isKept = {
+    externalId: existing.externalId !== null, // another one is an alias
     passwordHash: existing.passwordHash !== null && !isImported(existing.passwordHash),
     emailVerifiedAt: existing.emailVerifiedAt !== null,
     disabledAt: existing.disabledAt !== null,
@@ -252,15 +289,11 @@ function changesOf(existing: Existing, given: Given): Partial<Given> {
 async function write(ctx: Deps, tx: Tx, added: Addition[], secrets: TotpSecrets): Promise<void> {
   const at = ctx.now();
   await tx.account.createMany({
-    data: added
-      .filter(({ isNew }) => isNew)
-      .map(({ entry: { id, record }, data }) => ({
-        ...(data as Given),
-        id,
-        email: record.email,
-        createdAt: record.createdAt ?? at,
-        unverifiedExpiresAt: NEVER_REMOVED,
-      })),
+    data: added.flatMap(({ isNew, entry: { id, record }, data }) => {
+      const { email, createdAt = at } = record;
+      if (!isNew || email === undefined) return [];
+      return [{ ...(data as Given), id, email, createdAt, unverifiedExpiresAt: NEVER_REMOVED }];
+    }),
   });
   for (const { accountId, isNew, data } of added) {
     if (!isNew && Object.keys(data).length > 0) await tx.account.update({ where: { id: accountId }, data });
@@ -276,6 +309,7 @@ async function write(ctx: Deps, tx: Tx, added: Addition[], secrets: TotpSecrets)
   );
   const factors = added.flatMap(({ accountId, entry, hasTotp }) => {
     const secret = hasTotp && secrets.get(entry);
+    if (secret && secret.accountId !== accountId) throw new AccountChanged();
     return secret ? [{ accountId, sessionId: NIL_ID, secret: secret.secret, createdAt: at, confirmedAt: at }] : [];
   });
   if (aliases.length > 0) await tx.accountAlias.createMany({ data: aliases });
@@ -301,27 +335,54 @@ type Found = {
   owners: Map<string, string | null>;
 };
 
-async function readExisting(ctx: Deps, tx: Tx, entries: Entry[]): Promise<Found> {
-  const emails = entries.map(({ record }) => record.email);
-  const ids = entries.flatMap(({ record }) => idsOf(record));
+/** So that no sign-in or change of a password comes between the reading of the accounts and their changes. */
+async function lockExisting(tx: Tx, entries: Entry[]): Promise<void> {
+  const emails = entries.flatMap(({ record }) => record.email ?? []);
+  const aliases = await findAliases(tx, entries);
+  await tx.$queryRaw`
+    SELECT FROM "Account" WHERE "email" = ANY(${emails}) OR "id" = ANY(${uuidArray(aliases.map(({ accountId }) => accountId))})
+    ORDER BY "id" FOR UPDATE`;
+}
+
+const findAliases = (db: Tx, entries: Entry[]) =>
+  db.accountAlias.findMany({ where: { appUserId: { in: entries.flatMap(({ record }) => idsOf(record)) } } });
+
+/** The account of a record's email; of its `externalId` if it has no email. */
+function findExisting({ record }: Entry, { accounts, owners }: Found): Existing | undefined {
+  if (record.email !== undefined) return accounts.get(record.email);
+  const owner = record.externalId === undefined ? null : owners.get(idKey(record.externalId));
+  return owner ? [...accounts.values()].find(({ id }) => id === owner) : undefined;
+}
+
+async function readExisting(ctx: Pick<Deps, "config" | "now">, db: Tx, entries: Entry[]): Promise<Found> {
+  const emails = entries.flatMap(({ record }) => record.email ?? []);
   const identities = entries.flatMap(({ record }) => record.identities);
+  const aliases = await findAliases(db, entries);
+  // Events name an account by its own id, too.
+  const ids = entries.flatMap(({ record }) => idsOf(record).filter(isUuid));
+  const named = ids.length > 0 ? await db.account.findMany({ where: { id: { in: ids } }, select: { id: true } }) : [];
+  const owned = aliases.map(({ accountId }) => accountId);
   const include = { aliases: true, identities: true, totpFactors: { where: { confirmedAt: { not: null } } } } as const;
-  const accounts = await tx.account.findMany({ where: { email: { in: emails } }, include });
-  const aliases = await tx.accountAlias.findMany({ where: { appUserId: { in: ids } } });
+  const accounts = await db.account.findMany({
+    where: { OR: [{ email: { in: emails } }, { id: { in: owned } }] },
+    include,
+  });
   const subjects = [...new Set(identities.map(({ subject }) => subject))];
-  const linked = await tx.identity.findMany({ where: { subject: { in: subjects } } });
+  const linked = subjects.length > 0 ? await db.identity.findMany({ where: { subject: { in: subjects } } }) : [];
   const where = { oldEmail: { in: emails }, undoTokenHash: { not: null }, expiresAt: { gt: ctx.now() } };
-  const reserved = await tx.emailChange.findMany({ where, select: { oldEmail: true } });
-  const issued = (provider: string, subject: string) =>
-    linked.find((one) => one.subject === subject && one.issuer === issuerOf(ctx.config, provider));
+  const reserved = await db.emailChange.findMany({ where, select: { oldEmail: true } });
+  const linkedTo = new Map(linked.map((one) => [`${one.issuer ?? one.provider} ${one.subject}`, one.accountId]));
+  const ownerOf = ({ provider, subject }: Identity) =>
+    linkedTo.get(`${issuerOf(ctx.config, provider)} ${subject}`) ?? linkedTo.get(`${provider} ${subject}`);
   return {
     accounts: new Map(accounts.map((account) => [account.email, account])),
     owners: new Map<string, string | null>([
-      ...aliases.map(({ appUserId, accountId }) => [`id ${appUserId}`, accountId] as const),
+      ...named.map(({ id }) => [idKey(id), id] as const),
+      ...aliases.map(({ appUserId, accountId }) => [idKey(appUserId), accountId] as const),
       ...reserved.map(({ oldEmail }) => [`email ${oldEmail}`, null] as const),
-      ...identities.flatMap(({ provider, subject }) => {
-        const owner = issued(provider, subject)?.accountId;
-        return owner ? [[`identity ${provider} ${subject}`, owner] as const] : [];
+      ...identities.flatMap((identity) => {
+        const owner = ownerOf(identity);
+        return owner ? [[`identity ${identity.provider} ${identity.subject}`, owner] as const] : [];
       }),
     ]),
   };
@@ -330,10 +391,11 @@ async function readExisting(ctx: Deps, tx: Tx, entries: Entry[]): Promise<Found>
 /** What of a record belongs to another account. */
 function findClaimed({ record }: Entry, { owners }: Found, existing: Existing | undefined) {
   const isClaimed = (key: string) => owners.has(key) && owners.get(key) !== existing?.id;
+  if (record.email === undefined && !existing) return { code: "required", field: "/email" };
   if (isClaimed(`email ${record.email}`) && !existing) return { code: "email_reserved", field: "/email" };
-  if (record.externalId !== undefined && isClaimed(`id ${record.externalId}`))
+  if (record.externalId !== undefined && isClaimed(idKey(record.externalId)))
     return { code: "id_taken", field: "/externalId" };
-  const id = record.appUserIds.findIndex((one) => isClaimed(`id ${one}`));
+  const id = record.appUserIds.findIndex((one) => isClaimed(idKey(one)));
   if (id >= 0) return { code: "id_taken", field: `/appUserIds/${id}` };
   const identity = record.identities.findIndex(({ provider, subject }) => isClaimed(`identity ${provider} ${subject}`));
   return identity < 0 ? null : { code: "identity_taken", field: `/identities/${identity}` };

@@ -15,7 +15,7 @@ const OldId = z.string().trim().min(1).max(255);
 /** A customer of another system. Only the email is required. */
 export const AccountRecord = z
   .strictObject({
-    email: Email,
+    email: Email.optional().describe("Required, unless `externalId` is that of an account that was imported before."),
     emailVerified: z
       .union([z.boolean(), Time])
       .default(false)

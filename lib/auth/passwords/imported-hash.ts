@@ -17,6 +17,17 @@ const Count = z
   .min(1)
   .max(2 ** 31);
 
+/** Formats of which the hash is all that there is. */
+export const HASH_FORMATS = [
+  "bcrypt",
+  "argon2",
+  "scrypt",
+  "pbkdf2",
+  "better-auth",
+  "django",
+  "aspnet-identity",
+] as const;
+
 /**
  * A password's hash as another system exports it.
  * - `bcrypt`, `argon2` (argon2id and argon2i), `scrypt` and `pbkdf2`: the modular crypt or PHC string.
@@ -27,10 +38,7 @@ const Count = z
  */
 export const ImportedPassword = z
   .discriminatedUnion("format", [
-    z.strictObject({
-      format: z.enum(["bcrypt", "argon2", "scrypt", "pbkdf2", "better-auth", "django", "aspnet-identity"]),
-      hash: Text,
-    }),
+    z.strictObject({ format: z.enum(HASH_FORMATS), hash: Text }),
     z.strictObject({
       format: z.literal("firebase-scrypt"),
       hash: Base64,
@@ -54,7 +62,6 @@ export const ImportedPassword = z
   .meta({ id: "ImportedPassword" });
 export type ImportedPassword = z.infer<typeof ImportedPassword>;
 
-type TextFormat = Exclude<ImportedPassword["format"], "firebase-scrypt" | "keycloak">;
 /** A hash in the PHC string format, with what is done to the password before. bcrypt's salt and hash are two parts, too. */
 type Hash = { input: "raw" | "nfkc" | "sha256"; phc: string; memoryBytes: number };
 
@@ -91,7 +98,7 @@ function read(password: ImportedPassword): Hash | null {
   return READERS[password.format](password.hash);
 }
 
-const READERS: Record<TextFormat, (text: string) => Hash | null> = {
+const READERS: Record<(typeof HASH_FORMATS)[number], (text: string) => Hash | null> = {
   bcrypt: (text) => readBcrypt(text),
   argon2: readArgon2,
   scrypt: readScrypt,
@@ -193,12 +200,13 @@ function readAspNetIdentity(text: string): Hash | null {
   return name ? pbkdf2(name, rounds, bytes.subarray(13, 13 + saltLength), bytes.subarray(13 + saltLength)) : null;
 }
 
-/** github.com/firebase/scrypt: `rounds` is scrypt's r. The salt is followed by the separator. */
+/** github.com/firebase/scrypt: `rounds` is scrypt's r. The salt is followed by the separator. The hash is as long as the key. */
 function readFirebase(given: Extract<ImportedPassword, { format: "firebase-scrypt" }>): Hash | null {
   const salt = Buffer.concat([fromBase64(given.salt), fromBase64(given.saltSeparator)]);
-  const more = `,signer=${fromBase64(given.signerKey).toString("base64url")}`;
-  const cost = [given.memoryCost, given.rounds, 1];
-  return scrypt(cost, salt, fromBase64(given.hash), { algorithm: "firebase-scrypt", more });
+  const [signer, digest] = [fromBase64(given.signerKey), fromBase64(given.hash)];
+  if (signer.length !== digest.length) return null;
+  const more = `,signer=${signer.toString("base64url")}`;
+  return scrypt([given.memoryCost, given.rounds, 1], salt, digest, { algorithm: "firebase-scrypt", more });
 }
 
 /** Keycloak, `PasswordCredentialModel`. Its "pbkdf2" is SHA-1. */

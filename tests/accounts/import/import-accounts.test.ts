@@ -1,9 +1,11 @@
 import { createHash, randomUUID } from "node:crypto";
-import { describe, expect, test } from "vitest";
-import { newAccount } from "@/tests/support/accounts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { newAccount, requestReset } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
 import { ctx } from "@/tests/support/context";
+import { mailbox } from "@/tests/support/mailbox";
+import { newReceiver, removeEndpoints } from "@/tests/support/webhooks";
 
 type Result = { line: number; status: string; accountId?: string; code?: string; field?: string };
 
@@ -37,6 +39,11 @@ const HASHES: [name: string, password: object, given?: string][] = [
   [
     "argon2i of its command line",
     { format: "argon2", hash: "$argon2i$v=19$m=65536,t=2,p=4$c29tZXNhbHQ$RdescudvJCsgt3ub+b+dWRWJTmaaJObG" },
+    "password",
+  ],
+  [
+    "argon2id of its command line",
+    { format: "argon2", hash: "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4" },
     "password",
   ],
   [
@@ -124,6 +131,18 @@ const HASHES: [name: string, password: object, given?: string][] = [
       iterations: 1000,
     },
   ],
+  [
+    "Keycloak's argon2",
+    {
+      format: "keycloak",
+      hash: "nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4=",
+      salt: "c29tZXNhbHQ=",
+      algorithm: "argon2",
+      iterations: 2,
+      memory: 256,
+    },
+    "password",
+  ],
 ];
 
 describe("a password keeps working", () => {
@@ -136,6 +155,7 @@ describe("a password keeps working", () => {
     expect(await signIn(email, given)).toBe(200);
     expect(await hashOf(email)).toMatch(/^\$2b\$04\$/);
     expect(await signIn(email, given)).toBe(200);
+    expect(statuses(await importRecords([{ email, password }], "?onConflict=update"))).toEqual(["unchanged"]);
   });
 
   test("a hash is compared as its system did: not normalized, and cut at 72 bytes by bcrypt", async () => {
@@ -156,6 +176,7 @@ test.each([
   ["pbkdf2", "$pbkdf2-sha256$2000001$0ZrzXitFSGltTQnBWOsdAw$Y11AchqV4b0sUisdZd0Xr97KWoymNE0LNNrnEgY4H9M", "too_costly"],
   ["bcrypt", `$2b$16$${"x".repeat(53)}`, "too_costly"],
   ["bcrypt", "$2b$10$short", "unsupported_hash"],
+  ["argon2", "$argon2id$v=16$m=1024,t=2,p=1$c29tZXNhbHQ$RdescudvJCsgt3ub+b+dWRWJTmaaJObG", "unsupported_hash"],
   ["better-auth", "salt:key", "unsupported_hash"],
   ["django", "md5$seasalt$3f86d0d3d465b7b458c231bf3555c0e3", "unsupported_hash"],
   ["aspnet-identity", "AAAA", "unsupported_hash"],
@@ -163,6 +184,12 @@ test.each([
   expect(statuses(await importRecords([{ email: newEmail(), password: { format, hash } }]))).toEqual([
     `refused ${code} /password/hash`,
   ]);
+});
+
+test("a hash of Firebase that is not as long as the signer key is refused", async () => {
+  const [, password] = HASHES.find(([name]) => name === "Firebase's example") ?? [];
+  const records = [{ email: newEmail(), password: { ...password, signerKey: "Bw==" } }];
+  expect(statuses(await importRecords(records))).toEqual(["refused unsupported_hash /password/hash"]);
 });
 
 test("a record that is refused stops no other, and says what is wrong with it", async () => {
@@ -236,24 +263,103 @@ test("a conflict is skipped, changed or refused, and nothing that was set here i
   expect(statuses(await importRecords([record], "?onConflict=update"))).toEqual(["unchanged"]);
 });
 
-test("what two records claim belongs to the first, also within a request", async () => {
-  const [id, subject] = [randomUUID(), randomUUID()];
-  const identities = [{ provider: "github", subject }];
+test.each(["?dryRun=true", ""])(
+  "what two records claim belongs to the first, also within a request%s",
+  async (query) => {
+    const [id, subject] = [randomUUID(), randomUUID()];
+    const identities = [
+      { provider: "github", subject },
+      { provider: "github", subject },
+    ];
+    const email = newEmail();
+    const records = [
+      { email, externalId: id, appUserIds: [id, id.toUpperCase()], identities },
+      { email: newEmail(), externalId: id.toUpperCase() },
+      { email: newEmail(), appUserIds: ["other", id] },
+      { email: newEmail(), identities },
+      { email: email.toUpperCase(), externalId: id },
+    ];
+    expect(statuses(await importRecords(records, query))).toEqual([
+      "created",
+      "refused id_taken /externalId",
+      "refused id_taken /appUserIds/1",
+      "refused identity_taken /identities/0",
+      "unchanged",
+    ]);
+  },
+);
+
+test("an id that another account has here is refused, and its own is not", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const [one, other] = await importRecords([
+    { email: ann.email, appUserIds: [ann.id] },
+    { email: newEmail(), appUserIds: [bob.id.toUpperCase()] },
+  ]);
+  expect(one).toMatchObject({ status: "skipped", accountId: ann.id });
+  expect(other).toMatchObject({ status: "refused", code: "id_taken", field: "/appUserIds/0" });
+});
+
+test("a record without an email adds to the account of its externalId", async () => {
+  const [email, externalId, subject] = [newEmail(), randomUUID(), randomUUID()];
+  const identities = [{ provider: "apple", subject }];
+  const added = { externalId, identities, totp: { secret: "JBSWY3DPEHPK3PXP" } };
+  expect(statuses(await importRecords([added, { identities }]))).toEqual([
+    "refused required /email",
+    "refused required /email",
+  ]);
+  const [created] = await importRecords([{ email, externalId }]);
+  expect(statuses(await importRecords([added]))).toEqual(["skipped"]);
+  const [updated] = await importRecords([added], "?onConflict=update");
+  expect(updated).toEqual({ line: 1, status: "updated", accountId: created?.accountId });
+  const where = { email };
+  const account = await ctx().db.account.findUnique({ where, include: { identities: true, totpFactors: true } });
+  expect(account).toMatchObject({ identities: [{ subject }], totpFactors: [{ confirmedAt: expect.any(Date) }] });
+  expect(statuses(await importRecords([added], "?onConflict=update"))).toEqual(["unchanged"]);
+});
+
+test("an account that somebody registered with the email, unverified, gets nothing of its owner's", async () => {
+  const { email, id } = await newAccount();
+  for (const fields of [{ emailVerified: true }, { externalId: randomUUID() }, { appUserIds: [randomUUID()] }]) {
+    expect(await importRecords([{ email, ...fields }], "?onConflict=update")).toMatchObject([
+      { status: "refused", code: "email_unverified", field: "/email" },
+    ]);
+  }
+  await ctx().db.account.update({ where: { id }, data: { emailVerifiedAt: ctx().now() } });
+  const fields = { emailVerified: true, externalId: randomUUID() };
+  expect(statuses(await importRecords([{ email, ...fields }], "?onConflict=update"))).toEqual(["updated"]);
+});
+
+test("a second file of another system adds its ids, and the first one still changes nothing", async () => {
   const email = newEmail();
-  const results = await importRecords([
-    { email, externalId: id, identities },
-    { email: newEmail(), externalId: id },
-    { email: newEmail(), appUserIds: ["other", id] },
-    { email: newEmail(), identities },
-    { email: email.toUpperCase(), externalId: id },
-  ]);
-  expect(statuses(results)).toEqual([
-    "created",
-    "refused id_taken /externalId",
-    "refused id_taken /appUserIds/1",
-    "refused identity_taken /identities/0",
-    "unchanged",
-  ]);
+  const [first, second] = [
+    { email, externalId: randomUUID() },
+    { email, externalId: randomUUID() },
+  ];
+  expect(statuses(await importRecords([first]))).toEqual(["created"]);
+  expect(statuses(await importRecords([second], "?onConflict=update"))).toEqual(["updated"]);
+  expect(statuses(await importRecords([first, second]))).toEqual(["unchanged", "unchanged"]);
+});
+
+test("an account without a password signs in through a reset, and the import itself sends it nothing", async () => {
+  const email = newEmail();
+  await importRecords([{ email, emailVerified: true, createdAt: "0001-01-01T00:00:00Z" }]);
+  expect(await signIn(email, "")).not.toBe(200);
+  const password = `correct horse ${randomUUID()}`;
+  const token = await requestReset(email);
+  expect(mailbox.to(email)).toHaveLength(1);
+  expect((await post("/api/auth/reset/confirm", { token, password })).status).toBe(200);
+  expect(await signIn(email, password)).toBe(200);
+});
+
+test("only with notify are webhook endpoints told of the new accounts", async () => {
+  onTestFinished(removeEndpoints);
+  await newReceiver(["account.created"]);
+  const events = (accountId: string | undefined) => ctx().db.webhookEvent.count({ where: { accountId } });
+  const record = { email: newEmail() };
+  const [silent] = await importRecords([{ email: newEmail() }]);
+  const [announced] = await importRecords([record], "?notify=true");
+  await importRecords([record], "?notify=true");
+  expect([await events(silent?.accountId), await events(announced?.accountId)]).toEqual([0, 1]);
 });
 
 test("two imports of one file at once create each account once", async () => {
