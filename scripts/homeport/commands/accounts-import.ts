@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { ImportQuery } from "../../../lib/accounts/import/schema";
+import { HASH_FORMATS } from "../../../lib/auth/passwords/imported-hash";
 import { UsageError } from "../../command-line";
 import type { CommandContext, HomeportCommand } from "../command";
 import type { ImportOptions } from "../import/import-accounts";
@@ -51,20 +52,30 @@ async function run(context: CommandContext, file: string, options: Options): Pro
     ...(onConflict && { onConflict }),
     ...(dryRun && { dryRun }),
     ...(notify && { notify }),
-    ...(options.hashConfig && { hashConfig: parseHashConfig(await readFile(options.hashConfig, "utf8")) }),
+    ...(options.hashConfig && { hashConfig: await readHashConfig(options.hashConfig, from) }),
     ...(options.columns && { columns: parseColumns(options.columns) }),
   };
   const { importAccounts } = await import("../import/import-accounts");
   const counts = await importAccounts(context, file, given);
   const text = Object.entries(counts).map(([status, count]) => `${count} ${status}`);
   context.output.result(counts, [`${dryRun ? "Would be: " : ""}${text.join(", ")}.`]);
-  if (counts.refused > 0) context.output.note(`Mend the records in ${file}.refused.ndjson and import that file.`);
+  if (counts.refused > 0)
+    context.output.note(`Mend the records in ${file}.refused.ndjson and import that file with the same options.`);
 }
 
-/** JSON, or the text that Firebase's console shows: `hash_config { algorithm: SCRYPT, … }`. */
-function parseHashConfig(text: string): Record<string, string> {
+/**
+ * Reads JSON, or the text that Firebase's console shows: `hash_config { algorithm: SCRYPT, … }`.
+ * @throws UsageError
+ */
+async function readHashConfig(file: string, from: SourceName | undefined): Promise<Record<string, string>> {
+  const text = await readFile(file, "utf8").catch((error: Error) => {
+    throw new UsageError(`--hash-config: ${file} cannot be read: ${error.message}`);
+  });
   const fields = [...text.matchAll(/"?(\w+)"?\s*:\s*"?([^\s",}]+)/g)].map(([, name, value]) => [name, value]);
-  return Object.fromEntries(fields);
+  const config: Record<string, string> = Object.fromEntries(fields);
+  if (from === "csv" && !(HASH_FORMATS as readonly string[]).includes(config.format ?? ""))
+    throw new UsageError(`--hash-config: format must be one of ${HASH_FORMATS.join(", ")}`);
+  return config;
 }
 
 /** @throws UsageError */

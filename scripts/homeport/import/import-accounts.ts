@@ -1,4 +1,5 @@
-import { appendFile, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { appendFile, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import pLimit from "p-limit";
 import type { ImportQuery, ImportResult } from "../../../lib/accounts/import/schema";
 import { MAX_IMPORT_BYTES, MAX_RECORDS } from "../../../lib/accounts/import/schema";
@@ -6,108 +7,145 @@ import { CommandError } from "../../../lib/errors";
 import type { CommandContext } from "../command";
 import { drawShare } from "../terminal";
 import { requestOf } from "../transport/operations";
-import { readNdjson, type SourceRecord } from "./records";
-import { type SourceName, type SourceOptions, sourceOf } from "./sources";
+import type { Refusal, SourceRecord } from "./records";
+import { readSource, type SourceName, type SourceOptions } from "./sources";
 
 export type ImportOptions = Partial<ImportQuery> & SourceOptions & { from?: SourceName };
+export type Counts = Record<ImportResult["status"], number>;
 
 /** Requests at a time: the service imports one batch while the next one is on its way. */
 const CONCURRENCY = 2;
-const REFUSED = ".refused.ndjson";
+/** A character takes at most three bytes. */
+const MAX_BATCH_LENGTH = MAX_IMPORT_BYTES / 4;
 
-type Batch = { records: SourceRecord[]; body: string };
-type Counts = Record<ImportResult["status"], number>;
+/** Records up to a line. `body` has those that could be read. */
+type Batch = { sent: SourceRecord[]; unreadable: SourceRecord[]; body: string; lastLine: number };
+/** A refused record, as it is written. */
+type Refused = Partial<Refusal> & { line: number; field?: string; record: SourceRecord["value"] };
 
 /**
  * Imports a file in batches. Records that are refused go to FILE.refused.ndjson, which can be mended and imported with the
  * same options. A run that was stopped goes on after its last batch, which FILE.progress names.
- * @throws CommandError
+ * @throws CommandError, UsageError
  */
-export async function importAccounts({ api }: CommandContext, file: string, options: ImportOptions): Promise<Counts> {
+export async function importAccounts(
+  { api, output }: Pick<CommandContext, "api" | "output">,
+  file: string,
+  options: ImportOptions,
+): Promise<Counts> {
   const { from, hashConfig, columns, ...query } = options;
-  const counts: Counts = { created: 0, updated: 0, unchanged: 0, skipped: 0, refused: 0 };
-  const progress = query.dryRun ? null : await openProgress(file);
-  const sizeBytes = await sizeOf(file);
-  if (!progress?.line) await rm(`${file}${REFUSED}`, { force: true });
-  const bar = createBar(sizeBytes);
-  const send = async ({ records, body }: Batch) => {
+  const bar = createBar(await sizeOf(file));
+  const progress = await openProgress(file, options);
+  if (progress.line > 0) output.note(`Goes on after line ${progress.line} of ${file}.`);
+  const send = async ({ sent, unreadable, body }: Batch) => {
     const headers = { "content-type": "application/x-ndjson" };
     const request = { ...requestOf("importAccounts", { query }), headers, body };
-    const { results } = await api.client.json<{ results: ImportResult[] }>(request);
-    for (const { status } of results) counts[status] += 1;
-    await writeRefused(file, records, results);
-    bar.add(records.length);
+    const { results } = sent.length > 0 ? await api.client.json<{ results: ImportResult[] }>(request) : { results: [] };
+    bar.add(sent.length);
+    return { results, refused: [...refusedOf(sent, results), ...unreadable.map(toRefused)] };
   };
   const limit = pLimit(CONCURRENCY);
-  const sent: Promise<void>[] = [];
-  for await (const batch of batches(file, options, progress?.line ?? 0, bar.addBytes)) {
-    const last = batch.records.at(-1)?.line ?? 0;
-    const before = sent.at(-1);
-    const done = limit(() => send(batch)).then(async () => {
+  const sending: Promise<void>[] = [];
+  for await (const batch of batches(file, options, progress.line, bar.addBytes)) {
+    const before = sending.at(-1);
+    const done = limit(() => send(batch)).then(async ({ results, refused }) => {
       await before; // what is noted is complete up to its line
-      await progress?.write(last);
+      await progress.note(batch.lastLine, results, refused);
     });
     done.catch(() => {}); // awaited below
-    sent.push(done);
-    if (sent.length > CONCURRENCY) await sent.shift();
+    sending.push(done);
+    if (sending.length > CONCURRENCY) await sending.shift();
   }
-  await Promise.all(sent);
-  await progress?.remove();
+  await Promise.all(sending);
+  await progress.end();
   bar.end();
-  return counts;
+  return progress.counts;
 }
 
 /** Records in batches that the service accepts, after the line that an earlier run has reached. */
-async function* batches(file: string, options: ImportOptions, after: number, onBytes: (count: number) => void) {
-  const source = sourceOf(options.from);
-  const isRefused = file.endsWith(REFUSED);
-  let batch: Batch = { records: [], body: "" };
-  for await (const { line, value } of isRefused ? readNdjson({ file, onBytes }) : source.read({ file, onBytes })) {
-    if (line <= after) continue;
-    const given = isRefused ? (value.record as SourceRecord["value"]) : value;
-    const text = `${JSON.stringify(source.toRecord(given, options))}\n`;
-    const isFull = batch.records.length === MAX_RECORDS || batch.body.length + text.length > MAX_IMPORT_BYTES / 4;
-    if (isFull) {
+async function* batches(
+  file: string,
+  { from, ...options }: ImportOptions,
+  after: number,
+  onBytes: (count: number) => void,
+): AsyncGenerator<Batch> {
+  const newBatch = (): Batch => ({ sent: [], unreadable: [], body: "", lastLine: after });
+  let batch = newBatch();
+  for await (const { record, ...given } of readSource(from, { file, onBytes }, options)) {
+    if (given.line <= after) continue;
+    const text = record ? `${JSON.stringify(record)}\n` : "";
+    const count = batch.sent.length + batch.unreadable.length;
+    if (count === MAX_RECORDS || batch.body.length + text.length > MAX_BATCH_LENGTH) {
       yield batch;
-      batch = { records: [], body: "" };
+      batch = newBatch();
     }
-    batch.records.push({ line, value: given });
+    (record ? batch.sent : batch.unreadable).push(given);
     batch.body += text;
+    batch.lastLine = given.line;
   }
-  if (batch.records.length > 0) yield batch;
+  if (batch.lastLine > after) yield batch;
 }
 
-/** In the source's own form, with the line and the reason. */
-async function writeRefused(file: string, records: SourceRecord[], results: ImportResult[]): Promise<void> {
-  const lines = results.flatMap(({ line, status, code, field, detail }) => {
-    const record = records[line - 1];
-    return status === "refused" && record
-      ? [JSON.stringify({ line: record.line, code, field, detail, record: record.value })]
-      : [];
+const refusedOf = (sent: SourceRecord[], results: ImportResult[]): Refused[] =>
+  results.flatMap(({ line, status, code, field, detail }) => {
+    const given = sent[line - 1];
+    return status === "refused" && given ? [{ line: given.line, code, field, detail, record: given.value }] : [];
   });
-  if (lines.length > 0) await appendFile(`${file}${REFUSED}`, `${lines.join("\n")}\n`, { mode: 0o600 });
-}
+
+const toRefused = ({ line, value, refusal }: SourceRecord): Refused => ({ line, ...refusal, record: value });
 
 async function sizeOf(file: string): Promise<number> {
-  try {
-    return (await stat(file)).size;
-  } catch (error) {
-    throw new CommandError("import_invalid", `${file} cannot be read: ${(error as Error).message}`);
-  }
+  const found = await stat(file).catch(() => null);
+  if (!found?.isFile()) throw new CommandError("import_invalid", `${file} is not a file`);
+  return found.size;
 }
 
-/** The last line that a stopped run has imported, of the same file. */
-async function openProgress(file: string) {
-  const name = `${file}.progress`;
-  const { size, mtimeMs } = await stat(file).catch(() => ({ size: 0, mtimeMs: 0 }));
-  const known = await readFile(name, "utf8")
+/**
+ * What of a file has been imported. `FILE.progress` names the last line, so that a run that was stopped goes on after it, if
+ * the file and the options are the same. A dry run begins anew, and so does the run after it.
+ */
+async function openProgress(file: string, options: ImportOptions) {
+  const [progressFile, refusedFile] = [`${file}.progress`, `${file}.refused.ndjson`];
+  const { size, mtimeMs } = await stat(file);
+  const key = createHash("sha256")
+    .update(JSON.stringify([size, mtimeMs, options]))
+    .digest("hex");
+  const known = options.dryRun ? null : await readProgress(progressFile, key);
+  const none: Counts = { created: 0, updated: 0, unchanged: 0, skipped: 0, refused: 0 };
+  const { line, counts, refusedBytes } = known ?? { line: 0, counts: none, refusedBytes: 0 };
+  let writtenBytes = refusedBytes;
+  const isWritten = (done: Promise<void>) =>
+    done.catch((error: Error) => {
+      throw new CommandError("file_unwritable", `The outcome cannot be written beside ${file}: ${error.message}`);
+    });
+  if (known && refusedBytes > 0) await isWritten(truncate(refusedFile, refusedBytes));
+  else await isWritten(rm(refusedFile, { force: true }));
+  if (!known) await isWritten(rm(progressFile, { force: true }));
+  const note = async (lastLine: number, results: ImportResult[], refused: Refused[]) => {
+    for (const { status } of results) if (status !== "refused") counts[status] += 1;
+    counts.refused += refused.length;
+    const lines = refused.sort((a, b) => a.line - b.line).map((one) => `${JSON.stringify(one)}\n`);
+    if (lines.length > 0) await appendFile(refusedFile, lines.join(""), { mode: 0o600, flush: true });
+    writtenBytes += Buffer.byteLength(lines.join(""));
+    const progress: Progress = { key, line: lastLine, counts, refusedBytes: writtenBytes };
+    if (!options.dryRun) await writeFile(progressFile, JSON.stringify(progress), { mode: 0o600 });
+  };
+  return {
+    line,
+    counts,
+    note: (...args: Parameters<typeof note>) => isWritten(note(...args)),
+    end: () => isWritten(rm(progressFile, { force: true })),
+  };
+}
+
+type Progress = { key: string; line: number; counts: Counts; refusedBytes: number };
+
+/** null if a file has no progress of these options, or one that was being written as the run stopped. */
+async function readProgress(file: string, key: string): Promise<Progress | null> {
+  const known = await readFile(file, "utf8")
     .then(JSON.parse)
     .catch(() => null);
-  return {
-    line: known?.size === size && known?.mtimeMs === mtimeMs ? Number(known.line) : 0,
-    write: (line: number) => writeFile(name, JSON.stringify({ size, mtimeMs, line })),
-    remove: () => rm(name, { force: true }),
-  };
+  return known?.key === key ? known : null;
 }
 
 function createBar(sizeBytes: number) {

@@ -1,49 +1,111 @@
 import type { z } from "zod";
-import type { AccountRecord } from "../../../lib/accounts/import/schema";
+import { AccountRecord } from "../../../lib/accounts/import/schema";
 import { CommandError } from "../../../lib/errors";
+import { toLocale } from "../../../lib/platform/locale";
 import { UsageError } from "../../command-line";
-import { readCsv, readJsonArray, readNdjson, type SourceFile, type SourceRecord } from "./records";
+import {
+  invalid,
+  readCsv,
+  readHead,
+  readJsonArray,
+  readNdjson,
+  type SourceFile,
+  type SourceRecord,
+  unwrapRefused,
+  type Value,
+} from "./records";
 
 type Record_ = Partial<z.input<typeof AccountRecord>>;
-type Value = SourceRecord["value"];
 
-export type SourceOptions = { hashConfig?: Record<string, string | number>; columns?: Record<string, string> };
+/** `format` of `hashConfig` is that of a table's hashes; the rest are Firebase's parameters. */
+export type SourceOptions = { hashConfig?: Record<string, string>; columns?: Record<string, string> };
 
-/** How a system's file is read, and what each of its records becomes. */
-export type Source = {
-  read: (source: SourceFile) => AsyncGenerator<SourceRecord>;
+/** How a system's file is read, the fields of which its records have one or more, and what each of them becomes. */
+type Source = {
+  read: (source: SourceFile, head: string) => AsyncGenerator<SourceRecord>;
+  fields: readonly string[];
   toRecord: (value: Value, options: SourceOptions) => Record_;
 };
 
 export const SOURCE_NAMES = ["firebase", "auth0", "clerk", "supabase", "csv"] as const;
 export type SourceName = (typeof SOURCE_NAMES)[number];
 
-const isCsv = (file: string) => /\.csv$/i.test(file);
-
 /** NDJSON of `AccountRecord`. */
-const OWN: Source = { read: readNdjson, toRecord: (value) => value as Record_ };
-
-const SOURCES: Record<SourceName, Source> = {
-  firebase: { read: (source) => readJsonArray(source, "users"), toRecord: fromFirebase },
-  auth0: { read: readNdjson, toRecord: fromAuth0 },
-  clerk: { read: readCsv, toRecord: fromClerk },
-  supabase: {
-    read: (source) => (isCsv(source.file) ? readCsv(source) : readJsonArray(source)),
-    toRecord: fromSupabase,
-  },
-  csv: { read: readCsv, toRecord: fromTable },
+const OWN: Source = {
+  read: readNdjson,
+  fields: Object.keys(AccountRecord.shape),
+  toRecord: (value) => value as Record_,
 };
 
-export const sourceOf = (name: SourceName | undefined): Source => (name === undefined ? OWN : SOURCES[name]);
+const SOURCES: Record<SourceName, Source> = {
+  firebase: { read: (source) => readJsonArray(source, "users"), fields: ["localId"], toRecord: fromFirebase },
+  auth0: { read: readNdjson, fields: ["user_id", "_id", "email"], toRecord: fromAuth0 },
+  clerk: { read: readCsv, fields: ["primary_email_address"], toRecord: fromClerk },
+  supabase: {
+    read: (source, head) => (head.startsWith("[") ? readJsonArray(source) : readCsv(source)),
+    fields: ["email", "user_id"],
+    toRecord: fromSupabase,
+  },
+  csv: { read: readCsv, fields: [], toRecord: fromTable },
+};
 
-const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
-const isTrue = (value: unknown): boolean => value === true || value === "true" || value === "t" || value === "1";
+/** A file of refused records, as the command writes it. */
+const REFUSED = /^\{"line":\d+,"code":"/;
 
-/** PostgreSQL writes a time as 2024-03-01 09:00:00.123456+00. */
+/**
+ * The records of a file, each with what it becomes. A file of refused ones has those of its source.
+ * @throws CommandError if the file is not what `from` names; UsageError
+ */
+export async function* readSource(
+  from: SourceName | undefined,
+  file: SourceFile,
+  options: SourceOptions,
+): AsyncGenerator<SourceRecord & { record?: Record_ }> {
+  const source = from === undefined ? OWN : SOURCES[from];
+  const head = await readHead(file.file);
+  const isRefused = REFUSED.test(head);
+  let isFirst = true;
+  for await (const given of isRefused ? readNdjson(file) : source.read(file, head)) {
+    const read = isRefused ? unwrapRefused(given) : given;
+    if (read.refusal) {
+      yield read;
+      continue;
+    }
+    if (isFirst && !isRefused) checkFields(file.file, read, from === "csv" ? tableFields(options) : [source.fields]);
+    isFirst = false;
+    yield { ...read, record: source.toRecord(read.value, options) };
+  }
+}
+
+/** A table has each column that is named, and an email or the id of an account. */
+const tableFields = ({ columns = {} }: SourceOptions) => [
+  [columns.email ?? "email", columns.externalId ?? "externalId"],
+  ...Object.values(columns).map((column) => [column]),
+];
+
+/** Of each list a record must have one. */
+function checkFields(file: string, { line, value }: SourceRecord, lists: (readonly string[])[]): void {
+  const missing = lists.find((fields) => !fields.some((field) => Object.hasOwn(Object(value), field)));
+  if (missing) throw invalid(file, line, `a record with ${missing.join(" or ")}`);
+}
+
+const text = (value: unknown): string | undefined =>
+  typeof value === "string" && value.trim() !== "" ? value : undefined;
+const isTrue = (value: unknown): boolean => value === true || /^(true|t|1|yes)$/i.test(String(value));
+
+const UNIX_TIME = /^(\d{10})(\d{3})?$/;
+/** ISO 8601, and as databases write it: 2024-03-01 09:00:00.123456+00. Without a time zone it is UTC. */
+const SQL_TIME = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:\.\d+)?) ?(?:(Z|UTC)|([+-]\d\d):?(\d\d)?)?$/i;
+
+/** A time in RFC 3339. One that cannot be read stays as it is, for the service to refuse. */
 function time(value: unknown): string | undefined {
-  const given = text(value);
-  const at = given === undefined ? Number.NaN : Date.parse(given.replace(/^(\S+) (\S+?)([+-]\d\d)$/, "$1T$2$3:00"));
-  return Number.isNaN(at) ? undefined : new Date(at).toISOString();
+  const given = text(typeof value === "number" ? String(value) : value)?.trim();
+  if (given === undefined) return undefined;
+  const [, seconds, milliseconds = "000"] = UNIX_TIME.exec(given) ?? [];
+  if (seconds) return new Date(Number(seconds + milliseconds)).toISOString();
+  const [, date, clock, , hours, minutes = "00"] = SQL_TIME.exec(given) ?? [];
+  const at = Date.parse(date ? `${date}T${clock}${hours ? `${hours}:${minutes}` : "Z"}` : given);
+  return Number.isNaN(at) ? given : new Date(at).toISOString();
 }
 
 const PROVIDERS: Readonly<Record<string, "google" | "apple" | "github">> = {
@@ -65,91 +127,113 @@ function identity(provider: unknown, subject: unknown) {
   return name && subject ? [{ provider: name, subject: String(subject) }] : [];
 }
 
-/** firebase-tools, `auth:export`: times in milliseconds, Base64 that is safe in URLs. */
+/** firebase-tools, "auth:export": times in milliseconds. Apple's identities are not in the file. */
 function fromFirebase(user: Value, { hashConfig }: SourceOptions): Record_ {
-  const [hash, salt, createdAt] = [text(user.passwordHash), text(user.salt), Number(user.createdAt)];
+  const hash = text(user.passwordHash);
   if (hash && !hashConfig) throw new UsageError("--hash-config: the project's password hash parameters are required.");
-  const identities = Array.isArray(user.providerUserInfo) ? (user.providerUserInfo as Value[]) : [];
   return {
-    email: text(user.email) ?? "",
+    email: text(user.email),
     emailVerified: isTrue(user.emailVerified),
     name: text(user.displayName),
     externalId: text(user.localId),
-    ...(Number.isFinite(createdAt) && { createdAt: new Date(createdAt).toISOString() }),
-    identities: identities.flatMap(({ providerId, rawId }) => identity(providerId, rawId)),
+    createdAt: time(user.createdAt),
+    identities: arrayOf(user.providerUserInfo).flatMap(({ providerId, rawId }) => identity(providerId, rawId)),
     disabled: isTrue(user.disabled),
     ...(hash &&
-      salt &&
-      hashConfig && { password: { format: "firebase-scrypt", hash, salt, ...firebaseParameters(hashConfig) } }),
+      hashConfig && {
+        password: { format: "firebase-scrypt", hash, salt: text(user.salt) ?? "", ...firebaseParameters(hashConfig) },
+      }),
   };
 }
 
+const arrayOf = (value: unknown): Value[] =>
+  Array.isArray(value) ? value.filter((one) => typeof one === "object" && one !== null) : [];
+
 /** The parameters as the console shows them. @throws CommandError */
-function firebaseParameters(given: Record<string, string | number>) {
+function firebaseParameters(given: Record<string, string>) {
   const { base64_signer_key: signerKey, base64_salt_separator: saltSeparator, rounds, mem_cost: memoryCost } = given;
   if (!signerKey || !saltSeparator || !rounds || !memoryCost) {
     const fields = "base64_signer_key, base64_salt_separator, rounds and mem_cost";
     throw new CommandError("import_invalid", `The hash parameters must have ${fields}.`);
   }
-  const texts = { signerKey: String(signerKey), saltSeparator: String(saltSeparator) };
-  return { ...texts, rounds: Number(rounds), memoryCost: Number(memoryCost) };
+  return { signerKey, saltSeparator, rounds: Number(rounds), memoryCost: Number(memoryCost) };
 }
 
-/** Auth0, "Bulk User Exports", and the file with password hashes that its support sends. */
+/**
+ * Auth0, "Bulk User Exports", and the password hashes that its support exports ("How to Use the Password Hashes Export"),
+ * whose emails may be among the `identifiers` alone.
+ */
 function fromAuth0(user: Value): Record_ {
-  const identities = Array.isArray(user.identities) ? (user.identities as Value[]) : [];
-  const id = user._id;
-  const oid = typeof id === "object" && id !== null && "$oid" in id ? `auth0|${String(id.$oid)}` : undefined;
+  const identifier = arrayOf(user.identifiers).find(({ type }) => type === "email") ?? {};
+  const email = text(user.email) ?? text(identifier.value);
   const hash = text(user.passwordHash);
   return {
-    email: text(user.email) ?? "",
-    emailVerified: isTrue(user.email_verified),
-    name: text(user.name) === text(user.email) ? undefined : text(user.name),
-    externalId: text(user.user_id) ?? oid,
+    email,
+    emailVerified: isTrue(user.email_verified ?? identifier.verified),
+    name: text(user.name) === email ? undefined : text(user.name),
+    externalId: text(user.user_id) ?? auth0Id(user),
     createdAt: time(user.created_at),
-    identities: identities.flatMap(({ provider, user_id }) => identity(provider, user_id)),
+    identities: arrayOf(user.identities).flatMap(({ provider, user_id }) => identity(provider, user_id)),
     disabled: isTrue(user.blocked),
     ...(hash && { password: { format: "bcrypt", hash } }),
   };
 }
 
-const CLERK_HASHERS: Readonly<Record<string, "bcrypt" | "argon2" | "pbkdf2" | "django">> = {
+/** The `user_id` of a user of a database. One that was imported there may have an id of its own. */
+function auth0Id({ _id, alt_id }: Value): string | undefined {
+  const id = text(alt_id) ?? text(Object(_id).$oid) ?? text(_id);
+  return id && `auth0|${id}`;
+}
+
+/** The formats of Clerk's hashers. */
+const CLERK_FORMATS: Readonly<Record<string, "bcrypt" | "argon2" | "django">> = {
   bcrypt: "bcrypt",
   argon2i: "argon2",
   argon2id: "argon2",
-  pbkdf2_sha1: "pbkdf2",
-  pbkdf2_sha256: "pbkdf2",
   pbkdf2_sha256_django: "django",
+  bcrypt_sha256_django: "django",
 };
 
-/** Clerk, "Export from the Clerk Dashboard". */
+/** Clerk, "Export from the Clerk Dashboard". A hash of another hasher is refused by the service. */
 function fromClerk(user: Value): Record_ {
-  const email = text(user.primary_email_address) ?? "";
-  const [hash, format] = [text(user.password_digest), CLERK_HASHERS[String(user.password_hasher)]];
-  const secret = text(user.totp_secret);
+  const email = text(user.primary_email_address);
+  const [hash, hasher, secret] = [text(user.password_digest), text(user.password_hasher), text(user.totp_secret)];
+  const verified = text(user.verified_email_addresses)?.split(/[|,;\s]+/) ?? [];
   return {
     email,
-    emailVerified: (text(user.verified_email_addresses) ?? "").split(/[|,;\s]+/).includes(email),
+    emailVerified: email !== undefined && verified.includes(email),
     name: [text(user.first_name), text(user.last_name)].filter(Boolean).join(" ") || undefined,
     externalId: text(user.id),
-    ...(hash && format && { password: { format, hash } }),
+    ...(hash && { password: clerkPassword(hash, hasher ?? "bcrypt") }),
     ...(secret && { totp: { secret } }),
   };
 }
 
-/** Supabase: a row of `auth.users` or of `auth.identities`, which names its user. */
+/** Clerk, "Create a user": pbkdf2_sha256$ROUNDS$SALT$HASH in Base64, and the parts of Firebase's hashes. */
+function clerkPassword(hash: string, hasher: string): Record_["password"] {
+  const parts = hash.split("$");
+  if (hasher === "pbkdf2_sha256" && parts.length === 4) {
+    const unpadded = parts.slice(1).map((part) => part.replace(/=+$/, ""));
+    return { format: "pbkdf2", hash: `$pbkdf2-sha256$${unpadded.join("$")}` };
+  }
+  const [digest = "", salt = "", signerKey = "", saltSeparator = "", rounds, memoryCost] = parts;
+  if (hasher === "scrypt_firebase" && parts.length === 6) {
+    const numbers = { rounds: Number(rounds), memoryCost: Number(memoryCost) };
+    return { format: "firebase-scrypt", hash: digest, salt, signerKey, saltSeparator, ...numbers };
+  }
+  return { format: CLERK_FORMATS[hasher] ?? (hasher as "bcrypt"), hash };
+}
+
+/** Supabase: a row of `auth.users`, or of `auth.identities`, which names an account by its id alone. */
 function fromSupabase(row: Value): Record_ {
   if ("user_id" in row) {
-    return {
-      email: text(row.email) ?? "",
-      externalId: text(row.user_id),
-      identities: identity(row.provider, row.provider_id),
-    };
+    const subject = text(row.provider_id) ?? text(toObject(row.identity_data).sub);
+    return { externalId: text(row.user_id), identities: identity(row.provider, subject) };
   }
   const hash = text(row.encrypted_password);
   const metadata = toObject(row.raw_user_meta_data);
   return {
-    email: text(row.email) ?? "",
+    email: text(row.email),
     emailVerified: time(row.email_confirmed_at) ?? false,
     name: text(metadata.full_name) ?? text(metadata.name),
     externalId: text(row.id),
@@ -177,24 +261,29 @@ export const COLUMN_FIELDS = [
   "externalId",
   "appUserIds",
   "password",
+  "provider",
+  "subject",
   "totp",
   "disabled",
 ] as const;
 
-/** Any table: `columns` names the column of each field, and `hashConfig` the format of the hashes. */
+/** Any table: `columns` names the column of each field. A row without an email adds to the account of its `externalId`. */
 function fromTable(row: Value, { columns = {}, hashConfig }: SourceOptions): Record_ {
   const value = (field: (typeof COLUMN_FIELDS)[number]) => text(row[columns[field] ?? field]);
   const [verified, hash, secret] = [value("emailVerified"), value("password"), value("totp")];
   return {
-    email: value("email") ?? "",
-    emailVerified: time(verified) ?? isTrue(verified),
+    email: value("email"),
+    emailVerified: /^\d{4}/.test(verified ?? "") ? (time(verified) ?? false) : isTrue(verified),
     name: value("name"),
-    locale: value("locale") as Record_["locale"],
+    locale: toLocale(value("locale")) ?? undefined,
     createdAt: time(value("createdAt")),
     externalId: value("externalId"),
     appUserIds: value("appUserIds")?.split(/[;|]/),
+    identities: identity(value("provider"), value("subject")),
     disabled: isTrue(value("disabled")),
-    ...(hash && { password: { format: hashConfig?.format ?? "bcrypt", hash } as Record_["password"] }),
+    // Django marks an account without a password by "!".
+    ...(hash &&
+      !hash.startsWith("!") && { password: { format: hashConfig?.format ?? "bcrypt", hash } as Record_["password"] }),
     ...(secret && { totp: { secret } }),
   };
 }
