@@ -67,6 +67,14 @@ export function kernelVersion(platform: Platform, systemVersion: string): string
   return `${major < 26 ? major + 9 : major - 1}.0.0`;
 }
 
+/** The system version that `kernelVersion` turned into this one. */
+export function systemVersionOf(platform: Platform, kernel: string): string {
+  const [major = 0] = kernel.split(".").map(Number);
+  if (platform !== "macos" || major < 10) return kernel;
+  if (major < 20) return `10.${major - 4}`;
+  return `${major < 25 ? major - 9 : major + 1}.0`;
+}
+
 /** Whether `kernelVersion` keeps every number of the minimum system version. */
 export function comparesKernelVersion({ platform, minimumSystemVersion: minimum }: Release): boolean {
   if (minimum === null) return true;

@@ -19,7 +19,7 @@ import { invalidRelease, refuse } from "./invalid-release";
 import type { Confirmations } from "./schema";
 
 /** File extensions by the only platform that can use them. */
-const PLATFORM_FILES: readonly [RegExp, Platform][] = [
+export const PLATFORM_FILES: readonly [RegExp, Platform][] = [
   [/\.(exe|msi|msix|msixbundle|appx|appxbundle)$/i, "windows"],
   [/\.(dmg|pkg|mpkg|aar|app\.tar\.gz|app\.zip)$/i, "macos"],
   [/\.(deb|rpm|appimage|pacman|snap|flatpak)$/i, "linux"],

@@ -13,6 +13,7 @@ import {
 } from "../release/change";
 import { defineReleaseCommand } from "../release/define-release-command";
 import { ADD_OPTIONS } from "../release/draft";
+import { IMPORT_OPTIONS, importCommand } from "../release/import";
 import { FILTER_OPTIONS } from "../release/options";
 import { list, VERIFY_OPTIONS, verify } from "../release/read";
 import { PRUNE_OPTIONS, prune, REMOVE_OPTIONS, remove } from "../release/removal";
@@ -29,6 +30,9 @@ export const defineRelease: DefineCommandGroup = (release) => {
   const built =
     "publish the output of electron-builder, Tauri, Velopack or Squirrel.Windows, for all platforms at once";
   defineReleaseCommand(release, "add-folder <folder>", built, FOLDER_OPTIONS, addFolder);
+  const existing =
+    "bring existing releases from GitHub, or from a feed at a URL; nobody is offered them before --publish";
+  defineReleaseCommand(release, "import <repository|url>", existing, IMPORT_OPTIONS, importCommand);
   defineReleaseCommand(release, "list", "list releases", FILTER_OPTIONS, list);
   defineReleaseCommand(release, "edit [release...]", "change fields of a release", EDIT_OPTIONS, edit);
   const toPercent = "roll out a release to a percentage of clients (0 pauses it), or on a schedule";

@@ -26,7 +26,7 @@ export const add: ReleaseCommand<typeof ADD_OPTIONS> = async ({ openStore, outpu
 
 /** Publishes drafts at once, and prints the result. */
 async function publishDrafts(store: ReleaseStore, output: Output, drafts: readonly ReleaseDraft[]): Promise<void> {
-  const added = await addOrConfirm(store, drafts);
+  const added = await publishOrConfirm(store, drafts);
   const { releases, removedSamples, notes } = added;
   for (const note of notes) console.error(note);
   const lines = releases.map(({ id, outcome }) => `${OUTCOMES[outcome]} ${id}`);
@@ -36,7 +36,10 @@ async function publishDrafts(store: ReleaseStore, output: Output, drafts: readon
 }
 
 /** Asks for confirmation at a terminal if a draft looks like a mistake. */
-async function addOrConfirm(store: ReleaseStore, drafts: readonly ReleaseDraft[]): Promise<PublishedReleases> {
+export async function publishOrConfirm(
+  store: ReleaseStore,
+  drafts: readonly ReleaseDraft[],
+): Promise<PublishedReleases> {
   try {
     return await store.add(drafts);
   } catch (error) {

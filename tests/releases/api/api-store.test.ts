@@ -2,33 +2,16 @@ import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { makeBlockMap, serializeBlockMap } from "@/lib/releases/publishing/files/block-map";
-import { apiStore } from "@/scripts/homeport/release/api-store";
-import { createAdminApi } from "@/scripts/homeport/transport/admin-api";
-import { clientOf, type HttpRequest } from "@/scripts/homeport/transport/http-client";
-import { call } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
 import { ctx } from "@/tests/support/context";
 import { publishVersion } from "@/tests/support/releases/admin-api";
 import { isolateDataFolder } from "@/tests/support/releases/catalogs";
 import { build, draftOf, newFolder } from "@/tests/support/releases/publishing";
+import { storeOf } from "@/tests/support/releases/stores";
 
-type Key = Awaited<ReturnType<typeof newKey>>;
 type Store = ReturnType<typeof storeOf>;
 
-const NO_UPLOAD_IDS = { get: async () => null, set: async () => {}, delete: async () => {} };
-
 isolateDataFolder();
-
-/** The releases as a command far from the service has them. The responses to requests that `isLost` names do not arrive. */
-function storeOf({ key: token }: Key, isLost: (request: HttpRequest) => boolean = () => false) {
-  const send = async (request: HttpRequest) => {
-    const { method, path, headers = {}, body } = request;
-    const response = await call(method, path, { token, headers, ...(body !== undefined && { body }) });
-    if (isLost(request)) throw new TypeError("fetch failed");
-    return response;
-  };
-  return apiStore(createAdminApi(clientOf("https://updates.example.com", send, 1)), NO_UPLOAD_IDS, true);
-}
 
 test("releases are published, changed, promoted, withdrawn, removed and pruned", async () => {
   const store = storeOf(await newKey());

@@ -17,7 +17,7 @@ import {
 import { programArchitecture } from "./program-architecture";
 
 /** What electron-builder writes for electron-updater (builder-util-runtime, UpdateInfo). */
-const UpdateInfo = z.object({
+export const UpdateInfo = z.object({
   version: z.string(),
   files: z.array(z.object({ url: z.string(), sha512: z.string(), size: z.number().optional() })).min(1),
   releaseNotes: z.union([z.string(), z.array(z.object({ version: z.string(), note: z.string().nullish() }))]).nullish(),
@@ -30,7 +30,7 @@ const UpdateInfo = z.object({
   releaseDate: z.iso.datetime({ offset: true }).optional().catch(undefined),
   packages: z.unknown().optional(),
 });
-type UpdateInfo = z.infer<typeof UpdateInfo>;
+export type UpdateInfo = z.infer<typeof UpdateInfo>;
 
 /** `latest.yml`, `beta-mac.yml`, `latest-linux-arm64.yml`, `feature-login.yml`, `latest-arm64.yml`. */
 const UPDATE_FILE =
@@ -82,20 +82,27 @@ export async function findElectronBuilder(listing: Listing, hints: FolderHints):
 async function readUpdateFiles(listing: Listing): Promise<UpdateFile[]> {
   const updates: UpdateFile[] = [];
   for (const name of [...listing.files].filter((file) => !CONFIG_FILES.includes(file)).sort()) {
-    const { channel: written, own, os, arch = own } = UPDATE_FILE.exec(name)?.groups ?? {};
-    if (written === undefined) continue;
-    const lower = written.toLowerCase(); // the catalog's channels have no capitals, and the feed ignores case
-    const channel = lower === "latest" ? "stable" : lower;
+    const target = parseUpdateFileName(name);
+    if (target === null) continue;
     const text = await readFile(path.join(listing.folder, name), "utf8");
     const parsed = UpdateInfo.safeParse(parseYaml(text));
     if (!parsed.success) continue; // another tool's file
-    const platform = os === "mac" ? "macos" : os === "linux" ? "linux" : "windows";
-    const architecture = arch === "arm" ? "armv7l" : arch;
+    const { channel, platform, architecture } = target;
     updates.push({ name, channel, platform, architecture, info: parsed.data });
   }
   // generateUpdatesFilesForAllChannels writes alpha.yml and beta.yml beside the file of the release's own channel.
   const stable = updates.filter(({ channel }) => channel === "stable");
   return stable.length > 0 ? stable : updates.filter(({ channel }) => channel === updates.at(-1)?.channel);
+}
+
+/** What the name of an update file says. `isNamed`: it names its system, and is not for Windows. null: another name. */
+export function parseUpdateFileName(name: string): (Omit<UpdateFile, "name" | "info"> & { isNamed: boolean }) | null {
+  const { channel: written, own, os, arch = own } = UPDATE_FILE.exec(name)?.groups ?? {};
+  if (written === undefined) return null;
+  const lower = written.toLowerCase(); // the catalog's channels have no capitals, and the feed ignores case
+  const channel = lower === "latest" ? "stable" : lower;
+  const platform = os === "mac" ? "macos" : os === "linux" ? "linux" : "windows";
+  return { channel, platform, architecture: arch === "arm" ? "armv7l" : arch, isNamed: os !== undefined };
 }
 
 function assertOneVersion(updates: readonly UpdateFile[]): void {

@@ -11,12 +11,13 @@ import { readNuspec } from "./nuspec";
 import { programArchitecture } from "./program-architecture";
 
 /** A line of RELEASES: SHA-1, name and size, then a comment (Squirrel.Windows, ReleaseEntry.ParseReleaseEntry). */
-const LINE = /^[0-9a-fA-F]{40}\s+(?<name>\S+)\s+(?<size>\d+)\s*(?:#(?<comment>.*))?$/;
+const LINE = /^(?<sha1>[0-9a-fA-F]{40})\s+(?<name>\S+)\s+(?<size>\d+)\s*(?:#(?<comment>.*))?$/;
 /** Older versions of electron-builder append the architecture, and some tools write the prerelease with dots. */
 const PACKAGE =
   /-(?<text>\d+(?:\.\d+){1,3}(?:-(?!(?:ia32|x64|arm64)-)[A-Za-z][A-Za-z0-9.]*)?)(?:-(?<architecture>ia32|x64|arm64))?-(?<type>full|delta)\.nupkg$/;
 type Package = {
   name: string;
+  sha1: string;
   /** The name that Squirrel.Windows reads the version from. */
   fileName: string;
   sizeBytes: number;
@@ -64,7 +65,8 @@ export async function findSquirrel(listing: Listing, hints: FolderHints): Promis
   return { tool: "Squirrel.Windows", releases: [release], missing, notes: [] };
 }
 
-function parseReleases(text: string): { packages: Package[]; unreadable: string[] } {
+/** The packages that the lines of RELEASES name, and the lines that name none. */
+export function parseReleases(text: string): { packages: Package[]; unreadable: string[] } {
   const packages = new Map<string, Package>();
   const unreadable: string[] = [];
   for (const line of text.replace(/^\ufeff/, "").split(/\r?\n/)) {
@@ -76,14 +78,14 @@ function parseReleases(text: string): { packages: Package[]; unreadable: string[
 }
 
 function parseLine(line: string): Package | null {
-  const { name = "", size, comment = "" } = LINE.exec(line)?.groups ?? {};
+  const { sha1 = "", name = "", size, comment = "" } = LINE.exec(line)?.groups ?? {};
   const match = PACKAGE.exec(name);
   const { text = "", architecture, type } = match?.groups ?? {};
   const version = parseSquirrelVersion(text);
   if (!match || !version) return null;
   const fileName = `${name.slice(0, match.index)}-${squirrelVersion(version)}-${type}.nupkg`;
   const own = { sizeBytes: Number(size), version: formatVersion(version), architecture, isDelta: type === "delta" };
-  return { name, fileName, comment, ...own };
+  return { name, sha1: sha1.toLowerCase(), fileName, comment, ...own };
 }
 
 /** Squirrel.Windows itself reads no file with such a line. An older one is no obstacle if the version is named. */

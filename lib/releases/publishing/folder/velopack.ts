@@ -9,15 +9,16 @@ import { invalidRelease } from "../invalid-release";
 import { type FolderHints, type FoundFolder, type FoundRelease, type Listing, toFile } from "./found-releases";
 import { type Nuspec, readNuspec } from "./nuspec";
 
-const FEED_FILE = /^releases\.(?<name>.+)\.json$/;
+export const FEED_FILE = /^releases\.(?<name>.+)\.json$/;
 /** VelopackAssetFeed. */
-const Feed = z.object({
+export const Feed = z.object({
   Assets: z.array(
     z.object({
       PackageId: z.string(),
       Version: z.string().refine((version) => parseVersion(version) !== null, "Must be a SemVer 2.0.0 version"),
       Type: z.string(),
       FileName: z.string(),
+      SHA1: z.string().nullish(),
       SHA256: z.string().nullish(),
       Size: z.number().nullish(),
       NotesMarkdown: z.string().nullish(),

@@ -1,0 +1,174 @@
+import { z } from "zod";
+import { DEFAULT_ARCHITECTURES, type Platform, parsePlatform } from "../../../../lib/releases/platforms";
+import { unescapeXml } from "../../../../lib/releases/publishing/files/read-xml";
+import { channelOf } from "../../../../lib/releases/publishing/folder/found-releases";
+import { EdSignature } from "../../../../lib/releases/signatures";
+import { httpUrl } from "./http";
+import {
+  type FeedDocument,
+  fileUrl,
+  nameIn,
+  parseAs,
+  parseSourceVersion,
+  platformIn,
+  type Source,
+  type SourceFile,
+  type SourceRelease,
+  timeOf,
+  versionIn,
+} from "./source";
+
+/** An element may have attributes, be repeated, or be empty. */
+const Text = z.preprocess((value) => {
+  const [first] = Array.isArray(value) ? value : [value];
+  const text: unknown =
+    typeof first === "object" && first !== null ? (first as Record<string, unknown>)["#text"] : first;
+  return typeof text === "string" ? unescapeXml(text).trim() : undefined;
+}, z.string().optional());
+const list = <T extends z.ZodType>(entry: T) =>
+  z.preprocess(
+    (value) => (value === undefined || value === "" ? [] : Array.isArray(value) ? value : [value]),
+    z.array(entry),
+  );
+const attribute = z.string().transform(unescapeXml).optional();
+
+const Enclosure = z.object({
+  "@url": z.string().transform(unescapeXml),
+  "@length": attribute,
+  "@edSignature": EdSignature.optional(),
+  "@version": attribute,
+  "@shortVersionString": attribute,
+  "@deltaFrom": attribute,
+  "@os": attribute,
+});
+type Enclosure = z.infer<typeof Enclosure>;
+
+/** An item of Sparkle 2 and WinSparkle. Older appcasts have the versions in the enclosure. */
+const Item = z.object({
+  title: Text,
+  pubDate: Text,
+  version: Text,
+  shortVersionString: Text,
+  channel: Text,
+  description: z.unknown().optional(),
+  releaseNotesLink: Text,
+  minimumSystemVersion: Text,
+  minimumUpdateVersion: Text,
+  phasedRolloutInterval: Text,
+  hardwareRequirements: Text,
+  criticalUpdate: z.unknown().optional(),
+  enclosure: list(Enclosure),
+  deltas: z.preprocess(
+    (value) => (value === "" ? undefined : value),
+    z.object({ enclosure: list(Enclosure) }).optional(),
+  ),
+});
+type Item = z.infer<typeof Item>;
+
+const Appcast = z.object({
+  rss: z.object({ channel: z.preprocess((value) => (value === "" ? {} : value), z.object({ item: list(Item) })) }),
+});
+
+/** The releases of an appcast: one for each enclosure. @throws CommandError feed_invalid */
+export function parseAppcast(feed: FeedDocument, document: unknown): Source {
+  const { item: items } = parseAs(Appcast, document, feed).rss.channel;
+  const versions = new Map(items.flatMap((item) => (buildOf(item) ? [[buildOf(item) ?? "", versionOf(item)]] : [])));
+  const source: Source = { releases: [], notes: [] };
+  for (const [index, item] of items.entries()) {
+    const name = item.title ?? `Item ${index + 1}`;
+    if (item.enclosure.length === 0) source.notes.push(`${name} is skipped: it has no file.`);
+    else if (parseSourceVersion(versionOf(item)) === null) source.notes.push(`${name} is skipped: it has no version.`);
+    else
+      for (const one of item.enclosure) source.releases.push(toRelease(feed, `item ${index + 1}`, item, one, versions));
+  }
+  return source;
+}
+
+const buildOf = ({ version, enclosure: [first] }: Item) => version ?? first?.["@version"];
+const versionOf = (item: Item) =>
+  item.shortVersionString ?? item.enclosure[0]?.["@shortVersionString"] ?? buildOf(item) ?? "";
+
+function toRelease(
+  feed: FeedDocument,
+  at: string,
+  item: Item,
+  enclosure: Enclosure,
+  versions: ReadonlyMap<string, string>,
+): SourceRelease {
+  const text = enclosure["@shortVersionString"] ?? versionOf(item);
+  const version = versionIn(feed, `${at}: sparkle:shortVersionString`, text);
+  const build = item.version ?? enclosure["@version"];
+  const file = toFile(feed, `${at}: enclosure`, enclosure);
+  const platform = file.platform ?? "macos";
+  const architecture = item.hardwareRequirements === "arm64" ? "arm64" : DEFAULT_ARCHITECTURES[platform];
+  const target = { platform, fallbackArchitecture: architecture };
+  const deltas = (item.deltas?.enclosure ?? []).flatMap((delta): SourceFile[] => {
+    const from = parseSourceVersion(versions.get(delta["@deltaFrom"] ?? "") ?? delta["@deltaFrom"] ?? "");
+    return from === null ? [] : [{ ...toFile(feed, `${at}: delta`, delta), ...target, from }];
+  });
+  return {
+    version,
+    channel: item.channel?.toLowerCase() ?? channelOf(version),
+    fields: {
+      ...fieldsOf(feed, item, versions),
+      buildVersion: build !== version && isNumbers(build) ? build : undefined,
+    },
+    files: [{ ...file, ...target }, ...deltas],
+    skipped: [],
+  };
+}
+
+const isNumbers = (text: string | undefined) => /^\d{1,9}(\.\d{1,9}){0,5}$/.test(text ?? "");
+
+function toFile(feed: FeedDocument, at: string, enclosure: Enclosure): SourceFile {
+  const url = fileUrl(feed, `${at} url`, enclosure["@url"]);
+  const sizeBytes = Number(enclosure["@length"] ?? 0); // some tools write 0
+  const [system] = (enclosure["@os"] ?? "").split("-"); // WinSparkle: windows-x64
+  const platform: Platform | undefined = parsePlatform(system ?? "") ?? platformIn(nameIn(url));
+  return {
+    name: nameIn(url),
+    url: url.href,
+    expected: [{ by: feed.name, ...(sizeBytes > 0 && { sizeBytes }) }],
+    ...(platform && { platform }),
+    ...(enclosure["@edSignature"] && { edSignature: enclosure["@edSignature"] }),
+  };
+}
+
+function fieldsOf({ url }: FeedDocument, item: Item, versions: ReadonlyMap<string, string>) {
+  const minimum = item.minimumUpdateVersion && (versions.get(item.minimumUpdateVersion) ?? item.minimumUpdateVersion);
+  const interval = Number(item.phasedRolloutInterval ?? 0);
+  const critical = item.criticalUpdate as Record<string, unknown> | string | undefined;
+  const isForAll = critical !== undefined && (typeof critical !== "object" || critical["@version"] === undefined);
+  return {
+    notes: notesOf(item.description),
+    notesUrl: item.releaseNotesLink && httpUrl(item.releaseNotesLink, url)?.href,
+    releasedAt: timeOf(item.pubDate),
+    minimumSystemVersion: isNumbers(item.minimumSystemVersion) ? item.minimumSystemVersion : undefined,
+    critical: isForAll || undefined,
+    requiresFrom: (minimum && parseSourceVersion(minimum)) || undefined,
+    phasedRolloutIntervalSeconds: Number.isInteger(interval) && interval > 0 ? interval : undefined,
+  };
+}
+
+const MAX_HTML_LENGTH = 100_000;
+
+/** Sparkle's notes are HTML unless they say otherwise; the catalog's are Markdown. */
+function notesOf(description: unknown): string | undefined {
+  const text = Text.parse(description);
+  const format = (Array.isArray(description) ? description[0] : description)?.["@format"];
+  if (text === undefined || format === "markdown" || format === "plain-text") return text;
+  const pre = /^<pre>(.*)<\/pre>$/s.exec(text)?.[1];
+  return unescapeXml(pre ?? toMarkdown(text.slice(0, MAX_HTML_LENGTH))).trim();
+}
+
+function toMarkdown(html: string): string {
+  return html
+    .replace(/<(style|script)\b[^>]*>.*?<\/\1>/gis, "")
+    .replace(/\s+/g, " ")
+    .replace(/ ?<h([1-6])\b[^>]*> ?/gi, (_, level: string) => `\n\n${"#".repeat(Number(level))} `)
+    .replace(/ ?<li\b[^>]*> ?/gi, "\n- ")
+    .replace(/ ?<br\b[^>]*> ?/gi, "\n")
+    .replace(/ ?<\/?(p|div|ul|ol|h[1-6])\b[^>]*> ?/gi, "\n\n")
+    .replace(/<[^>]*>/g, "")
+    .replace(/ *\n[ \n]*\n */g, "\n\n");
+}

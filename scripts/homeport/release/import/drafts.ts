@@ -1,0 +1,129 @@
+import path from "node:path";
+import {
+  architectureIn,
+  normalizeArchitecture,
+  type Platform,
+  parseVelopackSystem,
+} from "../../../../lib/releases/platforms";
+import type { Destination, DraftFile, ReleaseDraft } from "../../../../lib/releases/publishing/draft";
+import { assignKinds, type FoundRelease } from "../../../../lib/releases/publishing/folder/found-releases";
+import { readNuspec } from "../../../../lib/releases/publishing/folder/nuspec";
+import {
+  assertProgramArchitectures,
+  programArchitecture,
+} from "../../../../lib/releases/publishing/folder/program-architecture";
+import { invalidRelease } from "../../../../lib/releases/publishing/invalid-release";
+import { platformIn, type SourceFile, type SourceRelease } from "./source";
+
+/** A file of a source that has been downloaded. */
+export type ArrivedFile = { source: SourceFile; file: string };
+
+export type DraftOptions = Pick<ReleaseDraft, "publicKeys" | "confirmations"> & {
+  product: string;
+  channel?: string | undefined;
+  /** Of files whose name has none. */
+  architecture?: string | undefined;
+  destination: Destination;
+};
+
+export const noFiles = () => invalidRelease("It has no file that people install or updaters read.");
+
+type Placed = ArrivedFile & { platform: Platform; architecture: string | undefined };
+
+/**
+ * Makes drafts that nobody is offered: one for each platform and architecture among the files. Skips archives that are for no
+ * platform.
+ * @throws AppError release_invalid if the architecture of a file is unknown, or its program is for another one
+ */
+export async function draftRelease(
+  release: SourceRelease,
+  arrived: readonly ArrivedFile[],
+  options: DraftOptions,
+): Promise<{ drafts: ReleaseDraft[]; skipped: string[] }> {
+  const placed: Placed[] = [];
+  const skipped: string[] = [];
+  for (const one of arrived) {
+    const own = await place(one, options.architecture);
+    if (own) placed.push(own);
+    else skipped.push(path.basename(one.file));
+  }
+  const found = new Map<string, Placed[]>();
+  for (const one of placed) {
+    const target = `${one.platform} ${normalizeArchitecture(architectureOf(one, placed))}`;
+    found.set(target, [...(found.get(target) ?? []), one]);
+  }
+  const drafts: ReleaseDraft[] = [];
+  for (const [target, files] of found) drafts.push(await toDraft(release, target, files, options));
+  if (drafts.length === 0) throw noFiles();
+  return { drafts, skipped };
+}
+
+/** By what the source says, the name, the operator and the file itself, in this order. */
+async function place({ source, file }: ArrivedFile, given: string | undefined): Promise<Placed | null> {
+  const name = path.basename(file);
+  const nuspec = /\.nupkg$/i.test(name) ? await readNuspec(file) : undefined;
+  const [, system, machine] = /^(win|osx|linux)[\d.]*(?:-(\w+))?$/.exec(nuspec?.rid ?? "") ?? [];
+  const ofPackage = nuspec && (parseVelopackSystem(nuspec.os ?? system ?? "") ?? "windows");
+  const program = await programArchitecture(file);
+  const isApp = /\.zip$/i.test(name) && program !== undefined;
+  const platform = source.platform ?? ofPackage ?? platformIn(name) ?? (isApp ? "macos" : undefined);
+  if (platform === undefined) return null;
+  const own = source.architecture ?? architectureIn(name) ?? given ?? nuspec?.machineArchitecture ?? machine ?? program;
+  return { source, file, platform, architecture: own };
+}
+
+/** Beside files of one architecture, those that no feed lists have it, too: a disk image, a delta. @throws AppError */
+function architectureOf({ platform, file, source, architecture }: Placed, placed: readonly Placed[]): string {
+  const others = placed.filter((one) => one.platform === platform).flatMap((one) => one.architecture ?? []);
+  const [common, another] = [...new Set(others.map(normalizeArchitecture))];
+  const ofOthers = another === undefined && !source.isUpdate ? common : undefined;
+  const own = architecture ?? ofOthers ?? source.fallbackArchitecture ?? (another === undefined ? common : undefined);
+  if (own !== undefined) return own;
+  throw invalidRelease(`The architecture of ${path.basename(file)} is unknown: set it with --arch.`);
+}
+
+async function toDraft(
+  release: SourceRelease,
+  target: string,
+  placed: readonly Placed[],
+  options: DraftOptions,
+): Promise<ReleaseDraft> {
+  const { product, channel = release.channel, destination, publicKeys, confirmations } = options;
+  const [name = "", architecture = ""] = target.split(" ");
+  const platform = name as Platform;
+  const { version } = release;
+  const files = withKinds(platform, placed);
+  const found: FoundRelease = { platform, architecture, version, channel, files };
+  await assertProgramArchitectures(found);
+  const fields = { ...release.fields, ...Object.assign({}, ...placed.map(({ source }) => source.fields ?? {})) };
+  const stated = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  return {
+    release: { product, platform, architecture, version, channel, ...stated, rollout: 0 },
+    files: files.map((file) => ({ ...file, destination })),
+    publicKeys,
+    confirmations,
+  };
+}
+
+/** Squirrel.Windows and Velopack update with the full package, unless electron-updater or Tauri updates with an installer. */
+function withKinds(platform: Platform, placed: readonly Placed[]): DraftFile[] {
+  const draftOf = ({ source, file }: Placed) => {
+    const { fileName, minisign, edSignature } = source;
+    return { file, artifact: { fileName: fileName ?? path.basename(file), minisign, edSignature } };
+  };
+  const deltas = placed.filter(({ source }) => source.from !== undefined);
+  const packages = placed.filter((one) => /\.nupkg$/i.test(one.file) && !deltas.includes(one));
+  const others = placed.filter((one) => !deltas.includes(one) && !packages.includes(one));
+  const isPackageUpdate = packages.length > 0 && !others.some(({ source }) => source.isUpdate);
+  const complete = assignKinds(platform, others.map(draftOf)).map(({ kinds, ...file }): DraftFile => {
+    const own = isPackageUpdate ? kinds.filter((kind) => kind !== "update") : kinds;
+    return { ...file, kinds: own.length > 0 ? own : ["other"] };
+  });
+  return [
+    ...complete,
+    ...packages.map(
+      (one, index): DraftFile => ({ ...draftOf(one), kinds: [isPackageUpdate && index === 0 ? "update" : "other"] }),
+    ),
+    ...deltas.map((one): DraftFile => ({ ...draftOf(one), kinds: ["delta"], from: one.source.from })),
+  ];
+}
