@@ -7,6 +7,7 @@ import { createHasher, hasherPoolSize } from "./auth/passwords/hasher";
 import { createAppleRevocations } from "./auth/sign-in-providers/apple-revocations";
 import type { Context } from "./context";
 import { createBillingApi } from "./platform/adapters/billing-api";
+import { createBillingSources } from "./platform/adapters/billing-sources";
 import { createBreachLookup } from "./platform/adapters/breach-lookup";
 import { allowedNetworks, createMailer, createPushTransport, createWebPush } from "./platform/adapters/create-adapters";
 import { createObjectStorage } from "./platform/adapters/s3";
@@ -94,6 +95,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     wakePush: () => worker?.wake(),
     removeDevices,
     billing,
+    billingSources: createBillingSources(config),
     appleRevocations,
     reconciler,
     ...releases.parts,

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { BillingApi } from "./platform/adapters/billing-api";
+import type { BillingSources } from "./platform/adapters/billing-sources";
 import type { BreachLookup } from "./platform/adapters/breach-lookup";
 import type { Mailer } from "./platform/adapters/mailers";
 import type {
@@ -54,6 +55,8 @@ export interface Context {
   entitledAccounts: (db: Tx, accountIds: readonly string[], entitlement: string) => Promise<Set<string>>;
   /** The billing provider's API. Null: it is not configured. */
   billing: BillingApi | null;
+  /** The other APIs that purchases are imported from. */
+  billingSources: BillingSources;
   /** Asks Apple to revoke the tokens of deleted accounts, in the background. */
   appleRevocations: Consumer;
   /** Reconciles the customers that are due with the billing provider, in the background. */

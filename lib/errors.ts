@@ -74,6 +74,7 @@ export const ERRORS = {
   idempotency_key_used: [409, "The request has already succeeded"],
   assignment_conflict: [409, "The purchases cannot be assigned to the account"],
   billing_api_not_configured: [409, "The billing provider's API is not configured"],
+  billing_api_failed: [409, "The billing provider's API does not respond as documented"],
   retention_not_configured: [409, "No retention period for payloads is configured"],
   move_in_progress: [409, "The database is being moved elsewhere"],
   backup_in_progress: [409, "The database is already being backed up"],

@@ -27,5 +27,6 @@ export const PROBLEM_DETAILS: Partial<Record<ErrorCode, { detail?: string; [fiel
     reason: "linked",
   },
   billing_api_not_configured: { detail: "BILLING_API_KEY is not set: the provider's API needs it." },
+  billing_api_failed: { detail: "Stripe returned status 401. Check BILLING_STRIPE_API_KEY." },
   endpoint_retired: { detail: "Use /api/subscription/status instead." },
 };

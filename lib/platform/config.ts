@@ -142,6 +142,14 @@ export const Environment = z.object({
   APNS_TEAM_ID: text.regex(/^[A-Z0-9]{10}$/, "must be ten capital letters and digits").optional(),
   BILLING_API_KEY: text.optional(),
   BILLING_API_URL: z.url({ protocol: /^https?$/ }).default("https://api.revenuecat.com/v1"),
+  BILLING_STRIPE_API_KEY: text.optional(),
+  BILLING_STRIPE_API_URL: z.url({ protocol: /^https?$/ }).default("https://api.stripe.com"),
+  BILLING_PADDLE_API_KEY: text.optional(),
+  BILLING_PADDLE_API_URL: z.url({ protocol: /^https?$/ }).optional(),
+  BILLING_APP_STORE_API_KEY: signingKey.optional(),
+  BILLING_APP_STORE_API_KEY_ID: text.optional(),
+  BILLING_APP_STORE_API_ISSUER_ID: text.optional(),
+  BILLING_APP_STORE_API_URL: z.url({ protocol: /^https?$/ }).default("https://api.storekit.apple.com"),
   BILLING_FRESH_TIMEOUT_MS: z.coerce.number().int().min(0).max(5_000).default(300),
   BILLING_PAYLOAD_RETENTION_DAYS: z.coerce.number().int().min(1).max(36_500).optional(),
   APNS_BUNDLE_IDS: list.pipe(z.array(text).min(1)).default(["com.example.homeport"]),
@@ -194,6 +202,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
         backupErrors,
         providerErrors,
         apnsErrors,
+        appStoreApiErrors,
         signingKeyErrors,
         relyingPartyErrors,
         brandErrors,
@@ -260,6 +269,17 @@ function backupErrors(env: Environment): string[] {
     ...(isBucket ? variables.filter((name) => env[name] === undefined) : []).map(
       (name) => `${name}: is required for backups in a bucket`,
     ),
+  ];
+}
+
+/** The key of Apple's API is nothing without its ids, and without an app. */
+function appStoreApiErrors(env: Environment): string[] {
+  if (env.BILLING_APP_STORE_API_KEY === undefined) return [];
+  const names = ["BILLING_APP_STORE_API_KEY_ID", "BILLING_APP_STORE_API_ISSUER_ID"] as const;
+  const hasApp = env.BILLING_APP_STORE_APPS.length > 0;
+  return [
+    ...missing(env, [...names], "BILLING_APP_STORE_API_KEY"),
+    ...(hasApp ? [] : ["BILLING_APP_STORE_APPS: is required with BILLING_APP_STORE_API_KEY"]),
   ];
 }
 

@@ -23,6 +23,8 @@ export const PurchaseEventType = z.enum([
   "GRANT",
   /** An operator ends a grant before its time. Otherwise an EXPIRATION ends it. */
   "GRANT_ENDED",
+  /** The whole state of a purchase as it was when an import read it. */
+  "IMPORT",
 ]);
 export type PurchaseEventType = z.infer<typeof PurchaseEventType>;
 

@@ -37,14 +37,10 @@ export async function reconcileCustomer(deps: Deps, appUserId: string): Promise<
   const snapshots = readCustomer(await deps.billing.getCustomer(appUserId), appUserId, requestedAt);
   const result: Reconciled = { known: snapshots.length, corrected: 0 };
   for (const seen of snapshots) {
-    for (const purchase of await findPurchases(deps, seen)) {
-      const placed = purchase ? placeInPurchase(purchase, seen) : seen;
-      if (!placed) continue;
-      const secondsLeft = secondsUntilExpired(deps.config, purchase, placed, requestedAt);
+    for (const { purchase, snapshot, secondsLeft } of await placeSnapshot(deps, seen, requestedAt)) {
       if (secondsLeft) {
         result.retryAfterSeconds = Math.min(secondsLeft, result.retryAfterSeconds ?? MAX_RETRY_AFTER_SECONDS);
       }
-      const snapshot = secondsLeft === 0 ? withEnd(placed) : placed;
       if (purchase && isUpToDate(deps.config, purchase, snapshot, requestedAt)) continue;
       if (await applyCorrection(deps, snapshot, requestedAt)) result.corrected += 1;
     }
@@ -53,11 +49,29 @@ export async function reconcileCustomer(deps: Deps, appUserId: string): Promise<
 }
 
 /**
+ * Gives a snapshot its place among the events of each purchase that it is about, and its end, if no renewal can follow.
+ * Returns nothing for a purchase whose current period the API does not show yet. See `secondsUntilExpired`.
+ */
+export async function placeSnapshot(
+  deps: Pick<Context, "db"> & { config: BillingRules },
+  seen: SnapshotEvent,
+  at: Date,
+): Promise<{ purchase: StoredPurchase | null; snapshot: SnapshotEvent; secondsLeft: number | null }[]> {
+  const purchases = await findPurchases(deps, seen);
+  return purchases.flatMap((purchase) => {
+    const placed = purchase ? placeInPurchase(purchase, seen) : seen;
+    if (!placed) return [];
+    const secondsLeft = secondsUntilExpired(deps.config, purchase, placed, at);
+    return { purchase, snapshot: secondsLeft === 0 ? withEnd(placed) : placed, secondsLeft };
+  });
+}
+
+/**
  * Finds the purchases that a snapshot is about: by its transaction, else the customer's newest of the same product and
  * kind. On Google Play the transaction id contains the original's, so that no other purchase is meant. [null]: none is
  * stored.
  */
-async function findPurchases({ db }: Deps, snapshot: SnapshotEvent): Promise<(StoredPurchase | null)[]> {
+async function findPurchases({ db }: Pick<Deps, "db">, snapshot: SnapshotEvent): Promise<(StoredPurchase | null)[]> {
   const { store, transactionId, originalTransactionId, appUserIds, facts } = snapshot;
   const place = { provider: revenueCat.name, store, environment: snapshot.environment ?? "UNKNOWN" };
   const isOfOriginal = { originalTransactionId: originalTransactionId ?? transactionId };
@@ -118,20 +132,44 @@ function correctedPurchase(purchase: StoredPurchase | null, { store, environment
 /** Whether the snapshot would change nothing that the owner sees, now or later. */
 function isUpToDate(config: BillingRules, purchase: StoredPurchase, snapshot: SnapshotEvent, at: Date): boolean {
   if (!snapshot.appUserIds.every((id) => purchase.appUserIds.includes(id))) return false;
-  const corrected = correctedPurchase(purchase, snapshot);
-  if (isRenewalOverdue(purchase, at) !== isRenewalOverdue(corrected, at)) return false; // the owner is notified
-  const rules = statusRules(config, purchase.accountId ?? "");
-  return visibleState(purchase, at, rules) === visibleState(corrected, at, rules);
+  const differences = findDifferences(config, purchase, correctedPurchase(purchase, snapshot), at);
+  return differences.length === 0;
 }
 
-function visibleState(purchase: Purchase, at: Date, rules: StatusRules): string {
+/** What a change of a purchase changes that the owner sees, now or later. */
+export function findDifferences(
+  config: BillingRules,
+  before: Purchase & Pick<StoredPurchase, "accountId">,
+  after: Purchase,
+  at: Date,
+): { field: string; before: unknown; after: unknown }[] {
+  const rules = statusRules(config, before.accountId ?? "");
+  const [earlier, later] = [visibleState(before, at, rules), visibleState(after, at, rules)];
+  return Object.entries(later).flatMap(([field, value]) => {
+    const known = earlier[field as keyof typeof earlier];
+    return JSON.stringify(known) === JSON.stringify(value) ? [] : { field, before: known, after: value };
+  });
+}
+
+function visibleState(purchase: Purchase, at: Date, rules: StatusRules) {
   const seen = purchaseStatus(purchase, at, rules);
   const { status, willRenew, isLifetime, productId, periodType, entitlements } = seen;
-  const ends = [seen.currentPeriodEndsAt, seen.accessEndsAt, seen.gracePeriodEndsAt, seen.resumesAt];
-  const times = ends.map((time) => time && toSeconds(time));
-  const ids = entitlements.map(({ id }) => id).toSorted();
-  return JSON.stringify([status, willRenew, isLifetime, productId, periodType, ids, times]);
+  return {
+    status,
+    willRenew,
+    isLifetime,
+    productId,
+    periodType,
+    entitlements: entitlements.map(({ id }) => id).toSorted(),
+    currentPeriodEndsAt: toWholeSeconds(seen.currentPeriodEndsAt),
+    accessEndsAt: toWholeSeconds(seen.accessEndsAt),
+    gracePeriodEndsAt: toWholeSeconds(seen.gracePeriodEndsAt),
+    resumesAt: toWholeSeconds(seen.resumesAt),
+    isRenewalOverdue: isRenewalOverdue(purchase, at), // the owner is notified of its end
+  };
 }
+
+const toWholeSeconds = (time: Date | null) => time && new Date(toSeconds(time) * 1000);
 
 async function applyCorrection(deps: Deps, snapshot: SnapshotEvent, receivedAt: Date): Promise<boolean> {
   const eventId = `snapshot:${snapshot.store}:${snapshot.originalTransactionId}:${receivedAt.getTime()}`;

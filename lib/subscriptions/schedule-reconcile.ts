@@ -33,7 +33,7 @@ export async function customersToReconcile(
   { provider, type, appUserId, facts: { identityChange } }: ParsedEvent,
   purchases: Refolded[],
 ): Promise<string[]> {
-  if (provider !== revenueCat.name || type === "SNAPSHOT") return [];
+  if (provider !== revenueCat.name || type === "SNAPSHOT" || type === "IMPORT") return [];
   const isUnknownTransfer = identityChange === "transfer" && purchases.length === 0;
   if (isUnknownTransfer) return appUserId && !isHashedEmail(appUserId) ? [appUserId] : [];
   const changed = purchases.filter(

@@ -140,6 +140,7 @@ const ROOMS: Record<string, string[]> = {
   ],
   "lib/context": [
     "lib/platform/adapters/billing-api",
+    "lib/platform/adapters/billing-sources",
     "lib/platform/adapters/breach-lookup",
     "lib/platform/adapters/mailers",
     "lib/platform/adapters/push-transport",

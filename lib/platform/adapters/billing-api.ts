@@ -6,13 +6,18 @@ export type BillingApi = {
   getCustomer: (appUserId: string) => Promise<unknown>;
 };
 
-/** The provider did not respond, or with an error. `retryAfterSeconds` is its Retry-After, a day at most. */
-class BillingApiError extends Error {
+/**
+ * The provider did not respond, or with an error: `status`. `retryAfterSeconds` is its Retry-After with the status 429, a day
+ * at most.
+ */
+export class BillingApiError extends Error {
   override readonly name = "BillingApiError";
+  status?: number;
   retryAfterSeconds?: number;
 }
 
 const TIMEOUT_MS = 5_000;
+const MAX_BYTES = 16 * 1024 * 1024;
 const DEFAULT_RETRY_AFTER_SECONDS = 60;
 const MAX_RETRY_AFTER_SECONDS = 24 * 60 * 60;
 
@@ -24,11 +29,12 @@ export function createBillingApi(config: Config): BillingApi | null {
   return { getCustomer: (appUserId) => getJson(`${base}/subscribers/${encodeURIComponent(appUserId)}`, key) };
 }
 
-async function getJson(url: string, key: string): Promise<unknown> {
+/** Reads JSON from a provider's API with a bearer token. @throws BillingApiError */
+export async function getJson(url: string, token: string, timeoutMs = TIMEOUT_MS): Promise<unknown> {
   const response = await fetch(url, {
-    headers: { authorization: `Bearer ${key}`, accept: "application/json" },
-    redirect: "error", // a redirect would send the key to another host
-    signal: AbortSignal.timeout(TIMEOUT_MS),
+    headers: { authorization: `Bearer ${token}`, accept: "application/json" },
+    redirect: "error", // a redirect would send the token to another host
+    signal: AbortSignal.timeout(timeoutMs),
   }).catch((cause: unknown) => {
     throw new BillingApiError("the billing provider is unreachable", { cause });
   });
@@ -36,12 +42,26 @@ async function getJson(url: string, key: string): Promise<unknown> {
     await response.body?.cancel();
     const { status, headers } = response;
     const error = new BillingApiError(`the billing provider returned status ${status}`);
+    error.status = status;
     const given = headers.get("retry-after") ?? "";
     const seconds = /^\d+$/.test(given) ? Number(given) : DEFAULT_RETRY_AFTER_SECONDS;
     if (status === 429) error.retryAfterSeconds = Math.min(seconds, MAX_RETRY_AFTER_SECONDS);
     throw error;
   }
-  return response.json().catch((cause: unknown) => {
-    throw new BillingApiError("the billing provider's response is not JSON", { cause });
+  return readJson(response).catch((cause: unknown) => {
+    const error = new BillingApiError("the billing provider's response is not JSON", { cause });
+    error.status = response.status;
+    throw error;
   });
+}
+
+async function readJson({ body }: Response): Promise<unknown> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body ?? []) {
+    length += chunk.length;
+    if (length > MAX_BYTES) throw new Error(`more than ${MAX_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return JSON.parse(Buffer.concat(chunks).toString());
 }

@@ -50,6 +50,7 @@ export const EVENT_LABELS = {
   billing_event_replayed: "Billing event replayed",
   billing_events_replayed: "Billing events replayed",
   billing_reconciled: "Purchases reconciled",
+  billing_imported: "Purchases imported",
   billing_payloads_deleted: "Billing payloads deleted",
   purchase_assigned: "Purchase assigned",
   entitlement_granted: "Entitlement granted",

@@ -45,6 +45,7 @@ export const EVENT_EFFECTS: Record<PurchaseEventType, { rank: number; effect: Ef
   PARTIAL_REFUND: { rank: 60, effect: () => ({}) },
   REFUND_REVERSED: { rank: 80, hasPeriod: true, effect: reverseRefund },
   SNAPSHOT: { rank: 90, effect: applySnapshot },
+  IMPORT: { rank: 90, effect: applySnapshot },
 };
 
 /**

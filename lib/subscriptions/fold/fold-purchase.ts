@@ -61,7 +61,7 @@ export function foldPurchase(events: PurchaseEvent[]): PurchaseState {
 
 /** The steps by which events fold to a state, in the order in which they count. */
 export function foldSteps<Event extends PurchaseEvent>(events: Event[]): FoldStep<Event>[] {
-  const unique = [...new Map(events.map((event) => [event.id, event])).values()];
+  const unique = withExactPeriods([...new Map(events.map((event) => [event.id, event])).values()]);
   const steps: FoldStep<Event>[] = [];
   for (const event of applyAmounts(chainStates(unique.toSorted(compareEvents)))) {
     const before: PurchaseState | null = steps.at(-1)?.after ?? null;
@@ -122,6 +122,19 @@ function nextIndex(events: readonly PurchaseEvent[], state: string | null): numb
   const following = events.findIndex((event) => state !== null && replaced(event) === state);
   const first = following < 0 ? events.findIndex(isFirst) : following;
   return Math.max(first, 0);
+}
+
+/** An API may return whole seconds. An import is of the period whose start other events name to the millisecond. */
+function withExactPeriods<Event extends PurchaseEvent>(events: Event[]): Event[] {
+  const secondOf = (time: Date) => Math.floor(time.getTime() / 1000);
+  return events.map((event) => {
+    const { purchasedAt, type } = event;
+    if (type !== "IMPORT" || purchasedAt === null) return event;
+    const exact = events.flatMap((other) =>
+      other.purchasedAt && secondOf(other.purchasedAt) === secondOf(purchasedAt) ? other.purchasedAt : [],
+    );
+    return { ...event, purchasedAt: new Date(Math.max(...exact.map((time) => time.getTime()))) };
+  });
 }
 
 const isGrant = ({ type }: PurchaseEvent) => type === "TEMPORARY_ENTITLEMENT_GRANT";

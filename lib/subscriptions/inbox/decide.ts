@@ -41,8 +41,9 @@ function rejectionOf(event: ParsedEvent): Rejection | null {
   if (identityChange === "alias") return null;
   if (IdentityEventType.safeParse(event.type).success) return { state: "ignored", reason: "nothing_to_change" };
   const type = PurchaseEventType.safeParse(event.type).data;
-  // A delivery of type SNAPSHOT without a state would reset the purchase.
-  const isEmpty = (type === "SNAPSHOT" && !snapshot) || (type === "PARTIAL_REFUND" && !payment?.refund);
+  // A delivery of one of these types without a state would reset the purchase.
+  const isEmpty =
+    ((type === "SNAPSHOT" || type === "IMPORT") && !snapshot) || (type === "PARTIAL_REFUND" && !payment?.refund);
   if (!type || isEmpty) return { state: "ignored", reason: "type_not_applied" };
   if (invalidField !== null) return { state: "failed", reason: "time_invalid" };
   if (type === "TEMPORARY_ENTITLEMENT_GRANT") {

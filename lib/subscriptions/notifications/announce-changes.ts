@@ -62,9 +62,10 @@ export type EventChanges = { event: ParsedEvent; purchases: Refolded[] };
  */
 export async function announceChanges(tx: Tx, deps: Deps, changes: readonly EventChanges[]) {
   const ofPurchases = changes.flatMap(({ event, purchases }) => purchases.map((one) => ({ event, ...one })));
+  const news = ofPurchases.filter(({ event }) => event.type !== "IMPORT"); // an import happened to no customer
   await cancelTrialEndings(tx, deps.dbNow, ofPurchases);
-  await notifyOwners(tx, deps, ofPurchases);
-  await wakeApps(tx, deps, ofPurchases);
+  await notifyOwners(tx, deps, news);
+  await wakeApps(tx, deps, news);
   await recordStatusChanges(tx, deps, ofPurchases);
   warnOfProducts(deps, ofPurchases);
   const toReconcile = new Map<ParsedEvent, string[]>();

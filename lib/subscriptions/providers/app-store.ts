@@ -98,18 +98,23 @@ async function authenticate(config: Config, delivery: Delivery): Promise<unknown
   if (named.length === 0) throw new AppError("webhook_unauthorized");
   const { limits, network } = delivery;
   await limits.consume("webhookFailureByIp", network);
-  const verified = await verify(signed, named, root, claim.environment);
+  const verified = await verify(named, root, claim.environment, (verifier) => decodeSigned(verifier, signed));
   if (!verified) throw new AppError("webhook_unauthorized");
   await limits.refund("webhookFailureByIp", network);
   return verified;
 }
 
 /**
- * Verifies a notification for one of the apps, in production or the sandbox, with the chain of certificates that it
- * contains. Those of Xcode and of local tests are not signed by Apple. Makes no request for revoked certificates. Returns
+ * Verifies what the App Store has signed for one of the apps, in production or the sandbox, with the chain of certificates
+ * that it contains. What Xcode and local tests send is not signed by Apple. Makes no request for revoked certificates. Returns
  * null if Apple did not sign it for any of them. `claimed`: the environment that it names, if it names one.
  */
-async function verify(signed: string, apps: readonly AppStoreApp[], root: string, claimed?: string) {
+async function verify<T>(
+  apps: readonly AppStoreApp[],
+  root: string,
+  claimed: string | undefined,
+  decode: (verifier: SignedDataVerifier) => Promise<T>,
+): Promise<T | null> {
   // Loaded at the first use, because only this provider needs it.
   const { Environment, SignedDataVerifier, VerificationException } = await import("@apple/app-store-server-library");
   for (const { appleId, bundleId } of apps) {
@@ -117,13 +122,32 @@ async function verify(signed: string, apps: readonly AppStoreApp[], root: string
       if (claimed !== undefined && claimed !== environment) continue;
       const verifier = new SignedDataVerifier([Buffer.from(root)], false, environment, bundleId, appleId);
       try {
-        return await decodeSigned(verifier, signed);
+        return await decode(verifier);
       } catch (error) {
         if (!(error instanceof VerificationException)) throw error;
       }
     }
   }
   return null;
+}
+
+/**
+ * Verifies the parts of a status of the App Store Server API, and returns them as the payload of a notification of the type
+ * IMPORT; null if Apple did not sign them for one of the apps. `status` is the response's, not signed.
+ */
+export async function verifyStatus(
+  { BILLING_APP_STORE_APPS: apps, BILLING_APP_STORE_ROOT_CA: root = APPLE_ROOT_CA_G3 }: Config,
+  status: number,
+  { transaction, renewal }: { transaction: string; renewal: string },
+) {
+  const decoded = await verify(apps, root, undefined, async (verifier) => ({
+    transaction: await verifier.verifyAndDecodeTransaction(transaction),
+    renewalInfo: await verifier.verifyAndDecodeRenewalInfo(renewal),
+  }));
+  if (!decoded) return null;
+  const { bundleId, environment, signedDate } = decoded.transaction;
+  const data = { bundleId, environment, status };
+  return { notification: { notificationUUID: "", notificationType: "IMPORT", signedDate, data }, ...decoded };
 }
 
 async function decodeSigned(verifier: SignedDataVerifier, signed: string) {
@@ -226,6 +250,7 @@ const TYPES = new Map([
   ["REFUND", "CANCELLATION"],
   ["REFUND_REVERSED", "REFUND_REVERSED"],
   ["RENEWAL_EXTENDED", "SUBSCRIPTION_EXTENDED"],
+  ["IMPORT", "IMPORT"],
 ]);
 /** "expirationIntent". */
 const END_REASONS = new Map([

@@ -61,7 +61,7 @@ function read(body: unknown, receivedAt: Date, products: Products): ProviderEven
 
 /** Returns null for an event that changes no purchase. */
 function readObject(type: string, data: PaddleObject, base: Base, products: Products): ProviderEvent | null {
-  if (type.startsWith("subscription.")) {
+  if (type === "IMPORT" || type.startsWith("subscription.")) {
     const facts = subscriptionFacts(data, base.occurredAt, products);
     return facts && buildProviderEvent({ ...base, type: typeOf(type, facts), purchaseId: data.id, facts });
   }
@@ -174,6 +174,7 @@ const TYPES = new Map([
 
 /** Names what changed, for operators. Of the state, only since when the subscription is canceled depends on it. */
 function typeOf(type: string, { snapshot }: Partial<EventFacts>): string {
+  if (type === "IMPORT") return type;
   if (snapshot?.endedAt) return "EXPIRATION";
   if (snapshot?.billingIssueDetectedAt) return "BILLING_ISSUE";
   return TYPES.get(type) ?? (snapshot?.unsubscribedAt ? "CANCELLATION" : "SNAPSHOT");

@@ -8,6 +8,7 @@ import { printable } from "../output";
 import { drawShare } from "../terminal";
 import type { ResultOf } from "../transport/operations";
 import { defineGrants } from "./billing-grants";
+import { defineBillingImport } from "./billing-import";
 
 /** How often in a row a command waits for the provider, and for how long at most. */
 const MAX_WAITS = 5;
@@ -24,14 +25,23 @@ type ListOptions = StateOptions & {
 type ReplayOptions = StateOptions & { event?: string; all?: boolean; reason?: string };
 type ReconcileOptions = { account?: string; all?: boolean; reason?: string };
 type AssignOptions = { purchase?: string; customer?: string; account: string; dryRun?: boolean; reason?: string };
+
 export const defineBilling: DefineCommandGroup = (billing) => {
+  defineInbox(billing);
+  defineCustomers(billing);
+  defineGrants(billing);
+  defineBillingImport(billing);
+};
+
+const REASON = ["--reason <text>", "the reason, for the audit trail"] as const;
+
+const defineInbox: DefineCommandGroup = (billing) => {
   const withStates = (name: string) =>
     billing
       .command(name)
       .option("--failed", "events that could not be applied")
       .option("--received", "events that are not applied yet")
       .option("--ignored", "events that change nothing");
-  const reason = ["--reason <text>", "the reason, for the audit trail"] as const;
   withStates("list")
     .description("list the newest events in the inbox")
     .option("--unlinked", "events without an account")
@@ -51,14 +61,22 @@ export const defineBilling: DefineCommandGroup = (billing) => {
     .description("parse stored payloads and apply their events again")
     .option("--event <event>", "one event")
     .option("--all", "all events, oldest first")
-    .option(...reason)
+    .option(...REASON)
     .run(replay);
+  billing
+    .command("prune")
+    .description("delete payloads older than BILLING_PAYLOAD_RETENTION_DAYS")
+    .option(...REASON)
+    .run(prune);
+};
+
+const defineCustomers: DefineCommandGroup = (billing) => {
   billing
     .command("reconcile")
     .description("compare purchases with the provider (needs BILLING_API_KEY)")
     .option("--account <id>", "one account")
     .option("--all", "all customers")
-    .option(...reason)
+    .option(...REASON)
     .run(reconcile);
   billing
     .command("assign")
@@ -67,14 +85,8 @@ export const defineBilling: DefineCommandGroup = (billing) => {
     .option("--purchase <id>", "one of the customer's purchases")
     .option("--customer <id>", "an App User ID of the customer")
     .option("--dry-run", "change nothing")
-    .option(...reason)
+    .option(...REASON)
     .run(assign);
-  defineGrants(billing);
-  billing
-    .command("prune")
-    .description("delete payloads older than BILLING_PAYLOAD_RETENTION_DAYS")
-    .option(...reason)
-    .run(prune);
 };
 
 async function list({ api, output }: CommandContext, { limit, account, unlinked, ...options }: ListOptions) {

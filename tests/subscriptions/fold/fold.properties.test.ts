@@ -22,7 +22,7 @@ const moment = fc.oneof(
 const maybe = <T>(one: fc.Arbitrary<T>) => fc.option(one, { nil: null });
 const product = maybe(fc.constantFrom("monthly", "yearly"));
 
-const delivered = PurchaseEventType.options.filter((type) => type !== "SNAPSHOT");
+const delivered = PurchaseEventType.options.filter((type) => type !== "SNAPSHOT" && type !== "IMPORT");
 const purchaseEvent: fc.Arbitrary<PurchaseEvent> = fc.record({
   id: fc.integer({ min: 0, max: 1_000_000 }).map(String),
   type: fc.constantFrom(...delivered),

@@ -39,6 +39,7 @@ test.each([
   "PRICE_INCREASE_CONSENT_REQUIRED",
   "SOMETHING_NEW",
   "SNAPSHOT",
+  "IMPORT",
   "__proto__",
 ])("%s is stored and ignored", async (type) => {
   const event = billingEvent(type, { something_new: { nested: [1, "two"] } });

@@ -38,7 +38,7 @@ const BUNDLE_ID = "com.example";
 const APPLE_ID = 41_234;
 
 /** Three providers, beside the one that the tests are configured for. */
-const PROVIDERS = {
+export const PROVIDERS = {
   BILLING_STRIPE_WEBHOOK_SECRET: [STRIPE_SECRET],
   BILLING_PADDLE_WEBHOOK_SECRET: [PADDLE_SECRET],
   BILLING_PADDLE_SANDBOX_WEBHOOK_SECRET: [PADDLE_SANDBOX_SECRET],

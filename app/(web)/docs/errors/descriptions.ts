@@ -152,7 +152,8 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
     "The release exists, but its file is missing, unreadable or different from what was published. The cause is logged. Retry after `Retry-After`.",
   webhook_not_configured:
     "Set `BILLING_WEBHOOK_AUTHORIZATION` or `BILLING_WEBHOOK_SIGNING_SECRET`. The provider will retry the delivery.",
-  billing_api_not_configured: "Set `BILLING_API_KEY`, the key for the provider's API.",
+  billing_api_not_configured: "Set the key for the provider's API, which `detail` names.",
+  billing_api_failed: "`detail` says what the provider's API returned. Check its key, then repeat the request.",
   provider_unavailable:
     "Apple's or Google's keys could not be loaded, so the ID token was not verified. Send the same token again after `Retry-After` seconds.",
   disk_full: "The bytes of an upload that have arrived are kept. Free space on the catalog's disk, then continue.",

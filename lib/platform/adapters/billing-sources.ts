@@ -1,0 +1,89 @@
+import { sign } from "node:crypto";
+import type { Config } from "../config";
+import { BillingApiError, getJson } from "./billing-api";
+
+/**
+ * The APIs that purchases are imported from, besides RevenueCat's. Null: there is no key. They return JSON as it arrived, and
+ * throw BillingApiError.
+ */
+export type BillingSources = {
+  stripe: { listSubscriptions: (after: string | null) => Promise<unknown> } | null;
+  paddle: {
+    environment: "PRODUCTION" | "SANDBOX";
+    listSubscriptions: (after: string | null) => Promise<unknown>;
+    listCustomers: (ids: readonly string[]) => Promise<unknown>;
+  } | null;
+  /** null: no app has the transaction. */
+  appStore: { getStatuses: (transactionId: string) => Promise<unknown> } | null;
+};
+
+/** A page has up to 200 subscriptions. */
+const TIMEOUT_MS = 20_000;
+const TOKEN_TTL_SECONDS = 10 * 60;
+const PADDLE_URL = "https://api.paddle.com";
+const PADDLE_SANDBOX_URL = "https://sandbox-api.paddle.com";
+
+export function createBillingSources(config: Config): BillingSources {
+  return { stripe: openStripe(config), paddle: openPaddle(config), appStore: openAppStore(config) };
+}
+
+/** Stripe, "List subscriptions": newest first. The expanded customer has the email. */
+function openStripe({ BILLING_STRIPE_API_KEY: key, BILLING_STRIPE_API_URL: url }: Config): BillingSources["stripe"] {
+  if (key === undefined) return null;
+  return {
+    listSubscriptions: (after) => {
+      const query = {
+        status: "all",
+        limit: "100",
+        "expand[]": "data.customer",
+        ...(after && { starting_after: after }),
+      };
+      return getJson(`${withoutSlash(url)}/v1/subscriptions?${new URLSearchParams(query)}`, key, TIMEOUT_MS);
+    },
+  };
+}
+
+/** Paddle, "List subscriptions" and "Pagination". Its keys say which environment they are of. */
+function openPaddle({ BILLING_PADDLE_API_KEY: key, BILLING_PADDLE_API_URL: given }: Config): BillingSources["paddle"] {
+  if (key === undefined) return null;
+  const isSandbox = key.startsWith("pdl_sdbx_");
+  const url = withoutSlash(given ?? (isSandbox ? PADDLE_SANDBOX_URL : PADDLE_URL));
+  const list = (path: string, query: Record<string, string>) =>
+    getJson(`${url}/${path}?${new URLSearchParams({ per_page: "200", ...query })}`, key, TIMEOUT_MS);
+  return {
+    environment: isSandbox ? "SANDBOX" : "PRODUCTION",
+    listSubscriptions: (after) => list("subscriptions", { order_by: "id[ASC]", ...(after && { after }) }),
+    listCustomers: (ids) => list("customers", { id: ids.join(",") }),
+  };
+}
+
+/** App Store Server API, "Get All Subscription Statuses". A transaction belongs to one of the team's apps. */
+function openAppStore(config: Config): BillingSources["appStore"] {
+  const { BILLING_APP_STORE_API_KEY: key, BILLING_APP_STORE_API_URL: url, BILLING_APP_STORE_APPS: apps } = config;
+  if (key === undefined) return null;
+  const getStatuses = async (transactionId: string) => {
+    for (const { bundleId } of apps) {
+      const path = `${withoutSlash(url)}/inApps/v1/subscriptions/${encodeURIComponent(transactionId)}`;
+      try {
+        return await getJson(path, appStoreToken(config, key, bundleId), TIMEOUT_MS);
+      } catch (error) {
+        if (!(error instanceof BillingApiError && error.status === 404)) throw error;
+      }
+    }
+    return null;
+  };
+  return { getStatuses };
+}
+
+/** "Generating JSON Web Tokens for API requests". */
+function appStoreToken(config: Config, key: string, bid: string): string {
+  const { BILLING_APP_STORE_API_KEY_ID: kid, BILLING_APP_STORE_API_ISSUER_ID: iss } = config;
+  const iat = Math.floor(Date.now() / 1000);
+  const claims = { iss, iat, exp: iat + TOKEN_TTL_SECONDS, aud: "appstoreconnect-v1", bid };
+  const parts = [{ alg: "ES256", kid, typ: "JWT" }, claims];
+  const signed = parts.map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");
+  const signature = sign("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" });
+  return `${signed}.${signature.toString("base64url")}`;
+}
+
+const withoutSlash = (url: string) => url.replace(/\/$/, "");

@@ -1,0 +1,194 @@
+import { createHash } from "node:crypto";
+import type { Context } from "../../context";
+import { AppError } from "../../errors";
+import { recordOperatorEvent } from "../../platform/audit/operator-events";
+import { newId } from "../../platform/db/ids";
+import { Email } from "../../platform/email";
+import type { Operator } from "../../principal";
+import { toCursor } from "../admin/event-batches";
+import type { ProviderEvent } from "../events";
+import { EMPTY_STATE } from "../fold/periods";
+import { decide, nameOf } from "../inbox/decide";
+import { foldPurchases } from "../inbox/fold";
+import { nameImportedAccounts } from "../inbox/imported-accounts";
+import { storeAndApply } from "../inbox/inbox";
+import { toRow } from "../inbox/store";
+import type { StoredPurchase } from "../purchase-state";
+import { findDifferences } from "../reconcile-customer";
+import { type ImportedPurchase, type ImportedPurchases, MAX_IMPORT_LINES, type PurchaseImportQuery } from "./schema";
+import type { FoundPurchase, SourceDeps } from "./source";
+import { SOURCE_READERS } from "./sources";
+
+type Deps = SourceDeps & Pick<Context, "dbNow" | "log" | "webhooks">;
+
+/**
+ * Reads the next purchases of a source, and stores those that are new or that differ. A repetition changes nothing, and an
+ * import that was stopped continues at any position.
+ * @throws AppError billing_api_not_configured, billing_api_failed, validation_failed
+ */
+export async function importPurchases(
+  deps: Deps,
+  operator: Operator,
+  body: Uint8Array,
+  query: PurchaseImportQuery,
+): Promise<ImportedPurchases> {
+  const texts = new TextDecoder().decode(body).split("\n");
+  const lines = texts.flatMap((text, i) => (text.trim() === "" ? [] : { line: i + 1, text }));
+  if (lines.length > MAX_IMPORT_LINES) {
+    const detail = `At most ${MAX_IMPORT_LINES} lines a request`;
+    throw new AppError("validation_failed", { errors: [{ pointer: "", code: "too_big", detail }] });
+  }
+  const { found, failures, retry, next } = await SOURCE_READERS[query.from](deps, query, lines);
+  const imported = await importFound(deps, found, query);
+  const failed = failures.map(({ line, id, failure }) => ({
+    ...NOTHING,
+    status: "failed" as const,
+    line,
+    id,
+    failure,
+  }));
+  const results = [...failed, ...imported];
+  const count = (status: ImportedPurchase["status"]) => results.filter((one) => one.status === status).length;
+  const details = { from: query.from, match: query.match, created: count("created"), updated: count("updated") };
+  if (!query.dryRun && details.created + details.updated > 0) {
+    const event = { type: "billing_imported", target: "purchases", details } as const;
+    await deps.db.$transaction((tx) => recordOperatorEvent(tx, deps.now(), operator, event));
+  }
+  return { results, retry, nextCursor: next && toCursor(next) };
+}
+
+const NOTHING = { customer: null, store: null, productId: null, accountId: null, differences: [] };
+
+/** A purchase of a source as it is stored and as its event would leave it; `after` null: the event is ignored. */
+type Preview = {
+  found: FoundPurchase;
+  event: ProviderEvent;
+  toPayload: ((eventId: string) => unknown) | null;
+  before: StoredPurchase | null;
+  after: StoredPurchase | null;
+};
+
+async function importFound(
+  deps: Deps,
+  found: FoundPurchase[],
+  query: PurchaseImportQuery,
+): Promise<ImportedPurchase[]> {
+  const byId = await previewAll(
+    deps,
+    found.map((one) => ({ found: one })),
+  );
+  const previews = query.match === "email" ? await matchByEmail(deps, byId) : byId;
+  // In one turn of the event loop: they are stored together.
+  return Promise.all(previews.map((preview) => importOne(deps, preview, query.dryRun)));
+}
+
+async function importOne(deps: Deps, preview: Preview, isDryRun: boolean): Promise<ImportedPurchase> {
+  const { found, event, before, after } = preview;
+  const result = {
+    line: found.line,
+    id: event.originalTransactionId,
+    customer: event.appUserIds.at(-1) ?? null,
+    store: event.store,
+    productId: event.facts.productId,
+    accountId: after?.accountId ?? null,
+    differences: [] as ImportedPurchase["differences"],
+    failure: null,
+  };
+  if (!after) return { ...result, status: "ignored" };
+  const differences = before ? differencesOf(deps, before, after) : [];
+  if (before && differences.length === 0) return { ...result, status: "unchanged" };
+  const outcome = { ...result, differences, status: before ? "updated" : "created" } as const;
+  if (isDryRun) return outcome;
+  const eventId = eventIdOf(preview);
+  const payload = preview.toPayload?.(eventId) ?? null;
+  const key = { provider: found.provider, eventId };
+  const { status } = await storeAndApply(deps, { ...key, event, payload, receivedAt: deps.now() });
+  if (status !== "failed") return outcome;
+  return { ...result, status: "failed", failure: `the event ${eventId} cannot be applied` };
+}
+
+function differencesOf({ config, now }: Deps, before: StoredPurchase, after: StoredPurchase) {
+  const differences = findDifferences(config, before, after, now());
+  const named = after.appUserIds.filter((id) => !before.appUserIds.includes(id));
+  if (before.accountId !== after.accountId) {
+    differences.push({ field: "accountId", before: before.accountId, after: after.accountId });
+  } else if (named.length > 0) {
+    differences.push({ field: "appUserIds", before: before.appUserIds, after: after.appUserIds });
+  }
+  return differences;
+}
+
+/**
+ * The id of an event: the same whenever the same state is imported over the same one. Some providers do not say since when a
+ * state holds, so that it is dated by the import.
+ */
+function eventIdOf({ event, before }: Preview): string {
+  const { environment, store, originalTransactionId, appUserIds, facts } = event;
+  const { occurredAt, order: _, ...state } = facts;
+  const text = JSON.stringify([
+    environment,
+    store,
+    originalTransactionId,
+    appUserIds,
+    state,
+    before?.lastEventAt ?? null,
+  ]);
+  const undated = text.replaceAll(occurredAt.toISOString(), "now");
+  return `import:${createHash("sha256").update(undated).digest("base64url")}`;
+}
+
+/** Folds each purchase with its event, as storing the event will, and writes nothing. */
+async function previewAll(
+  deps: Pick<Deps, "db" | "now">,
+  given: readonly { found: FoundPurchase; accountId?: string }[],
+): Promise<Preview[]> {
+  const { db, now } = deps;
+  const made = given.map(({ found, accountId }) => found.toEvent(accountId));
+  const named = await nameImportedAccounts(
+    db,
+    made.map(({ event }) => event),
+  );
+  const decisions = named.map((event, i) => {
+    const provider = given[i]?.found.provider ?? "";
+    const row = toRow({ provider, eventId: "", event, payload: null, receivedAt: now() });
+    return decide(row, event.facts);
+  });
+  const keys = decisions.flatMap((decision) => (decision.kind === "attach" ? decision.key : []));
+  const stored = keys.length > 0 ? await db.purchase.findMany({ where: { OR: keys } }) : [];
+  const existing = new Map(stored.map((purchase) => [nameOf(purchase), purchase]));
+  const toFold = decisions.flatMap((decision) => {
+    if (decision.kind !== "attach") return [];
+    const none = { ...EMPTY_STATE, id: newId(), ...decision.key, accountId: null, appUserIds: [] };
+    return { before: existing.get(nameOf(decision.key)) ?? none, newEvents: [decision.event] };
+  });
+  const unstored = toFold.flatMap(({ newEvents }) => newEvents);
+  const folded = (await foldPurchases(db, toFold, unstored)).map((steps) => steps.at(-1)?.after ?? null);
+  return given.map(({ found }, i): Preview => {
+    const { event, toPayload } = made[i] as (typeof made)[number];
+    const decision = decisions[i];
+    if (decision?.kind !== "attach") return { found, event, toPayload, before: null, after: null };
+    const after = folded.shift() ?? null;
+    return { found, event, toPayload, before: existing.get(nameOf(decision.key)) ?? null, after };
+  });
+}
+
+/** Names an account with the customer's email in the events that name none. Its email must be verified. */
+async function matchByEmail(deps: Deps, previews: Preview[]): Promise<Preview[]> {
+  const emailOf = ({ after, found }: Preview) =>
+    after && after.accountId === null ? (Email.safeParse(found.email).data ?? null) : null;
+  const emails = [...new Set(previews.flatMap((preview) => emailOf(preview) ?? []))];
+  if (emails.length === 0) return previews;
+  const where = { email: { in: emails }, emailVerifiedAt: { not: null } };
+  const accounts = await deps.db.account.findMany({ where, select: { id: true, email: true } });
+  const idOf = new Map(accounts.map(({ id, email }) => [email, id]));
+  const matched = previews.flatMap((preview) => {
+    const accountId = idOf.get(emailOf(preview) ?? "");
+    return accountId === undefined ? [] : { preview, accountId };
+  });
+  const renamed = await previewAll(
+    deps,
+    matched.map(({ preview, accountId }) => ({ found: preview.found, accountId })),
+  );
+  const replacements = new Map(matched.map(({ preview }, i) => [preview, renamed[i] as Preview]));
+  return previews.map((preview) => replacements.get(preview) ?? preview);
+}
