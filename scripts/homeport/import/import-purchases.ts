@@ -1,6 +1,4 @@
-import { createReadStream } from "node:fs";
 import { appendFile, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { CommandError } from "../../../lib/errors";
 import type { PurchaseImportQuery } from "../../../lib/subscriptions/import/schema";
@@ -8,7 +6,7 @@ import { MAX_IMPORT_BYTES, MAX_IMPORT_LINES } from "../../../lib/subscriptions/i
 import type { CommandContext } from "../command";
 import { drawShare } from "../terminal";
 import { type ResultOf, requestOf } from "../transport/operations";
-import { readCsv } from "./records";
+import { invalid, readCsv, readLines, type SourceFile } from "./records";
 
 type Options = Pick<PurchaseImportQuery, "from" | "match" | "dryRun"> & { file: string | undefined };
 type Page = ResultOf<"importPurchases">;
@@ -24,7 +22,7 @@ const MAX_WAITS = 5;
 const MAX_WAIT_SECONDS = 300;
 
 /** A request's body, of these lines of the file; undefined for a provider's list. */
-type Part = { body: string | undefined; lines: number[] };
+type Part = { body: string | undefined; lines: number[]; refused: Imported[] };
 
 /**
  * Imports a source part by part. A run that was stopped goes on after its last request, which a file names: FILE.progress,
@@ -36,13 +34,14 @@ export async function importPurchases(context: CommandContext, options: Options)
   const progress = await openProgress(options);
   const outcome: Outcome = { counts: progress.counts, listed: progress.listed };
   let last = progress.position;
-  for await (const { body, lines } of partsOf(options, last.line)) {
+  for await (const { body, lines, refused } of partsOf(options, last.line)) {
     for (let cursor = last.cursor, isDone = false, waits = 0; !isDone; ) {
       const page = await sendPart(context, { from, match, dryRun, ...(cursor !== null && { cursor }) }, body);
       await progress.assertNew(page);
-      const results = page.results.map((one) => ({ ...one, line: one.line && (lines[one.line - 1] ?? null) }));
-      add(outcome, results);
       isDone = page.nextCursor === null && page.retry === null;
+      const read = page.results.map((one) => ({ ...one, line: one.line && (lines[one.line - 1] ?? null) }));
+      const results = isDone ? [...read, ...refused] : read;
+      add(outcome, results);
       cursor = page.nextCursor;
       last = { line: isDone ? (lines.at(-1) ?? 0) : last.line, cursor };
       await progress.write(last, results);
@@ -95,37 +94,59 @@ const isListed = ({ accountId, status }: Imported) =>
 
 /** The lines of the file after one, in parts that a request may have. Without a file, one part without a body. */
 async function* partsOf({ from, file }: Options, after: number): AsyncGenerator<Part> {
-  if (file === undefined) return yield { body: undefined, lines: [] };
+  if (file === undefined) return yield { body: undefined, lines: [], refused: [] };
   const asOf = (await statOf(file)).mtime.toISOString();
-  let texts: string[] = [];
-  let lines: number[] = [];
-  let size = 0;
-  for await (const { line, value } of from === "csv" ? readCsv({ file, onBytes: () => {} }) : readIds(from, file)) {
+  const source = { file, onBytes: () => {} };
+  let part: Part & { body: string } = { body: "", lines: [], refused: [] };
+  for await (const { line, record, refusal } of from === "csv" ? readTable(source, asOf) : readIds(from, source)) {
     if (line <= after) continue;
-    const text = JSON.stringify(from === "csv" ? toRecord(value, asOf) : value);
-    if (texts.length === MAX_IMPORT_LINES || size + text.length > MAX_IMPORT_BYTES / 4) {
-      yield { body: texts.join("\n"), lines };
-      [texts, lines, size] = [[], [], 0];
+    const text = JSON.stringify(record);
+    const isFull = part.lines.length === MAX_IMPORT_LINES || part.body.length + text.length > MAX_IMPORT_BYTES / 4;
+    if (isFull) {
+      yield part;
+      part = { body: "", lines: [], refused: [] };
     }
-    texts.push(text);
-    lines.push(line);
-    size += text.length;
+    if (refusal) part.refused.push({ ...NOTHING, line, failure: refusal });
+    part.lines.push(line);
+    part.body += `${refusal ? "" : text}\n`;
   }
-  if (texts.length > 0) yield { body: texts.join("\n"), lines };
+  if (part.lines.length > 0) yield part;
 }
+
+const NOTHING = {
+  status: "failed",
+  id: null,
+  customer: null,
+  store: null,
+  productId: null,
+  accountId: null,
+  differences: [],
+} satisfies Partial<Imported>;
+
+type FileRecord = { line: number; record: Record<string, unknown>; refusal?: string };
 
 /** Ids, one a line. One of the App Store may be followed by a comma and what the customer is called. */
-async function* readIds(from: Options["from"], file: string) {
-  let line = 0;
-  for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
-    line += 1;
-    if (text.trim() === "") continue;
-    const [transactionId, customer] = text.split(",").map((part) => part.trim());
-    const value = from === "revenuecat" ? { appUserId: text.trim() } : { transactionId, ...(customer && { customer }) };
-    yield { line, value };
+async function* readIds(from: Options["from"], source: SourceFile): AsyncGenerator<FileRecord> {
+  for await (const { line, text } of readLines(source)) {
+    const [transactionId, customer] = (text ?? "").split(",").map((cell) => cell.trim());
+    const record = from === "revenuecat" ? { appUserId: text } : { transactionId, ...(customer && { customer }) };
+    yield { line, record, ...(text === null && { refusal: "is too long" }) };
   }
 }
 
+/** @throws CommandError without the columns that are required */
+async function* readTable(source: SourceFile, asOf: string): AsyncGenerator<FileRecord> {
+  let isFirst = true;
+  for await (const { line, value, refusal } of readCsv(source)) {
+    if (refusal) yield { line, record: {}, refusal: refusal.detail };
+    else if (isFirst && !REQUIRED_COLUMNS.every((name) => name in value))
+      throw invalid(source.file, 1, `a heading with ${REQUIRED_COLUMNS.join(", ")}`);
+    else yield { line, record: toRecord(value, asOf) };
+    isFirst = false;
+  }
+}
+
+const REQUIRED_COLUMNS = ["transactionId", "productId", "purchasedAt"];
 const BOOLEANS = new Map([
   ["true", true],
   ["false", false],

@@ -102,6 +102,11 @@ function countQuotes(bytes: Buffer): number {
   return count;
 }
 
+/** The lines of a text file; null for one that is too long. */
+export async function* readLines(source: SourceFile): AsyncGenerator<{ line: number; text: string | null }> {
+  for await (const { line, bytes } of splitLines(source)) yield { line, text: bytes?.toString().trim() ?? null };
+}
+
 /** The values of an NDJSON file. @throws CommandError if the first line is no JSON object */
 export async function* readNdjson(source: SourceFile): AsyncGenerator<SourceRecord> {
   let isFirst = true;
