@@ -45,6 +45,14 @@ export const COMMAND_GROUPS: Readonly<Record<string, CommandGroup>> = {
     summary: "restore a backup into an empty database",
     load: async () => (await import("./commands/backup")).defineRestore,
   },
+  export: {
+    summary: "export everything to a folder of NDJSON files",
+    load: async () => (await import("./commands/export")).defineExport,
+  },
+  import: {
+    summary: "import such a folder into a new service",
+    load: async () => (await import("./commands/export")).defineImport,
+  },
   completion: {
     summary: "completion of commands and options in bash and zsh",
     load: async () => (await import("./commands/completion")).defineCompletion,

@@ -16,7 +16,7 @@ const REVOCATION_TTL_SECONDS = 30 * 24 * 60 * 60;
 const RELAY_DOMAIN = "@privaterelay.appleid.com";
 const RELAY_DELAY_SECONDS = 10 * 60;
 
-const purposeOf = (identityId: string) => `apple-refresh-token:${identityId}`;
+export const appleTokenPurpose = (identityId: string) => `apple-refresh-token:${identityId}`;
 
 /**
  * Stores Apple's newest refresh token of an identity, encrypted. It is kept to revoke it when the account is deleted
@@ -37,13 +37,13 @@ export async function storeAppleToken(
   if (!identity) return;
   const { id } = identity;
   const plaintext: AppleToken = { clientId, refreshToken: token };
-  const refreshToken = await encryptSecret({ config, db }, purposeOf(id), JSON.stringify(plaintext));
+  const refreshToken = await encryptSecret({ config, db }, appleTokenPurpose(id), JSON.stringify(plaintext));
   await db.identity.updateMany({ where: { id }, data: { refreshToken } });
 }
 
 /** Decrypts a token that `storeAppleToken` stored. @throws as `decryptSecret` does */
 export async function readAppleToken(deps: Pick<Context, "config" | "db">, identityId: string, stored: string) {
-  return AppleToken.parse(JSON.parse(await decryptSecret(deps, purposeOf(identityId), stored)));
+  return AppleToken.parse(JSON.parse(await decryptSecret(deps, appleTokenPurpose(identityId), stored)));
 }
 
 /**

@@ -71,6 +71,7 @@ export const EVENT_LABELS = {
   release_changed: "Release changed",
   release_removed: "Release removed",
   backup_made: "Backup created",
+  database_exported: "Everything exported",
   webhook_created: "Webhook endpoint created",
   webhook_changed: "Webhook endpoint changed",
   webhook_deleted: "Webhook endpoint deleted",

@@ -21,8 +21,8 @@ const RECORD_RETENTION_MS = 100 * 24 * 60 * 60 * 1000;
 
 /** How long writes to the embedded database may wait for a backup. */
 const MAX_PAUSE_MS = 10_000;
-const PAUSED_TOO_LONG =
-  "Copying the embedded database made writes wait for more than ten seconds. Move to PostgreSQL, or back up a snapshot of the disk.";
+const pausedTooLong = (maxPauseMs: number) =>
+  `Copying the embedded database made writes wait for more than ${maxPauseMs / 1000} seconds. Move to PostgreSQL, or back up a snapshot of the disk.`;
 
 /** The databases that this process is backing up. */
 const running = new WeakSet<Deps["database"]>();
@@ -34,10 +34,33 @@ export const isBackingUp = ({ database }: Pick<Deps, "database">): boolean => ru
  * Writes to the embedded database wait while it is read, for `maxPauseMs` at most.
  * @throws AppError backup_in_progress, backup_not_configured, backup_failed, disk_full
  */
-export async function createBackup(deps: Deps, to: string, id?: string, maxPauseMs = MAX_PAUSE_MS) {
-  const { database, db, log, now } = deps;
-  if (isBackingUp(deps)) throw new AppError("backup_in_progress");
+export function createBackup(deps: Deps, to: string, id?: string, maxPauseMs = MAX_PAUSE_MS) {
+  return oneAtATime(deps, () => createRecorded(deps, to, id, maxPauseMs));
+}
+
+/**
+ * Writes what a backup has to a folder, not encrypted and without a record, for an export. The file's name is that of a backup.
+ * @throws AppError backup_in_progress, backup_failed, disk_full
+ */
+export function copyForExport(deps: Deps, folder: string, maxPauseMs: number) {
+  const config = { ...deps.config, BACKUP_RECIPIENT: undefined };
+  return oneAtATime(deps, () =>
+    write({ ...deps, config }, folder, deps.now(), maxPauseMs).catch((error) => Promise.reject(toAppError(error))),
+  );
+}
+
+async function oneAtATime<T>({ database }: Pick<Deps, "database">, run: () => Promise<T>): Promise<T> {
+  if (running.has(database)) throw new AppError("backup_in_progress");
   running.add(database);
+  try {
+    return await run();
+  } finally {
+    running.delete(database);
+  }
+}
+
+async function createRecorded(deps: Deps, to: string, id: string | undefined, maxPauseMs: number) {
+  const { db, log, now } = deps;
   const startedAt = now();
   const record = id ?? newId(startedAt);
   try {
@@ -54,8 +77,6 @@ export async function createBackup(deps: Deps, to: string, id?: string, maxPause
     const data = { endedAt: now(), error: failure.extras.detail ?? failure.message };
     await db.backup.update({ where: { id: record }, data }).catch(() => {}); // the database may have failed
     throw failure;
-  } finally {
-    running.delete(database);
   }
 }
 
@@ -104,7 +125,7 @@ async function* within(maxPauseMs: number, chunks: AsyncIterable<Buffer>, snapsh
   const timer = setTimeout(end, maxPauseMs);
   try {
     for await (const chunk of closing(chunks, snapshot)) {
-      if (isOver) throw new AppError("backup_failed", { detail: PAUSED_TOO_LONG });
+      if (isOver) throw new AppError("backup_failed", { detail: pausedTooLong(maxPauseMs) });
       yield chunk;
     }
   } finally {

@@ -15,11 +15,14 @@ export async function* encode(plain: AsyncIterable<Buffer>, recipient: string | 
   const compressing = pipeline(Readable.from(plain), gzip);
   compressing.catch(() => {}); // reading gzip fails with the error
   if (recipient === undefined) yield* gzip;
-  else {
-    const encrypter = await encrypterFor(recipient);
-    yield* fromWeb(await encrypter.encrypt(toWeb(gzip)));
-  }
+  else yield* encrypt(gzip, [recipient]);
   await compressing;
+}
+
+/** Encrypts for age recipients. @throws Error for a text that is not one */
+export async function* encrypt(plain: Readable, recipients: readonly string[]): Chunks {
+  const encrypter = await encrypterFor(recipients);
+  yield* fromWeb(await encrypter.encrypt(toWeb(plain)));
 }
 
 /**
@@ -49,12 +52,10 @@ export async function* decode(chunks: Chunks, identities: readonly string[]): As
   }
 }
 
-async function decrypt(encrypted: Readable, identities: readonly string[]): Promise<Readable> {
+/** Decrypts an age file. @throws BackupError identity_required, wrong_key */
+export async function decrypt(encrypted: Readable, identities: readonly string[]): Promise<Readable> {
   if (identities.length === 0) {
-    throw new BackupError(
-      "identity_required",
-      "The backup is encrypted: give the file with its age key by --identity.",
-    );
+    throw new BackupError("identity_required", "The file is encrypted: give the file with its age key by --identity.");
   }
   const decrypter = new (await loadAge()).Decrypter();
   for (const identity of identities) decrypter.addIdentity(identity);
@@ -62,7 +63,7 @@ async function decrypt(encrypted: Readable, identities: readonly string[]): Prom
     return Readable.from(fromWeb(await decrypter.decrypt(toWeb(encrypted))));
   } catch (error) {
     if (!/no identity matched/.test((error as Error).message)) throw error;
-    throw new BackupError("wrong_key", "The backup is encrypted for another key.", error);
+    throw new BackupError("wrong_key", "The file is encrypted for another key.", error);
   }
 }
 
@@ -81,12 +82,14 @@ export async function parseIdentities(text: string): Promise<string[]> {
 }
 
 /** @throws Error for a text that is not an age recipient */
-async function encrypterFor(recipient: string) {
+async function encrypterFor(recipients: readonly string[]) {
   const encrypter = new (await loadAge()).Encrypter();
-  try {
-    encrypter.addRecipient(recipient);
-  } catch (error) {
-    throw new Error("BACKUP_RECIPIENT is not a recipient of age-keygen", { cause: error });
+  for (const recipient of recipients) {
+    try {
+      encrypter.addRecipient(recipient);
+    } catch (error) {
+      throw new Error(`${recipient} is not a recipient of age-keygen`, { cause: error });
+    }
   }
   return encrypter;
 }

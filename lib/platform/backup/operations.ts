@@ -4,7 +4,7 @@ import { AppError } from "../../errors";
 import { operation } from "../../operation";
 import type { Operator } from "../../principal";
 import { commandLineOf, recordOperatorEvent } from "../audit/operator-events";
-import { createBackup } from "./create-backup";
+import { copyForExport, createBackup } from "./create-backup";
 import { cancelMove, DatabaseMove, NewDatabaseMove, readMove, startMove } from "./move-database";
 
 const NewBackup = z.strictObject({
@@ -59,7 +59,28 @@ export const backupOperations = {
   }),
 };
 
+const NewExport = z.strictObject({
+  folder: z.string().min(1).max(1_000).describe("A folder on the service's machine."),
+  maxPauseSeconds: z
+    .int()
+    .min(1)
+    .max(3_600)
+    .default(10)
+    .describe("How long writes to the embedded database may wait while it is copied."),
+});
+type NewExport = z.infer<typeof NewExport>;
+
+const ExportedRows = z.object({ file: z.string(), sizeBytes: z.int(), createdAt: z.date() });
+
 type Deps = Pick<Context, "config" | "database" | "db" | "log" | "now">;
+
+/** @throws AppError backup_in_progress, backup_failed, disk_full */
+async function exportRows(deps: Deps, operator: Operator, { folder, maxPauseSeconds }: NewExport) {
+  const copied = await copyForExport(deps, folder, maxPauseSeconds * 1000);
+  const event = { type: "database_exported", target: "database", details: { to: folder } } as const;
+  await deps.db.$transaction((tx) => recordOperatorEvent(tx, deps.now(), operator, event));
+  return copied;
+}
 
 /**
  * Backs up the database to BACKUP_TO. A local command may choose another location: its user can read the database
@@ -94,6 +115,30 @@ const MOVED = {
 const NONE = { ...RUNNING, state: "none", to: null, step: null, share: 0 };
 
 export const databaseOperations = {
+  exportDatabase: operation({
+    id: "exportDatabase",
+    summary: "Copy the rows for an export",
+    description:
+      "Writes the rows of one moment to a file, from which `homeport export` makes its folder. While the embedded database is copied, writes wait and reads continue. Only for that command on the service's machine.",
+    role: "admin",
+    body: NewExport,
+    errors: ["backup_in_progress", "backup_failed", "disk_full"],
+    examples: { "A folder": { folder: "/srv/homeport-export.partial" } },
+    response: {
+      status: 201,
+      description: "The file is complete.",
+      schema: ExportedRows,
+      examples: {
+        "The rows": {
+          file: "homeport-20261123T030000Z.backup",
+          sizeBytes: 48_217_330,
+          createdAt: "2026-11-23T03:00:00.000Z",
+        },
+      },
+    },
+    run: ({ ctx, principal, body }) => exportRows(ctx, commandLineOf(principal), body),
+  }),
+
   getDatabaseMove: operation({
     id: "getDatabaseMove",
     summary: "Show the move of the database",

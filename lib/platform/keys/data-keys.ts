@@ -10,15 +10,17 @@ type Deps = Pick<Context, "config" | "db">;
  */
 const PURPOSES = ["encryption", "pseudonyms", "vapid"] as const;
 type Purpose = (typeof PURPOSES)[number];
-type Row = { id: string; purpose: string; wrappedBy: string; wrapped: string };
-type DataKey = { id: string; purpose: string; key: Buffer };
+/** A stored data key. */
+export type DataKeyRow = { id: string; purpose: string; wrappedBy: string; wrapped: string };
+type Row = DataKeyRow;
+export type DataKey = { id: string; purpose: string; key: Buffer };
 /** The data keys that the ring can unwrap, oldest first, and the ids of the secrets that it lacks for the others. */
 type DataKeys = { keys: DataKey[]; missingSecretIds: string[] };
 
 const WRAPPING = "Homeport data key";
 
 /** Encrypts a data key with the first secret ("envelope encryption"; NIST SP 800-57 Part 1, 5.3.5). */
-function wrapKey(secrets: Secrets, id: string, key: Uint8Array): Pick<Row, "wrappedBy" | "wrapped"> {
+export function wrapKey(secrets: Secrets, id: string, key: Uint8Array): Pick<Row, "wrappedBy" | "wrapped"> {
   const [secret] = secrets;
   return { wrappedBy: secretId(secret), wrapped: seal(deriveKey(secret, WRAPPING), id, key) };
 }
@@ -66,10 +68,14 @@ async function readOrCreate(deps: Deps): Promise<DataKeys> {
 }
 
 async function read({ config, db }: Deps): Promise<DataKeys> {
-  const rows = await db.dataKey.findMany({ orderBy: [{ createdAt: "asc" }, { id: "asc" }] });
+  return unwrapDataKeys(config.secrets, await db.dataKey.findMany({ orderBy: [{ createdAt: "asc" }, { id: "asc" }] }));
+}
+
+/** Decrypts stored data keys, and keeps their order. */
+export function unwrapDataKeys(secrets: Secrets, rows: readonly Row[]): DataKeys {
   const missing = new Set<string>();
   const keys = rows.flatMap((row) => {
-    const key = unwrapKey(config.secrets, row);
+    const key = unwrapKey(secrets, row);
     if (!key) missing.add(row.wrappedBy);
     return key ? [{ id: row.id, purpose: row.purpose, key }] : [];
   });

@@ -36,7 +36,7 @@ type JsonWebKeySet = z.infer<typeof JsonWebKeySet>;
 export async function currentSigningKey(deps: Deps): Promise<{ kid: string; key: KeyObject }> {
   const keys = await readKeys(deps);
   const current = (keys.findLast(({ signsFrom }) => signsFrom <= deps.now()) ?? keys[0]) as Row;
-  const jwk = await decryptSecret(deps, purposeOf(current.kid), current.privateKey);
+  const jwk = await decryptSecret(deps, signingKeyPurpose(current.kid), current.privateKey);
   return { kid: current.kid, key: createPrivateKey({ key: JSON.parse(jwk), format: "jwk" }) };
 }
 
@@ -66,7 +66,7 @@ async function readKeys(deps: Deps): Promise<Row[]> {
 async function createKey(deps: Deps, { sequence, signsFrom }: Pick<Row, "sequence" | "signsFrom">): Promise<void> {
   const jwk = generateKeyPairSync("ed25519").privateKey.export({ format: "jwk" }) as { x: string; d: string };
   const kid = await calculateJwkThumbprint({ kty: "OKP", crv: "Ed25519", x: jwk.x });
-  const privateKey = await encryptSecret(deps, purposeOf(kid), JSON.stringify(jwk));
+  const privateKey = await encryptSecret(deps, signingKeyPurpose(kid), JSON.stringify(jwk));
   const key = { sequence, kid, publicKey: jwk.x, privateKey, signsFrom };
   await deps.db.signingKey.createMany({ data: [key], skipDuplicates: true });
 }
@@ -77,7 +77,8 @@ async function removeOldKeys({ db, now }: Deps, keys: Row[]): Promise<void> {
   await db.signingKey.deleteMany({ where: { sequence: { in: old.map(({ sequence }) => sequence) } } });
 }
 
-const purposeOf = (kid: string) => `signing-key:${kid}`;
+/** What a private key is encrypted for: see `encryptSecret`. */
+export const signingKeyPurpose = (kid: string) => `signing-key:${kid}`;
 
 export const keySetOperations = {
   getJsonWebKeySet: operation({

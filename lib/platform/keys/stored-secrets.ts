@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import { clearDataKeyCache, dataKey, loadDataKeys } from "./data-keys";
+import { clearDataKeyCache, type DataKey, dataKey, loadDataKeys } from "./data-keys";
 import { open, seal } from "./key-ring";
 
 type Deps = Pick<Context, "config" | "db">;
@@ -23,11 +23,28 @@ export async function encryptSecret(deps: Deps, purpose: string, plaintext: stri
  *   a text that was changed
  */
 export async function decryptSecret(deps: Deps, purpose: string, stored: string): Promise<string> {
+  const { id, sealed } = parse(stored);
+  return decryptWith((await find(deps, id)) ?? (await findAfterReload(deps, id)), purpose, sealed);
+}
+
+/** Decrypts a stored secret with one of several data keys. @throws Error for another key or purpose, and for a changed text */
+export function decryptSecretWith(keys: readonly DataKey[], purpose: string, stored: string): string {
+  const { id, sealed } = parse(stored);
+  const key = keys.find((one) => one.id === id);
+  if (!key) throw new Error(lacks(id));
+  return decryptWith(key, purpose, sealed);
+}
+
+function parse(stored: string): { id: string; sealed: string } {
   const [format, id = "", sealed = ""] = stored.split(".");
   if (format !== FORMAT) throw new Error("The stored secret has an unknown format");
-  const { key } = (await find(deps, id)) ?? (await findAfterReload(deps, id));
-  return open(key, contextOf(id, purpose), sealed).toString();
+  return { id, sealed };
 }
+
+const decryptWith = ({ id, key }: DataKey, purpose: string, sealed: string): string =>
+  open(key, contextOf(id, purpose), sealed).toString();
+
+const lacks = (id: string) => `NEXTAUTH_SECRET lacks the secret that protects the data key ${id}`;
 
 async function find(deps: Deps, id: string) {
   return (await loadDataKeys(deps)).keys.find((key) => key.id === id);
@@ -38,7 +55,7 @@ async function findAfterReload(deps: Deps, id: string) {
   clearDataKeyCache(deps);
   const found = await find(deps, id);
   if (found) return found;
-  const cause = new Error(`NEXTAUTH_SECRET lacks the secret that protects the data key ${id}`);
+  const cause = new Error(lacks(id));
   throw new AppError("unavailable", { cause });
 }
 

@@ -72,7 +72,7 @@ test("a backup of a running service is restored after its folder is lost, and th
   expect({ isEncrypted, stderr: stopped.stderr }).toEqual({ isEncrypted: true, stderr: "" });
   const encrypted = path.join(backups, file);
   expect(await homeport(["backup", "verify", encrypted, "--identity", wrongKey], {})).toEqual(
-    expect.objectContaining({ code: 1, stdout: "", stderr: "The backup is encrypted for another key.\n" }),
+    expect.objectContaining({ code: 1, stdout: "", stderr: "The file is encrypted for another key.\n" }),
   );
 
   const secretsFile = path.join(dataDir, "secrets.json");

@@ -1,0 +1,446 @@
+import { totpPurpose } from "../../../lib/auth/second-factor/totp";
+import { appleTokenPurpose } from "../../../lib/auth/sign-in-providers/apple-tokens";
+import type { Prisma } from "../../../lib/platform/db/generated/client";
+import { NIL_ID } from "../../../lib/platform/db/ids";
+import { signingKeyPurpose } from "../../../lib/platform/keys/signing-keys";
+import { webhookPurpose } from "../../../lib/webhooks/signature";
+import {
+  boolean,
+  bytes,
+  count,
+  date,
+  type Field,
+  field,
+  float,
+  int,
+  json,
+  list,
+  nullable,
+  oneOf,
+  password,
+  type Row,
+  secret,
+  smallInt,
+  text,
+  time,
+  uuid,
+} from "./fields";
+
+type Model = Prisma.ModelName;
+
+/** The records of one file. They are in the order of their keys, which are unique. */
+export type Kind = {
+  model: Model;
+  key: readonly string[];
+  fields: Readonly<Record<string, Field>>;
+  /** Columns that are not exported: an import leaves their defaults, or writes `constants`. */
+  leftOut?: readonly string[];
+  constants?: Readonly<Record<string, string>>;
+  /** The rows that are exported. Default: all. */
+  includes?: (row: Row) => boolean;
+  /** Whether its file is encrypted, and written with `--with-secrets` only. */
+  isSecret?: boolean;
+  /** The kind whose rows have these secrets in further columns. */
+  extends?: string;
+};
+
+const environment = oneOf("production", "sandbox", "web");
+
+/** Everything that is exported of the database, by the name of the file. Each comes after those that it refers to. */
+export const KINDS: Readonly<Record<string, Kind>> = {
+  accounts: {
+    model: "Account",
+    key: ["id"],
+    fields: {
+      id: field(uuid),
+      email: field(text),
+      emailVerifiedAt: nullable(time),
+      name: nullable(text),
+      image: nullable(text),
+      password: nullable(password, "passwordHash"),
+      role: field(oneOf("user", "support", "admin")),
+      disabledAt: nullable(time),
+      unverifiedExpiresAt: nullable(time),
+      locale: nullable(text),
+      externalId: nullable(text),
+      createdAt: field(time),
+      updatedAt: field(time),
+    },
+    leftOut: ["sessionEpoch"],
+  },
+  "app-user-ids": {
+    model: "AccountAlias",
+    key: ["appUserId"],
+    fields: { appUserId: field(text), accountId: field(uuid) },
+  },
+  identities: {
+    model: "Identity",
+    key: ["id"],
+    fields: {
+      id: field(uuid),
+      accountId: field(uuid),
+      provider: field(text),
+      issuer: nullable(text),
+      subject: field(text),
+      createdAt: field(time),
+    },
+  },
+  "identity-tokens": {
+    model: "Identity",
+    key: ["id"],
+    fields: { id: field(uuid), refreshToken: secret(({ id }) => appleTokenPurpose(id as string)) },
+    includes: ({ refreshToken }) => refreshToken !== null,
+    isSecret: true,
+    extends: "identities",
+  },
+  passkeys: {
+    model: "Passkey",
+    key: ["id"],
+    fields: {
+      id: field(uuid),
+      accountId: field(uuid),
+      name: field(text),
+      credentialId: field(text),
+      publicKey: field(bytes),
+      counter: field(count),
+      transports: field(list(text)),
+      aaguid: field(uuid),
+      isBackupEligible: field(boolean),
+      isBackedUp: field(boolean),
+      createdAt: field(time),
+      lastUsedAt: nullable(time),
+    },
+  },
+  "totp-factors": {
+    model: "TotpFactor",
+    key: ["id"],
+    fields: {
+      id: field(uuid),
+      accountId: field(uuid),
+      secret: secret(({ accountId }) => totpPurpose(accountId as string)),
+      createdAt: field(time),
+      confirmedAt: nullable(time),
+      lastUsedAt: nullable(time),
+      lastStep: nullable(int),
+    },
+    // Of an enrollment that is not confirmed, the session that began it is not exported.
+    leftOut: ["sessionId", "expiresAt"],
+    constants: { sessionId: NIL_ID },
+    includes: ({ confirmedAt }) => confirmedAt !== null,
+    isSecret: true,
+  },
+  "recovery-codes": {
+    model: "RecoveryCode",
+    key: ["accountId", "codeHash"],
+    fields: { accountId: field(uuid), codeHash: field(text), createdAt: field(time), usedAt: nullable(time) },
+  },
+  purchases: {
+    model: "Purchase",
+    key: ["id"],
+    fields: {
+      id: field(uuid),
+      provider: field(text),
+      environment: field(text),
+      store: field(text),
+      originalTransactionId: field(text),
+      accountId: nullable(uuid),
+      appUserIds: field(list(text)),
+      productId: nullable(text),
+      pendingProductId: nullable(text),
+      entitlementIds: field(list(text)),
+      periodType: nullable(text),
+      isLifetime: field(boolean),
+      isFamilyShare: field(boolean),
+      isReplaceable: field(boolean),
+      startedAt: nullable(time),
+      currentPeriodStartsAt: nullable(time),
+      currentPeriodEndsAt: nullable(time),
+      gracePeriodEndsAt: nullable(time),
+      unsubscribedAt: nullable(time),
+      cancelReason: nullable(text),
+      billingIssueDetectedAt: nullable(time),
+      pausedAt: nullable(time),
+      resumesAt: nullable(time),
+      endedAt: nullable(time),
+      expirationReason: nullable(text),
+      refundedAt: nullable(time),
+      lastEventAt: nullable(time),
+      reconciledAt: nullable(time),
+      trialEndingNotifiedAt: nullable(time),
+      createdAt: field(time),
+      updatedAt: field(time),
+    },
+  },
+  "billing-events": {
+    model: "BillingEvent",
+    key: ["id"],
+    fields: {
+      id: field(uuid),
+      provider: field(text),
+      eventId: field(text),
+      type: field(text),
+      state: field(oneOf("received", "processed", "ignored", "failed")),
+      reason: nullable(text),
+      environment: nullable(text),
+      store: nullable(text),
+      originalTransactionId: nullable(text),
+      transactionId: nullable(text),
+      appUserId: nullable(text),
+      appUserIds: field(list(text)),
+      transferredFrom: field(list(text)),
+      occurredAt: field(time),
+      purchasedAt: nullable(time),
+      receivedAt: field(time),
+      processedAt: nullable(time),
+      facts: field(json),
+      payload: nullable(json),
+      attempts: field(int),
+      nextAttemptAt: nullable(time),
+      purchaseId: nullable(uuid),
+      accountId: nullable(uuid),
+    },
+  },
+  devices: {
+    model: "PushDevice",
+    key: ["id"],
+    fields: {
+      id: field(uuid),
+      accountId: field(uuid),
+      installationId: nullable(uuid),
+      environment: field(environment),
+      bundleId: field(text),
+      token: field(text),
+      webPushKeys: nullable(json),
+      status: field(oneOf("pending", "active", "invalid")),
+      invalidReason: nullable(text),
+      name: nullable(text),
+      model: nullable(text),
+      osVersion: nullable(text),
+      appVersion: nullable(text),
+      locale: nullable(text),
+      timeZone: nullable(text),
+      keyId: nullable(text),
+      publicKey: nullable(bytes),
+      keyCounter: nullable(count),
+      createdAt: field(time),
+      registeredAt: field(time),
+      verifiedAt: nullable(time),
+      lastSeenAt: field(time),
+      lastDeliveredAt: nullable(time),
+    },
+    leftOut: ["sessionId"],
+  },
+  "live-activities": {
+    model: "LiveActivity",
+    key: ["deviceId", "activityId"],
+    fields: {
+      deviceId: field(uuid),
+      activityId: field(text),
+      attributesType: field(text),
+      token: field(text),
+      registeredAt: field(time),
+      latestAt: nullable(time),
+    },
+  },
+  "live-activity-start-tokens": {
+    model: "LiveActivityStartToken",
+    key: ["deviceId", "attributesType"],
+    fields: { deviceId: field(uuid), attributesType: field(text), token: field(text), registeredAt: field(time) },
+  },
+  "push-preferences": {
+    model: "PushPreference",
+    key: ["accountId"],
+    fields: {
+      accountId: field(uuid),
+      mutedKinds: field(list(text)),
+      quietStartMinutes: nullable(smallInt),
+      quietEndMinutes: nullable(smallInt),
+      updatedAt: field(time),
+    },
+  },
+  "webhook-endpoints": {
+    model: "WebhookEndpoint",
+    key: ["id"],
+    fields: {
+      id: field(uuid),
+      url: field(text),
+      description: nullable(text),
+      eventTypes: field(list(text)),
+      createdAt: field(time),
+      disabledAt: nullable(time),
+      disabledReason: nullable(text),
+      failingSince: nullable(time),
+    },
+  },
+  "webhook-secrets": {
+    model: "WebhookEndpoint",
+    key: ["id"],
+    fields: {
+      id: field(uuid),
+      secret: secret(({ id }) => webhookPurpose(id as string)),
+      previousSecret: { ...secret(({ id }) => webhookPurpose(id as string)), isNullable: true },
+      previousSecretExpiresAt: nullable(time),
+    },
+    isSecret: true,
+    extends: "webhook-endpoints",
+  },
+  "api-keys": {
+    model: "ApiKey",
+    key: ["id"],
+    fields: {
+      id: field(uuid),
+      name: field(text),
+      keyHash: field(text),
+      prefix: field(text),
+      scopes: field(list(text)),
+      networks: field(list(text)),
+      createdAt: field(time),
+      expiresAt: nullable(time),
+      lastUsedAt: nullable(time),
+      revokedAt: nullable(time),
+    },
+  },
+  "audit-events": {
+    model: "AuditEvent",
+    key: ["id"],
+    fields: {
+      id: field(uuid),
+      at: field(time),
+      type: field(text),
+      actor: field(text),
+      accountId: nullable(uuid),
+      target: nullable(text),
+      network: nullable(text),
+      userAgent: nullable(text),
+      details: nullable(json),
+    },
+  },
+  rollouts: {
+    model: "RolloutSchedule",
+    key: ["id"],
+    fields: {
+      id: field(uuid),
+      product: field(text),
+      version: field(text),
+      platforms: field(list(text)),
+      releaseIds: field(list(text)),
+      catalogRollout: field(float),
+      steps: field(list(float)),
+      step: field(int),
+      everySeconds: field(int),
+      state: field(text),
+      nextStepAt: field(time),
+      observedAt: field(time),
+      haltedAt: nullable(time),
+      haltReason: nullable(text),
+      isHaltedByYank: field(boolean),
+      startsAt: nullable(time),
+      settledAt: nullable(time),
+      maxFailureShare: field(float),
+      minReports: field(int),
+      minAdoptionShare: field(float),
+      minOfferedClients: field(int),
+      reportsBefore: field(count),
+      failuresBefore: field(count),
+      countedFrom: field(date),
+      createdAt: field(time),
+    },
+  },
+  "adoption-counts": {
+    model: "AdoptionCount",
+    key: ["day", "product", "platform", "architecture", "channel", "version"],
+    fields: {
+      day: field(date),
+      product: field(text),
+      platform: field(text),
+      architecture: field(text),
+      channel: field(text),
+      version: field(text),
+      checks: field(count),
+      offers: field(count),
+      downloadsStarted: field(count),
+      downloadsFinished: field(count),
+      clients: nullable(bytes),
+      offeredClients: nullable(bytes),
+    },
+  },
+  "update-reports": {
+    model: "UpdateReportCount",
+    key: ["day", "product", "platform", "architecture", "version", "outcome", "from", "code"],
+    fields: {
+      day: field(date),
+      product: field(text),
+      platform: field(text),
+      architecture: field(text),
+      version: field(text),
+      outcome: field(text),
+      from: field(text),
+      code: field(text),
+      reports: field(count),
+    },
+  },
+  "signing-keys": {
+    model: "SigningKey",
+    key: ["sequence"],
+    fields: {
+      sequence: field(int),
+      kid: field(text),
+      publicKey: field(text),
+      privateKey: secret(({ kid }) => signingKeyPurpose(kid as string)),
+      signsFrom: field(time),
+    },
+    isSecret: true,
+  },
+};
+
+/** Tables that are not exported, and why. `docs/guides/leaving.md` says it to operators. */
+export const LEFT_OUT: Readonly<Partial<Record<Model, string>>> = {
+  Session: "everybody signs in again",
+  PasswordResetToken: "a link, valid for minutes, that the old service's secret made",
+  VerificationToken: "a link that the old service's secret made",
+  Invitation: "a link that the old service's secret made: invite again",
+  EmailChange: "links that the old service's secret made",
+  FirstOperatorLink: "a link to the old service",
+  PasskeyChallenge: "a sign-in that is not complete",
+  SignInChallenge: "a sign-in that is not complete",
+  AuthorizationCode: "a sign-in that is not complete",
+  DeviceCode: "a sign-in that is not complete",
+  UsedIdToken: "valid for minutes",
+  RecognizedClient: "a limit, keyed by the old service's secret",
+  SignInThrottle: "a limit, keyed by the old service's secret",
+  RateLimitCounter: "a limit",
+  RateLimit: "a limit",
+  DataKey: "the new service has its own; the one of web push is in vapid-keys",
+  AppleRevocation: "the old service finishes it",
+  QueuedEmail: "the old service sends it",
+  QueuedPush: "the old service sends it",
+  PushDelivery: "the old service sends it",
+  PushMessage: "the old service sends it",
+  PushBroadcast: "the old service sends it",
+  PushChallenge: "a verification that is not complete",
+  PushReceipt: "a log that retention empties",
+  PushOutcomeCount: "counts of that log",
+  PushPause: "valid for minutes",
+  WebhookEvent: "the old service sends it",
+  WebhookDelivery: "a log that retention empties",
+  ReconcileJob: "the new service schedules its own",
+  BillingApiPause: "valid for minutes",
+  HourlyStatistic: "counts of what is exported",
+  IdempotentRequest: "valid for a day",
+  CatalogChange: "a change that is not complete",
+  Backup: "the old service's backups",
+  SecurityEvent: "empty: version 1.0's, moved to the audit trail",
+};
+
+/** The kind of the private key of web push, which the database keeps among the data keys. */
+export const VAPID_KEYS = "vapid-keys";
+/** The kinds of the release catalog. */
+export const [RELEASES, RELEASE_KEYS] = ["releases", "release-keys"] as const;
+
+/** The sort key of a record. No text has a NUL. */
+export const keyOf = ({ key }: Pick<Kind, "key">, record: FileRecordLike): string =>
+  key
+    .map((name) => (typeof record[name] === "number" ? String(record[name]).padStart(16, "0") : record[name]))
+    .join("\0");
+
+type FileRecordLike = Readonly<Record<string, unknown>>;
