@@ -7,6 +7,7 @@ import { BillingEventsQuery } from "@/lib/subscriptions/admin/schema";
 import { showBillingEvent } from "@/lib/subscriptions/admin/show-event";
 import { anonymizeBilling } from "@/lib/subscriptions/anonymize-billing";
 import { exportBilling } from "@/lib/subscriptions/export-billing";
+import { expireGrants } from "@/lib/subscriptions/grants/grants";
 import { retryEvents } from "@/lib/subscriptions/inbox/inbox";
 import { notifyTrialEndings } from "@/lib/subscriptions/notifications/trial-endings";
 import { listPurchases } from "@/lib/subscriptions/operations";
@@ -55,6 +56,7 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
   test.each<[string, (db: Db) => Promise<unknown>]>([
     ["the retry of pending events", (db) => retryEvents({ ...ctx(), db })],
     ["the schedule of overdue renewals", (db) => scheduleRenewals({ ...ctx(), db, billing: {} as Billing })],
+    ["the end of grants", (db) => expireGrants({ ...ctx(), db })],
     ["the notifications of trials that end", (db) => notifyTrialEndings({ ...ctx(), db })],
     ["the gauges of billing", readGauges],
     ["the status of an account", (db) => readStatus({ ...ctx(), db }, ann.id)],

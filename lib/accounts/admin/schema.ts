@@ -141,6 +141,7 @@ export const AccountPurchase = PurchaseStatus.pick({
   managementUrl: true,
 }).extend({
   id: z.uuid(),
+  provider: z.string().describe("`homeport`: an operator granted it."),
   originalTransactionId: z.string(),
   appUserIds: z.array(z.string()),
   endedAt: Time,

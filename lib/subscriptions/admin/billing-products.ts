@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Context } from "../../context";
 import { sql } from "../../platform/db/sql";
 import { MAX_COUNTED } from "../../platform/lists";
+import { HOMEPORT } from "../providers/find-provider";
 
 /** More products than a company sells. */
 const MAX_PRODUCTS = 500;
@@ -72,7 +73,8 @@ export async function listBillingProducts({ config, db }: Deps, { withoutEntitle
         WHERE provider = product.provider AND "productId" = product."productId" LIMIT ${MAX_COUNTED}::integer
       ) AS one LEFT JOIN LATERAL unnest(one."entitlementIds") AS entitlement ON true
     ) AS bought`;
-  const products = rows.map((row) => {
+  const sold = rows.filter(({ provider }) => provider !== HOMEPORT); // nobody buys what operators grant
+  const products = sold.map((row) => {
     const configured = config.BILLING_PRODUCTS.get(row.productId);
     return { ...row, configuredEntitlementIds: configured ? [...configured] : null };
   });

@@ -26,7 +26,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 export const MAX_SUPPORT_DAYS = 30;
 
 /** A grant to make. `endsAt` is null if it does not end. */
-type CheckedTerms = { entitlementId: string; endsAt: Date | null; reason: string };
+type CheckedTerms = { entitlementId: string; grantedAt: Date; endsAt: Date | null; reason: string };
 
 /**
  * Grants an entitlement to an account: a purchase in the store PROMOTIONAL, whose event goes through the inbox as a
@@ -90,8 +90,8 @@ export async function endGrant(
 ): Promise<GrantChange> {
   const isChanged = await inTransaction(deps, async (tx) => {
     const purchase = await tx.purchase.findUnique({ where: { id, provider: HOMEPORT, accountId: { not: null } } });
-    const accountId = purchase?.accountId;
-    if (!purchase || !accountId) throw new AppError("not_found", "There is no such grant.");
+    const [accountId] = purchase?.accountId ? await lockAccounts(tx, [purchase.accountId]) : [];
+    if (!purchase || accountId === undefined) throw new AppError("not_found", "There is no such grant.");
     const at = deps.now();
     const { startedAt, currentPeriodEndsAt: endsAt, endedAt, originalTransactionId: transaction } = purchase;
     if (endedAt !== null || (endsAt !== null && endsAt <= at)) return false;
@@ -165,7 +165,7 @@ async function checkTerms(deps: Deps, principal: AnyPrincipal, given: Terms): Pr
   const endsAt = days === undefined ? (until ?? null) : new Date(at.getTime() + days * DAY_MS);
   assertAllowed(principal, at, endsAt);
   await assertKnown(deps, entitlementId);
-  return { entitlementId, endsAt, reason };
+  return { entitlementId, grantedAt: at, endsAt, reason };
 }
 
 /** @throws AppError grant_too_long */
@@ -194,8 +194,7 @@ async function assertKnown({ config, db }: Pick<Deps, "config" | "db">, entitlem
  */
 function grantAll(deps: Deps, operator: Operator, accountIds: string[], key: string, terms: CheckedTerms) {
   return inTransaction(deps, async (tx) => {
-    const { entitlementId, endsAt, reason } = terms;
-    const occurredAt = deps.now();
+    const { entitlementId, grantedAt: occurredAt, endsAt, reason } = terms;
     const facts = {
       purchasedAt: occurredAt,
       expiresAt: endsAt,

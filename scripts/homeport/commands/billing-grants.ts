@@ -1,4 +1,5 @@
 import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
 import { parse } from "csv-parse";
 import type { z } from "zod";
 import { CommandError } from "../../../lib/errors";
@@ -93,16 +94,22 @@ async function grantToFile({ api, output }: CommandContext, file: string, terms:
     email: "email",
   });
   const count = (status: Result["status"]) => results.filter((result) => result.status === status).length;
-  const counts = `${count("granted")} granted, ${count("unchanged")} unchanged, ${count("unknown_account")} unknown accounts`;
+  const counts = `${count("granted")} granted, ${count("unchanged")} unchanged, ${count("unknown_account")} unknown`;
   output.note(`${isDryRun ? "Would be: " : ""}${counts}.`);
 }
 
 type Row = { line: number; email: string };
 
 const MAX_ROW_BYTES = 64 * 1024;
+/** More emails than a test has. What happened for each is kept until all are done. */
+const MAX_FILE_BYTES = 16 * 1024 * 1024;
 
 /** The column `email` of a CSV file, or its first one. The first row is a heading, unless it has an email. */
 async function* readEmails(file: string): AsyncGenerator<Row> {
+  const { size } = await stat(file).catch((error: Error) => {
+    throw unreadable(file, error);
+  });
+  if (size > MAX_FILE_BYTES) throw unreadable(file, new Error("more than 16 MiB"));
   const rows = parse({
     bom: true,
     delimiter: [",", ";", "\t"],
@@ -130,9 +137,11 @@ async function* readEmails(file: string): AsyncGenerator<Row> {
       if (email !== "") yield { line: info.lines, email: email.slice(0, 320) };
     }
   } catch (error) {
-    throw new CommandError("file_unreadable", `${file}: ${(error as Error).message}`);
+    throw unreadable(file, error as Error);
   }
 }
+
+const unreadable = (file: string, { message }: Error) => new CommandError("file_unreadable", `${file}: ${message}`);
 
 async function list({ api, output }: CommandContext, account: string): Promise<void> {
   const { id } = await findAccount(api, account);

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
+import { post } from "@/tests/support/api";
+import { accountWithRole } from "@/tests/support/auth/api-keys";
 import { clock } from "@/tests/support/context";
 import { billingEvent, DAY_MS, deliverOk, type Sent, statusOf } from "@/tests/support/subscriptions/billing";
 import { reconcile } from "@/tests/support/subscriptions/operator-actions";
@@ -147,4 +149,19 @@ test("a lifetime purchase whose event was lost is not taken for a subscription t
   await reconcile(billing(), ann.id);
   await later(event, "EXPIRATION", { expiration_at_ms: clock.now().getTime(), expiration_reason: "UNSUBSCRIBE" });
   expect(await statusOf(ann)).toMatchObject({ status: "active", isLifetime: true });
+});
+
+test("a grant is not touched, although the provider has an ended one of its own with the same product", async () => {
+  const { token } = await accountWithRole("admin");
+  await post("/api/admin/billing/grants", { accountId: ann.id, entitlementId: "pro", days: 9, reason: "x" }, { token });
+  const ended = { expires_date: iso(clock.now().getTime() - DAY_MS), store: "promotional", store_transaction_id: "p" };
+  const { known } = await newCustomer();
+  revenueCat.customers.set(ann.id, subscriber({ pro: { ...known, ...ended } }));
+  await reconcile(billing(), ann.id);
+  const { subscriptions, ...status } = await statusOf(ann);
+  expect(status).toMatchObject({ status: "active", isActive: true, store: "PROMOTIONAL" });
+  expect(subscriptions).toMatchObject([
+    { isActive: true, productId: "pro" },
+    { isActive: false, productId: "pro" },
+  ]);
 });

@@ -74,7 +74,7 @@ function NewGrant({ account, entitlements, longest }: NewGrantProps) {
       operation={grantOperations.grantEntitlement}
       account={account}
       label="Grant an entitlement"
-      title={`Grant an entitlement to ${account.email}?`}
+      title="Grant an entitlement?"
       submit="Grant"
       params={{ key: randomUUID() }}
     >

@@ -1,4 +1,5 @@
 import type { AccountPurchase } from "@/lib/accounts/admin/schema";
+import { HOMEPORT } from "@/lib/subscriptions/providers/find-provider";
 import { describeAccess } from "../../billing/access";
 import { EventReason, EventState } from "../../billing/event-columns";
 import { PurchaseState } from "../../billing/purchases/[id]/purchase-state";
@@ -11,12 +12,13 @@ import { countOf } from "./account-action";
 /** Earlier events are in the billing inbox. */
 const SHOWN_EVENTS = 5;
 
-/** What the customer has bought: each purchase with the events that it results from. */
+/** What the customer has bought: each purchase with the events that it results from. `Grants` lists the rest. */
 export function Purchases({ purchases }: { purchases: AccountPurchase[] }) {
+  const bought = purchases.filter(({ provider }) => provider !== HOMEPORT);
   return (
     <Section title="Purchases">
-      {purchases.length === 0 && <EmptyState title="The customer has bought nothing yet" />}
-      {purchases.map((purchase) => (
+      {bought.length === 0 && <EmptyState title="The customer has bought nothing yet" />}
+      {bought.map((purchase) => (
         <Purchase key={purchase.id} purchase={purchase} />
       ))}
     </Section>
