@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { NEVER_REMOVED } from "../../auth/email-verification";
 import { addHashes } from "../../auth/passwords/dummy-hash";
 import { isImported, toStoredHash } from "../../auth/passwords/imported-hash";
@@ -7,9 +8,8 @@ import type { Context, Tx } from "../../context";
 import { AppError, isAppError } from "../../errors";
 import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import { isTransactionConflict, isUniqueViolation } from "../../platform/database-errors";
-import type { Prisma } from "../../platform/db/generated/client";
 import { isUuid, NIL_ID, newId } from "../../platform/db/ids";
-import { uuidArray } from "../../platform/db/sql";
+import { sql, uuidArray } from "../../platform/db/sql";
 import { parseJson } from "../../platform/http/body";
 import { parseBody } from "../../platform/http/validation";
 import { encryptSecret } from "../../platform/keys/stored-secrets";
@@ -25,11 +25,22 @@ type Deps = Pick<Context, "billing" | "config" | "db" | "dbNow" | "limits" | "lo
  * A valid record. `id` is the account's if it is new; `passwordHash` is as it is stored; `keys` name what the record claims,
  * each of which one account has.
  */
-type Entry = { line: number; id: string; record: AccountRecord; passwordHash: string | null; keys: string[] };
+type Entry = {
+  line: number;
+  id: string;
+  record: AccountRecord;
+  passwordHash: string | null;
+  identities: Identity[];
+  keys: string[];
+};
+type Identity = { key: string; provider: string; issuer: string; subject: string };
 /** The secret of an authenticator app, encrypted for the account. */
 type TotpSecrets = Map<Entry, { accountId: string; secret: string }>;
 
 const MAX_ATTEMPTS = 5;
+/** A request's records are imported in several transactions, and other requests run between them. */
+const RECORDS_PER_TRANSACTION = 100;
+const RECORDS_PER_TURN = 20;
 
 /**
  * Imports accounts of another system: one JSON value a line. Each record that can be imported is, whatever the others are.
@@ -49,17 +60,18 @@ export async function importAccounts(
   }
   const results: ImportResult[] = [];
   const entries: Entry[] = [];
-  for (const { line, bytes } of lines) {
+  for (const [i, { line, bytes }] of lines.entries()) {
+    if (i % RECORDS_PER_TURN === 0) await nextTurn();
     try {
       entries.push(toEntry(ctx, line, bytes));
     } catch (error) {
       results.push(refusal(line, error));
     }
   }
-  const rounds = toRounds(entries);
-  // A dry run is rolled back, so it is one transaction: later rounds see the earlier ones.
-  for (const together of query.dryRun ? [rounds] : rounds.map((round) => [round]))
-    results.push(...(await importRounds(ctx, operator, together, query)));
+  const groups = toGroups(entries);
+  // A dry run is rolled back, so it is one transaction: later groups see the earlier ones.
+  for (const together of query.dryRun ? [groups] : groups.map((group) => [group]))
+    results.push(...(await importGroups(ctx, operator, together, query)));
   if (!query.dryRun) {
     const changed = results.filter(({ status }) => status === "created" || status === "updated");
     const lines = new Set(changed.map(({ line }) => line));
@@ -89,14 +101,18 @@ function toEntry({ config }: Pick<Context, "config">, line: number, bytes: Uint8
   const passwordHash = record.password ? toStoredHash(record.password, config.PASSWORD_IMPORT_MEMORY * 2 ** 20) : null;
   const { email, createdAt } = record;
   const ids = idsOf(record).map(idKey);
-  const identities = record.identities.map(({ provider, subject }) => `identity ${provider} ${subject}`);
+  const identities = record.identities.map(({ provider, subject }) => {
+    const issuer = issuerOf(config, provider);
+    return { key: identityKey(issuer, subject), provider, issuer, subject };
+  });
   return {
     line,
     // A time before 1970 has no such id.
     id: newId(createdAt && createdAt.getTime() > 0 ? createdAt : undefined),
     record,
     passwordHash,
-    keys: [...(email === undefined ? [] : [`email ${email}`]), ...ids, ...identities],
+    identities,
+    keys: [...(email === undefined ? [] : [`email ${email}`]), ...ids, ...identities.map(({ key }) => key)],
   };
 }
 
@@ -104,6 +120,8 @@ function toEntry({ config }: Pick<Context, "config">, line: number, bytes: Uint8
 const idsOf = ({ externalId, appUserIds }: AccountRecord) =>
   normalizeAppUserIds(externalId === undefined ? appUserIds : [externalId, ...appUserIds]);
 const idKey = (id: string) => `id ${normalizeAppUserIds([id])[0]}`;
+/** An identity whose issuer is not known yet has its provider in place of it. */
+const identityKey = (issuer: string, subject: string) => `identity ${issuer} ${subject}`;
 
 function refusal(line: number, error: unknown): ImportResult {
   if (!isAppError(error)) throw error;
@@ -112,8 +130,8 @@ function refusal(line: number, error: unknown): ImportResult {
   return { line, status: "refused", code: field.code, field: field.pointer, detail: field.detail };
 }
 
-/** Records that claim the same go one after the other, so that the later one sees the earlier. */
-function toRounds(entries: readonly Entry[]): Entry[][] {
+/** Groups of one transaction each. Records that claim the same go one after the other, so that the later one sees the earlier. */
+function toGroups(entries: readonly Entry[]): Entry[][] {
   const rounds: { entries: Entry[]; keys: Set<string> }[] = [];
   for (const entry of entries) {
     const after = rounds.findLastIndex(({ keys }) => entry.keys.some((key) => keys.has(key)));
@@ -122,7 +140,11 @@ function toRounds(entries: readonly Entry[]): Entry[][] {
     round.entries.push(entry);
     for (const key of entry.keys) round.keys.add(key);
   }
-  return rounds.map((round) => round.entries);
+  return rounds.flatMap(({ entries }) =>
+    Array.from({ length: Math.ceil(entries.length / RECORDS_PER_TRANSACTION) }, (_, i) =>
+      entries.slice(i * RECORDS_PER_TRANSACTION, (i + 1) * RECORDS_PER_TRANSACTION),
+    ),
+  );
 }
 
 class DryRun extends Error {
@@ -134,14 +156,16 @@ class DryRun extends Error {
 /** Somebody has registered, or another import has created, an account meanwhile. */
 class AccountChanged extends Error {}
 
-/** Imports rounds in one transaction; again if it lost a conflict with another one. */
-async function importRounds(ctx: Deps, operator: Operator, rounds: Entry[][], query: ImportQuery) {
+/** Imports groups in one transaction; again if it lost a conflict with another one. */
+async function importGroups(ctx: Deps, operator: Operator, groups: Entry[][], query: ImportQuery) {
   for (let attempt = 1; ; attempt++) {
-    const secrets = await encryptTotpSecrets(ctx, rounds.flat());
+    const secrets = await encryptTotpSecrets(ctx, groups.flat());
     try {
       return await ctx.db.$transaction(async (tx) => {
+        // Imports that claim the same in another order would deadlock.
+        await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended('account import', 0))`;
         const results: ImportResult[] = [];
-        for (const entries of rounds)
+        for (const entries of groups)
           results.push(...(await importInTx(ctx, tx, operator, { entries, secrets, query })));
         if (query.dryRun) throw new DryRun(results);
         return results;
@@ -158,9 +182,9 @@ async function importRounds(ctx: Deps, operator: Operator, rounds: Entry[][], qu
 async function encryptTotpSecrets(ctx: Deps, entries: Entry[]): Promise<TotpSecrets> {
   const withTotp = entries.filter(({ record }) => record.totp);
   if (withTotp.length === 0) return new Map();
-  const { accounts, owners } = await readExisting(ctx, ctx.db, withTotp);
+  const existing = await readExisting(ctx.db, withTotp, ctx.now());
   const secrets = withTotp.map(async (entry) => {
-    const accountId = findExisting(entry, { accounts, owners })?.id ?? entry.id;
+    const accountId = findExisting(entry, existing)?.id ?? entry.id;
     const secret = entry.record.totp?.secret.toUpperCase().replace(/=+$/, "") ?? "";
     return [entry, { accountId, secret: await encryptSecret(ctx, totpPurpose(accountId), secret) }] as const;
   });
@@ -171,7 +195,7 @@ type Round = { entries: Entry[]; secrets: TotpSecrets; query: ImportQuery };
 
 async function importInTx(ctx: Deps, tx: Tx, operator: Operator, { entries, secrets, query }: Round) {
   if (query.onConflict === "update") await lockExisting(tx, entries);
-  const found = await readExisting(ctx, tx, entries);
+  const found = await readExisting(tx, entries, ctx.now());
   const results: ImportResult[] = [];
   const added: Addition[] = [];
   for (const entry of entries) {
@@ -218,8 +242,8 @@ type Addition = {
   entry: Entry;
   accountId: string;
   isNew: boolean;
-  data: Prisma.AccountUncheckedUpdateInput;
-  identities: AccountRecord["identities"];
+  data: Partial<Given>;
+  identities: Identity[];
   aliases: string[];
   hasTotp: boolean;
 };
@@ -243,30 +267,21 @@ function additionOf(ctx: Deps, entry: Entry, existing: Existing | undefined): Ad
     disabledAt: record.disabled ? ctx.now() : null,
     passwordHash,
   };
-  const isNamed = (identity: Identity) => existing?.identities.some((linked) => isSame(ctx, linked, identity));
-  const isRepeated = ({ provider, subject }: Identity, index: number) =>
-    record.identities.findIndex((one) => one.provider === provider && one.subject === subject) < index;
+  const identities = new Map(entry.identities.map((identity) => [identity.key, identity]));
+  for (const { key, provider, subject } of entry.identities) {
+    const isLinked = existing?.identities.some((one) => one === key || one === identityKey(provider, subject));
+    if (isLinked) identities.delete(key);
+  }
   return {
     entry,
     accountId: existing?.id ?? entry.id,
     isNew: !existing,
     data: existing ? changesOf(existing, given) : given,
-    identities: record.identities.filter((identity, index) => !isNamed(identity) && !isRepeated(identity, index)),
-    aliases: idsOf(record).filter((id) => !existing?.aliases.some(({ appUserId }) => appUserId === id)),
-    hasTotp: totp !== undefined && !existing?.totpFactors.length,
+    identities: [...identities.values()],
+    aliases: idsOf(record).filter((id) => !existing?.aliases.includes(id)),
+    hasTotp: totp !== undefined && !existing?.hasTotp,
   };
 }
-
-type Identity = AccountRecord["identities"][number];
-
-/** Whether a linked identity is one of a record. Its issuer may not be known yet. */
-const isSame = (
-  { config }: Pick<Deps, "config">,
-  linked: { provider: string; issuer: string | null; subject: string },
-  { provider, subject }: Identity,
-) =>
-  linked.subject === subject &&
-  (linked.issuer === null ? linked.provider === provider : linked.issuer === issuerOf(config, provider));
 
 type Given = { [Name in "name" | "locale" | "externalId" | "passwordHash"]: string | null } & {
   [Name in "emailVerifiedAt" | "disabledAt"]: Date | null;
@@ -286,34 +301,57 @@ function changesOf(existing: Existing, given: Given): Partial<Given> {
   return Object.fromEntries(changed);
 }
 
+const ROW = sql`id uuid, email text, "emailVerifiedAt" timestamptz, name text, locale text, "externalId" text,
+  "passwordHash" text, "disabledAt" timestamptz, "createdAt" timestamptz`;
+
+function rowsOf(added: Addition[], at: Date): string {
+  const rows = added.map(({ accountId, entry: { record }, data }) => {
+    const { email, createdAt = at } = record;
+    return { ...data, id: accountId, email, createdAt };
+  });
+  return JSON.stringify(rows);
+}
+
+/** One statement a table: Prisma would take longer to write one than PostgreSQL to run it. */
 async function write(ctx: Deps, tx: Tx, added: Addition[], secrets: TotpSecrets): Promise<void> {
   const at = ctx.now();
-  await tx.account.createMany({
-    data: added.flatMap(({ isNew, entry: { id, record }, data }) => {
-      const { email, createdAt = at } = record;
-      if (!isNew || email === undefined) return [];
-      return [{ ...(data as Given), id, email, createdAt, unverifiedExpiresAt: NEVER_REMOVED }];
-    }),
-  });
-  for (const { accountId, isNew, data } of added) {
-    if (!isNew && Object.keys(data).length > 0) await tx.account.update({ where: { id: accountId }, data });
+  const [created, updated] = [added.filter(({ isNew }) => isNew), added.filter(({ isNew }) => !isNew)];
+  if (created.length > 0) {
+    await tx.$executeRaw`
+      INSERT INTO "Account" (id, email, "emailVerifiedAt", name, locale, "externalId", "passwordHash", "disabledAt", "createdAt",
+        "updatedAt", "unverifiedExpiresAt")
+      SELECT given.*, ${at}::timestamptz, ${NEVER_REMOVED}::timestamptz
+      FROM json_to_recordset(${rowsOf(created, at)}::json) AS given (${ROW})`;
+  }
+  if (updated.length > 0) {
+    await tx.$executeRaw`
+      UPDATE "Account" AS account SET "updatedAt" = ${at}::timestamptz, name = COALESCE(given.name, account.name),
+        locale = COALESCE(given.locale, account.locale), "externalId" = COALESCE(given."externalId", account."externalId"),
+        "emailVerifiedAt" = COALESCE(given."emailVerifiedAt", account."emailVerifiedAt"),
+        "disabledAt" = COALESCE(given."disabledAt", account."disabledAt"),
+        "passwordHash" = COALESCE(given."passwordHash", account."passwordHash")
+      FROM json_to_recordset(${rowsOf(updated, at)}::json) AS given (${ROW}) WHERE account.id = given.id`;
   }
   const aliases = added.flatMap(({ accountId, aliases }) => aliases.map((appUserId) => ({ appUserId, accountId })));
+  if (aliases.length > 0) {
+    await tx.$executeRaw`
+      INSERT INTO "AccountAlias" ("appUserId", "accountId") SELECT given.*
+      FROM json_to_recordset(${JSON.stringify(aliases)}::json) AS given ("appUserId" text, "accountId" uuid)`;
+  }
   const identities = added.flatMap(({ accountId, identities }) =>
-    identities.map(({ provider, subject }) => ({
-      accountId,
-      provider,
-      subject,
-      issuer: issuerOf(ctx.config, provider),
-    })),
+    identities.map((identity) => ({ ...identity, id: newId(), accountId })),
   );
+  if (identities.length > 0) {
+    await tx.$executeRaw`
+      INSERT INTO "Identity" (id, "accountId", provider, issuer, subject) SELECT given.*
+      FROM json_to_recordset(${JSON.stringify(identities)}::json)
+        AS given (id uuid, "accountId" uuid, provider text, issuer text, subject text)`;
+  }
   const factors = added.flatMap(({ accountId, entry, hasTotp }) => {
     const secret = hasTotp && secrets.get(entry);
     if (secret && secret.accountId !== accountId) throw new AccountChanged();
     return secret ? [{ accountId, sessionId: NIL_ID, secret: secret.secret, createdAt: at, confirmedAt: at }] : [];
   });
-  if (aliases.length > 0) await tx.accountAlias.createMany({ data: aliases });
-  if (identities.length > 0) await tx.identity.createMany({ data: identities });
   if (factors.length > 0) await tx.totpFactor.createMany({ data: factors });
 }
 
@@ -327,7 +365,15 @@ async function announce(ctx: Deps, tx: Tx, operator: Operator, results: ImportRe
   if (notify) await ctx.webhooks.record(tx, created.map(accountCreated));
 }
 
-type Existing = Prisma.AccountGetPayload<{ include: { aliases: true; identities: true; totpFactors: true } }>;
+type Existing = Given & {
+  id: string;
+  email: string;
+  unverifiedExpiresAt: Date | null;
+  aliases: string[];
+  /** Keys of entries. */
+  identities: string[];
+  hasTotp: boolean;
+};
 type Found = {
   /** By email. */
   accounts: Map<string, Existing>;
@@ -337,15 +383,16 @@ type Found = {
 
 /** So that no sign-in or change of a password comes between the reading of the accounts and their changes. */
 async function lockExisting(tx: Tx, entries: Entry[]): Promise<void> {
-  const emails = entries.flatMap(({ record }) => record.email ?? []);
-  const aliases = await findAliases(tx, entries);
-  await tx.$queryRaw`
-    SELECT FROM "Account" WHERE "email" = ANY(${emails}) OR "id" = ANY(${uuidArray(aliases.map(({ accountId }) => accountId))})
-    ORDER BY "id" FOR UPDATE`;
+  await tx.$queryRaw`SELECT FROM "Account" AS account WHERE ${isNamedBy(entries)} ORDER BY id FOR UPDATE`;
 }
 
-const findAliases = (db: Tx, entries: Entry[]) =>
-  db.accountAlias.findMany({ where: { appUserId: { in: entries.flatMap(({ record }) => idsOf(record)) } } });
+/** Whether a record names an account: by its email, or by its `externalId` alone. */
+function isNamedBy(entries: Entry[]) {
+  const emails = entries.flatMap(({ record }) => record.email ?? []);
+  const ids = entries.flatMap(({ record }) => (record.email === undefined ? idsOf(record) : []));
+  return sql`(account.email = ANY(${emails}::text[])
+    OR account.id = ANY(ARRAY(SELECT "accountId" FROM "AccountAlias" WHERE "appUserId" = ANY(${ids}::text[]))))`;
+}
 
 /** The account of a record's email; of its `externalId` if it has no email. */
 function findExisting({ record }: Entry, { accounts, owners }: Found): Existing | undefined {
@@ -354,42 +401,38 @@ function findExisting({ record }: Entry, { accounts, owners }: Found): Existing 
   return owner ? [...accounts.values()].find(({ id }) => id === owner) : undefined;
 }
 
-async function readExisting(ctx: Pick<Deps, "config" | "now">, db: Tx, entries: Entry[]): Promise<Found> {
+async function readExisting(db: Tx, entries: Entry[], now: Date): Promise<Found> {
+  const accounts = await db.$queryRaw<Existing[]>`
+    SELECT id::text, email, name, locale, "externalId", "passwordHash", "emailVerifiedAt", "disabledAt", "unverifiedExpiresAt",
+      ARRAY(SELECT "appUserId" FROM "AccountAlias" WHERE "accountId" = account.id) AS aliases,
+      ARRAY(SELECT concat('identity ', COALESCE(issuer, provider), ' ', subject) FROM "Identity"
+        WHERE "accountId" = account.id) AS identities,
+      EXISTS (SELECT FROM "TotpFactor" WHERE "accountId" = account.id AND "confirmedAt" IS NOT NULL) AS "hasTotp"
+    FROM "Account" AS account WHERE ${isNamedBy(entries)}`;
+  const owners = await readOwners(db, entries, now);
+  return { accounts: new Map(accounts.map((account) => [account.email, account])), owners };
+}
+
+async function readOwners(db: Tx, entries: Entry[], now: Date): Promise<Found["owners"]> {
   const emails = entries.flatMap(({ record }) => record.email ?? []);
-  const identities = entries.flatMap(({ record }) => record.identities);
-  const aliases = await findAliases(db, entries);
-  // Events name an account by its own id, too.
-  const ids = entries.flatMap(({ record }) => idsOf(record).filter(isUuid));
-  const named = ids.length > 0 ? await db.account.findMany({ where: { id: { in: ids } }, select: { id: true } }) : [];
-  const owned = aliases.map(({ accountId }) => accountId);
-  const include = { aliases: true, identities: true, totpFactors: { where: { confirmedAt: { not: null } } } } as const;
-  const accounts = await db.account.findMany({
-    where: { OR: [{ email: { in: emails } }, { id: { in: owned } }] },
-    include,
-  });
-  const subjects = [...new Set(identities.map(({ subject }) => subject))];
-  const linked = subjects.length > 0 ? await db.identity.findMany({ where: { subject: { in: subjects } } }) : [];
-  const where = { oldEmail: { in: emails }, undoTokenHash: { not: null }, expiresAt: { gt: ctx.now() } };
-  const reserved = await db.emailChange.findMany({ where, select: { oldEmail: true } });
-  const linkedTo = new Map(linked.map((one) => [`${one.issuer ?? one.provider} ${one.subject}`, one.accountId]));
-  const ownerOf = ({ provider, subject }: Identity) =>
-    linkedTo.get(`${issuerOf(ctx.config, provider)} ${subject}`) ?? linkedTo.get(`${provider} ${subject}`);
-  return {
-    accounts: new Map(accounts.map((account) => [account.email, account])),
-    owners: new Map<string, string | null>([
-      ...named.map(({ id }) => [idKey(id), id] as const),
-      ...aliases.map(({ appUserId, accountId }) => [idKey(appUserId), accountId] as const),
-      ...reserved.map(({ oldEmail }) => [`email ${oldEmail}`, null] as const),
-      ...identities.flatMap((identity) => {
-        const owner = ownerOf(identity);
-        return owner ? [[`identity ${identity.provider} ${identity.subject}`, owner] as const] : [];
-      }),
-    ]),
-  };
+  const ids = entries.flatMap(({ record }) => idsOf(record));
+  const identities = JSON.stringify(entries.flatMap(({ identities }) => identities));
+  // Events name an account by its own id, too. Of an identity whose issuer is not known yet, the provider has to be the same.
+  const owners = await db.$queryRaw<{ key: string; accountId: string | null }[]>`
+    WITH given AS MATERIALIZED (
+      SELECT * FROM json_to_recordset(${identities}::json) AS given (key text, provider text, issuer text, subject text))
+    SELECT 'id ' || id::text AS key, id::text AS "accountId" FROM "Account" WHERE id = ANY(${uuidArray(ids.filter(isUuid))})
+    UNION ALL SELECT 'id ' || "appUserId", "accountId"::text FROM "AccountAlias" WHERE "appUserId" = ANY(${ids}::text[])
+    UNION ALL SELECT key, "accountId"::text FROM given JOIN "Identity" USING (issuer, subject)
+    UNION ALL SELECT key, "accountId"::text FROM given JOIN "Identity" AS linked USING (provider, subject)
+      WHERE linked.issuer IS NULL
+    UNION ALL SELECT 'email ' || "oldEmail", NULL FROM "EmailChange"
+      WHERE "oldEmail" = ANY(${emails}::text[]) AND "undoTokenHash" IS NOT NULL AND "expiresAt" > ${now}::timestamptz`;
+  return new Map(owners.map(({ key, accountId }) => [key, accountId]));
 }
 
 /** What of a record belongs to another account. */
-function findClaimed({ record }: Entry, { owners }: Found, existing: Existing | undefined) {
+function findClaimed({ record, identities }: Entry, { owners }: Found, existing: Existing | undefined) {
   const isClaimed = (key: string) => owners.has(key) && owners.get(key) !== existing?.id;
   if (record.email === undefined && !existing) return { code: "required", field: "/email" };
   if (isClaimed(`email ${record.email}`) && !existing) return { code: "email_reserved", field: "/email" };
@@ -397,6 +440,6 @@ function findClaimed({ record }: Entry, { owners }: Found, existing: Existing | 
     return { code: "id_taken", field: "/externalId" };
   const id = record.appUserIds.findIndex((one) => isClaimed(idKey(one)));
   if (id >= 0) return { code: "id_taken", field: `/appUserIds/${id}` };
-  const identity = record.identities.findIndex(({ provider, subject }) => isClaimed(`identity ${provider} ${subject}`));
+  const identity = identities.findIndex(({ key }) => isClaimed(key));
   return identity < 0 ? null : { code: "identity_taken", field: `/identities/${identity}` };
 }
