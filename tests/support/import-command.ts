@@ -1,7 +1,6 @@
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { onTestFinished, vi } from "vitest";
 import { responders } from "@/app/routes.generated";
@@ -10,14 +9,13 @@ import { createRouteTable } from "@/lib/platform/http/server/routes";
 import { HomeportCommand } from "@/scripts/homeport/command";
 import { COMMAND_GROUPS } from "@/scripts/homeport/command-groups";
 import { newKey } from "./auth/api-keys";
+import { newFolder } from "./guide";
 
 export type RefusedRecord = { line: number; code: string; field?: string; detail?: string; record: unknown };
 
 /** A file with a text, in a folder that is removed after the test. */
 export async function newFile(name: string, content: string | Buffer): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), "homeport-import-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const file = path.join(folder, name);
+  const file = path.join(await newFolder(), name);
   await writeFile(file, content);
   return file;
 }

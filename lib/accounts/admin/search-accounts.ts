@@ -124,7 +124,10 @@ function conditionOf({ externalId, role, state, createdFrom, seenFrom, now }: Fi
     ? sql`AND EXISTS (SELECT FROM "Session" AS session WHERE session."accountId" = account."id"
         AND session."expiresAt" > ${now} AND session."lastSeenAt" >= ${seenFrom})`
     : empty;
-  const hasExternalId = externalId === undefined ? empty : sql`AND "externalId" = ${externalId}`;
+  const hasExternalId =
+    externalId === undefined
+      ? empty
+      : sql`AND account."id" = (SELECT "accountId" FROM "AccountAlias" WHERE "appUserId" = ${normalizeAppUserIds([externalId])[0]})`;
   return sql`${hasExternalId} ${hasRole} ${isOperator} ${state === undefined ? empty : states[state]} ${isCreated} ${isSeen}`;
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { appendFile, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { appendFile, readFile, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
 import pLimit from "p-limit";
 import type { ImportQuery, ImportResult } from "../../../lib/accounts/import/schema";
 import { MAX_IMPORT_BYTES, MAX_RECORDS } from "../../../lib/accounts/import/schema";
@@ -128,7 +128,9 @@ async function openProgress(file: string, options: ImportOptions) {
     if (lines.length > 0) await appendFile(refusedFile, lines.join(""), { mode: 0o600, flush: true });
     writtenBytes += Buffer.byteLength(lines.join(""));
     const progress: Progress = { key, line: lastLine, counts, refusedBytes: writtenBytes };
-    if (!options.dryRun) await writeFile(progressFile, JSON.stringify(progress), { mode: 0o600 });
+    if (options.dryRun) return;
+    await writeFile(`${progressFile}.new`, JSON.stringify(progress), { mode: 0o600 });
+    await rename(`${progressFile}.new`, progressFile);
   };
   return {
     line,
@@ -140,7 +142,7 @@ async function openProgress(file: string, options: ImportOptions) {
 
 type Progress = { key: string; line: number; counts: Counts; refusedBytes: number };
 
-/** null if a file has no progress of these options, or one that was being written as the run stopped. */
+/** null if a file has no progress of these options. */
 async function readProgress(file: string, key: string): Promise<Progress | null> {
   const known = await readFile(file, "utf8")
     .then(JSON.parse)

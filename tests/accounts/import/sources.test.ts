@@ -2,6 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { post } from "@/tests/support/api";
 import { ctx } from "@/tests/support/context";
+import { examplesOf } from "@/tests/support/guide";
 import { importFile, newFile } from "@/tests/support/import-command";
 
 const newEmail = (name: string) => `${name}-${randomUUID()}@example.com`;
@@ -306,6 +307,16 @@ test("csv: next-auth's tables, and Parse's", async () => {
     createdAt: "2019-12-06T18:36:12.412Z",
   });
   expect(await signIn(bob, BCRYPT_PASSWORD)).toBe(200);
+});
+
+test("the guide's records, as NDJSON and as CSV, are the same accounts", async () => {
+  const examples = examplesOf("import-accounts");
+  expect([...examples.keys()]).toEqual(["accounts.ndjson", "accounts.csv"]);
+  const [ndjson = "", csv = ""] = examples.values();
+  expect((await importFile(await newFile("accounts.ndjson", ndjson))).counts).toEqual({ created: 3 });
+  expect(await accountOf("ann@example.com")).toMatchObject({ externalId: "usr_8f14e45f", hasPassword: true });
+  const { counts } = await importFile(await newFile("accounts.csv", csv), "--from", "csv", "--on-conflict", "update");
+  expect(counts).toEqual({ unchanged: 3 });
 });
 
 test("own records: twice changes nothing, and a dry run nothing at all", async () => {

@@ -62,7 +62,7 @@ export async function startService(
   script?: Script,
   folder?: string,
 ): Promise<Service> {
-  const port = await freePort();
+  const port = Number(env.PORT) || (await freePort());
   const dataDir = env.DATA_DIR ?? (await (env.DATABASE_URL ? newDataDir() : preparedDataDir()));
   const address = { PORT: String(port), HOST: "127.0.0.1", ...(env.DATABASE_URL && required(port)) };
   const variables = { ...address, DATA_DIR: dataDir, ...env };
