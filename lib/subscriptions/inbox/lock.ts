@@ -56,7 +56,7 @@ function selectForUpdate(tx: Tx, accountIds: string[], eventRows: Sql): Promise<
     ), selected AS MATERIALIZED (${eventRows})
     SELECT id, provider, "eventId", state::text, reason, type, environment, store, "originalTransactionId", "transactionId",
       "appUserId", "appUserIds", "transferredFrom", "occurredAt", "purchasedAt", "receivedAt", facts, "accountId", "purchaseId",
-      (${RENEWAL_PURCHASE_ID}) AS "renewalPurchaseId",
+      COALESCE((${RENEWAL_PURCHASE_ID}), (${IMPORTED_PURCHASE_ID})) AS "renewalPurchaseId",
       (${SIBLING_ORIGINAL_TRANSACTION_ID}) AS "siblingOriginalTransactionId"
     FROM "BillingEvent" AS event
     WHERE id = ANY(ARRAY(SELECT id FROM selected)) AND (SELECT count(*) FROM account) >= 0
@@ -88,12 +88,36 @@ function siblingRows(events: readonly EventKey[]): Sql {
       AND ${isOfPurchase("own")} AND ${isOfPurchase("sibling")}`;
 }
 
+/**
+ * As SQL, the purchase of an event that an import or a reconciliation has stored under another transaction: RevenueCat's API
+ * names only the newest one of an App Store subscription, and this event is the first to name the original. `table` is that of
+ * the event, and `productId` its product.
+ */
+const importedPurchaseOf = (table: "event" | "given", productId: Sql): Sql => {
+  const event = identifier(table);
+  return sql`
+    SELECT imported.id FROM "Purchase" AS imported
+    WHERE ${event}."transactionId" <> ${event}."originalTransactionId"
+      AND ${event}.provider = 'revenuecat' AND ${event}.store IN ('APP_STORE', 'MAC_APP_STORE')
+      AND NOT EXISTS (
+        SELECT 1 FROM "Purchase" AS named
+        WHERE named.provider = ${event}.provider AND named.environment = COALESCE(${event}.environment, 'UNKNOWN')
+          AND named.store = ${event}.store AND named."originalTransactionId" = ${event}."originalTransactionId")
+      AND imported."appUserIds" && ${event}."appUserIds" AND imported.provider IS NOT DISTINCT FROM ${event}.provider
+      AND imported.environment = COALESCE(${event}.environment, 'UNKNOWN') AND imported.store = ${event}.store
+      AND imported."productId" IS NOT DISTINCT FROM ${productId} AND imported."periodType" IS NOT NULL
+      AND NOT EXISTS (
+        SELECT 1 FROM "BillingEvent" AS own WHERE own."purchaseId" = imported.id AND own.type NOT IN ('IMPORT', 'SNAPSHOT'))
+    LIMIT 1`;
+};
+
 const RENEWAL_PURCHASE_ID = sql`
   SELECT purchase.id FROM "Purchase" AS purchase
   WHERE purchase.provider = event.provider AND purchase.environment = COALESCE(event.environment, 'UNKNOWN')
     AND purchase.store = COALESCE(event.store, 'UNKNOWN')
     AND purchase."originalTransactionId" = event."transactionId"
     AND event."transactionId" <> event."originalTransactionId"`;
+const IMPORTED_PURCHASE_ID = importedPurchaseOf("event", sql`event.facts->>'productId'`);
 
 const SIBLING_ORIGINAL_TRANSACTION_ID = sql`
   SELECT sibling."originalTransactionId" FROM "BillingEvent" AS sibling
@@ -130,15 +154,17 @@ export async function lockRelated(tx: Tx, events: readonly EventToApply[], decis
   const given = events.map(({ provider, eventId, newEvent }, n) => {
     const decision = decisions[n];
     const { environment, store, originalTransactionId: purchase } = decision?.kind === "attach" ? decision.key : NO_KEY;
-    const { transactionId, originalTransactionId } = newEvent?.event ?? {};
-    return { n, provider, eventId, transactionId, originalTransactionId, environment, store, purchase };
+    const { transactionId, originalTransactionId, appUserIds, facts } = newEvent?.event ?? {};
+    const named = { transactionId, originalTransactionId, appUserIds, productId: facts?.productId };
+    return { n, provider, eventId, ...named, environment, store, purchase };
   });
   const [found] = await tx.$queryRaw<[Related & { purchases: unknown[] }]>`
     WITH account AS MATERIALIZED (
       SELECT id FROM "Account" WHERE id = ANY(${accountIdsOf(events)}::uuid[]) ORDER BY id FOR KEY SHARE
     ), given AS MATERIALIZED (
       SELECT * FROM jsonb_to_recordset(${JSON.stringify(given)}::jsonb) AS given (n integer, provider text,
-        "eventId" text, "transactionId" text, "originalTransactionId" text, environment text, store text, purchase text)
+        "eventId" text, "transactionId" text, "originalTransactionId" text, "appUserIds" text[], "productId" text,
+        environment text, store text, purchase text)
     ), purchase AS MATERIALIZED (
       SELECT * FROM "Purchase" WHERE id = ANY(ARRAY(
           SELECT (
@@ -170,6 +196,7 @@ export async function lockRelated(tx: Tx, events: readonly EventToApply[], decis
             WHERE other.provider = given.provider AND other.environment = given.environment
               AND other.store = given.store AND other."originalTransactionId" = given."transactionId"
               AND given."transactionId" <> given."originalTransactionId")
+          OR EXISTS (${importedPurchaseOf("given", sql`given."productId"`)})
         FROM given ORDER BY n
       ) AS "haveSiblings"`;
   return { ...found, purchases: found.purchases.map((purchase) => StoredPurchase.parse(purchase)) };

@@ -340,6 +340,25 @@ describe("RevenueCat's customers", () => {
     expect((await statusOf(ann)).subscriptions).toHaveLength(1);
   });
 
+  test("are one purchase with the renewal that first names their original transaction", async () => {
+    await emptyTables();
+    ann = await newAccount();
+    const start = Math.floor(clock.now().getTime() / 1000) * 1000 - 60_000;
+    const { event, known } = bought(ann, { purchased_at_ms: start });
+    revenueCat.customers.set(ann.id, subscriber({ monthly: known }));
+    await importCustomers();
+    clock.advance(DAY_MS);
+    const now = clock.now().getTime();
+    const times = { purchased_at_ms: now, event_timestamp_ms: now, expiration_at_ms: now + 30 * DAY_MS };
+    const renewal = { ...event, ...times, id: randomUUID(), type: "RENEWAL", transaction_id: randomUUID() };
+    const other = { ...renewal, id: randomUUID(), product_id: "other", original_transaction_id: randomUUID() };
+    await deliverOk(other);
+    await deliverOk({ ...renewal, original_transaction_id: randomUUID() });
+    const { subscriptions } = await statusOf(ann);
+    expect(subscriptions.map(({ productId }) => productId).sort()).toEqual(["monthly", "other"]);
+    expect(await ctx().db.billingEvent.count({ where: { type: "IMPORT", purchaseId: null } })).toBe(0);
+  });
+
   test("of a file belong to nobody until an account has their ids; one that fails stops no other", async () => {
     const [known, unknown] = [randomUUID(), randomUUID()].map((id) => `rc-${id}`);
     revenueCat.customers.set(known ?? "", subscriber({ monthly: bought({ id: known ?? "" }).known }));

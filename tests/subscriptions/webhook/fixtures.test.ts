@@ -104,7 +104,7 @@ beforeAll(async () => {
 
 test("there is a fixture for every type of event, and an expectation for every fixture", () => {
   const types = names.map((name) => (JSON.parse(read(name)) as { event: { type: string } }).event.type);
-  const made = ["SNAPSHOT", "PARTIAL_REFUND", "IMPORT"];
+  const made = ["SNAPSHOT", "PARTIAL_REFUND", "IMPORT", "GRANT", "GRANT_ENDED"];
   const delivered = PurchaseEventType.options.filter((type) => !made.includes(type));
   expect(new Set(types)).toEqual(new Set([...types, ...delivered, ...IdentityEventType.options]));
   expect(Object.keys(RECEIPTS).toSorted()).toEqual(names.toSorted());
