@@ -6,6 +6,7 @@ import { onTestFinished, vi } from "vitest";
 import { responders } from "@/app/routes.generated";
 import { createHttpServer } from "@/lib/platform/http/server/http-server";
 import { createRouteTable } from "@/lib/platform/http/server/routes";
+import type { Scope } from "@/lib/principal";
 import { HomeportCommand } from "@/scripts/homeport/command";
 import { COMMAND_GROUPS } from "@/scripts/homeport/command-groups";
 import { newKey } from "./auth/api-keys";
@@ -20,8 +21,8 @@ export async function newFile(name: string, content: string | Buffer): Promise<s
   return file;
 }
 
-/** The routes at a port, and a key that may import accounts. */
-async function openService(): Promise<{ HOMEPORT_URL: string; HOMEPORT_API_KEY: string }> {
+/** The routes at a port, and a key with some scopes. */
+async function openService(scopes: Scope[]): Promise<{ HOMEPORT_URL: string; HOMEPORT_API_KEY: string }> {
   const server = createHttpServer(createRouteTable(responders, new Map()), async () => async (_, outgoing) => {
     outgoing.writeHead(599).end();
   });
@@ -32,32 +33,38 @@ async function openService(): Promise<{ HOMEPORT_URL: string; HOMEPORT_API_KEY: 
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  const { key } = await newKey({ scopes: ["accounts:write"] });
+  const { key } = await newKey({ scopes });
   return { HOMEPORT_URL: `http://127.0.0.1:${port}`, HOMEPORT_API_KEY: key };
 }
 
 /**
- * Runs `homeport accounts import` in this process, against the routes at a port. Returns the counts that are not 0, and the
- * file of refused records.
+ * Runs a command of `homeport` in this process, against the routes at a port, with a key that has some scopes. Returns what it
+ * prints as JSON, and its notes.
  */
-export async function importFile(file: string, ...args: string[]) {
-  for (const [name, value] of Object.entries(await openService())) vi.stubEnv(name, value);
+export async function runHomeport<Result>(scopes: Scope[], group: string, ...args: string[]) {
+  for (const [name, value] of Object.entries(await openService(scopes))) vi.stubEnv(name, value);
   onTestFinished(() => void vi.unstubAllEnvs());
   const printed = vi.spyOn(console, "log").mockImplementation(() => {});
   const noted = vi.spyOn(console, "error").mockImplementation(() => {});
   try {
     const program = new HomeportCommand("homeport").enablePositionalOptions();
-    (await COMMAND_GROUPS.accounts?.load())?.(program.command("accounts"));
-    await program.parseAsync(["accounts", "import", file, ...args, "--json"], { from: "user" });
-    const counts = JSON.parse(String(printed.mock.calls[0]?.[0])) as Record<string, number>;
-    const refused = await readFile(`${file}.refused.ndjson`, "utf8").catch(() => "");
-    return {
-      counts: Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0)),
-      refused: refused.split("\n").flatMap((line) => (line ? [JSON.parse(line) as RefusedRecord] : [])),
-      notes: noted.mock.calls.map(([text]) => String(text)),
-    };
+    (await COMMAND_GROUPS[group]?.load())?.(program.command(group));
+    await program.parseAsync([group, ...args, "--json"], { from: "user" });
+    const result = JSON.parse(String(printed.mock.calls[0]?.[0])) as Result;
+    return { result, notes: noted.mock.calls.map(([text]) => String(text)) };
   } finally {
     printed.mockRestore();
     noted.mockRestore();
   }
+}
+
+/** Imports a file of accounts. Returns the counts that are not 0, and the file of refused records. */
+export async function importFile(file: string, ...args: string[]) {
+  const run = await runHomeport<Record<string, number>>(["accounts:write"], "accounts", "import", file, ...args);
+  const refused = await readFile(`${file}.refused.ndjson`, "utf8").catch(() => "");
+  return {
+    counts: Object.fromEntries(Object.entries(run.result).filter(([, count]) => count > 0)),
+    refused: refused.split("\n").flatMap((line) => (line ? [JSON.parse(line) as RefusedRecord] : [])),
+    notes: run.notes,
+  };
 }

@@ -50,11 +50,17 @@ async function grant(
   const terms = termsOf(entitlementId, options);
   if (file !== undefined) return grantToFile(context, file, terms, dryRun === true);
   const { api, output } = context;
-  const account = await findAccount(api, String(first));
-  const changed = await api.call("grantEntitlement", { body: { accountId: account.id, ...terms } });
+  const account = String(first);
+  const changed = await api.call("grantEntitlement", {
+    body: { accountId: await accountIdOf(api, account), ...terms },
+  });
   const { id, endsAt } = changed.grant;
-  output.result(changed, [printable(`${account.email} has ${entitlementId} ${endOf(endsAt)}: grant ${id}.`)]);
+  output.result(changed, [printable(`${account} has ${entitlementId} ${endOf(endsAt)}: grant ${id}.`)]);
 }
+
+/** An id is not looked up, which a key for billing alone may not. @throws CommandError not_found */
+const accountIdOf = async (api: CommandContext["api"], account: string) =>
+  isUuid(account) ? account : (await findAccount(api, account)).id;
 
 /** @throws UsageError */
 function termsOf(entitlementId: string, { until, days, lifetime, reason }: GrantOptions): Terms {
@@ -144,8 +150,7 @@ async function* readEmails(file: string): AsyncGenerator<Row> {
 const unreadable = (file: string, { message }: Error) => new CommandError("file_unreadable", `${file}: ${message}`);
 
 async function list({ api, output }: CommandContext, account: string): Promise<void> {
-  const { id } = await findAccount(api, account);
-  const grants = await api.list("listGrants", "grants", { query: { account: id } });
+  const grants = await api.list("listGrants", "grants", { query: { account: await accountIdOf(api, account) } });
   output.table(grants, "No grants found.", {
     grant: "id",
     entitlement: "entitlementId",
