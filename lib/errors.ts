@@ -73,6 +73,7 @@ export const ERRORS = {
   request_in_progress: [409, "The same request is being processed"],
   idempotency_key_used: [409, "The request has already succeeded"],
   assignment_conflict: [409, "The purchases cannot be assigned to the account"],
+  test_event_unavailable: [409, "No test event of this provider can be sent"],
   billing_api_not_configured: [409, "The billing provider's API is not configured"],
   billing_api_failed: [409, "The billing provider's API does not respond as documented"],
   retention_not_configured: [409, "No retention period for payloads is configured"],

@@ -1,22 +1,18 @@
 import { SignJWT } from "jose";
 import type { Context } from "../context";
-import { AppError } from "../errors";
 import { operation } from "../operation";
 import { idOr, MAX_ID } from "../platform/db/ids";
 import { parseJson } from "../platform/http/body";
 import { serializedResponse } from "../platform/http-message";
 import { currentSigningKey } from "../platform/keys/signing-keys";
 import { PageQuery, readPage } from "../platform/lists";
-import { type BillingRules, statusRules } from "./entitlement-rules";
-import { IdentityEventType, PurchaseEventType } from "./events";
+import { type BillingRules, isConfiguredTester, readStatusRules } from "./entitlement-rules";
+import type { PurchaseEventType } from "./events";
 import { foldPurchase } from "./fold/fold-purchase";
-import { storeAndApply } from "./inbox/inbox";
-import { providerOf } from "./providers/find-provider";
-import type { Delivery } from "./providers/provider";
+import { receiveWebhook } from "./inbox/receive-webhook";
 import { revenueCat } from "./providers/revenuecat";
 import type { Purchase } from "./purchase-state";
 import { endReplacedPurchases } from "./replacement";
-import { sanitizeJson } from "./sanitize";
 import {
   DeliveryReceipt,
   type Entitlement,
@@ -228,39 +224,7 @@ export const subscriptionOperations = {
   }),
 };
 
-/** The types that a metric's label may have: a sender may use any type. */
-const KnownEventType = PurchaseEventType.or(IdentityEventType);
-
-type Deps = Pick<
-  Context,
-  "billing" | "config" | "count" | "db" | "dbNow" | "limits" | "log" | "now" | "reconciler" | "webhooks"
->;
-
-/**
- * Receives a webhook delivery: authenticates it, stores its event and applies it. Returns once the event is durable, or
- * once it is known to fail again. A temporary error is thrown, so that the provider retries the delivery.
- * @throws AppError webhook_not_configured, webhook_unauthorized, malformed_json; validation_failed, also for an event that is
- *   stored as failed because a time of it is none
- */
-async function receiveWebhook(deps: Deps, received: Omit<Delivery, "limits">): Promise<DeliveryReceipt> {
-  const receivedAt = deps.now();
-  const delivery = { ...received, limits: deps.limits };
-  const provider = providerOf(deps.config, delivery);
-  const body = sanitizeJson(await provider.authenticate(deps.config, delivery, receivedAt));
-  const key = { provider: provider.name, eventId: provider.eventId(body, delivery) };
-  const payload = provider.toPayload(body);
-  const event = provider.read(payload, receivedAt, deps.config.BILLING_PRODUCTS);
-  const { status, toReconcile } = await storeAndApply(deps, { ...key, event, payload, receivedAt });
-  if (toReconcile.length > 0) deps.reconciler.wake();
-  const type = KnownEventType.safeParse(event.type).data ?? "other";
-  deps.count("billing_event", { type, state: status });
-  const { invalidField: pointer } = event.facts;
-  if (pointer !== null && status === "failed") {
-    const detail = "Must be a time as the provider documents it, or null";
-    throw new AppError("validation_failed", { errors: [{ pointer, code: "invalid_type", detail }] });
-  }
-  return { status, eventId: key.eventId };
-}
+type Deps = Pick<Context, "billing" | "config" | "db" | "dbNow" | "log" | "now" | "reconciler">;
 
 /**
  * A page of an account's purchases, newest first: subscriptions, and one-time purchases with or without entitlements. Links
@@ -276,7 +240,7 @@ export async function listPurchases(
   const { entries, nextCursor } = await readPage("purchases", page, ({ after, take }) =>
     db.purchase.findMany({ where: { accountId, id: { lt: idOr(MAX_ID, after) } }, orderBy: { id: "desc" }, take }),
   );
-  const [at, rules] = [now(), statusRules(config, accountId)];
+  const [at, rules] = [now(), (await readStatusRules(db, { config, now }, [...entries]))(accountId)];
   return {
     purchases: entries.map((purchase) => ({
       ...purchaseStatus(ended.get(purchase.id) ?? purchase, at, rules),
@@ -301,7 +265,10 @@ async function issueEntitlementToken(
   const { BILLING_TOKEN_GRACE_SECONDS: grace, BILLING_TOKEN_TTL_SECONDS: ttl, baseUrl } = ctx.config;
   const issuedAt = toSeconds(checkedAt);
   const expiresAt = issuedAt + ttl;
-  const active = entitlements.filter(({ isActive }) => isActive).map((entitlement) => claimOf(entitlement, grace));
+  const testerUntil = await readTesterEnd(ctx, principal.account.id, entitlements);
+  const active = entitlements
+    .filter(({ isActive }) => isActive)
+    .map((entitlement) => claimOf(entitlement, grace, testerUntil));
   const { kid, key } = await currentSigningKey(ctx);
   const token = await new SignJWT({ entitlements: active, ...(jkt === undefined ? {} : { cnf: { jkt } }) })
     // The type keeps other JWTs of this issuer from being taken for one (RFC 8725, section 3.11).
@@ -315,9 +282,27 @@ async function issueEntitlementToken(
   return { token, expiresAt: new Date(expiresAt * 1000) };
 }
 
-/** An entitlement that will renew has a grace, because an app that is offline cannot learn of the renewal. */
-function claimOf({ id, productId, expiresAt, willRenew }: Entitlement, graceSeconds: number) {
-  return { id, productId, expiresAt: expiresAt && toSeconds(expiresAt) + (willRenew ? graceSeconds : 0) };
+/** When the account stops being a sandbox tester; null if it does not, or if none of its entitlements depends on it. */
+async function readTesterEnd({ config, db }: Deps, accountId: string, entitlements: readonly Entitlement[]) {
+  const isTest = entitlements.some(({ isActive, isSandbox }) => isActive && isSandbox);
+  if (!isTest || isConfiguredTester(config, accountId)) return null;
+  return (
+    (await db.account.findUnique({ where: { id: accountId }, select: { sandboxUntil: true } }))?.sandboxUntil ?? null
+  );
+}
+
+/**
+ * An entitlement that will renew has a grace, because an app that is offline cannot learn of the renewal. One of a sandbox
+ * purchase ends when the account stops being a tester.
+ */
+function claimOf(
+  { id, productId, expiresAt, isSandbox, willRenew }: Entitlement,
+  graceSeconds: number,
+  testerUntil: Date | null,
+) {
+  const end = expiresAt && toSeconds(expiresAt) + (willRenew ? graceSeconds : 0);
+  if (!isSandbox || testerUntil === null) return { id, productId, expiresAt: end };
+  return { id, productId, expiresAt: Math.min(end ?? Number.POSITIVE_INFINITY, toSeconds(testerUntil)) };
 }
 
 const toSeconds = (time: Date) => Math.floor(time.getTime() / 1000);

@@ -143,7 +143,7 @@ export function findDifferences(
   after: Purchase,
   at: Date,
 ): { field: string; before: unknown; after: unknown }[] {
-  const rules = statusRules(config, before.accountId ?? "");
+  const rules = statusRules(config, before.accountId ?? "", false); // the same for both
   const [earlier, later] = [visibleState(before, at, rules), visibleState(after, at, rules)];
   return Object.entries(later).flatMap(([field, value]) => {
     const known = earlier[field as keyof typeof earlier];

@@ -6,7 +6,7 @@ const TEXTS: Record<ReturnType<typeof accessOf>, string> = {
   entitled: "It gives access now.",
   without_entitlement: "It is active, but gives no entitlement: its product is mapped to none.",
   not_counted:
-    "only production counts for this account. BILLING_SANDBOX_ENTITLES and BILLING_SANDBOX_TESTERS change that.",
+    "only production counts for this account. BILLING_SANDBOX_ENTITLES and BILLING_SANDBOX_TESTERS change that, and a test event for an hour.",
   none: "It gives no access now.",
 };
 

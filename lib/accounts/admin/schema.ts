@@ -172,6 +172,7 @@ export const AccountDetails = AccountSummary.extend({
   image: z.string().nullable(),
   locale: z.string().nullable(),
   externalId: z.string().nullable().describe("The id in the system that the account was imported from."),
+  sandboxUntil: z.date().nullable().describe("Until when purchases outside of production give it access."),
   updatedAt: z.date(),
   hasPassword: z.boolean(),
   invitation: Invitation.nullable().describe("null: there is none whose link works."),

@@ -5,7 +5,7 @@ import { type EventPosition, listSecurityEvents } from "../../platform/audit/lis
 import { isUuid } from "../../platform/db/ids";
 import { type PageQuery, readPage } from "../../platform/lists";
 import { isStorableTime } from "../../platform/storable";
-import { statusRules } from "../../subscriptions/entitlement-rules";
+import { readStatusRules } from "../../subscriptions/entitlement-rules";
 import { endReplacedPurchases } from "../../subscriptions/replacement";
 import { purchaseStatus } from "../../subscriptions/status/purchase-status";
 import { readStatus } from "../../subscriptions/status/read-status";
@@ -30,7 +30,6 @@ const PURCHASE_EVENT = {
 /** An account's purchases, latest first, each with its status and its newest events. */
 async function listPurchases({ config, db, now }: Deps, accountId: string): Promise<AccountPurchase[]> {
   const at = now();
-  const rules = statusRules(config, accountId);
   const stored = await db.purchase.findMany({
     where: { accountId },
     include: {
@@ -38,6 +37,7 @@ async function listPurchases({ config, db, now }: Deps, accountId: string): Prom
     },
     orderBy: { id: "desc" },
   });
+  const rules = (await readStatusRules(db, { config, now }, stored))(accountId);
   const ended = endReplacedPurchases(stored);
   return stored.map((purchase, i) => ({ ...purchase, ...purchaseStatus(ended[i] ?? purchase, at, rules) }));
 }
@@ -53,6 +53,7 @@ export async function showAccount(ctx: Deps, id: string): Promise<AccountDetails
       image: true,
       locale: true,
       externalId: true,
+      sandboxUntil: true,
       updatedAt: true,
       passwordHash: true,
       invitation: { select: { createdAt: true, expiresAt: true } },

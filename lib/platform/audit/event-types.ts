@@ -55,6 +55,7 @@ export const EVENT_LABELS = {
   purchase_assigned: "Purchase assigned",
   entitlement_granted: "Entitlement granted",
   grant_ended: "Granted entitlement ended",
+  billing_test_event_sent: "Billing test event sent",
   rollout_started: "Rollout scheduled",
   rollout_advanced: "Rollout advanced",
   rollout_halted: "Rollout halted",

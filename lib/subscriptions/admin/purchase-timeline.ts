@@ -3,7 +3,7 @@ import { AppError } from "../../errors";
 import { readEmails } from "../../platform/find-account";
 import { type PageQuery, readPage } from "../../platform/lists";
 import { possibleAccountIds } from "../app-user-ids";
-import { type BillingRules, statusRules } from "../entitlement-rules";
+import { type BillingRules, readStatusRules } from "../entitlement-rules";
 import { isPurchaseEvent, StoredEvent, toOwnerEvent, toPurchaseEvent } from "../events";
 import { foldSteps } from "../fold/fold-purchase";
 import { EMPTY_STATE } from "../fold/periods";
@@ -38,7 +38,7 @@ export async function readPurchaseTimeline({ config, db, now }: Deps, purchaseId
   const history = await readHistory(db, purchaseId);
   if (!history) throw new AppError("not_found");
   const { purchase, steps, owners } = history;
-  const rules = statusRules(config, purchase.accountId ?? "");
+  const rules = (await readStatusRules(db, { config, now }, [purchase]))(purchase.accountId ?? "");
   const { provider, store, environment } = purchase;
   const { entries, nextCursor } = await readPage(`purchase ${purchaseId}`, page, ({ after, take }) => {
     const newestFirst = steps.toReversed().map((step) => ({ id: step.event.id, step }));

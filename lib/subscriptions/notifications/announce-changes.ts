@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
 import { enqueueAll, type PushEvent } from "../../push/outbox/enqueue";
 import type { WebhookRecorder } from "../../webhooks/outbox";
-import { type BillingRules, canEntitle, statusRules } from "../entitlement-rules";
+import { type BillingRules, canEntitle, readStatusRules, type StatusRules } from "../entitlement-rules";
 import type { ParsedEvent } from "../inbox/decide";
 import type { PurchaseChange, Refolded } from "../inbox/fold";
 import { customersToReconcile, scheduleReconcile } from "../schedule-reconcile";
@@ -21,23 +21,25 @@ const MAX_AGE_MS = 24 * 60 * 60 * 1000;
  */
 async function wakeApps(
   tx: Tx,
-  { config, dbNow, now }: Pick<Context, "dbNow" | "now"> & { config: BillingRules },
+  deps: Pick<Context, "dbNow" | "now"> & { config: BillingRules },
   changes: readonly PurchaseChange[],
 ): Promise<void> {
-  const since = now().getTime() - MAX_AGE_MS;
+  const since = deps.now().getTime() - MAX_AGE_MS;
   const recent = changes.filter(({ event }) => event.facts.occurredAt.getTime() >= since);
-  const events = new Map(recent.flatMap((change) => wakeUpsOf(change, config)).map((one) => [one.eventKey, one]));
-  if (events.size > 0) await enqueueAll(tx, dbNow(), [...events.values()]);
+  const owned = recent.flatMap(({ before, after }) => [before, after]);
+  const rulesOf = await readStatusRules(tx, deps, owned);
+  const events = new Map(recent.flatMap((change) => wakeUpsOf(change, rulesOf)).map((one) => [one.eventKey, one]));
+  if (events.size > 0) await enqueueAll(tx, deps.dbNow(), [...events.values()]);
 }
 
 /** Both accounts of a transfer are concerned. */
-function wakeUpsOf(change: PurchaseChange, config: BillingRules): PushEvent[] {
+function wakeUpsOf(change: PurchaseChange, rulesOf: (accountId: string) => StatusRules): PushEvent[] {
   const { before, after, event } = change;
   const reason = reasonOf(change);
   if (reason === null) return [];
   const accountIds = new Set([before.accountId, after.accountId].filter((id) => id !== null));
   return [...accountIds].flatMap((accountId) => {
-    if (!canEntitle(after, statusRules(config, accountId))) return [];
+    if (!canEntitle(after, rulesOf(accountId))) return [];
     const eventKey = `billing-changed:${event.provider}:${event.eventId}:${accountId}`;
     return { eventKey, to: { accountId }, message: { kind: "billing.changed", reason } };
   });

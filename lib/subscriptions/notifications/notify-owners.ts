@@ -1,6 +1,6 @@
 import type { Context, Tx } from "../../context";
 import { enqueueAll } from "../../push/outbox/enqueue";
-import { type BillingRules, canEntitle, statusRules } from "../entitlement-rules";
+import { type BillingRules, canEntitle, readStatusRules, type StatusRules } from "../entitlement-rules";
 import type { PurchaseChange } from "../inbox/fold";
 import type { PurchaseState, StoredPurchase } from "../purchase-state";
 import { endReplacedPurchases } from "../replacement";
@@ -8,6 +8,7 @@ import { accountStatus } from "../status/account-status";
 import { isRevoked } from "../status/purchase-status";
 
 type BillingNotification = "billing.payment_failed" | "billing.expired" | "billing.renewed";
+type RulesOf = (accountId: string) => StatusRules;
 type PendingNotification = { change: PurchaseChange; kind: BillingNotification; accountId: string };
 
 /** Older events notify nobody: they are replayed, delivered days later, or found by a reconciliation. */
@@ -20,15 +21,17 @@ const MAX_AGE_MS = 24 * 60 * 60 * 1000;
  */
 export async function notifyOwners(
   tx: Tx,
-  { config, dbNow, now }: Pick<Context, "dbNow" | "now"> & { config: BillingRules },
+  deps: Pick<Context, "dbNow" | "now"> & { config: BillingRules },
   changes: PurchaseChange[],
 ): Promise<void> {
-  const at = now();
-  const pending = changes.flatMap((change) => notificationOf(change, config, at) ?? []);
+  const at = deps.now();
+  const changed = changes.map(({ after }) => after);
+  const rulesOf = await readStatusRules(tx, deps, changed);
+  const pending = changes.flatMap((change) => notificationOf(change, rulesOf, at) ?? []);
   const accountIds = pending.flatMap(({ kind, accountId }) => (kind === "billing.renewed" ? [] : accountId));
   const purchases = await readPurchasesOf(tx, accountIds);
   const needed = pending.filter(
-    (notification) => !isCovered(notification, purchasesAfter(notification.change, changes, purchases), config, at),
+    (notification) => !isCovered(notification, purchasesAfter(notification.change, changes, purchases), rulesOf, at),
   );
   if (needed.length === 0) return;
   const events = needed.map(({ change: { before, event }, kind, accountId }) => ({
@@ -36,11 +39,11 @@ export async function notifyOwners(
     to: { accountId },
     message: { kind, purchaseId: before.id },
   }));
-  await enqueueAll(tx, dbNow(), events);
+  await enqueueAll(tx, deps.dbNow(), events);
 }
 
 /** Returns the notification that a change causes, unless other purchases cover it; null for none. */
-function notificationOf(change: PurchaseChange, config: BillingRules, at: Date): PendingNotification | null {
+function notificationOf(change: PurchaseChange, rulesOf: RulesOf, at: Date): PendingNotification | null {
   const { event, before, after } = change;
   const { accountId } = after;
   const kind = notificationKind(event.type, before, after);
@@ -48,7 +51,7 @@ function notificationOf(change: PurchaseChange, config: BillingRules, at: Date):
   const happenedAt =
     event.type === "SNAPSHOT" ? (after.endedAt ?? after.billingIssueDetectedAt ?? occurredAt) : occurredAt;
   if (kind === null || accountId === null || at.getTime() - happenedAt.getTime() > MAX_AGE_MS) return null;
-  return canEntitle(before, statusRules(config, accountId)) ? { change, kind, accountId } : null;
+  return canEntitle(before, rulesOf(accountId)) ? { change, kind, accountId } : null;
 }
 
 /** Returns the kind of notification for a change; null if the owner need not know of it. */
@@ -64,13 +67,13 @@ function notificationKind(type: string, before: PurchaseState, after: PurchaseSt
 function isCovered(
   { change, kind, accountId }: PendingNotification,
   purchases: StoredPurchase[],
-  config: BillingRules,
+  rulesOf: RulesOf,
   at: Date,
 ): boolean {
   if (kind === "billing.renewed") return false;
   const own = purchases.filter((purchase) => purchase.accountId === accountId);
   const others = endReplacedPurchases(own).filter(({ id }) => id !== change.before.id);
-  const status = accountStatus(others, at, statusRules(config, accountId));
+  const status = accountStatus(others, at, rulesOf(accountId));
   if (!status.isActive) return false;
   const active = new Set(status.entitlements.flatMap(({ id, isActive }) => (isActive ? id : [])));
   return kind === "billing.expired" || change.after.entitlementIds.every((id) => active.has(id));

@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
 import type { NewWebhookEvent } from "../../webhooks/events";
 import type { WebhookRecorder } from "../../webhooks/outbox";
-import { type BillingRules, statusRules } from "../entitlement-rules";
+import { type BillingRules, readStatusRules, type StatusRules } from "../entitlement-rules";
 import type { Refolded } from "../inbox/fold";
 import type { StoredPurchase } from "../purchase-state";
 import { accountStatus } from "../status/account-status";
@@ -13,25 +13,32 @@ type Deps = Pick<Context, "now"> & { webhooks: WebhookRecorder; config: BillingR
  * Announces the accounts whose subscription status these changes of purchases have changed, in their transaction: one event
  * for each account, however many changes it had. Does nothing if no endpoint subscribes to the event.
  */
-export async function recordStatusChanges(tx: Tx, { config, now, webhooks }: Deps, changes: readonly Refolded[]) {
+export async function recordStatusChanges(tx: Tx, deps: Deps, changes: readonly Refolded[]) {
+  const { now, webhooks } = deps;
   if (changes.length === 0 || !webhooks.isSubscribed("subscription.changed")) return;
   const owners = changes.flatMap(({ before, after }) => [before.accountId, after.accountId]);
   const accountIds = new Set(owners.filter((id) => id !== null));
   const current = await readPurchasesOf(tx, [...accountIds]);
   const earlier = asBefore(current, changes);
-  const states = { earlier, current, config, at: now() };
+  const rulesOf = await readStatusRules(tx, deps, [...earlier, ...current]);
+  const states = { earlier, current, rulesOf, at: now() };
   const events = [...accountIds].flatMap((accountId) => eventOf(accountId, states) ?? []);
   await webhooks.record(tx, events);
 }
 
-type States = { earlier: StoredPurchase[]; current: StoredPurchase[]; config: BillingRules; at: Date };
+type States = {
+  earlier: StoredPurchase[];
+  current: StoredPurchase[];
+  rulesOf: (accountId: string) => StatusRules;
+  at: Date;
+};
 
 /**
  * Compares the status now with the status at the account's previous event. A change between the two that only the
  * passage of time caused is not announced.
  */
-function eventOf(accountId: string, { earlier, current, config, at }: States): NewWebhookEvent | null {
-  const rules = statusRules(config, accountId);
+function eventOf(accountId: string, { earlier, current, rulesOf, at }: States): NewWebhookEvent | null {
+  const rules = rulesOf(accountId);
   const ofAccount = (purchase: StoredPurchase) => purchase.accountId === accountId;
   const own = earlier.filter(ofAccount);
   const lastEventMs = Math.max(...own.map(({ lastEventAt }) => lastEventAt?.getTime() ?? 0), 0);

@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
 import { withRetry } from "../../platform/db/transaction";
 import { cancelEvents, enqueueAll } from "../../push/outbox/enqueue";
-import { type BillingRules, statusRules } from "../entitlement-rules";
+import { readStatusRules, type StatusRules } from "../entitlement-rules";
 import type { Refolded } from "../inbox/fold";
 import type { StoredPurchase } from "../purchase-state";
 import { endReplacedPurchases } from "../replacement";
@@ -60,7 +60,8 @@ async function notifyBatch({ config, dbNow, now }: Deps, tx: Tx): Promise<number
   if (claimed.length === 0) return 0;
   const accountIds = claimed.map(({ accountId }) => accountId);
   const purchases = await readPurchasesOf(tx, accountIds);
-  const due = claimed.filter((ending) => isGoingToRenew(ending, purchases, config, at));
+  const rulesOf = await readStatusRules(tx, { config, now }, purchases);
+  const due = claimed.filter((ending) => isGoingToRenew(ending, purchases, rulesOf(ending.accountId), at));
   const events = due.map((trial) => {
     const ttlSeconds = Math.ceil((trial.currentPeriodEndsAt.getTime() - at.getTime()) / 1000);
     const message = { kind: "billing.trial_ending", purchaseId: trial.id, ttlSeconds } as const;
@@ -86,10 +87,10 @@ function claim(tx: Tx, at: Date): Promise<Ending[]> {
 }
 
 /** Whether a trial gives access and renews, and no other purchase of the account has replaced it. */
-function isGoingToRenew(ending: Ending, purchases: StoredPurchase[], config: BillingRules, at: Date): boolean {
+function isGoingToRenew(ending: Ending, purchases: StoredPurchase[], rules: StatusRules, at: Date): boolean {
   const own = endReplacedPurchases(purchases.filter(({ accountId }) => accountId === ending.accountId));
   const trial = own.find(({ id }) => id === ending.id);
   if (!trial) return false;
-  const { isActive, willRenew } = purchaseStatus(trial, at, statusRules(config, ending.accountId));
+  const { isActive, willRenew } = purchaseStatus(trial, at, rules);
   return isActive && willRenew;
 }

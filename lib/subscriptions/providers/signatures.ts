@@ -10,6 +10,8 @@ const STANDARD_PREFIX = "whsec_";
 type Scheme = {
   /** The parts of the headers. `prefix` is what is signed before the body. */
   parse: (headers: Delivery["headers"]) => { at: string | undefined; signatures: string[]; prefix: string };
+  /** The headers of a delivery. */
+  write: (signed: { id: string; at: string; signature: string }) => Record<string, string>;
   keyOf: (secret: string) => string | Buffer;
   encoding: "hex" | "base64";
 };
@@ -26,6 +28,7 @@ const fieldScheme = (
     const [at] = valuesOf(field.at);
     return { at, signatures: valuesOf(field.signature).map((one) => one.toLowerCase()), prefix: `${at}${field.joint}` };
   },
+  write: ({ at, signature }) => ({ [header]: `${field.at}=${at}${field.separator}${field.signature}=${signature}` }),
   keyOf: (secret) => secret,
   encoding: "hex",
 });
@@ -46,6 +49,11 @@ const SCHEMES = {
       const signatures = given.filter((one) => id !== null && one.startsWith("v1,")).map((one) => one.slice(3));
       return { at, signatures, prefix: `${id}.${at}.` };
     },
+    write: ({ id, at, signature }) => ({
+      "webhook-id": id,
+      "webhook-timestamp": at,
+      "webhook-signature": `v1,${signature}`,
+    }),
     keyOf: (secret) =>
       Buffer.from(secret.startsWith(STANDARD_PREFIX) ? secret.slice(STANDARD_PREFIX.length) : secret, "base64"),
     encoding: "base64",
@@ -65,6 +73,19 @@ export function isSigned(
   if (Math.abs(now.getTime() / 1000 - Number(at)) > TOLERANCE_SECONDS) return false;
   const hmacs = secrets.map((secret) => createHmac("sha256", keyOf(secret)).update(prefix).update(raw));
   return hmacs.map((hmac) => matchesAny(signatures, hmac.digest(encoding))).includes(true);
+}
+
+/** Signs a body as a provider does. Returns the headers, which `isSigned` accepts. */
+export function signatureHeaders(
+  scheme: keyof typeof SCHEMES,
+  secret: string,
+  { id, raw, now }: { id: string; raw: Uint8Array; now: Date },
+): Record<string, string> {
+  const { parse, write, keyOf, encoding } = SCHEMES[scheme];
+  const at = String(Math.floor(now.getTime() / 1000));
+  const { prefix } = parse(new Headers(write({ id, at, signature: "" })));
+  const signature = createHmac("sha256", keyOf(secret)).update(prefix).update(raw).digest(encoding);
+  return write({ id, at, signature });
 }
 
 /**

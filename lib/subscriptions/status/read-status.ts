@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
 import { batchLoad } from "../../platform/db/batch-load";
 import { uuidArray } from "../../platform/db/sql";
-import { type BillingRules, statusRules } from "../entitlement-rules";
+import { type BillingRules, readStatusRules, statusRules } from "../entitlement-rules";
 import { StoredPurchase } from "../purchase-state";
 import { scheduleAfterSignIn, scheduleOverdue } from "../schedule-reconcile";
 import type { SubscriptionStatus } from "../schema";
@@ -29,23 +29,25 @@ export async function readSubscriptionStatus(
  * the account and were stored before it existed.
  */
 export async function readStatus({ config, db, now }: Deps, accountId: string) {
-  const { purchases, lastEventAt } = await readEntitlingPurchases(db, accountId);
+  const { purchases, lastEventAt, sandboxUntil } = await readEntitlingPurchases(db, accountId);
   const at = now();
   const overdueIds = purchases.filter((purchase) => isRenewalOverdue(purchase, at)).map(({ id }) => id);
-  const status = accountStatus(purchases, at, statusRules(config, accountId));
+  const status = accountStatus(purchases, at, statusRules(config, accountId, isAfter(sandboxUntil, at)));
   return { status: { ...status, lastEventAt }, overdueIds };
 }
 
-type AccountPurchases = { purchases: StoredPurchase[]; lastEventAt: Date | null };
+type AccountPurchases = { purchases: StoredPurchase[]; lastEventAt: Date | null; sandboxUntil: Date | null };
+
+const isAfter = (time: Date | null, at: Date) => time !== null && time > at;
 
 /**
  * Reads the purchases of an account that its status is computed from, and when an event last named any purchase. Links
  * purchases that name the account and were stored before it existed.
  */
 export async function readEntitlingPurchases(db: Tx, accountId: string): Promise<AccountPurchases> {
-  const { purchases, lastEventAt } = (await readPurchases(db, accountId)) ?? { purchases: [], lastEventAt: null };
-  if (purchases.some((purchase) => purchase.accountId === null)) await linkPurchases(db, accountId);
-  return { purchases, lastEventAt };
+  const read = (await readPurchases(db, accountId)) ?? { purchases: [], lastEventAt: null, sandboxUntil: null };
+  if (read.purchases.some((purchase) => purchase.accountId === null)) await linkPurchases(db, accountId);
+  return read;
 }
 
 /**
@@ -54,11 +56,12 @@ export async function readEntitlingPurchases(db: Tx, accountId: string): Promise
  * the index on the account. JSON is faster to decode than 30 columns.
  */
 const readPurchases = batchLoad(async (db, accountIds) => {
-  const rows = await db.$queryRaw<{ id: string; purchases: unknown[]; lastEventAt: Date | null }[]>`
-    SELECT account.id::text AS id, max(purchase."lastEventAt") AS "lastEventAt",
+  type Row = { id: string; purchases: unknown[]; lastEventAt: Date | null; sandboxUntil: Date | null };
+  const rows = await db.$queryRaw<Row[]>`
+    SELECT account.id::text AS id, max("Account"."sandboxUntil") AS "sandboxUntil", max(purchase."lastEventAt") AS "lastEventAt",
       COALESCE(json_agg(purchase ORDER BY purchase.id) FILTER (WHERE purchase."accountId" IS NULL
         OR purchase."periodType" IS NOT NULL OR cardinality(purchase."entitlementIds") > 0), '[]') AS purchases
-    FROM unnest(${accountIds}::uuid[]) AS account (id)
+    FROM unnest(${accountIds}::uuid[]) AS account (id) LEFT JOIN "Account" USING (id)
     CROSS JOIN LATERAL (
       SELECT * FROM "Purchase" WHERE "accountId" = account.id
       UNION ALL
@@ -88,12 +91,19 @@ export function createEntitledAccounts({ config, now }: Omit<Deps, "db">): Conte
       WHERE "accountId" = ANY(${uuidArray(accountIds)}) GROUP BY "accountId"
       HAVING bool_or(${entitlement} = ANY("entitlementIds"))`;
     const at = now();
-    const entitled = rows.filter(({ accountId, purchases }) => {
-      const parsed = StoredPurchase.array().parse(purchases);
-      const { entitlements } = accountStatus(parsed, at, statusRules(config, accountId));
+    const owners = rows.map(
+      ({ accountId, purchases }) => [accountId, StoredPurchase.array().parse(purchases)] as const,
+    );
+    const rulesOf = await readStatusRules(
+      db,
+      { config, now },
+      owners.flatMap(([, purchases]) => purchases),
+    );
+    const entitled = owners.filter(([accountId, purchases]) => {
+      const { entitlements } = accountStatus(purchases, at, rulesOf(accountId));
       return entitlements.some(({ id, isActive }) => id === entitlement && isActive);
     });
-    return new Set(entitled.map(({ accountId }) => accountId));
+    return new Set(entitled.map(([accountId]) => accountId));
   };
 }
 

@@ -9,6 +9,7 @@ import { drawShare } from "../terminal";
 import type { ResultOf } from "../transport/operations";
 import { defineGrants } from "./billing-grants";
 import { defineBillingImport } from "./billing-import";
+import { defineSendTest } from "./billing-send-test";
 
 /** How often in a row a command waits for the provider, and for how long at most. */
 const MAX_WAITS = 5;
@@ -31,6 +32,7 @@ export const defineBilling: DefineCommandGroup = (billing) => {
   defineCustomers(billing);
   defineGrants(billing);
   defineBillingImport(billing);
+  defineSendTest(billing);
 };
 
 const REASON = ["--reason <text>", "the reason, for the audit trail"] as const;

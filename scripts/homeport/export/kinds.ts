@@ -66,7 +66,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       createdAt: field(time),
       updatedAt: field(time),
     },
-    leftOut: ["sessionEpoch"],
+    leftOut: ["sandboxUntil", "sessionEpoch"],
   },
   "app-user-ids": {
     model: "AccountAlias",

@@ -152,6 +152,8 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
     "The release exists, but its file is missing, unreadable or different from what was published. The cause is logged. Retry after `Retry-After`.",
   webhook_not_configured:
     "Set `BILLING_WEBHOOK_AUTHORIZATION` or `BILLING_WEBHOOK_SIGNING_SECRET`. The provider will retry the delivery.",
+  test_event_unavailable:
+    "No test event of this provider can be sent. `reason` says why: `not_configured` if the secret of its webhook, or of its sandbox, is not set, or `not_signable` if only the provider can sign its events.",
   billing_api_not_configured: "Set the key for the provider's API, which `detail` names.",
   billing_api_failed: "`detail` says what the provider's API returned. Check its key, then repeat the request.",
   provider_unavailable:

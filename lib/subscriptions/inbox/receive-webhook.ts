@@ -1,0 +1,42 @@
+import type { Context } from "../../context";
+import { AppError } from "../../errors";
+import { IdentityEventType, PurchaseEventType } from "../events";
+import { providerOf } from "../providers/find-provider";
+import type { Delivery } from "../providers/provider";
+import { sanitizeJson } from "../sanitize";
+import type { DeliveryReceipt } from "../schema";
+import { storeAndApply } from "./inbox";
+
+/** The types that a metric's label may have: a sender may use any type. */
+const KnownEventType = PurchaseEventType.or(IdentityEventType);
+
+type Deps = Pick<
+  Context,
+  "billing" | "config" | "count" | "db" | "dbNow" | "limits" | "log" | "now" | "reconciler" | "webhooks"
+>;
+
+/**
+ * Receives a webhook delivery: authenticates it, stores its event and applies it. Returns once the event is durable, or
+ * once it is known to fail again. A temporary error is thrown, so that the provider retries the delivery.
+ * @throws AppError webhook_not_configured, webhook_unauthorized, malformed_json; validation_failed, also for an event that is
+ *   stored as failed because a time of it is none
+ */
+export async function receiveWebhook(deps: Deps, received: Omit<Delivery, "limits">): Promise<DeliveryReceipt> {
+  const receivedAt = deps.now();
+  const delivery = { ...received, limits: deps.limits };
+  const provider = providerOf(deps.config, delivery);
+  const body = sanitizeJson(await provider.authenticate(deps.config, delivery, receivedAt));
+  const key = { provider: provider.name, eventId: provider.eventId(body, delivery) };
+  const payload = provider.toPayload(body);
+  const event = provider.read(payload, receivedAt, deps.config.BILLING_PRODUCTS);
+  const { status, toReconcile } = await storeAndApply(deps, { ...key, event, payload, receivedAt });
+  if (toReconcile.length > 0) deps.reconciler.wake();
+  const type = KnownEventType.safeParse(event.type).data ?? "other";
+  deps.count("billing_event", { type, state: status });
+  const { invalidField: pointer } = event.facts;
+  if (pointer !== null && status === "failed") {
+    const detail = "Must be a time as the provider documents it, or null";
+    throw new AppError("validation_failed", { errors: [{ pointer, code: "invalid_type", detail }] });
+  }
+  return { status, eventId: key.eventId };
+}

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "Account" ADD COLUMN     "sandboxUntil" TIMESTAMPTZ(3);
