@@ -6,6 +6,8 @@ import { UsageError } from "../../command-line";
 const MAX_ATTEMPTS = 6;
 /** Before the second attempt; then twice as long each time. */
 const RETRY_DELAY_MS = 1_000;
+/** As long as all attempts wait together. */
+const MAX_RETRY_AFTER_SECONDS = 300;
 const TIMEOUT_MS = 300_000;
 /** Responses that a repetition of the request may change. */
 const RETRIED_STATUSES = new Set([408, 423, 425, 429, 500, 502, 503, 504]);
@@ -116,6 +118,10 @@ async function attemptText(send: () => Promise<ApiResponse>, url: string): Promi
   const error = await toError(response);
   const isRetried = RETRIED_STATUSES.has(response.status) || RETRIED_CODES.has(error.code);
   const seconds = Number(response.headers.get("retry-after") ?? 0) || 0;
+  if (isRetried && seconds > MAX_RETRY_AFTER_SECONDS) {
+    const message = `${error.message}. Try again in ${Math.ceil(seconds / 60)} minutes.`;
+    return { body: "", error: new CommandError(error.code, message), retryAfterMs: null };
+  }
   return { body: "", error, retryAfterMs: isRetried ? Math.min(seconds, 60) * 1000 : null };
 }
 

@@ -4,7 +4,7 @@ import path from "node:path";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { createUploadIdStore, uploadFile } from "@/scripts/homeport/release/upload";
-import { createHttpClient } from "@/scripts/homeport/transport/http-client";
+import { clientOf, createHttpClient } from "@/scripts/homeport/transport/http-client";
 import { listenForTest } from "@/tests/support/network/listen";
 import { build, filesIn, newFolder } from "@/tests/support/releases/publishing";
 
@@ -112,6 +112,16 @@ describe("an upload", () => {
     const none = createHttpClient("http://127.0.0.1:9", "hp_test", 1);
     await expect(uploadFile(none, uploadIds, upload)).rejects.toMatchObject({ code: "unreachable" });
   });
+});
+
+test("a request that may be repeated only much later is not, and the error says when", async () => {
+  let sent = 0;
+  const client = clientOf("the service", async () => {
+    sent += 1;
+    return Response.json({ code: "rate_limited", title: "No" }, { status: 429, headers: { "retry-after": "3541" } });
+  });
+  await expect(client.json({ method: "POST", path: "/" })).rejects.toThrow("No. Try again in 60 minutes.");
+  expect(sent).toBe(1);
 });
 
 describe("the URL of a service", () => {
