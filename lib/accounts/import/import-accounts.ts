@@ -17,9 +17,10 @@ import type { Operator } from "../../principal";
 import { normalizeAppUserIds } from "../../subscriptions/app-user-ids";
 import { linkImportedAccounts } from "../../subscriptions/inbox/inbox";
 import { accountCreated } from "../../webhooks/events";
+import { inviteInTx } from "../invitations";
 import { AccountRecord, type ImportQuery, type ImportResult, MAX_RECORDS } from "./schema";
 
-type Deps = Pick<Context, "billing" | "config" | "db" | "dbNow" | "limits" | "log" | "now" | "webhooks">;
+type Deps = Pick<Context, "billing" | "config" | "db" | "dbNow" | "emails" | "limits" | "log" | "now" | "webhooks">;
 
 /**
  * A valid record. `id` is the account's if it is new; `passwordHash` is as it is stored; `keys` name what the record claims,
@@ -44,7 +45,7 @@ const RECORDS_PER_TURN = 20;
 
 /**
  * Imports accounts of another system: one JSON value a line. Each record that can be imported is, whatever the others are.
- * Sends no email, starts no session and grants no role. A repetition changes nothing.
+ * Sends no email unless told to, starts no session and grants no role. A repetition changes nothing.
  * @throws AppError validation_failed for more than 1,000 records
  */
 export async function importAccounts(
@@ -78,6 +79,7 @@ export async function importAccounts(
     const hashes = entries.flatMap(({ line, passwordHash }) => (passwordHash && lines.has(line) ? [passwordHash] : []));
     await addHashes(ctx, hashes);
     await linkImportedAccounts(ctx, { accountIds: results.flatMap(({ accountId }) => accountId ?? []) });
+    if (query.notify) ctx.emails.wake();
   }
   return { results: results.sort((a, b) => a.line - b.line) };
 }
@@ -212,7 +214,7 @@ async function importInTx(ctx: Deps, tx: Tx, operator: Operator, { entries, secr
     results.push({ line, status, accountId: addition.accountId });
   }
   await write(ctx, tx, added, secrets);
-  await announce(ctx, tx, operator, results, query);
+  await announce(ctx, tx, operator, added, query);
   return results;
 }
 
@@ -355,14 +357,21 @@ async function write(ctx: Deps, tx: Tx, added: Addition[], secrets: TotpSecrets)
   if (factors.length > 0) await tx.totpFactor.createMany({ data: factors });
 }
 
-async function announce(ctx: Deps, tx: Tx, operator: Operator, results: ImportResult[], { notify }: ImportQuery) {
-  const idsWith = (status: ImportResult["status"]) =>
-    results.flatMap((result) => (result.status === status && result.accountId ? [result.accountId] : []));
-  const [created, updated] = [idsWith("created"), idsWith("updated")];
-  if (created.length + updated.length === 0) return;
-  const details = { created: created.length, updated: updated.length };
+async function announce(ctx: Deps, tx: Tx, operator: Operator, added: Addition[], query: ImportQuery) {
+  if (added.length === 0) return;
+  const created = added.filter(({ isNew }) => isNew);
+  const details = { created: created.length, updated: added.length - created.length };
   await recordOperatorEvent(tx, ctx.now(), operator, { type: "accounts_imported", target: "accounts", details });
-  if (notify) await ctx.webhooks.record(tx, created.map(accountCreated));
+  if (!query.notify || query.dryRun) return;
+  await ctx.webhooks.record(
+    tx,
+    created.map(({ accountId }) => accountCreated(accountId)),
+  );
+  for (const { accountId: id, entry, data, identities } of created) {
+    const { email } = entry.record;
+    const canSignIn = data.passwordHash !== null || identities.length > 0 || data.disabledAt !== null;
+    if (email !== undefined && !canSignIn) await inviteInTx(ctx, tx, operator, { id, email });
+  }
 }
 
 type Existing = Given & {
@@ -386,12 +395,16 @@ async function lockExisting(tx: Tx, entries: Entry[]): Promise<void> {
   await tx.$queryRaw`SELECT FROM "Account" AS account WHERE ${isNamedBy(entries)} ORDER BY id FOR UPDATE`;
 }
 
-/** Whether a record names an account: by its email, or by its `externalId` alone. */
+/**
+ * Whether a record names an account: by its email, or by its `externalId` alone. Joins with `unnest` look each value up, where
+ * `= ANY` of a small table would compare every row with every value.
+ */
 function isNamedBy(entries: Entry[]) {
   const emails = entries.flatMap(({ record }) => record.email ?? []);
   const ids = entries.flatMap(({ record }) => (record.email === undefined ? idsOf(record) : []));
-  return sql`(account.email = ANY(${emails}::text[])
-    OR account.id = ANY(ARRAY(SELECT "accountId" FROM "AccountAlias" WHERE "appUserId" = ANY(${ids}::text[]))))`;
+  return sql`account.id = ANY(ARRAY(
+    SELECT named.id FROM unnest(${emails}::text[]) AS given JOIN "Account" AS named ON named.email = given
+    UNION ALL SELECT "accountId" FROM unnest(${ids}::text[]) AS given JOIN "AccountAlias" ON "appUserId" = given))`;
 }
 
 /** The account of a record's email; of its `externalId` if it has no email. */
@@ -421,13 +434,14 @@ async function readOwners(db: Tx, entries: Entry[], now: Date): Promise<Found["o
   const owners = await db.$queryRaw<{ key: string; accountId: string | null }[]>`
     WITH given AS MATERIALIZED (
       SELECT * FROM json_to_recordset(${identities}::json) AS given (key text, provider text, issuer text, subject text))
-    SELECT 'id ' || id::text AS key, id::text AS "accountId" FROM "Account" WHERE id = ANY(${uuidArray(ids.filter(isUuid))})
-    UNION ALL SELECT 'id ' || "appUserId", "accountId"::text FROM "AccountAlias" WHERE "appUserId" = ANY(${ids}::text[])
+    SELECT 'id ' || id::text AS key, id::text AS "accountId"
+      FROM unnest(${uuidArray(ids.filter(isUuid))}) AS own JOIN "Account" ON id = own
+    UNION ALL SELECT 'id ' || own, "accountId"::text FROM unnest(${ids}::text[]) AS own JOIN "AccountAlias" ON "appUserId" = own
     UNION ALL SELECT key, "accountId"::text FROM given JOIN "Identity" USING (issuer, subject)
     UNION ALL SELECT key, "accountId"::text FROM given JOIN "Identity" AS linked USING (provider, subject)
       WHERE linked.issuer IS NULL
-    UNION ALL SELECT 'email ' || "oldEmail", NULL FROM "EmailChange"
-      WHERE "oldEmail" = ANY(${emails}::text[]) AND "undoTokenHash" IS NOT NULL AND "expiresAt" > ${now}::timestamptz`;
+    UNION ALL SELECT 'email ' || "oldEmail", NULL FROM unnest(${emails}::text[]) AS email JOIN "EmailChange" ON "oldEmail" = email
+      WHERE "undoTokenHash" IS NOT NULL AND "expiresAt" > ${now}::timestamptz`;
   return new Map(owners.map(({ key, accountId }) => [key, accountId]));
 }
 

@@ -54,7 +54,12 @@ export const ImportQuery = z.object({
     .default("skip")
     .describe("What happens to a record whose account exists and differs: it is left, changed, or refused."),
   dryRun: z.stringbool().default(false).describe("Only reports what an import would do."),
-  notify: z.stringbool().default(false).describe("Sends `account.created` to webhook endpoints."),
+  notify: z
+    .stringbool()
+    .default(false)
+    .describe(
+      "Sends `account.created` to webhook endpoints, and an invitation to each new account without a password or an identity.",
+    ),
 });
 export type ImportQuery = z.infer<typeof ImportQuery>;
 

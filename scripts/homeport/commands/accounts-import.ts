@@ -33,7 +33,7 @@ export function defineImport(accounts: HomeportCommand): void {
       ),
     )
     .option("--dry-run", "only show what would happen")
-    .option("--notify", "send account.created to webhook endpoints")
+    .option("--notify", "announce new accounts to webhooks, and invite those without a password or provider")
     .run(run);
 }
 

@@ -351,15 +351,18 @@ test("an account without a password signs in through a reset, and the import its
   expect(await signIn(email, password)).toBe(200);
 });
 
-test("only with notify are webhook endpoints told of the new accounts", async () => {
+test("only with notify are webhook endpoints told of new accounts, and those that cannot sign in invited", async () => {
   onTestFinished(removeEndpoints);
   await newReceiver(["account.created"]);
   const events = (accountId: string | undefined) => ctx().db.webhookEvent.count({ where: { accountId } });
-  const record = { email: newEmail() };
+  const [email, linked] = [newEmail(), newEmail()];
+  const identities = [{ provider: "google", subject: randomUUID() }];
   const [silent] = await importRecords([{ email: newEmail() }]);
-  const [announced] = await importRecords([record], "?notify=true");
-  await importRecords([record], "?notify=true");
+  const [announced] = await importRecords([{ email: linked, identities }, { email }], "?notify=true");
+  await importRecords([{ email: linked, identities }, { email }], "?notify=true");
   expect([await events(silent?.accountId), await events(announced?.accountId)]).toEqual([0, 1]);
+  await expect.poll(() => mailbox.to(email).join()).toContain("/invitation#token=");
+  expect([mailbox.to(email).length, mailbox.to(linked).length]).toEqual([1, 0]);
 });
 
 test("two imports of one file at once create each account once", async () => {
