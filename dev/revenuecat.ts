@@ -1,4 +1,5 @@
-import { createHmac, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
+import { signatureHeaders } from "../lib/subscriptions/providers/signatures";
 
 /** A monthly purchase as RevenueCat's webhook describes it, each with an id and a transaction of its own. */
 export function initialPurchase(appUserId: string) {
@@ -24,9 +25,7 @@ export function initialPurchase(appUserId: string) {
   };
 }
 
-/** The webhook's header over a body: HMAC-SHA256 over "<t>.<body>". */
-export function signatureHeader(body: string, secret: string): { "x-revenuecat-webhook-signature": string } {
-  const seconds = Math.floor(Date.now() / 1000);
-  const signature = createHmac("sha256", secret).update(`${seconds}.${body}`).digest("hex");
-  return { "x-revenuecat-webhook-signature": `t=${seconds},v1=${signature}` };
+/** RevenueCat's signature header over a body. */
+export function signatureHeader(body: string, secret: string): Record<string, string> {
+  return signatureHeaders("revenuecat", secret, { id: "", raw: new TextEncoder().encode(body), now: new Date() });
 }

@@ -2,9 +2,11 @@ import { strict as assert } from "node:assert";
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { type Config, loadConfig } from "../lib/platform/config";
 import { readSecrets } from "../lib/platform/embedded-secrets";
+import { readOperatorAccess } from "../lib/platform/files/operator-file";
 import { baseUrlFrom, runCommandLine } from "../scripts/command-line";
 import { createRequest, jsonBody, UnexpectedStatusError } from "./request";
 import { initialPurchase, signatureHeader } from "./revenuecat";
+import { moveCompany } from "./tour-move";
 
 /** Reads at least this many bytes of a body and cancels the rest. */
 async function readSome(response: Response, atLeast: number): Promise<Uint8Array> {
@@ -239,6 +241,18 @@ async function cleanUp(): Promise<void> {
   }
 }
 
+/** Whether `homeport` operates the service of the tour. */
+function isOperated(base: string): boolean {
+  const { HOMEPORT_URL: url } = process.env;
+  if (url) return new URL(url).host === new URL(base).host;
+  const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(new URL(base).hostname);
+  return isLocal && config.mode === "embedded" && readOperatorAccess(config.DATA_DIR) !== null;
+}
+
+async function skipMove(): Promise<void> {
+  console.log("  skipped: set HOMEPORT_URL and HOMEPORT_API_KEY, or DATA_DIR to that of the service on this machine");
+}
+
 async function main(args: string[]): Promise<void> {
   config = loadConfig();
   const base = baseUrlFrom(args, config.baseUrl);
@@ -253,6 +267,7 @@ async function main(args: string[]): Promise<void> {
     const token = await step("4. The iOS app", () => iosApp(person));
     await step("5. The billing provider", () => billingProvider(person, token));
     await step("6. The account's deletion", () => deleteAccount(person, token));
+    await step("7. A small company moves in", () => (isOperated(base) ? moveCompany(request) : skipMove()));
     console.log("\nAll responses are as expected.");
   } catch (error) {
     throw new Error(`\nThe tour failed: ${error instanceof Error ? error.message : error}`);
