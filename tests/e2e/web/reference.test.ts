@@ -51,6 +51,7 @@ const EXPECTED: Record<string, string> = {
   handleAppleCallback: "not_found", // a client at Apple
   handleAppleFormPost: "not_found",
   assignPurchases: "validation_failed unknown", // the account
+  sendTestEvent: "validation_failed unknown", // the account
   publishReleases: "validation_failed unknown_upload", // the uploads
 };
 
