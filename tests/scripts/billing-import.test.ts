@@ -41,7 +41,7 @@ async function run(options: Partial<Parameters<typeof importPurchases>[1]>) {
   return withKeys(provider.url, () => importPurchases(context, given));
 }
 
-const PROGRESS = "homeport-billing-import-stripe.progress";
+const PROGRESS = "billing-import-stripe.progress";
 
 test("an import that was stopped goes on after its last page, and its sums have all pages", async () => {
   const ann = await newAccount();

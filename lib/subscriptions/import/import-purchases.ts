@@ -154,7 +154,8 @@ async function previewAll(
     return decide(row, event.facts);
   });
   const keys = decisions.flatMap((decision) => (decision.kind === "attach" ? decision.key : []));
-  const stored = keys.length > 0 ? await db.purchase.findMany({ where: { OR: keys } }) : [];
+  const ids = keys.map(({ originalTransactionId }) => originalTransactionId);
+  const stored = await db.purchase.findMany({ where: { originalTransactionId: { in: ids } } });
   const existing = new Map(stored.map((purchase) => [nameOf(purchase), purchase]));
   const toFold = decisions.flatMap((decision) => {
     if (decision.kind !== "attach") return [];

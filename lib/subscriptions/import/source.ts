@@ -49,7 +49,7 @@ function retryOf(error: unknown): Retry | null {
 }
 
 /** An error that a repetition does not help against. The message of an API has no secret. */
-export function failed({ name, setting }: Api, error: unknown): AppError {
+function failed({ name, setting }: Api, error: unknown): AppError {
   if (isAppError(error)) return error;
   const { message, status } = error as Error & { status?: number };
   const isKey = status === 401 || status === 403;

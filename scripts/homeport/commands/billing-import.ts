@@ -7,7 +7,7 @@ import type { ResultOf } from "../transport/operations";
 
 type Options = { from?: string; match?: string; dryRun?: boolean };
 type Source = PurchaseImportQuery["from"];
-export type Imported = ResultOf<"importPurchases">["results"][number];
+type Imported = ResultOf<"importPurchases">["results"][number];
 
 const MATCHES = ["id", "email"];
 

@@ -1,4 +1,6 @@
+import { existsSync } from "node:fs";
 import { appendFile, readFile, rm, stat, writeFile } from "node:fs/promises";
+import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { CommandError } from "../../../lib/errors";
 import type { PurchaseImportQuery } from "../../../lib/subscriptions/import/schema";
@@ -26,7 +28,7 @@ type Part = { body: string | undefined; lines: number[]; refused: Imported[] };
 
 /**
  * Imports a source part by part. A run that was stopped goes on after its last request, which a file names: FILE.progress,
- * or homeport-billing-import-SOURCE.progress in the current folder.
+ * or billing-import-SOURCE.progress in DATA_DIR or the current folder.
  * @throws CommandError
  */
 export async function importPurchases(context: CommandContext, options: Options): Promise<Outcome> {
@@ -186,9 +188,12 @@ async function statOf(file: string) {
 type Position = { line: number; cursor: string | null };
 type Entry = { position: Position; counts: Counts; listed: Imported[] };
 
+/** Where to keep what belongs to no file: in DATA_DIR if this machine has it, else in the current folder. */
+const findFolder = () => [process.env.DATA_DIR?.trim() || "./data", "."].find((folder) => existsSync(folder)) ?? ".";
+
 /** What stopped runs of the same import have reached: a line of JSON for each request. A dry run keeps nothing. */
 async function openProgress({ from, match, dryRun, file }: Options) {
-  const name = `${file ?? `homeport-billing-import-${from}`}.progress`;
+  const name = `${file ?? path.join(findFolder(), `billing-import-${from}`)}.progress`;
   const { size = 0, mtimeMs = 0 } = file === undefined ? {} : await statOf(file);
   const head = JSON.stringify({ from, match, size, mtimeMs });
   const none: Counts = { matched: 0, unmatched: 0, created: 0, updated: 0, unchanged: 0, ignored: 0, failed: 0 };
