@@ -39,6 +39,13 @@ test.each(NAMES)("homeport %s refuses an unknown option", async (name) => {
 test.each([
   ["accounts list --role root", "--role: "],
   ["accounts grant ann@example.com root", "Unknown role: root. Use user, support, admin."],
+  ["accounts import", "missing required argument 'file'"],
+  ["accounts import users.json --from okta", "--from: Must be one of firebase, auth0, clerk, supabase, csv"],
+  ["accounts import users.csv --from csv --columns mail=Email", "--columns: mail is not one of email, emailVerified"],
+  ["accounts import users.csv --from csv --columns email", "--columns: email names no column"],
+  ["accounts import users.csv --columns email=Email", "--columns is for --from csv"],
+  ["accounts import users.csv --from csv --hash-config nowhere", "--hash-config: nowhere cannot be read"],
+  ["accounts import users.csv --on-conflict merge", "--on-conflict: "],
   ["accounts unlink ann@example.com", "missing required argument 'provider'"],
   ["accounts unlink ann@example.com gogle", "Unknown provider: gogle. Use google, apple, github."],
   ["audit list --from yesterday", "--from: Must be a date or a time"],

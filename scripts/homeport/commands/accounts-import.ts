@@ -53,7 +53,7 @@ async function run(context: CommandContext, file: string, options: Options): Pro
     ...(dryRun && { dryRun }),
     ...(notify && { notify }),
     ...(options.hashConfig && { hashConfig: await readHashConfig(options.hashConfig, from) }),
-    ...(options.columns && { columns: parseColumns(options.columns) }),
+    ...(options.columns && { columns: parseColumns(options.columns, from) }),
   };
   const { importAccounts } = await import("../import/import-accounts");
   const counts = await importAccounts(context, file, given);
@@ -79,11 +79,19 @@ async function readHashConfig(file: string, from: SourceName | undefined): Promi
 }
 
 /** @throws UsageError */
-function parseColumns(text: string): Record<string, string> {
-  const columns = Object.fromEntries(text.split(",").map((pair) => pair.split("=", 2)));
-  for (const [field, column] of Object.entries(columns)) {
-    const isKnown = (COLUMN_FIELDS as readonly string[]).includes(field);
-    if (!isKnown || !column) throw new UsageError(`--columns: ${field} is not one of ${COLUMN_FIELDS.join(", ")}`);
+function parseColumns(text: string, from: SourceName | undefined): Record<string, string> {
+  if (from !== "csv") throw new UsageError("--columns is for --from csv");
+  const pairs = text.split(",").map(
+    (pair) =>
+      /^([^=]*)=?(.*)$/s
+        .exec(pair)
+        ?.slice(1)
+        .map((part) => part.trim()) ?? [],
+  );
+  for (const [field = "", column] of pairs) {
+    if (!(COLUMN_FIELDS as readonly string[]).includes(field))
+      throw new UsageError(`--columns: ${field} is not one of ${COLUMN_FIELDS.join(", ")}`);
+    if (!column) throw new UsageError(`--columns: ${field} names no column`);
   }
-  return columns;
+  return Object.fromEntries(pairs);
 }
