@@ -1,10 +1,12 @@
 import { beforeAll, describe, expect, test } from "vitest";
+import type { Scope } from "@/lib/principal";
 import type { ProviderName, SentTestEvent, TestEventProviders } from "@/lib/subscriptions/test-events/schema";
 import type { TestEventType } from "@/lib/subscriptions/test-events/test-change";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx, setUpContext, withContext } from "@/tests/support/context";
+import { runHomeport } from "@/tests/support/import-command";
 import { deliverOk, initialPurchase, statusOf, storedEvent } from "@/tests/support/subscriptions/billing";
 
 const PATH = "/api/admin/billing/test-events";
@@ -203,4 +205,28 @@ test("the audit trail of the account has the event", async () => {
   await sendOk({ type: "REFUND", accountId, provider: "stripe" });
   const events = await ctx().db.auditEvent.findMany({ where: { accountId, type: "billing_test_event_sent" } });
   expect(events).toMatchObject([{ actor: `account:${admin.id}`, details: { event: "charge.refunded" } }]);
+});
+
+test("the command takes a type in any case, an id or an email, and lists the types", async () => {
+  const { id, email } = await newAccount();
+  const run = <Result = SentTestEvent>(scopes: Scope[], ...args: string[]) =>
+    runHomeport<Result>(scopes, "billing", "send-test", ...args);
+  const first = await run(["billing:write"], "initial-purchase", "--account", id.toUpperCase(), "--provider", "stripe");
+  expect(first.result).toMatchObject({
+    productId: "price_monthly",
+    before: { status: "none" },
+    after: { isActive: true },
+  });
+  const both: Scope[] = ["accounts:read", "billing:write"];
+  const { result } = await run(both, "EXPIRATION", "--account", email, "--provider", "stripe");
+  expect([result.purchaseId, result.events.length, result.after.status]).toEqual([
+    first.result.purchaseId,
+    1,
+    "expired",
+  ]);
+  const { result: types, notes } = await run<{ provider: string; type: string }[]>(["billing:read"], "--list");
+  expect(new Set(types.map(({ provider }) => provider))).toEqual(new Set(["revenuecat", "stripe", "paddle"]));
+  expect(notes).toContain("Only Apple can sign notifications of the App Store. Buy in its sandbox instead.");
+  await expect(run(both, "PURCHASE", "--account", email)).rejects.toThrow("type: Must be one of INITIAL_PURCHASE,");
+  await expect(run(both, "RENEWAL", "--account", "nobody@example.com")).rejects.toThrow("There is no account nobody");
 });

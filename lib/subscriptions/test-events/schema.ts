@@ -10,7 +10,7 @@ export const TestEvent = z.strictObject({
   type: TestEventType.describe(
     "What happens to the account's test subscription, which starts first if it does not run.",
   ),
-  accountId: z.uuid().describe("The account. It becomes a sandbox tester for an hour."),
+  accountId: z.uuid().toLowerCase().describe("The account. It becomes a sandbox tester for an hour."),
   provider: ProviderName.optional().describe("The sender. Default: the first one that is configured."),
   productId: z
     .string()

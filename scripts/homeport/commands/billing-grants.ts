@@ -10,7 +10,7 @@ import type { CommandContext, HomeportCommand } from "../command";
 import { checked } from "../options";
 import { printable } from "../output";
 import type { ResultOf } from "../transport/operations";
-import { findAccount } from "./find-account";
+import { accountIdOf } from "./find-account";
 
 type GrantOptions = { until?: string; days?: string; lifetime?: true; reason: string; file?: string; dryRun?: boolean };
 type Terms = Omit<z.input<typeof BatchGrant>, "emails" | "isDryRun">;
@@ -59,8 +59,6 @@ async function grant(
 }
 
 /** An id is not looked up, which a key for billing alone may not. @throws CommandError not_found */
-const accountIdOf = async (api: CommandContext["api"], account: string) =>
-  isUuid(account) ? account : (await findAccount(api, account)).id;
 
 /** @throws UsageError */
 function termsOf(entitlementId: string, { until, days, lifetime, reason }: GrantOptions): Terms {

@@ -5,7 +5,7 @@ import type { CommandContext, HomeportCommand } from "../command";
 import { checked, oneOf } from "../options";
 import { printable } from "../output";
 import type { ResultOf } from "../transport/operations";
-import { findAccount } from "./find-account";
+import { accountIdOf } from "./find-account";
 
 type Options = { account?: string; provider?: string; product?: string; list?: boolean; reason?: string };
 
@@ -34,7 +34,7 @@ async function sendTest(context: CommandContext, given: string | undefined, opti
   const names = { type: "type", provider: "--provider", productId: "--product", reason: "--reason" };
   const body = checked(TestEvent, { type, provider, productId, reason, accountId: NIL_ID }, names);
   const { api, output } = context;
-  const { id: accountId } = await findAccount(api, options.account);
+  const accountId = await accountIdOf(api, options.account);
   const sent = await api.call("sendTestEvent", { body: { ...body, accountId } });
   const deliveries = sent.events.map(({ event, status, eventId }) => `${event}\t${status}\t${eventId}`);
   const lines = [

@@ -1,4 +1,5 @@
 import { CommandError } from "../../../lib/errors";
+import { isUuid } from "../../../lib/platform/db/ids";
 import type { AdminApi } from "../transport/admin-api";
 
 /** An id of the billing provider that looks like an email may find accounts before the email does. */
@@ -12,6 +13,11 @@ export async function findAccount(api: AdminApi, idOrEmail: string) {
     found.find(({ id, email }) => id === query || email === query) ?? (await findImported(api, idOrEmail));
   if (!account) throw new CommandError("not_found", `There is no account ${idOrEmail}.`);
   return account;
+}
+
+/** An id is taken as it is: a key for billing alone cannot search accounts. @throws CommandError not_found */
+export async function accountIdOf(api: AdminApi, idOrEmail: string): Promise<string> {
+  return isUuid(idOrEmail) ? idOrEmail : (await findAccount(api, idOrEmail)).id;
 }
 
 async function findImported(api: AdminApi, idOrEmail: string) {

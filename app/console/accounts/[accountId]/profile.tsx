@@ -7,7 +7,7 @@ import { Ago, ExactTime } from "../../components/time";
 
 /** Who the customer is, and what they have bought. */
 export function Profile({ account }: { account: AccountDetails }) {
-  const { id, email, emailVerifiedAt, name, locale, role, createdAt, disabledAt, subscription } = account;
+  const { id, email, emailVerifiedAt, name, locale, role, createdAt, disabledAt, sandboxUntil, subscription } = account;
   const { isActive, status, productId, accessEndsAt } = subscription;
   const best = bestOf(account.purchases);
   return (
@@ -29,6 +29,8 @@ export function Profile({ account }: { account: AccountDetails }) {
             </span>,
           ],
           ["Access", best && describeAccess(best)],
+          // Of the last test event, also when it is over.
+          sandboxUntil && ["Sandbox tester until", <ExactTime key="sandbox" at={sandboxUntil} />],
           ["Access ends", accessEndsAt && <Ago key="access" at={accessEndsAt} />],
         ]}
       />
