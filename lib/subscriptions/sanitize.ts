@@ -20,6 +20,9 @@ export function sanitizeJson(value: unknown, depth = MAX_DEPTH): unknown {
   );
 }
 
+/** Returns an App User ID as the inbox has it: an email as its hash. */
+export const toStoredId = (appUserId: string): string => hashEmail(toStorableText(appUserId));
+
 /** Whether an App User ID is a hashed email. The provider's API does not know the hash. */
 export function isHashedEmail(appUserId: string): boolean {
   return appUserId.startsWith(HASH_PREFIX);

@@ -16,6 +16,7 @@ import { encryptSecret } from "../../platform/keys/stored-secrets";
 import type { Operator } from "../../principal";
 import { normalizeAppUserIds } from "../../subscriptions/app-user-ids";
 import { linkImportedAccounts } from "../../subscriptions/inbox/inbox";
+import { toStoredId } from "../../subscriptions/sanitize";
 import { accountCreated } from "../../webhooks/events";
 import { inviteInTx } from "../invitations";
 import { AccountRecord, type ImportQuery, type ImportResult, MAX_RECORDS } from "./schema";
@@ -118,9 +119,11 @@ function toEntry({ config }: Pick<Context, "config">, line: number, bytes: Uint8
   };
 }
 
-/** What billing events may call the account. */
-const idsOf = ({ externalId, appUserIds }: AccountRecord) =>
-  normalizeAppUserIds(externalId === undefined ? appUserIds : [externalId, ...appUserIds]);
+/** What billing events may call the account. The inbox has the hashes of emails. */
+function idsOf({ externalId, appUserIds }: AccountRecord): string[] {
+  const ids = externalId === undefined ? appUserIds : [externalId, ...appUserIds];
+  return normalizeAppUserIds([...ids, ...ids.map(toStoredId)]);
+}
 const idKey = (id: string) => `id ${normalizeAppUserIds([id])[0]}`;
 /** An identity whose issuer is not known yet has its provider in place of it. */
 const identityKey = (issuer: string, subject: string) => `identity ${issuer} ${subject}`;

@@ -13,7 +13,7 @@ import { lockPurchases } from "../inbox/lock";
 import { storeEvent } from "../inbox/store";
 import { buildAliasEvent } from "../providers/build-event";
 import type { StoredPurchase } from "../purchase-state";
-import { sanitizeJson } from "../sanitize";
+import { toStoredId } from "../sanitize";
 import type { AssignedPurchases, Assignment } from "./schema";
 
 type Deps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now" | "webhooks"> & { config: BillingRules };
@@ -95,7 +95,7 @@ async function findAppUserIds(tx: Tx, { purchaseId, appUserId }: Pick<Assignment
     const errors = [{ pointer: "/purchaseId", code: "one_of", detail: "Send either purchaseId or appUserId" }];
     throw new AppError("validation_failed", { errors });
   }
-  const given = appUserId === undefined ? [] : normalizeAppUserIds([String(sanitizeJson(appUserId))]);
+  const given = appUserId === undefined ? [] : normalizeAppUserIds([toStoredId(appUserId)]);
   const where = purchaseId === undefined ? { appUserIds: { hasSome: given } } : { id: purchaseId };
   const purchase = await tx.purchase.findFirst({ where, select: { provider: true, appUserIds: true } });
   if (!purchase) throw new AppError("not_found", { detail: "There is no such purchase." });

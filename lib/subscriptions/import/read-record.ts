@@ -2,7 +2,7 @@ import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { buildProviderEvent, snapshotOf } from "../providers/build-event";
 import { withoutRenewalNumber } from "../providers/fields";
-import { sanitizeJson } from "../sanitize";
+import { toStoredId } from "../sanitize";
 import type { PurchaseRecord } from "./schema";
 import type { FoundPurchase } from "./source";
 
@@ -33,7 +33,7 @@ export function readRecord(
       store,
       purchaseId: withoutRenewalNumber(store, transactionId),
       transactionId,
-      customers: [accountId ?? null, customer === undefined ? null : String(sanitizeJson(customer))],
+      customers: [accountId ?? null, customer === undefined ? null : toStoredId(customer)],
       facts: provider in STORES ? { ...facts, purchasedAt: null } : facts,
     }),
   });

@@ -8,7 +8,7 @@ import { revenueCat } from "../providers/revenuecat";
 import { readCustomer, type SnapshotEvent } from "../providers/revenuecat-customer";
 import { stripe } from "../providers/stripe";
 import { placeSnapshot } from "../reconcile-customer";
-import { sanitizeJson } from "../sanitize";
+import { isHashedEmail, sanitizeJson, toStoredId } from "../sanitize";
 import { findAppUserId } from "../schedule-reconcile";
 import { readRecord } from "./read-record";
 import { CustomerRecord, type PurchaseImportQuery, PurchaseRecord, TransactionRecord } from "./schema";
@@ -138,8 +138,8 @@ async function readRevenueCat(deps: SourceDeps, query: Query, lines: readonly Li
       for (const snapshot of readCustomer(await getCustomer(appUserId), appUserId, at)) {
         const { environment, store, transactionId } = snapshot;
         const key = JSON.stringify([environment, store, transactionId]);
-        const customers = normalizeAppUserIds([...(accountId ? [accountId] : []), String(sanitizeJson(appUserId))]);
-        const names = { appUserId: String(sanitizeJson(appUserId)), appUserIds: customers };
+        const customers = normalizeAppUserIds([...(accountId ? [accountId] : []), toStoredId(appUserId)]);
+        const names = { appUserId: toStoredId(appUserId), appUserIds: customers };
         if (!own.has(key)) own.set(key, { at, line, snapshot: { ...snapshot, ...names, type: "IMPORT" } });
       }
     }
@@ -176,7 +176,8 @@ async function nextAccounts({ db }: SourceDeps, { cursor }: Query) {
   });
   const entries = [];
   for (const { id, aliases } of accounts) {
-    const appUserIds = [...aliases.map(({ appUserId }) => appUserId), await findAppUserId(db, id)];
+    const old = aliases.map(({ appUserId }) => appUserId).filter((appUserId) => !isHashedEmail(appUserId));
+    const appUserIds = [...old, await findAppUserId(db, id)];
     entries.push({ line: null, after: id, record: { accountId: id, appUserIds } });
   }
   return { entries, failures: [], isEnd: accounts.length < MAX_ACCOUNTS };

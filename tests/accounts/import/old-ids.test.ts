@@ -47,6 +47,17 @@ describe.each([
   });
 });
 
+test("an old id that is an email, which the inbox stores as a hash, belongs to the account before and after the import", async () => {
+  const [before, after] = [0, 1].map(() => `Old-${randomUUID()}@example.com`);
+  const [ann, bob] = [await importAccount({ appUserIds: [before] }), { id: after ?? "" }];
+  await deliverOk(purchaseOf(before ?? ""));
+  await deliverOk(purchaseOf(bob.id));
+  expect([await isSubscribed(ann), await isSubscribed(await importAccount({ appUserIds: [bob.id] }))]).toEqual([
+    true,
+    true,
+  ]);
+});
+
 test("events that arrive during the import belong to the account", async () => {
   const ids = Array.from({ length: 10 }, () => `old-${randomUUID()}`);
   const imported = await Promise.all(
