@@ -6,6 +6,7 @@ import type { CommandContext, HomeportCommand } from "../command";
 import type { ImportOptions } from "../import/import-accounts";
 import { COLUMN_FIELDS, SOURCE_NAMES, type SourceName } from "../import/sources";
 import { checked, oneOf } from "../options";
+import { resolveFromCaller } from "../release/options";
 
 type Options = {
   from?: SourceName;
@@ -37,7 +38,7 @@ export function defineImport(accounts: HomeportCommand): void {
     .run(run);
 }
 
-async function run(context: CommandContext, file: string, options: Options): Promise<void> {
+async function run(context: CommandContext, given: string, options: Options): Promise<void> {
   const { from, onConflict, dryRun, notify } = options;
   if (from !== undefined && !SOURCE_NAMES.includes(from))
     throw new UsageError(`--from: Must be one of ${SOURCE_NAMES.join(", ")}`);
@@ -47,7 +48,8 @@ async function run(context: CommandContext, file: string, options: Options): Pro
     ...(notify && { notify: "true" }),
   };
   checked(ImportQuery, query, { onConflict: "--on-conflict" });
-  const given: ImportOptions = {
+  const file = resolveFromCaller(given);
+  const importOptions: ImportOptions = {
     ...(from && { from }),
     ...(onConflict && { onConflict }),
     ...(dryRun && { dryRun }),
@@ -56,7 +58,7 @@ async function run(context: CommandContext, file: string, options: Options): Pro
     ...(options.columns && { columns: parseColumns(options.columns, from) }),
   };
   const { importAccounts } = await import("../import/import-accounts");
-  const counts = await importAccounts(context, file, given);
+  const counts = await importAccounts(context, file, importOptions);
   const text = Object.entries(counts).map(([status, count]) => `${count} ${status}`);
   context.output.result(counts, [`${dryRun ? "Would be: " : ""}${text.join(", ")}.`]);
   if (counts.refused > 0)
@@ -68,7 +70,7 @@ async function run(context: CommandContext, file: string, options: Options): Pro
  * @throws UsageError
  */
 async function readHashConfig(file: string, from: SourceName | undefined): Promise<Record<string, string>> {
-  const text = await readFile(file, "utf8").catch((error: Error) => {
+  const text = await readFile(resolveFromCaller(file), "utf8").catch((error: Error) => {
     throw new UsageError(`--hash-config: ${file} cannot be read: ${error.message}`);
   });
   const fields = [...text.matchAll(/"?(\w+)"?\s*:\s*"?([^\s",}]+)/g)].map(([, name, value]) => [name, value]);

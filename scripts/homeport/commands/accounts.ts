@@ -6,6 +6,7 @@ import { isUuid } from "../../../lib/platform/db/ids";
 import { LOCALES } from "../../../lib/platform/locale";
 import type { CommandContext, DefineCommandGroup, HomeportCommand } from "../command";
 import { checked, oneOf, parseLimit } from "../options";
+import { resolveFromCaller } from "../release/options";
 import type { AdminApi } from "../transport/admin-api";
 import {
   create,
@@ -75,7 +76,7 @@ async function exportData(
   const data = await api.call("exportAccountAsOperator", { params: { accountId: id }, query: { reason } });
   const text = JSON.stringify(data, null, 2);
   if (file === undefined) return output.result(data, [text]);
-  await writeFile(file, `${text}\n`, { mode: 0o600, flag: "wx" });
+  await writeFile(resolveFromCaller(file), `${text}\n`, { mode: 0o600, flag: "wx" });
   output.result({ id, email, file }, [`${email}: exported to ${file}.`]);
 }
 

@@ -9,6 +9,7 @@ import { UsageError } from "../../command-line";
 import type { CommandContext, HomeportCommand } from "../command";
 import { checked } from "../options";
 import { printable } from "../output";
+import { resolveFromCaller } from "../release/options";
 import type { ResultOf } from "../transport/operations";
 import { accountIdOf } from "./find-account";
 
@@ -48,7 +49,7 @@ async function grant(
     throw new UsageError("grant takes ACCOUNT ENTITLEMENT, or ENTITLEMENT --file FILE.");
   if (dryRun && file === undefined) throw new UsageError("--dry-run goes with --file.");
   const terms = termsOf(entitlementId, options);
-  if (file !== undefined) return grantToFile(context, file, terms, dryRun === true);
+  if (file !== undefined) return grantToFile(context, resolveFromCaller(file), terms, dryRun === true);
   const { api, output } = context;
   const account = String(first);
   const changed = await api.call("grantEntitlement", {

@@ -3,6 +3,7 @@ import { SOURCES, SOURCES_WITH_EMAIL } from "../../../lib/subscriptions/import/s
 import { UsageError } from "../../command-line";
 import type { CommandContext, HomeportCommand } from "../command";
 import { oneOf } from "../options";
+import { resolveFromCaller } from "../release/options";
 import type { ResultOf } from "../transport/operations";
 
 type Options = { from?: string; match?: string; dryRun?: boolean };
@@ -21,7 +22,8 @@ export function defineBillingImport(billing: HomeportCommand): void {
     .run(run);
 }
 
-async function run(context: CommandContext, file: string | undefined, options: Options): Promise<void> {
+async function run(context: CommandContext, given: string | undefined, options: Options): Promise<void> {
+  const file = given && resolveFromCaller(given);
   const { match = "id", dryRun = false } = options;
   const from = SOURCES.find((source) => source === options.from);
   if (!from) throw new UsageError(`--from: Must be one of ${SOURCES.join(", ")}`);

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
-import { describe, expect, test } from "vitest";
+import path from "node:path";
+import { describe, expect, test, vi } from "vitest";
 import { ctx } from "@/tests/support/context";
 import { importFile, newFile, type RefusedRecord } from "@/tests/support/import-command";
 
@@ -154,4 +155,10 @@ describe("a file that is not what --from names is refused with the line and what
 test("an empty table and an empty array have no accounts", async () => {
   expect((await importFile(await newFile("users.csv", "email\n"), "--from", "csv")).counts).toEqual({});
   expect((await importFile(await newFile("users.json", '{"users": []}'), "--from", "firebase")).counts).toEqual({});
+});
+
+test("a file is found from the folder in which the command was called", async () => {
+  const file = await newFile("accounts.ndjson", `{"email":"${newEmail()}"}`);
+  vi.stubEnv("INIT_CWD", path.dirname(file)); // as `homeport` on the PATH does, which runs in the service's folder
+  expect((await importFile("accounts.ndjson")).counts).toEqual({ created: 1 });
 });
