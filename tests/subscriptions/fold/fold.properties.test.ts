@@ -46,7 +46,16 @@ const purchaseEvent: fc.Arbitrary<PurchaseEvent> = fc.record({
   operator: fc.constant(null),
   order: fc.constant(null),
 });
-const history = fc.uniqueArray(purchaseEvent, { selector: ({ id }) => id, minLength: 1, maxLength: 12 });
+/** A state that an import read. */
+const imported: fc.Arbitrary<PurchaseEvent> = fc
+  .tuple(purchaseEvent, maybe(moment), maybe(moment), maybe(moment))
+  .map(([event, unsubscribedAt, billingIssueDetectedAt, refundedAt]) => ({
+    ...event,
+    type: "IMPORT",
+    snapshot: { unsubscribedAt, billingIssueDetectedAt, refundedAt, endedAt: null },
+  }));
+const anyEvent = fc.oneof({ weight: 6, arbitrary: purchaseEvent }, { weight: 1, arbitrary: imported });
+const history = fc.uniqueArray(anyEvent, { selector: ({ id }) => id, minLength: 1, maxLength: 12 });
 /** A history, and the same in another order with some of it twice. */
 const arrivals = history.chain((events) =>
   fc.tuple(
