@@ -24,12 +24,12 @@ export default consolePage({ role: "admin", ownForms: [accountOperations.createA
       <Field name="email" label="Email" type="email" required autoComplete="off" />
       <Field name="name" label="Name (optional)" maxLength={80} autoComplete="off" />
       <SelectField name="locale" label="Language of emails" options={LOCALE_NAMES} />
-      <div className="field">
+      <p>
         <label className="check">
           <input type="checkbox" name="invite" value="on" defaultChecked={!flash || flash.values.invite === "on"} />
           Send an invitation, which is valid for 7 days
         </label>
-      </div>
+      </p>
       <button type="submit">Add the customer</button>
     </OperationForm>
   </>
