@@ -49,8 +49,8 @@ const SOURCES: Record<SourceName, Source> = {
   csv: { read: readCsv, fields: [], toRecord: fromTable },
 };
 
-/** A file of refused records, as the command writes it. */
-const REFUSED = /^\{"line":\d+,"code":"/;
+/** A file of refused records, whatever its name and whatever has mended it. */
+const REFUSED = /^\{\s*"line"\s*:\s*\d+\s*,\s*"code"\s*:/;
 
 /**
  * The records of a file, each with what it becomes. A file of refused ones has those of its source.
