@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import path from "node:path";
 import { compareBuild } from "semver";
 import { UsageError } from "../../command-line";
-import { printable } from "../output";
+import { type Output, printable } from "../output";
 import { publishOrConfirm } from "./add";
 import type { ReleaseCommand } from "./define-release-command";
 import { CHECK_OPTIONS, parseChecks, parseDestination } from "./draft";
@@ -44,6 +44,7 @@ export const importCommand: ReleaseCommand<typeof IMPORT_OPTIONS> = async (
     folder: downloadFolder(from),
     isDryRun: values["dry-run"] === true,
     shouldPublish: values.publish === true,
+    onImported: (imported: ImportedRelease) => print(output, imported),
     ...(await parseChecks(values)),
   };
   const result = await importReleases(
@@ -53,15 +54,8 @@ export const importCommand: ReleaseCommand<typeof IMPORT_OPTIONS> = async (
     options,
   );
   for (const note of result.notes) output.note(printable(note));
-  for (const { version, skipped, error } of result.imported) {
-    if (skipped.length > 0) output.note(`${version}: skipped ${printable(skipped.join(", "))}`);
-    if (error) output.note(`${version}: ${printable(error.message)}`);
-  }
-  const lines = result.imported.map(lineOf);
-  output.result({ dryRun: options.isDryRun, ...result }, [
-    ...lines,
-    summaryOf(result.imported, result.published.length, values),
-  ]);
+  const summary = summaryOf(result.imported, result.published.length, values);
+  output.result({ dryRun: options.isDryRun, ...result }, [summary]);
   if (result.imported.some(({ outcome }) => outcome === "refused")) process.exitCode = 1;
 };
 
@@ -107,8 +101,14 @@ const OUTCOMES = {
   refused: "refused",
 } as const;
 
-function lineOf({ version, channel, releasedAt, files, outcome }: ImportedRelease): string {
-  return [version, channel, releasedAt?.slice(0, 10) ?? "-", `${files.length} files`, OUTCOMES[outcome]].join("  ");
+/** One line at once, since a run may take hours. */
+function print(output: Output, imported: ImportedRelease): void {
+  const { version, channel, releasedAt, files, skipped, outcome, error } = imported;
+  const count = files.length === 1 ? "1 file" : `${files.length} files`;
+  const line = [version, channel, releasedAt?.slice(0, 10) ?? "-", count, OUTCOMES[outcome]].join("  ");
+  if (!output.isJson) output.result(imported, [printable(line)]);
+  if (skipped.length > 0) output.note(`${version}: skipped ${printable(skipped.join(", "))}`);
+  if (error) output.note(`${version}: ${printable(error.message)}`);
 }
 
 function summaryOf(
@@ -119,7 +119,7 @@ function summaryOf(
   const refused = imported.filter(({ outcome }) => outcome === "refused").length;
   const failed = refused > 0 ? ` ${refused} refused.` : "";
   if (values["dry-run"]) return `Nothing was imported.${failed}`;
-  if (values.publish) return `${published} releases are now offered.${failed}`;
+  if (values.publish) return `${published === 1 ? "1 release is" : `${published} releases are`} now offered.${failed}`;
   const isNew = imported.some(({ outcome }) => outcome === "added");
   return `${isNew ? "Nobody is offered them yet: look at them with list, then run import again with --publish." : "Nothing is new."}${failed}`;
 }

@@ -7,6 +7,7 @@ import { listenForTest } from "@/tests/support/network/listen";
 import { createKeyOf } from "@/tests/support/process/api-key";
 import { runCommand, startCommand } from "@/tests/support/process/command";
 import { newDataDir, type Service, startService } from "@/tests/support/process/service";
+import { startOrigin } from "@/tests/support/releases/origin";
 import { toolOutput, writeElectronUpdate } from "@/tests/support/releases/tools/output";
 
 const CORE = ["--product", "core", "--platform", "windows", "--arch", "x64"];
@@ -91,4 +92,39 @@ test("an upload that is killed continues where it was", async () => {
   const download = Buffer.from(await (await service.fetch("/api/download/windows?version=3.0.0")).arrayBuffer());
   expect(createHash("sha256").update(download).digest("hex")).toBe(createHash("sha256").update(bytes).digest("hex"));
   expect(await readdir(path.join(folder, "cache", "homeport-release"))).toEqual([]);
+});
+
+test("an import that was killed goes on after the files that it has, and offers nothing before --publish", async () => {
+  const { env } = await newRemote();
+  const files = new Map(["x64", "arm64"].map((name) => [`/Example-3.0.0-${name}.exe`, randomBytes(2000)]));
+  const described = [...files].map(([name, bytes]) => {
+    const sha512 = createHash("sha512").update(bytes).digest("base64");
+    return `  - { url: ".${name}", sha512: "${sha512}", size: ${bytes.length} }`;
+  });
+  let onStuck = () => {};
+  const stuck = new Promise<void>((resolve) => {
+    onStuck = resolve;
+  });
+  const origin = await startOrigin(({ url = "" }, response) => {
+    if (url === "/latest.yml") return response.end(`version: 3.0.0\nfiles:\n${described.join("\n")}\n`);
+    const bytes = files.get(url);
+    if (!url.endsWith("-arm64.exe") || origin.asked.filter((one) => one.url === url).length > 1)
+      return response.writeHead(bytes ? 200 : 404).end(bytes);
+    response.write(bytes?.subarray(0, 1000));
+    return onStuck();
+  });
+  const args = ["release", "import", `${origin.url}/latest.yml`, "--product", "tools", "--new"];
+  const { child, ended } = startCommand("homeport", args, env);
+  await stuck;
+  child.kill("SIGKILL");
+  await ended;
+  const { code, stdout } = await runCommand("homeport", args, env);
+  expect([code, stdout]).toEqual([
+    0,
+    "3.0.0  stable  -  2 files  imported\nNobody is offered them yet: look at them with list, then run import again with --publish.\n",
+  ]);
+  expect(origin.asked.filter(({ url }) => url?.endsWith("-x64.exe")).length).toBe(1);
+  expect((await service.fetch("/api/updates/tools/stable/latest.yml")).status).toBe(404);
+  expect(await runCommand("homeport", [...args, "--publish"], env)).toMatchObject({ code: 0 });
+  expect(await (await service.fetch("/api/updates/tools/stable/latest.yml")).text()).toContain('version: "3.0.0"');
 });

@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
+import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
+import { lockFile } from "@/lib/platform/files/lock";
 import type { ReleaseDraft } from "@/lib/releases/publishing/draft";
 import { get } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
@@ -119,6 +121,7 @@ const appcast = (enclosure: string) =>
 
 test.each([
   ["latest.yml", "<!doctype html>\n<p>Not found", "latest.yml: line"],
+  ["latest.yml", `files: ${"[".repeat(100_000)}`, "latest.yml: line 1: Must be YAML"],
   ["latest.yml", "version: 1.0.0\nfiles: [", "latest.yml: line 2: Must be YAML"],
   ["latest.yml", "version: 1.0.0\nfiles:\n  - url: a.exe\n", "latest.yml: files.0.sha512: Required"],
   [
@@ -162,6 +165,15 @@ test.each([
   });
   const { imported } = await newImport(await newKey())(`${url}/latest.yml`);
   expect(imported).toMatchObject([{ outcome: "refused", error: { message: expect.stringContaining(message) } }]);
+});
+
+test("a source that another run imports is refused", async () => {
+  const folder = path.join((await newFolder()).folder, "downloads");
+  const unlock = await lockFile(`${folder}.lock`);
+  const run = newImport(await newKey());
+  await expect(run({ releases: [], notes: [] }, { folder })).rejects.toMatchObject({ code: "import_running" });
+  await unlock();
+  expect((await run({ releases: [], notes: [] }, { folder })).imported).toEqual([]);
 });
 
 test("an appcast as Sparkle's tools write it is imported with versions, notes and deltas", async () => {

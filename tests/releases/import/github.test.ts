@@ -130,6 +130,12 @@ test("a file that differs from what GitHub or a feed states refuses its release 
   });
 });
 
+test("a public repository needs no token, and its files are not asked of the API", async () => {
+  const github = await startGitHub([electronRelease("1.0.0")], 0, true);
+  const { imported } = await newImport(await newKey())(await readFrom(github, ""));
+  expect(imported).toMatchObject([{ outcome: "added" }]);
+});
+
 test("files that a stopped run has downloaded are not downloaded again", async () => {
   const release: FakeRelease = {
     tag: "v2.0.0",

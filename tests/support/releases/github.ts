@@ -17,8 +17,9 @@ export type FakeRelease = {
 /**
  * GitHub's API for a private repository (REST API, "Releases" and "Release assets"): one release on a page, and assets that a
  * storage elsewhere has, unless `missing` names them. `asked`: the names of the assets that were downloaded. `limited`: how many requests are refused first.
+ * `isPublic`: without a token it lists releases, and no more.
  */
-export async function startGitHub(releases: FakeRelease[], limited = 0) {
+export async function startGitHub(releases: FakeRelease[], limited = 0, isPublic = false) {
   const assets = releases.flatMap((release) =>
     Object.entries(release.assets).map(([name, bytes]) => ({ name, bytes })),
   );
@@ -36,7 +37,8 @@ export async function startGitHub(releases: FakeRelease[], limited = 0) {
   const answer = (request: IncomingMessage, response: ServerResponse) => {
     const json = (status: number, value: unknown, headers: Record<string, string> = {}) =>
       response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(value));
-    if (request.headers.authorization !== `Bearer ${TOKEN}`) return json(404, { message: "Not Found" });
+    if (request.headers.authorization !== `Bearer ${TOKEN}` && !(isPublic && request.url?.includes("?")))
+      return json(404, { message: "Not Found" });
     refused += 1;
     if (refused <= limited) return json(429, { message: "secondary rate limit" }, { "retry-after": "0" });
     const url = new URL(request.url ?? "", api.url);
@@ -65,6 +67,7 @@ export async function startGitHub(releases: FakeRelease[], limited = 0) {
     published_at: "2025-03-01T09:00:00Z",
     assets: Object.entries(own).map(([name, bytes]) => ({
       name,
+      browser_download_url: `${storage.url}/${assets.findIndex((one) => one.bytes === bytes)}`,
       url: `${api.url}/repos/example/app/releases/assets/${assets.findIndex((one) => one.bytes === bytes)}`,
       size: bytes.length,
       state: "uploaded",

@@ -43,13 +43,13 @@ export async function draftRelease(
   const placed: Placed[] = [];
   const skipped: string[] = [];
   for (const one of arrived) {
-    const own = await place(one, options.architecture);
+    const own = await place(one);
     if (own) placed.push(own);
     else skipped.push(path.basename(one.file));
   }
   const found = new Map<string, Placed[]>();
   for (const one of placed) {
-    const target = `${one.platform} ${normalizeArchitecture(architectureOf(one, placed))}`;
+    const target = `${one.platform} ${normalizeArchitecture(architectureOf(one, placed, options.architecture))}`;
     found.set(target, [...(found.get(target) ?? []), one]);
   }
   const drafts: ReleaseDraft[] = [];
@@ -58,8 +58,8 @@ export async function draftRelease(
   return { drafts, skipped };
 }
 
-/** By what the source says, the name, the operator and the file itself, in this order. */
-async function place({ source, file }: ArrivedFile, given: string | undefined): Promise<Placed | null> {
+/** By what the source says, the name and the file itself, in this order. */
+async function place({ source, file }: ArrivedFile): Promise<Placed | null> {
   const name = path.basename(file);
   const nuspec = /\.nupkg$/i.test(name) ? await readNuspec(file) : undefined;
   const [, system, machine] = /^(win|osx|linux)[\d.]*(?:-(\w+))?$/.exec(nuspec?.rid ?? "") ?? [];
@@ -68,16 +68,24 @@ async function place({ source, file }: ArrivedFile, given: string | undefined): 
   const isApp = /\.zip$/i.test(name) && program !== undefined;
   const platform = source.platform ?? ofPackage ?? platformIn(name) ?? (isApp ? "macos" : undefined);
   if (platform === undefined) return null;
-  const own = source.architecture ?? architectureIn(name) ?? given ?? nuspec?.machineArchitecture ?? machine ?? program;
+  const own = source.architecture ?? architectureIn(name) ?? nuspec?.machineArchitecture ?? machine ?? program;
   return { source, file, platform, architecture: own };
 }
 
-/** Beside files of one architecture, those that no feed lists have it, too: a disk image, a delta. @throws AppError */
-function architectureOf({ platform, file, source, architecture }: Placed, placed: readonly Placed[]): string {
+/**
+ * The architecture of a file. One that says none and that no feed lists, such as a disk image or a delta, has that of the files
+ * beside it. @throws AppError
+ */
+function architectureOf(
+  { platform, file, source, architecture }: Placed,
+  placed: readonly Placed[],
+  given: string | undefined,
+): string {
   const others = placed.filter((one) => one.platform === platform).flatMap((one) => one.architecture ?? []);
-  const [common, another] = [...new Set(others.map(normalizeArchitecture))];
-  const ofOthers = another === undefined && !source.isUpdate ? common : undefined;
-  const own = architecture ?? ofOthers ?? source.fallbackArchitecture ?? (another === undefined ? common : undefined);
+  const [first, second] = [...new Set(others.map(normalizeArchitecture))];
+  const common = second === undefined ? first : undefined;
+  const stated = given ?? source.fallbackArchitecture;
+  const own = architecture ?? (source.isUpdate ? (stated ?? common) : (common ?? stated));
   if (own !== undefined) return own;
   throw invalidRelease(`The architecture of ${path.basename(file)} is unknown: set it with --arch.`);
 }

@@ -2,6 +2,7 @@ import { XMLValidator } from "fast-xml-parser";
 import { compareBuild } from "semver";
 import { LineCounter, parseDocument } from "yaml";
 import { z } from "zod";
+import { CommandError } from "../../../../lib/errors";
 import { systemVersionOf } from "../../../../lib/releases/formats/electron";
 import {
   architectureIn,
@@ -81,16 +82,17 @@ function withTargets(feed: FeedDocument, source: Source): Source {
 
 function parseYamlLines({ name, text }: FeedDocument): Record<string, unknown> {
   const lineCounter = new LineCounter();
-  const document = parseDocument(text, { lineCounter });
-  const [error] = document.errors;
-  if (error) throw invalidFeed(name, `line ${lineCounter.linePos(error.pos[0]).line}`, `Must be YAML: ${error.code}`);
-  const value: unknown = document.toJS();
-  if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
-  throw invalidFeed(
-    name,
-    "line 1",
-    "Must be a feed: latest.yml, appcast.xml, RELEASES, releases.win.json or latest.json",
-  );
+  try {
+    const document = parseDocument(text, { lineCounter });
+    const [error] = document.errors;
+    if (error) throw invalidFeed(name, `line ${lineCounter.linePos(error.pos[0]).line}`, `Must be YAML: ${error.code}`);
+    const value: unknown = document.toJS();
+    if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    throw invalidFeed(name, "the document", `Must be YAML: ${(error as Error).message}`); // too deep, or too many aliases
+  }
+  throw invalidFeed(name, "line 1", "Must be latest.yml, appcast.xml, RELEASES, releases.win.json or latest.json");
 }
 
 function parseJsonLines({ name, text }: FeedDocument): unknown {
@@ -150,12 +152,11 @@ const hex = (text: string | null | undefined) => text?.toLowerCase();
 const sha512Of = (text: string) => (/^[0-9a-f]{128}$/i.test(text) ? Buffer.from(text, "hex").toString("base64") : text);
 
 function electronRelease(feed: FeedDocument, document: Record<string, unknown>): SourceRelease[] {
-  const { path: legacyPath, sha512: legacySha512 } = document;
-  const files =
-    document.files ?? (typeof legacyPath === "string" ? [{ url: legacyPath, sha512: legacySha512 }] : undefined);
+  const { path: first, sha512 } = document; // all that electron-builder wrote before version 20
+  const files = document.files ?? (typeof first === "string" ? [{ url: first, sha512 }] : undefined);
   const info = parseAs(UpdateInfo, { ...document, files }, feed);
   if (info.packages)
-    throw invalidFeed(feed.name, "packages", "Must not be an nsis-web installer: build the target nsis");
+    throw invalidFeed(feed.name, "packages", "Must not be of an nsis-web installer: use the target nsis");
   const version = versionIn(feed, "version", info.version);
   const target = parseUpdateFileName(feed.name);
   const channel = target === null || target.channel === "stable" ? channelOf(version) : target.channel;
@@ -165,28 +166,38 @@ function electronRelease(feed: FeedDocument, document: Record<string, unknown>):
   const platform = target?.isNamed ? target.platform : platformIn(info.files[0]?.url ?? "");
   const fields: ReleaseFields = {
     notes: notes ?? undefined,
-    releasedAt: info.releaseDate && timeOf(info.releaseDate),
+    releasedAt: timeOf(info.releaseDate),
     rollout: info.stagingPercentage ?? undefined,
     minimumSystemVersion: minimumOf(platform, info.minimumSystemVersion),
   };
-  return [{ version, channel, fields, skipped: [], files: info.files.map(toFile) }];
+  const common = {
+    ...(platform && { platform }),
+    fallbackArchitecture: target?.architecture ?? "x64", // electron-builder leaves x64 out
+    isUpdate: true,
+  };
+  const fallbackName = typeof first === "string" ? first : undefined;
+  const own = info.files.map((file, index) => ({ ...electronFile(feed, file, index, fallbackName), ...common }));
+  return [{ version, channel, fields, files: own, skipped: [] }];
+}
 
-  function toFile({ url: text, sha512, size }: UpdateInfo["files"][number], index: number): SourceFile {
-    const url = fileUrl(feed, `files.${index}.url`, text);
-    const own = nameIn(url);
-    const name = own.includes(".") || typeof legacyPath !== "string" ? own : legacyPath;
-    const blockMap = new URL(url);
-    blockMap.pathname += ".blockmap";
-    return {
-      name,
-      url: url.href,
-      expected: [{ by: feed.name, sha512: sha512Of(sha512), ...(size !== undefined && { sizeBytes: size }) }],
-      fallbackArchitecture: target?.architecture ?? "x64", // electron-builder leaves x64 out
-      isUpdate: true,
-      ...(platform && { platform }),
-      ...(/\.(exe|zip)$/i.test(name) && { blockMapUrl: blockMap.href }),
-    };
-  }
+/** `fallbackName`: of a file whose URL does not end in one. */
+function electronFile(
+  feed: FeedDocument,
+  { url: text, sha512, size }: UpdateInfo["files"][number],
+  index: number,
+  fallbackName: string | undefined,
+): SourceFile {
+  const url = fileUrl(feed, `files.${index}.url`, text);
+  const inUrl = nameIn(url);
+  const name = inUrl.includes(".") ? inUrl : (fallbackName ?? inUrl);
+  const blockMap = new URL(url);
+  blockMap.pathname += ".blockmap";
+  return {
+    name,
+    url: url.href,
+    expected: [{ by: feed.name, sha512: sha512Of(sha512), ...(size !== undefined && { sizeBytes: size }) }],
+    ...(/\.(exe|zip)$/i.test(name) && { blockMapUrl: blockMap.href }),
+  };
 }
 
 /** It is a version of the kernel. */
@@ -196,15 +207,15 @@ function minimumOf(platform: Platform | undefined, kernel: string | undefined): 
 }
 
 const Winget = z.object({
-  PackageVersion: z.coerce.string(),
+  PackageVersion: z.string(), // 1.10 without quotes would be the number 1.1
   ReleaseNotes: z.string().optional(),
-  ReleaseDate: z.coerce.string().optional(),
+  ReleaseDate: z.string().optional(),
   Installers: z.array(
     z.object({
       Architecture: z.string(),
       InstallerUrl: z.string(),
       InstallerSha256: z.string(),
-      ReleaseDate: z.coerce.string().optional(),
+      ReleaseDate: z.string().optional(),
     }),
   ),
 });
@@ -252,7 +263,8 @@ function squirrelReleases(feed: FeedDocument): SourceRelease[] {
     });
     const [, percent] = /(\d{1,3})\s*%/.exec(own.find(({ isDelta }) => !isDelta)?.comment ?? "") ?? [];
     const fields = { rollout: percent === undefined ? undefined : Math.min(Number(percent), 100) };
-    return files.length === 0 ? [] : [{ version, channel: channelOf(version), fields, files, skipped: [] }];
+    if (files.every((file) => "from" in file)) return []; // an older one, for its delta alone
+    return [{ version, channel: channelOf(version), fields, files, skipped: [] }];
   });
 }
 
@@ -279,7 +291,7 @@ function velopackReleases(feed: FeedDocument, document: unknown): SourceRelease[
   if (platform) words.shift();
   const architecture = words[0] === undefined ? undefined : architectureIn(words[0]);
   if (architecture) words.shift();
-  return versions.map((version, index): SourceRelease => {
+  return versions.flatMap((version, index): SourceRelease[] => {
     const own = packages.filter(({ Version }) => Version === version);
     const files = own.flatMap(({ FileName, Type, SHA1, SHA256, Size }): SourceFile[] => {
       const url = fileUrl(feed, FileName, FileName);
@@ -296,8 +308,10 @@ function velopackReleases(feed: FeedDocument, document: unknown): SourceRelease[
       if (Type === "Full") return [file];
       return from === undefined ? [] : [{ ...file, from }];
     });
-    const notes = own.find(({ Type }) => Type === "Full")?.NotesMarkdown ?? undefined;
-    return { version, channel: words.join("-") || channelOf(version), fields: { notes }, files, skipped: [] };
+    const full = own.find(({ Type }) => Type === "Full");
+    if (!full) return []; // an older one, for its delta alone
+    const fields = { notes: full.NotesMarkdown ?? undefined };
+    return [{ version, channel: words.join("-") || channelOf(version), fields, files, skipped: [] }];
   });
 }
 

@@ -16,12 +16,17 @@ import {
 
 const API_VERSION = "2022-11-28";
 const PAGE_SIZE = 100;
+/** GitHub itself lists 10,000 releases. */
+const MAX_PAGES = 100;
+
+const HttpUrl = z.url({ protocol: /^https?$/ });
 
 /** GitHub, "List releases". `digest` is missing for assets of before June 2025. */
 const Assets = z.array(
   z.object({
     name: z.string(),
-    url: z.url({ protocol: /^https?$/ }),
+    url: HttpUrl,
+    browser_download_url: HttpUrl.optional(),
     size: z.int(),
     state: z.string(),
     digest: z.string().nullish(),
@@ -61,7 +66,8 @@ export async function readGitHub(repository: string, options: GitHubOptions): Pr
   const headers = headersOf(options);
   const source: Source = { releases: [], notes: [] };
   const first = `${options.apiUrl.replace(/\/+$/, "")}/repos/${repository}/releases?per_page=${PAGE_SIZE}`;
-  for (let url: string | null = first; url !== null; ) {
+  let url: string | null = first;
+  for (let page = 0; url !== null && page < MAX_PAGES; page += 1) {
     const { text, response } = await getDocument(url, headers).catch((error: Error) => {
       throw options.token || !error.message.endsWith("404.")
         ? error
@@ -121,14 +127,21 @@ function toRelease(release: GitHubRelease, version: string, headers: Headers): S
 
 const isFeed = (name: string) => FEED.test(name) && !NO_FEED.test(name);
 
-function toFile({ name, url, size, digest }: Asset, headers: Headers): SourceFile {
+function toFile(asset: Asset, headers: Headers): SourceFile {
+  const { name, size, digest } = asset;
   const [, sha256] = /^sha256:([0-9a-f]{64})$/i.exec(digest ?? "") ?? [];
   const expected = [{ by: "GitHub", sizeBytes: size, ...(sha256 && { sha256: sha256.toLowerCase() }) }];
-  return { name, url, expected, headers: binary(headers) };
+  return { name, expected, ...locationOf(asset, headers) };
 }
 
-/** An asset's URL responds with its description unless it is asked for the file. */
-const binary = (headers: Headers): Headers => ({ ...headers, accept: "application/octet-stream" });
+/**
+ * With a token, the API has the file: its URL responds with a description unless it is asked for the bytes. Without one, the
+ * page's link has it, which does not count as a request to the API.
+ */
+function locationOf({ url, browser_download_url: link }: Asset, headers: Headers): { url: string; headers: Headers } {
+  if (headers.authorization === undefined && link !== undefined) return { url: link, headers: {} };
+  return { url, headers: { ...headers, accept: "application/octet-stream" } };
+}
 
 /** Adds what the feeds, signatures and block maps among the assets say of the other files. */
 async function completeRelease(
@@ -156,19 +169,26 @@ async function completeRelease(
     const blockMap = assets.find(
       ({ name }) => /\.(exe|zip)\.blockmap$/i.test(name) && name === `${file.name}.blockmap`,
     );
-    files.push({ ...merged, ...(minisign && { minisign, isUpdate: true }), blockMapUrl: blockMap?.url });
+    files.push({
+      ...merged,
+      ...(minisign && { minisign, isUpdate: true }),
+      blockMapUrl: blockMap && locationOf(blockMap, headers).url,
+    });
   }
   return { ...release, version: own?.version ?? release.version, files: withFallbacks(files), skipped };
 }
 
-const readAsset = async ({ url }: Asset, headers: Headers) => (await getDocument(url, binary(headers))).text;
+async function readAsset(asset: Asset, headers: Headers): Promise<string> {
+  const from = locationOf(asset, headers);
+  return (await getDocument(from.url, from.headers)).text;
+}
 
 /** null: another document. */
 async function readFeed(asset: Asset, headers: Headers): Promise<SourceRelease[] | null> {
-  const { name, url } = asset;
+  const { name } = asset;
   const text = await readAsset(asset, headers);
   try {
-    return parseFeed({ name, text, url }).releases;
+    return parseFeed({ name, text, ...locationOf(asset, headers) }).releases;
   } catch (error) {
     if (PERHAPS_FEED.test(name)) return null;
     throw error;

@@ -92,23 +92,20 @@ function rateLimited(url: string, waitMs: number): CommandError {
   );
 }
 
-/** A document. null: it does not exist. @throws CommandError */
-export async function findDocument(
-  url: string,
-  headers: Headers = {},
-): Promise<{ text: string; response: Response } | null> {
+/** A document. @throws CommandError */
+export async function getDocument(url: string, headers: Headers = {}): Promise<{ text: string; response: Response }> {
   const response = await get(url, headers);
   if (response.ok) return { text: await readText(url, response), response };
   await response.body?.cancel();
-  if (response.status === 404 || response.status === 410) return null;
   throw unavailable(url, `the response status is ${response.status}.`);
 }
 
-/** @throws CommandError, also if it does not exist */
-export async function getDocument(url: string, headers: Headers = {}): Promise<{ text: string; response: Response }> {
-  const found = await findDocument(url, headers);
-  if (found === null) throw unavailable(url, "the response status is 404.");
-  return found;
+/** The text of a document that need not exist: null if the server has none, or says so with a page. @throws CommandError */
+export async function findDocument(url: string): Promise<{ text: string; response: Response } | null> {
+  const response = await get(url);
+  const text = response.status < 500 ? await readText(url, response) : "";
+  if (response.status >= 500) throw unavailable(url, `the response status is ${response.status}.`);
+  return response.ok && !text.trimStart().startsWith("<") ? { text, response } : null;
 }
 
 async function readText(url: string, { body }: Response): Promise<string> {

@@ -2,6 +2,8 @@ import { rm, rmdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { compareBuild } from "semver";
 import { CommandError, isAppError } from "../../../../lib/errors";
+import { makeFolder } from "../../../../lib/platform/files/durable";
+import { FileLockedError, lockFile } from "../../../../lib/platform/files/lock";
 import type { ReleaseDraft } from "../../../../lib/releases/publishing/draft";
 import type { ReleaseDocument } from "../../../../lib/releases/publishing/list";
 import type { PublishedReleases } from "../../../../lib/releases/publishing/schema";
@@ -16,6 +18,7 @@ export type ImportOptions = DraftOptions & {
   folder: string;
   isDryRun: boolean;
   shouldPublish: boolean;
+  onImported?: (imported: ImportedRelease) => void;
 };
 
 /** What happened to a release of the source. `releases`: its ids in the catalog. */
@@ -49,7 +52,8 @@ type Run = ImportOptions & {
 
 /**
  * Imports releases, the oldest version first, and offers them to nobody. One that fails does not stop the others. Offers them
- * at the end, all at once, if `shouldPublish`.
+ * at the end, all at once, if `shouldPublish`. `onImported` receives each one at once.
+ * @throws CommandError import_running; codes after which the next release would fail, too
  */
 export async function importReleases(
   store: ReleaseStore,
@@ -57,19 +61,36 @@ export async function importReleases(
   releases: readonly SourceRelease[],
   options: ImportOptions,
 ): Promise<ImportResult> {
-  const { product, folder, shouldPublish, isDryRun } = options;
-  const catalog = await store.list({ product });
-  const run: Run = { ...options, store, publish, catalog, rollouts: new Map() };
-  const result: ImportResult = { imported: [], published: [], notes: [] };
-  const notes = new Set<string>();
-  for (const release of releases.toSorted((a, b) => compareBuild(a.version, b.version))) {
-    const { notes: own = [], ...imported } = await importRelease(run, release);
-    result.imported.push(imported);
-    for (const note of own) notes.add(note);
+  const { product, folder, shouldPublish, isDryRun, onImported } = options;
+  const unlock = await lockDownloads(folder);
+  try {
+    const run: Run = { ...options, store, publish, catalog: await store.list({ product }), rollouts: new Map() };
+    const result: ImportResult = { imported: [], published: [], notes: [] };
+    const notes = new Set<string>();
+    for (const release of releases.toSorted((a, b) => compareBuild(a.version, b.version))) {
+      const { notes: own = [], ...imported } = await importRelease(run, release);
+      result.imported.push(imported);
+      onImported?.(imported);
+      for (const note of own) notes.add(note);
+    }
+    if (shouldPublish && !isDryRun) result.published = await offer(run);
+    return { ...result, notes: [...notes] };
+  } finally {
+    await rmdir(folder).catch(() => {}); // a release that was refused keeps its downloads
+    await unlock();
   }
-  if (shouldPublish && !isDryRun) result.published = await offer(run);
-  await rmdir(folder).catch(() => {}); // refused releases keep their downloads
-  return { ...result, notes: [...notes] };
+}
+
+/** Two runs would delete each other's downloads. */
+async function lockDownloads(folder: string): Promise<() => Promise<void>> {
+  await makeFolder(folder, 0o700);
+  return lockFile(`${folder}.lock`).catch((error: Error) => {
+    if (!(error instanceof FileLockedError)) throw error;
+    throw new CommandError(
+      "import_running",
+      `This source is already being imported${error.pid && ` (pid ${error.pid})`}.`,
+    );
+  });
 }
 
 type Outcome = Pick<ImportedRelease, "outcome" | "releases"> & { skipped?: string[]; notes?: string[] };
