@@ -81,9 +81,15 @@ export const date: FieldType = {
 
 /** Numbers are those of JavaScript, as in whatever wrote the column. */
 export const json: FieldType = {
-  name: "JSON without NUL and lone surrogates",
+  name: "JSON without NUL, lone surrogates and thousands of levels",
   read: (value) => JSON.parse(value),
-  write: (value) => (isStorableJson(value) ? JSON.stringify(value) : undefined),
+  write: (value) => {
+    try {
+      return isStorableJson(value) ? JSON.stringify(value) : undefined;
+    } catch {
+      return undefined; // nested too deep
+    }
+  },
 };
 
 export const bytes: FieldType = {

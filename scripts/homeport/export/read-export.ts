@@ -34,6 +34,8 @@ type OnProgress = (share: number) => void;
 /** An export whose files were checked. */
 type Checked = { source: Source; manifest: Manifest; catalog: ImportedCatalog };
 
+/** SQLSTATE classes 22, data exception; 23, integrity constraint violation; 54, program limit exceeded. */
+const INVALID_VALUE = /^(22|23|54)/;
 const ROWS_PER_CHUNK = 500;
 /** A service that has not been used may have created one. */
 const SIGNING_KEY = "SigningKey";
@@ -216,13 +218,15 @@ class Loader {
     yield Buffer.from(rows.join(""));
   }
 
-  /** Finds the line of a row that the database refused. */
+  /** Finds the line of a row that the database refused. Returns null for other errors. */
   async #locate(error: unknown, name: string, kind: Kind): Promise<CommandError | null> {
+    const { code = "", message: reason } = error as { code?: string; message: string };
     const refused = /^Key \((.+?)\)=\((.*)\) (already exists|is not present in table "(\w+)")/s.exec(
       (error as { detail?: string }).detail ?? "",
     );
     const file = findFile(this.checked.manifest, name);
-    if (!refused || !file) return null;
+    if (!file || !INVALID_VALUE.test(code)) return null;
+    if (!refused) return invalid(file.name, null, `the database refuses a value: ${reason}`);
     const [, columns = "", given = "", problem, table] = refused;
     const names = columns.split(", ").map((column) => column.replaceAll('"', ""));
     const fields = Object.entries(kind.fields).filter(([field, { column = field }]) => names.includes(column));

@@ -8,7 +8,7 @@ type Head = { entries: AsyncGenerator<Entry, undefined>; next: Entry };
 
 /** Longer ones are refused. The largest records are billing events with the body of their delivery. */
 export const MAX_LINE_BYTES = 16 * 1024 * 1024;
-const MAX_CHARACTERS_IN_MEMORY = 16 * 1024 * 1024;
+const MAX_CHARACTERS_IN_MEMORY = 4 * 1024 * 1024;
 const CHUNK_CHARACTERS = 256 * 1024;
 const LINE_FEED = 0x0a;
 

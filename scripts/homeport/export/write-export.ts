@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { readdir, rm } from "node:fs/promises";
+import { mkdir, readdir, rm } from "node:fs/promises";
 import path from "node:path";
 import { Readable } from "node:stream";
 import { CommandError } from "../../../lib/errors";
@@ -47,7 +47,7 @@ export async function writeExport(options: ExportOptions): Promise<Manifest> {
   const partial = `${folder}.partial`;
   try {
     await rm(partial, { recursive: true, force: true }); // of an export that was killed
-    await makeFolder(partial, 0o700);
+    await mkdir(partial, { mode: 0o700 }); // not recursive: of a full disk, Node.js then says ENOENT
     const manifest = await write(options, partial);
     await syncTree(partial);
     await moveDurably(partial, folder);

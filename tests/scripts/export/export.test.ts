@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { appendFile, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { Readable } from "node:stream";
@@ -14,10 +14,13 @@ import { openDatabase } from "@/lib/platform/db/open";
 import { withSecrets } from "@/lib/platform/embedded-secrets";
 import { loadDataKeys } from "@/lib/platform/keys/data-keys";
 import { decryptSecret } from "@/lib/platform/keys/stored-secrets";
+import { catalogFileOf } from "@/lib/releases/catalog/catalog";
+import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import { checkExport, importExport } from "@/scripts/homeport/export/read-export";
 import { readCatalog } from "@/scripts/homeport/export/releases";
 import { writeExport } from "@/scripts/homeport/export/write-export";
 import { copyEmbeddedDatabase, createMigratedDatabase, postgresUrl } from "@/tests/support/database";
+import { describeFile, manifestEntry, manifestText } from "@/tests/support/releases/releases";
 import { syntheticRecords, writeSynthetic } from "./synthetic-export";
 
 const newFolder = () => mkdtemp(path.join(tmpdir(), "homeport-export-"));
@@ -29,6 +32,9 @@ beforeAll(async () => {
   identity = await generateX25519Identity();
   recipient = await identityToRecipient(identity);
 });
+
+/** JSON that PostgreSQL cannot store. */
+const DEEP = "[".repeat(1e6) + "]".repeat(1e6);
 
 /** A service without data, on the embedded database or on PostgreSQL, with secrets of its own. */
 async function newService(url?: string) {
@@ -50,13 +56,13 @@ async function newService(url?: string) {
       const checked = await checkExport({ folder, identities }, identities.length === 0, () => {});
       await importExport(deps, checked, () => {});
     },
-    exportTo: (folder: string, hasSecrets = true) =>
+    exportTo: (folder: string, hasSecrets = true, hasReleaseFiles = false) =>
       writeExport({
         folder,
         recipients: hasSecrets ? [recipient] : null,
         secrets: config.secrets,
         vapidPrivateKey: undefined,
-        hasReleaseFiles: false,
+        hasReleaseFiles,
         copyRows: async (to) => (await copyForExport(deps, to, 10_000)).file,
         readCatalog: () => readCatalog(config),
       }),
@@ -126,6 +132,33 @@ test("without secrets, nothing that the database encrypts is exported", async ()
   expect(await contentsOf(third)).toEqual(await contentsOf(second));
   const endpoint = await other.deps.db.webhookEndpoint.findFirstOrThrow();
   expect(await decryptSecret(other.deps, `webhook:${endpoint.id}`, endpoint.secret)).toMatch(/^whsec_/);
+});
+
+test("the files of releases are exported, verified, and written beside the catalog", async () => {
+  const service = await newServiceForTest();
+  const catalog = catalogFileOf(service.deps.config) as string;
+  const bytes = Buffer.from("an installer");
+  await mkdir(path.join(path.dirname(catalog), "core"), { recursive: true });
+  await writeFile(path.join(path.dirname(catalog), "core/setup.exe"), bytes);
+  const entry = manifestEntry({ artifacts: { installer: describeFile("core/setup.exe", bytes) } });
+  await writeFile(catalog, manifestText([entry]));
+  const [folder, again] = [await newExport(), await newExport()];
+  await service.exportTo(folder, false, true);
+
+  const other = await newServiceForTest();
+  await writeSampleCatalog(catalogFileOf(other.deps.config) as string);
+  const [file, damaged] = [path.join(folder, "files/core/setup.exe"), Buffer.from("another one")];
+  await writeFile(file, damaged);
+  await expect(other.importFrom(folder, [])).rejects.toMatchObject({ code: "export_damaged" });
+  await writeFile(file, bytes);
+  await other.importFrom(folder, []);
+  const stored = path.join(path.dirname(catalogFileOf(other.deps.config) as string), "core/setup.exe");
+  expect(await readFile(stored, "utf8")).toBe("an installer");
+  await other.exportTo(again, false, true);
+  expect(await readFile(path.join(again, "releases.ndjson"), "utf8")).toBe(linesOf([entry]));
+  expect(JSON.parse(await readFile(path.join(again, "manifest.json"), "utf8"))).toMatchObject({
+    releaseFiles: [{ file: "core/setup.exe", bytes: bytes.length }],
+  });
 });
 
 test("a service with data is refused, and one that was only started is not", async () => {
@@ -244,6 +277,12 @@ describe("an export that was changed is refused, and nothing is imported", () =>
       /^webhook-secrets.ndjson.age:1: id/,
     ],
     ["a release is invalid", withRecords("releases", [{ id: "one" }]), "export_invalid", /^releases.ndjson:1: /],
+    [
+      "JSON is nested too deep",
+      edit("audit-events.ndjson", (text) => text.replace(/"details":[^\n]*\n/, `"details":${DEEP}}\n`)),
+      "export_invalid",
+      /^audit-events.ndjson:1: details/,
+    ],
     [
       "a line is not JSON",
       edit("accounts.ndjson", (text) => `{${text}`),
