@@ -110,7 +110,12 @@ test("the releases of a private repository are imported page by page, and the to
     { rollout: 100 },
     { rollout: 100 },
   ]);
+  const paused = { ids: ["core-windows-x64-1.5.0"] };
+  await storeOf(key).update(paused, { rollout: 0 });
   expect((await run(await readFrom(github), { shouldPublish: true })).published).toEqual([]);
+  expect(await storeOf(key).list({ platform: "windows", version: "1.5.0" })).toMatchObject([
+    { rollout: 0, rolloutSeries: null },
+  ]);
 });
 
 test("a file that differs from what GitHub or a feed states refuses its release and no other", async () => {

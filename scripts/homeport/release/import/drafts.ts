@@ -28,6 +28,11 @@ export type DraftOptions = Pick<ReleaseDraft, "publicKeys" | "confirmations"> & 
 
 export const noFiles = () => invalidRelease("It has no file that people install or updaters read.");
 
+/** Marks an imported release until `--publish`: one that an operator pauses later stays paused. */
+const NOT_OFFERED = { rollout: 0, rolloutSeries: "import" };
+export const isNotOffered = ({ rollout, rolloutSeries }: { rollout: number; rolloutSeries: string | null }): boolean =>
+  rollout === NOT_OFFERED.rollout && rolloutSeries === NOT_OFFERED.rolloutSeries;
+
 type Placed = ArrivedFile & { platform: Platform; architecture: string | undefined };
 
 /**
@@ -106,7 +111,7 @@ async function toDraft(
   const fields = { ...release.fields, ...Object.assign({}, ...placed.map(({ source }) => source.fields ?? {})) };
   const stated = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
   return {
-    release: { product, platform, architecture, version, channel, ...stated, rollout: 0 },
+    release: { product, platform, architecture, version, channel, ...stated, ...NOT_OFFERED },
     files: files.map((file) => ({ ...file, destination })),
     publicKeys,
     confirmations,

@@ -9,7 +9,7 @@ import type { ReleaseDocument } from "../../../../lib/releases/publishing/list";
 import type { PublishedReleases } from "../../../../lib/releases/publishing/schema";
 import type { ReleaseStore } from "../release-store";
 import { downloadFile } from "./download";
-import { type ArrivedFile, type DraftOptions, draftRelease, noFiles } from "./drafts";
+import { type ArrivedFile, type DraftOptions, draftRelease, isNotOffered, noFiles } from "./drafts";
 import { get } from "./http";
 import { platformIn, type SourceFile, type SourceRelease } from "./source";
 
@@ -123,7 +123,7 @@ async function bring(run: Run, release: SourceRelease): Promise<Outcome> {
   const outcome = { outcome: "unchanged", releases: known.map(({ id }) => id) } as const;
   if (isDryRun) return known.length > 0 ? outcome : { outcome: "new", releases: [] };
   if (known.length === 0) return add(run, (await release.complete?.()) ?? release);
-  if (shouldPublish && known.some(({ rollout }) => rollout === 0)) {
+  if (shouldPublish && known.some(isNotOffered)) {
     const whole = (await release.complete?.()) ?? release;
     for (const { id, platform } of known) rollouts.set(id, rolloutOf(whole, platform));
   }
@@ -207,12 +207,12 @@ async function fetchFile(folder: string, source: SourceFile): Promise<ArrivedFil
   return { source, file };
 }
 
-/** Offers the releases of the run that nobody is offered. Returns their ids. */
+/** Offers the releases of the run that were imported and not offered yet. Returns their ids. */
 async function offer({ store, catalog, rollouts }: Run): Promise<string[]> {
-  const waiting = catalog.filter(({ id, rollout, yanked }) => rollouts.get(id) && rollout === 0 && !yanked);
+  const waiting = catalog.filter((release) => rollouts.get(release.id) && isNotOffered(release) && !release.yanked);
   const ids = waiting.map(({ id }) => id);
   for (const rollout of new Set(ids.map((id) => rollouts.get(id)))) {
-    await store.update({ ids: ids.filter((id) => rollouts.get(id) === rollout) }, { rollout });
+    await store.update({ ids: ids.filter((id) => rollouts.get(id) === rollout) }, { rollout, rolloutSeries: null });
   }
   return ids;
 }
