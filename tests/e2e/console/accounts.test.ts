@@ -113,14 +113,15 @@ describe.runIf(hasChromium)("an admin in Chromium", () => {
     expect(faults).toEqual([]);
   });
 
-  test("lets support end sessions and nothing else, and shows nothing to customers and strangers", async () => {
+  test("lets support end sessions and grant entitlements and nothing else, and shows nothing to customers and strangers", async () => {
     const other = await register("customer3@example.com", "Eve");
     const support = await register("support@operators.example", "Sue");
     const grant = `/api/admin/accounts/${support.id}/grant`;
     expect((await web.service.post(grant, { role: "support" }, bearer(admin.token))).status).toBe(200);
     await openAs(support);
     await page.goto(`/console/accounts/${other.id}`);
-    expect(await page.getByRole("button", { name: "End all sessions" }).count()).toBe(1);
+    for (const name of ["End all sessions", "Grant an entitlement"])
+      expect(await page.getByRole("button", { name }).count(), name).toBe(1);
     for (const name of ["Disable", "Change role", "Export", "Delete"]) {
       expect(await page.getByRole("button", { name, exact: true }).count(), name).toBe(0);
     }
