@@ -71,7 +71,7 @@ test("a backup that makes writes wait too long fails, and lets them continue", a
   const failed = createBackup(depsOf(), folder, undefined, 1);
   await expect(failed).rejects.toMatchObject({
     code: "backup_failed",
-    extras: { detail: expect.stringContaining("more than ten seconds") },
+    extras: { detail: expect.stringContaining("made writes wait for more than") },
   });
   expect(await readdir(folder)).toEqual([]);
   expect(await writeEvent()).toMatchObject({ type: "written" });

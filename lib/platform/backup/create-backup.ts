@@ -7,12 +7,12 @@ import type { CopySnapshot } from "../db/copy";
 import { appliedMigrations } from "../db/copy";
 import { newId } from "../db/ids";
 import { readSecretsText } from "../embedded-secrets";
-import { writeChunks } from "../files/durable";
+import { makeFolder, writeChunks } from "../files/durable";
 import { encode } from "./encoding";
 import { writeBackup } from "./format";
 import { backupName } from "./names";
 import type { BackupStore } from "./store";
-import { openStore, PARTIAL, removeOldPartials } from "./store";
+import { COPIES, openStore, PARTIAL, PARTIALS, removeOldFiles } from "./store";
 
 type Deps = Pick<Context, "config" | "database" | "db" | "log" | "now">;
 
@@ -39,14 +39,19 @@ export function createBackup(deps: Deps, to: string, id?: string, maxPauseMs = M
 }
 
 /**
- * Writes what a backup has to a folder, not encrypted and without a record, for an export. The file's name is that of a backup.
+ * Writes what a backup has to a file in the data folder, not encrypted and without a record, for an export, which removes it.
  * @throws AppError backup_in_progress, backup_failed, disk_full
  */
-export function copyForExport(deps: Deps, folder: string, maxPauseMs: number) {
+export function copyForExport(deps: Deps, maxPauseMs: number) {
   const config = { ...deps.config, BACKUP_RECIPIENT: undefined };
-  return oneAtATime(deps, () =>
-    write({ ...deps, config }, folder, deps.now(), maxPauseMs).catch((error) => Promise.reject(toAppError(error))),
-  );
+  const folder = path.resolve(/* turbopackIgnore: true */ config.DATA_DIR, "export");
+  const copy = async () => {
+    await makeFolder(folder, 0o700);
+    await removeOldFiles(folder, COPIES); // of exports that were killed
+    const copied = await write({ ...deps, config }, folder, deps.now(), maxPauseMs);
+    return { ...copied, file: path.join(folder, copied.file) };
+  };
+  return oneAtATime(deps, () => copy().catch((error) => Promise.reject(toAppError(error))));
 }
 
 async function oneAtATime<T>({ database }: Pick<Deps, "database">, run: () => Promise<T>): Promise<T> {
@@ -102,7 +107,7 @@ async function write({ config, database, now }: Deps, to: string, createdAt: Dat
 
 /** Writes the chunks to a file in the data folder, and stores that file. */
 async function spool(folder: string, store: BackupStore, name: string, chunks: AsyncIterable<Uint8Array>) {
-  await removeOldPartials(folder);
+  await removeOldFiles(folder, PARTIALS);
   const file = path.join(folder, `${name}${PARTIAL}`);
   try {
     await writeChunks(file, chunks, 0o600);

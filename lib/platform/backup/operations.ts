@@ -60,7 +60,6 @@ export const backupOperations = {
 };
 
 const NewExport = z.strictObject({
-  folder: z.string().min(1).max(1_000).describe("A folder on the service's machine."),
   maxPauseSeconds: z
     .int()
     .min(1)
@@ -70,14 +69,18 @@ const NewExport = z.strictObject({
 });
 type NewExport = z.infer<typeof NewExport>;
 
-const ExportedRows = z.object({ file: z.string(), sizeBytes: z.int(), createdAt: z.date() });
+const ExportedRows = z.object({
+  file: z.string().describe("The file, in the data folder. The caller removes it."),
+  sizeBytes: z.int(),
+  createdAt: z.date(),
+});
 
 type Deps = Pick<Context, "config" | "database" | "db" | "log" | "now">;
 
 /** @throws AppError backup_in_progress, backup_failed, disk_full */
-async function exportRows(deps: Deps, operator: Operator, { folder, maxPauseSeconds }: NewExport) {
-  const copied = await copyForExport(deps, folder, maxPauseSeconds * 1000);
-  const event = { type: "database_exported", target: "database", details: { to: folder } } as const;
+async function exportRows(deps: Deps, operator: Operator, { maxPauseSeconds }: NewExport) {
+  const copied = await copyForExport(deps, maxPauseSeconds * 1000);
+  const event = { type: "database_exported", target: "database" } as const;
   await deps.db.$transaction((tx) => recordOperatorEvent(tx, deps.now(), operator, event));
   return copied;
 }
@@ -119,18 +122,18 @@ export const databaseOperations = {
     id: "exportDatabase",
     summary: "Copy the rows for an export",
     description:
-      "Writes the rows of one moment to a file, from which `homeport export` makes its folder. While the embedded database is copied, writes wait and reads continue. Only for that command on the service's machine.",
+      "Writes the rows of one moment to a file in the data folder, from which `homeport export` makes its folder. While the embedded database is copied, writes wait and reads continue. Only for that command on the service's machine.",
     role: "admin",
     body: NewExport,
     errors: ["backup_in_progress", "backup_failed", "disk_full"],
-    examples: { "A folder": { folder: "/srv/homeport-export.partial" } },
+    examples: { "With the default": {} },
     response: {
       status: 201,
       description: "The file is complete.",
       schema: ExportedRows,
       examples: {
         "The rows": {
-          file: "homeport-20261123T030000Z.backup",
+          file: "/var/lib/homeport/export/homeport-20261123T030000Z.backup",
           sizeBytes: 48_217_330,
           createdAt: "2026-11-23T03:00:00.000Z",
         },

@@ -20,7 +20,7 @@ export type BackupStore = {
 
 /** The ending of an unfinished file. */
 export const PARTIAL = ".partial";
-/** Older unfinished files are of backups that were killed. */
+/** Older files are of backups and exports that were killed. */
 const MAX_PARTIAL_AGE_MS = 24 * 60 * 60 * 1000;
 
 /** Backups in a folder, which is created. Files are readable by their owner alone. */
@@ -29,7 +29,7 @@ function createFolderStore(folder: string): BackupStore {
     isRemote: false,
     write: async (name, chunks) => {
       await makeFolder(folder, 0o700);
-      await removeOldPartials(folder);
+      await removeOldFiles(folder, PARTIALS);
       const temporary = path.join(folder, `${name}${PARTIAL}`);
       const sizeBytes = await writeChunks(temporary, chunks, 0o600);
       await moveDurably(temporary, path.join(folder, name));
@@ -41,9 +41,13 @@ function createFolderStore(folder: string): BackupStore {
   };
 }
 
-export async function removeOldPartials(folder: string): Promise<void> {
+/** The names of unfinished files, and of all files. */
+export const PARTIALS = /^homeport-.*\.backup\.partial$/;
+export const COPIES = /^homeport-.*\.backup(\.partial)?$/;
+
+export async function removeOldFiles(folder: string, names: RegExp): Promise<void> {
   for (const name of await readdir(folder)) {
-    if (!/^homeport-.*\.backup\.partial$/.test(name)) continue;
+    if (!names.test(name)) continue;
     const file = path.join(folder, name);
     const { mtimeMs } = await stat(file);
     if (Date.now() - mtimeMs > MAX_PARTIAL_AGE_MS) await rm(file, { force: true });

@@ -1,5 +1,4 @@
 import { readFile } from "node:fs/promises";
-import path from "node:path";
 import { CommandError } from "../../../lib/errors";
 import { parseIdentities } from "../../../lib/platform/backup/encoding";
 import { loadConfig } from "../../../lib/platform/config";
@@ -70,8 +69,8 @@ async function exportAll({ api, output }: CommandContext, options: ExportOptions
     secrets: (await withSecrets(config)).secrets,
     vapidPrivateKey: config.VAPID_PRIVATE_KEY,
     hasReleaseFiles: options.withFiles === true,
-    copyRows: async (to) => {
-      const body = { folder: path.resolve(to), maxPauseSeconds: Number(maxPause) };
+    copyRows: async () => {
+      const body = { maxPauseSeconds: Number(maxPause) };
       return (await api.call("exportDatabase", { body })).file;
     },
     readCatalog: () => readCatalog(config),

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { mkdir, open, readdir, rm } from "node:fs/promises";
 import path from "node:path";
 import { Readable } from "node:stream";
 import { CommandError } from "../../../lib/errors";
@@ -30,8 +29,8 @@ export type ExportOptions = {
   /** The private key of web push, where it is configured. */
   vapidPrivateKey: string | undefined;
   hasReleaseFiles: boolean;
-  /** Writes the rows to a folder. Returns the file's name. */
-  copyRows: (folder: string) => Promise<string>;
+  /** Writes the rows to a file, which is removed. */
+  copyRows: () => Promise<string>;
   readCatalog: () => Promise<ExportedCatalog>;
 };
 
@@ -63,18 +62,18 @@ export async function writeExport(options: ExportOptions): Promise<Manifest> {
 }
 
 async function write(options: ExportOptions, folder: string): Promise<Manifest> {
-  const rows = path.join(folder, await options.copyRows(folder));
+  const file = await options.copyRows();
+  const rows = await open(file);
+  await rm(file); // it is read to its end, and a kill leaves nothing
   const writer = new ExportWriter(options, folder);
   let header: Header | undefined;
-  const lines = decode(createReadStream(rows), []);
-  await readBackup(lines, {
+  await readBackup(decode(rows.createReadStream(), []), {
     onHeader: async (given) => {
       header = given;
       await requireSameSchema(given);
     },
     onTable: (table, chunks) => writer.addTable(table, chunks),
   });
-  await rm(rows);
   await writer.addVapidKey();
   const catalog = await options.readCatalog();
   await writer.addLines(

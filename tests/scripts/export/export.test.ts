@@ -63,7 +63,7 @@ async function newService(url?: string) {
         secrets: config.secrets,
         vapidPrivateKey: undefined,
         hasReleaseFiles,
-        copyRows: async (to) => (await copyForExport(deps, to, 10_000)).file,
+        copyRows: async () => (await copyForExport(deps, 10_000)).file,
         readCatalog: () => readCatalog(config),
       }),
   };
