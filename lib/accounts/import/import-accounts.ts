@@ -32,6 +32,8 @@ type Entry = {
   id: string;
   record: AccountRecord;
   passwordHash: string | null;
+  /** What billing events may call the account. */
+  ids: string[];
   identities: Identity[];
   keys: string[];
 };
@@ -40,8 +42,8 @@ type Identity = { key: string; provider: string; issuer: string; subject: string
 type TotpSecrets = Map<Entry, { accountId: string; secret: string }>;
 
 const MAX_ATTEMPTS = 5;
-/** A request's records are imported in several transactions, and other requests run between them. */
-const RECORDS_PER_TRANSACTION = 100;
+/** Other requests run between the transactions of a request; on the embedded database they wait for the end of one. */
+const RECORDS_PER_TRANSACTION = { server: 100, embedded: 25 };
 const RECORDS_PER_TURN = 20;
 
 /**
@@ -61,6 +63,20 @@ export async function importAccounts(
     throw new AppError("validation_failed", { errors: [{ pointer: "", code: "too_big", detail }] });
   }
   const results: ImportResult[] = [];
+  // A dry run is rolled back, so it is one transaction: later records see the earlier ones.
+  const step = query.dryRun ? MAX_RECORDS : RECORDS_PER_TRANSACTION[ctx.config.mode];
+  for (let i = 0; i < lines.length; i += step) {
+    results.push(...(await importLines(ctx, operator, lines.slice(i, i + step), query)));
+  }
+  if (!query.dryRun) {
+    await linkImportedAccounts(ctx, { accountIds: results.flatMap(({ accountId }) => accountId ?? []) });
+    if (query.notify) ctx.emails.wake();
+  }
+  return { results: results.sort((a, b) => a.line - b.line) };
+}
+
+async function importLines(ctx: Deps, operator: Operator, lines: Line[], query: ImportQuery): Promise<ImportResult[]> {
+  const results: ImportResult[] = [];
   const entries: Entry[] = [];
   for (const [i, { line, bytes }] of lines.entries()) {
     if (i % RECORDS_PER_TURN === 0) await nextTurn();
@@ -70,24 +86,25 @@ export async function importAccounts(
       results.push(refusal(line, error));
     }
   }
-  const groups = toGroups(entries);
-  // A dry run is rolled back, so it is one transaction: later groups see the earlier ones.
-  for (const together of query.dryRun ? [groups] : groups.map((group) => [group]))
-    results.push(...(await importGroups(ctx, operator, together, query)));
-  if (!query.dryRun) {
-    const changed = results.filter(({ status }) => status === "created" || status === "updated");
-    const lines = new Set(changed.map(({ line }) => line));
-    const hashes = entries.flatMap(({ line, passwordHash }) => (passwordHash && lines.has(line) ? [passwordHash] : []));
-    await addHashes(ctx, hashes);
-    await linkImportedAccounts(ctx, { accountIds: results.flatMap(({ accountId }) => accountId ?? []) });
-    if (query.notify) ctx.emails.wake();
+  const rounds = toRounds(entries);
+  for (const together of query.dryRun ? [rounds] : rounds.map((round) => [round])) {
+    results.push(...(await importRounds(ctx, operator, together, query)));
   }
-  return { results: results.sort((a, b) => a.line - b.line) };
+  if (query.dryRun) return results;
+  const changed = results.filter(({ status }) => status === "created" || status === "updated");
+  const changedLines = new Set(changed.map(({ line }) => line));
+  await addHashes(
+    ctx,
+    entries.flatMap(({ line, passwordHash }) => (passwordHash && changedLines.has(line) ? [passwordHash] : [])),
+  );
+  return results;
 }
 
+type Line = { line: number; bytes: Uint8Array };
+
 /** The lines that are not empty, numbered from 1. */
-function splitLines(body: Uint8Array): { line: number; bytes: Uint8Array }[] {
-  const lines: { line: number; bytes: Uint8Array }[] = [];
+function splitLines(body: Uint8Array): Line[] {
+  const lines: Line[] = [];
   for (let start = 0, line = 1; start < body.length; line++) {
     const newline = body.indexOf(10, start);
     const end = newline < 0 ? body.length : newline;
@@ -103,7 +120,7 @@ function toEntry({ config }: Pick<Context, "config">, line: number, bytes: Uint8
   const record = parseBody(AccountRecord, parseJson(bytes));
   const passwordHash = record.password ? toStoredHash(record.password, config.PASSWORD_IMPORT_MEMORY * 2 ** 20) : null;
   const { email, createdAt } = record;
-  const ids = idsOf(record).map(idKey);
+  const ids = idsOf(record);
   const identities = record.identities.map(({ provider, subject }) => {
     const issuer = issuerOf(config, provider);
     return { key: identityKey(issuer, subject), provider, issuer, subject };
@@ -114,12 +131,13 @@ function toEntry({ config }: Pick<Context, "config">, line: number, bytes: Uint8
     id: newId(createdAt && createdAt.getTime() > 0 ? createdAt : undefined),
     record,
     passwordHash,
+    ids,
     identities,
-    keys: [...(email === undefined ? [] : [`email ${email}`]), ...ids, ...identities.map(({ key }) => key)],
+    keys: [...(email === undefined ? [] : [`email ${email}`]), ...ids.map(idKey), ...identities.map(({ key }) => key)],
   };
 }
 
-/** What billing events may call the account. The inbox has the hashes of emails. */
+/** What billing events may call an account. The inbox has the hashes of emails. */
 function idsOf({ externalId, appUserIds }: AccountRecord): string[] {
   const ids = externalId === undefined ? appUserIds : [externalId, ...appUserIds];
   return normalizeAppUserIds([...ids, ...ids.map(toStoredId)]);
@@ -135,8 +153,8 @@ function refusal(line: number, error: unknown): ImportResult {
   return { line, status: "refused", code: field.code, field: field.pointer, detail: field.detail };
 }
 
-/** Groups of one transaction each. Records that claim the same go one after the other, so that the later one sees the earlier. */
-function toGroups(entries: readonly Entry[]): Entry[][] {
+/** Records that claim the same go one after the other, so that the later one sees the earlier. */
+function toRounds(entries: readonly Entry[]): Entry[][] {
   const rounds: { entries: Entry[]; keys: Set<string> }[] = [];
   for (const entry of entries) {
     const after = rounds.findLastIndex(({ keys }) => entry.keys.some((key) => keys.has(key)));
@@ -145,11 +163,7 @@ function toGroups(entries: readonly Entry[]): Entry[][] {
     round.entries.push(entry);
     for (const key of entry.keys) round.keys.add(key);
   }
-  return rounds.flatMap(({ entries }) =>
-    Array.from({ length: Math.ceil(entries.length / RECORDS_PER_TRANSACTION) }, (_, i) =>
-      entries.slice(i * RECORDS_PER_TRANSACTION, (i + 1) * RECORDS_PER_TRANSACTION),
-    ),
-  );
+  return rounds.map((round) => round.entries);
 }
 
 class DryRun extends Error {
@@ -161,16 +175,16 @@ class DryRun extends Error {
 /** Somebody has registered, or another import has created, an account meanwhile. */
 class AccountChanged extends Error {}
 
-/** Imports groups in one transaction; again if it lost a conflict with another one. */
-async function importGroups(ctx: Deps, operator: Operator, groups: Entry[][], query: ImportQuery) {
+/** Imports rounds in one transaction; again if it lost a conflict with another one. */
+async function importRounds(ctx: Deps, operator: Operator, rounds: Entry[][], query: ImportQuery) {
   for (let attempt = 1; ; attempt++) {
-    const secrets = await encryptTotpSecrets(ctx, groups.flat());
+    const secrets = await encryptTotpSecrets(ctx, rounds.flat());
     try {
       return await ctx.db.$transaction(async (tx) => {
         // Imports that claim the same in another order would deadlock.
         await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended('account import', 0))`;
         const results: ImportResult[] = [];
-        for (const entries of groups)
+        for (const entries of rounds)
           results.push(...(await importInTx(ctx, tx, operator, { entries, secrets, query })));
         if (query.dryRun) throw new DryRun(results);
         return results;
@@ -283,7 +297,7 @@ function additionOf(ctx: Deps, entry: Entry, existing: Existing | undefined): Ad
     isNew: !existing,
     data: existing ? changesOf(existing, given) : given,
     identities: [...identities.values()],
-    aliases: idsOf(record).filter((id) => !existing?.aliases.includes(id)),
+    aliases: entry.ids.filter((id) => !existing?.aliases.includes(id)),
     hasTotp: totp !== undefined && !existing?.hasTotp,
   };
 }
@@ -404,7 +418,7 @@ async function lockExisting(tx: Tx, entries: Entry[]): Promise<void> {
  */
 function isNamedBy(entries: Entry[]) {
   const emails = entries.flatMap(({ record }) => record.email ?? []);
-  const ids = entries.flatMap(({ record }) => (record.email === undefined ? idsOf(record) : []));
+  const ids = entries.flatMap(({ record, ids }) => (record.email === undefined ? ids : []));
   return sql`account.id = ANY(ARRAY(
     SELECT named.id FROM unnest(${emails}::text[]) AS given JOIN "Account" AS named ON named.email = given
     UNION ALL SELECT "accountId" FROM unnest(${ids}::text[]) AS given JOIN "AccountAlias" ON "appUserId" = given))`;
@@ -431,7 +445,7 @@ async function readExisting(db: Tx, entries: Entry[], now: Date): Promise<Found>
 
 async function readOwners(db: Tx, entries: Entry[], now: Date): Promise<Found["owners"]> {
   const emails = entries.flatMap(({ record }) => record.email ?? []);
-  const ids = entries.flatMap(({ record }) => idsOf(record));
+  const ids = entries.flatMap((entry) => entry.ids);
   const identities = JSON.stringify(entries.flatMap(({ identities }) => identities));
   // Events name an account by its own id, too. Of an identity whose issuer is not known yet, the provider has to be the same.
   const owners = await db.$queryRaw<{ key: string; accountId: string | null }[]>`

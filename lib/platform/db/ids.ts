@@ -22,6 +22,7 @@ export function firstIdAt(at: Date): string {
 }
 
 const Id = z.uuid();
+const UUID_LENGTH = 36;
 
 /**
  * The nil and max UUIDs (RFC 9562, sections 5.9 and 5.10), which are the id of no row. They are before and after every id:
@@ -37,5 +38,5 @@ export function idOr(bound: string, after: string | null): string {
 
 /** Returns whether a string is a UUID (RFC 9562), in lower or upper case. */
 export function isUuid(text: string): boolean {
-  return Id.safeParse(text).success;
+  return text.length === UUID_LENGTH && Id.safeParse(text).success; // a failed parse is slow
 }
