@@ -204,7 +204,7 @@ async function encryptTotpSecrets(ctx: Deps, entries: Entry[]): Promise<TotpSecr
   const existing = await readExisting(ctx.db, withTotp, ctx.now());
   const secrets = withTotp.map(async (entry) => {
     const accountId = findExisting(entry, existing)?.id ?? entry.id;
-    const secret = entry.record.totp?.secret.toUpperCase().replace(/=+$/, "") ?? "";
+    const secret = entry.record.totp?.secret.toUpperCase().replaceAll("=", "") ?? "";
     return [entry, { accountId, secret: await encryptSecret(ctx, totpPurpose(accountId), secret) }] as const;
   });
   return new Map(await Promise.all(secrets));
