@@ -21,20 +21,25 @@ export async function newFile(name: string, content: string | Buffer): Promise<s
   return file;
 }
 
-/** The routes at a port, and a key with some scopes. */
-async function openService(scopes: Scope[]): Promise<{ HOMEPORT_URL: string; HOMEPORT_API_KEY: string }> {
+/** Of the running test. */
+let openUrl: string | null = null;
+
+/** The routes at a port, the same for a test. */
+async function openService(): Promise<string> {
+  if (openUrl !== null) return openUrl;
   const server = createHttpServer(createRouteTable(responders, new Map()), async () => async (_, outgoing) => {
     outgoing.writeHead(599).end();
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => {
+    openUrl = null;
     server.closeAllConnections();
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  const { key } = await newKey({ scopes });
-  return { HOMEPORT_URL: `http://127.0.0.1:${port}`, HOMEPORT_API_KEY: key };
+  openUrl = `http://127.0.0.1:${port}`;
+  return openUrl;
 }
 
 /**
@@ -42,7 +47,8 @@ async function openService(scopes: Scope[]): Promise<{ HOMEPORT_URL: string; HOM
  * prints as JSON, and its notes.
  */
 export async function runHomeport<Result>(scopes: Scope[], group: string, ...args: string[]) {
-  for (const [name, value] of Object.entries(await openService(scopes))) vi.stubEnv(name, value);
+  vi.stubEnv("HOMEPORT_URL", await openService());
+  vi.stubEnv("HOMEPORT_API_KEY", (await newKey({ scopes })).key);
   onTestFinished(() => void vi.unstubAllEnvs());
   const printed = vi.spyOn(console, "log").mockImplementation(() => {});
   const noted = vi.spyOn(console, "error").mockImplementation(() => {});

@@ -35,31 +35,45 @@ export async function importAccounts(
 ): Promise<Counts> {
   const { from, hashConfig, columns, ...query } = options;
   const bar = createBar(await sizeOf(file));
-  const progress = await openProgress(file, options);
+  const progress = await openProgress(api, file, options);
   if (progress.line > 0) output.note(`Goes on after line ${progress.line} of ${file}.`);
   const send = async ({ sent, unreadable, body }: Batch) => {
-    const headers = { "content-type": "application/x-ndjson" };
-    const request = { ...requestOf("importAccounts", { query }), headers, body };
-    const { results } = sent.length > 0 ? await api.client.json<{ results: ImportResult[] }>(request) : { results: [] };
+    const results = sent.length > 0 ? await sendRecords(api, query, body) : [];
     bar.add(sent.length);
-    return { results, refused: [...refusedOf(sent, results), ...unreadable.map(toRefused)] };
+    const last = results.findLast(({ status }) => status !== "refused");
+    const refused = [...refusedOf(sent, results), ...unreadable.map(toRefused)];
+    return { results, refused, lastRecord: last && body.split("\n")[last.line - 1] };
   };
   const limit = pLimit(CONCURRENCY);
   const sending: Promise<void>[] = [];
-  for await (const batch of batches(file, options, progress.line, bar.addBytes)) {
-    const before = sending.at(-1);
-    const done = limit(() => send(batch)).then(async ({ results, refused }) => {
-      await before; // what is noted is complete up to its line
-      await progress.note(batch.lastLine, results, refused);
-    });
-    done.catch(() => {}); // awaited below
-    sending.push(done);
-    if (sending.length > CONCURRENCY) await sending.shift();
+  try {
+    for await (const batch of batches(file, options, progress.line, bar.addBytes)) {
+      const before = sending.at(-1);
+      const done = limit(() => send(batch)).then(async (outcome) => {
+        await before; // what is noted is complete up to its line
+        await progress.note(batch.lastLine, outcome);
+      });
+      done.catch(() => {}); // awaited below
+      sending.push(done);
+      if (sending.length > CONCURRENCY) await sending.shift();
+    }
+    await Promise.all(sending);
+  } finally {
+    await Promise.allSettled(sending); // also of a file that cannot be read to its end
   }
-  await Promise.all(sending);
   await progress.end();
   bar.end();
   return progress.counts;
+}
+
+async function sendRecords(
+  { client }: CommandContext["api"],
+  query: Partial<ImportQuery>,
+  body: string,
+): Promise<ImportResult[]> {
+  const headers = { "content-type": "application/x-ndjson" };
+  const request = { ...requestOf("importAccounts", { query }), headers, body };
+  return (await client.json<{ results: ImportResult[] }>(request)).results;
 }
 
 /** Records in batches that the service accepts, after the line that an earlier run has reached. */
@@ -102,15 +116,12 @@ async function sizeOf(file: string): Promise<number> {
 
 /**
  * What of a file has been imported. `FILE.progress` names the last line, so that a run that was stopped goes on after it, if
- * the file and the options are the same. A dry run begins anew, and so does the run after it.
+ * the file, the options and the service are the same. A dry run begins anew, and so does the run after it.
  */
-async function openProgress(file: string, options: ImportOptions) {
+async function openProgress(api: CommandContext["api"], file: string, options: ImportOptions) {
   const [progressFile, refusedFile] = [`${file}.progress`, `${file}.refused.ndjson`];
-  const { size, mtimeMs } = await stat(file);
-  const key = createHash("sha256")
-    .update(JSON.stringify([size, mtimeMs, options]))
-    .digest("hex");
-  const known = options.dryRun ? null : await readProgress(progressFile, key);
+  const key = await keyOf(file, options);
+  const known = options.dryRun ? null : await readProgress(api, file, key);
   const none: Counts = { created: 0, updated: 0, unchanged: 0, skipped: 0, refused: 0 };
   const { line, counts, refusedBytes } = known ?? { line: 0, counts: none, refusedBytes: 0 };
   let writtenBytes = refusedBytes;
@@ -121,13 +132,16 @@ async function openProgress(file: string, options: ImportOptions) {
   if (known && refusedBytes > 0) await isWritten(truncate(refusedFile, refusedBytes));
   else await isWritten(rm(refusedFile, { force: true }));
   if (!known) await isWritten(rm(progressFile, { force: true }));
-  const note = async (lastLine: number, results: ImportResult[], refused: Refused[]) => {
+  let lastRecord = known?.lastRecord;
+  const note = async (lastLine: number, outcome: Outcome) => {
+    const { results, refused } = outcome;
+    lastRecord = outcome.lastRecord ?? lastRecord;
     for (const { status } of results) if (status !== "refused") counts[status] += 1;
     counts.refused += refused.length;
     const lines = refused.sort((a, b) => a.line - b.line).map((one) => `${JSON.stringify(one)}\n`);
     if (lines.length > 0) await appendFile(refusedFile, lines.join(""), { mode: 0o600, flush: true });
     writtenBytes += Buffer.byteLength(lines.join(""));
-    const progress: Progress = { key, line: lastLine, counts, refusedBytes: writtenBytes };
+    const progress: Progress = { key, line: lastLine, counts, refusedBytes: writtenBytes, lastRecord };
     if (options.dryRun) return;
     await writeFile(`${progressFile}.new`, JSON.stringify(progress), { mode: 0o600 });
     await rename(`${progressFile}.new`, progressFile);
@@ -140,14 +154,27 @@ async function openProgress(file: string, options: ImportOptions) {
   };
 }
 
-type Progress = { key: string; line: number; counts: Counts; refusedBytes: number };
+/** What happened to a batch, and its last record that the service has now. */
+type Outcome = { results: ImportResult[]; refused: Refused[]; lastRecord: string | undefined };
+type Progress = Pick<Outcome, "lastRecord"> & { key: string; line: number; counts: Counts; refusedBytes: number };
 
-/** null if a file has no progress of these options. */
-async function readProgress(file: string, key: string): Promise<Progress | null> {
-  const known = await readFile(file, "utf8")
+async function keyOf(file: string, options: ImportOptions): Promise<string> {
+  const { HOMEPORT_URL, DATABASE_URL, DATA_DIR } = process.env;
+  const { size, mtimeMs } = await stat(file);
+  const parts = [size, mtimeMs, options, HOMEPORT_URL, DATABASE_URL, DATA_DIR];
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+}
+
+/** null if there is no progress of these options, or if the service or the file of refused records has lost what it had. */
+async function readProgress(api: CommandContext["api"], file: string, key: string): Promise<Progress | null> {
+  const known: Progress | null = await readFile(`${file}.progress`, "utf8")
     .then(JSON.parse)
     .catch(() => null);
-  return known?.key === key ? known : null;
+  if (known?.key !== key || known.lastRecord === undefined) return null;
+  const refused = await stat(`${file}.refused.ndjson`).catch(() => ({ size: 0 }));
+  if (refused.size < known.refusedBytes) return null;
+  const [result] = await sendRecords(api, { dryRun: true }, known.lastRecord);
+  return result?.accountId === undefined || result.status === "created" ? null : known;
 }
 
 function createBar(sizeBytes: number) {

@@ -158,6 +158,22 @@ test("an empty table and an empty array have no accounts", async () => {
   expect((await importFile(await newFile("users.json", '{"users": []}'), "--from", "firebase")).counts).toEqual({});
 });
 
+test("a run that stopped goes on where it was, unless the service no longer has what it was sent", async () => {
+  const emails = Array.from({ length: 1_500 }, newEmail);
+  const file = await newFile("users.csv", `email\n${emails.join("\n")}\n"${newEmail()}`);
+  const stopped = async () => {
+    const imported = importFile(file, "--from", "csv");
+    await expect(imported).rejects.toThrow("line 1502: expected a closing quotation mark");
+    const { line, counts } = JSON.parse(await readFile(`${file}.progress`, "utf8"));
+    return [line, counts.created, counts.unchanged, await countOf(emails)];
+  };
+  expect(await stopped()).toEqual([1_001, 1_000, 0, 1_000]);
+  await ctx().db.account.deleteMany({ where: { email: emails[0] } });
+  expect(await stopped()).toEqual([1_001, 1_000, 0, 999]);
+  await ctx().db.account.deleteMany({ where: { email: emails[999] } });
+  expect(await stopped()).toEqual([1_001, 2, 998, 1_000]);
+});
+
 test("a file is found from the folder in which the command was called", async () => {
   const file = await newFile("accounts.ndjson", `{"email":"${newEmail()}"}`);
   vi.stubEnv("INIT_CWD", path.dirname(file)); // as `homeport` on the PATH does, which runs in the service's folder
