@@ -32,7 +32,7 @@ export type ExportedCatalog = {
   files: readonly ReleaseFile[];
 };
 
-/** Reads the catalog of a configuration. @throws AppError catalog_invalid; Error if a URL cannot be read */
+/** Reads the catalog of a configuration. @throws AppError catalog_invalid; CommandError catalog_unavailable */
 export async function readCatalog(config: Config): Promise<ExportedCatalog> {
   const file = catalogFileOf(config);
   const manifest = file === null ? await readAtUrl(config) : await readManifest(file);
@@ -51,10 +51,15 @@ export async function readCatalog(config: Config): Promise<ExportedCatalog> {
 
 async function readAtUrl({ RELEASE_CATALOG = "", DATA_DIR }: Config): Promise<EditableManifest> {
   const source = urlSource(RELEASE_CATALOG, path.resolve(DATA_DIR, "releases"));
-  const raw = await source.read().finally(() => source.close?.());
-  if (!raw) throw new Error("The release catalog was not sent");
-  const { publicKeys, releases } = await validateManifest(raw.bytes);
-  return { publicKeys, releases, entries: JSON.parse(new TextDecoder().decode(raw.bytes)).releases };
+  try {
+    const bytes = (await source.read())?.bytes ?? new Uint8Array();
+    const { publicKeys, releases } = await validateManifest(bytes);
+    return { publicKeys, releases, entries: JSON.parse(new TextDecoder().decode(bytes)).releases };
+  } catch (error) {
+    throw new CommandError("catalog_unavailable", (error as Error).message);
+  } finally {
+    source.close?.();
+  }
 }
 
 /** Copies the files in the catalog's folder. @throws CommandError file_not_found, file_changed */
@@ -127,6 +132,7 @@ async function hashOf(file: string): Promise<string | null> {
  * @throws CommandError target_not_empty
  */
 export async function requireOwnCatalog(config: Config, { releases }: ImportedCatalog): Promise<void> {
+  if (catalogFileOf(config) === null) return; // it is not written
   const existing = (await readCatalog(config)).releases;
   const isSame = isDeepStrictEqual(byId(existing), byId(releases));
   if (existing.length === 0 || isSame) return;

@@ -8,7 +8,7 @@ import { type Header, readBackup } from "../../../lib/platform/backup/format";
 import type { Table } from "../../../lib/platform/db/copy";
 import { migrationNames } from "../../../lib/platform/db/migrations";
 import { ifMissing, makeFolder, moveDurably, syncTree, writeChunks } from "../../../lib/platform/files/durable";
-import { lockFile } from "../../../lib/platform/files/lock";
+import { FileLockedError, lockFile } from "../../../lib/platform/files/lock";
 import { type DataKey, type DataKeyRow, unwrapDataKeys } from "../../../lib/platform/keys/data-keys";
 import type { Secrets } from "../../../lib/platform/keys/key-ring";
 import { decryptSecretWith } from "../../../lib/platform/keys/stored-secrets";
@@ -35,14 +35,17 @@ export type ExportOptions = {
 };
 
 /**
- * Writes an export. Until it is complete, nothing has its name. @throws CommandError folder_not_empty, disk_full
+ * Writes an export. Until it is complete, nothing has its name. @throws CommandError folder_not_empty, export_in_progress, disk_full
  */
 export async function writeExport(options: ExportOptions): Promise<Manifest> {
   const { folder } = options;
   const existing = await readdir(folder).catch(ifMissing([]));
   if (existing.length > 0) throw new CommandError("folder_not_empty", `${folder} is not empty.`);
   await makeFolder(path.dirname(folder));
-  const unlock = await lockFile(`${folder}.lock`);
+  const unlock = await lockFile(`${folder}.lock`).catch((error: Error) => {
+    if (!(error instanceof FileLockedError)) throw error;
+    throw new CommandError("export_in_progress", `Another export is being written to ${folder}.`);
+  });
   const partial = `${folder}.partial`;
   try {
     await rm(partial, { recursive: true, force: true }); // of an export that was killed
