@@ -3,6 +3,7 @@ import type { Section } from "./lib/table";
 import type { WorkloadName } from "./report/groups";
 import { accountEnumeration } from "./workloads/accounts/account-enumeration";
 import { healthDuringLogins } from "./workloads/accounts/health-during-logins";
+import { importAccounts } from "./workloads/accounts/import";
 import { login } from "./workloads/accounts/login";
 import { register } from "./workloads/accounts/register";
 import { fold } from "./workloads/billing/fold";
@@ -42,6 +43,7 @@ export const WORKLOADS: Record<WorkloadName, Workload> = {
   "health-during-logins": healthDuringLogins,
   "health-during-page-load": healthDuringPageLoad,
   "account-enumeration": accountEnumeration,
+  import: importAccounts,
   console: consolePages,
   "push-register": pushRegister,
   "push-refresh": pushRefresh,

@@ -2,7 +2,7 @@
 export const GROUPS = {
   updates: ["health", "version", "version-not-modified", "adoption", "selection", "download"],
   billing: ["webhook", "webhook-embedded", "subscription-status", "fold"],
-  accounts: ["login", "register", "health-during-logins", "health-during-page-load", "account-enumeration"],
+  accounts: ["login", "register", "health-during-logins", "health-during-page-load", "account-enumeration", "import"],
   console: ["console"],
   push: ["push-register", "push-refresh", "push-delivery", "attestation"],
   start: ["start"],
