@@ -3,10 +3,13 @@ import { NEVER_REMOVED } from "../../auth/email-verification";
 import { addHashes } from "../../auth/passwords/dummy-hash";
 import { isImported, toStoredHash } from "../../auth/passwords/imported-hash";
 import { totpPurpose } from "../../auth/second-factor/totp";
+import { revokeAllSessions } from "../../auth/sessions/sessions";
 import { issuerOf } from "../../auth/sign-in-providers/providers";
 import type { Context, Tx } from "../../context";
 import { AppError, isAppError } from "../../errors";
-import { recordOperatorEvent } from "../../platform/audit/operator-events";
+import type { AuditEventType } from "../../platform/audit/event-types";
+import { actorOn, recordOperatorEvent } from "../../platform/audit/operator-events";
+import { networkOf } from "../../platform/audit/security-events";
 import { isTransactionConflict, isUniqueViolation } from "../../platform/database-errors";
 import { isUuid, NIL_ID, newId } from "../../platform/db/ids";
 import { sql, uuidArray } from "../../platform/db/sql";
@@ -21,7 +24,10 @@ import { accountCreated } from "../../webhooks/events";
 import { inviteInTx } from "../invitations";
 import { AccountRecord, type ImportQuery, type ImportResult, MAX_RECORDS } from "./schema";
 
-type Deps = Pick<Context, "billing" | "config" | "db" | "dbNow" | "emails" | "limits" | "log" | "now" | "webhooks">;
+type Deps = Pick<
+  Context,
+  "billing" | "config" | "db" | "dbNow" | "emails" | "limits" | "log" | "now" | "removeDevices" | "webhooks"
+>;
 
 /**
  * A valid record. `id` is the account's if it is new; `passwordHash` is as it is stored; `keys` name what the record claims,
@@ -116,7 +122,7 @@ function splitLines(body: Uint8Array): Line[] {
 }
 
 /** @throws AppError malformed_json, validation_failed */
-function toEntry({ config }: Pick<Context, "config">, line: number, bytes: Uint8Array): Entry {
+function toEntry({ config, now }: Pick<Context, "config" | "now">, line: number, bytes: Uint8Array): Entry {
   const record = parseBody(AccountRecord, parseJson(bytes));
   const passwordHash = record.password ? toStoredHash(record.password, config.PASSWORD_IMPORT_MEMORY * 2 ** 20) : null;
   const { email, createdAt } = record;
@@ -127,8 +133,8 @@ function toEntry({ config }: Pick<Context, "config">, line: number, bytes: Uint8
   });
   return {
     line,
-    // A time before 1970 has no such id.
-    id: newId(createdAt && createdAt.getTime() > 0 ? createdAt : undefined),
+    // A time before 1970 has no such id, and one to come would be before every other account in lists.
+    id: newId(createdAt && createdAt.getTime() > 0 && createdAt < now() ? createdAt : undefined),
     record,
     passwordHash,
     ids,
@@ -231,23 +237,36 @@ async function importInTx(ctx: Deps, tx: Tx, operator: Operator, { entries, secr
     results.push({ line, status, accountId: addition.accountId });
   }
   await write(ctx, tx, added, secrets);
+  await changeAccess(ctx, tx, operator, added);
   await announce(ctx, tx, operator, added, query);
   return results;
 }
 
 /**
  * Why an account that exists does not get what a record adds. Whoever registered an email here without verifying it may be
- * somebody else than its owner in the old system: they get neither the owner's purchases nor a verified email.
+ * somebody else than its owner in the old system, and gets nothing of that owner's. Who may sign in as an operator is decided
+ * here alone.
  */
 function refusedConflict(existing: Existing | undefined, addition: Addition, { onConflict }: ImportQuery) {
   if (!existing || isEmpty(addition) || onConflict === "skip") return null;
   if (onConflict === "fail") return { code: "email_taken", field: "/email" };
-  const { data, identities, aliases } = addition;
-  const isOwners = data.emailVerifiedAt !== undefined || identities.length + aliases.length > 0;
-  const isUnverified =
-    existing.emailVerifiedAt === null && existing.unverifiedExpiresAt?.getTime() !== NEVER_REMOVED.getTime();
-  const detail = "The account was registered here, and its email is not verified";
-  return isOwners && isUnverified ? { code: "email_unverified", field: "/email", detail } : null;
+  const isImported = existing.aliases.length > 0 || existing.unverifiedExpiresAt?.getTime() === NEVER_REMOVED.getTime();
+  if (existing.emailVerifiedAt === null && !isImported) {
+    const detail = "The account was registered here, and its email is not verified";
+    return { code: "email_unverified", field: "/email", detail };
+  }
+  if (existing.role === "user" || accessEvents(addition).length === 0) return null;
+  return { code: "operator_account", field: "", detail: "The account is an operator's: its sign-in stays as it is" };
+}
+
+/** What of an addition changes who can sign in, as the account's trail has it. */
+function accessEvents({ data, identities, hasTotp }: Addition): { type: AuditEventType; provider?: string }[] {
+  return [
+    ...(data.passwordHash ? [{ type: "password_changed" as const }] : []),
+    ...identities.map(({ provider }) => ({ type: "identity_linked" as const, provider })),
+    ...(hasTotp ? [{ type: "totp_added" as const }] : []),
+    ...(data.disabledAt ? [{ type: "account_disabled" as const }] : []),
+  ];
 }
 
 function statusOf(existing: Existing | undefined, addition: Addition, { onConflict }: ImportQuery) {
@@ -374,6 +393,20 @@ async function write(ctx: Deps, tx: Tx, added: Addition[], secrets: TotpSecrets)
   if (factors.length > 0) await tx.totpFactor.createMany({ data: factors });
 }
 
+/** Records what changes who can sign in to accounts that exist, and signs those out that are disabled. */
+async function changeAccess(ctx: Deps, tx: Tx, operator: Operator, added: Addition[]): Promise<void> {
+  const at = ctx.now();
+  const { ip, userAgent } = operator.source;
+  const updated = added.filter(({ isNew }) => !isNew);
+  const events = updated.flatMap((addition) => {
+    const { accountId } = addition;
+    const of = { accountId, at, actor: actorOn(operator, accountId), network: networkOf(ip), userAgent };
+    return accessEvents(addition).map(({ type, ...details }) => ({ id: newId(), type, details, ...of }));
+  });
+  if (events.length > 0) await tx.auditEvent.createMany({ data: events });
+  for (const { accountId, data } of updated) if (data.disabledAt) await revokeAllSessions(ctx, tx, at, accountId);
+}
+
 async function announce(ctx: Deps, tx: Tx, operator: Operator, added: Addition[], query: ImportQuery) {
   if (added.length === 0) return;
   const created = added.filter(({ isNew }) => isNew);
@@ -394,6 +427,7 @@ async function announce(ctx: Deps, tx: Tx, operator: Operator, added: Addition[]
 type Existing = Given & {
   id: string;
   email: string;
+  role: string;
   unverifiedExpiresAt: Date | null;
   aliases: string[];
   /** Keys of entries. */
@@ -433,7 +467,7 @@ function findExisting({ record }: Entry, { accounts, owners }: Found): Existing 
 
 async function readExisting(db: Tx, entries: Entry[], now: Date): Promise<Found> {
   const accounts = await db.$queryRaw<Existing[]>`
-    SELECT id::text, email, name, locale, "externalId", "passwordHash", "emailVerifiedAt", "disabledAt", "unverifiedExpiresAt",
+    SELECT id::text, email, role::text, name, locale, "externalId", "passwordHash", "emailVerifiedAt", "disabledAt", "unverifiedExpiresAt",
       ARRAY(SELECT "appUserId" FROM "AccountAlias" WHERE "accountId" = account.id) AS aliases,
       ARRAY(SELECT concat('identity ', COALESCE(issuer, provider), ' ', subject) FROM "Identity"
         WHERE "accountId" = account.id) AS identities,

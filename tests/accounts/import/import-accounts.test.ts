@@ -251,6 +251,7 @@ test("an account has all of its record, and no session, email or role", async ()
 
 test("a conflict is skipped, changed or refused, and nothing that was set here is overwritten", async () => {
   const { email, password, id } = await newAccount();
+  await ctx().db.account.update({ where: { id }, data: { emailVerifiedAt: ctx().now() } });
   const hash = "$2y$04$.f4mcsYw2XKyNI0C7oP4Ge78Wf9lpgdWYrYTJpMbz7pRmmpJTFmSK";
   const record = { email, name: "Ann Example", password: { format: "bcrypt", hash } };
   expect(await importRecords([record])).toEqual([{ line: 1, status: "skipped", accountId: id }]);
@@ -319,7 +320,8 @@ test("a record without an email adds to the account of its externalId", async ()
 
 test("an account that somebody registered with the email, unverified, gets nothing of its owner's", async () => {
   const { email, id } = await newAccount();
-  for (const fields of [{ emailVerified: true }, { externalId: randomUUID() }, { appUserIds: [randomUUID()] }]) {
+  const totp = { secret: "JBSWY3DPEHPK3PXP" };
+  for (const fields of [{ emailVerified: true }, { externalId: randomUUID() }, { totp }, { name: "Ann" }]) {
     expect(await importRecords([{ email, ...fields }], "?onConflict=update")).toMatchObject([
       { status: "refused", code: "email_unverified", field: "/email" },
     ]);
@@ -327,6 +329,45 @@ test("an account that somebody registered with the email, unverified, gets nothi
   await ctx().db.account.update({ where: { id }, data: { emailVerifiedAt: ctx().now() } });
   const fields = { emailVerified: true, externalId: randomUUID() };
   expect(statuses(await importRecords([{ email, ...fields }], "?onConflict=update"))).toEqual(["updated"]);
+});
+
+test("an imported account whose owner has signed in, unverified, gets a second file", async () => {
+  const [email, externalId] = [newEmail(), randomUUID()];
+  const password = { format: "bcrypt", hash: "$2y$04$.f4mcsYw2XKyNI0C7oP4Ge78Wf9lpgdWYrYTJpMbz7pRmmpJTFmSK" };
+  await importRecords([{ email, externalId, password }]);
+  expect(await signIn(email, PASSWORD)).toBe(200);
+  const identities = [{ provider: "google", subject: randomUUID() }];
+  expect(statuses(await importRecords([{ externalId, identities }], "?onConflict=update"))).toEqual(["updated"]);
+});
+
+test("an operator's account gets no way to sign in, and is not disabled", async () => {
+  const { email, id } = await newAccount();
+  const data = { role: "admin", emailVerifiedAt: ctx().now(), passwordHash: null } as const;
+  await ctx().db.account.update({ where: { id }, data });
+  for (const fields of [
+    { identities: [{ provider: "google", subject: randomUUID() }] },
+    { password: HASHES[0]?.[1] },
+    { totp: { secret: "JBSWY3DPEHPK3PXP" } },
+    { disabled: true },
+  ]) {
+    const results = await importRecords([{ email, externalId: randomUUID(), ...fields }], "?onConflict=update");
+    expect(statuses(results)).toEqual(["refused operator_account"]);
+  }
+  const externalId = randomUUID();
+  expect(statuses(await importRecords([{ email, externalId }], "?onConflict=update"))).toEqual(["updated"]);
+});
+
+test("a change of who can sign in to an account is in its trail, and disabling it signs it out", async () => {
+  const { email, password, id } = await newAccount();
+  await ctx().db.account.update({ where: { id }, data: { emailVerifiedAt: ctx().now() } });
+  const { token } = (await (await post("/api/auth/login", { email, password })).json()) as { token: string };
+  const identities = [{ provider: "google", subject: randomUUID() }];
+  const record = { email, identities, totp: { secret: "JBSWY3DPEHPK3PXP" }, disabled: true };
+  expect(statuses(await importRecords([record], "?onConflict=update"))).toEqual(["updated"]);
+  expect((await get("/api/subscription/status", { token })).status).toBe(401);
+  expect(await ctx().db.session.count({ where: { accountId: id, revokedAt: null } })).toBe(0);
+  const events = await ctx().db.auditEvent.findMany({ where: { accountId: id, actor: { startsWith: "key:" } } });
+  expect(events.map(({ type }) => type).sort()).toEqual(["account_disabled", "identity_linked", "totp_added"]);
 });
 
 test("a second file of another system adds its ids, and the first one still changes nothing", async () => {
