@@ -59,6 +59,7 @@ export async function runHomeport<Result>(scopes: Scope[], group: string, ...arg
     const result = JSON.parse(String(printed.mock.calls[0]?.[0])) as Result;
     return { result, notes: noted.mock.calls.map(([text]) => String(text)) };
   } finally {
+    process.exitCode = undefined;
     printed.mockRestore();
     noted.mockRestore();
   }

@@ -61,8 +61,9 @@ async function run(context: CommandContext, given: string, options: Options): Pr
   const counts = await importAccounts(context, file, importOptions);
   const text = Object.entries(counts).map(([status, count]) => `${count} ${status}`);
   context.output.result(counts, [`${dryRun ? "Would be: " : ""}${text.join(", ")}.`]);
-  if (counts.refused > 0)
-    context.output.note(`Mend the records in ${file}.refused.ndjson and import that file with the same options.`);
+  if (counts.refused === 0) return;
+  process.exitCode = 1;
+  context.output.note(`Mend the records in ${file}.refused.ndjson and import that file with the same options.`);
 }
 
 /**
