@@ -1,9 +1,10 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { lockFile } from "@/lib/platform/files/lock";
 import type { ReleaseDraft } from "@/lib/releases/publishing/draft";
+import { parseFeed } from "@/scripts/homeport/release/import/feeds";
 import { get } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
 import { BASE_URL } from "@/tests/support/context";
@@ -166,6 +167,33 @@ test.each([
   const { imported } = await newImport(await newKey())(`${url}/latest.yml`);
   expect(imported).toMatchObject([{ outcome: "refused", error: { message: expect.stringContaining(message) } }]);
 });
+
+test.each([
+  ["a large block map", "a-x64.exe", "a-x64.exe.blockmap cannot be read: it has more than 16 MiB."],
+  ["a response whose name for the file leads elsewhere", "download", "It has no file that people install"],
+])("%s refuses the release", async (_, name, message) => {
+  const sha512 = createHash("sha512").update("MZ").digest("base64");
+  const { url } = await startOrigin(({ url: asked }, response) => {
+    if (asked === "/latest.yml") response.end(yml(name).replace(SHA512, sha512));
+    else if (asked === `/${name}`) response.setHeader("content-disposition", 'attachment; filename=".."').end("MZ");
+    else if (asked?.endsWith(".blockmap")) response.end(Buffer.alloc(17 * 1024 * 1024));
+    else response.writeHead(404).end();
+  });
+  const { imported } = await newImport(await newKey())(`${url}/latest.yml`);
+  expect(imported).toMatchObject([{ error: { message: expect.stringContaining(message) } }]);
+});
+
+test("feeds of very many packages and notes of tags alone are read in linear time", () => {
+  const lines = Array.from({ length: 100_000 }, (_, at) => `${"a".repeat(40)} Example-1.${at}.0-full.nupkg 10`);
+  const read = (name: string, text: string) => parseFeed({ name, text, url: `https://example.com/${name}` }).releases;
+  expect(read("RELEASES", lines.join("\n")).length).toBe(lines.length);
+  const items = ["<h1 ", "<style>", "<"].map((tag) => {
+    const description = `<description><![CDATA[${tag.repeat(100_000)}]]></description>`;
+    return `<item>${description}<sparkle:version>1.0.0</sparkle:version><enclosure url="a.zip"/></item>`;
+  });
+  const rss = `<rss><channel>${items.join("").repeat(10)}</channel></rss>`;
+  expect(read("appcast.xml", rss).length).toBe(30);
+}, 20_000);
 
 test("a source that another run imports is refused", async () => {
   const folder = path.join((await newFolder()).folder, "downloads");

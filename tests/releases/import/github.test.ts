@@ -135,6 +135,16 @@ test("a file that differs from what GitHub or a feed states refuses its release 
   });
 });
 
+test("a file elsewhere is downloaded without the token", async () => {
+  const storage = await startOrigin((_, response) => void response.end("MZ"));
+  const asset = { name: "Example-1.0.0-x64.exe", url: `${storage.url}/1`, size: 2, state: "uploaded" };
+  const releases = [{ tag_name: "v1.0.0", draft: false, prerelease: false, assets: [asset] }];
+  const { url: apiUrl } = await startOrigin((_, response) => void response.end(JSON.stringify(releases)));
+  const { imported } = await newImport(await newKey())(await readFrom({ apiUrl }));
+  expect(imported).toMatchObject([{ outcome: "added" }]);
+  expect(storage.asked.map(({ headers }) => headers.authorization)).toEqual([undefined]);
+});
+
 test("a public repository needs no token, and its files are not asked of the API", async () => {
   const github = await startGitHub([electronRelease("1.0.0")], 0, true);
   const { imported } = await newImport(await newKey())(await readFrom(github, ""));

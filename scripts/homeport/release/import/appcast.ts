@@ -163,12 +163,12 @@ function notesOf(description: unknown): string | undefined {
 
 function toMarkdown(html: string): string {
   return html
-    .replace(/<(style|script)\b[^>]*>.*?<\/\1>/gis, "")
+    .replace(/<(style|script)\b.*?(<\/\1>|$)/gis, "")
     .replace(/\s+/g, " ")
-    .replace(/ ?<h([1-6])\b[^>]*> ?/gi, (_, level: string) => `\n\n${"#".repeat(Number(level))} `)
-    .replace(/ ?<li\b[^>]*> ?/gi, "\n- ")
-    .replace(/ ?<br\b[^>]*> ?/gi, "\n")
-    .replace(/ ?<\/?(p|div|ul|ol|h[1-6])\b[^>]*> ?/gi, "\n\n")
-    .replace(/<[^>]*>/g, "")
+    .replace(/ ?<h([1-6])\b[^<>]*> ?/gi, (_, level: string) => `\n\n${"#".repeat(Number(level))} `)
+    .replace(/ ?<li\b[^<>]*> ?/gi, "\n- ")
+    .replace(/ ?<br\b[^<>]*> ?/gi, "\n")
+    .replace(/ ?<\/?(p|div|ul|ol|h[1-6])\b[^<>]*> ?/gi, "\n\n")
+    .replace(/<[^<>]*>/g, "")
     .replace(/ *\n[ \n]*\n */g, "\n\n");
 }

@@ -18,7 +18,7 @@ const MAX_ATTEMPTS = 3;
 /**
  * Downloads a file into a folder of its own below `folder`, and compares it with all that the source states. One that an
  * earlier run has downloaded is only compared. Returns its path.
- * @throws CommandError file_changed for another file, source_unavailable
+ * @throws CommandError file_changed for another file, source_unavailable, disk_full
  */
 export async function downloadFile(folder: string, file: SourceFile): Promise<string> {
   if (!isFileName(file.name))
@@ -37,14 +37,20 @@ export async function downloadFile(folder: string, file: SourceFile): Promise<st
       return path.join(own, name);
     } catch (error) {
       await rm(part, { force: true });
-      const isBroken = !(error instanceof CommandError) && (error as NodeJS.ErrnoException).syscall === undefined;
+      const { code, syscall } = error as NodeJS.ErrnoException;
+      if (code === "ENOSPC" || code === "EDQUOT")
+        throw new CommandError("disk_full", `There is no space in ${folder}.`);
+      const isBroken = !(error instanceof CommandError) && syscall === undefined;
       if (!isBroken || attempt >= MAX_ATTEMPTS) throw isBroken ? asUnavailable(file.url, error) : error;
     }
   }
 }
 
 const isFileName = (name: string) =>
-  name === path.win32.basename(name) && !["", ".", ".."].includes(name) && Buffer.byteLength(name) <= MAX_NAME_BYTES;
+  name === path.win32.basename(name) &&
+  !["", ".", ".."].includes(name) &&
+  !/\p{Cc}/u.test(name) &&
+  Buffer.byteLength(name) <= MAX_NAME_BYTES;
 
 /** A URL may not end in a name: then the response has it. */
 const isNameOf = ({ name }: SourceFile, other: string) =>
@@ -64,10 +70,8 @@ async function receive({ name, url, headers, expected }: SourceFile, part: strin
 
 function nameIn(headers: Response["headers"]): string | undefined {
   try {
-    return (
-      path.basename(contentDisposition.parse(headers.get("content-disposition") ?? "").parameters.filename ?? "") ||
-      undefined
-    );
+    const { filename = "" } = contentDisposition.parse(headers.get("content-disposition") ?? "").parameters;
+    return isFileName(filename) ? filename : undefined;
   } catch {
     return undefined;
   }

@@ -3,6 +3,7 @@ import { compareBuild } from "semver";
 import { LineCounter, parseDocument } from "yaml";
 import { z } from "zod";
 import { CommandError } from "../../../../lib/errors";
+import { groupBy } from "../../../../lib/releases/catalog/snapshot";
 import { systemVersionOf } from "../../../../lib/releases/formats/electron";
 import {
   architectureIn,
@@ -108,7 +109,7 @@ function parseJsonLines({ name, text }: FeedDocument): unknown {
 /** @throws CommandError feed_invalid */
 function parseXmlLines({ name, text }: FeedDocument): Record<string, unknown> {
   const valid = XMLValidator.validate(text);
-  if (valid !== true) throw invalidFeed(name, `line ${valid.err.line}`, `Must be XML: ${valid.err.msg}`);
+  if (valid !== true) throw invalidFeed(name, `line ${valid.err.line}`, `Must be XML: ${valid.err.msg.slice(0, 200)}`);
   try {
     return parseXml(Buffer.from(text)) as Record<string, unknown>;
   } catch (error) {
@@ -249,9 +250,10 @@ function squirrelReleases(feed: FeedDocument): SourceRelease[] {
       `Must be a SHA-1, the name of a package and its size, not "${wrong.slice(0, 100)}"`,
     );
   }
-  const versions = [...new Set(packages.map(({ version }) => version))].sort(compareBuild);
+  const byVersion = groupBy(packages, ({ version }) => version);
+  const versions = [...byVersion.keys()].sort(compareBuild);
   return versions.flatMap((version, index): SourceRelease[] => {
-    const own = packages.filter((one) => one.version === version);
+    const own = byVersion.get(version) ?? [];
     const files = own.flatMap((one): SourceFile[] => {
       const url = fileUrl(feed, one.name, one.name);
       const expected = [{ by: feed.name, sha1: one.sha1, sizeBytes: one.sizeBytes }];
@@ -285,14 +287,15 @@ function parseJsonFeed(feed: FeedDocument): SourceRelease[] {
 function velopackReleases(feed: FeedDocument, document: unknown): SourceRelease[] {
   const { Assets } = parseAs(Feed, document, feed);
   const packages = Assets.filter(({ Type }) => ["Full", "Delta"].includes(Type));
-  const versions = [...new Set(packages.map(({ Version }) => Version))].sort(compareBuild);
+  const byVersion = groupBy(packages, ({ Version }) => Version);
+  const versions = [...byVersion.keys()].sort(compareBuild);
   const words = (FEED_FILE.exec(feed.name)?.groups?.name ?? "").toLowerCase().split("-");
   const platform = parseVelopackSystem(words[0] ?? "");
   if (platform) words.shift();
   const architecture = words[0] === undefined ? undefined : architectureIn(words[0]);
   if (architecture) words.shift();
   return versions.flatMap((version, index): SourceRelease[] => {
-    const own = packages.filter(({ Version }) => Version === version);
+    const own = byVersion.get(version) ?? [];
     const files = own.flatMap(({ FileName, Type, SHA1, SHA256, Size }): SourceFile[] => {
       const url = fileUrl(feed, FileName, FileName);
       const [sha1, sha256, sizeBytes] = [hex(SHA1), hex(SHA256), Size ?? undefined];

@@ -61,9 +61,12 @@ export function parseRepository(text: string): string {
   throw new UsageError("--from github takes a repository: OWNER/REPO.");
 }
 
-/** The releases of a repository, without drafts. @throws CommandError */
+/** The releases of a repository, without drafts. The token is for the API's server alone. @throws CommandError */
 export async function readGitHub(repository: string, options: GitHubOptions): Promise<Source> {
   const headers = headersOf(options);
+  const { authorization: _, ...withoutToken } = headers;
+  const { origin } = new URL(options.apiUrl);
+  const areOwn = (assets: readonly Asset[]) => assets.every((asset) => new URL(asset.url).origin === origin);
   const source: Source = { releases: [], notes: [] };
   const first = `${options.apiUrl.replace(/\/+$/, "")}/repos/${repository}/releases?per_page=${PAGE_SIZE}`;
   let url: string | null = first;
@@ -77,7 +80,7 @@ export async function readGitHub(repository: string, options: GitHubOptions): Pr
       if (release.draft) continue;
       const version = parseSourceVersion(release.tag_name);
       if (version === null) source.notes.push(`${release.tag_name} is skipped: its tag has no version such as v1.2.3.`);
-      else source.releases.push(toRelease(release, version, headers));
+      else source.releases.push(toRelease(release, version, areOwn(release.assets) ? headers : withoutToken));
     }
     url = nextPage(response, url);
   }

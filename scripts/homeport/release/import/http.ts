@@ -108,7 +108,11 @@ export async function findDocument(url: string): Promise<{ text: string; respons
   return response.ok && !text.trimStart().startsWith("<") ? { text, response } : null;
 }
 
-async function readText(url: string, { body }: Response): Promise<string> {
+const readText = async (url: string, response: Response): Promise<string> =>
+  (await readBytes(url, response)).toString("utf8").replace(/^\ufeff/, "");
+
+/** The body of a document. @throws CommandError source_unavailable for a larger one than documents are */
+export async function readBytes(url: string, { body }: Response): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let sizeBytes = 0;
   try {
@@ -120,7 +124,5 @@ async function readText(url: string, { body }: Response): Promise<string> {
   } catch (error) {
     throw asUnavailable(url, error);
   }
-  return Buffer.concat(chunks)
-    .toString("utf8")
-    .replace(/^\ufeff/, "");
+  return Buffer.concat(chunks);
 }

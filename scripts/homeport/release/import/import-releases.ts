@@ -10,7 +10,7 @@ import type { PublishedReleases } from "../../../../lib/releases/publishing/sche
 import type { ReleaseStore } from "../release-store";
 import { downloadFile } from "./download";
 import { type ArrivedFile, type DraftOptions, draftRelease, isNotOffered, noFiles } from "./drafts";
-import { get } from "./http";
+import { get, readBytes } from "./http";
 import { platformIn, type SourceFile, type SourceRelease } from "./source";
 
 export type ImportOptions = DraftOptions & {
@@ -202,7 +202,7 @@ async function fetchFile(folder: string, source: SourceFile): Promise<ArrivedFil
   const file = await downloadFile(folder, source);
   if (source.blockMapUrl === undefined) return { source, file };
   const response = await get(source.blockMapUrl, source.headers);
-  if (response.ok) await writeFile(`${file}.blockmap`, Buffer.from(await response.arrayBuffer()));
+  if (response.ok) await writeFile(`${file}.blockmap`, await readBytes(source.blockMapUrl, response));
   else await response.body?.cancel();
   return { source, file };
 }
