@@ -145,7 +145,8 @@ function scrypt(
   digest: Buffer,
   { input = "raw", algorithm = "scrypt", more = "" }: ScryptOptions = {},
 ): Hash | null {
-  if (ln < 1 || ln > 24 || r < 1 || p < 1 || digest.length < 16) return null;
+  // RFC 7914, section 2: N is less than 2^(128 * r / 8).
+  if (ln < 1 || ln > 24 || ln >= 16 * r || p < 1 || digest.length < 16) return null;
   if (p > MAX_PASSES) refuse("too_costly", `Has more than ${MAX_PASSES} lanes`);
   const phc = `$${algorithm}$ln=${ln},r=${r},p=${p}${more}$${toBase64(salt)}$${toBase64(digest)}`;
   return { input, phc, memoryBytes: 128 * 2 ** ln * r };

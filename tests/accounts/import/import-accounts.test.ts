@@ -173,6 +173,11 @@ test.each([
   ["argon2", "$argon2id$v=19$m=1024,t=4000,p=1$c29tZXNhbHQ$RdescudvJCsgt3ub+b+dWRWJTmaaJObG", "too_costly"],
   ["argon2", "$argon2d$v=19$m=1024,t=2,p=1$c29tZXNhbHQ$RdescudvJCsgt3ub+b+dWRWJTmaaJObG", "unsupported_hash"],
   ["scrypt", "$scrypt$ln=17,r=8,p=1$aM15713r3Xsvxbi31lqr1Q$nFNh2CVHVjNldFVKDHDlm4CbdRSCdEBsjjJxD+iCs5E", "too_costly"],
+  [
+    "scrypt",
+    "$scrypt$ln=16,r=1,p=1$aM15713r3Xsvxbi31lqr1Q$nFNh2CVHVjNldFVKDHDlm4CbdRSCdEBsjjJxD+iCs5E",
+    "unsupported_hash",
+  ],
   ["pbkdf2", "$pbkdf2-sha256$2000001$0ZrzXitFSGltTQnBWOsdAw$Y11AchqV4b0sUisdZd0Xr97KWoymNE0LNNrnEgY4H9M", "too_costly"],
   ["bcrypt", `$2b$16$${"x".repeat(53)}`, "too_costly"],
   ["bcrypt", "$2b$10$short", "unsupported_hash"],
