@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { newAccount, requestReset } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
+import { Authenticator, challengeOf, meet } from "@/tests/support/auth/authenticator";
 import { ctx } from "@/tests/support/context";
 import { mailbox } from "@/tests/support/mailbox";
 import { newReceiver, removeEndpoints } from "@/tests/support/webhooks";
@@ -252,6 +253,26 @@ test("an account has all of its record, and no session, email or role", async ()
   });
   expect(account.aliases.map(({ appUserId }) => appUserId).sort()).toEqual([externalId, `app-${externalId}`].sort());
   expect(statuses(await importRecords([record]))).toEqual(["unchanged"]);
+});
+
+test("an imported password and authenticator app sign in together, and the hash is replaced", async () => {
+  const [email, secret] = [newEmail(), "JBSWY3DPEHPK3PXP"];
+  await importRecords([{ email, emailVerified: true, password: HASHES[0]?.[1], totp: { secret } }]);
+  const challenge = await challengeOf({ email, password: PASSWORD });
+  expect((await meet(challenge, { code: new Authenticator(secret).nextCode() })).status).toBe(200);
+  expect(await hashOf(email)).toMatch(/^\$2b\$04\$/);
+});
+
+test("a signed-in owner confirms and changes a password whose hash is imported", async () => {
+  const { email, id, token } = await newAccount();
+  await ctx().db.account.update({ where: { id }, data: { emailVerifiedAt: ctx().now(), passwordHash: null } });
+  const results = await importRecords([{ email, password: HASHES[0]?.[1] }], "?onConflict=update");
+  expect(statuses(results)).toEqual(["updated"]);
+  const confirm = (password: string) => post("/api/auth/reauthenticate", { password }, { token });
+  expect([(await confirm("a wrong one")).status, (await confirm(PASSWORD)).status]).toEqual([403, 200]);
+  const passwords = { password: PASSWORD, newPassword: `correct horse ${randomUUID()}` };
+  expect((await post("/api/auth/password/change", passwords, { token })).status).toBe(200);
+  expect(await signIn(email, passwords.newPassword)).toBe(200);
 });
 
 test("a conflict is skipped, changed or refused, and nothing that was set here is overwritten", async () => {
