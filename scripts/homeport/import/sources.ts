@@ -95,7 +95,7 @@ const isTrue = (value: unknown): boolean => value === true || /^(true|t|1|yes)$/
 
 const UNIX_TIME = /^(\d{10})(\d{3})?$/;
 /** ISO 8601, and as databases write it: 2024-03-01 09:00:00.123456+00. Without a time zone it is UTC. */
-const SQL_TIME = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:\.\d+)?) ?(?:(Z|UTC)|([+-]\d\d):?(\d\d)?)?$/i;
+const SQL_TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(?:Z|UTC|([+-]\d\d):?(\d\d)?)?)?$/i;
 
 /** A time in RFC 3339. One that cannot be read stays as it is, for the service to refuse. */
 function time(value: unknown): string | undefined {
@@ -103,8 +103,8 @@ function time(value: unknown): string | undefined {
   if (given === undefined) return undefined;
   const [, seconds, milliseconds = "000"] = UNIX_TIME.exec(given) ?? [];
   if (seconds) return new Date(Number(seconds + milliseconds)).toISOString();
-  const [, date, clock, , hours, minutes = "00"] = SQL_TIME.exec(given) ?? [];
-  const at = Date.parse(date ? `${date}T${clock}${hours ? `${hours}:${minutes}` : "Z"}` : given);
+  const [, date, clock = "00:00", hours, minutes = "00"] = SQL_TIME.exec(given) ?? [];
+  const at = Date.parse(`${date}T${clock}${hours ? `${hours}:${minutes}` : "Z"}`);
   return Number.isNaN(at) ? given : new Date(at).toISOString();
 }
 

@@ -334,3 +334,12 @@ test("own records: twice changes nothing, and a dry run nothing at all", async (
   expect(await signIn(ann, BCRYPT_PASSWORD)).toBe(200);
   expect((await importFile(file, "--on-conflict", "update")).counts).toEqual({ unchanged: 2 });
 });
+
+test("a time without a zone is UTC, and one whose day and month are not plain is refused", async () => {
+  const [ann, bob, eve] = ["ann", "bob", "eve"].map(newEmail) as [string, string, string];
+  const table = `email,createdAt\n${ann},2024-03-01\n${bob},2024-03-01 09:00\n${eve},01/03/2024\n`;
+  const { counts } = await importFile(await newFile("times.csv", table), "--from", "csv");
+  expect(counts).toEqual({ created: 2, refused: 1 });
+  expect(await accountOf(ann)).toMatchObject({ createdAt: "2024-03-01T00:00:00.000Z" });
+  expect(await accountOf(bob)).toMatchObject({ createdAt: "2024-03-01T09:00:00.000Z" });
+});
