@@ -6,7 +6,7 @@ export const NEW_ACCOUNT_EXPORT = {
   schema: "account-export",
   schemaVersion: 1,
   exportedAt: "2026-11-20T09:30:00.000Z",
-  account: { ...USER, role: "user", locale: "en", updatedAt: USER.createdAt },
+  account: { ...USER, role: "user", locale: "en", externalId: null, appUserIds: [], updatedAt: USER.createdAt },
   identities: [],
   emailChanges: [],
   sessions: [],

@@ -37,9 +37,11 @@ export function exportFileName(exportedAt: Date): string {
 
 async function collect(tx: Tx, accountId: string) {
   const where = { accountId };
-  const account = await tx.account.findUniqueOrThrow({ where: { id: accountId } });
+  const account = await tx.account.findUniqueOrThrow({ where: { id: accountId }, include: { aliases: true } });
+  const { role, locale, externalId, updatedAt } = account;
+  const appUserIds = account.aliases.map(({ appUserId }) => appUserId);
   return {
-    account: { ...toUser(account), role: account.role, locale: account.locale, updatedAt: account.updatedAt },
+    account: { ...toUser(account), role, locale, externalId, appUserIds, updatedAt },
     identities: (
       await tx.identity.findMany({
         where,

@@ -143,6 +143,10 @@ export const AccountExport = z.object({
   account: User.extend({
     role: z.enum(["user", "support", "admin"]),
     locale: z.string().nullable(),
+    externalId: z.string().nullable(),
+    appUserIds: z
+      .array(z.string())
+      .describe("What an import says that the old system and the billing provider call you."),
     updatedAt: z.date(),
   }),
   identities: Rows,

@@ -253,6 +253,9 @@ test("an account has all of its record, and no session, email or role", async ()
   });
   expect(account.aliases.map(({ appUserId }) => appUserId).sort()).toEqual([externalId, `app-${externalId}`].sort());
   expect(statuses(await importRecords([record]))).toEqual(["unchanged"]);
+  const { key } = await newKey({ scopes: ["accounts:write"] });
+  const data = await (await get(`/api/admin/accounts/${accountId}/export`, { token: key })).json();
+  expect(data.account).toMatchObject({ externalId, appUserIds: expect.arrayContaining([`app-${externalId}`]) });
 });
 
 test("an imported password and authenticator app sign in together, and the hash is replaced", async () => {
