@@ -144,7 +144,7 @@ function toEntry({ config, now }: Pick<Context, "config" | "now">, line: number,
 }
 
 /** What billing events may call an account. The inbox has the hashes of emails. */
-function idsOf({ externalId, appUserIds }: AccountRecord): string[] {
+function idsOf({ externalId, appUserIds }: Pick<AccountRecord, "externalId" | "appUserIds">): string[] {
   const ids = externalId === undefined ? appUserIds : [externalId, ...appUserIds];
   return normalizeAppUserIds([...ids, ...ids.map(toStoredId)]);
 }
@@ -481,12 +481,15 @@ async function readOwners(db: Tx, entries: Entry[], now: Date): Promise<Found["o
   const emails = entries.flatMap(({ record }) => record.email ?? []);
   const ids = entries.flatMap((entry) => entry.ids);
   const identities = JSON.stringify(entries.flatMap(({ identities }) => identities));
-  // Events name an account by its own id, too. Of an identity whose issuer is not known yet, the provider has to be the same.
+  // Events name an account by its own id, too, and may have said whose customer another id is. Of an identity whose issuer is not
+  // known yet, the provider has to be the same.
   const owners = await db.$queryRaw<{ key: string; accountId: string | null }[]>`
     WITH given AS MATERIALIZED (
       SELECT * FROM json_to_recordset(${identities}::json) AS given (key text, provider text, issuer text, subject text))
     SELECT 'id ' || id::text AS key, id::text AS "accountId"
       FROM unnest(${uuidArray(ids.filter(isUuid))}) AS own JOIN "Account" ON id = own
+    UNION ALL SELECT 'id ' || own, bought."accountId"::text FROM unnest(${ids}::text[]) AS own CROSS JOIN LATERAL (
+      SELECT "accountId" FROM "Purchase" WHERE "appUserIds" @> ARRAY[own] AND "accountId" IS NOT NULL LIMIT 1) AS bought
     UNION ALL SELECT 'id ' || own, "accountId"::text FROM unnest(${ids}::text[]) AS own JOIN "AccountAlias" ON "appUserId" = own
     UNION ALL SELECT key, "accountId"::text FROM given JOIN "Identity" USING (issuer, subject)
     UNION ALL SELECT key, "accountId"::text FROM given JOIN "Identity" AS linked USING (provider, subject)
@@ -501,9 +504,9 @@ function findClaimed({ record, identities }: Entry, { owners }: Found, existing:
   const isClaimed = (key: string) => owners.has(key) && owners.get(key) !== existing?.id;
   if (record.email === undefined && !existing) return { code: "required", field: "/email" };
   if (isClaimed(`email ${record.email}`) && !existing) return { code: "email_reserved", field: "/email" };
-  if (record.externalId !== undefined && isClaimed(idKey(record.externalId)))
-    return { code: "id_taken", field: "/externalId" };
-  const id = record.appUserIds.findIndex((one) => isClaimed(idKey(one)));
+  const isTaken = (id: string) => idsOf({ appUserIds: [id] }).some((one) => isClaimed(idKey(one)));
+  if (record.externalId !== undefined && isTaken(record.externalId)) return { code: "id_taken", field: "/externalId" };
+  const id = record.appUserIds.findIndex(isTaken);
   if (id >= 0) return { code: "id_taken", field: `/appUserIds/${id}` };
   const identity = identities.findIndex(({ key }) => isClaimed(key));
   return identity < 0 ? null : { code: "identity_taken", field: `/identities/${identity}` };

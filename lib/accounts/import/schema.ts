@@ -4,13 +4,19 @@ import { PROVIDER_NAMES } from "../../auth/sign-in-providers/providers";
 import { Email } from "../../platform/email";
 import { LOCALES } from "../../platform/locale";
 import { Time } from "../../platform/storable";
+import { isPseudonym } from "../../subscriptions/app-user-ids";
 import { Register } from "../schema";
 
 export const MAX_RECORDS = 1_000;
 export const MAX_IMPORT_BYTES = 8 * 1024 * 1024;
 
 /** An id in the old system, or of the billing provider. */
-const OldId = z.string().trim().min(1).max(255);
+const OldId = z
+  .string()
+  .trim()
+  .min(1)
+  .max(255)
+  .refine((id) => !isPseudonym(id), "Must not be the pseudonym of a deleted account");
 
 /** A customer of another system. Only the email is required. */
 export const AccountRecord = z

@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { pseudonymOf } from "@/lib/subscriptions/app-user-ids";
+import { newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
 import { billingEvent, deliverOk } from "@/tests/support/subscriptions/billing";
@@ -7,12 +9,16 @@ import { billingEvent, deliverOk } from "@/tests/support/subscriptions/billing";
 /** PBKDF2 of "password". */
 const HASH = "$pbkdf2-sha256$6400$0ZrzXitFSGltTQnBWOsdAw$Y11AchqV4b0sUisdZd0Xr97KWoymNE0LNNrnEgY4H9M";
 
+async function importRecord(record: object) {
+  const { key } = await newKey({ scopes: ["accounts:write"] });
+  const response = await call("POST", "/api/admin/accounts/import", { body: JSON.stringify(record), token: key });
+  const { results } = (await response.json()) as { results: { status: string; accountId: string }[] };
+  return results;
+}
+
 async function importAccount(fields: object): Promise<{ email: string; id: string }> {
   const email = `moved-${randomUUID()}@example.com`;
-  const { key } = await newKey({ scopes: ["accounts:write"] });
-  const body = JSON.stringify({ email, password: { format: "pbkdf2", hash: HASH }, ...fields });
-  const response = await call("POST", "/api/admin/accounts/import", { body, token: key });
-  const { results } = (await response.json()) as { results: { status: string; accountId: string }[] };
+  const results = await importRecord({ email, password: { format: "pbkdf2", hash: HASH }, ...fields });
   expect(results).toMatchObject([{ status: "created" }]);
   return { email, id: results[0]?.accountId ?? "" };
 }
@@ -56,6 +62,16 @@ test("an old id that is an email, which the inbox stores as a hash, belongs to t
     true,
     true,
   ]);
+});
+
+test("an id of another account's purchases or of a deleted account, and an email that another record has in other letters, are refused", async () => {
+  const [bob, id] = [await newAccount(), randomUUID()];
+  await deliverOk({ ...purchaseOf(bob.id), aliases: [bob.id, `old-${id}`] });
+  await importAccount({ externalId: `old-${id}@example.com` });
+  for (const old of [`old-${id}`, `Old-${id}@example.com`, pseudonymOf(id)])
+    expect(await importRecord({ email: `${randomUUID()}@example.com`, appUserIds: [old] })).toMatchObject([
+      { status: "refused", field: "/appUserIds/0" },
+    ]);
 });
 
 test("events that arrive during the import belong to the account", async () => {
