@@ -5,7 +5,7 @@ import type { TestEventType } from "@/lib/subscriptions/test-events/test-change"
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";
-import { clock, ctx, setUpContext, withContext } from "@/tests/support/context";
+import { clock, ctx, emptyTables, setUpContext, withContext } from "@/tests/support/context";
 import { runHomeport } from "@/tests/support/import-command";
 import { deliverOk, initialPurchase, statusOf, storedEvent } from "@/tests/support/subscriptions/billing";
 
@@ -169,6 +169,19 @@ test("a change of product takes effect as the provider says, and the products ar
   expect(unknown.body.errors[0]?.detail).toMatch(
     /^Must be one of price_monthly \(pro\), price_yearly \(pro, storage\)/,
   );
+});
+
+test("without a product of one's own, the product changes between two that stand for one", async () => {
+  await emptyTables(); // nothing was bought
+  admin = await accountWithRole("admin");
+  const { id: accountId } = await newAccount();
+  const change = () => sendOk({ provider: "paddle", accountId, type: "PRODUCT_CHANGE" });
+  await withContext({ config: { BILLING_PRODUCTS: new Map() } }, async () => {
+    expect([(await change()).productId, (await change()).productId]).toEqual([
+      "pri_homeport_test_yearly",
+      "pri_homeport_test_monthly",
+    ]);
+  });
 });
 
 test("what cannot be sent is refused with its reason, and changes nothing", async () => {

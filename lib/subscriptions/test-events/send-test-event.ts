@@ -194,9 +194,9 @@ function knownProducts(
   ]);
   const first = configured.map(([id]) => id);
   const known = [...first, ...all.keys()].map((id) => [id, all.get(id) ?? []] as const);
-  const hasEntitlements = known.some(([, ids]) => ids.length > 0);
+  const hasOwn = known.some(([id, ids]) => ids.length > 0 && !defaultProductIds.includes(id));
   const standIns = defaultProductIds.map((id) => [id, DEFAULT_ENTITLEMENT_IDS] as const);
-  return new Map(hasEntitlements ? known : [...standIns, ...known]);
+  return new Map(hasOwn ? known : [...standIns, ...known]);
 }
 
 /** The product that the subscription has or starts with, and the one that the event is about. @throws AppError validation_failed */
