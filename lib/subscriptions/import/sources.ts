@@ -193,13 +193,17 @@ const AppStoreStatuses = z.object({
   ),
 });
 
-/** Asks about each transaction. The response has all subscriptions of its customer. */
+/**
+ * Asks about each transaction. The response has all subscriptions of an Apple Account, which several customers may share: each is
+ * of the customer whose line names it.
+ */
 async function readAppStore(deps: SourceDeps, query: Query, lines: readonly Line[]): Promise<SourceBatch> {
   const { appStore: api } = deps.billingSources;
   if (!api) throw notConfigured(APPLE.setting);
   const getStatuses = paced(INTERVAL_MS.appStore, api.getStatuses);
-  const seen = new Set<string>(); // two transactions may be of one customer
+  const seen = new Set<string>();
   const { entries, failures } = parseLines(TransactionRecord, lines, query);
+  const named = new Set(entries.map(({ record }) => record.transactionId));
   const questions = entries.map(({ record, ...rest }) => ({ ...rest, ...record, id: record.transactionId }));
   const position = { start: query.cursor ?? null, isEnd: true };
   const batch = await askEach(APPLE, questions, position, async ({ line, transactionId, customer }) => {
@@ -208,16 +212,18 @@ async function readAppStore(deps: SourceDeps, query: Query, lines: readonly Line
     if (response === null) throw new Error("no app has this transaction");
     const { data } = parseResponse(APPLE, AppStoreStatuses, response);
     const found: FoundPurchase[] = [];
-    for (const { status, signedTransactionInfo, signedRenewalInfo } of data.flatMap(
-      (group) => group.lastTransactions,
-    )) {
+    const transactions = data.flatMap((group) => group.lastTransactions);
+    for (const { status, signedTransactionInfo, signedRenewalInfo } of transactions) {
       const parts = { transaction: signedTransactionInfo, renewal: signedRenewalInfo };
       const signed = await verifyStatus(deps.config, status, parts);
       if (!signed) throw new Error("the response is not signed by Apple for one of BILLING_APP_STORE_APPS");
-      const id = signed.transaction.originalTransactionId ?? "";
+      const { originalTransactionId: id = "", transactionId: last = "" } = signed.transaction;
+      const isOfLine = transactions.length === 1 || [id, last].includes(transactionId);
+      if (!isOfLine && (named.has(id) || named.has(last))) continue; // another line's
       if (seen.size === seen.add(id).size) continue;
+      const token = signed.transaction.appAccountToken ?? signed.renewalInfo.appAccountToken;
       const toEvent = asDelivery(appStore, deps, requestedAt, (notificationUUID) => {
-        const appAccountToken = signed.transaction.appAccountToken ?? customer;
+        const appAccountToken = token ?? (isOfLine ? customer : undefined);
         const transaction = { ...signed.transaction, appAccountToken };
         return { ...signed, notification: { ...signed.notification, notificationUUID }, transaction };
       });

@@ -230,6 +230,22 @@ describe("the App Store's subscriptions", () => {
     expect(await statusOf(ann)).toMatchObject({ status: "active" });
   });
 
+  test("of one Apple Account belong to the customers whose lines name them, and one without a line to nobody", async () => {
+    const bob = await newAccount();
+    const bought = [0, 1, 2].map(() => {
+      const { transaction, renewalInfo } = appleSubscription();
+      return { transaction: { ...transaction, appAccountToken: undefined } as Json, renewalInfo };
+    });
+    const groups = bought.flatMap(({ transaction, renewalInfo }) => appleStatuses(transaction, renewalInfo).data);
+    provider.respond(() => ({ ...appleStatuses({}, {}), data: groups }));
+    const ids = bought.map(({ transaction }) => transaction.transactionId);
+    const lines = [ann, bob].map(({ id }, i) => JSON.stringify({ transactionId: ids[i], customer: id }));
+    const results = await importAll(url, { from: "app-store" }, lines.join("\n"));
+    expect(new Map(results.map(({ id, accountId }) => [id, accountId]))).toEqual(
+      new Map([ann.id, bob.id, null].map((accountId, i) => [ids[i], accountId])),
+    );
+  });
+
   test("that Apple did not sign, or does not know, stop no other", async () => {
     const [forged, own] = [appleSubscription(), appleSubscription()];
     provider.respond(({ pathname }, response) => {
