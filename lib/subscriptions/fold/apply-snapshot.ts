@@ -7,7 +7,8 @@ import { earliest, isTemporaryGrant, startOneTimePurchase, startPeriod } from ".
  * end of a one-time purchase, and entitlements. An expiry in the past does not end the purchase: the provider may not know
  * of the renewal yet.
  */
-export function applySnapshot(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
+export function applySnapshot(state: PurchaseState, given: PurchaseEvent): Partial<PurchaseState> {
+  const event = withKnownEnd(state, given);
   const { occurredAt, expiresAt, resumesAt, snapshot } = event;
   const isOnce = event.periodType === null;
   const period = isOnce ? startOneTimePurchase(state, event) : startPeriod(state, event);
@@ -29,6 +30,14 @@ export function applySnapshot(state: PurchaseState, event: PurchaseEvent): Parti
     expirationReason: endedAt && (event.expirationReason ?? state.expirationReason),
     refundedAt,
   };
+}
+
+/** Stripe does not say since when a subscription is paused: an import, which reads it later, does not move the end. */
+function withKnownEnd({ endedAt }: PurchaseState, event: PurchaseEvent): PurchaseEvent {
+  const { occurredAt, snapshot, type } = event;
+  const isUndated = type === "IMPORT" && snapshot?.endedAt?.getTime() === occurredAt.getTime();
+  if (!isUndated || endedAt === null || endedAt > occurredAt) return event;
+  return { ...event, expiresAt: endedAt, snapshot: { ...snapshot, endedAt } };
 }
 
 /** An event without a period, such as the refund of a payment, leaves it as it is. */

@@ -97,6 +97,16 @@ describe("Stripe's subscriptions", () => {
     expect(await statusOf(ann)).toMatchObject({ status: "active" });
   });
 
+  test("that are paused, without Stripe saying since when, keep the end that was known first", async () => {
+    const own = stripeSubscription(ann.id, { status: "paused" });
+    provider.respond(stripeList([own]));
+    await importAll(url, { from: "stripe" });
+    const before = await statusOf(ann);
+    clock.advance(60_000);
+    expect(await importAll(url, { from: "stripe" })).toMatchObject([{ status: "unchanged" }]);
+    expect((await statusOf(ann)).accessEndsAt).toEqual(before.accessEndsAt);
+  });
+
   test("that two imports read at once are stored once", async () => {
     const own = stripeSubscription(ann.id);
     provider.respond(stripeList([own]));
