@@ -22,7 +22,7 @@ const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const Size = z.int().min(0);
 
 export const Manifest = z.object({
-  schemaVersion: z.int(),
+  schemaVersion: z.int().min(1),
   /** The version of the service. */
   version: z.string(),
   createdAt: z.iso.datetime(),
@@ -44,6 +44,7 @@ type FileKind = Pick<Kind, "key"> & { fields: Kind["fields"] | null };
 const ALL: Readonly<Record<string, FileKind>> = { ...KINDS, ...OTHERS };
 
 export const fileName = (kind: string, isEncrypted: boolean) => `${kind}.ndjson${isEncrypted ? ".age" : ""}`;
+const isSecret = (kind: string) => kind === VAPID_KEYS || KINDS[kind]?.isSecret === true;
 const kindOf = ({ name }: Pick<ManifestFile, "name">) => name.replace(/\.ndjson(\.age)?$/, "");
 
 /** Reads an export's folder. @throws CommandError file_not_found, export_invalid, export_too_new */
@@ -62,13 +63,13 @@ export async function readManifest(folder: string): Promise<Manifest> {
   if (!manifest.success) throw invalid(MANIFEST, null, z.prettifyError(manifest.error));
   for (const { name, isEncrypted } of manifest.data.files) {
     const kind = kindOf({ name });
-    if (!ALL[kind] || fileName(kind, isEncrypted) !== name)
+    const isKnown = Object.hasOwn(ALL, kind) && isEncrypted === isSecret(kind);
+    if (!isKnown || fileName(kind, isEncrypted) !== name)
       throw invalid(MANIFEST, null, `${name} is not a file of an export`);
   }
   for (const kind of Object.keys(ALL)) {
     const named = manifest.data.files.filter((one) => kindOf(one) === kind).length;
-    const isOptional = kind === VAPID_KEYS || KINDS[kind]?.isSecret === true;
-    if (named > 1 || (named === 0 && !isOptional)) throw invalid(MANIFEST, null, `${kind}: there must be one file`);
+    if (named > 1 || (named === 0 && !isSecret(kind))) throw invalid(MANIFEST, null, `${kind}: there must be one file`);
   }
   return manifest.data;
 }

@@ -59,7 +59,7 @@ export async function checkExport(source: Source, withoutSecrets: boolean, onPro
       if (file === findFile(manifest, RELEASE_KEYS)) catalog.keys.push(checkKeys(file.name, line, record));
     }
   }
-  await checkReleaseFiles(source.folder, manifest.releaseFiles);
+  await checkReleaseFiles(source.folder, manifest.releaseFiles, catalog.releases);
   return { source, manifest, catalog };
 }
 

@@ -18,6 +18,7 @@ import {
   readManifest,
 } from "../../../lib/releases/publishing/manifest-file";
 import { releaseFiles } from "../../../lib/releases/release-files";
+import type { Release } from "../../../lib/releases/schema";
 import { PublicKeys } from "../../../lib/releases/signatures";
 import type { FileRecord } from "./fields";
 import { FILES, invalid, type Manifest } from "./folder";
@@ -37,16 +38,20 @@ export async function readCatalog(config: Config): Promise<ExportedCatalog> {
   const file = catalogFileOf(config);
   const manifest = file === null ? await readAtUrl(config) : await readManifest(file);
   const own = manifest.entries.filter((_, index) => manifest.releases[index]?.sample !== true);
-  const releases = manifest.releases.filter(({ sample }) => !sample);
-  const stored = releases.flatMap(releaseFiles).flatMap((one) => (one.blockMap ? [one, one.blockMap] : [one]));
-  const files = stored.flatMap(({ file, sizeBytes, sha256 }) => (file ? [{ file, bytes: sizeBytes, sha256 }] : []));
-  const byName = new Map(files.map((one) => [one.file, one]));
   return {
     folder: file && path.dirname(file),
     releases: own,
     keys: own.length === 0 ? [] : Object.entries(manifest.publicKeys).map(([product, keys]) => ({ product, ...keys })),
-    files: [...byName.values()].sort((a, b) => (a.file < b.file ? -1 : 1)),
+    files: filesOf(manifest.releases.filter(({ sample }) => !sample)),
   };
+}
+
+/** The files in the catalog's folder. */
+function filesOf(releases: readonly Release[]): ReleaseFile[] {
+  const stored = releases.flatMap(releaseFiles).flatMap((one) => (one.blockMap ? [one, one.blockMap] : [one]));
+  const files = stored.flatMap(({ file, sizeBytes, sha256 }) => (file ? [{ file, bytes: sizeBytes, sha256 }] : []));
+  const byName = new Map(files.map((one) => [one.file, one]));
+  return [...byName.values()].sort((a, b) => (a.file < b.file ? -1 : 1));
 }
 
 async function readAtUrl({ RELEASE_CATALOG = "", DATA_DIR }: Config): Promise<EditableManifest> {
@@ -110,8 +115,14 @@ export function checkKeys(name: string, line: number, { product, ...keys }: File
 }
 
 /** Checks the files of releases in an export's folder. @throws CommandError export_damaged, export_invalid */
-export async function checkReleaseFiles(folder: string, files: readonly ReleaseFile[]): Promise<void> {
+export async function checkReleaseFiles(
+  folder: string,
+  files: readonly ReleaseFile[],
+  releases: readonly ManifestEntry[],
+): Promise<void> {
+  const named = new Map(filesOf(releases.map(parseRelease)).map((one) => [one.file, one.sha256]));
   for (const { file, sha256 } of files) {
+    if (named.get(file) !== sha256) throw invalid("manifest.json", null, `${file} is a file of no release`);
     if (path.isAbsolute(file) || file.includes("\0") || file.split(/[/\\]/).includes("..")) {
       throw invalid("manifest.json", null, `${file} leads outside of the folder`);
     }

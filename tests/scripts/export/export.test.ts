@@ -289,6 +289,28 @@ describe("an export that was changed is refused, and nothing is imported", () =>
       "export_invalid",
       /^accounts.ndjson:1: must be a JSON object/,
     ],
+    [
+      "the manifest names what no object has but all inherit",
+      edit("manifest.json", (text) => text.replace('"name":"accounts.ndjson"', '"name":"constructor.ndjson"')),
+      "export_invalid",
+      /^manifest.json: constructor.ndjson/,
+    ],
+    [
+      "the manifest says that accounts are encrypted",
+      edit("manifest.json", (text) =>
+        text.replace('"accounts.ndjson","isEncrypted":false', '"accounts.ndjson.age","isEncrypted":true'),
+      ),
+      "export_invalid",
+      /^manifest.json: accounts.ndjson.age/,
+    ],
+    [
+      "a file is of no release",
+      edit("manifest.json", (text) =>
+        text.replace('"releaseFiles":[]', `"releaseFiles":[{"file":".env","bytes":0,"sha256":"${"0".repeat(64)}"}]`),
+      ),
+      "export_invalid",
+      /^manifest.json: .env is a file of no release/,
+    ],
     ["a line is an array", withRecords("accounts", [[]]), "export_invalid", /^accounts.ndjson:1/],
   ];
 
