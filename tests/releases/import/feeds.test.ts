@@ -3,11 +3,13 @@ import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { lockFile } from "@/lib/platform/files/lock";
+import { catalogFileOf } from "@/lib/releases/catalog/catalog";
 import type { ReleaseDraft } from "@/lib/releases/publishing/draft";
+import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import { parseFeed } from "@/scripts/homeport/release/import/feeds";
 import { get } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
-import { BASE_URL } from "@/tests/support/context";
+import { BASE_URL, ctx } from "@/tests/support/context";
 import { isolateDataFolder } from "@/tests/support/releases/catalogs";
 import { msix } from "@/tests/support/releases/formats/msix";
 import { zipOf } from "@/tests/support/releases/formats/zip";
@@ -181,6 +183,17 @@ test.each([
   });
   const { imported } = await newImport(await newKey())(`${url}/latest.yml`);
   expect(imported).toMatchObject([{ error: { message: expect.stringContaining(message) } }]);
+});
+
+test("a release whose version a sample has is not offered either", async () => {
+  await writeSampleCatalog(catalogFileOf(ctx().config) as string);
+  const { url } = await startOrigin((request, response) => {
+    if (request.url === "/appcast.xml") response.end(appcast('<enclosure url="a-x64.exe"/>'));
+    else response.end("MZ");
+  });
+  const key = await newKey();
+  expect((await newImport(key)(`${url}/appcast.xml`)).imported).toMatchObject([{ outcome: "added" }]);
+  expect(await storeOf(key).list({})).toMatchObject([{ id: "core-windows-x64-1.0.0", rollout: 0 }]);
 });
 
 test("feeds of very many packages and notes of tags alone are read in linear time", () => {

@@ -64,7 +64,7 @@ export async function importReleases(
   const { product, folder, shouldPublish, isDryRun, onImported } = options;
   const unlock = await lockDownloads(folder);
   try {
-    const run: Run = { ...options, store, publish, catalog: await store.list({ product }), rollouts: new Map() };
+    const run: Run = { ...options, store, publish, catalog: await ownReleases(store, product), rollouts: new Map() };
     const result: ImportResult = { imported: [], published: [], notes: [] };
     const notes = new Set<string>();
     for (const release of releases.toSorted((a, b) => compareBuild(a.version, b.version))) {
@@ -80,6 +80,10 @@ export async function importReleases(
     await unlock();
   }
 }
+
+/** Samples do not count: the first release that is published removes them. */
+const ownReleases = async (store: ReleaseStore, product: string): Promise<ReleaseDocument[]> =>
+  (await store.list({ product })).filter(({ sample }) => !sample);
 
 /** Two runs would delete each other's downloads. */
 async function lockDownloads(folder: string): Promise<() => Promise<void>> {
@@ -139,7 +143,7 @@ async function add(run: Run, release: SourceRelease): Promise<Outcome> {
   for (const [index, { id }] of releases.entries()) {
     rollouts.set(id, rolloutOf(release, String(drafts[index]?.release.platform)));
   }
-  run.catalog = await store.list({ product });
+  run.catalog = await ownReleases(store, product);
   for (const { file } of arrived) await rm(path.dirname(file), { recursive: true, force: true });
   const outcome = (["added", "changed"] as const).find((one) => releases.some((other) => other.outcome === one));
   return {
