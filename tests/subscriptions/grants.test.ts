@@ -253,7 +253,7 @@ test("a replay leaves a grant as it is, with its timeline", async () => {
   expect(await events.json()).toMatchObject({ events: [{ type: "GRANT", provider: "homeport" }] });
 });
 
-test("the owner's export has the grant without the operator, and a deletion leaves nothing personal", async () => {
+test("the owner's export has the grant without the operator, and a deletion leaves nothing personal, and nothing to assign", async () => {
   const ann = await newAccount();
   const { id } = await granted(ann);
   const exported = await readExport(ctx(), ann.id, clock.now());
@@ -271,4 +271,10 @@ test("the owner's export has the grant without the operator, and a deletion leav
   expect(left).toMatchObject({ accountId: null, entitlementIds: ["pro"], events: [{ type: "GRANT" }] });
   for (const personal of [ann.id, REASON, admin.id]) expect(JSON.stringify(left)).not.toContain(personal);
   expect(await end(id)).toMatchObject({ status: 404 });
+  const bob = { purchaseId: id, accountId: (await newAccount()).id };
+  const { token } = admin;
+  expect(await answerOf(await post("/api/admin/billing/assignments", bob, { token }))).toMatchObject({
+    status: 409,
+    body: { code: "assignment_conflict", reason: "grant" },
+  });
 });

@@ -12,6 +12,7 @@ import { applyEvent } from "../inbox/inbox";
 import { lockPurchases } from "../inbox/lock";
 import { storeEvent } from "../inbox/store";
 import { buildAliasEvent } from "../providers/build-event";
+import { HOMEPORT } from "../providers/find-provider";
 import type { StoredPurchase } from "../purchase-state";
 import { toStoredId } from "../sanitize";
 import type { AssignedPurchases, Assignment } from "./schema";
@@ -96,9 +97,12 @@ async function findAppUserIds(tx: Tx, { purchaseId, appUserId }: Pick<Assignment
     throw new AppError("validation_failed", { errors });
   }
   const given = appUserId === undefined ? [] : normalizeAppUserIds([toStoredId(appUserId)]);
-  const where = purchaseId === undefined ? { appUserIds: { hasSome: given } } : { id: purchaseId };
+  const isNamed = { appUserIds: { hasSome: given }, provider: { not: HOMEPORT } };
+  const where = purchaseId === undefined ? isNamed : { id: purchaseId };
   const purchase = await tx.purchase.findFirst({ where, select: { provider: true, appUserIds: true } });
   if (!purchase) throw new AppError("not_found", { detail: "There is no such purchase." });
+  if (purchase.provider === HOMEPORT)
+    throw conflict("grant", "A grant stays with its account. Grant the entitlement to the other one.");
   const appUserIds = purchaseId === undefined ? given : purchase.appUserIds;
   if (appUserIds.length === 0) throw conflict("no_customer", "No event of the purchase names a customer.");
   return { provider: purchase.provider, appUserIds };

@@ -109,7 +109,7 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   idempotency_key_reused:
     "Another body or query was sent with the same `Idempotency-Key` within 24 hours. Use a new key for each request that is not a repetition.",
   assignment_conflict:
-    "`reason` is `linked` if a purchase already belongs to another account, `shared_id` if many customers have one of the App User IDs, and `no_customer` if no event names a customer. Transfer a purchase of another account at the provider, whose next event would otherwise undo it.",
+    "`reason` is `linked` if a purchase already belongs to another account, `shared_id` if many customers have one of the App User IDs, `no_customer` if no event names a customer, and `grant` if an operator granted the purchase. Transfer a purchase of another account at the provider, whose next event would otherwise undo it.",
   entitlement_unknown:
     "`known` lists the entitlements in `BILLING_PRODUCTS`. To grant one that no product gives, add an entry for it, or correct its id.",
   grant_too_long: "Support may grant an entitlement for `maxDays` days, and end such a grant. Ask an admin for more.",

@@ -2,6 +2,7 @@ import type { Context } from "@/lib/context";
 import { countPurchasesOf } from "@/lib/subscriptions/admin/assign-purchases";
 import { billingOperations } from "@/lib/subscriptions/admin/operations";
 import type { BillingPurchase } from "@/lib/subscriptions/admin/schema";
+import { HOMEPORT } from "@/lib/subscriptions/providers/find-provider";
 import { Field } from "../../../../(web)/components/field";
 import { Action } from "../../../components/action";
 import { formatCount } from "../../../components/format-numbers";
@@ -10,7 +11,7 @@ type Props = { ctx: Pick<Context, "billing" | "db">; purchase: BillingPurchase }
 
 /** What can be done with a purchase: compare it with the provider, and assign it while nobody has it. */
 export async function PurchaseActions({ ctx, purchase: { id, accountId, appUserIds, provider } }: Props) {
-  const isAssignable = accountId === null && appUserIds.length > 0;
+  const isAssignable = accountId === null && appUserIds.length > 0 && provider !== HOMEPORT;
   const purchases = isAssignable ? await countPurchasesOf(ctx, { appUserIds, provider }) : 0;
   return (
     <>
