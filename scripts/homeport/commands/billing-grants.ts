@@ -59,8 +59,6 @@ async function grant(
   output.result(changed, [printable(`${account} has ${entitlementId} ${endOf(endsAt)}: grant ${id}.`)]);
 }
 
-/** An id is not looked up, which a key for billing alone may not. @throws CommandError not_found */
-
 /** @throws UsageError */
 function termsOf(entitlementId: string, { until, days, lifetime, reason }: GrantOptions): Terms {
   const given = [until, days, lifetime].filter((one) => one !== undefined).length;

@@ -16,8 +16,8 @@ export function defineBillingImport(billing: HomeportCommand): void {
   billing
     .command("import [file]")
     .description("import what a billing provider, or a table in <file>, knows of every customer")
-    .addOption(oneOf("--from <source>", `where from: ${SOURCES.join(", ")}`, SOURCES))
-    .addOption(oneOf("--match <field>", "how a customer finds the account: id, or email if it is verified", MATCHES))
+    .addOption(oneOf("--from <source>", "where from", SOURCES))
+    .addOption(oneOf("--match <field>", "how a customer finds the account; an email must be verified", MATCHES))
     .option("--dry-run", "only show what would happen")
     .run(run);
 }

@@ -17,7 +17,7 @@ export function defineSendTest(billing: HomeportCommand): void {
     .command("send-test [type]")
     .description("send a signed test event of a provider to the service, about an account's test subscription")
     .option("--account <account>", "the account, by its id or email: a sandbox tester for an hour")
-    .addOption(oneOf("--provider <provider>", `the sender: ${PROVIDERS.join(", ")}`, PROVIDERS))
+    .addOption(oneOf("--provider <provider>", "the sender", PROVIDERS))
     .option("--product <id>", "a product of BILLING_PRODUCTS, or one that was bought")
     .option("--list", "list the types, and what each does")
     .option("--reason <text>", "the reason, for the audit trail")

@@ -199,8 +199,7 @@ async function openProgress({ from, match, dryRun, file }: Options) {
   const none: Counts = { matched: 0, unmatched: 0, created: 0, updated: 0, unchanged: 0, ignored: 0, failed: 0 };
   const known = dryRun ? "" : await readFile(name, "utf8").catch(() => "");
   const entries = known.startsWith(`${head}\n`) ? parseEntries(known.slice(head.length + 1)) : [];
-  const kept = [head, ...entries.map((entry) => JSON.stringify(entry)), ""].join("\n");
-  if (!dryRun) await writeFile(name, kept, { mode: 0o600 });
+  let kept: string[] | null = [head, ...entries.map((entry) => JSON.stringify(entry))];
   const counts = entries.at(-1)?.counts ?? none;
   const seen = new Set(entries.map(({ position }) => position.cursor));
   return {
@@ -217,7 +216,9 @@ async function openProgress({ from, match, dryRun, file }: Options) {
     write: async (position: Position, results: readonly Imported[]) => {
       if (dryRun) return;
       const entry = JSON.stringify({ position, counts, listed: results.filter(isListed) } satisfies Entry);
-      await appendFile(name, `${entry}\n`);
+      if (kept) await writeFile(name, `${[...kept, entry].join("\n")}\n`, { mode: 0o600 });
+      else await appendFile(name, `${entry}\n`);
+      kept = null;
     },
     remove: () => (dryRun ? Promise.resolve() : rm(name, { force: true })),
   };
