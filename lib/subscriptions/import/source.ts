@@ -35,11 +35,13 @@ const RETRY_SECONDS = 5;
 /** A provider that fails so often in a row does not fail because of a customer. */
 const MAX_FAILURES = 5;
 const MAX_REQUEST_MS = 10_000;
+
 export function notConfigured(setting: string): AppError {
   return new AppError("billing_api_not_configured", { detail: `${setting} is not set: the provider's API needs it.` });
 }
 
 export type Api = { name: string; setting: string };
+
 /** How long to wait after an error of an API; null: a repetition would fail, too. */
 function retryOf(error: unknown): Retry | null {
   const { retryAfterSeconds, status, name, message } = error as Error & { retryAfterSeconds?: number; status?: number };
@@ -132,7 +134,8 @@ export async function askEach<One extends Question>(
     } catch (error) {
       const { retryAfterSeconds, status } = error as { retryAfterSeconds?: number; status?: number };
       if (status === 401 || status === 403) throw failed(api, error);
-      failuresInRow += 1;
+      const isOfApi = isAppError(error) || (error as Error).name === "BillingApiError";
+      failuresInRow = isOfApi ? failuresInRow + 1 : 0;
       if (retryAfterSeconds !== undefined || failuresInRow >= MAX_FAILURES) {
         const retry = retryOf(error);
         if (!retry) throw failed(api, error);

@@ -264,13 +264,15 @@ describe("the App Store's subscriptions", () => {
         return appleStatuses(own.transaction, own.renewalInfo);
       return appleStatuses(forged.transaction, forged.renewalInfo, 1, newAppleChain());
     });
-    const ids = [forged.transaction.transactionId, "1", "x", own.transaction.transactionId];
+    const unknown = Array.from({ length: 5 }, () => "1"); // more than an API that works fails in a row
+    const ids = [forged.transaction.transactionId, "1", "x", own.transaction.transactionId, ...unknown];
     const lines = ids.map((transactionId) => JSON.stringify({ transactionId })).join("\n");
     const results = await importAll(url, { from: "app-store" }, lines);
     expect(results.map(({ line, status, failure }) => [line, status, failure])).toEqual([
       [3, "failed", "/transactionId Must be a transaction's id"],
       [1, "failed", "the response is not signed by Apple for one of BILLING_APP_STORE_APPS"],
       [2, "failed", "no app has this transaction"],
+      ...unknown.map((_, i) => [5 + i, "failed", "no app has this transaction"]),
       [4, "created", null],
     ]);
   });
