@@ -25,6 +25,9 @@ type Who = { operator: Operator; principal: AnyPrincipal };
 const DAY_MS = 24 * 60 * 60 * 1000;
 export const MAX_SUPPORT_DAYS = 30;
 
+/** Grants to an account with the same key are one: a key that the request names, or the terms. */
+type Key = readonly (string | number)[];
+
 /** A grant to make. `endsAt` is null if it does not end. */
 type CheckedTerms = { entitlementId: string; grantedAt: Date; endsAt: Date | null; reason: string };
 
@@ -39,10 +42,10 @@ export async function grantEntitlement(
   { accountId, key = newId(), ...given }: NewGrant,
 ): Promise<GrantChange> {
   const terms = await checkTerms(deps, principal, given);
-  const granted = await grantAll(deps, operator, [accountId], key, terms);
+  const granted = await grantAll(deps, operator, [accountId], [key], terms);
   const isChanged = granted.get(accountId);
   if (isChanged === undefined) throw new AppError("not_found", "There is no such account.");
-  const originalTransactionId = transactionOf(accountId, key);
+  const originalTransactionId = transactionOf(accountId, [key]);
   const [grant] = await readGrants(deps, { accountId, originalTransactionId });
   if (!grant) throw new AppError("not_found", "The account was deleted meanwhile.");
   return { grant, isChanged };
@@ -59,7 +62,7 @@ export async function grantToEmails(
 ): Promise<BatchGrantResults> {
   const terms = await checkTerms(deps, principal, given);
   const { entitlementId, until, days, reason } = given;
-  const key = digest([entitlementId, until?.toISOString() ?? days ?? "lifetime", reason]);
+  const key = [entitlementId, until?.toISOString() ?? days ?? "lifetime", reason];
   const normalized = emails.map((email) => Email.safeParse(email).data ?? "");
   const accounts = await deps.db.account.findMany({
     where: { email: { in: normalized } },
@@ -192,7 +195,7 @@ async function assertKnown({ config, db }: Pick<Deps, "config" | "db">, entitlem
  * Grants to those of some accounts that exist, each once for a key, with its events in the audit trail. Returns whether each
  * account got the grant now.
  */
-function grantAll(deps: Deps, operator: Operator, accountIds: string[], key: string, terms: CheckedTerms) {
+function grantAll(deps: Deps, operator: Operator, accountIds: string[], key: Key, terms: CheckedTerms) {
   return inTransaction(deps, async (tx) => {
     const { entitlementId, grantedAt: occurredAt, endsAt, reason } = terms;
     const facts = {
@@ -233,7 +236,7 @@ async function readPurchaseIds(tx: Tx, granted: readonly GrantEvent[]): Promise<
   return new Map(purchases.map(({ id, accountId }) => [accountId, id]));
 }
 
-async function wouldGrant({ db }: Pick<Deps, "db">, accountIds: string[], key: string): Promise<Map<string, boolean>> {
+async function wouldGrant({ db }: Pick<Deps, "db">, accountIds: string[], key: Key): Promise<Map<string, boolean>> {
   const transactions = new Map(accountIds.map((accountId) => [accountId, transactionOf(accountId, key)]));
   const stored = await db.billingEvent.findMany({
     where: { provider: HOMEPORT, eventId: { in: [...transactions.values()].map((one) => eventIdOf("GRANT", one)) } },
@@ -269,10 +272,10 @@ function grantEvent(type: GrantEventType, { accountId, transaction, occurredAt, 
 const eventIdOf = (type: GrantEventType, transaction: string) => `${type.toLowerCase()}:${transaction}`;
 
 /** Outlives the account: its id cannot be derived from it, as from a pseudonym. */
-const transactionOf = (accountId: string, key: string) => `grant-${digest([accountId, key])}`;
-
-const digest = (parts: readonly (string | number)[]) =>
-  createHash("sha256").update(JSON.stringify(parts)).digest("base64url");
+const transactionOf = (accountId: string, key: Key) =>
+  `grant-${createHash("sha256")
+    .update(JSON.stringify([accountId, ...key]))
+    .digest("base64url")}`;
 
 const isProcessed = (applied: Awaited<ReturnType<typeof applyEvents>>, event: EventToApply) =>
   applied.get(keyOf(event))?.status === "processed";
