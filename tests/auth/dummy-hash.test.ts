@@ -1,5 +1,6 @@
 import { randomInt, randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
+import type { Context } from "@/lib/context";
 import { call, post } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
 import { ctx, withContext } from "@/tests/support/context";
@@ -29,6 +30,13 @@ async function kindFor(email: string): Promise<string | undefined> {
   return ACCOUNTS.find(({ kind }) => compared[0]?.startsWith(kind))?.kind;
 }
 
+/** One after the other: each replaces a part of the context, and restores it. */
+async function kindsFor(emails: string[]) {
+  const kinds = [];
+  for (const email of emails) kinds.push(await kindFor(email));
+  return kinds;
+}
+
 async function addAccounts(count: number, passwordHash: string | null): Promise<string[]> {
   const emails = newEmails(count);
   await ctx().db.account.createMany({ data: emails.map((email) => ({ email, passwordHash })) });
@@ -43,22 +51,25 @@ async function importAccounts(count: number, hash: string): Promise<void> {
   expect(response.status).toBe(200);
 }
 
-test("emails without a password are compared with the hashes of others, in proportion, and always with one kind", async () => {
-  const [own, lower, imported] = ACCOUNTS as [(typeof ACCOUNTS)[0], (typeof ACCOUNTS)[0], (typeof ACCOUNTS)[0]];
-  for (const { count, hash } of [own, lower]) await addAccounts(count, hash);
-  await kindFor("first@example.com");
-  await importAccounts(imported.count, imported.hash);
-  for (const emails of [newEmails(EMAILS), await addAccounts(EMAILS, null)]) {
-    const kinds = [];
-    for (const email of emails) kinds.push(await kindFor(email));
-    for (const { kind, count } of ACCOUNTS) {
-      const expected = (count / 4_000) * EMAILS;
-      const found = kinds.filter((one) => one === kind).length;
-      expect(Math.abs(found - expected), `${found} of ${kind}`).toBeLessThan(5 * Math.sqrt(expected));
+/** A service that has not counted the hashes yet: the other files of this process may have, within a minute. */
+const asNewService = (run: () => Promise<void>) => withContext({ db: ctx().db.$extends({}) as Context["db"] }, run);
+
+test("emails without a password are compared with the hashes of others, in proportion, and always with one kind", () =>
+  asNewService(async () => {
+    const [own, lower, imported] = ACCOUNTS as [(typeof ACCOUNTS)[0], (typeof ACCOUNTS)[0], (typeof ACCOUNTS)[0]];
+    for (const { count, hash } of [own, lower]) await addAccounts(count, hash);
+    await kindFor("first@example.com");
+    await importAccounts(imported.count, imported.hash);
+    for (const emails of [newEmails(EMAILS), await addAccounts(EMAILS, null)]) {
+      const kinds = await kindsFor(emails);
+      for (const { kind, count } of ACCOUNTS) {
+        const expected = (count / 4_000) * EMAILS;
+        const found = kinds.filter((one) => one === kind).length;
+        expect(Math.abs(found - expected), `${found} of ${kind}`).toBeLessThan(5 * Math.sqrt(expected));
+      }
+      expect(await kindsFor(emails.slice(0, 20))).toEqual(kinds.slice(0, 20));
     }
-    expect(await Promise.all(emails.slice(0, 20).map(kindFor))).toEqual(kinds.slice(0, 20));
-  }
-});
+  }));
 
 test("an account's own hash is compared, and nothing else", async () => {
   for (const { kind, hash } of ACCOUNTS) {
