@@ -15,7 +15,7 @@ export const importOperations = {
     id: "importAccounts",
     summary: "Import accounts",
     description:
-      "Imports customers of another system, one JSON value a line: at most 1,000. Passwords keep working: the first sign-in replaces an imported hash. Imports no session and no role, and sends no email without `notify`. The results are in the order of the records; a record that is refused stops no other. Repeating the request changes nothing. A password that was set here, a second factor and a role are never overwritten.",
+      "Imports customers of another system, one JSON value a line: at most 1,000. Passwords keep working: the first sign-in replaces an imported hash. Imports no session and no role, and sends no email without `notify`. The results are in the order of the records; a record that is refused stops no other. Repeating the request changes nothing. A password that was set here, a second factor, a role and how an operator signs in are never changed.",
     role: "admin",
     scope: "accounts:write",
     stepUp: true,

@@ -84,14 +84,11 @@ async function readHashConfig(file: string, from: SourceName | undefined): Promi
 /** @throws UsageError */
 function parseColumns(text: string, from: SourceName | undefined): Record<string, string> {
   if (from !== "csv") throw new UsageError("--columns is for --from csv");
-  const pairs = text.split(",").map(
-    (pair) =>
-      /^([^=]*)=?(.*)$/s
-        .exec(pair)
-        ?.slice(1)
-        .map((part) => part.trim()) ?? [],
-  );
-  for (const [field = "", column] of pairs) {
+  const pairs = text.split(",").map((pair): [string, string] => {
+    const [field = "", ...column] = pair.split("=");
+    return [field.trim(), column.join("=").trim()];
+  });
+  for (const [field, column] of pairs) {
     if (!(COLUMN_FIELDS as readonly string[]).includes(field))
       throw new UsageError(`--columns: ${field} is not one of ${COLUMN_FIELDS.join(", ")}`);
     if (!column) throw new UsageError(`--columns: ${field} names no column`);
