@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdir, open, readdir, rm } from "node:fs/promises";
+import { lstat, mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { Readable } from "node:stream";
 import { CommandError } from "../../../lib/errors";
@@ -35,13 +35,13 @@ export type ExportOptions = {
 };
 
 /**
- * Writes an export. Until it is complete, nothing has its name. @throws CommandError folder_not_empty, export_in_progress, disk_full
+ * Writes an export. Until it is complete, nothing has its name. @throws CommandError folder_not_empty,
+ * folder_invalid, export_in_progress, disk_full
  */
 export async function writeExport(options: ExportOptions): Promise<Manifest> {
   const { folder } = options;
-  const existing = await readdir(folder).catch(ifMissing([]));
-  if (existing.length > 0) throw new CommandError("folder_not_empty", `${folder} is not empty.`);
   await makeFolder(path.dirname(folder));
+  await requireReplaceable(folder);
   const unlock = await lockFile(`${folder}.lock`).catch((error: Error) => {
     if (!(error instanceof FileLockedError)) throw error;
     throw new CommandError("export_in_progress", `Another export is being written to ${folder}.`);
@@ -62,6 +62,17 @@ export async function writeExport(options: ExportOptions): Promise<Manifest> {
   } finally {
     await unlock();
   }
+}
+
+/** @throws CommandError folder_not_empty, folder_invalid for what the complete folder cannot replace */
+async function requireReplaceable(folder: string): Promise<void> {
+  const existing = await lstat(folder).catch(ifMissing(null));
+  if (existing === null) return;
+  const { dev } = await stat(path.dirname(folder));
+  if (!existing.isDirectory() || existing.dev !== dev) {
+    throw new CommandError("folder_invalid", `${folder} is a file, a link or a mount point: name another folder.`);
+  }
+  if ((await readdir(folder)).length > 0) throw new CommandError("folder_not_empty", `${folder} is not empty.`);
 }
 
 async function write(options: ExportOptions, folder: string): Promise<Manifest> {

@@ -1,5 +1,16 @@
 import { createReadStream } from "node:fs";
-import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
+import {
+  appendFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { Readable } from "node:stream";
@@ -169,6 +180,15 @@ test("a service with data is refused, and one that was only started is not", asy
   await service.importFrom(folder);
   await expect(service.importFrom(folder)).rejects.toMatchObject({ code: "target_not_empty" });
   await expect(service.exportTo(folder)).rejects.toMatchObject({ code: "folder_not_empty" });
+});
+
+test("a file and a link cannot be the folder of an export", async () => {
+  const service = await newServiceForTest();
+  const [file, link] = [await newExport(), await newExport()];
+  await writeFile(file, "");
+  await symlink(path.dirname(file), link);
+  await expect(service.exportTo(file)).rejects.toMatchObject({ code: "folder_invalid" });
+  await expect(service.exportTo(link)).rejects.toMatchObject({ code: "folder_invalid" });
 });
 
 describe("an export that was changed is refused, and nothing is imported", () => {
