@@ -167,6 +167,12 @@ test.each<[string, Fields]>([
   expect(await grantsOf(ann)).toEqual([]);
 });
 
+test("a delivery that calls itself a grant gives nothing", async () => {
+  const ann = await newAccount();
+  expect(await deliverOk(billingEvent("GRANT", { app_user_id: ann.id }))).toBe("ignored");
+  expect(await statusOf(ann)).toMatchObject({ status: "none" });
+});
+
 test("an unknown account is refused, and an entitlement that the configuration does not know", async () => {
   expect(await grant({ id: randomUUID() }, { days: 1 })).toMatchObject({ status: 404, body: { code: "not_found" } });
   const ann = await newAccount();

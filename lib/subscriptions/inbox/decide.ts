@@ -1,4 +1,5 @@
 import { EventFacts, IdentityEventType, PurchaseEventType } from "../events";
+import { HOMEPORT } from "../providers/find-provider";
 import type { StoredPurchase } from "../purchase-state";
 import type { EventRow } from "./store";
 
@@ -44,7 +45,8 @@ function rejectionOf(event: ParsedEvent): Rejection | null {
   // A delivery of one of these types without a state would reset the purchase.
   const isEmpty =
     ((type === "SNAPSHOT" || type === "IMPORT") && !snapshot) || (type === "PARTIAL_REFUND" && !payment?.refund);
-  if (!type || isEmpty) return { state: "ignored", reason: "type_not_applied" };
+  const isGrantOfProvider = (type === "GRANT" || type === "GRANT_ENDED") && event.provider !== HOMEPORT;
+  if (!type || isEmpty || isGrantOfProvider) return { state: "ignored", reason: "type_not_applied" };
   if (invalidField !== null) return { state: "failed", reason: "time_invalid" };
   if (type === "TEMPORARY_ENTITLEMENT_GRANT") {
     return expiresAt ? null : { state: "ignored", reason: "grant_without_end" };
