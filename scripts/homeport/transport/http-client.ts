@@ -12,6 +12,11 @@ const TIMEOUT_MS = 300_000;
 /** Responses that a repetition of the request may change. */
 const RETRIED_STATUSES = new Set([408, 423, 425, 429, 500, 502, 503, 504]);
 const RETRIED_CODES = new Set(["request_in_progress"]);
+/** The codes of errors of the database that a repetition meets again: it was waited for. */
+const LASTING_ERRORS = new Map([
+  ["DataMovedError", "data_moved"],
+  ["DataDirInUseError", "service_running"],
+]);
 
 /** A request to a path of the service, with its query. */
 export type HttpRequest = {
@@ -111,8 +116,8 @@ async function attemptText(send: () => Promise<ApiResponse>, url: string): Promi
   } catch (error) {
     if (error instanceof CommandError) return { body: "", error, retryAfterMs: null };
     const { name, message } = error as Error;
-    if (name === "DataMovedError")
-      return { body: "", error: new CommandError("data_moved", message), retryAfterMs: null };
+    const code = LASTING_ERRORS.get(name);
+    if (code !== undefined) return { body: "", error: new CommandError(code, message), retryAfterMs: null };
     return { body: "", error: unreachable(url, error), retryAfterMs: 0 };
   }
   const error = await toError(response);
