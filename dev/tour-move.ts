@@ -41,7 +41,7 @@ const HASHES: Hash[] = [
 ];
 
 /**
- * Moves a small company to the service with `homeport`, as docs/guides/import-accounts.md describes: three accounts whose hashes have
+ * Moves a small company to the service with `homeport`, as docs/guides/moving-in.md describes: three accounts whose hashes have
  * three formats, two subscriptions and four releases. Their owners sign in with their old passwords. Removes everything.
  */
 export async function moveCompany(request: ReturnType<typeof createRequest>): Promise<void> {

@@ -16,8 +16,8 @@ export type FakeRelease = {
 
 /**
  * GitHub's API for a private repository (REST API, "Releases" and "Release assets"): one release on a page, and assets that a
- * storage elsewhere has, unless `missing` names them. `asked`: the names of the assets that were downloaded. `limited`: how many requests are refused first.
- * `isPublic`: without a token it lists releases, and no more.
+ * storage elsewhere has, unless `missing` names them. `asked`: the names of the assets that were downloaded. `limited`: how many
+ * requests are refused first. `isPublic`: without a token it lists releases, and no more.
  */
 export async function startGitHub(releases: FakeRelease[], limited = 0, isPublic = false) {
   const assets = releases.flatMap((release) =>
