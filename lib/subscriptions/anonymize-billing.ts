@@ -9,8 +9,9 @@ type Customer = { accountId: string; appUserIds: string[]; pseudonym: string };
 
 /**
  * Removes an account from the billing history, in the transaction that deletes it: its id, its App User IDs, the
- * payloads of its deliveries, and who granted it what and why. Keeps what the fold needs, and who transferred purchases to whom: one pseudonym replaces
- * all App User IDs of the account. Locks the account, then events, then purchases, as the inbox does.
+ * payloads of its deliveries, and who granted it what and why. Keeps what the fold needs, and who transferred purchases to
+ * whom: one pseudonym replaces all App User IDs of the account. Locks the account, then events, then purchases, as the inbox
+ * does.
  */
 export async function anonymizeBilling(tx: Tx, accountId: string): Promise<void> {
   await tx.$queryRaw`SELECT id FROM "Account" WHERE id = ${accountId}::uuid FOR UPDATE`;

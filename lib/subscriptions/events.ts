@@ -1,7 +1,10 @@
 import { z } from "zod";
 import type { OwnerEvent } from "./ownership";
 
-/** The types of events that change a purchase: those of RevenueCat ("Event Types and Fields"), and Homeport's own, which are described. */
+/**
+ * The types of events that change a purchase: those of RevenueCat ("Event Types and Fields"), and Homeport's own, which are
+ * described.
+ */
 export const PurchaseEventType = z.enum([
   "INITIAL_PURCHASE",
   "NON_RENEWING_PURCHASE",
