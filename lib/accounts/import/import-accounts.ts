@@ -481,15 +481,15 @@ async function readOwners(db: Tx, entries: Entry[], now: Date): Promise<Found["o
   const emails = entries.flatMap(({ record }) => record.email ?? []);
   const ids = entries.flatMap((entry) => entry.ids);
   const identities = JSON.stringify(entries.flatMap(({ identities }) => identities));
-  // Events name an account by its own id, too, and may have said whose customer another id is. Of an identity whose issuer is not
-  // known yet, the provider has to be the same.
+  // Events name an account by its own id, too, and may have said whose customer another id is: with a limit, PostgreSQL would not
+  // look that up by the index. Of an identity whose issuer is not known yet, the provider has to be the same.
   const owners = await db.$queryRaw<{ key: string; accountId: string | null }[]>`
     WITH given AS MATERIALIZED (
       SELECT * FROM json_to_recordset(${identities}::json) AS given (key text, provider text, issuer text, subject text))
     SELECT 'id ' || id::text AS key, id::text AS "accountId"
       FROM unnest(${uuidArray(ids.filter(isUuid))}) AS own JOIN "Account" ON id = own
-    UNION ALL SELECT 'id ' || own, bought."accountId"::text FROM unnest(${ids}::text[]) AS own CROSS JOIN LATERAL (
-      SELECT "accountId" FROM "Purchase" WHERE "appUserIds" @> ARRAY[own] AND "accountId" IS NOT NULL LIMIT 1) AS bought
+    UNION ALL SELECT 'id ' || own, buyer FROM unnest(${ids}::text[]) AS own CROSS JOIN LATERAL (
+      SELECT min("accountId"::text) AS buyer FROM "Purchase" WHERE "appUserIds" @> ARRAY[own]) AS bought WHERE buyer IS NOT NULL
     UNION ALL SELECT 'id ' || own, "accountId"::text FROM unnest(${ids}::text[]) AS own JOIN "AccountAlias" ON "appUserId" = own
     UNION ALL SELECT key, "accountId"::text FROM given JOIN "Identity" USING (issuer, subject)
     UNION ALL SELECT key, "accountId"::text FROM given JOIN "Identity" AS linked USING (provider, subject)
