@@ -91,24 +91,25 @@ function siblingRows(events: readonly EventKey[]): Sql {
 /**
  * As SQL, the purchase of an event that an import or a reconciliation has stored under another transaction: RevenueCat's API
  * names only the newest one of an App Store subscription, and this event is the first to name the original. `table` is that of
- * the event, and `productId` its product.
+ * the event, and `productId` its product. Starts with the customer's purchases: PostgreSQL would read all purchases for the
+ * first that fits.
  */
 const importedPurchaseOf = (table: "event" | "given", productId: Sql): Sql => {
   const event = identifier(table);
   return sql`
-    SELECT imported.id FROM "Purchase" AS imported
+    SELECT min(imported.id::text)::uuid
+    FROM (SELECT * FROM "Purchase" WHERE "appUserIds" && ${event}."appUserIds" OFFSET 0) AS imported
     WHERE ${event}."transactionId" <> ${event}."originalTransactionId"
       AND ${event}.provider = 'revenuecat' AND ${event}.store IN ('APP_STORE', 'MAC_APP_STORE')
       AND NOT EXISTS (
         SELECT 1 FROM "Purchase" AS named
         WHERE named.provider = ${event}.provider AND named.environment = COALESCE(${event}.environment, 'UNKNOWN')
           AND named.store = ${event}.store AND named."originalTransactionId" = ${event}."originalTransactionId")
-      AND imported."appUserIds" && ${event}."appUserIds" AND imported.provider IS NOT DISTINCT FROM ${event}.provider
+      AND imported.provider IS NOT DISTINCT FROM ${event}.provider
       AND imported.environment = COALESCE(${event}.environment, 'UNKNOWN') AND imported.store = ${event}.store
       AND imported."productId" IS NOT DISTINCT FROM ${productId} AND imported."periodType" IS NOT NULL
       AND NOT EXISTS (
-        SELECT 1 FROM "BillingEvent" AS own WHERE own."purchaseId" = imported.id AND own.type NOT IN ('IMPORT', 'SNAPSHOT'))
-    LIMIT 1`;
+        SELECT 1 FROM "BillingEvent" AS own WHERE own."purchaseId" = imported.id AND own.type NOT IN ('IMPORT', 'SNAPSHOT'))`;
 };
 
 const RENEWAL_PURCHASE_ID = sql`
@@ -196,7 +197,7 @@ export async function lockRelated(tx: Tx, events: readonly EventToApply[], decis
             WHERE other.provider = given.provider AND other.environment = given.environment
               AND other.store = given.store AND other."originalTransactionId" = given."transactionId"
               AND given."transactionId" <> given."originalTransactionId")
-          OR EXISTS (${importedPurchaseOf("given", sql`given."productId"`)})
+          OR (${importedPurchaseOf("given", sql`given."productId"`)}) IS NOT NULL
         FROM given ORDER BY n
       ) AS "haveSiblings"`;
   return { ...found, purchases: found.purchases.map((purchase) => StoredPurchase.parse(purchase)) };
