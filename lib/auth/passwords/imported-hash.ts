@@ -221,4 +221,4 @@ function readKeycloak(given: Extract<ImportedPassword, { format: "keycloak" }>):
 
 /** passlib writes "." for "+". */
 const fromBase64 = (text: string): Buffer => Buffer.from(text.replaceAll(".", "+"), "base64");
-const toBase64 = (bytes: Buffer): string => bytes.toString("base64").replace(/=+$/, "");
+const toBase64 = (bytes: Buffer): string => bytes.toString("base64").replaceAll("=", "");

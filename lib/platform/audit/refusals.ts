@@ -13,6 +13,7 @@ const LOGGED_CODES: ReadonlySet<ErrorCode> = new Set([
   "account_disabled",
   "email_not_verified",
   "forbidden",
+  "grant_too_long",
   "identity_unverified",
   "invalid_challenge",
   "invalid_code",
