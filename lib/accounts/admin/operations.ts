@@ -169,6 +169,7 @@ export const accountOperations = {
           image: null,
           locale: "en",
           externalId: null,
+          sandboxUntil: null,
           updatedAt: "2026-11-20T09:05:00.000Z",
           hasPassword: true,
           invitation: null,

@@ -1,6 +1,6 @@
 import { operation } from "../../operation";
 import { importPurchases } from "./import-purchases";
-import { ImportedPurchases, MAX_IMPORT_BYTES, PurchaseImportQuery, PurchaseRecord } from "./schema";
+import { ImportedPurchases, ImportRecord, MAX_IMPORT_BYTES, PurchaseImportQuery } from "./schema";
 
 const RECORD = {
   transactionId: "GPA.3345-1234-5678-90123",
@@ -29,7 +29,7 @@ export const purchaseImportOperations = {
     requestBody: {
       content: {
         "application/x-ndjson": {
-          schema: PurchaseRecord,
+          schema: ImportRecord,
           examples: {
             "A purchase, for csv": RECORD,
             "A transaction, for app-store": { transactionId: "2000000512345678" },

@@ -74,6 +74,9 @@ export const PurchaseRecord = z
   .meta({ id: "PurchaseRecord" });
 export type PurchaseRecord = z.infer<typeof PurchaseRecord>;
 
+/** A line of a body, by its source: a purchase for `csv`, a transaction for `app-store`, a customer for `revenuecat`. */
+export const ImportRecord = z.union([PurchaseRecord, TransactionRecord, CustomerRecord]);
+
 const Change = z.object({ field: z.string(), before: z.unknown(), after: z.unknown() });
 
 export const ImportedPurchase = z.object({
