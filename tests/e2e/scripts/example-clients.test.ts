@@ -54,7 +54,7 @@ async function tour({ url }: Service, env: Record<string, string>): Promise<[cod
 const linesOf = (text: string) =>
   text
     .slice(text.indexOf("1. "))
-    .replace(/[0-9a-f-]{36}|"[^"]*"|\d+/g, "#")
+    .replace(/[0-9a-f-]{36,}|"[^"]*"|\d+/g, "#")
     .trim()
     .split("\n");
 

@@ -1,7 +1,10 @@
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { listen } from "@/tests/support/network/listen";
 import { COMMANDS, runCommand } from "@/tests/support/process/command";
 import {
   operatorKeyOf,
@@ -22,11 +25,21 @@ let unlinked: Sent;
 let dataDir: string;
 let service: Service;
 let revenueCat: Awaited<ReturnType<typeof startRevenueCat>>;
+/** Its API, which knows no subscription. */
+const stripe = createServer((_, response) => send(response, 200, { object: "list", has_more: false, data: [] }));
+let stripeUrl: string;
 
 type Said = { code: number; stdout: string; stderr: string };
 
 /** The variables of the service. The commands find it by its folder. */
-const variables = () => ({ DATA_DIR: dataDir, BILLING_PAYLOAD_RETENTION_DAYS: "90", ...revenueCat.config });
+const variables = () => ({
+  DATA_DIR: dataDir,
+  BILLING_PAYLOAD_RETENTION_DAYS: "90",
+  BILLING_STRIPE_WEBHOOK_SECRET: "whsec_of_a_sandbox",
+  BILLING_STRIPE_API_KEY: "rk_live_of_the_fake",
+  BILLING_STRIPE_API_URL: stripeUrl,
+  ...revenueCat.config,
+});
 
 function shell(command: string): Promise<Said> {
   const { PATH, HOME } = process.env;
@@ -43,6 +56,7 @@ const billing = (args: string, env: Record<string, string> = {}) =>
 
 beforeAll(async () => {
   revenueCat = await startRevenueCat();
+  stripeUrl = `http://${await listen(stripe)}`;
   dataDir = await preparedDataDir();
   service = await startService(variables());
   accountId = (await registerAt(service)).id;
@@ -54,6 +68,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.end("SIGKILL");
   await revenueCat.close();
+  stripe.close();
 });
 
 /** The purchase of an event, as the inbox names it. */
@@ -64,8 +79,16 @@ async function purchaseOf(eventId: string): Promise<string> {
   return events.find((event) => event.eventId === eventId)?.purchaseId ?? "";
 }
 
-/** The commands of the guide, for these ids. */
-async function guideCommands(ids: Record<"EVENT_ID" | "PURCHASE_ID" | "ACCOUNT_ID", string>): Promise<Set<string>> {
+/** Grants an entitlement. Returns the grant's id. */
+async function newGrant(to: string): Promise<string> {
+  const terms = { accountId: to, entitlementId: "pro", days: 1, reason: "A test" };
+  const headers = { authorization: `Bearer ${await operatorKeyOf(service)}` };
+  const response = await service.post("/api/admin/billing/grants", terms, headers);
+  return ((await response.json()) as { grant: { id: string } }).grant.id;
+}
+
+/** The commands of the guide, for these ids and files. */
+async function guideCommands(ids: Record<string, string>): Promise<Set<string>> {
   const guide = await readFile("docs/guides/billing.md", "utf8");
   const blocks = [...guide.matchAll(/^ *```sh\n([\s\S]*?)^ *```/gm)].map(([, block = ""]) => block.trim());
   const lines = blocks.flatMap((block) => block.split("\n"));
@@ -76,7 +99,11 @@ async function guideCommands(ids: Record<"EVENT_ID" | "PURCHASE_ID" | "ACCOUNT_I
 
 test("every command of the guide runs, and says what it found or did", async () => {
   const purchaseId = await purchaseOf(bought.id);
-  const commands = await guideCommands({ EVENT_ID: bought.id, PURCHASE_ID: purchaseId, ACCOUNT_ID: accountId });
+  const ann = await registerAt(service, { email: "ann@example.com" });
+  const emails = path.join(dataDir, "emails.csv");
+  await writeFile(emails, "ann@example.com\n");
+  const ids = { EVENT_ID: bought.id, PURCHASE_ID: purchaseId, ACCOUNT_ID: accountId, GRANT_ID: await newGrant(ann.id) };
+  const commands = await guideCommands({ ...ids, "emails.csv": emails });
   expect(commands.size).toBeGreaterThan(10);
   revenueCat.customers.set(accountId, subscriber({}));
   const said = new Map<string, Said>();

@@ -52,6 +52,9 @@ const EXPECTED: Record<string, string> = {
   handleAppleFormPost: "not_found",
   assignPurchases: "validation_failed unknown", // the account
   sendTestEvent: "validation_failed unknown", // the account
+  grantEntitlement: "not_found", // the account
+  listGrants: "not_found", // the account
+  importAccounts: "malformed_json", // a file of records
   publishReleases: "validation_failed unknown_upload", // the uploads
 };
 
