@@ -12,11 +12,15 @@ export function reservedEmailCondition(email: string, at: Date, accountId: strin
       AND "expiresAt" > ${at}::timestamptz AND "accountId" IS DISTINCT FROM ${accountId}::uuid)`;
 }
 
-/** Whether that condition holds for a new account. */
-export async function isEmailReserved(tx: Tx, email: string, at: Date): Promise<boolean> {
+/** The account that can still return to an email. */
+export async function reservingAccountId(tx: Tx, email: string, at: Date): Promise<string | null> {
   const where = { oldEmail: email, undoTokenHash: { not: null }, expiresAt: { gt: at } };
-  return (await tx.emailChange.findFirst({ where, select: { id: true } })) !== null;
+  return (await tx.emailChange.findFirst({ where, select: { accountId: true } }))?.accountId ?? null;
 }
+
+/** Whether that condition holds for a new account. */
+export const isEmailReserved = async (tx: Tx, email: string, at: Date): Promise<boolean> =>
+  (await reservingAccountId(tx, email, at)) !== null;
 
 /** Revokes the links that would confirm a change of an account's email. Returns how many changes were pending. */
 export async function cancelEmailChanges(tx: Tx, now: Date, accountId: string): Promise<number> {

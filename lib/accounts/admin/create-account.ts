@@ -1,5 +1,6 @@
 import { requireEnabled } from "../../auth/account-checks";
 import { NEVER_REMOVED } from "../../auth/email-verification";
+import { reservingAccountId } from "../../auth/reserved-emails";
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
 import { recordAccountChange } from "../../platform/audit/operator-events";
@@ -41,9 +42,8 @@ export async function createAccount(
 async function rejectTaken(tx: Tx, email: string, at: Date): Promise<void> {
   const account = await tx.account.findUnique({ where: { email }, select: { id: true } });
   if (account) throw emailTaken(account.id, `The account ${account.id} has this email.`);
-  const where = { oldEmail: email, undoTokenHash: { not: null }, expiresAt: { gt: at } };
-  const change = await tx.emailChange.findFirst({ where, select: { accountId: true } });
-  if (change) throw emailTaken(change.accountId, `The account ${change.accountId} can still return to this email.`);
+  const reservedBy = await reservingAccountId(tx, email, at);
+  if (reservedBy) throw emailTaken(reservedBy, `The account ${reservedBy} can still return to this email.`);
 }
 
 const emailTaken = (accountId: string, detail: string) =>
