@@ -7,6 +7,9 @@ export function isStorableText(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0");
 }
 
+/** A text that PostgreSQL can store. */
+export const StorableText = z.string().refine(isStorableText, "Must not contain NUL or lone surrogates");
+
 /** NUL, or half of a surrogate pair, as JSON.stringify writes it. */
 const NOT_STORABLE_IN_JSON = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
 

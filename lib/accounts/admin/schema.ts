@@ -5,7 +5,7 @@ import { Reason } from "../../platform/audit/schema";
 import { Email } from "../../platform/email";
 import { NextCursor, PageQuery } from "../../platform/lists";
 import { LOCALES } from "../../platform/locale";
-import { Time as FromTime, isStorableText } from "../../platform/storable";
+import { Time as FromTime, StorableText } from "../../platform/storable";
 import { PurchaseStatus } from "../../subscriptions/schema";
 import { AccountDeleted, Register } from "../schema";
 
@@ -16,20 +16,14 @@ export const Role = z.enum(["user", "support", "admin"]);
 const AccountState = z.enum(["active", "disabled", "unverified"]);
 
 export const AccountsQuery = PageQuery.extend({
-  query: z
-    .string()
-    .max(MAX_QUERY_LENGTH)
-    .refine(isStorableText, "Must not contain NUL or lone surrogates")
+  query: StorableText.max(MAX_QUERY_LENGTH)
     .optional()
     .meta({
       description:
         "The beginning of an email or a name, case-insensitive, or a complete account id, id in the system that the account was imported from, or App User ID of the billing provider.",
       examples: ["ann@example"],
     }),
-  externalId: z
-    .string()
-    .max(MAX_QUERY_LENGTH)
-    .refine(isStorableText, "Must not contain NUL or lone surrogates")
+  externalId: StorableText.max(MAX_QUERY_LENGTH)
     .optional()
     .describe("Only the account with this id in the system that it was imported from."),
   role: Role.optional().describe("Only accounts with this role."),

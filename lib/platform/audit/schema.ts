@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { NextCursor, PageQuery } from "../lists";
-import { isStorableText, isStorableTime, NOT_STORABLE } from "../storable";
+import { isStorableTime, NOT_STORABLE, StorableText } from "../storable";
 import { type AuditEventType, EVENT_LABELS } from "./event-types";
 
-const text = z.string().max(256).refine(isStorableText, "Must not contain NUL or lone surrogates");
+const text = StorableText.max(256);
 const time = z
   .union([z.iso.datetime({ offset: true }), z.iso.date()], "Must be a date or a time such as 2026-11-22T09:00:00Z")
   .transform((given) => new Date(given))
@@ -56,10 +56,7 @@ export const AuditPage = z.object({ events: z.array(AuditEntry), nextCursor: Nex
 export type AuditPage = z.infer<typeof AuditPage>;
 
 /** Why an operator makes a change. The audit event keeps it. */
-export const Reason = z
-  .string()
-  .trim()
+export const Reason = StorableText.trim()
   .min(1)
   .max(500)
-  .refine(isStorableText, "Must not contain NUL or lone surrogates")
   .meta({ description: "Why, for the audit trail.", examples: ["Asked for by email, ticket 4711"] });

@@ -2,18 +2,15 @@ import { z } from "zod";
 import { Reason } from "../../platform/audit/schema";
 import { AccountName } from "../../platform/find-account";
 import { NextCursor, PageQuery } from "../../platform/lists";
-import { isStorableText, Time } from "../../platform/storable";
+import { StorableText, Time } from "../../platform/storable";
 
 const MAX_DAYS = 36_500;
 /** The emails of one request. */
 export const MAX_GRANT_EMAILS = 200;
 
-const EntitlementId = z
-  .string()
-  .trim()
+const EntitlementId = StorableText.trim()
   .min(1)
   .max(255)
-  .refine(isStorableText, "Must not contain NUL or lone surrogates")
   .meta({ description: "The id of the entitlement, as apps check it.", examples: ["pro"] });
 
 const AccountId = z.uuid().toLowerCase();
@@ -30,22 +27,12 @@ export type Terms = z.infer<typeof Terms>;
 
 export const NewGrant = Terms.extend({
   accountId: AccountId,
-  key: z
-    .string()
-    .min(1)
-    .max(100)
-    .refine(isStorableText, "Must not contain NUL or lone surrogates")
-    .optional()
-    .describe("Grants to an account with the same key are one: the first."),
+  key: StorableText.min(1).max(100).optional().describe("Grants to an account with the same key are one: the first."),
 });
 export type NewGrant = z.infer<typeof NewGrant>;
 
 export const BatchGrant = Terms.extend({
-  emails: z
-    .array(z.string().max(320).refine(isStorableText, "Must not contain NUL or lone surrogates"))
-    .min(1)
-    .max(MAX_GRANT_EMAILS)
-    .describe("The emails of accounts."),
+  emails: z.array(StorableText.max(320)).min(1).max(MAX_GRANT_EMAILS).describe("The emails of accounts."),
   isDryRun: z.boolean().default(false).describe("`true` changes nothing."),
 });
 export type BatchGrant = z.infer<typeof BatchGrant>;
