@@ -127,6 +127,7 @@ export type RequestRecord = {
   accountId?: string;
   /** Of the API key. */
   keyId?: string;
+  publisherId?: string;
   /** Who ran a command on this machine. */
   operator?: string;
 };

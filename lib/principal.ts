@@ -10,16 +10,32 @@ export type Principal = {
   };
 };
 
-/** A program that an API key authenticates. */
-export type KeyPrincipal = { key: { id: string; name: string; scopes: readonly string[] } };
+/**
+ * The releases that a caller may read and change: those of these products, and on one channel alone if it is named. Without
+ * it, all.
+ */
+export type ReleaseAccess = { products: readonly string[]; channel: string | null };
+
+/** A program that an API key authenticates. Without `products`, its scopes are for all of them. */
+export type KeyPrincipal = {
+  key: { id: string; name: string; scopes: readonly string[]; products: readonly string[] };
+};
+
+/** The build that a CI job publishes, as its ID token says. `runUrl`: null if the token does not say it. */
+export type BuildSource = { repository: string; commit: string; ref: string; runUrl: string | null };
+
+/** A CI job, by the access token that it got for its ID token. */
+export type PublisherPrincipal = {
+  publisher: { id: string; name: string; product: string; channel: string | null; source: BuildSource };
+};
 
 /** Who runs a command on the service's machine, as the audit trail names them. */
 export type OperatorName = "operator" | `operator:${string}`;
 /** A person at the service's machine who can read its data folder. May do everything that an admin may. */
 export type LocalOperatorPrincipal = { operator: OperatorName };
 
-/** Everybody who may act as an operator: an account with a role, a program, and a person at the service's machine. */
-export type AnyPrincipal = Principal | KeyPrincipal | LocalOperatorPrincipal;
+/** Everybody who may act as an operator: an account with a role, a program, a CI job, and a person at the service's machine. */
+export type AnyPrincipal = Principal | KeyPrincipal | PublisherPrincipal | LocalOperatorPrincipal;
 
 /** What an API key may do. `RESOURCE:write` and `RESOURCE:send` include `RESOURCE:read`. */
 export const Scope = z.enum([
@@ -68,9 +84,16 @@ export type Caller = {
 
 /**
  * Who acted: a person signed in to the account, an operator with another account by its id, an operator at the command
- * line, with the name of their user, an API key by its id, or the service itself.
+ * line, with the name of their user, an API key or a publisher by its id, or the service itself.
  */
-export type Actor = "account" | "operator" | "service" | `account:${string}` | `operator:${string}` | `key:${string}`;
+export type Actor =
+  | "account"
+  | "operator"
+  | "service"
+  | `account:${string}`
+  | `operator:${string}`
+  | `key:${string}`
+  | `publisher:${string}`;
 
 /** Where an action comes from, as the audit trail has it. */
 export type EventSource = Pick<Caller, "ip" | "userAgent">;
@@ -81,4 +104,7 @@ export type Operator = {
   /** The account that acts; null if none does. */
   accountId: string | null;
   source: EventSource;
+  releaseAccess?: ReleaseAccess;
+  /** Of a CI job. */
+  publisher?: PublisherPrincipal["publisher"];
 };

@@ -54,8 +54,8 @@ const ONE_LOCATION = "Must have exactly one of file, url and s3Key";
 const hexadecimal = (digits: RegExp) => z.string().regex(digits).toLowerCase();
 const Sha256 = hexadecimal(/^[0-9a-f]{64}$/i);
 
-/** The hashes of an artifact's blocks, gzip as electron-builder writes it. Served as `{fileName}.blockmap`. */
-const BlockMap = z
+/** A file that is stored beside an artifact: its block map or its attestation. */
+const BesideFile = z
   .strictObject({ ...LOCATION, sizeBytes: z.int().min(1), sha256: Sha256 })
   .refine(hasOneLocation, ONE_LOCATION);
 
@@ -93,11 +93,14 @@ const ARTIFACT = {
   minisign: MinisignSignature.optional(),
   /** Read by Sparkle and WinSparkle. */
   edSignature: EdSignature.optional(),
-  blockMap: BlockMap.optional(),
+  /** The hashes of its blocks, gzip as electron-builder writes it. Served as `{fileName}.blockmap`. */
+  blockMap: BesideFile.optional(),
   /** The size of the block map that electron-builder appends to an AppImage, without the four bytes of its length. */
   embeddedBlockMapBytes: z.int().min(1).optional(),
   /** Of an .msix or .msixbundle. */
   packageIdentity: PackageIdentity.optional(),
+  /** A Sigstore bundle. Served as `{fileName}.sigstore.json`. */
+  attestation: BesideFile.optional(),
 };
 
 export const Artifact = z.strictObject(ARTIFACT).refine(hasOneLocation, ONE_LOCATION);
@@ -122,6 +125,34 @@ const Artifacts = z
       names.add(fileName);
     }
   });
+
+const MAX_SIGNED_DOCUMENT_LENGTH = 512 * 1024;
+const SignedDocument = z.string().min(1).max(MAX_SIGNED_DOCUMENT_LENGTH);
+
+/** The documents that the publisher signed, whole and unchanged, by the updater that reads them. */
+const SignedDocuments = z.strictObject({
+  /** `latest.yml` and its siblings, which all builds of one platform may have in common. */
+  electron: SignedDocument.optional(),
+  /** An appcast. */
+  sparkle: SignedDocument.optional(),
+});
+
+/** Who published a release. `source`: what a CI job built. */
+export const PublishedBy = z.strictObject({
+  type: z.enum(["publisher", "operator", "key"]),
+  id: z.string().max(128).nullable(),
+  name: z.string().max(256),
+  source: z
+    .strictObject({
+      repository: z.string().max(256),
+      commit: z.string().max(64),
+      ref: z.string().max(256),
+      runUrl: HttpUrl.nullable(),
+    })
+    .nullable()
+    .default(null),
+});
+export type PublishedBy = z.infer<typeof PublishedBy>;
 
 /** One release of the catalog's manifest. */
 export const Release = z.strictObject({
@@ -159,6 +190,8 @@ export const Release = z.strictObject({
   /** Part of the sample catalog: not served once there is a real release, and never an update for one. */
   sample: z.boolean().default(false),
   artifacts: Artifacts,
+  signedDocuments: SignedDocuments.default({}),
+  publishedBy: PublishedBy.nullable().default(null),
 });
 export type Release = z.infer<typeof Release>;
 

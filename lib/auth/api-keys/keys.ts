@@ -96,9 +96,9 @@ export async function authenticateKey(deps: Deps, text: string, { ip, network }:
   if (key.networks.length > 0 && !isInNetworks(ip, key.networks)) {
     throw new AppError("forbidden", { detail: "The API key may not be used from this network." });
   }
-  const { id, name, scopes, lastUsedAt } = key;
+  const { id, name, scopes, products, lastUsedAt } = key;
   if (at.getTime() - (lastUsedAt?.getTime() ?? 0) > LAST_USE_INTERVAL_MS) recordUse(deps, id, at);
-  return { key: { id, name, scopes } };
+  return { key: { id, name, scopes, products } };
 }
 
 /** In the background: the request does not wait for it. */

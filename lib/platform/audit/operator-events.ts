@@ -1,6 +1,14 @@
 import type { Tx } from "../../context";
 import { AppError } from "../../errors";
-import type { Actor, AnyPrincipal, Caller, EventSource, Operator } from "../../principal";
+import type {
+  Actor,
+  AnyPrincipal,
+  Caller,
+  EventSource,
+  KeyPrincipal,
+  Operator,
+  PublisherPrincipal,
+} from "../../principal";
 import { newId } from "../db/ids";
 import type { AuditEventType } from "./event-types";
 import { type EventExtra, networkOf, recordSecurityEvent } from "./security-events";
@@ -52,18 +60,31 @@ export function withReason(details: EventExtra["details"], reason: string | unde
 /** Who owns what a caller creates. Nobody else may change it. */
 export function ownerOf(principal: AnyPrincipal): string {
   if ("operator" in principal) return principal.operator;
+  if ("publisher" in principal) return `publisher:${principal.publisher.id}`;
   return "key" in principal ? `key:${principal.key.id}` : `account:${principal.account.id}`;
 }
 
 /**
- * The operator who sends a request: the account of the session, the API key, or who runs a command on this machine.
+ * The operator who sends a request: the account of the session, the API key, the CI job, or who runs a command on this machine.
  * @throws Error without a principal
  */
 export function operatorOf(principal: AnyPrincipal | null, source: Caller): Operator {
   if (principal === null) throw new Error("Anybody is admitted, so nobody acts as an operator");
   if ("operator" in principal) return commandLineOf(principal);
-  if ("key" in principal) return { actor: `key:${principal.key.id}`, accountId: null, source };
+  if ("publisher" in principal) return publisherOf(principal, source);
+  if ("key" in principal) return keyOf(principal, source);
   return { actor: "account", accountId: principal.account.id, source };
+}
+
+function publisherOf({ publisher }: PublisherPrincipal, source: Caller): Operator {
+  const { id, product, channel } = publisher;
+  const releaseAccess = { products: [product], channel };
+  return { actor: `publisher:${id}`, accountId: null, source, releaseAccess, publisher };
+}
+
+function keyOf({ key: { id, products } }: KeyPrincipal, source: Caller): Operator {
+  const releaseAccess = products.length > 0 ? { releaseAccess: { products, channel: null } } : {};
+  return { actor: `key:${id}`, accountId: null, source, ...releaseAccess };
 }
 
 /** The person at the service's machine who runs a command. @throws AppError forbidden for anybody else */

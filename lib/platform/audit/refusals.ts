@@ -3,7 +3,14 @@ import type { AppError, ErrorCode } from "../../errors";
 import { networkOf } from "./security-events";
 
 /** The request that was refused, and who sent it. */
-type RefusedRequest = { requestId?: string; method?: string; route?: string; accountId?: string; keyId?: string };
+type RefusedRequest = {
+  requestId?: string;
+  method?: string;
+  route?: string;
+  accountId?: string;
+  keyId?: string;
+  publisherId?: string;
+};
 
 /**
  * Refusals for who sent the request, from where, or how often, and of guessed codes and tokens. Without two: an ended

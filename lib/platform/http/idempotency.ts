@@ -70,6 +70,7 @@ function identify({ principal, request, bytes }: RequestScope, key: string): Req
 
 function callerId(principal: AnyPrincipal): string {
   if ("operator" in principal) return principal.operator;
+  if ("publisher" in principal) return principal.publisher.id;
   return "key" in principal ? principal.key.id : principal.account.id;
 }
 

@@ -237,9 +237,12 @@ function problemOf({ ctx, id }: RequestScope, error: AppError): RouteResponse {
 }
 
 /** The account, the API key or the operator that sends a request. */
-function idsOf({ principal }: RequestScope): { accountId?: string; keyId?: string; operator?: string } {
+function idsOf({
+  principal,
+}: RequestScope): Partial<Record<"accountId" | "keyId" | "operator" | "publisherId", string>> {
   if (principal === null) return {};
   if ("operator" in principal) return { operator: principal.operator };
+  if ("publisher" in principal) return { publisherId: principal.publisher.id };
   return "key" in principal ? { keyId: principal.key.id } : { accountId: principal.account.id };
 }
 

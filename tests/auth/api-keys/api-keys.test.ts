@@ -19,6 +19,7 @@ const route = defineRoute("/api/guarded", {
     response: { schema: z.object({ name: z.string() }) },
     run: ({ principal }) => {
       if ("operator" in principal) return { name: principal.operator };
+      if ("publisher" in principal) return { name: principal.publisher.name };
       return { name: "key" in principal ? principal.key.name : principal.account.email };
     },
   }),

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "ApiKey" ADD COLUMN     "products" TEXT[] DEFAULT ARRAY[]::TEXT[];
