@@ -8,11 +8,13 @@ import { issuerOf } from "../../auth/sign-in-providers/providers";
 import type { Context, Tx } from "../../context";
 import { AppError, isAppError } from "../../errors";
 import type { AuditEventType } from "../../platform/audit/event-types";
-import { actorOn, recordOperatorEvent } from "../../platform/audit/operator-events";
+import { actorOn, insertOperatorEvent } from "../../platform/audit/operator-events";
 import { networkOf } from "../../platform/audit/security-events";
 import { isTransactionConflict, isUniqueViolation } from "../../platform/database-errors";
+import type { Prisma } from "../../platform/db/generated/client";
 import { isUuid, NIL_ID, newId } from "../../platform/db/ids";
 import { sql, uuidArray } from "../../platform/db/sql";
+import { withRetry } from "../../platform/db/transaction";
 import { parseJson } from "../../platform/http/body";
 import { parseBody } from "../../platform/http/validation";
 import { encryptSecret } from "../../platform/keys/stored-secrets";
@@ -47,9 +49,8 @@ type Identity = { key: string; provider: string; issuer: string; subject: string
 /** The secret of an authenticator app, encrypted for the account. */
 type TotpSecrets = Map<Entry, { accountId: string; secret: string }>;
 
-const MAX_ATTEMPTS = 5;
-/** Other requests run between the transactions of a request; on the embedded database they wait for the end of one. */
-const RECORDS_PER_TRANSACTION = { server: 100, embedded: 25 };
+/** Other requests run between the statements of an import, so a statement is short. On the embedded database nothing runs beside one. */
+const RECORDS_PER_STATEMENT = { server: 100, embedded: 20 };
 const RECORDS_PER_TURN = 20;
 
 /**
@@ -69,8 +70,7 @@ export async function importAccounts(
     throw new AppError("validation_failed", { errors: [{ pointer: "", code: "too_big", detail }] });
   }
   const results: ImportResult[] = [];
-  // A dry run is rolled back, so it is one transaction: later records see the earlier ones.
-  const step = query.dryRun ? MAX_RECORDS : RECORDS_PER_TRANSACTION[ctx.config.mode];
+  const step = query.dryRun ? MAX_RECORDS : RECORDS_PER_STATEMENT[ctx.config.mode];
   for (let i = 0; i < lines.length; i += step) {
     results.push(...(await importLines(ctx, operator, lines.slice(i, i + step), query)));
   }
@@ -93,10 +93,9 @@ async function importLines(ctx: Deps, operator: Operator, lines: Line[], query: 
     }
   }
   const rounds = toRounds(entries);
-  for (const together of query.dryRun ? [rounds] : rounds.map((round) => [round])) {
-    results.push(...(await importRounds(ctx, operator, together, query)));
-  }
-  if (query.dryRun) return results;
+  if (query.dryRun) return [...results, ...(await withRetry(() => rehearse(ctx, operator, rounds, query), isConflict))];
+  for (const round of rounds)
+    results.push(...(await withRetry(() => importRound(ctx, operator, round, query), isConflict)));
   const changed = results.filter(({ status }) => status === "created" || status === "updated");
   const changedLines = new Set(changed.map(({ line }) => line));
   await addHashes(
@@ -178,30 +177,44 @@ class DryRun extends Error {
   }
 }
 
-/** Somebody has registered, or another import has created, an account meanwhile. */
 class AccountChanged extends Error {}
 
-/** Imports rounds in one transaction; again if it lost a conflict with another one. */
-async function importRounds(ctx: Deps, operator: Operator, rounds: Entry[][], query: ImportQuery) {
-  for (let attempt = 1; ; attempt++) {
-    const secrets = await encryptTotpSecrets(ctx, rounds.flat());
-    try {
-      return await ctx.db.$transaction(async (tx) => {
-        // Imports that claim the same in another order would deadlock.
-        await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended('account import', 0))`;
-        const results: ImportResult[] = [];
-        for (const entries of rounds)
-          results.push(...(await importInTx(ctx, tx, operator, { entries, secrets, query })));
-        if (query.dryRun) throw new DryRun(results);
-        return results;
-      });
-    } catch (error) {
-      if (error instanceof DryRun) return error.results;
-      const isConflict = isUniqueViolation(error) || isTransactionConflict(error) || error instanceof AccountChanged;
-      if (!isConflict || attempt === MAX_ATTEMPTS) throw error;
-    }
-  }
+/** Whether another request has registered, imported or changed an account meanwhile. */
+const isConflict = (error: unknown) =>
+  isUniqueViolation(error) || isTransactionConflict(error) || error instanceof AccountChanged;
+
+/** Imports records that claim nothing in common. */
+async function importRound(ctx: Deps, operator: Operator, entries: Entry[], query: ImportQuery) {
+  const { results, added } = await plan(ctx, ctx.db, entries, query);
+  if (added.length === 0) return results;
+  const isOneStatement = added.every(({ isNew, hasTotp }) => isNew && !hasTotp) && !query.notify;
+  if (!isOneStatement) return importInTransaction(ctx, operator, [entries], query);
+  await nextTurn();
+  await ctx.db.$executeRaw(insertAccounts(ctx, operator, added));
+  return results;
 }
+
+/** A dry run is rolled back, so it is one transaction: later rounds see the earlier ones. */
+async function rehearse(ctx: Deps, operator: Operator, rounds: Entry[][], query: ImportQuery) {
+  return importInTransaction(ctx, operator, rounds, query).catch((error: unknown) => {
+    if (error instanceof DryRun) return error.results;
+    throw error;
+  });
+}
+
+async function importInTransaction(ctx: Deps, operator: Operator, rounds: Entry[][], query: ImportQuery) {
+  const secrets = await encryptTotpSecrets(ctx, rounds.flat());
+  return ctx.db.$transaction(async (tx) => {
+    await tx.$executeRaw`SELECT ${LOCK}`;
+    const results: ImportResult[] = [];
+    for (const entries of rounds) results.push(...(await importInTx(ctx, tx, operator, { entries, secrets, query })));
+    if (query.dryRun) throw new DryRun(results);
+    return results;
+  });
+}
+
+/** Imports that claim the same in another order would deadlock. */
+const LOCK = sql`pg_advisory_xact_lock(hashtextextended('account import', 0))`;
 
 /** Before the transaction, in which no secret may be encrypted. */
 async function encryptTotpSecrets(ctx: Deps, entries: Entry[]): Promise<TotpSecrets> {
@@ -220,7 +233,17 @@ type Round = { entries: Entry[]; secrets: TotpSecrets; query: ImportQuery };
 
 async function importInTx(ctx: Deps, tx: Tx, operator: Operator, { entries, secrets, query }: Round) {
   if (query.onConflict === "update") await lockExisting(tx, entries);
-  const found = await readExisting(tx, entries, ctx.now());
+  const { results, added } = await plan(ctx, tx, entries, query);
+  await write(ctx, tx, added, secrets);
+  await changeAccess(ctx, tx, operator, added);
+  if (added.length > 0) await tx.$executeRaw(insertOperatorEvent(ctx.now(), operator, importEvent(added)));
+  if (query.notify && !query.dryRun) await notify(ctx, tx, operator, added);
+  return results;
+}
+
+/** What becomes of records, by what the database has now. */
+async function plan(ctx: Deps, db: Tx, entries: Entry[], query: ImportQuery) {
+  const found = await readExisting(db, entries, ctx.now());
   const results: ImportResult[] = [];
   const added: Addition[] = [];
   for (const entry of entries) {
@@ -236,10 +259,7 @@ async function importInTx(ctx: Deps, tx: Tx, operator: Operator, { entries, secr
     if (status === "created" || status === "updated") added.push(addition);
     results.push({ line, status, accountId: addition.accountId });
   }
-  await write(ctx, tx, added, secrets);
-  await changeAccess(ctx, tx, operator, added);
-  await announce(ctx, tx, operator, added, query);
-  return results;
+  return { results, added };
 }
 
 /**
@@ -350,17 +370,50 @@ function rowsOf(added: Addition[], at: Date): string {
   return JSON.stringify(rows);
 }
 
+/**
+ * Inserts accounts in one statement, with its event: on the embedded database, others would wait for the end of an open
+ * transaction.
+ */
+function insertAccounts(ctx: Deps, operator: Operator, created: Addition[]): Prisma.Sql {
+  const at = ctx.now();
+  return sql`
+    WITH locked AS MATERIALIZED (SELECT ${LOCK}),
+    created AS (${insertRows(at, created, sql`locked,`)} RETURNING id),
+    alias AS (${insertAliases(created)} JOIN created ON created.id = "accountId"),
+    identity AS (${insertIdentities(created)} JOIN created ON created.id = "accountId")
+    ${insertOperatorEvent(at, operator, importEvent(created))}`;
+}
+
+function insertRows(at: Date, created: Addition[], after = sql``) {
+  return sql`
+    INSERT INTO "Account" (id, email, "emailVerifiedAt", name, locale, "externalId", "passwordHash", "disabledAt", "createdAt",
+      "updatedAt", "unverifiedExpiresAt")
+    SELECT given.*, ${at}::timestamptz, ${NEVER_REMOVED}::timestamptz
+    FROM ${after} json_to_recordset(${rowsOf(created, at)}::json) AS given (${ROW})`;
+}
+
+function insertAliases(added: Addition[]) {
+  const aliases = added.flatMap(({ accountId, aliases }) => aliases.map((appUserId) => ({ appUserId, accountId })));
+  return sql`
+    INSERT INTO "AccountAlias" ("appUserId", "accountId") SELECT given.*
+    FROM json_to_recordset(${JSON.stringify(aliases)}::json) AS given ("appUserId" text, "accountId" uuid)`;
+}
+
+function insertIdentities(added: Addition[]) {
+  const identities = added.flatMap(({ accountId, identities }) =>
+    identities.map((identity) => ({ ...identity, id: newId(), accountId })),
+  );
+  return sql`
+    INSERT INTO "Identity" (id, "accountId", provider, issuer, subject) SELECT given.*
+    FROM json_to_recordset(${JSON.stringify(identities)}::json)
+      AS given (id uuid, "accountId" uuid, provider text, issuer text, subject text)`;
+}
+
 /** One statement a table: Prisma would take longer to write one than PostgreSQL to run it. */
 async function write(ctx: Deps, tx: Tx, added: Addition[], secrets: TotpSecrets): Promise<void> {
   const at = ctx.now();
   const [created, updated] = [added.filter(({ isNew }) => isNew), added.filter(({ isNew }) => !isNew)];
-  if (created.length > 0) {
-    await tx.$executeRaw`
-      INSERT INTO "Account" (id, email, "emailVerifiedAt", name, locale, "externalId", "passwordHash", "disabledAt", "createdAt",
-        "updatedAt", "unverifiedExpiresAt")
-      SELECT given.*, ${at}::timestamptz, ${NEVER_REMOVED}::timestamptz
-      FROM json_to_recordset(${rowsOf(created, at)}::json) AS given (${ROW})`;
-  }
+  if (created.length > 0) await tx.$executeRaw(insertRows(at, created));
   if (updated.length > 0) {
     await tx.$executeRaw`
       UPDATE "Account" AS account SET "updatedAt" = ${at}::timestamptz, name = COALESCE(given.name, account.name),
@@ -370,21 +423,8 @@ async function write(ctx: Deps, tx: Tx, added: Addition[], secrets: TotpSecrets)
         "passwordHash" = COALESCE(given."passwordHash", account."passwordHash")
       FROM json_to_recordset(${rowsOf(updated, at)}::json) AS given (${ROW}) WHERE account.id = given.id`;
   }
-  const aliases = added.flatMap(({ accountId, aliases }) => aliases.map((appUserId) => ({ appUserId, accountId })));
-  if (aliases.length > 0) {
-    await tx.$executeRaw`
-      INSERT INTO "AccountAlias" ("appUserId", "accountId") SELECT given.*
-      FROM json_to_recordset(${JSON.stringify(aliases)}::json) AS given ("appUserId" text, "accountId" uuid)`;
-  }
-  const identities = added.flatMap(({ accountId, identities }) =>
-    identities.map((identity) => ({ ...identity, id: newId(), accountId })),
-  );
-  if (identities.length > 0) {
-    await tx.$executeRaw`
-      INSERT INTO "Identity" (id, "accountId", provider, issuer, subject) SELECT given.*
-      FROM json_to_recordset(${JSON.stringify(identities)}::json)
-        AS given (id uuid, "accountId" uuid, provider text, issuer text, subject text)`;
-  }
+  await tx.$executeRaw(insertAliases(added));
+  await tx.$executeRaw(insertIdentities(added));
   const factors = added.flatMap(({ accountId, entry, hasTotp }) => {
     const secret = hasTotp && secrets.get(entry);
     if (secret && secret.accountId !== accountId) throw new AccountChanged();
@@ -407,12 +447,14 @@ async function changeAccess(ctx: Deps, tx: Tx, operator: Operator, added: Additi
   for (const { accountId, data } of updated) if (data.disabledAt) await revokeAllSessions(ctx, tx, at, accountId);
 }
 
-async function announce(ctx: Deps, tx: Tx, operator: Operator, added: Addition[], query: ImportQuery) {
-  if (added.length === 0) return;
+function importEvent(added: Addition[]) {
+  const created = added.filter(({ isNew }) => isNew).length;
+  const details = { created, updated: added.length - created };
+  return { type: "accounts_imported", target: "accounts", details } as const;
+}
+
+async function notify(ctx: Deps, tx: Tx, operator: Operator, added: Addition[]): Promise<void> {
   const created = added.filter(({ isNew }) => isNew);
-  const details = { created: created.length, updated: added.length - created.length };
-  await recordOperatorEvent(tx, ctx.now(), operator, { type: "accounts_imported", target: "accounts", details });
-  if (!query.notify || query.dryRun) return;
   await ctx.webhooks.record(
     tx,
     created.map(({ accountId }) => accountCreated(accountId)),
@@ -473,6 +515,7 @@ async function readExisting(db: Tx, entries: Entry[], now: Date): Promise<Found>
         WHERE "accountId" = account.id) AS identities,
       EXISTS (SELECT FROM "TotpFactor" WHERE "accountId" = account.id AND "confirmedAt" IS NOT NULL) AS "hasTotp"
     FROM "Account" AS account WHERE ${isNamedBy(entries)}`;
+  await nextTurn();
   const owners = await readOwners(db, entries, now);
   return { accounts: new Map(accounts.map((account) => [account.email, account])), owners };
 }

@@ -9,9 +9,10 @@ import type {
   Operator,
   PublisherPrincipal,
 } from "../../principal";
-import { newId } from "../db/ids";
+import type { Prisma } from "../db/generated/client";
+import { sql } from "../db/sql";
 import type { AuditEventType } from "./event-types";
-import { type EventExtra, networkOf, recordSecurityEvent } from "./security-events";
+import { type EventExtra, insertSecurityEvent, lockedAccount, recordSecurityEvent } from "./security-events";
 
 export const COMMAND_LINE: EventSource = { ip: "unknown", userAgent: null };
 
@@ -19,16 +20,18 @@ export const COMMAND_LINE: EventSource = { ip: "unknown", userAgent: null };
 type OperatorEvent = { type: AuditEventType; target: string; details?: EventExtra["details"] };
 
 /** Records what an operator does to something other than an account. */
-export async function recordOperatorEvent(
-  tx: Tx,
+export async function recordOperatorEvent(tx: Tx, at: Date, operator: Operator, event: OperatorEvent): Promise<void> {
+  await tx.$executeRaw(insertOperatorEvent(at, operator, event));
+}
+
+/** The INSERT of such an event as SQL, for a larger statement. */
+export function insertOperatorEvent(
   at: Date,
   { actor, accountId, source }: Operator,
   { type, target, details }: OperatorEvent,
-): Promise<void> {
-  const extra = { actor, target, ...(details ? { details } : {}) };
-  if (accountId !== null) return recordSecurityEvent(tx, at, accountId, type, source, extra);
-  const { ip, userAgent } = source;
-  await tx.auditEvent.create({ data: { id: newId(), type, at, ...extra, network: networkOf(ip), userAgent } });
+): Prisma.Sql {
+  const from = accountId === null ? sql`(SELECT NULL::uuid AS "id") AS nobody` : lockedAccount(accountId);
+  return insertSecurityEvent(at, type, source, from, { actor, target, ...(details ? { details } : {}) });
 }
 
 /** What an operator did to an account, and why, in the operator's own words. */

@@ -24,9 +24,11 @@ export async function recordSecurityEvent(
   source: EventSource,
   extra: EventExtra = {},
 ): Promise<void> {
-  const from = sql`"Account" WHERE "id" = ${accountId}::uuid FOR KEY SHARE`;
-  await tx.$executeRaw(insertSecurityEvent(at, type, source, from, extra));
+  await tx.$executeRaw(insertSecurityEvent(at, type, source, lockedAccount(accountId), extra));
 }
+
+/** The FROM clause of an account's row, locked until its event is recorded. */
+export const lockedAccount = (accountId: string) => sql`"Account" WHERE "id" = ${accountId}::uuid FOR KEY SHARE`;
 
 /**
  * The INSERT of an event as SQL, for a larger statement. `from` is the FROM clause with the account's row, which the
