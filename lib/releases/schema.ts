@@ -129,12 +129,15 @@ const Artifacts = z
 const MAX_SIGNED_DOCUMENT_LENGTH = 512 * 1024;
 const SignedDocument = z.string().min(1).max(MAX_SIGNED_DOCUMENT_LENGTH);
 
-/** The documents that the publisher signed, whole and unchanged, by the updater that reads them. */
+/**
+ * The documents that the publisher signed, whole and unchanged, by the updater that reads them. null: one that must not be
+ * served, so that the release is not offered to the updater.
+ */
 const SignedDocuments = z.strictObject({
   /** `latest.yml` and its siblings, which all builds of one platform may have in common. */
-  electron: SignedDocument.optional(),
+  electron: SignedDocument.nullish(),
   /** An appcast. */
-  sparkle: SignedDocument.optional(),
+  sparkle: SignedDocument.nullish(),
 });
 
 /** Who published a release. `source`: what a CI job built. */

@@ -45,7 +45,7 @@ const EdPublicKey = z
   .trim()
   .regex(/^[A-Za-z0-9+/]{43}=$/, "Must be an EdDSA public key in base64");
 
-const MAX_MANIFEST_KEYS = 10;
+const MAX_KEYS = 10;
 
 /** electron-builder's `updateManifest` public key: an Ed25519 key as SPKI in PEM, or its DER in base64. */
 const ManifestPublicKey = z.string().trim().max(1024);
@@ -53,11 +53,22 @@ const ManifestPublicKey = z.string().trim().max(1024);
 /** The public keys of one product, which verify the signatures of its releases when they are published. */
 export const PublicKeys = z.strictObject({
   minisign: MinisignPublicKey.optional(),
-  ed: EdPublicKey.optional(),
   /** Several during a rotation. */
-  manifest: z.array(ManifestPublicKey).min(1).max(MAX_MANIFEST_KEYS).optional(),
+  ed: z.union([EdPublicKey, z.array(EdPublicKey).min(1).max(MAX_KEYS)]).optional(),
+  /** Several during a rotation. */
+  manifest: z.array(ManifestPublicKey).min(1).max(MAX_KEYS).optional(),
 });
 export type PublicKeys = z.infer<typeof PublicKeys>;
+
+/** A product's keys. Safe for products with names such as `constructor`. */
+export function publicKeysOf(publicKeys: Readonly<Record<string, PublicKeys>>, product: string): PublicKeys {
+  return (Object.hasOwn(publicKeys, product) && publicKeys[product]) || {};
+}
+
+/** The keys for Sparkle and WinSparkle. */
+export function edKeysOf({ ed = [] }: PublicKeys): readonly string[] {
+  return typeof ed === "string" ? [ed] : ed;
+}
 
 /** Parses the output of `MinisignSignature`. @throws Error for anything else */
 export function parseMinisignature(base64: string): Minisignature {

@@ -3,11 +3,13 @@ import type { Logger } from "pino";
 import { z } from "zod";
 import { fieldMessage } from "../../platform/field-message";
 import { PathTraversalError, resolveArtifactPath } from "../artifact-files";
+import { withheldAppcasts } from "../formats/signed-appcast";
 import { releaseFiles, removeStoredFiles, storedFiles } from "../release-files";
 import { isSampleSignature } from "../sample/sample-signatures";
 import { ManifestDocument, Release, type StoredFile } from "../schema";
-import type { PublicKeys } from "../signatures";
+import { type PublicKeys, publicKeysOf } from "../signatures";
 import type { RawManifest } from "./manifest-source";
+import { verifySignedDocuments } from "./signed-documents";
 import { indexReleases } from "./snapshot";
 
 /** Releases that are parsed before the event loop gets a turn. */
@@ -23,12 +25,13 @@ export type Capabilities = { canPresign: boolean };
  * for each reason, or for each path outside the catalog's folder. @throws Error that describes any other fault
  */
 export async function loadSnapshot({ bytes, root }: RawManifest, capabilities: Capabilities, log: Logger) {
-  const { releases } = await parseManifest(bytes);
+  const { publicKeys, releases } = await parseManifest(bytes);
   const isFile = ({ file }: StoredFile) => file !== undefined;
   const isObject = ({ s3Key }: StoredFile) => s3Key !== undefined;
   if (root === null) omitFiles(releases, isFile, "a catalog at a URL has no folder for files", log);
   if (!capabilities.canPresign) omitFiles(releases, isObject, "the RELEASE_S3_ variables are not set", log);
   if (root !== null) for (const release of releases) await omitTraversingFiles(root, release, log);
+  await omitUnverifiedDocuments(releases, publicKeys, log);
   warnOfPrereleases(releases, log);
   return indexReleases(root, releases);
 }
@@ -89,6 +92,29 @@ function warnOfPrereleases(releases: readonly Release[], log: Logger): void {
   if (prereleases.length === 0) return;
   const examples = prereleases.slice(0, MAX_LOGGED_EXAMPLES).map(({ id }) => id);
   log.warn({ releases: prereleases.length, examples }, "prereleases on the stable channel are offered to every client");
+}
+
+/** A document that its updater would refuse is never served: the release is then not offered to the updater. */
+async function omitUnverifiedDocuments(
+  releases: readonly Release[],
+  publicKeys: ValidatedManifest["publicKeys"],
+  log: Logger,
+): Promise<void> {
+  let count = 0;
+  for (const release of releases) {
+    if (Object.keys(release.signedDocuments).length === 0) continue;
+    if (++count % BATCH_SIZE === 0) await setImmediate();
+    for (const { updater, problem } of verifySignedDocuments(release, publicKeysOf(publicKeys, release.product))) {
+      log.error(
+        { release: release.id, updater, problem },
+        "release not offered to an updater: its document is not valid",
+      );
+      release.signedDocuments[updater] = null;
+    }
+  }
+  for (const [{ id, product }, version] of withheldAppcasts(releases)) {
+    log.warn({ release: id, product, version }, "release not offered to Sparkle: its appcast has another version");
+  }
 }
 
 function omitFiles(releases: Release[], isOmitted: (file: StoredFile) => boolean, reason: string, log: Logger): void {

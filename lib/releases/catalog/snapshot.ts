@@ -1,4 +1,5 @@
 import { compareBuild, type SemVer } from "semver";
+import { withheldAppcasts } from "../formats/signed-appcast";
 import { BUILT_IN_ARCHITECTURES, compareSystemVersions, Platform } from "../platforms";
 import { completeFiles } from "../release-files";
 import { formatVersion, type Release } from "../schema";
@@ -39,9 +40,10 @@ export function indexReleases(root: string | null, releases: readonly Release[])
   assertUnique(releases, ({ id }) => `the id ${id}`);
   assertUnique(releases, (release) => `${targetKey(release)}/${release.channel} ${formatVersion(release.version)}`);
   const hasRealReleases = releases.some(({ sample }) => !sample);
-  const servable = releases.filter(
-    (release) => !release.yanked && !(release.sample && hasRealReleases) && completeFiles(release).length > 0,
-  );
+  const withheld = withheldAppcasts(releases);
+  const servable = releases
+    .filter((release) => !release.yanked && !(release.sample && hasRealReleases) && completeFiles(release).length > 0)
+    .map((release) => (withheld.has(release) ? withoutAppcast(release) : release));
   const releasesByChannel = new Map<string, Release[]>();
   for (const [target, all] of groupBy(servable.sort(newestFirst), targetKey)) {
     for (const channel of new Set(["stable", ...all.map((release) => release.channel)])) {
@@ -65,6 +67,11 @@ export function indexReleases(root: string | null, releases: readonly Release[])
     versionsByProduct: new Map([...groupBy(releases, productKey)].map(([key, own]) => [key, collectVersions(own)])),
   };
 }
+
+const withoutAppcast = (release: Release): Release => ({
+  ...release,
+  signedDocuments: { ...release.signedDocuments, sparkle: null },
+});
 
 function collectMinimumSystemVersions(releases: readonly Release[]): Map<string, string[]> {
   const minimumsOf = (platform: Platform) =>

@@ -4,13 +4,15 @@ import type { Release } from "../schema";
 import { renderAppcast, systemVersion } from "./appcast";
 import { type FormatInput, selectByFileName, type VersionFormat } from "./version-format";
 
+const signedFile = selectByFileName(
+  { windows: /\.(exe|msi)$/i, macos: /\.(zip|dmg|aar|pkg|mpkg|tar|tgz|tar\.(gz|bz2|xz))$/i },
+  ({ edSignature }) => edSignature !== undefined, // an app with a public key rejects unsigned updates
+);
+
 /** An appcast of Sparkle 2 and WinSparkle for one platform. Clients compare versions, and skip what they cannot run. */
 export const sparkle: VersionFormat = {
   name: "sparkle",
-  selectArtifact: selectByFileName(
-    { windows: /\.(exe|msi)$/i, macos: /\.(zip|dmg|aar|pkg|mpkg|tar|tgz|tar\.(gz|bz2|xz))$/i },
-    ({ edSignature }) => edSignature !== undefined, // an app with a public key rejects unsigned updates
-  ),
+  selectArtifact: (release) => (release.signedDocuments.sparkle === null ? undefined : signedFile(release)),
   requirements:
     "Sparkle needs a .zip, .dmg, .tar.xz, .pkg or similar, WinSparkle an .exe or .msi, with an EdDSA signature. WinSparkle compares only two numbers of a system version: send systemVersion.",
   comparesSystemVersion: (release) =>
@@ -23,6 +25,7 @@ export const sparkle: VersionFormat = {
 function render(input: FormatInput): string {
   const { release, baseUrl, mandatory, supportPolicyOf, isHiddenSample, findReleasesForOlderSystems, buildVersionOf } =
     input;
+  if (release.signedDocuments.sparkle) return release.signedDocuments.sparkle;
   const releases = isHiddenSample ? [] : [release, ...findReleasesForOlderSystems()];
   const items = releases.flatMap((one: Release) => {
     const artifact = sparkle.selectArtifact(one);

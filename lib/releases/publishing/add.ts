@@ -4,12 +4,14 @@ import { Readable } from "node:stream";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { makeFolder, writeDurably } from "../../platform/files/durable";
+import { verifySignedDocuments } from "../catalog/signed-documents";
 import { releaseFiles } from "../release-files";
 import { formatVersion, type Release } from "../schema";
+import { publicKeysOf } from "../signatures";
 import { type ArtifactEntry, type HashedDraft, type HashedFile, hashDraft, type ReleaseDraft } from "./draft";
 import { copyToFolder, digestFile, linkToFolder, type OnProgress, readChunks } from "./files/build-file";
 import { type SignedFile, verifySignatures } from "./files/verify-signatures";
-import { invalidRelease } from "./invalid-release";
+import { invalidRelease, refuse } from "./invalid-release";
 import {
   changeManifest,
   describeDiskError,
@@ -17,7 +19,7 @@ import {
   readManifest,
   serializeManifest,
 } from "./manifest-file";
-import { type AddedRelease, type Plan, planAdditions, publicKeysOf } from "./plan-addition";
+import { type AddedRelease, type Plan, planAdditions } from "./plan-addition";
 import type { ChangeRecord } from "./recorded-write";
 import { removeFiles } from "./remove";
 
@@ -52,15 +54,16 @@ export async function addReleases(deps: PublishDeps, drafts: readonly ReleaseDra
   return { ...published, notes };
 }
 
-/** Returns a sentence for each signature that could not be verified. */
+/** Returns a sentence for each signature that could not be verified. @throws AppError signature_invalid */
 async function verifyDrafts(drafts: readonly HashedDraft[], { added, publicKeys }: Plan): Promise<string[]> {
   const notes = new Set<string>();
   for (const [i, { files }] of drafts.entries()) {
     const release = added[i]?.release;
     if (!release) continue;
+    const keys = publicKeysOf(publicKeys, release.product);
+    for (const { problem } of verifySignedDocuments(release, keys)) refuse(problem, "signature_invalid");
     for (const file of files) {
-      const signed = toSignedFile(file, release);
-      for (const note of await verifySignatures(signed, publicKeysOf(publicKeys, release.product))) notes.add(note);
+      for (const note of await verifySignatures(toSignedFile(file, release), keys)) notes.add(note);
     }
   }
   return [...notes];

@@ -3,7 +3,7 @@ import { AppError } from "../../errors";
 import { fieldMessage } from "../../platform/field-message";
 import { releaseFiles } from "../release-files";
 import { ArtifactKind, type Release } from "../schema";
-import { PublicKeys } from "../signatures";
+import { PublicKeys, publicKeysOf } from "../signatures";
 import type { ArtifactEntry, HashedDraft, HashedFile } from "./draft";
 import { invalidRelease } from "./invalid-release";
 import { type EditableManifest, identityOf, makeReleaseId, parseRelease } from "./manifest-file";
@@ -108,12 +108,7 @@ function changedFile(before: Release, release: Release): string | undefined {
   return named?.fileName;
 }
 
-const NAMES = { minisign: "minisign", ed: "EdDSA" } as const;
-
-/** A product's keys. Safe for products with names such as `constructor`. */
-export function publicKeysOf(publicKeys: EditableManifest["publicKeys"], product: string): PublicKeys {
-  return (Object.hasOwn(publicKeys, product) && publicKeys[product]) || {};
-}
+const NAMES = { minisign: "minisign", ed: "EdDSA", manifest: "manifest" } as const;
 
 /** Adds a product's keys to the catalog's. @throws AppError confirmation_required if one would replace another */
 function mergePublicKeys(
@@ -125,18 +120,17 @@ function mergePublicKeys(
   const parsed = PublicKeys.safeParse(input, { error: fieldMessage });
   if (!parsed.success)
     throw new AppError("release_invalid", parsed.error.issues.map(({ message }) => message).join("; "));
-  const next = { ...publicKeysOf(publicKeys, product) };
-  for (const kind of ["minisign", "ed"] as const) {
-    const [key, before] = [parsed.data[kind], next[kind]];
-    if (key === undefined || key === before) continue;
-    if (before !== undefined && !isNew) {
-      throw new AppError(
-        "confirmation_required",
-        `${product}'s ${NAMES[kind]} key is ${before}: installed apps would reject signatures of another key. Confirm a new key with --new.`,
-      );
-    }
-    next[kind] = key;
+  const own = publicKeysOf(publicKeys, product);
+  const given = withoutUndefined(parsed.data);
+  for (const kind of Object.keys(given) as (keyof PublicKeys)[]) {
+    const before = own[kind];
+    if (before === undefined || isNew || isDeepStrictEqual(before, given[kind])) continue;
+    throw new AppError(
+      "confirmation_required",
+      `${product}'s ${NAMES[kind]} key is ${[before].flat().join(" or ")}: installed apps would reject signatures of another key. Confirm a new key with --new.`,
+    );
   }
+  const next = { ...own, ...given };
   return Object.keys(next).length === 0 ? publicKeys : { ...publicKeys, [product]: next };
 }
 

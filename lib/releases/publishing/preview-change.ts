@@ -71,7 +71,7 @@ async function releasesAfter(deps: Deps, { releases }: Snapshot, change: Propose
     const known = served.get(release.id);
     if (!known) return release;
     const rollout = unscheduled.has(release.id) ? release.rollout : (scheduled.get(release.id) ?? known.rollout);
-    return { ...release, rollout, artifacts: known.artifacts };
+    return { ...release, rollout, artifacts: known.artifacts, signedDocuments: known.signedDocuments };
   });
   return { planned: after, ids };
 }

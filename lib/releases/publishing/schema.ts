@@ -10,6 +10,7 @@ const text = z.string().optional();
 
 const MAX_RELEASES = 100;
 const MAX_FILES = 100;
+const MAX_KEYS = 10;
 
 const Destination = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("folder") }),
@@ -62,7 +63,15 @@ const Draft = z.strictObject({
     .record(z.string().max(64), z.unknown())
     .describe("The fields of the release in the catalog, without `artifacts`."),
   files: z.array(File).min(1).max(MAX_FILES),
-  publicKeys: z.strictObject({ minisign: z.string().optional(), ed: z.string().optional() }).optional(),
+  publicKeys: z
+    .strictObject({
+      minisign: z.string().optional(),
+      ed: z
+        .union([z.string(), z.array(z.string()).max(MAX_KEYS)])
+        .optional()
+        .describe("Several during a rotation."),
+    })
+    .optional(),
   confirmations: Confirmations.optional().describe("Confirms what would otherwise be rejected as a likely mistake."),
 });
 

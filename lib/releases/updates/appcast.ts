@@ -26,7 +26,10 @@ function parseSparkleClient(userAgent: string | null): SparkleClient | undefined
 const { selectArtifact, comparesSystemVersion = () => true, contentType } = sparkle;
 const RULES: UpdaterRules = { selectArtifact, comparesSystemVersion };
 
-/** One appcast for Sparkle and WinSparkle, for the system and version of the User-Agent, or for both systems. */
+/**
+ * One appcast for Sparkle and WinSparkle, for the system and version of the User-Agent, or for both systems. The one that
+ * the publisher signed for the release stands alone, unchanged.
+ */
 export const appcastFeed: UpdateFeed = { pattern: /^appcast\.xml$/, resolve };
 
 function resolve(request: UpdateRequest): DocumentContent {
@@ -37,16 +40,18 @@ function resolve(request: UpdateRequest): DocumentContent {
   const selected = found.flatMap((one) => one ?? []);
   const items = selected.flatMap((one) => one.items);
   const isClientSpecific = client !== undefined || selected.some((one) => one.isClientSpecific);
+  const signed = selected.find((one) => one.signedDocument)?.signedDocument;
+  if (signed) return toDocument({ text: signed, contentType, isClientSpecific });
   const text = renderAppcast(request.product, request.deps.config.baseUrl, items);
   return toDocument({ text, contentType, isClientSpecific });
 }
 
-/** The platform's newest release, and older ones for older systems; null without any. */
+/** The platform's newest release with its signed appcast, or with older ones for older systems; null without any. */
 function platformItems(
   request: UpdateRequest,
   platform: Platform,
   client: SparkleClient | undefined,
-): { items: AppcastItem[]; isClientSpecific: boolean } | null {
+): { items: AppcastItem[]; signedDocument?: string; isClientSpecific: boolean } | null {
   const { snapshot, product, channel, query, deps } = request;
   const architecture = normalizeArchitecture(query.arch ?? DEFAULT_ARCHITECTURES[platform]);
   const selector = { platform, product, channel, architecture };
@@ -55,6 +60,8 @@ function platformItems(
   const { release, isClientSpecific, system } = update;
   if (!release) return null;
   if (client) recordCheck({ ...request, current }, selector, release);
+  const signedDocument = release.signedDocuments.sparkle;
+  if (signedDocument) return { items: [], signedDocument, isClientSpecific };
   const older = findReleasesForOlderSystems(snapshot, selector, selectArtifact, release, system);
   const urlOf = storedFileUrls(deps.config.baseUrl);
   const toItem = (one: Release): AppcastItem[] => {

@@ -34,7 +34,11 @@ export const DESTINATION_OPTIONS = {
 /** Options that confirm what looks like a mistake, and set the product's keys. */
 export const CHECK_OPTIONS = {
   "minisign-key": { value: "file", help: "the product's public key for Tauri (.pub); the catalog keeps it" },
-  "ed-key": { value: "key", help: "the product's public key for Sparkle; the catalog keeps it" },
+  "ed-key": {
+    value: "key",
+    help: "the product's public key for Sparkle; the catalog keeps it; repeat it during a rotation",
+    isRepeatable: true,
+  },
   new: { help: "this adds a new product, architecture, channel or key" },
   prerelease: { help: "this publishes a prerelease on the stable channel" },
 } as const;
@@ -101,10 +105,13 @@ export async function parseChecks(
   values: Values<typeof CHECK_OPTIONS>,
 ): Promise<Required<Pick<ReleaseDraft, "publicKeys" | "confirmations">>> {
   return {
-    publicKeys: { minisign: await textOrFile(values["minisign-key"]), ed: values["ed-key"] },
+    publicKeys: { minisign: await textOrFile(values["minisign-key"]), ed: oneOrAll(values["ed-key"]) },
     confirmations: { isNew: values.new, isPrerelease: values.prerelease },
   };
 }
+
+/** A single value as it is, since a catalog with one key has no list. */
+const oneOrAll = <T>(values: T[] | undefined): T | T[] | undefined => (values?.length === 1 ? values[0] : values);
 
 export function parseDestination({ url, s3 }: Values<typeof DESTINATION_OPTIONS>): Destination {
   if (url !== undefined && s3) throw new UsageError("--url and --s3 are mutually exclusive.");

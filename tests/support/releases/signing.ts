@@ -29,3 +29,9 @@ export function newSigningKey(): SigningKey {
     ed: (bytes) => sign(null, bytes, privateKey).toString("base64"),
   };
 }
+
+/** Signs an appcast as Sparkle's sign_update does (`signAppcast` in common_cli/Signing.swift). */
+export function signAppcast(content: string, { ed }: Pick<SigningKey, "ed">): string {
+  const bytes = Buffer.from(content);
+  return `${content}<!-- sparkle-signatures:\nedSignature: ${ed(bytes)}\nlength: ${bytes.byteLength}\n-->\n`;
+}

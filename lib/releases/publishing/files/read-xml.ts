@@ -1,4 +1,5 @@
 import { XMLParser } from "fast-xml-parser";
+import { z } from "zod";
 
 /** Manifests have five levels. */
 const MAX_NESTING = 20;
@@ -28,3 +29,18 @@ export function unescapeXml(text: string): string {
     return code <= 0x10ffff ? String.fromCodePoint(code) : all;
   });
 }
+
+/** The text of an element, which may have attributes, be repeated, or be empty. */
+export const XmlText = z.preprocess((value) => {
+  const [first] = Array.isArray(value) ? value : [value];
+  const text: unknown =
+    typeof first === "object" && first !== null ? (first as Record<string, unknown>)["#text"] : first;
+  return typeof text === "string" ? unescapeXml(text).trim() : undefined;
+}, z.string().optional());
+
+/** Elements of one name, of which there may be none or one. */
+export const xmlList = <T extends z.ZodType>(entry: T) =>
+  z.preprocess(
+    (value) => (value === undefined || value === "" ? [] : Array.isArray(value) ? value : [value]),
+    z.array(entry),
+  );

@@ -3,6 +3,7 @@ import { open } from "node:fs/promises";
 import path from "node:path";
 import { AppError } from "../../../errors";
 import {
+  edKeysOf,
   keyIdOf,
   type Minisignature,
   type PublicKeys,
@@ -35,11 +36,14 @@ export async function verifySignatures(signed: SignedFile, keys: PublicKeys): Pr
   if (minisign !== undefined)
     notes.push(...(await verifyMinisign(signed, parseMinisignature(minisign), keys.minisign)));
   if (edSignature === undefined) return notes;
-  if (keys.ed === undefined) notes.push(unverified("EdDSA", product, "--ed-key"));
+  const edKeys = edKeysOf(keys);
+  if (edKeys.length === 0) notes.push(unverified("EdDSA", product, "--ed-key"));
   else if (signed.sizeBytes > MAX_ED25519_BYTES)
     notes.push("The EdDSA signature was NOT verified: the file is larger than 2 GiB.");
-  else if (!verifyEdSignature(edSignature, keys.ed, await readWhole(file, signed.sizeBytes))) {
-    throw invalidSignature(`The EdDSA signature does not match ${file} and ${product}'s key.`);
+  else {
+    const bytes = await readWhole(file, signed.sizeBytes);
+    if (!edKeys.some((key) => verifyEdSignature(edSignature, key, bytes)))
+      throw invalidSignature(`The EdDSA signature does not match ${file} and ${product}'s key.`);
   }
   return notes;
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { DEFAULT_ARCHITECTURES, type Platform, parsePlatform } from "../../../../lib/releases/platforms";
-import { unescapeXml } from "../../../../lib/releases/publishing/files/read-xml";
+import { unescapeXml, XmlText, xmlList } from "../../../../lib/releases/publishing/files/read-xml";
 import { channelOf } from "../../../../lib/releases/publishing/folder/found-releases";
 import { EdSignature } from "../../../../lib/releases/signatures";
 import { httpUrl } from "./http";
@@ -18,18 +18,6 @@ import {
   versionIn,
 } from "./source";
 
-/** An element may have attributes, be repeated, or be empty. */
-const Text = z.preprocess((value) => {
-  const [first] = Array.isArray(value) ? value : [value];
-  const text: unknown =
-    typeof first === "object" && first !== null ? (first as Record<string, unknown>)["#text"] : first;
-  return typeof text === "string" ? unescapeXml(text).trim() : undefined;
-}, z.string().optional());
-const list = <T extends z.ZodType>(entry: T) =>
-  z.preprocess(
-    (value) => (value === undefined || value === "" ? [] : Array.isArray(value) ? value : [value]),
-    z.array(entry),
-  );
 const attribute = z.string().transform(unescapeXml).optional();
 
 const Enclosure = z.object({
@@ -45,28 +33,28 @@ type Enclosure = z.infer<typeof Enclosure>;
 
 /** An item of Sparkle 2 and WinSparkle. Older appcasts have the versions in the enclosure. */
 const Item = z.object({
-  title: Text,
-  pubDate: Text,
-  version: Text,
-  shortVersionString: Text,
-  channel: Text,
+  title: XmlText,
+  pubDate: XmlText,
+  version: XmlText,
+  shortVersionString: XmlText,
+  channel: XmlText,
   description: z.unknown().optional(),
-  releaseNotesLink: Text,
-  minimumSystemVersion: Text,
-  minimumUpdateVersion: Text,
-  phasedRolloutInterval: Text,
-  hardwareRequirements: Text,
+  releaseNotesLink: XmlText,
+  minimumSystemVersion: XmlText,
+  minimumUpdateVersion: XmlText,
+  phasedRolloutInterval: XmlText,
+  hardwareRequirements: XmlText,
   criticalUpdate: z.unknown().optional(),
-  enclosure: list(Enclosure),
+  enclosure: xmlList(Enclosure),
   deltas: z.preprocess(
     (value) => (value === "" ? undefined : value),
-    z.object({ enclosure: list(Enclosure) }).optional(),
+    z.object({ enclosure: xmlList(Enclosure) }).optional(),
   ),
 });
 type Item = z.infer<typeof Item>;
 
 const Appcast = z.object({
-  rss: z.object({ channel: z.preprocess((value) => (value === "" ? {} : value), z.object({ item: list(Item) })) }),
+  rss: z.object({ channel: z.preprocess((value) => (value === "" ? {} : value), z.object({ item: xmlList(Item) })) }),
 });
 
 /** The releases of an appcast: one for each enclosure. @throws CommandError feed_invalid */
@@ -154,7 +142,7 @@ const MAX_HTML_LENGTH = 100_000;
 
 /** Sparkle's notes are HTML unless they say otherwise; the catalog's are Markdown. */
 function notesOf(description: unknown): string | undefined {
-  const text = Text.parse(description);
+  const text = XmlText.parse(description);
   const format = (Array.isArray(description) ? description[0] : description)?.["@format"];
   if (text === undefined || format === "markdown" || format === "plain-text") return text;
   const pre = /^<pre>(.*)<\/pre>$/s.exec(text)?.[1];

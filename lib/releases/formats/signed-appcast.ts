@@ -1,0 +1,169 @@
+import { z } from "zod";
+import { compareSystemVersions, shareComputers } from "../platforms";
+import { parseXml, unescapeXml, XmlText, xmlList } from "../publishing/files/read-xml";
+import { completeFiles } from "../release-files";
+import { formatVersion, type Release } from "../schema";
+import { edKeysOf, type PublicKeys, verifyEdSignature } from "../signatures";
+
+/**
+ * The end of a signed appcast, which signs all bytes before it (Sparkle 2.9, `signAppcast` in common_cli/Signing.swift).
+ * Stricter than Sparkle, which ignores the length, what follows, and the bits that base64 does not use.
+ */
+const SIGNING_BLOCK = /<!-- sparkle-signatures:\nedSignature: ([A-Za-z0-9+/]{85}[AQgw]==)\nlength: (\d{1,9})\n-->\n?$/;
+
+const attribute = z.string().transform(unescapeXml).optional();
+
+/** What decides on which clients can get an item (SUAppcastDriver.m, `filterSupportedAppcast`). */
+const REQUIREMENTS = [
+  "minimumSystemVersion",
+  "maximumSystemVersion",
+  "minimumUpdateVersion",
+  "minimumAutoupdateVersion",
+  "hardwareRequirements",
+  "phasedRolloutInterval",
+  "channel",
+] as const;
+
+const Item = z.object({
+  version: XmlText,
+  shortVersionString: XmlText,
+  bundleIdentifier: XmlText,
+  ...(Object.fromEntries(REQUIREMENTS.map((name) => [name, XmlText])) as Record<
+    (typeof REQUIREMENTS)[number],
+    typeof XmlText
+  >),
+  enclosure: xmlList(
+    z.object({
+      "@url": attribute,
+      "@length": attribute,
+      "@edSignature": attribute,
+      "@version": attribute,
+      "@os": attribute,
+    }),
+  ),
+});
+
+const Appcast = z.object({ rss: z.object({ channel: z.object({ item: xmlList(Item) }) }) });
+
+/** An item that Sparkle reads on macOS. */
+export type AppcastEntry = z.infer<typeof Item> & {
+  /** `sparkle:version`, which is compared with CFBundleVersion. */
+  build: string;
+  url: string | undefined;
+  edSignature: string | undefined;
+  sizeBytes: number | undefined;
+};
+
+/** By document, which many releases and loads of the catalog have in common. */
+const cachedItems = new Map<string, readonly AppcastEntry[] | null>();
+const MAX_CACHED_ITEMS = 1_000;
+
+/** The items of an appcast for macOS; null if it cannot be read. */
+export function appcastItems(document: string): readonly AppcastEntry[] | null {
+  const known = cachedItems.get(document);
+  if (known !== undefined) return known;
+  const items = parseItems(document);
+  if (cachedItems.size >= MAX_CACHED_ITEMS) cachedItems.clear();
+  cachedItems.set(document, items);
+  return items;
+}
+
+function parseItems(document: string): AppcastEntry[] | null {
+  try {
+    return Appcast.parse(parseXml(Buffer.from(document))).rss.channel.item.flatMap((item) => {
+      const [file] = item.enclosure;
+      const build = item.version ?? file?.["@version"];
+      if (build === undefined || !/^macos$/i.test(file?.["@os"] ?? "macos")) return [];
+      const length = file?.["@length"];
+      const sizeBytes = length === undefined ? undefined : Number(length);
+      return { ...item, build, url: file?.["@url"], edSignature: file?.["@edSignature"], sizeBytes };
+    });
+  } catch {
+    return null;
+  }
+}
+
+/** Why a release must not be offered with a signed appcast, for people; undefined if Sparkle accepts it. */
+export function appcastProblem(document: string, release: Release, keys: PublicKeys): string | undefined {
+  return signatureProblem(document, release, edKeysOf(keys)) ?? contentProblem(document, release);
+}
+
+function signatureProblem(document: string, { product }: Release, edKeys: readonly string[]): string | undefined {
+  const block = SIGNING_BLOCK.exec(document);
+  const [, edSignature, length] = block ?? [];
+  if (!block || edSignature === undefined) {
+    return "The appcast does not end with a signature: sign it with generate_appcast or sign_update of Sparkle 2.9.";
+  }
+  if (edKeys.length === 0) return `The catalog has no EdDSA key of ${product}: set it once with --ed-key.`;
+  const signed = Buffer.from(document.slice(0, block.index));
+  if (Number(length) === signed.byteLength && edKeys.some((key) => verifyEdSignature(edSignature, key, signed))) {
+    return undefined;
+  }
+  return `The signature of the appcast does not match it and ${product}'s key: sign it again after every change.`;
+}
+
+function contentProblem(document: string, release: Release): string | undefined {
+  if (release.platform !== "macos") return "Only Sparkle on macOS reads signed appcasts.";
+  const items = appcastItems(document);
+  if (items === null) return "The appcast is not one that Sparkle can read.";
+  const [build, version] = [buildOf(release), formatVersion(release.version)];
+  const own = items.filter((item) => item.build === build);
+  const signedFile = (item: AppcastEntry) =>
+    completeFiles(release).find(({ edSignature }) => edSignature !== undefined && edSignature === item.edSignature);
+  if (own.length === 0) return `The appcast does not offer ${version}: no item has the sparkle:version ${build}.`;
+  const isOwnFile = (item: AppcastEntry) => [undefined, 0, signedFile(item)?.sizeBytes].includes(item.sizeBytes);
+  if (!own.some((item) => signedFile(item) && isOwnFile(item))) {
+    return `The appcast offers another file as ${version}: its sparkle:edSignature and length are not those of the release.`;
+  }
+  const newer = items.find((item) => !(compareBuilds(item.build, build) <= 0));
+  return newer && `The appcast offers ${nameOf(newer)} before ${version}: sign one in which ${version} is the newest.`;
+}
+
+const buildOf = ({ buildVersion, version }: Release) => buildVersion ?? formatVersion(version);
+const nameOf = ({ shortVersionString, build }: AppcastEntry) => shortVersionString ?? build;
+
+/** Compares what Sparkle reads of versions: it stops at a dash. NaN if one does not begin with a number. */
+function compareBuilds(a: string, b: string): number {
+  const [left, right] = [a, b].map((build) => /^\d+(\.\d+)*/.exec(build)?.[0]);
+  return left === undefined || right === undefined ? Number.NaN : compareSystemVersions(left, right);
+}
+
+/** Sparkle gives a client the newest item whose requirements it meets. */
+function offeredItems(items: readonly AppcastEntry[]): AppcastEntry[] {
+  const replaces = (newer: AppcastEntry, older: AppcastEntry) =>
+    compareBuilds(newer.build, older.build) > 0 &&
+    newer.phasedRolloutInterval === undefined &&
+    REQUIREMENTS.every((name) => newer[name] === undefined || newer[name] === older[name]);
+  return items.filter((older) => !items.some((newer) => replaces(newer, older)));
+}
+
+/**
+ * The releases whose appcasts also offer a version that is yanked, paused, only partly rolled out or on another
+ * channel, with the name of that version. A version that the catalog does not have is the publisher's affair.
+ */
+export function withheldAppcasts(releases: readonly Release[]): Map<Release, string> {
+  const byBuild = new Map<string, Release[]>();
+  for (const release of releases) {
+    const key = `${release.product} ${release.platform} ${buildOf(release)}`;
+    byBuild.set(key, [...(byBuild.get(key) ?? []), release]);
+  }
+  const withheld = new Map<Release, string>();
+  for (const release of releases) {
+    const { product, platform, signedDocuments } = release;
+    if (typeof signedDocuments.sparkle !== "string") continue;
+    const others = offeredItems(appcastItems(signedDocuments.sparkle) ?? []).filter(
+      ({ build }) => build !== buildOf(release),
+    );
+    const found = others.find((item) => {
+      const known = byBuild.get(`${product} ${platform} ${item.build}`) ?? [];
+      return known.length > 0 && !known.some((other) => isForClientsOf(release, other));
+    });
+    if (found) withheld.set(release, nameOf(found));
+  }
+  return withheld;
+}
+
+function isForClientsOf(release: Release, { channel, architecture, rollout, yanked }: Release): boolean {
+  const isVisible = channel === "stable" || channel === release.channel;
+  return isVisible && !yanked && rollout === 100 && shareComputers(architecture, release.architecture);
+}
