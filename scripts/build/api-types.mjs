@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 const pathOf = (file) => fileURLToPath(new URL(`../../${file}`, import.meta.url));
 const DOCUMENT = pathOf("public/openapi.json");
 const ADMIN = "/api/admin/";
+const TOKEN = "/api/auth/oauth/token";
 /** The files that are made of the OpenAPI document, and what writes them. */
 const FILES = {
   "clients/js/src/api.generated.ts": typesForClients,
@@ -40,10 +41,10 @@ async function typesForCommands(document) {
   return types.replace(/^export interface paths \{.*?^\}\n/ms, "");
 }
 
-/** The method and path of each operator's operation: a small table, because each command loads it. */
+/** The method and path of each operator's operation, and of the token endpoint: a small table, because each command loads it. */
 function placesForCommands({ paths }) {
   const places = Object.entries(paths)
-    .filter(([path]) => path.startsWith(ADMIN))
+    .filter(([path]) => path.startsWith(ADMIN) || path === TOKEN)
     .flatMap(([path, { parameters: _, options: __, ...operations }]) =>
       Object.entries(operations).map(
         ([method, { operationId }]) => `  ${operationId}: "${method.toUpperCase()} ${path}",\n`,

@@ -36,7 +36,7 @@ export class HomeportCommand extends Command {
     return this.action(async (...given: unknown[]) => {
       const args = given.slice(0, -1) as Args;
       const { json = false } = this.opts<{ json?: boolean }>();
-      const { api, close } = openAdminApi();
+      const { api, close } = await openAdminApi();
       try {
         await handle({ api, output: createOutput(json) }, ...args);
       } finally {
@@ -66,14 +66,17 @@ const shown = (argument: Argument) => {
 export type DefineCommandGroup = (group: HomeportCommand) => void;
 
 /**
- * Opens the admin API: of the service at HOMEPORT_URL; of the one that runs on the embedded database in DATA_DIR; else, and
+ * Opens the admin API: of the service at HOMEPORT_URL, with HOMEPORT_API_KEY or as the CI job that this is; of the one that runs on the embedded database in DATA_DIR; else, and
  * on PostgreSQL, in this process. What needs the database or the routes is loaded only if they are used.
- * @throws UsageError for a HOMEPORT_URL that cannot be used
+ * @throws UsageError for a HOMEPORT_URL that cannot be used, or without a credential for it
  */
-function openAdminApi(): { api: AdminApi; close: () => Promise<void> } {
+async function openAdminApi(): Promise<{ api: AdminApi; close: () => Promise<void> }> {
   const { HOMEPORT_URL, HOMEPORT_API_KEY, DATABASE_URL, DATA_DIR } = process.env;
-  if (HOMEPORT_URL)
-    return { api: createAdminApi(createHttpClient(HOMEPORT_URL, HOMEPORT_API_KEY)), close: async () => {} };
+  if (HOMEPORT_URL) {
+    const credential =
+      HOMEPORT_API_KEY || (await import("./transport/job-access")).authorizeJob(HOMEPORT_URL, process.env);
+    return { api: createAdminApi(createHttpClient(HOMEPORT_URL, credential)), close: async () => {} };
+  }
   let close = async () => {};
   const openInProcess = async (): Promise<HttpClient> => {
     const { openInProcessService } = await import("./transport/in-process-service");

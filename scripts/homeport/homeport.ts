@@ -5,8 +5,8 @@ import { HomeportCommand } from "./command";
 import { COMMAND_GROUPS } from "./command-groups";
 
 const HELP_AFTER = `
-With HOMEPORT_URL and HOMEPORT_API_KEY, commands operate the service at that URL. Otherwise they operate the service in this
-folder (.env, DATA_DIR or DATABASE_URL), whether it is running or not.
+With HOMEPORT_URL and HOMEPORT_API_KEY, commands operate the service at that URL; in a CI job that is a publisher, without the
+key. Otherwise they operate the service in this folder (.env, DATA_DIR or DATABASE_URL), whether it is running or not.
 Exit codes: 0 success, 1 failure, 2 invalid arguments. With --json, an error is { "error": { "code", "message" } }.`;
 
 /** The commands of one group; without a known one, the names of all groups. `completion` gets all commands. */

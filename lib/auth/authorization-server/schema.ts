@@ -6,7 +6,7 @@ export const DEVICE_CODE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 /** RFC 8693, section 2.1. */
 export const TOKEN_EXCHANGE_GRANT = "urn:ietf:params:oauth:grant-type:token-exchange";
 /** RFC 8693, section 3. */
-const ID_TOKEN_TYPE = "urn:ietf:params:oauth:token-type:id_token";
+export const ID_TOKEN_TYPE = "urn:ietf:params:oauth:token-type:id_token";
 export const ACCESS_TOKEN_TYPE = "urn:ietf:params:oauth:token-type:access_token";
 
 const ClientId = z.string().max(64);
@@ -55,6 +55,15 @@ export const TokenResponse = z.object({
   token_type: z.literal("Bearer"),
   expires_in: z.int().describe("Seconds until the session ends. It ends earlier after 30 days without use."),
   issued_token_type: z.literal(ACCESS_TOKEN_TYPE).optional().describe("After a token exchange (RFC 8693)."),
+  publisher: z
+    .object({
+      name: z.string(),
+      product: z.string(),
+      channel: z.string().nullable(),
+      source: z.object({ repository: z.string(), commit: z.string(), ref: z.string() }),
+    })
+    .optional()
+    .describe("Of a CI job: the publisher that it is, the releases that it may read and publish, and what it builds."),
 });
 export type TokenResponse = z.infer<typeof TokenResponse>;
 

@@ -100,7 +100,10 @@ async function sendPart(client: HttpClient, id: string, { offset, bytes }: Part)
   const headers = { ...TUS, "upload-offset": String(offset), "content-type": "application/offset+octet-stream" };
   const request = { ...requestOf("appendToUpload", { params: { uploadId: id } }), headers, body: bytes };
   const response = await client.send(request).catch((error: unknown) => unreachable(client.url, error));
-  if (response instanceof CommandError) return response;
+  if (response instanceof CommandError) {
+    if (response.code === "unreachable") return response;
+    throw response;
+  }
   if (response.status === 204) return null;
   if (response.status === 413) {
     await response.body?.cancel();

@@ -52,18 +52,31 @@ export type HttpClient = {
   text: (request: HttpRequest) => Promise<string>;
 };
 
-/** The service at a URL. @throws UsageError if the URL would send the key in the clear, or the key is missing */
-export function createHttpClient(baseUrl: string, key: string | undefined, retryDelayMs = RETRY_DELAY_MS): HttpClient {
+/**
+ * Returns the bearer token of a request; or the response to it, if the service issues none.
+ * @throws CommandError if a repetition would fail too
+ */
+export type Authorize = () => Promise<string | ApiResponse>;
+
+/** The service at a URL, for the holder of an API key or of other tokens. @throws UsageError if the URL would send them in the clear */
+export function createHttpClient(
+  baseUrl: string,
+  credential: string | Authorize,
+  retryDelayMs = RETRY_DELAY_MS,
+): HttpClient {
   const url = parseBaseUrl(baseUrl);
-  if (!key) throw new UsageError("HOMEPORT_URL requires HOMEPORT_API_KEY: create one with `homeport keys create`.");
-  const send: HttpClient["send"] = ({ method, path, headers = {}, body }) =>
-    fetch(`${url}${path}`, {
+  const authorize = typeof credential === "string" ? async () => credential : credential;
+  const send: HttpClient["send"] = async ({ method, path, headers = {}, body }) => {
+    const token = await authorize();
+    if (typeof token !== "string") return token;
+    return fetch(`${url}${path}`, {
       method,
-      headers: { accept: "application/json", authorization: `Bearer ${key}`, ...headers },
-      redirect: "error", // never shows the key to another server
+      headers: { accept: "application/json", authorization: `Bearer ${token}`, ...headers },
+      redirect: "error", // never shows the token to another server
       signal: AbortSignal.timeout(TIMEOUT_MS),
       ...(body !== undefined && { body }),
     });
+  };
   return clientOf(url, send, retryDelayMs);
 }
 
@@ -93,7 +106,8 @@ export function clientOf(url: string, send: HttpClient["send"], retryDelayMs = R
   return { url, retryDelayMs, send, json, jsonWithTag, text };
 }
 
-function parseBaseUrl(text: string): string {
+/** The URL without a slash at its end. @throws UsageError if it would send a key in the clear */
+export function parseBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   const isOwnMachine = url !== null && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
   if (url?.protocol === "https:" || (url?.protocol === "http:" && isOwnMachine)) return url.href.replace(/\/+$/, "");
@@ -131,21 +145,26 @@ async function attemptText(send: () => Promise<ApiResponse>, url: string): Promi
 }
 
 type Problem = { code?: string; title?: string; detail?: string; errors?: { pointer: string; detail: string }[] };
+type OAuthError = { error_description?: string; error_uri?: string };
 
-/** The error that a problem document describes (RFC 9457), with the fields that are invalid. */
+/**
+ * The error that a problem document describes (RFC 9457), with the fields that are invalid; or the one of the token endpoint
+ * (RFC 6749, section 5.2), which has the code at the end of its URI.
+ */
 export async function toError(response: ApiResponse): Promise<CommandError> {
-  const problem = (await response.json().catch(() => ({}))) as Problem;
+  const problem = (await response.json().catch(() => ({}))) as Problem & OAuthError;
   const {
-    code = `http_${response.status}`,
-    title = `The response status is ${response.status}`,
+    code = problem.error_uri?.split("#")[1] ?? `http_${response.status}`,
+    title = problem.error_description ?? `The response status is ${response.status}`,
     errors = [],
   } = problem;
   const fields = errors.map(({ pointer, detail }) => `\n  - ${pointer}: ${detail}`).join("");
   return new CommandError(code, `${problem.detail ? `${title}: ${problem.detail}` : title}${fields}`);
 }
 
-/** The service did not respond. */
+/** The service did not respond, unless the request failed before. */
 export function unreachable(url: string, error: unknown): CommandError {
+  if (error instanceof CommandError) return error;
   const { message, cause } = error as Error;
   const reason = cause instanceof Error ? cause.message : message;
   return new CommandError("unreachable", `${url} cannot be reached: ${reason}`);
