@@ -37,6 +37,11 @@ export type LocalOperatorPrincipal = { operator: OperatorName };
 /** Everybody who may act as an operator: an account with a role, a program, a CI job, and a person at the service's machine. */
 export type AnyPrincipal = Principal | KeyPrincipal | PublisherPrincipal | LocalOperatorPrincipal;
 
+/** The name of a product, as the release catalog has it. */
+export const ProductName = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "Must be a lower-case name of at most 64 characters");
+
 /** What an API key may do. `RESOURCE:write` and `RESOURCE:send` include `RESOURCE:read`. */
 export const Scope = z.enum([
   "accounts:read",

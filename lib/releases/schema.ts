@@ -1,5 +1,6 @@
 import { parse, type SemVer } from "semver";
 import { z } from "zod";
+import { ProductName } from "../principal";
 import { normalizeArchitecture, Platform, SystemVersion } from "./platforms";
 import { EdSignature, MinisignSignature, PublicKeys } from "./signatures";
 
@@ -26,7 +27,8 @@ export const Version = z.string().transform((text, context): SemVer => {
   return z.NEVER;
 });
 
-const Name = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "Must be a lower-case name of at most 64 characters");
+/** Architectures and channels are named as products are. */
+const Name = ProductName;
 const HttpUrl = z.url({ protocol: /^https?$/ }).transform((url) => new URL(url).href);
 const Instant = z.iso
   .datetime({ offset: true })

@@ -38,6 +38,16 @@ describe("the form that creates an API key", () => {
     expect(kept.headers.getSetCookie().join()).toMatch(/shown-secret=;.*Expires=Thu, 01 Jan 1970/i);
   });
 
+  test("takes products, if all scopes are for releases", async () => {
+    const fields = { ...NEW_KEY, products: "ops, core", "scopes.audit:read": "" };
+    const shown = cookiesOf(await submit("console/createApiKey", fields, { cookie }));
+    const keyHash = hashKey((await shownTo(admin.id, shown)) ?? "");
+    expect((await ctx().db.apiKey.findUnique({ where: { keyHash } }))?.products).toEqual(["core", "ops"]);
+    const refused = flashOf(await submit("console/createApiKey", { ...NEW_KEY, products: "core" }, { cookie }));
+    expect(refused?.fields.scopes).toContain("for releases only");
+    expect(refused?.values.products).toBe("core");
+  });
+
   test.each([
     [{ "scopes.releases:write": "" }, { "scopes.audit:read": "" }, "scopes", "Required"],
     [{ name: "" }, {}, "name", "Required"],

@@ -36,7 +36,7 @@ const change = async (action: ActionName, fields: Record<string, string> = {}, o
 };
 /** What the preview of an action puts into its form; any text for an action that has none. */
 const previewedState = async (fields: Record<string, string>) => {
-  const preview = async () => previewChange(ctx(), toProposedChange(ReleaseAction.parse(fields)));
+  const preview = async () => previewChange(ctx(), {}, toProposedChange(ReleaseAction.parse(fields)));
   return (await preview().catch(() => ({ state: "none" }))).state;
 };
 const locationOf = (response: Response) => response.headers.get("location");

@@ -72,6 +72,7 @@ test.each([
   ["keys create", "missing required argument 'name'"],
   ["keys create CI", "--scope: "],
   ["keys create CI --scope root", "--scope: "],
+  ["keys create CI --scope releases:write --product Core", "--product: Must be a lower-case name"],
   ["keys create CI --scope audit:read --network example.com", "--network: Must be a network"],
   ["keys create CI --scope audit:read --expires soon", "--expires: "],
   ["keys revoke CI", "revoke takes the ids of keys"],

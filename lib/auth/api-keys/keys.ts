@@ -11,23 +11,30 @@ import type { ApiKey, ApiKeys, CreatedKey, NewKey } from "./schema";
 
 type Deps = Pick<Context, "db" | "limits" | "log" | "now">;
 
-/** Creates an API key. Only this result has the key itself. @throws AppError validation_failed */
+/**
+ * Creates an API key. Only this result has the key itself.
+ * @throws AppError validation_failed for a time in the past, or for products with a scope that knows none
+ */
 export async function createKey(
   { db, now }: Deps,
   operator: Operator,
-  { name, scopes, networks, expiresAt = null }: NewKey,
+  { name, scopes, products, networks, expiresAt = null }: NewKey,
 ): Promise<CreatedKey> {
   const at = now();
   if (expiresAt !== null && expiresAt <= at) {
     const errors = [{ pointer: "/expiresAt", code: "too_early", detail: "Must be in the future" }];
     throw new AppError("validation_failed", { errors });
   }
+  if (products.length > 0 && scopes.some((scope) => !scope.startsWith("releases:"))) {
+    const detail = "A key of some products may have scopes for releases only";
+    throw new AppError("validation_failed", { errors: [{ pointer: "/scopes", code: "invalid_value", detail }] });
+  }
   const key = generateApiKey();
   const id = newId();
   const [prefix, keyHash] = [displayedPrefix(key), hashKey(key)];
-  const data = { id, name, scopes, networks, expiresAt, createdAt: at, prefix, keyHash };
+  const data = { id, name, scopes, products, networks, expiresAt, createdAt: at, prefix, keyHash };
   const row = await db.$transaction(async (tx) => {
-    const details = { name, scopes, networks, expiresAt: expiresAt?.toISOString() ?? null };
+    const details = { name, scopes, products, networks, expiresAt: expiresAt?.toISOString() ?? null };
     await recordOperatorEvent(tx, at, operator, { type: "key_created", target: `key:${id}`, details });
     return tx.apiKey.create({ data });
   });

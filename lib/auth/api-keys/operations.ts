@@ -11,6 +11,7 @@ const KEY = {
   prefix: "hp_4fKq",
   status: "active",
   scopes: ["releases:write"],
+  products: ["core"],
   networks: ["203.0.113.0/24"],
   createdAt: "2026-11-20T09:00:00.000Z",
   expiresAt: "2027-02-18T09:00:00.000Z",
@@ -49,6 +50,7 @@ export const keyOperations = {
       "A key for releases": {
         name: "Release pipeline",
         scopes: ["releases:write"],
+        products: ["core"],
         expiresAt: "2027-02-18T09:00:00Z",
         networks: ["203.0.113.0/24"],
       },
@@ -66,7 +68,7 @@ export const keyOperations = {
         const expiresAt = lifetime === "never" ? null : new Date(now().getTime() + Number(lifetime) * DAY_MS);
         return { body: { ...key, expiresAt } };
       },
-      kept: ["name", "networks", "lifetime", ...Scope.options.map((scope) => `scopes.${scope}`)],
+      kept: ["name", "products", "networks", "lifetime", ...Scope.options.map((scope) => `scopes.${scope}`)],
       after: ({ key }) => ({ to: "/console/settings/keys", done: "key_created", secret: { kind: "key", value: key } }),
     },
   }),

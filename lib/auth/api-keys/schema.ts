@@ -2,9 +2,10 @@ import { z } from "zod";
 import { Network } from "../../platform/config/networks";
 import { NextCursor } from "../../platform/lists";
 import { Time } from "../../platform/storable";
-import { Scope } from "../../principal";
+import { ProductName, Scope } from "../../principal";
 
 const MAX_NETWORKS = 50;
+const MAX_PRODUCTS = 50;
 
 /** An API key to create. */
 export const NewKey = z.strictObject({
@@ -14,6 +15,14 @@ export const NewKey = z.strictObject({
     .min(1)
     .max(Scope.options.length)
     .transform((scopes) => [...new Set(scopes)].sort()),
+  products: z
+    .array(ProductName)
+    .max(MAX_PRODUCTS)
+    .transform((products) => [...new Set(products)].sort())
+    .default([])
+    .describe(
+      "The products whose releases the key may read and change. Empty: all. Requires that all scopes are for releases.",
+    ),
   expiresAt: Time.nullish().describe("null: the key does not expire."),
   networks: z
     .array(Network)
@@ -32,6 +41,7 @@ export const ApiKey = z.object({
   prefix: z.string().describe("The first characters of the key."),
   status: z.enum(["active", "expired", "revoked"]),
   scopes: z.array(z.string()),
+  products: z.array(z.string()).describe("Empty: all."),
   networks: z.array(z.string()),
   createdAt: z.date(),
   expiresAt: z.date().nullable(),

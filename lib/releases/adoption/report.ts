@@ -1,5 +1,7 @@
 import { z } from "zod";
 import type { Context } from "../../context";
+import type { Prisma } from "../../platform/db/generated/client";
+import type { ReleaseReader } from "../access";
 import { createSketch, estimateCount, mergeSketch, unpackSketch } from "./hyperloglog";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -44,20 +46,31 @@ type VersionAdoption = AdoptionReport["versions"][number];
 
 type Deps = Pick<Context, "db" | "now">;
 
-/** Reads who ran which version, newest day first, the version with the most clients first. */
-export async function readAdoption({ db, now }: Deps, { product, days }: AdoptionQuery): Promise<AdoptionReport> {
+/** Reads who ran which version of what the caller may read, newest day first, the version with the most clients first. */
+export async function readAdoption(
+  { db, now }: Deps,
+  { releaseAccess: access }: ReleaseReader,
+  { product, days }: AdoptionQuery,
+): Promise<AdoptionReport> {
+  const accessible = access && {
+    product: { in: [...access.products] },
+    ...(access.channel !== null && { channel: access.channel }),
+  };
   const dates = lastDays(now, days).reverse();
   const report: AdoptionReport = { from: dates.at(-1) ?? "", to: dates[0] ?? "", products: [], versions: [] };
   for (const date of dates) {
-    const read = await readDay(db, date, product);
+    const read = await readDay(db, date, { product, AND: accessible ?? {} });
     report.products.push(...read.products);
     report.versions.push(...read.versions.sort((a, b) => b.clients - a.clients || b.checks - a.checks));
   }
   return report;
 }
 
-async function readDay(db: Deps["db"], day: string, product: string | undefined) {
-  const rows = await db.adoptionCount.findMany({ where: { day: new Date(day), product }, orderBy: { product: "asc" } });
+async function readDay(db: Deps["db"], day: string, where: Prisma.AdoptionCountWhereInput) {
+  const rows = await db.adoptionCount.findMany({
+    where: { day: new Date(day), ...where },
+    orderBy: { product: "asc" },
+  });
   const versions: VersionAdoption[] = [];
   const products = new Map<string, AdoptionReport["products"][number] & { sketch: Uint8Array }>();
   for (const { checks, offers, downloadsStarted, downloadsFinished, clients, offeredClients, ...row } of rows) {

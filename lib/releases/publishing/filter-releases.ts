@@ -1,5 +1,6 @@
 import { parse as parseVersion } from "semver";
 import { AppError } from "../../errors";
+import { isAccessible, type WithAccess } from "../access";
 import { normalizeArchitecture, parsePlatform } from "../platforms";
 import { formatVersion, type Release } from "../schema";
 import { invalidRelease } from "./invalid-release";
@@ -15,7 +16,7 @@ type Selectable = Pick<Release, "id" | "product" | "platform" | "architecture" |
  * @throws AppError release_not_found if the filter, an id or a version matches nothing; release_invalid if the filter
  *   is too wide
  */
-export function selectReleases<T extends Selectable>(releases: readonly T[], filter: ReleasesFilter): T[] {
+export function selectReleases<T extends Selectable>(releases: readonly T[], filter: WithAccess<ReleasesFilter>): T[] {
   const { ids = [], product, version } = filter;
   const matching = filterReleases(releases, filter);
   if (ids.length > 0) return [...new Set(ids.flatMap((id) => selectByIdOrVersion(matching, id)))];
@@ -38,8 +39,8 @@ function selectByIdOrVersion<T extends Selectable>(matching: readonly T[], idOrV
 }
 
 /** The releases that match the filter's fields; all of them without fields. Ignores `ids`. */
-export function filterReleases<T extends Selectable>(releases: readonly T[], filter: ReleasesFilter): T[] {
-  const { product, version, platform, architecture, channel } = filter;
+export function filterReleases<T extends Selectable>(releases: readonly T[], filter: WithAccess<ReleasesFilter>): T[] {
+  const { product, version, platform, architecture, channel, access } = filter;
   const expected = {
     product,
     platform: platform && (parsePlatform(platform) ?? platform),
@@ -48,6 +49,7 @@ export function filterReleases<T extends Selectable>(releases: readonly T[], fil
     version: version && normalizeVersion(version),
   };
   return releases.filter((release) => {
+    if (!isAccessible(access, release)) return false;
     const { version: own } = release;
     const actual = { ...release, version: typeof own === "string" ? own : formatVersion(own) };
     return (Object.keys(expected) as (keyof typeof expected)[]).every(

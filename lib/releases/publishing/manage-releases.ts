@@ -2,6 +2,7 @@ import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import type { Operator } from "../../principal";
+import { isAccessible, type ReleaseReader, withAccess } from "../access";
 import { haltYankedRollouts, leaveRollouts, resumeYankedRollouts } from "../rollouts/change-rollouts";
 import { formatVersion, type Release } from "../schema";
 import { filterReleases } from "./filter-releases";
@@ -35,18 +36,21 @@ type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "rollouts">;
  * A page of the catalog's releases, by product, platform and architecture, newest first.
  * @throws AppError invalid_query; those of `readCatalog`
  */
-export async function listCatalog(deps: Pick<Deps, "config" | "rollouts">, query: ReleasesQuery): Promise<Releases> {
-  const { limit, cursor, ...filter } = query;
-  const documents = listReleases(filterReleases(await readCatalog(deps), filter));
+export async function listCatalog(
+  deps: Pick<Deps, "config" | "rollouts">,
+  reader: ReleaseReader,
+  { limit, cursor, ...filter }: ReleasesQuery,
+): Promise<Releases> {
+  const documents = listReleases(filterReleases(await readCatalog(deps), withAccess(reader, filter)));
   const page = await pageOf("releases", { limit, cursor }, documents);
   return { releases: [...page.entries], nextCursor: page.nextCursor };
 }
 
 /** A release, and the state that a change may require. @throws AppError release_not_found; those of `readCatalog` */
-export async function readRelease(deps: Pick<Deps, "config" | "db" | "rollouts">, id: string) {
+export async function readRelease(deps: Pick<Deps, "config" | "db" | "rollouts">, reader: ReleaseReader, id: string) {
   const releases = await readCatalog(deps);
   const [release] = listReleases(releases.filter((one) => one.id === id));
-  if (!release) throw new AppError("release_not_found");
+  if (!release || !isAccessible(reader.releaseAccess, release)) throw new AppError("release_not_found");
   return { result: release, state: await readCatalogState(deps.db, releases, [id]) };
 }
 
@@ -58,7 +62,7 @@ export async function changeRelease(
   changed: Omit<ChangedReleases, "filter">,
   precondition?: ReleasePrecondition,
 ): Promise<ChangeResult> {
-  await findRelease(deps.config, id);
+  await findRelease(deps.config, operator, id);
   return changeReleases(deps, operator, { filter: { ids: [id] }, ...changed }, precondition);
 }
 
@@ -73,7 +77,7 @@ export async function changeReleases(
   { filter, change, reason }: ChangedReleases,
   precondition?: ReleasePrecondition,
 ): Promise<ChangeResult> {
-  const plan = (manifest: EditableManifest) => planUpdate(manifest, filter, change);
+  const plan = (manifest: EditableManifest) => planUpdate(manifest, withAccess(operator, filter), change);
   const releases = await changeCatalog(deps, plan, async (tx, at, result, before) => {
     const ids = result.map(({ id }) => id);
     await assertSeen(tx, before.releases, ids, precondition);
@@ -109,7 +113,8 @@ export async function promoteInCatalog(
   precondition?: ReleasePrecondition,
 ): Promise<PromotedReleases> {
   const releasedAt = deps.now().toISOString();
-  const plan = (manifest: EditableManifest) => planPromotion(manifest, filter, promotion, releasedAt);
+  const selection = withAccess(operator, filter);
+  const plan = (manifest: EditableManifest) => planPromotion(manifest, selection, promotion, releasedAt);
   const releases = await changeCatalog(deps, plan, async (tx, at, promoted, before) => {
     const sources = promoted.map(({ from }) => from);
     await assertSeen(tx, before.releases, sources, precondition);
@@ -129,7 +134,7 @@ export async function rollBackCatalog(
   precondition?: ReleasePrecondition,
 ): Promise<RolledBack> {
   const isYank = withdrawal === "yank";
-  const plan = (manifest: EditableManifest) => planRollback(manifest, filter, withdrawal);
+  const plan = (manifest: EditableManifest) => planRollback(manifest, withAccess(operator, filter), withdrawal);
   return changeCatalog(deps, plan, async (tx, at, { releases, withdrawn }, before) => {
     const ids = releases.map(({ id }) => id);
     await assertSeen(tx, before.releases, ids, precondition);
@@ -158,7 +163,7 @@ export async function removeRelease(
   { force, dryRun }: RemovalQuery,
   precondition?: ReleasePrecondition,
 ): Promise<RemovalResult> {
-  await findRelease(deps.config, id);
+  await findRelease(deps.config, operator, id);
   const removal = { filter: { ids: [id] }, isForced: force === "true", isDryRun: dryRun === "true" };
   return (await removeFromCatalog(deps, operator, removal, precondition)).result;
 }
@@ -177,7 +182,8 @@ export async function removeFromCatalog(
   precondition?: ReleasePrecondition,
 ): Promise<Removed<RemovalResult>> {
   const record = recordRemoval(operator, precondition, ({ version }) => ({ version: formatVersion(version) }));
-  return remove(deps, options.isDryRun, (file) => removeReleases(file, filter, options, { deps, record }));
+  const selection = withAccess(operator, filter);
+  return remove(deps, options.isDryRun, (file) => removeReleases(file, selection, options, { deps, record }));
 }
 
 /** Removes old releases, and files that no release has. @throws AppError precondition_failed; those of `changeCatalog` */
@@ -188,7 +194,8 @@ export async function pruneCatalog(
   precondition?: ReleasePrecondition,
 ): Promise<Removed<PrunedCatalog>> {
   const record = recordRemoval(operator, precondition, () => ({ pruned: true }));
-  return remove(deps, options.isDryRun, (file) => pruneReleases(file, filter, options, { deps, record }));
+  const selection = withAccess(operator, filter);
+  return remove(deps, options.isDryRun, (file) => pruneReleases(file, selection, options, { deps, record }));
 }
 
 /** The state is read before a dry run, so that a change in between is noticed. */

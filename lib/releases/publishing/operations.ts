@@ -85,7 +85,7 @@ export const releaseOperations = {
       schema: Releases,
       examples: { "One release": { releases: [RELEASE], nextCursor: null } },
     },
-    run: ({ ctx, query }) => listCatalog(ctx, query),
+    run: ({ ctx, operator, query }) => listCatalog(ctx, operator, query),
   }),
 
   publishReleases: operation({
@@ -161,7 +161,7 @@ export const releaseOperations = {
     params: ReleaseParams,
     errors: ["release_not_found", "catalog_invalid", "catalog_unavailable"],
     response: { description: "The release.", schema: Release, headers: ["ETag"], examples: { Release: RELEASE } },
-    run: async ({ ctx, params }) => withSeenState(await readRelease(ctx, params.releaseId)),
+    run: async ({ ctx, operator, params }) => withSeenState(await readRelease(ctx, operator, params.releaseId)),
   }),
 
   changeRelease: operation({
@@ -213,7 +213,7 @@ export const releaseOperations = {
         },
       },
     },
-    run: ({ ctx, query }) => readAdoption(ctx, query),
+    run: ({ ctx, operator, query }) => readAdoption(ctx, operator, query),
   }),
 
   previewReleases: operation({
@@ -265,8 +265,8 @@ export const releaseOperations = {
         },
       },
     },
-    run: async ({ ctx, body }) => {
-      const { preview, state } = await previewChange(ctx, body);
+    run: async ({ ctx, operator, body }) => {
+      const { preview, state } = await previewChange(ctx, operator, body);
       return withState(preview, state);
     },
   }),
@@ -385,7 +385,7 @@ export const releaseOperations = {
         },
       },
     },
-    run: ({ ctx, body }) => verifyRelease(ctx, body),
+    run: ({ ctx, operator, body }) => verifyRelease(ctx, operator, body),
   }),
 
   changeVersion: formOperation({
@@ -415,7 +415,7 @@ export const releaseOperations = {
     summary: "Verify the files of a version",
     role: "support",
     body: ReleaseAction.pick({ product: true, channel: true, version: true }),
-    run: ({ ctx, body }) => verifyVersion(ctx, body),
+    run: ({ ctx, operator, body }) => verifyVersion(ctx, operator, body),
     form: { after: () => ({ done: "verified" }) },
   }),
 };

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { compareBuild } from "semver";
 import { AppError } from "../../errors";
+import { requireReleaseAccess, type WithAccess } from "../access";
 import { shareComputers } from "../platforms";
 import { formatVersion, type Release } from "../schema";
 import { filterReleases, selectReleases } from "./filter-releases";
@@ -24,7 +25,7 @@ export type ManifestPlan<T> = Pick<EditableManifest, "entries" | "releases"> & {
 /** Applies a change to the releases that the filter selects. Writes nothing. @throws AppError */
 export function planUpdate(
   { entries, releases }: Pick<EditableManifest, "entries" | "releases">,
-  filter: ReleasesFilter,
+  filter: WithAccess<ReleasesFilter>,
   change: ChangedRelease,
 ): ManifestPlan<ChangeResult["releases"]> {
   const selected = selectReleases(releases, filter);
@@ -71,7 +72,7 @@ export function findNewerServedReleases(releases: readonly Release[], ids: reado
 /** Makes releases rollbacks for everybody, and withdraws newer ones for the same computers. @throws AppError */
 export function planRollback(
   { entries, releases }: EditableManifest,
-  filter: ReleasesFilter,
+  filter: WithAccess<ReleasesFilter>,
   withdrawal: Rollback["withdrawal"],
 ): ManifestPlan<RolledBack> {
   const targets = selectReleases(releases, filter);
@@ -88,11 +89,11 @@ export function planRollback(
 /**
  * Adds a release with the same version, files and notes on another channel for each selected one. Writes nothing.
  * @throws AppError if a release is a prerelease, yanked or a sample, or the channel has the version with other files;
- *   and from `assertPublishable`
+ *   and from `assertPublishable` and `requireReleaseAccess`
  */
 export function planPromotion(
   manifest: EditableManifest,
-  filter: ReleasesFilter,
+  filter: WithAccess<ReleasesFilter>,
   promotion: Omit<Promotion, "filter">,
   releasedAt: string,
 ): ManifestPlan<PromotedReleases["releases"]> {
@@ -101,6 +102,7 @@ export function planPromotion(
   const result: PromotedReleases["releases"] = [];
   let { entries, releases } = manifest;
   for (const source of selected) {
+    requireReleaseAccess(filter.access, { product: source.product, channel: promotion.to });
     const planned = promote({ ...manifest, entries, releases }, source, promotion, releasedAt);
     result.push({ id: planned.release.id, from: source.id, outcome: planned.entry ? "added" : "unchanged" });
     if (!planned.entry) continue;

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { compareBuild } from "semver";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import { type ReleaseReader, withAccess } from "../access";
 import { type AdoptionReport, readAdoption } from "../adoption/report";
 import { indexReleases, type Snapshot } from "../catalog/snapshot";
 import { parsePlatform } from "../platforms";
@@ -24,17 +25,18 @@ const MAX_ROWS = 200;
  */
 export async function previewChange(
   deps: Deps,
+  reader: ReleaseReader,
   change: ProposedChange,
 ): Promise<{ preview: ReleasePreview; state: string }> {
   await deps.catalog.refresh();
   const before = deps.catalog.current();
   if (!before) throw new AppError("catalog_unavailable");
-  const { planned, ids } = await releasesAfter(deps, before, change);
+  const { planned, ids } = await releasesAfter(deps, reader, before, change);
   const after = indexReleases(before.root, planned);
   const known = new Map(before.releases.map((release) => [release.id, release]));
   const changed = planned.filter((release) => !isDeepStrictEqual(known.get(release.id), release));
   const products = new Set(changed.map(({ product }) => product));
-  const counted = await countClients(deps, products);
+  const counted = await countClients(deps, reader, products);
   const rows = compareOffers({ before, after }, groupClients([before, after], products, counted.versions));
   const affected = ({ clients, changedShare }: PreviewRow) => clients * changedShare;
   const preview = {
@@ -53,16 +55,16 @@ export async function previewChange(
 }
 
 /** The releases after a change, with the percentages of their schedules, and the ids of those that it is about. */
-async function releasesAfter(deps: Deps, { releases }: Snapshot, change: ProposedChange) {
+async function releasesAfter(deps: Deps, reader: ReleaseReader, { releases }: Snapshot, change: ProposedChange) {
   if (change.kind === "rollout") {
-    const { releaseIds, steps, step } = await readRollout(deps, change.rolloutId);
+    const { releaseIds, steps, step } = await readRollout(deps, reader, change.rolloutId);
     const percentages = { halted: 0, running: steps[step] ?? 0, completed: steps.at(-1) ?? 0 };
     const rollout = percentages[change.state];
     const planned = releases.map((release) => (releaseIds.includes(release.id) ? { ...release, rollout } : release));
     return { planned, ids: releaseIds };
   }
   const { planned, ids, ended, yanked } = await withCatalogFile(deps.config, async (file) =>
-    plan(await readManifest(file), change, deps.now()),
+    plan(await readManifest(file), { ...change, filter: withAccess(reader, change.filter) }, deps.now()),
   );
   const served = new Map(releases.map((release) => [release.id, release]));
   const unscheduled = new Set(ended);
@@ -117,9 +119,9 @@ function plan(manifest: EditableManifest, change: Exclude<ProposedChange, { kind
 }
 
 /** Yesterday's clients of the products; the current day's if none were counted yesterday. */
-async function countClients(deps: Deps, products: ReadonlySet<string>) {
+async function countClients(deps: Deps, reader: ReleaseReader, products: ReadonlySet<string>) {
   const all: AdoptionReport["versions"] = [];
-  for (const product of products) all.push(...(await readAdoption(deps, { product, days: 2 })).versions);
+  for (const product of products) all.push(...(await readAdoption(deps, reader, { product, days: 2 })).versions);
   const days = [...new Set(all.filter(({ clients }) => clients > 0).map(({ day }) => day))].sort();
   const day = days[0] ?? null;
   return { day, versions: all.filter((one) => one.day === day) };

@@ -3,6 +3,7 @@ import { AppError, isAppError } from "../../errors";
 import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import type { Operator } from "../../principal";
 import { releasePublished } from "../../webhooks/events";
+import { requireReleaseAccess } from "../access";
 import { leaveRollouts } from "../rollouts/change-rollouts";
 import type { Upload } from "../uploads/uploads";
 import { consumeUploads } from "../uploads/uploads";
@@ -17,8 +18,8 @@ type NewFile = NewReleases["releases"][number]["files"][number];
 
 /**
  * Publishes uploads as releases, all of them visible at once, and deletes them unless it fails.
- * @throws AppError upload_incomplete, upload_locked, validation_failed for an unknown upload; those of
- *   `withCatalogFile`
+ * @throws AppError forbidden for another product than the operator's; upload_incomplete, upload_locked, validation_failed for
+ *   an unknown upload; those of `withCatalogFile`
  */
 export async function publishUploads(
   deps: Deps,
@@ -27,6 +28,10 @@ export async function publishUploads(
   { releases }: NewReleases,
 ): Promise<PublishedReleases> {
   const { config, now, storage } = deps;
+  for (const { release } of releases) {
+    const { product, channel = "stable" } = release; // as they are written: other spellings of a name are refused later
+    requireReleaseAccess(operator.releaseAccess, { product: String(product), channel: String(channel) });
+  }
   const ids = releases.flatMap(({ files }) =>
     files.flatMap(({ uploadId, blockMapUploadId }) => [uploadId, ...(blockMapUploadId ? [blockMapUploadId] : [])]),
   );

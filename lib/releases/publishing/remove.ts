@@ -2,6 +2,7 @@ import { readdir, realpath, rm, rmdir, stat } from "node:fs/promises";
 import path from "node:path";
 import { compareBuild } from "semver";
 import { AppError } from "../../errors";
+import type { WithAccess } from "../access";
 import { resolveArtifactPath } from "../artifact-files";
 import { groupBy } from "../catalog/snapshot";
 import { storedFiles } from "../release-files";
@@ -22,7 +23,7 @@ const CONTENT_FOLDER = /^[0-9a-f]{16}$/;
  */
 export async function removeReleases(
   manifestFile: string,
-  filter: ReleasesFilter,
+  filter: WithAccess<ReleasesFilter>,
   { isForced, isDryRun }: Omit<Removal, "filter">,
   record?: ChangeRecord<RemovalResult>,
 ): Promise<RemovalResult> {
@@ -46,15 +47,18 @@ function assertNotOffered(releases: readonly Release[]): void {
   );
 }
 
-/** Removes what `planPrune` selects, and files that publishing stored but no release has. Leaves others alone. */
+/**
+ * Removes what `planPrune` selects, and files that publishing stored but no release has. Leaves others alone. Those files may
+ * be anybody's, so they stay if the filter is limited.
+ */
 export async function pruneReleases(
   manifestFile: string,
-  filter: ReleasesFilter,
+  filter: WithAccess<ReleasesFilter>,
   { isDryRun, ...limits }: Omit<CatalogPrune, "filter">,
   record?: ChangeRecord<PrunedCatalog>,
 ): Promise<PrunedCatalog> {
   const select = (releases: readonly Release[]) => planPrune(filterReleases(releases, filter), limits);
-  return remove(manifestFile, select, { isDryRun, isUnusedIncluded: true }, record);
+  return remove(manifestFile, select, { isDryRun, isUnusedIncluded: filter.access === undefined }, record);
 }
 
 /** `isUnusedIncluded`: also files that no release has. */

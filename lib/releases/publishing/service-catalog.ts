@@ -3,6 +3,7 @@ import path from "node:path";
 import type { Context } from "../../context";
 import { AppError, CommandError } from "../../errors";
 import { type PageQuery, readPage } from "../../platform/lists";
+import { isAccessible, type ReleaseReader } from "../access";
 import { catalogFileOf } from "../catalog/catalog";
 import type { Release } from "../schema";
 import { type Change, changeManifest, readManifest } from "./manifest-file";
@@ -76,11 +77,11 @@ async function readIfChanged(file: string): Promise<readonly Release[]> {
 }
 
 /** A release of the catalog's file by its id: commands also take a version, which can mean several. @throws AppError */
-export function findRelease(config: Context["config"], id: string): Promise<Release> {
+export function findRelease(config: Context["config"], reader: ReleaseReader, id: string): Promise<Release> {
   return withCatalogFile(config, async (file) => {
     const { releases } = await readManifest(file);
     const found = releases.find((release) => release.id === id);
-    if (!found) throw new AppError("release_not_found");
+    if (!found || !isAccessible(reader.releaseAccess, found)) throw new AppError("release_not_found");
     return found;
   });
 }

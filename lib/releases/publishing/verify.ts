@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { attachment } from "../../platform/content-disposition";
+import { type ReleaseReader, withAccess } from "../access";
 import { resolveArtifactPath } from "../artifact-files";
 import { type ServedFile, servedFiles } from "../release-files";
 import { ArtifactKind, type Release } from "../schema";
@@ -138,9 +139,10 @@ type Deps = Pick<Context, "config" | "storage">;
  */
 export async function verifyRelease(
   { config, storage }: Deps,
+  reader: ReleaseReader,
   { releaseId: id, isStorageIncluded }: Verification,
 ): Promise<VerifiedRelease> {
-  const release = await findRelease(config, id);
+  const release = await findRelease(config, reader, id);
   const options = { shouldVerifyRemote: isStorageIncluded, shouldSkipUrls: true, storage } as const;
   return withCatalogFile(config, async (file) => {
     const files: VerifiedRelease["files"] = [];
@@ -152,11 +154,11 @@ export async function verifyRelease(
 }
 
 /** Verifies the files of all releases of a version. @throws AppError artifact_unavailable that names what is wrong */
-export async function verifyVersion(deps: Deps, filter: ReleasesFilter): Promise<void> {
+export async function verifyVersion(deps: Deps, reader: ReleaseReader, filter: ReleasesFilter): Promise<void> {
   const { releases } = await withCatalogFile(deps.config, readManifest);
   const problems: string[] = [];
-  for (const { id } of filterReleases(releases, filter)) {
-    const { files } = await verifyRelease(deps, { releaseId: id, isStorageIncluded: true });
+  for (const { id } of filterReleases(releases, withAccess(reader, filter))) {
+    const { files } = await verifyRelease(deps, reader, { releaseId: id, isStorageIncluded: true });
     for (const { location, problem } of files) if (problem !== null) problems.push(`${id}, ${location}: ${problem}`);
   }
   if (problems.length > 0) throw new AppError("artifact_unavailable", { detail: problems.join(". ") });

@@ -2,6 +2,7 @@ import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
 import { isUuid } from "../../platform/db/ids";
 import type { Operator } from "../../principal";
+import { isAccessible, type ReleaseReader, withAccess } from "../access";
 import { catalogFileOf } from "../catalog/catalog";
 import { selectReleases } from "../publishing/filter-releases";
 import type { EditableManifest } from "../publishing/manifest-file";
@@ -11,11 +12,12 @@ import { assertSeen, type ReleasePrecondition, readCatalogState } from "../publi
 import { changeCatalog, readCatalog, refreshCatalog } from "../publishing/service-catalog";
 import { formatVersion, type Release } from "../schema";
 import { completeRollouts, haltRollouts, resumeRollouts } from "./change-rollouts";
-import { type RolloutState, toRolloutState } from "./list-rollouts";
+import { listRollouts, type RolloutState, toRolloutState } from "./list-rollouts";
 import { assertSchedulable, initialRollout, scheduleRollout } from "./schedule-rollout";
 import { writeCompletedRollouts } from "./write-completed-rollouts";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "log" | "now" | "rollouts">;
+type ReadDeps = Pick<Deps, "config" | "db" | "rollouts">;
 
 /**
  * Starts a rollout that advances by itself, and writes what it replaces to the catalog.
@@ -29,7 +31,7 @@ export async function startRollout(
   precondition?: ReleasePrecondition,
 ): Promise<RolloutState> {
   const known = await readCatalog(deps);
-  const selected = selectReleases(known, filter).filter(({ yanked }) => !yanked);
+  const selected = selectReleases(known, withAccess(operator, filter)).filter(({ yanked }) => !yanked);
   if (selected.length === 0) throw new AppError("release_yanked", "The release is yanked: offer it again first.");
   const releases = selected.map((release) => ({ ...release, version: formatVersion(release.version) }));
   assertSchedulable(releases, plan, deps.now());
@@ -48,7 +50,7 @@ export async function startRollout(
     const change = (manifest: EditableManifest) => planUpdate(manifest, { ids }, { rollout });
     await changeCatalog(deps, change, (tx, _, __, before) => begin(tx, before.releases));
   }
-  return readRollout(deps, id);
+  return readRollout(deps, operator, id);
 }
 
 function assertHasRollout(releases: readonly Release[], rollout: number): void {
@@ -70,7 +72,7 @@ export async function changeRollout(
   { state, reason = "An operator halted it." }: ChangedRollout,
   precondition?: ReleasePrecondition,
 ): Promise<RolloutState> {
-  const schedule = await findRollout(deps, id);
+  const schedule = await findRollout(deps, operator, id);
   assertApplied(deps, schedule);
   if (state === "running" && schedule.state === "completed") {
     throw new AppError("rollout_conflict", { detail: "The rollout has completed." });
@@ -86,15 +88,34 @@ export async function changeRollout(
   else await completeRollouts(seen, releaseIds, operator);
   await refreshCatalog(deps);
   if (state === "completed") await writeCompletedRollouts(deps);
-  return readRollout(deps, id);
+  return readRollout(deps, operator, id);
 }
 
 type Schedule = Awaited<ReturnType<typeof findRollout>>;
 
-async function findRollout({ db }: Pick<Deps, "db">, id: string) {
-  const schedule = isUuid(id) ? await db.rolloutSchedule.findUnique({ where: { id } }) : null;
-  if (!schedule) throw new AppError("rollout_not_found");
-  return schedule;
+async function findRollout(deps: ReadDeps, reader: ReleaseReader, id: string) {
+  const schedule = isUuid(id) ? await deps.db.rolloutSchedule.findUnique({ where: { id } }) : null;
+  const [accessible] = schedule ? await accessibleRollouts(deps, reader, [schedule]) : [];
+  if (!accessible) throw new AppError("rollout_not_found");
+  return accessible;
+}
+
+/** The schedules of which a caller may read and change all releases. */
+async function accessibleRollouts<Schedule extends Pick<RolloutState, "product" | "releaseIds">>(
+  deps: ReadDeps,
+  { releaseAccess: access }: ReleaseReader,
+  schedules: Schedule[],
+): Promise<Schedule[]> {
+  if (!access) return schedules;
+  const channels = new Map((await readCatalog(deps)).map(({ id, channel }) => [id, channel]));
+  return schedules.filter(({ product, releaseIds }) =>
+    releaseIds.every((id) => isAccessible(access, { product, channel: channels.get(id) ?? "" })),
+  );
+}
+
+/** The schedules of rollouts that a caller may read, newest first. @throws AppError those of `readCatalog` */
+export async function listOwnRollouts(deps: ReadDeps, reader: ReleaseReader): Promise<RolloutState[]> {
+  return accessibleRollouts(deps, reader, await listRollouts(deps));
 }
 
 /** The catalog of a settled rollout has its last percentage. */
@@ -105,13 +126,13 @@ function assertApplied({ rollouts }: Deps, { releaseIds, settledAt, steps, step,
   throw new AppError("rollout_conflict", { detail });
 }
 
-/** A rollout by its id. @throws AppError rollout_not_found */
-export async function readRollout(deps: Pick<Deps, "db">, id: string): Promise<RolloutState> {
-  return toRolloutState(await findRollout(deps, id));
+/** A rollout by its id. @throws AppError rollout_not_found; those of `readCatalog` */
+export async function readRollout(deps: ReadDeps, reader: ReleaseReader, id: string): Promise<RolloutState> {
+  return toRolloutState(await findRollout(deps, reader, id));
 }
 
 /** A rollout, and the state that a change may require. @throws AppError rollout_not_found; those of `readCatalog` */
-export async function readSeenRollout(deps: Pick<Deps, "config" | "db" | "rollouts">, id: string) {
-  const result = await readRollout(deps, id);
+export async function readSeenRollout(deps: ReadDeps, reader: ReleaseReader, id: string) {
+  const result = await readRollout(deps, reader, id);
   return { result, state: await readCatalogState(deps.db, await readCatalog(deps), result.releaseIds) };
 }

@@ -2,8 +2,8 @@ import { operation } from "../../operation";
 import { ifMatch, withSeenState } from "../../platform/http/content/conditional";
 import { CHANGE_ERRORS, CHANGES, READS } from "../publishing/operations";
 import { ChangedRollout, NewRollout, RolloutParams } from "../publishing/schema";
-import { listRollouts, RolloutList, RolloutState } from "./list-rollouts";
-import { changeRollout, readSeenRollout, startRollout } from "./manage-rollouts";
+import { RolloutList, RolloutState } from "./list-rollouts";
+import { changeRollout, listOwnRollouts, readSeenRollout, startRollout } from "./manage-rollouts";
 
 const RUNNING = {
   id: "0198d2f4-3c2b-7d40-8a55-2e9c1f7b6d32",
@@ -52,7 +52,7 @@ export const rolloutOperations = {
       schema: RolloutList,
       examples: { "A halted rollout": { rollouts: [HALTED] } },
     },
-    run: async ({ ctx }) => ({ rollouts: await listRollouts(ctx) }),
+    run: async ({ ctx, operator }) => ({ rollouts: await listOwnRollouts(ctx, operator) }),
   }),
 
   scheduleRollout: operation({
@@ -97,7 +97,7 @@ export const rolloutOperations = {
     params: RolloutParams,
     errors: ["rollout_not_found", "catalog_invalid", "catalog_unavailable"],
     response: { description: "The schedule.", schema: RolloutState, headers: ["ETag"], examples: { Running: RUNNING } },
-    run: async ({ ctx, params }) => withSeenState(await readSeenRollout(ctx, params.rolloutId)),
+    run: async ({ ctx, operator, params }) => withSeenState(await readSeenRollout(ctx, operator, params.rolloutId)),
   }),
 
   changeRollout: operation({

@@ -57,7 +57,7 @@ export const uploadOperations = {
     id: "createUpload",
     summary: "Create an upload",
     description:
-      "Creates an upload for a file of `Upload-Length` bytes. Send the bytes by PATCH to `Location`, in one part or several. An upload belongs to the key, or the account, that created it. It is deleted a day after its last byte has arrived, unless it was published.",
+      "Creates an upload for a file of `Upload-Length` bytes. Send the bytes by PATCH to `Location`, in one part or several. An upload belongs to the key, or the account, that created it. It is deleted a day after its last byte has arrived, unless it was published. A key of some products has at most 100 uploads, and once less than a quarter of the space for releases is left, only its products' share of it.",
     headers: ["TusResumable", "UploadLength", "UploadMetadata"],
     ...WRITES,
     errors: [...ERRORS, "payload_too_large", "disk_full", "upload_limit_reached"],
@@ -68,8 +68,8 @@ export const uploadOperations = {
       headers: ["Location", ...STATE_HEADERS],
       examples: { "An upload": UPLOAD },
     },
-    run: async ({ ctx, principal, request }) => {
-      const upload = await createUpload(ctx, { owner: ownerOf(principal), ...parseCreation(request) });
+    run: async ({ ctx, principal, operator, request }) => {
+      const upload = await createUpload(ctx, operator, { owner: ownerOf(principal), ...parseCreation(request) });
       return uploadResponse(201, upload, `${ctx.config.baseUrl}/api/admin/uploads/${upload.id}`);
     },
   }),

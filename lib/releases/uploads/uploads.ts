@@ -1,14 +1,19 @@
 import { type FileHandle, mkdir, open, readdir, readFile, realpath, rm, stat, statfs } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
+import type { Context } from "../../context";
 import { AppError, isAppError } from "../../errors";
 import type { Config } from "../../platform/config";
 import { isUuid, newId } from "../../platform/db/ids";
 import { ifMissing, makeFolder, writeDurably } from "../../platform/files/durable";
 import { FileLockedError, lockFile } from "../../platform/files/lock";
+import { exceedsShare, type ReleaseReader } from "../access";
 import { catalogFileOf } from "../catalog/catalog";
+import { readCatalog } from "../publishing/service-catalog";
 
 const MAX_UPLOADS = 1_000;
+/** Of a key or publisher of some products: the rest is for others. */
+const MAX_LIMITED_UPLOADS = 100;
 /** Left free for the embedded database, which stops accepting writes when the disk is almost full. */
 const MIN_FREE_BYTES = 128 * 2 ** 20;
 
@@ -33,9 +38,13 @@ type UploadDeps = { config: Pick<Config, "DATA_DIR" | "RELEASE_CATALOG" | "RELEA
 
 /**
  * Creates an upload for a file of a known size.
- * @throws AppError payload_too_large, disk_full, upload_limit_reached, catalog_not_editable
+ * @throws AppError payload_too_large, disk_full, upload_limit_reached, catalog_not_editable; those of `readCatalog`
  */
-export async function createUpload(deps: UploadDeps, info: UploadInfo): Promise<Upload> {
+export async function createUpload(
+  deps: UploadDeps & Pick<Context, "config" | "rollouts">,
+  reader: ReleaseReader,
+  info: UploadInfo,
+): Promise<Upload> {
   const folder = await uploadFolder(deps);
   const limitBytes = deps.config.RELEASE_UPLOAD_MAX_BYTES;
   if (info.sizeBytes > limitBytes) {
@@ -44,12 +53,31 @@ export async function createUpload(deps: UploadDeps, info: UploadInfo): Promise<
   if ((await listUploadIds(folder)).length >= MAX_UPLOADS) throw new AppError("upload_limit_reached");
   return asDiskError(async () => {
     const created = await createUploadFiles(folder, newId(), info);
-    await requireSpace(folder, info.sizeBytes).catch(async (error: unknown) => {
+    try {
+      await requireSpace(folder, info.sizeBytes);
+      await requireShare(deps, reader, created);
+    } catch (error) {
       await removeUploadFiles(folder, created.id);
       throw error;
-    });
+    }
     return created;
   });
+}
+
+/** Keeps a caller of some products from taking the room of others. Counts the new upload, and those created meanwhile. */
+async function requireShare(
+  deps: UploadDeps & Pick<Context, "config" | "rollouts">,
+  { releaseAccess: access }: ReleaseReader,
+  { owner, file }: Upload,
+): Promise<void> {
+  if (!access) return;
+  const open = await listUploads(deps, owner);
+  if (open.length > MAX_LIMITED_UPLOADS) throw new AppError("upload_limit_reached");
+  const { bavail, bsize } = await statfs(path.dirname(file));
+  const bytes = { freeBytes: bavail * bsize, uploads: open };
+  if (!exceedsShare(access, await readCatalog(deps), bytes)) return;
+  const detail = `Little space is left, and ${access.products.join(", ")} would take more than its share: remove old releases.`;
+  throw new AppError("disk_full", { detail });
 }
 
 /** Finds an upload of an owner. Another's upload is not found. @throws AppError upload_not_found, catalog_not_editable */

@@ -5,7 +5,7 @@ import { UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup } from "../command";
 import { checked, parseTime, repeatable } from "../options";
 
-type CreateOptions = { scope?: string[]; network?: string[]; expires?: string };
+type CreateOptions = { scope?: string[]; product?: string[]; network?: string[]; expires?: string };
 
 /** `homeport keys`: the model of a command group. See CONTRIBUTING.md, "Add a command". */
 export const defineKeys: DefineCommandGroup = (keys) => {
@@ -13,6 +13,7 @@ export const defineKeys: DefineCommandGroup = (keys) => {
     .command("create <name>")
     .description("create an API key and print it once")
     .addOption(repeatable("--scope <scope>", "what it may do; may be repeated", Scope.options))
+    .addOption(repeatable("--product <name>", "a product whose releases it is for (default: all); may be repeated"))
     .option("--expires <when>", "12h, 90d or a time such as 2027-01-31T00:00:00Z (default: never)")
     .addOption(repeatable("--network <cidr>", "a network that may use it, such as 203.0.113.0/24; may be repeated"))
     .run(create);
@@ -23,10 +24,17 @@ export const defineKeys: DefineCommandGroup = (keys) => {
 async function create(
   { api, output }: CommandContext,
   name: string,
-  { scope = [], network = [], expires }: CreateOptions,
+  { scope = [], product = [], network = [], expires }: CreateOptions,
 ): Promise<void> {
-  const input = { name, scopes: scope, networks: network, expiresAt: parseTime(expires, "from now") };
-  const optionOf = { scopes: "--scope", networks: "--network", expiresAt: "--expires", name: "NAME" };
+  const expiresAt = parseTime(expires, "from now");
+  const input = { name, scopes: scope, products: product, networks: network, expiresAt };
+  const optionOf = {
+    scopes: "--scope",
+    products: "--product",
+    networks: "--network",
+    expiresAt: "--expires",
+    name: "NAME",
+  };
   const created = await api.call("createApiKey", { body: checked(NewKey, input, optionOf) });
   output.result(created, [created.key]);
   if (!output.isJson) output.note(`Created ${created.id}. Store the key now: it is not shown again.`);
@@ -40,6 +48,7 @@ async function list({ api, output }: CommandContext): Promise<void> {
     status: "status",
     "last used": "lastUsedAt",
     scopes: ({ scopes }) => scopes.join(","),
+    products: ({ products }) => products.join(",") || "all",
     name: "name",
   });
 }

@@ -293,6 +293,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       keyHash: field(text),
       prefix: field(text),
       scopes: field(list(text)),
+      products: field(list(text)),
       networks: field(list(text)),
       createdAt: field(time),
       expiresAt: nullable(time),

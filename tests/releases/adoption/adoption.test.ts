@@ -66,7 +66,7 @@ function withProduct(run: (service: Service) => Promise<void>, change: EntryFiel
 
 async function report({ product, adoption, now }: Service, days = 1) {
   await adoption.flush();
-  return readAdoption({ db: ctx().db, now: () => now }, { product, days });
+  return readAdoption({ db: ctx().db, now: () => now }, {}, { product, days });
 }
 
 describe("update checks", () => {

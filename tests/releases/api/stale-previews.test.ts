@@ -80,6 +80,6 @@ test("a preview and the release that it is about have the same state; another pr
   expect(await etagOf("GET", `/${NEW}`)).toBe(seen);
   await publishVersion(key, "1.0.0", { product: "ops" });
   expect(await preview(FULL)).toBe(seen);
-  const { state } = await previewChange(ctx(), { kind: "change", filter: FILTER, change: { yanked: true } });
+  const { state } = await previewChange(ctx(), {}, { kind: "change", filter: FILTER, change: { yanked: true } });
   expect(`"${state}"`).toBe(seen);
 });

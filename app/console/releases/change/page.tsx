@@ -26,7 +26,7 @@ const STALE =
 
 export default consolePage({ role: "admin", query: Query }, async ({ ctx, query: { done, ...action } }) => {
   const { title, consequence } = ACTION_TEXTS[action.action];
-  const { preview, state } = await previewChange(ctx, toProposedChange(action));
+  const { preview, state } = await previewChange(ctx, {}, toProposedChange(action));
   return (
     <>
       <PageHead

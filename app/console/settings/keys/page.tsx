@@ -25,6 +25,7 @@ const COLUMNS: Column<ApiKey>[] = [
   { head: "Status", cell: ({ status }) => <Badge tone={TONES[status]}>{status}</Badge> },
   { head: "Key", isTight: true, cell: ({ prefix }) => <code>{prefix}…</code> },
   { head: "Scopes", cell: ({ scopes }) => scopes.join(", ") },
+  { head: "Products", cell: ({ products }) => products.join(", ") || "All" },
   { head: "Networks", cell: ({ networks }) => networks.join(", ") || "All" },
   { head: "Last used", isTight: true, cell: ({ lastUsedAt }) => <Ago at={lastUsedAt} /> },
   { head: "Expires", isTight: true, cell: ({ expiresAt }) => (expiresAt ? <Ago at={expiresAt} /> : "Never") },
@@ -112,6 +113,13 @@ export function NewKeyFields({ flash }: { flash: Flash | null }) {
         </div>
       </fieldset>
       <SelectField name="lifetime" label="Expires after" options={LIFETIMES} defaultValue="90" />
+      <Field
+        name="products"
+        label="Products (optional)"
+        hint="Only their releases may be read and changed, such as core, ops. Empty: all. The scopes must be for releases."
+        autoComplete="off"
+        spellCheck={false}
+      />
       <Field
         name="networks"
         label="Networks (optional)"
