@@ -24,9 +24,9 @@ export type KeyPrincipal = {
 /** The build that a CI job publishes, as its ID token says. `runUrl`: null if the token does not say it. */
 export type BuildSource = { repository: string; commit: string; ref: string; runUrl: string | null };
 
-/** A CI job, by the access token that it got for its ID token. */
+/** A CI job, by the access token that it got for its ID token. `source`: null if the ID token does not say it. */
 export type PublisherPrincipal = {
-  publisher: { id: string; name: string; product: string; channel: string | null; source: BuildSource };
+  publisher: { id: string; name: string; product: string; channel: string | null; source: BuildSource | null };
 };
 
 /** Who runs a command on the service's machine, as the audit trail names them. */

@@ -10,11 +10,13 @@ import { hasKeyPrefix } from "./api-keys/key-text";
 import { authenticateKey } from "./api-keys/keys";
 import { hasKeyInUrl, revokeKeyInUrl } from "./api-keys/leaked-keys";
 import { authenticateLocalOperator } from "./local-operator";
+import { authenticateJob, isJobAccessToken } from "./publishers/exchange-job-token";
 import { isFresh } from "./sessions/authentication";
 import { findSession } from "./sessions/sessions";
 import { requireStepUp } from "./step-up";
 
 type Deps = Pick<Context, "config" | "db" | "now">;
+type Request = Parameters<Context["authentication"]["authenticate"]>[1];
 
 /** A session token, and how the request carried it. */
 export type Credentials = { token: string; via: "bearer" | "cookie" };
@@ -71,6 +73,12 @@ function hasScope(scopes: readonly string[], required: Scope): boolean {
   return scopes.includes(required) || (verb === "read" && includesRead);
 }
 
+/** Checks that a route is one of those for releases. @throws AppError forbidden */
+function requireReleaseScope({ scope }: AccessRule): void {
+  if (scope === "releases:read" || scope === "releases:write") return;
+  throw new AppError("forbidden", { detail: "A publisher may only read and publish releases." });
+}
+
 /** What the pipeline of lib/platform/http asks of this room. */
 export const authentication: Context["authentication"] = {
   authenticate: authenticateRequest,
@@ -81,13 +89,13 @@ export const authentication: Context["authentication"] = {
 
 /**
  * Authenticates a request, and checks what its endpoint requires: the origin of a request by cookie, the account's
- * role, the session's level and age, or the API key's scope. Only endpoints for operators look at API keys, and let in
+ * role, the session's level and age, or the API key's scope. Only endpoints for operators look at API keys and CI jobs, and let in
  * the operator of this machine, who may do everything.
  * @throws AppError unauthenticated, origin_not_allowed, forbidden, reauthentication_required, rate_limited
  */
 async function authenticateRequest(
   ctx: Context,
-  { method, headers, socketIp, operator, hasSideEffect }: Parameters<Context["authentication"]["authenticate"]>[1],
+  { method, headers, socketIp, operator, hasSideEffect }: Request,
   rule: AccessRule,
 ): Promise<AnyPrincipal> {
   const isForOperators = rule.role !== undefined || rule.scope !== undefined;
@@ -100,6 +108,12 @@ async function authenticateRequest(
     const source = { ip: clientIp(headers, socketIp, hops), network: clientNetwork(headers, socketIp, hops) };
     const principal = await authenticateKey(ctx, credentials.token, source);
     requireScope(principal, rule);
+    return principal;
+  }
+  if (isForOperators && credentials?.via === "bearer" && isJobAccessToken(credentials.token)) {
+    const network = clientNetwork(headers, socketIp, ctx.config.TRUSTED_PROXY_HOPS);
+    const principal = await authenticateJob(ctx, credentials.token, network);
+    requireReleaseScope(rule);
     return principal;
   }
   const principal = await authenticate(ctx, headers);

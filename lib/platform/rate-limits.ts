@@ -25,6 +25,7 @@ const LIMITS = {
   passkeyOptionsByIp: { points: 300, seconds: 15 * MINUTE },
   passkeyOptionsByAccount: { points: 60, seconds: 15 * MINUTE },
   apiKeyByIp: { points: 60, seconds: 15 * MINUTE },
+  publisherRefusals: { points: 300, seconds: HOUR },
   registerByIp: { points: 20, seconds: HOUR },
   verificationRequestByIp: { points: 10, seconds: HOUR },
   verificationByIp: { points: 10, seconds: 15 * MINUTE },

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ProductName } from "../../principal";
 
 export const AUTHORIZATION_CODE_GRANT = "authorization_code";
 /** RFC 8628, section 3.4. */
@@ -17,7 +18,7 @@ export const TokenRequest = z.object({
     .string()
     .max(100)
     .describe(`\`${AUTHORIZATION_CODE_GRANT}\`, \`${DEVICE_CODE_GRANT}\` or \`${TOKEN_EXCHANGE_GRANT}\``),
-  client_id: ClientId,
+  client_id: ClientId.optional().describe("Of a registered client. A CI job has none."),
   code: z.string().max(256).optional(),
   redirect_uri: z.string().max(2048).optional(),
   code_verifier: z
@@ -25,9 +26,10 @@ export const TokenRequest = z.object({
     .regex(/^[\w.~-]{43,128}$/, "Must have 43 to 128 letters, digits, -, ., _ or ~")
     .optional(),
   device_code: z.string().max(256).optional(),
-  subject_token: z.string().max(8192).optional().describe("The ID token of Apple or Google."),
+  subject_token: z.string().max(8192).optional().describe("The ID token of Apple, Google or a CI job."),
   subject_token_type: z.literal(ID_TOKEN_TYPE).optional(),
   requested_token_type: z.literal(ACCESS_TOKEN_TYPE).optional(),
+  audience: ProductName.optional().describe("The product, if a CI job may publish several (RFC 8693, section 2.1)."),
   nonce: z
     .string()
     .min(16)
@@ -51,16 +53,20 @@ export type TokenRequest = z.infer<typeof TokenRequest>;
 
 /** RFC 6749, section 5.1. */
 export const TokenResponse = z.object({
-  access_token: z.string().describe("The token of a session, for `Authorization: Bearer`."),
+  access_token: z.string().describe("The token of a session or of a CI job, for `Authorization: Bearer`."),
   token_type: z.literal("Bearer"),
   expires_in: z.int().describe("Seconds until the session ends. It ends earlier after 30 days without use."),
   issued_token_type: z.literal(ACCESS_TOKEN_TYPE).optional().describe("After a token exchange (RFC 8693)."),
+  scope: z
+    .string()
+    .optional()
+    .describe("Of a CI job: `releases:write`, for the publisher's product and channel alone."),
   publisher: z
     .object({
       name: z.string(),
       product: z.string(),
       channel: z.string().nullable(),
-      source: z.object({ repository: z.string(), commit: z.string(), ref: z.string() }),
+      source: z.object({ repository: z.string(), commit: z.string(), ref: z.string() }).nullable(),
     })
     .optional()
     .describe("Of a CI job: the publisher that it is, the releases that it may read and publish, and what it builds."),

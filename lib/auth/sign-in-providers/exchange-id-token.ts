@@ -32,6 +32,7 @@ async function redeemAppleCode(deps: Pick<Context, "config" | "now">, code: stri
   const { AUTH_APPLE_ISSUER, AUTH_APPLE_SECRET } = deps.config;
   if (!AUTH_APPLE_SECRET?.startsWith("-----BEGIN")) return undefined;
   const { token_endpoint: url } = await fetchProviderMetadata(AUTH_APPLE_ISSUER);
+  if (url === undefined) throw new Error("Apple's metadata names no token endpoint");
   const response = await postToApple(deps, url, clientId, { code, grant_type: "authorization_code" });
   const tokens = Tokens.parse(await response.json());
   // Apple itself sent this ID token: its signature need not be verified (OpenID Connect Core 1.0, 3.1.3.7, step 6).

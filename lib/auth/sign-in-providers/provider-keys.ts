@@ -6,22 +6,26 @@ import { AppError } from "../../errors";
 type Deps = Pick<Context, "log" | "now">;
 
 const TIMEOUT_MS = 5_000;
+const MAX_BODY_BYTES = 256 * 1024;
 
 const HttpUrl = z.url({ protocol: /^https?$/ });
-/** OpenID Connect Discovery 1.0, section 3. */
-const Metadata = z.object({ issuer: z.string(), jwks_uri: HttpUrl, token_endpoint: HttpUrl });
+/** OpenID Connect Discovery 1.0, section 3. Issuers that nobody signs in at have no token endpoint. */
+const Metadata = z.object({ issuer: z.string(), jwks_uri: HttpUrl, token_endpoint: HttpUrl.optional() });
 type Metadata = z.infer<typeof Metadata>;
 
 /** Fetches a provider's metadata. @throws Error if it does not respond, or names another issuer */
 export async function fetchProviderMetadata(issuer: string): Promise<Metadata> {
-  const metadata = Metadata.parse(await fetchJson(`${issuer}/.well-known/openid-configuration`));
+  const metadata = Metadata.parse(await fetchJson(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`));
   if (metadata.issuer !== issuer) throw new Error(`The metadata of ${issuer} names another issuer`);
   return metadata;
 }
 
 /** Fetches a provider's JSON Web Key Set, from the URL in its metadata. @throws Error if the provider does not respond */
 async function fetchProviderKeys(issuer: string): Promise<unknown> {
-  return fetchJson((await fetchProviderMetadata(issuer)).jwks_uri);
+  const { jwks_uri: url } = await fetchProviderMetadata(issuer);
+  if (issuer.startsWith("https:") && !url.startsWith("https:"))
+    throw new Error(`The keys of ${issuer} are not at https`);
+  return fetchJson(url);
 }
 
 async function fetchJson(url: string): Promise<unknown> {
@@ -30,9 +34,20 @@ async function fetchJson(url: string): Promise<unknown> {
     redirect: "error",
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
-  if (response.ok) return response.json();
+  if (response.ok) return JSON.parse(await readText(response));
   await response.body?.cancel();
   throw new Error(`${url} responded with ${response.status}`);
+}
+
+async function readText({ body, url }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > MAX_BODY_BYTES) throw new Error(`${url} responded with more than ${MAX_BODY_BYTES} bytes`);
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 type Keys = ReturnType<typeof createLocalJWKSet>;
@@ -119,7 +134,7 @@ async function fetchKeys({ log, now }: Deps, issuer: string, cache: KeyCache): P
     Object.assign(cache, { keys, loadedAt: now().getTime(), failure: null });
     return keys;
   } catch (cause) {
-    log.warn({ err: cause, issuer }, "the keys of a sign-in provider could not be loaded");
+    log.warn({ err: cause, issuer }, "the keys of an issuer of ID tokens could not be loaded");
     cache.failure = new AppError("provider_unavailable", { retryAfterSeconds: COOL_DOWN_SECONDS, cause });
     throw cache.failure;
   }

@@ -75,7 +75,7 @@ export async function listSecurityEvents(ctx: Deps, accountId: string, limit: nu
   });
 }
 
-/** What the actors of events are called now, by actor: the emails of operators, the names of API keys. */
+/** What the actors of events are called now, by actor: the emails of operators, the names of API keys and publishers. */
 export async function nameActors({ db }: Pick<Context, "db">, events: readonly Pick<AuditEntry, "actor">[]) {
   const idsOf = (kind: string) => {
     const ids = events.map(({ actor }) => actor).filter((actor) => actor.startsWith(kind));
@@ -86,8 +86,10 @@ export async function nameActors({ db }: Pick<Context, "db">, events: readonly P
     select: { id: true, email: true },
   });
   const keys = await db.apiKey.findMany({ where: { id: { in: idsOf("key:") } }, select: { id: true, name: true } });
+  const publishers = await db.publisher.findMany({ where: { id: { in: idsOf("publisher:") } } });
   return new Map([
     ...accounts.map(({ id, email }) => [`account:${id}`, email] as const),
     ...keys.map(({ id, name }) => [`key:${id}`, name] as const),
+    ...publishers.map(({ id, repository, issuer }) => [`publisher:${id}`, repository ?? issuer] as const),
   ]);
 }

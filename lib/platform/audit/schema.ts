@@ -41,7 +41,7 @@ export const AuditEntry = z.object({
   actor: z
     .string()
     .describe(
-      "`account`, the one in `accountId`; another account, `account:ID`; `operator`, `operator:NAME`, `key:ID` or `service`.",
+      "`account`, the one in `accountId`; another account, `account:ID`; `operator`, `operator:NAME`, `key:ID`, `publisher:ID` or `service`.",
     ),
   accountId: z.uuid().nullable().describe("After its deletion, the account's pseudonym."),
   email: z.string().nullable().describe("The account's email now. null: there is no account, or it was deleted."),

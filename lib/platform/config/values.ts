@@ -37,9 +37,14 @@ export const appleSecret = text
 export function isCatalog(value: string): boolean {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(value)) return true;
   if (!URL.canParse(value)) return false;
-  const { protocol, hostname, username, password } = new URL(value);
-  const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
-  return (protocol === "https:" || (protocol === "http:" && isLocal)) && username === "" && password === "";
+  const { protocol, username, password } = new URL(value);
+  const isSafe = protocol === "https:" || (protocol === "http:" && isLoopbackUrl(value));
+  return isSafe && username === "" && password === "";
+}
+
+/** Whether a URL names this machine. */
+export function isLoopbackUrl(url: string): boolean {
+  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
 }
 
 /** JSON that begins with `start`, or the path of a file with it. */

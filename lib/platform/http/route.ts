@@ -182,7 +182,12 @@ async function readInput(endpoint: AnyDeclaration, method: string, scope: Reques
   }
   // Limit
   if (endpoint.limit) {
-    const { accountId = input.caller.ip, keyId = accountId, operator = keyId } = idsOf(scope);
+    const {
+      accountId = input.caller.ip,
+      keyId = accountId,
+      publisherId = keyId,
+      operator = publisherId,
+    } = idsOf(scope);
     await ctx.limits.consume(endpoint.limit, operator);
   }
   return input;

@@ -140,7 +140,7 @@ async function exchangeIdToken(url: string, idToken: string): Promise<Access | A
 function identityOf({ publisher, expires_in }: TokenResponse): string {
   if (!publisher) return "The job may publish releases.";
   const { name, product, channel, source } = publisher;
-  const build = `${source.repository} at ${source.ref}, commit ${source.commit.slice(0, 7)}`;
+  const build = source ? `${source.repository} at ${source.ref}, commit ${source.commit.slice(0, 7)}` : "The job";
   const where = channel === null ? "all channels" : `the channel ${channel}`;
   const minutes = Math.floor(expires_in / 60);
   return printable(

@@ -32,7 +32,8 @@ function Actor({ event, name }: { event: AuditEntry; name: string | undefined })
   const { actor } = event;
   if (actor === "account") return <Account event={event} />;
   if (actor === "service") return "The service";
-  const text = name && actor.startsWith("key:") ? `Key ${name}` : (name ?? actor);
+  const kind = actor.startsWith("key:") ? "Key " : actor.startsWith("publisher:") ? "Publisher " : "";
+  const text = name ? `${kind}${name}` : actor;
   return <IdLink href={`?${new URLSearchParams({ actor })}`} title={actor} text={text} />;
 }
 
