@@ -86,6 +86,15 @@ export function parseMinisignature(base64: string): Minisignature {
   };
 }
 
+/** A field of a trusted comment such as `timestamp:1793786400\tfile:setup.exe\tversion:1.5.0`. */
+export function commentField(trustedComment: string, name: string): string | undefined {
+  const fields = trustedComment.split("\t").map((field) => field.split(/:(.*)/s));
+  return fields.find(([key]) => key === name)?.[1];
+}
+
+/** The version that Tauri's CLI has signed since 2.11.5, and its updater plugin compares since 2.12. */
+export const signedVersion = (trustedComment: string) => commentField(trustedComment, "version")?.replace(/^v+/, "");
+
 /** The key id of a minisign public key, in hexadecimal. */
 export function keyIdOf(minisignPublicKey: string): string {
   return readKeyId(Buffer.from(minisignPublicKey, "base64"));

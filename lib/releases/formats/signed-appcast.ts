@@ -2,7 +2,7 @@ import { z } from "zod";
 import { compareSystemVersions, shareComputers } from "../platforms";
 import { parseXml, unescapeXml, XmlText, xmlList } from "../publishing/files/read-xml";
 import { completeFiles } from "../release-files";
-import { formatVersion, type Release } from "../schema";
+import { type Artifact, formatVersion, type Release } from "../schema";
 import { edKeysOf, type PublicKeys, verifyEdSignature } from "../signatures";
 
 /**
@@ -88,6 +88,12 @@ export function appcastProblem(document: string, release: Release, keys: PublicK
   return signatureProblem(document, release, edKeysOf(keys)) ?? contentProblem(document, release);
 }
 
+/** Why a release's own appcast is for another version or file; undefined if it is not, or if there is none. */
+export function foreignAppcast(release: Release): string | undefined {
+  const document = release.signedDocuments.sparkle;
+  return document ? contentProblem(document, release) : undefined;
+}
+
 function signatureProblem(document: string, { product }: Release, edKeys: readonly string[]): string | undefined {
   const block = SIGNING_BLOCK.exec(document);
   const [, edSignature, length] = block ?? [];
@@ -107,16 +113,22 @@ function contentProblem(document: string, release: Release): string | undefined 
   const items = appcastItems(document);
   if (items === null) return "The appcast is not one that Sparkle can read.";
   const [build, version] = [buildOf(release), formatVersion(release.version)];
-  const own = items.filter((item) => item.build === build);
-  const signedFile = (item: AppcastEntry) =>
-    completeFiles(release).find(({ edSignature }) => edSignature !== undefined && edSignature === item.edSignature);
-  if (own.length === 0) return `The appcast does not offer ${version}: no item has the sparkle:version ${build}.`;
-  const isOwnFile = (item: AppcastEntry) => [undefined, 0, signedFile(item)?.sizeBytes].includes(item.sizeBytes);
-  if (!own.some((item) => signedFile(item) && isOwnFile(item))) {
+  if (!items.some((item) => item.build === build))
+    return `The appcast does not offer ${version}: no item has the sparkle:version ${build}.`;
+  if (!ownItem(document, release))
     return `The appcast offers another file as ${version}: its sparkle:edSignature and length are not those of the release.`;
-  }
   const newer = items.find((item) => !(compareBuilds(item.build, build) <= 0));
   return newer && `The appcast offers ${nameOf(newer)} before ${version}: sign one in which ${version} is the newest.`;
+}
+
+/** The item of an appcast that offers a file of the release. Some tools write a length of 0. */
+export function ownItem(document: string, release: Release): { item: AppcastEntry; file: Artifact } | undefined {
+  for (const item of appcastItems(document) ?? []) {
+    const file = completeFiles(release).find(({ edSignature }) => edSignature && edSignature === item.edSignature);
+    if (item.build !== buildOf(release) || !file) continue;
+    if ([undefined, 0, file.sizeBytes].includes(item.sizeBytes)) return { item, file };
+  }
+  return undefined;
 }
 
 const buildOf = ({ buildVersion, version }: Release) => buildVersion ?? formatVersion(version);

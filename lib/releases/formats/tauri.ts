@@ -1,5 +1,6 @@
-import { downloadUrl } from "../release-files";
+import { completeFiles, downloadUrl } from "../release-files";
 import { formatVersion, type Release } from "../schema";
+import { parseMinisignature, signedVersion } from "../signatures";
 import { type FormatInput, selectByFileName, type VersionFormat } from "./version-format";
 
 /** Tauri 2's updater plugin ("Dynamic Update Server"). It requires a signature, so unsigned releases are skipped. */
@@ -25,4 +26,13 @@ function render({ release, artifact, baseUrl, updateAvailable }: FormatInput): s
 
 export function releaseFields({ version, notes, releasedAt }: Release) {
   return { version: formatVersion(version), notes, pub_date: releasedAt.toISOString() };
+}
+
+/** A sentence for each file whose signature does not name the version, with the clients that refuse it. */
+export function unsignedVersionNotes(release: Release): string[] {
+  const { product, version, platform, architecture } = release;
+  return completeFiles(release).flatMap(({ fileName, minisign }) => {
+    if (minisign === undefined || signedVersion(parseMinisignature(minisign).trustedComment) !== undefined) return [];
+    return `The signature of ${fileName} does not name the version: apps of ${product} for ${platform} ${architecture} with Tauri's requireSignedVersion will refuse ${formatVersion(version)}. Sign it with Tauri's CLI 2.11.5 or newer.`;
+  });
 }

@@ -5,6 +5,7 @@ import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { makeFolder, writeDurably } from "../../platform/files/durable";
 import { verifySignedDocuments } from "../catalog/signed-documents";
+import { unsignedVersionNotes } from "../formats/tauri";
 import { releaseFiles } from "../release-files";
 import { formatVersion, type Release } from "../schema";
 import { publicKeysOf } from "../signatures";
@@ -34,7 +35,7 @@ export type PublishDeps = {
 
 type Published = { releases: AddedRelease[]; removedSamples: readonly Release[] };
 
-/** The releases in the order of the drafts. `notes` describe the signatures that could not be verified. */
+/** The releases in the order of the drafts. `notes` are the sentences of `verifyDrafts`. */
 export type AddResult = Published & { notes: string[] };
 
 /**
@@ -54,7 +55,7 @@ export async function addReleases(deps: PublishDeps, drafts: readonly ReleaseDra
   return { ...published, notes };
 }
 
-/** Returns a sentence for each signature that could not be verified. @throws AppError signature_invalid */
+/** Returns a sentence for each signature that was not verified, or that some clients will refuse. @throws AppError */
 async function verifyDrafts(drafts: readonly HashedDraft[], { added, publicKeys }: Plan): Promise<string[]> {
   const notes = new Set<string>();
   for (const [i, { files }] of drafts.entries()) {
@@ -65,6 +66,7 @@ async function verifyDrafts(drafts: readonly HashedDraft[], { added, publicKeys 
     for (const file of files) {
       for (const note of await verifySignatures(toSignedFile(file, release), keys)) notes.add(note);
     }
+    for (const note of unsignedVersionNotes(release)) notes.add(note);
   }
   return [...notes];
 }

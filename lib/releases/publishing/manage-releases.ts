@@ -5,6 +5,7 @@ import type { Operator } from "../../principal";
 import { isAccessible, type ReleaseReader, withAccess } from "../access";
 import { haltYankedRollouts, leaveRollouts, resumeYankedRollouts } from "../rollouts/change-rollouts";
 import { formatVersion, type Release } from "../schema";
+import { describeChange } from "./describe-change";
 import { filterReleases } from "./filter-releases";
 import { listReleases, type ReleaseDocument } from "./list";
 import type { EditableManifest } from "./manifest-file";
@@ -77,8 +78,10 @@ export async function changeReleases(
   { filter, change, reason }: ChangedReleases,
   precondition?: ReleasePrecondition,
 ): Promise<ChangeResult> {
+  let known: readonly Release[] = [];
   const plan = (manifest: EditableManifest) => planUpdate(manifest, withAccess(operator, filter), change);
   const releases = await changeCatalog(deps, plan, async (tx, at, result, before) => {
+    known = before.releases;
     const ids = result.map(({ id }) => id);
     await assertSeen(tx, before.releases, ids, precondition);
     if (change.yanked === true) await haltYankedRollouts(tx, at, ids, operator);
@@ -93,7 +96,12 @@ export async function changeReleases(
     }
   });
   const ids = releases.map(({ id }) => id);
-  return { releases, newerServed: findNewerServedReleases(await readCatalog(deps), ids) };
+  const after = await readCatalog(deps);
+  return {
+    releases,
+    newerServed: findNewerServedReleases(after, ids),
+    notes: describeChange(known, after, operator.releaseAccess),
+  };
 }
 
 type Details = NonNullable<Parameters<typeof recordOperatorEvent>[3]["details"]>;
@@ -134,8 +142,10 @@ export async function rollBackCatalog(
   precondition?: ReleasePrecondition,
 ): Promise<RolledBack> {
   const isYank = withdrawal === "yank";
+  let known: readonly Release[] = [];
   const plan = (manifest: EditableManifest) => planRollback(manifest, withAccess(operator, filter), withdrawal);
-  return changeCatalog(deps, plan, async (tx, at, { releases, withdrawn }, before) => {
+  const result = await changeCatalog(deps, plan, async (tx, at, { releases, withdrawn }, before) => {
+    known = before.releases;
     const ids = releases.map(({ id }) => id);
     await assertSeen(tx, before.releases, ids, precondition);
     if (isYank) await haltYankedRollouts(tx, at, withdrawn, operator);
@@ -150,6 +160,7 @@ export async function rollBackCatalog(
       await recordOperatorEvent(tx, at, operator, { type: "release_changed", target: `release:${id}`, details });
     }
   });
+  return { ...result, notes: describeChange(known, await readCatalog(deps), operator.releaseAccess) };
 }
 
 /**

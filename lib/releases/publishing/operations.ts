@@ -2,6 +2,7 @@ import { formOperation, operation } from "../../operation";
 import { ownerOf } from "../../platform/audit/operator-events";
 import { ifMatch, withSeenState, withState } from "../../platform/http/content/conditional";
 import { AdoptionQuery, AdoptionReport, readAdoption } from "../adoption/report";
+import { FileUrl, FileUrlQuery, getFileUrl } from "./file-url";
 import {
   changeRelease,
   changeReleases,
@@ -67,8 +68,10 @@ const RELEASE_ERRORS = [...CHANGE_ERRORS, "release_not_found", "precondition_fai
 
 /** A draft's notes may be long, and a release has many files. */
 const MAX_BODY_BYTES = 1024 * 1024;
+/** The documents that the publisher signed come on top. */
+const MAX_PUBLICATION_BYTES = 4 * MAX_BODY_BYTES;
 
-const CHANGED = { releases: [{ id: RELEASE.id, outcome: "changed" }], newerServed: [] };
+const CHANGED = { releases: [{ id: RELEASE.id, outcome: "changed" }], newerServed: [], notes: [] };
 const REMOVED = { releases: [RELEASE.id], files: ["9f86d081884c7d65/Acme-2.3.0-x64.exe"], elsewhere: [] };
 const TOTALS = { checks: 11_840, clients: 1_020, downloadsStarted: 310, downloadsFinished: 302 };
 
@@ -95,7 +98,7 @@ export const releaseOperations = {
       "Publishes complete uploads as releases, all of them visible at once, and deletes the uploads. If anything is wrong, nothing is published and the uploads stay. Publishing the same files again changes nothing. It can take minutes, because the files are hashed: send an `Idempotency-Key`, and repeat the request if the connection breaks.",
     ...WRITES,
     body: NewReleases,
-    maxBodyBytes: MAX_BODY_BYTES,
+    maxBodyBytes: MAX_PUBLICATION_BYTES,
     errors: [
       ...CHANGE_ERRORS,
       "upload_incomplete",
@@ -134,6 +137,24 @@ export const releaseOperations = {
         to: versionPath({ product, version, channel }),
       }),
     },
+  }),
+
+  getFileUrl: operation({
+    id: "getFileUrl",
+    summary: "Get the URL of a file before it is published",
+    description:
+      "Returns the permanent URL at which a file of a release is served once it is published, so that it can be written into a document that you sign, such as an appcast.",
+    ...READS,
+    query: FileUrlQuery,
+    errors: ["release_invalid"],
+    response: {
+      description: "The URL.",
+      schema: FileUrl,
+      examples: {
+        "A file": { url: "https://updates.example.com/api/updates/core/stable/2.3.0/macos-universal/Acme-2.3.0.zip" },
+      },
+    },
+    run: ({ ctx, query }) => getFileUrl(ctx, query),
   }),
 
   changeReleases: operation({
@@ -262,6 +283,7 @@ export const releaseOperations = {
             },
           ],
           changes: [{ id: "core-windows-x64-1.2.0", version: "1.2.0", outcome: "changed" }],
+          notes: [],
         },
       },
     },
@@ -360,6 +382,7 @@ export const releaseOperations = {
         "Rolled back": {
           releases: [{ id: "core-windows-x64-1.1.0", outcome: "changed" }],
           withdrawn: ["core-windows-x64-1.2.0"],
+          notes: [],
         },
       },
     },

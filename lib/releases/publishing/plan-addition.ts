@@ -7,7 +7,7 @@ import { PublicKeys, publicKeysOf } from "../signatures";
 import type { ArtifactEntry, HashedDraft, HashedFile } from "./draft";
 import { invalidRelease } from "./invalid-release";
 import { type EditableManifest, identityOf, makeReleaseId, parseRelease } from "./manifest-file";
-import { assertOffered, assertPublishable } from "./publish-checks";
+import { assertOffered, assertPublishable, assertSignedDocuments } from "./publish-checks";
 import type { Confirmations, PublishedReleases } from "./schema";
 
 /** "changed": the release existed. "unchanged": it existed with the same fields. */
@@ -23,12 +23,16 @@ export type Plan = EditableManifest & {
  * Plans how drafts enter a manifest: each as a new release, or in the existing one of the same build, channel and
  * version, with the same bytes, perhaps other fields or another location. Removes the sample releases. Pure.
  * @throws AppError if a release has other bytes or is yanked, for fields that the service would reject, and from
- *   `assertPublishable`, `assertOffered` and `mergePublicKeys`
+ *   `assertPublishable`, `assertOffered`, `assertSignedDocuments` and `mergePublicKeys`
  */
 export function planAdditions(manifest: EditableManifest, drafts: readonly HashedDraft[], now: Date): Plan {
   const start: Plan = { ...withoutSamples(manifest), publicKeys: manifest.publicKeys, added: [] };
   const plan = drafts.reduce((before, draft) => planAddition(before, draft, now), start);
-  for (const { release, outcome } of plan.added) if (outcome !== "unchanged") assertOffered(release, plan.releases);
+  for (const [i, { release, outcome }] of plan.added.entries()) {
+    if (outcome === "unchanged") continue;
+    assertOffered(release, plan.releases);
+    assertSignedDocuments(release, plan.releases, drafts[i]?.confirmations ?? {});
+  }
   return plan;
 }
 
@@ -61,7 +65,13 @@ function planAddition(plan: Plan, draft: HashedDraft, now: Date): Plan {
   const { id } = before;
   if (fields.id !== undefined && fields.id !== id) throw invalidRelease(`This release already has the id ${id}.`);
   assertSameBytes(before, release);
-  const next = { ...entry, ...named, artifacts: mergeArtifacts(entry.artifacts as ArtifactEntries, artifacts) };
+  const signedDocuments = { ...before.signedDocuments, ...release.signedDocuments };
+  const next = {
+    ...entry,
+    ...named,
+    ...(Object.keys(signedDocuments).length > 0 && { signedDocuments }),
+    artifacts: mergeArtifacts(entry.artifacts as ArtifactEntries, artifacts),
+  };
   const outcome = isDeepStrictEqual(next, entry) ? "unchanged" : "changed";
   const merged = parseRelease(next);
   return {

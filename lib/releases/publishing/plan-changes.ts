@@ -2,12 +2,19 @@ import { isDeepStrictEqual } from "node:util";
 import { compareBuild } from "semver";
 import { AppError } from "../../errors";
 import { requireReleaseAccess, type WithAccess } from "../access";
+import { foreignAppcast } from "../formats/signed-appcast";
 import { shareComputers } from "../platforms";
 import { formatVersion, type Release } from "../schema";
 import { filterReleases, selectReleases } from "./filter-releases";
 import { invalidRelease, refuse } from "./invalid-release";
 import { type EditableManifest, identityOf, type ManifestEntry, makeReleaseId, parseRelease } from "./manifest-file";
-import { assertOffered, assertPublishable, lowBuildVersion, wrongRequirement } from "./publish-checks";
+import {
+  assertOffered,
+  assertPublishable,
+  assertSignedDocuments,
+  lowBuildVersion,
+  wrongRequirement,
+} from "./publish-checks";
 import type {
   ChangedRelease,
   ChangeResult,
@@ -37,7 +44,10 @@ export function planUpdate(
     const entry = applyChange(before, change);
     const parsed = parseRelease(entry);
     if (change.requiresFrom !== undefined) refuse(wrongRequirement(parsed));
-    if (change.buildVersion !== undefined) refuse(lowBuildVersion(parsed, releases));
+    if (change.buildVersion !== undefined) {
+      refuse(lowBuildVersion(parsed, releases));
+      refuse(foreignAppcast(parsed));
+    }
     if (names.some((name) => !isDeepStrictEqual(parsed[name], release[name]))) changed.set(release, { entry, parsed });
   }
   const outcomeOf = (release: Release) => (changed.has(release) ? "changed" : "unchanged");
@@ -74,7 +84,7 @@ export function planRollback(
   { entries, releases }: EditableManifest,
   filter: WithAccess<ReleasesFilter>,
   withdrawal: Rollback["withdrawal"],
-): ManifestPlan<RolledBack> {
+): ManifestPlan<Omit<RolledBack, "notes">> {
   const targets = selectReleases(releases, filter);
   const yanked = targets.find((release) => release.yanked);
   if (yanked) throw new AppError("release_yanked", `${yanked.id} is yanked, so nobody can roll back to it.`);
@@ -133,7 +143,9 @@ function promote(
   assertPublishable(release, releases, { ...confirmations, isPrerelease: true });
   const id = makeReleaseId(releases, release);
   const promoted = { ...release, id };
-  assertOffered(promoted, [...releases, promoted]);
+  const promotedReleases = [...releases, promoted];
+  assertOffered(promoted, promotedReleases);
+  assertSignedDocuments(promoted, promotedReleases, confirmations);
   return { release: promoted, entry: { ...draft, id } };
 }
 

@@ -9,6 +9,7 @@ import { parsePlatform } from "../platforms";
 import { readRollout } from "../rollouts/manage-rollouts";
 import { formatVersion, type Release } from "../schema";
 import { type ClientGroup, compareOffers } from "./compare-offers";
+import { describeChange } from "./describe-change";
 import { type EditableManifest, readManifest } from "./manifest-file";
 import { planPromotion, planRollback, planUpdate } from "./plan-changes";
 import type { PreviewRow, ProposedChange, ReleasePreview } from "./schema";
@@ -50,6 +51,7 @@ export async function previewChange(
       version: formatVersion(version),
       outcome: known.has(id) ? ("changed" as const) : ("added" as const),
     })),
+    notes: describeChange(before.releases, planned, reader.releaseAccess),
   };
   return { preview, state: await readCatalogState(deps.db, await readCatalog(deps), ids) };
 }

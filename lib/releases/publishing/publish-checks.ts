@@ -1,5 +1,7 @@
 import { SemVer } from "semver";
+import { findUnsignedUpdater } from "../catalog/signed-documents";
 import { BUILT_IN_VALUES, indexReleases } from "../catalog/snapshot";
+import { appcastItems, ownItem, withheldAppcasts } from "../formats/signed-appcast";
 import { COMMON_BUILDS, compareSystemVersions, type Platform, shareComputers, VELOPACK_SYSTEMS } from "../platforms";
 import { releaseFiles } from "../release-files";
 import { isSampleSignature } from "../sample/sample-signatures";
@@ -13,6 +15,7 @@ import {
   squirrelVersion,
   velopackPackageId,
 } from "../updates/nupkg";
+import { storedFilePath } from "../updates/stored-files";
 import { findVelopackReleases } from "../updates/velopack-releases";
 import { foreignPackage } from "./files/package-facts";
 import { invalidRelease, refuse } from "./invalid-release";
@@ -192,4 +195,56 @@ export function assertOffered(release: Release, releases: readonly Release[]): v
       `Apps with ${fileName} request ${feed}, which would never name a release of the channel ${channel} for ${platform} ${architecture}: choose another --channel or --arch, or build it with the channel ${VELOPACK_SYSTEMS[platform]}.`,
     );
   }
+}
+
+const UPDATER_NAMES = { electron: "electron-updater", sparkle: "Sparkle" } as const;
+
+/** Refuses signed documents that would lead clients astray, and a release without one. @throws AppError */
+export function assertSignedDocuments(
+  release: Release,
+  releases: readonly Release[],
+  { isNew, isUnsigned }: Confirmations,
+): void {
+  const updater = isUnsigned ? undefined : findUnsignedUpdater(release, releases);
+  const unsigned =
+    updater &&
+    `Apps of ${release.product} may require signed documents, as its newest release has one for ${UPDATER_NAMES[updater]}: sign one for ${release.id}, or confirm with --unsigned.`;
+  refuse(unsigned ?? wrongAppcast(release, releases));
+  if (!isNew) refuse(foreignBundle(release, releases), "confirmation_required");
+}
+
+function wrongAppcast(release: Release, releases: readonly Release[]): string | undefined {
+  const document = release.signedDocuments.sparkle;
+  const own = document ? ownItem(document, release) : undefined;
+  if (!own) return undefined;
+  const version = withheldAppcasts(releases).get(release);
+  if (version !== undefined) {
+    return `The appcast also offers ${version}, which is yanked, paused, partly rolled out or on another channel: sign one without it.`;
+  }
+  const { item, file } = own;
+  const path = `/api/updates/${release.product}/${release.channel}/${storedFilePath(release, file)}`;
+  if (item.url !== undefined && (item.url === file.url || pathOf(item.url).endsWith(decodeURIComponent(path))))
+    return undefined;
+  return `The URL in the appcast does not lead to ${file.fileName}: homeport release urls prints the one to sign. It ends with ${path}.`;
+}
+
+function pathOf(url: string): string {
+  try {
+    return decodeURIComponent(new URL(url).pathname);
+  } catch {
+    return "";
+  }
+}
+
+/** One team may sign several apps with one key, and Sparkle 2.11 compares their identifiers. */
+function foreignBundle(release: Release, releases: readonly Release[]): string | undefined {
+  const bundleOf = ({ signedDocuments: { sparkle } }: Release) =>
+    appcastItems(sparkle ?? "")?.find(({ bundleIdentifier }) => bundleIdentifier)?.bundleIdentifier;
+  const bundle = bundleOf(release);
+  const others = releases.filter(({ id, product }) => id !== release.id && product === release.product);
+  const known = bundle && others.map(bundleOf).find((other) => other !== undefined && other !== bundle);
+  return (
+    known &&
+    `The appcast is for the app ${bundle}, but ${release.product}'s apps are ${known}. Confirm another one with --new.`
+  );
 }

@@ -55,6 +55,8 @@ const Confirmations = z.strictObject({
   isNew: z.boolean().optional(),
   /** A prerelease on the stable channel. */
   isPrerelease: z.boolean().optional(),
+  /** No document that the publisher signed, although the product's newest release has one. */
+  isUnsigned: z.boolean().optional(),
 });
 export type Confirmations = z.infer<typeof Confirmations>;
 
@@ -81,7 +83,9 @@ export type NewReleases = z.infer<typeof NewReleases>;
 export const PublishedReleases = z.object({
   releases: z.array(z.object({ id: z.string(), outcome: z.enum(["added", "changed", "unchanged"]) })),
   removedSamples: z.array(z.string()).describe("The ids of the sample releases, which the first real release removes."),
-  notes: z.array(z.string()).describe("Which signatures could not be verified, for people."),
+  notes: z
+    .array(z.string())
+    .describe("Which signatures could not be verified, and which clients will refuse a release, for people."),
 });
 export type PublishedReleases = z.infer<typeof PublishedReleases>;
 
@@ -135,9 +139,12 @@ export const ChangedRelease = z.strictObject({
 });
 export type ChangedRelease = z.infer<typeof ChangedRelease>;
 
+const Notes = z.array(z.string()).describe("Which clients will refuse a release, for people.");
+
 export const ChangeResult = z.object({
   releases: z.array(z.object({ id: z.string(), outcome: z.enum(["changed", "unchanged"]) })),
   newerServed: z.array(z.string()).describe("The ids of newer releases for the same clients that are still served."),
+  notes: Notes,
 });
 export type ChangeResult = z.infer<typeof ChangeResult>;
 
@@ -186,6 +193,7 @@ export type Rollback = z.infer<typeof Rollback>;
 export const RolledBack = z.object({
   releases: ChangeResult.shape.releases,
   withdrawn: z.array(z.string()).describe("The ids of the newer releases, which are no longer offered."),
+  notes: Notes,
 });
 export type RolledBack = z.infer<typeof RolledBack>;
 
@@ -308,5 +316,6 @@ export const ReleasePreview = z.object({
   changes: z
     .array(z.object({ id: z.string(), version: z.string(), outcome: z.enum(["changed", "added"]) }))
     .describe("The releases of the catalog that change."),
+  notes: Notes,
 });
 export type ReleasePreview = z.infer<typeof ReleasePreview>;

@@ -15,7 +15,7 @@ import { defineReleaseCommand } from "../release/define-release-command";
 import { ADD_OPTIONS } from "../release/draft";
 import { IMPORT_OPTIONS, importCommand } from "../release/import";
 import { FILTER_OPTIONS } from "../release/options";
-import { list, VERIFY_OPTIONS, verify } from "../release/read";
+import { list, URL_OPTIONS, urls, VERIFY_OPTIONS, verify } from "../release/read";
 import { PRUNE_OPTIONS, prune, REMOVE_OPTIONS, remove } from "../release/removal";
 import { ROLLOUT_OPTIONS, rollout } from "../release/rollout";
 
@@ -33,6 +33,8 @@ export const defineRelease: DefineCommandGroup = (release) => {
   const existing =
     "bring existing releases from GitHub, or from a feed at a URL; nobody is offered them before --publish";
   defineReleaseCommand(release, "import <repository|url>", existing, IMPORT_OPTIONS, importCommand);
+  const toSign = "print the URLs of files as they will be served, to write them into an appcast before you sign it";
+  defineReleaseCommand(release, "urls [file...]", toSign, URL_OPTIONS, urls);
   defineReleaseCommand(release, "list", "list releases", FILTER_OPTIONS, list);
   defineReleaseCommand(release, "edit [release...]", "change fields of a release", EDIT_OPTIONS, edit);
   const toPercent = "roll out a release to a percentage of clients (0 pauses it), or on a schedule";

@@ -1,5 +1,6 @@
 import type { Context } from "../../../lib/context";
 import { addReleases } from "../../../lib/releases/publishing/add";
+import { describeChange } from "../../../lib/releases/publishing/describe-change";
 import { filterReleases } from "../../../lib/releases/publishing/filter-releases";
 import { listReleases } from "../../../lib/releases/publishing/list";
 import { changeManifest, type EditableManifest, readManifest } from "../../../lib/releases/publishing/manifest-file";
@@ -19,9 +20,15 @@ export function catalogFileStore(manifestFile: string, storage: Context["storage
       return { ...added, removedSamples: added.removedSamples.map(({ id }) => id) };
     },
     update: async (filter, change) => {
+      const before = (await readManifest(manifestFile)).releases;
       const releases = await changeManifest(manifestFile, (manifest) => planUpdate(manifest, filter, change));
+      const after = (await readManifest(manifestFile)).releases;
       const ids = releases.map(({ id }) => id);
-      return { releases, newerServed: findNewerServedReleases((await readManifest(manifestFile)).releases, ids) };
+      return {
+        releases,
+        newerServed: findNewerServedReleases(after, ids),
+        notes: describeChange(before, after, undefined),
+      };
     },
     promote: async (filter, promotion) => {
       const releasedAt = now().toISOString();

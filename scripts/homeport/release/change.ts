@@ -27,6 +27,7 @@ function flagCommand(name: keyof typeof FLAGS): ReleaseCommand<typeof FLAG_OPTIO
     const blocking = newerServed.map(
       (id) => `${id} is newer and still served, so its clients do not roll back: yank it, or set its rollout to 0.`,
     );
+    for (const note of updated.notes) console.error(note);
     output.result({ ...updated, newerServed }, [...linesOf(updated, undo ? cleared : set), ...blocking]);
   };
 }

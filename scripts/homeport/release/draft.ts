@@ -5,7 +5,7 @@ import { FileKind } from "../../../lib/releases/schema";
 import { UsageError } from "../../command-line";
 import { parseInteger, parsePercentage, resolveFromCaller, type Values } from "./options";
 
-const TARGET_OPTIONS = {
+export const TARGET_OPTIONS = {
   product: { value: "name", help: "the product (required)" },
   platform: { value: "platform", help: "windows, macos or linux (required)" },
   arch: { value: "arch", help: "the architecture (required)" },
@@ -41,6 +41,7 @@ export const CHECK_OPTIONS = {
   },
   new: { help: "this adds a new product, architecture, channel or key" },
   prerelease: { help: "this publishes a prerelease on the stable channel" },
+  unsigned: { help: "this has no signed document, although apps may require one" },
 } as const;
 
 export const ADD_OPTIONS = {
@@ -56,17 +57,27 @@ export const ADD_OPTIONS = {
   "content-type": { value: "type", help: "the media type (default: from the file name)" },
   minisign: { value: "file", help: "the signature for Tauri (.sig)" },
   "ed-signature": { value: "signature", help: "the signature for Sparkle and WinSparkle" },
+  appcast: { value: "file", help: "the appcast for Sparkle that you signed for this version; served unchanged" },
   blockmap: { value: "file", help: "the block map for electron-updater (default: FILE.blockmap, otherwise a new one)" },
   ...FIELD_OPTIONS,
   ...DESTINATION_OPTIONS,
   ...CHECK_OPTIONS,
 } as const;
 
+/** Which build a command is about. @throws UsageError */
+export function parseTarget(command: string, values: Values<typeof TARGET_OPTIONS>) {
+  const { product, platform, arch: architecture, version, channel } = values;
+  if (product !== undefined && platform !== undefined && architecture !== undefined && version !== undefined) {
+    return { product, platform, architecture, version, channel };
+  }
+  const missing = (["product", "platform", "arch", "version"] as const).filter((name) => values[name] === undefined);
+  throw new UsageError(`${command} requires ${missing.map((name) => `--${name}`).join(", ")}.`);
+}
+
 /** Parses the arguments of `add`. @throws UsageError */
 export async function parseDraft(file: string, values: Values<typeof ADD_OPTIONS>): Promise<ReleaseDraft> {
-  const missing = (["product", "platform", "arch", "version"] as const).filter((name) => values[name] === undefined);
-  if (missing.length > 0) throw new UsageError(`add requires ${missing.map((name) => `--${name}`).join(", ")}.`);
-  const { id, product, platform, arch: architecture, version, channel } = values;
+  const target = parseTarget("add", values);
+  const signed = values.appcast === undefined ? {} : await readAppcast(values.appcast, target.version);
   const draftFile: DraftFile = {
     file: resolveFromCaller(file),
     ...parseKinds(values.kind, values.from),
@@ -76,11 +87,34 @@ export async function parseDraft(file: string, values: Values<typeof ADD_OPTIONS
       fileName: values["file-name"],
       contentType: values["content-type"],
       minisign: await textOrFile(values.minisign),
-      edSignature: values["ed-signature"],
+      edSignature: values["ed-signature"] ?? signed.edSignature,
     },
   };
-  const release = { id, product, platform, architecture, version, channel, ...(await parseFields(values)) };
+  const fields = await parseFields(values);
+  const release = {
+    id: values.id,
+    ...target,
+    ...fields,
+    buildVersion: fields.buildVersion ?? signed.buildVersion,
+    signedDocuments: signed.document === undefined ? undefined : { sparkle: signed.document },
+  };
   return { release, files: [draftFile], ...(await parseChecks(values)) };
+}
+
+type SignedAppcast = { document?: string; edSignature?: string | undefined; buildVersion?: string | undefined };
+
+/** Reads an appcast, and what it says about the file of a version. @throws UsageError */
+async function readAppcast(input: string, version: string): Promise<SignedAppcast> {
+  const { appcastItems } = await import("../../../lib/releases/formats/signed-appcast");
+  const bytes = await readFile(resolveFromCaller(input)).catch(() => {
+    throw new UsageError(`The file ${input} cannot be read.`);
+  });
+  const document = bytes.toString();
+  if (!Buffer.from(document).equals(bytes)) throw new UsageError(`${input} is not UTF-8.`);
+  const item = appcastItems(document)?.find(
+    ({ shortVersionString, build }) => (shortVersionString ?? build) === version,
+  );
+  return { document, edSignature: item?.edSignature, buildVersion: item?.build === version ? undefined : item?.build };
 }
 
 /** The fields of a release as the manifest has them; undefined where no option sets one. @throws UsageError */
@@ -106,7 +140,7 @@ export async function parseChecks(
 ): Promise<Required<Pick<ReleaseDraft, "publicKeys" | "confirmations">>> {
   return {
     publicKeys: { minisign: await textOrFile(values["minisign-key"]), ed: oneOrAll(values["ed-key"]) },
-    confirmations: { isNew: values.new, isPrerelease: values.prerelease },
+    confirmations: { isNew: values.new, isPrerelease: values.prerelease, isUnsigned: values.unsigned },
   };
 }
 

@@ -1,7 +1,10 @@
+import path from "node:path";
 import { renderTable } from "../../../lib/releases/publishing/list";
 import type { VerifyResult } from "../../../lib/releases/publishing/verify";
+import { UsageError } from "../../command-line";
 import type { ResultOf } from "../transport/operations";
 import type { ReleaseCommand } from "./define-release-command";
+import { parseTarget, TARGET_OPTIONS } from "./draft";
 import { FILTER_OPTIONS, toFilter } from "./options";
 
 export const list: ReleaseCommand<typeof FILTER_OPTIONS> = async (
@@ -29,6 +32,18 @@ function describeRollout({ state, rollout, steps, step, startsAt, haltReason }: 
   if (state === "halted") return `halted at ${position}: ${haltReason}`;
   return state === "completed" ? `${rollout}%` : `${rollout}% (${position})`;
 }
+
+export const URL_OPTIONS = TARGET_OPTIONS;
+
+/** `urls FILE --product P --platform P --arch A --version V`; without a file, the folder of all files of the release. */
+export const urls: ReleaseCommand<typeof URL_OPTIONS> = async ({ api, hasOwnCatalog, output }, values, files) => {
+  if (hasOwnCatalog) throw new UsageError("urls asks the service, whose URL a catalog does not have.");
+  const target = parseTarget("urls", values);
+  const names = files.length === 0 ? [undefined] : files.map((file) => path.basename(file));
+  const found: string[] = [];
+  for (const fileName of names) found.push((await api.call("getFileUrl", { query: { ...target, fileName } })).url);
+  output.result({ urls: found }, found);
+};
 
 export const VERIFY_OPTIONS = {
   remote: { help: "also download and check files at URLs and in object storage" },

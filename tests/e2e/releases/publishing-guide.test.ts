@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { hasObjectStorage, startObjectStorage } from "@/tests/support/network/object-storage";
 import { COMMANDS } from "@/tests/support/process/command";
 import { anyDatabase, newDataDir, type Service, startForTest } from "@/tests/support/process/service";
-import { newSigningKey } from "@/tests/support/releases/signing";
+import { newSigningKey, signAppcast } from "@/tests/support/releases/signing";
 
 const KEY = newSigningKey();
 const SETUP = "Ops_1.4.0_x64-setup.exe";
@@ -32,7 +32,7 @@ async function commands(): Promise<Map<string, string>> {
 /** A folder with everything that the guide's commands read. */
 async function newWorkshop(text: string): Promise<string> {
   const folder = await newDataDir();
-  for (const name of ["dist", "notes", "bin", "keys"]) await mkdir(path.join(folder, name));
+  for (const name of ["dist", "dist/macos", "notes", "bin", "keys"]) await mkdir(path.join(folder, name));
   const files = text.matchAll(/add ("[^"]+"|\S+)/g);
   for (const [, file = ""] of files) await writeFile(path.join(folder, file.replaceAll('"', "")), randomBytes(10_000));
   await writeFile(path.join(folder, "notes/1.4.0.md"), "Starts **faster**.");
@@ -51,6 +51,20 @@ async function newWorkshop(text: string): Promise<string> {
     await chmod(path.join(folder, "bin", name), 0o755);
   }
   return folder;
+}
+
+/** Stands in for Sparkle's generate_appcast, which runs on macOS. */
+async function writeAppcastTool(folder: string, url: string): Promise<void> {
+  const prefix = `${url}/api/updates/core/stable/1.5.0/macos-universal/`;
+  const archive = await readFile(path.join(folder, "dist/macos/Example-1.5.0.zip"));
+  const enclosure = `<enclosure url="${prefix}Example-1.5.0.zip" length="${archive.length}" sparkle:edSignature="${KEY.ed(archive)}"/>`;
+  const item = `<item><sparkle:version>1.5.0</sparkle:version>${enclosure}</item>`;
+  const namespace = "http://www.andymatuschak.org/xml-namespaces/sparkle";
+  const appcast = `<rss version="2.0" xmlns:sparkle="${namespace}"><channel>${item}</channel></rss>\n`;
+  await writeFile(path.join(folder, "signed.xml"), signAppcast(appcast, KEY));
+  const tool = path.join(folder, "bin/generate_appcast");
+  await writeFile(tool, `#!/bin/sh\n[ "$2" = "${prefix}" ] && cp signed.xml "$3/appcast.xml"\n`);
+  await chmod(tool, 0o755);
 }
 
 async function offered(service: Service, current: string): Promise<string | null> {
@@ -85,6 +99,10 @@ test("the guide's commands publish, stage, pause, withdraw, roll back and verify
   expect(await run("Publishing")).toMatch(/core +windows +x64 +1\.4\.0 +stable +everyone +installer\+update/);
   await expect.poll(() => offered(service, "1.3.0")).toBe("1.4.0");
   expect(await run("Differential downloads")).toContain("Changed core-macos-universal-1.4.0");
+  await writeAppcastTool(folder, service.url.replace("127.0.0.1", "localhost"));
+  expect(await run("Signed appcasts")).toContain("Published core-macos-universal-1.5.0");
+  const feed = async () => (await service.fetch("/api/updates/core/stable/appcast.xml")).text();
+  await expect.poll(feed).toBe(await readFile(path.join(folder, "signed.xml"), "utf8"));
   expect(await run("Staged rollouts")).toContain("core-windows-x64-1.5.0: paused");
   await expect.poll(() => offered(service, "1.4.0")).toBe("1.5.0");
   const [withdrawing, undoing] = (parts.get("Withdraw and roll back") ?? "").split(/(?=homeport release add)/);

@@ -87,7 +87,7 @@ describe("with --catalog, homeport release", () => {
   test("prints one document for each change", async () => {
     const folder = await newFolder();
     await publish(folder, await build(folder, "setup.exe"), "2.3.0", { release: { channel: "beta" } });
-    const changed = { releases: [{ id: ID, outcome: "changed" }], newerServed: [] };
+    const changed = { releases: [{ id: ID, outcome: "changed" }], newerServed: [], notes: [] };
     expect(await documentOf(folder, edit, { notes: "Faster", critical: true }, "2.3.0")).toEqual(changed);
     expect(await documentOf(folder, edit, { critical: false }, "2.3.0")).toEqual(changed);
     expect(await documentOf(folder, rollout, {}, ID, "12.5")).toEqual(changed);

@@ -21,7 +21,7 @@ const run = promisify(execFile);
 describe("a signature", () => {
   const bytes = randomBytes(10_000);
   const key = newSigningKey();
-  const comment = "timestamp:1793786400\tfile:Ops_1.5.0_x64-setup.exe";
+  const comment = "timestamp:1793786400\tfile:Ops_1.5.0_x64-setup.exe\tversion:1.5.0";
   const NAME = "Ops_1.5.0_x64-setup.exe";
   const keys = { minisign: key.minisignKey, ed: key.edKey };
 
@@ -56,10 +56,14 @@ describe("a signature", () => {
     ],
     [
       "another version's file",
-      () => ({ minisign: key.minisign(bytes, comment.replace("1.5.0", "1.4.0")) }),
+      () => ({ minisign: key.minisign(bytes, comment.replaceAll("1.5.0", "1.4.0")) }),
       "another version",
     ],
-    ["another version", () => ({ minisign: key.minisign(bytes, "version:1.5.0-beta.1") }), "another version"],
+    ...(["1.5.0-beta.1", "1.5.0+1", "1.5", "1.5.0 ", "x1.5.0", ""].map((version) => [
+      `the version "${version}"`,
+      () => ({ minisign: key.minisign(bytes, `file:Ops_1.5.0_x64-setup.exe\tversion:${version}`) }),
+      "another version",
+    ]) as [string, () => object, string][]),
     ["another file for Sparkle", () => ({ edSignature: key.ed(randomBytes(9)) }), "does not match"],
   ])("of %s is rejected", async (_, artifact, reason) => {
     const testFolder = await newCatalog();
@@ -87,7 +91,8 @@ describe("a signature", () => {
     const artifact = { minisign: key.minisign(bytes, `timestamp:1793786400\tfile:${name}`) };
     const change = { artifact, publicKeys: keys, release: { channel: "beta" } };
     const publishing = async () => publish(testFolder, await build(testFolder, "Ops.exe", bytes), version, change);
-    if (isValid) expect((await publishing()).notes).toEqual([]);
+    const note = `The signature of Ops.exe does not name the version: apps of core for windows x64 with Tauri's requireSignedVersion will refuse ${version}. Sign it with Tauri's CLI 2.11.5 or newer.`;
+    if (isValid) expect((await publishing()).notes).toEqual([note]);
     else await expectRejected(testFolder, publishing, "another version");
   });
 
@@ -100,6 +105,11 @@ describe("a signature", () => {
     expect((await publish(testFolder, file, "1.5.0", change(key.ed(delta)))).notes).toEqual([]);
   });
 
+  test.each(["1.5.0", "v1.5.0"])("for %s, as Tauri's CLI names it since 2.11.5, is valid", async (version) => {
+    const artifact = { minisign: key.minisign(bytes, `timestamp:1793786400\tfile:Ops.exe\tversion:${version}`) };
+    expect((await sign(await newCatalog(), artifact, { publicKeys: keys })).notes).toEqual([]);
+  });
+
   test("of a renamed file is valid if it can be verified", async () => {
     const testFolder = await newCatalog();
     const artifact = { minisign: key.minisign(bytes, comment) };
@@ -110,7 +120,7 @@ describe("a signature", () => {
     const testFolder = await newCatalog();
     const minisign = key.minisign(randomBytes(9), comment);
     await expectRejected(testFolder, () => sign(testFolder, { minisign }, { name: "setup.exe" }), "another file");
-    const later = minisign.replace("1.5.0", "1.6.0");
+    const later = minisign.replaceAll("1.5.0", "1.6.0");
     await expectRejected(testFolder, () => sign(testFolder, { minisign: later }), "another version");
     const { notes } = await sign(testFolder, { minisign, edSignature: key.ed(randomBytes(9)) });
     expect(notes).toEqual([expect.stringContaining("--minisign-key"), expect.stringContaining("--ed-key")]);
@@ -143,7 +153,7 @@ describe("a signature", () => {
     ];
     await run("minisign", ["-G", "-W", "-p", pub ?? "", "-s", secret ?? ""]);
     for (const format of [["-H"], ["-l"]]) {
-      await run("minisign", ["-S", ...format, "-s", secret ?? "", "-m", file]);
+      await run("minisign", ["-S", ...format, "-t", "version:1.5.0", "-s", secret ?? "", "-m", file]);
       const minisign = await readFile(`${file}.minisig`, "utf8");
       const publicKeys = { minisign: await readFile(pub ?? "", "utf8") };
       expect((await publish(testFolder, file, "1.5.0", { artifact: { minisign }, publicKeys })).notes).toEqual([]);

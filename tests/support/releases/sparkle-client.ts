@@ -42,14 +42,21 @@ export function acceptFeed(feed: Buffer, { edKey, requiresSignedFeed = true }: S
   return !requiresSignedFeed || isSigned(content, edSignature, edKey) ? content : null;
 }
 
+const requestFeed = ({ build, clientId }: SparkleApp) =>
+  get(`${STABLE}/appcast.xml${clientId === undefined ? "" : `?clientId=${clientId}`}`, {
+    headers: { "user-agent": `Acme/${build} Sparkle/2.9.6` },
+  });
+
+/** The bytes of the feed that an app gets. */
+export const getAppcastFeed = async (app: SparkleApp): Promise<Buffer> =>
+  Buffer.from(await (await requestFeed(app)).arrayBuffer());
+
 /**
  * Checks for an update as Sparkle does (SUAppcastDriver.m): verifies the feed, takes the newest item, and verifies its
  * archive. Returns the build that it would install, or why it installs none.
  */
-export async function checkForUpdate(app: SparkleApp, feedUrl = `${STABLE}/appcast.xml`): Promise<string> {
-  const headers = { "user-agent": `Acme/${app.build} Sparkle/2.9.6` };
-  const query = app.clientId === undefined ? "" : `?clientId=${app.clientId}`;
-  const response = await get(`${feedUrl}${query}`, { headers });
+export async function checkForUpdate(app: SparkleApp): Promise<string> {
+  const response = await requestFeed(app);
   if (response.status !== 200) return `no feed: ${response.status}`;
   const content = acceptFeed(Buffer.from(await response.arrayBuffer()), app);
   if (!content) return "feed refused";

@@ -36,6 +36,11 @@ export default consolePage({ role: "admin", query: Query }, async ({ ctx, query:
       />
       {done === "stale" && <Notice kind="error">{STALE}</Notice>}
       <Section title="Who gets what">
+        {preview.notes.map((note) => (
+          <Notice key={note} kind="error">
+            {note}
+          </Notice>
+        ))}
         <Preview preview={preview} />
       </Section>
       <Confirmation action={action} previewed={state} />

@@ -3,11 +3,13 @@ import { open } from "node:fs/promises";
 import path from "node:path";
 import { AppError } from "../../../errors";
 import {
+  commentField,
   edKeysOf,
   keyIdOf,
   type Minisignature,
   type PublicKeys,
   parseMinisignature,
+  signedVersion,
   verifyEdSignature,
   verifyMinisignature,
 } from "../../signatures";
@@ -79,8 +81,8 @@ const unverified = (kind: string, product: string, option: string) =>
 
 /** Compares the release's version with the comment's `version:` field, else with the one in its file name. */
 function assertSameVersion(trustedComment: string, version: string): void {
-  const named = fieldOf(trustedComment, "version");
-  const isSame = named === undefined ? mayName(trustedComment, version) : named.replace(/^v/, "") === version;
+  const named = signedVersion(trustedComment);
+  const isSame = named === undefined ? mayName(trustedComment, version) : named === version;
   if (isSame) return;
   throw invalidSignature(`The minisign signature is for another version: its trusted comment is "${trustedComment}".`);
 }
@@ -104,17 +106,11 @@ const isPrefix = (prerelease: string, label: string) =>
 
 /** Tauri and minisign sign the file name too. A renamed file can be published with the public key. */
 function assertSameFileName(trustedComment: string, fileNames: readonly string[]): void {
-  const named = fieldOf(trustedComment, "file");
+  const named = commentField(trustedComment, "file")?.trim();
   if (named === undefined || fileNames.includes(path.win32.basename(named))) return;
   throw invalidSignature(
     `The minisign signature is for another file: its trusted comment is "${trustedComment}". If the file was renamed, set the public key with --minisign-key: then the signature itself is verified.`,
   );
-}
-
-/** A field of a trusted comment such as `timestamp:1793786400\tfile:setup.exe\thashed`. */
-function fieldOf(trustedComment: string, name: string): string | undefined {
-  const fields = trustedComment.split("\t").map((field) => field.split(/:(.*)/s));
-  return fields.find(([key]) => key === name)?.[1]?.trim();
 }
 
 async function hashWhole(file: string): Promise<Buffer> {
