@@ -35,8 +35,8 @@ export class HomeportCommand extends Command {
     this.option("--json", "print JSON");
     return this.action(async (...given: unknown[]) => {
       const args = given.slice(0, -1) as Args;
-      const { json = false } = this.opts<{ json?: boolean }>();
-      const { api, close } = await openAdminApi();
+      const { json = false, product } = this.opts<{ json?: boolean; product?: unknown }>();
+      const { api, close } = await openAdminApi(typeof product === "string" ? product : undefined);
       try {
         await handle({ api, output: createOutput(json) }, ...args);
       } finally {
@@ -66,15 +66,15 @@ const shown = (argument: Argument) => {
 export type DefineCommandGroup = (group: HomeportCommand) => void;
 
 /**
- * Opens the admin API: of the service at HOMEPORT_URL, with HOMEPORT_API_KEY or as the CI job that this is; of the one that runs on the embedded database in DATA_DIR; else, and
+ * Opens the admin API: of the service at HOMEPORT_URL, with HOMEPORT_API_KEY or as the CI job that this is, for the product; of the one that runs on the embedded database in DATA_DIR; else, and
  * on PostgreSQL, in this process. What needs the database or the routes is loaded only if they are used.
  * @throws UsageError for a HOMEPORT_URL that cannot be used, or without a credential for it
  */
-async function openAdminApi(): Promise<{ api: AdminApi; close: () => Promise<void> }> {
+async function openAdminApi(product: string | undefined): Promise<{ api: AdminApi; close: () => Promise<void> }> {
   const { HOMEPORT_URL, HOMEPORT_API_KEY, DATABASE_URL, DATA_DIR } = process.env;
   if (HOMEPORT_URL) {
     const credential =
-      HOMEPORT_API_KEY || (await import("./transport/job-access")).authorizeJob(HOMEPORT_URL, process.env);
+      HOMEPORT_API_KEY || (await import("./transport/job-access")).authorizeJob(HOMEPORT_URL, process.env, product);
     return { api: createAdminApi(createHttpClient(HOMEPORT_URL, credential)), close: async () => {} };
   }
   let close = async () => {};

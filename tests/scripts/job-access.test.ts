@@ -12,7 +12,7 @@ import { listenForTest } from "@/tests/support/network/listen";
 import { build, newFolder } from "@/tests/support/releases/publishing";
 
 const PUBLISHER = {
-  name: "acme/app release.yml",
+  name: "acme/app",
   product: "core",
   channel: "stable",
   source: { repository: "acme/app", commit: "1a2b3c4d5e6f", ref: "refs/tags/v1.4.0" },
@@ -89,8 +89,8 @@ async function startService() {
     ACTIONS_ID_TOKEN_REQUEST_URL: `${url}/actions?api-version=2.0`,
     ACTIONS_ID_TOKEN_REQUEST_TOKEN: "of-the-job",
   };
-  const clientOf = (env: Record<string, string>) =>
-    createHttpClient(url, authorizeJob(url, env as NodeJS.ProcessEnv), 1);
+  const clientOf = (env: Record<string, string>, product?: string) =>
+    createHttpClient(url, authorizeJob(url, env as NodeJS.ProcessEnv, product), 1);
   return { url, seen, next, actions, clientOf };
 }
 
@@ -126,7 +126,7 @@ describe("in GitHub Actions", () => {
     ]);
     expect(seen.bearers).toEqual(["Bearer access-1", "Bearer access-1"]);
     expect(notes).toEqual([
-      "acme/app at refs/tags/v1.4.0, commit 1a2b3c4, is the publisher acme/app release.yml: it may read and publish releases of core on the channel stable, for 15 minutes at a time.\n",
+      "This job is the publisher acme/app (refs/tags/v1.4.0, commit 1a2b3c4). It may read and change the releases of core on the channel stable, for 15 minutes at a time.\n",
     ]);
   });
 
@@ -216,6 +216,16 @@ describe("ID tokens that a job has in variables", () => {
       message: expect.stringContaining("HOMEPORT_ID_TOKEN_3"),
     });
     expect(seen.bearers).toEqual([1, 1, 1, 2].map((n) => `Bearer access-${n}`));
+  });
+
+  test("are for one product each, if the job publishes several", async () => {
+    const { seen, clientOf } = await startService();
+    const env = { XDG_CACHE_HOME: await cacheFolder(), HOMEPORT_ID_TOKEN: "first", HOMEPORT_ID_TOKEN_2: "second" };
+    for (const product of ["core", "tools", "core", "tools", undefined]) await clientOf(env, product).json(GET);
+    expect(seen.exchanges.map(({ subject_token, audience }) => [subject_token, audience])).toEqual([
+      ["first", "core"],
+      ["second", "tools"],
+    ]);
   });
 
   test("are not stored; access tokens are, for their owner alone and a day", async () => {

@@ -14,6 +14,7 @@ const SETTINGS: Entry[] = [
   { href: "/console/settings", label: "Configuration", icon: "configuration" },
   { href: "/console/settings/operators", label: "Operators", icon: "operators" },
   { href: "/console/settings/keys", label: "API keys", icon: "keys", role: "admin" },
+  { href: "/console/settings/publishers", label: "Publishers", icon: "publishers", role: "admin" },
   { href: "/console/settings/webhooks", label: "Webhooks", icon: "webhooks" },
   { href: "/console/settings/audit", label: "Audit trail", icon: "audit", role: "admin" },
 ];
@@ -65,6 +66,7 @@ const ICONS = {
   configuration: "M3 6h8M15 6h2M3 14h2M9 14h8M13 4v4M7 12v4",
   operators: "M10 2.5l6 2.5v4.5c0 4-2.6 6.6-6 8-3.4-1.4-6-4-6-8V5zM7.5 10l2 2 3.5-4",
   keys: "M6.5 13.5a3.5 3.5 0 1 1 3.3-4.7H17v3h-2.5v2h-2.5v-2H9.8a3.5 3.5 0 0 1-3.3 1.7zM6.5 10h.01",
+  publishers: "M3 7l7-4 7 4v6l-7 4-7-4zM7 10l2.2 2.2L13.5 8",
   webhooks: "M3 10h8M8 7l3 3-3 3M12 4.5a6 6 0 1 1 0 11",
   audit: "M5 2.5h7l3.5 3.5v11.5h-10.5zM12 2.5V6h3.5M7.5 10h5M7.5 13h5",
 } as const;

@@ -1,6 +1,7 @@
 import { accountOperations, operatorOperations } from "@/lib/accounts/admin/operations";
 import { mailOperations } from "@/lib/accounts/emails/operations";
 import { keyOperations } from "@/lib/auth/api-keys/operations";
+import { publisherOperations } from "@/lib/auth/publishers/operations";
 import type { FormOperation } from "@/lib/operation";
 import { forgetShownSecret } from "@/lib/platform/http/pages/page-cookies";
 import { pushOperations } from "@/lib/push/admin/operations";
@@ -20,6 +21,7 @@ const PAGES: Record<string, Record<string, FormOperation>> = {
   "/console/releases/upload": uploadOperations,
   "/console/settings/keys": { ...keyOperations, forgetShownSecret },
   "/console/settings/operators": operatorOperations,
+  "/console/settings/publishers": publisherOperations,
   "/console/settings/webhooks": webhookOperations,
 };
 

@@ -1,7 +1,7 @@
 import { operation } from "../../operation";
 import { PageQuery } from "../../platform/lists";
 import { addPublisher, getPublisher, listPublishers, removePublisher } from "./publishers";
-import { NewPublisher, Publisher, PublisherParams, Publishers } from "./schema";
+import { fromForm, NewPublisher, Publisher, PublisherForm, PublisherParams, Publishers } from "./schema";
 
 const NEW_PUBLISHER = {
   type: "github",
@@ -65,6 +65,12 @@ export const publisherOperations = {
       examples: { "The publisher": { ...PUBLISHER, repositoryId: null, ownerId: null, lastUsedAt: null } },
     },
     run: ({ ctx, operator, body }) => addPublisher(ctx, operator, body),
+    form: {
+      fields: PublisherForm,
+      toInput: (fields) => ({ body: NewPublisher.parse(fromForm(fields)) }),
+      kept: Object.keys(PublisherForm.shape),
+      after: ({ id }) => ({ to: `/console/settings/publishers/${id}`, done: "added" }),
+    },
   }),
 
   getPublisher: operation({
@@ -89,5 +95,6 @@ export const publisherOperations = {
     errors: ["not_found"],
     response: { description: "The publisher is removed.", schema: null },
     run: ({ ctx, operator, params }) => removePublisher(ctx, operator, params.publisherId),
+    form: { after: () => ({ to: "/console/settings/publishers", done: "removed" }) },
   }),
 };

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { isLoopbackUrl } from "../../platform/config/values";
+import { fieldMessage } from "../../platform/field-message";
 import { NextCursor } from "../../platform/lists";
 import { StorableText } from "../../platform/storable";
 import { ProductName } from "../../principal";
@@ -116,3 +117,34 @@ export type Publisher = z.infer<typeof Publisher>;
 
 export const Publishers = z.object({ publishers: z.array(Publisher), nextCursor: NextCursor });
 export type Publishers = z.infer<typeof Publishers>;
+
+const optional = z.string().optional();
+
+/** The fields of the console's form: as texts, and of each claim a line `name=value`. */
+export const PublisherForm = z
+  .object({
+    type: Publisher.shape.type,
+    issuer: optional,
+    repository: optional,
+    workflow: optional,
+    environment: optional,
+    claims: optional,
+    ref: optional,
+    product: optional,
+    channel: optional,
+  })
+  .superRefine((fields, { addIssue }) => {
+    const { error } = NewPublisher.safeParse(fromForm(fields), { error: fieldMessage });
+    for (const { path, message } of error?.issues ?? []) addIssue({ code: "custom", path, message });
+  });
+export type PublisherForm = z.infer<typeof PublisherForm>;
+
+/** The publisher that a form describes, not validated. */
+export function fromForm({ claims, ...fields }: PublisherForm): object {
+  if (claims === undefined) return fields;
+  const lines = claims.split(/\r?\n/).filter((line) => line.trim() !== "");
+  const pairs = lines
+    .map((line) => /^([^=]*)=?(.*)$/.exec(line.trim()) ?? [])
+    .map(([, name = "", value = ""]) => [name.trim(), value.trim()]);
+  return { ...fields, claims: Object.fromEntries(pairs) };
+}

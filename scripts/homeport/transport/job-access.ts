@@ -11,8 +11,13 @@ import { printable } from "../output";
 import { type ApiResponse, type Authorize, clientOf, parseBaseUrl } from "./http-client";
 import { requestOf } from "./operations";
 
-/** An access token, and what it permits in words. */
-const Access = z.object({ token: z.string(), endsAtMs: z.number(), identity: z.string() });
+/** An access token, and what it permits in words. `product`: the one that was asked for; a job may publish several. */
+const Access = z.object({
+  token: z.string(),
+  endsAtMs: z.number(),
+  product: z.string().optional(),
+  identity: z.string(),
+});
 type Access = z.infer<typeof Access>;
 
 /** No request begins with an access token that ends sooner. */
@@ -28,10 +33,8 @@ const HTTP_GET = "GET";
  * and so on, each of which works once. Says on stderr who the job is and what it may do.
  * @throws UsageError outside of a job with an ID token
  */
-export function authorizeJob(serviceUrl: string, env: NodeJS.ProcessEnv): Authorize {
-  const url = parseBaseUrl(serviceUrl);
-  const isUsable = ({ endsAtMs }: Access) => endsAtMs - MIN_REMAINING_MS > Date.now();
-  const exchange = accessSource(url, env, isUsable);
+export function authorizeJob(serviceUrl: string, env: NodeJS.ProcessEnv, product?: string): Authorize {
+  const exchange = accessSource({ url: parseBaseUrl(serviceUrl), product }, env);
   let access: Access | null = null;
   return async () => {
     if (access && isUsable(access)) return access.token;
@@ -43,18 +46,22 @@ export function authorizeJob(serviceUrl: string, env: NodeJS.ProcessEnv): Author
   };
 }
 
+const isUsable = ({ endsAtMs }: Access) => endsAtMs - MIN_REMAINING_MS > Date.now();
+
+type Service = { url: string; product: string | undefined };
 type AccessSource = () => Promise<Access | ApiResponse>;
 
-function accessSource(url: string, env: NodeJS.ProcessEnv, isUsable: (access: Access) => boolean): AccessSource {
+function accessSource(service: Service, env: NodeJS.ProcessEnv): AccessSource {
+  const { url } = service;
   const idTokens = Object.entries(env).filter(([name, value]) => value && /^HOMEPORT_ID_TOKEN(_\d)?$/.test(name));
   if (idTokens.length > 0) {
     const folder = path.join(env.XDG_CACHE_HOME ?? path.join(homedir(), ".cache"), "homeport-publisher");
     const inOrder = idTokens.sort().map(([, value = ""]) => value);
-    return () => exchangeGiven(url, inOrder, folder, isUsable);
+    return () => exchangeGiven(service, inOrder, folder);
   }
   const { ACTIONS_ID_TOKEN_REQUEST_URL: requestUrl, ACTIONS_ID_TOKEN_REQUEST_TOKEN: requestToken } = env;
   if (requestUrl && requestToken)
-    return async () => exchangeIdToken(url, await requestIdToken(url, requestUrl, requestToken));
+    return async () => exchangeIdToken(service, await requestIdToken(url, requestUrl, requestToken));
   throw new UsageError(
     env.GITHUB_ACTIONS === "true"
       ? "HOMEPORT_URL requires HOMEPORT_API_KEY, or `permissions: { id-token: write }` in the workflow."
@@ -88,17 +95,16 @@ async function requestIdToken(url: string, requestUrl: string, requestToken: str
 
 /** Exchanges the first of the tokens that was not used. What was exchanged is kept in the folder for the job's next commands. */
 async function exchangeGiven(
-  url: string,
+  service: Service,
   idTokens: readonly string[],
   folder: string,
-  isUsable: (access: Access) => boolean,
 ): Promise<Access | ApiResponse> {
   for (const idToken of idTokens) {
-    const file = path.join(folder, createHash("sha256").update(`${url}\n${idToken}`).digest("hex"));
+    const file = path.join(folder, createHash("sha256").update(`${service.url}\n${idToken}`).digest("hex"));
     const known = await readJsonFile(file, Access).catch(() => null);
-    if (known && isUsable(known)) return known;
+    if (known && isUsable(known) && (service.product ?? known.product) === known.product) return known;
     if (known) continue;
-    const exchanged = await exchangeIdToken(url, idToken);
+    const exchanged = await exchangeIdToken(service, idToken);
     if ("token" in exchanged) await keep(folder, file, exchanged).catch(() => {});
     return exchanged;
   }
@@ -119,9 +125,14 @@ async function keep(folder: string, file: string, access: Access): Promise<void>
 }
 
 /** Exchanges an ID token. Returns the service's response if it refuses. */
-async function exchangeIdToken(url: string, idToken: string): Promise<Access | ApiResponse> {
+async function exchangeIdToken({ url, product }: Service, idToken: string): Promise<Access | ApiResponse> {
   const { method, path: endpoint } = requestOf("exchangeCode");
-  const given = { grant_type: TOKEN_EXCHANGE_GRANT, subject_token: idToken, subject_token_type: ID_TOKEN_TYPE };
+  const given = {
+    grant_type: TOKEN_EXCHANGE_GRANT,
+    subject_token: idToken,
+    subject_token_type: ID_TOKEN_TYPE,
+    ...(product !== undefined && { audience: product }),
+  };
   const sentMs = Date.now();
   const response = await fetch(`${url}${endpoint}`, {
     method,
@@ -133,17 +144,17 @@ async function exchangeIdToken(url: string, idToken: string): Promise<Access | A
   const { success, data } = TokenResponse.safeParse(await response.json().catch(() => null));
   if (!success)
     throw new CommandError("invalid_response", `${url} did not issue a token. Is it the URL of the service?`);
-  return { token: data.access_token, endsAtMs: sentMs + data.expires_in * 1000, identity: identityOf(data) };
+  return { token: data.access_token, endsAtMs: sentMs + data.expires_in * 1000, product, identity: identityOf(data) };
 }
 
 /** Who the service takes the job for, and what it may do. */
 function identityOf({ publisher, expires_in }: TokenResponse): string {
-  if (!publisher) return "The job may publish releases.";
+  if (!publisher) return "This job may publish releases.";
   const { name, product, channel, source } = publisher;
-  const build = source ? `${source.repository} at ${source.ref}, commit ${source.commit.slice(0, 7)}` : "The job";
+  const build = source ? ` (${source.ref}, commit ${source.commit.slice(0, 7)})` : "";
   const where = channel === null ? "all channels" : `the channel ${channel}`;
-  const minutes = Math.floor(expires_in / 60);
+  const time = `${Math.floor(expires_in / 60)} minutes at a time`;
   return printable(
-    `${build}, is the publisher ${name}: it may read and publish releases of ${product} on ${where}, for ${minutes} minutes at a time.`,
+    `This job is the publisher ${name}${build}. It may read and change the releases of ${product} on ${where}, for ${time}.`,
   );
 }
