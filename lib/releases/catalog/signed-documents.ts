@@ -28,18 +28,21 @@ export function verifySignedDocuments(release: Release, keys: PublicKeys): Docum
   });
 }
 
-/** The updater that a release has no signed document for, although the newest other one for its clients has. */
-export function findUnsignedUpdater(release: Release, releases: readonly Release[]): SignedUpdater | undefined {
-  const others = releases
-    .filter(
-      ({ id, product, platform }) => id !== release.id && product === release.product && platform === release.platform,
-    )
-    .sort((a, b) => compareBuild(b.version, a.version));
-  for (const [name, { selectArtifact }] of Object.entries(UPDATERS)) {
+/**
+ * The updater that is offered a release without a signed document, although the newest other release for its clients has one.
+ * Not one that was offered the release `before`.
+ */
+export function findUnsignedUpdater(
+  { before, release }: { before: Release | undefined; release: Release },
+  releases: readonly Release[],
+): SignedUpdater | undefined {
+  const isSameApp = ({ id, product, platform }: Release) =>
+    id !== release.id && product === release.product && platform === release.platform;
+  const others = releases.filter(isSameApp).sort((a, b) => compareBuild(b.version, a.version));
+  const found = Object.entries(UPDATERS).find(([name, { selectArtifact }]) => {
     const updater = name as SignedUpdater;
-    const newest = others.find(selectArtifact);
-    if (newest?.signedDocuments[updater] && !release.signedDocuments[updater] && selectArtifact(release))
-      return updater;
-  }
-  return undefined;
+    const isNewlyOffered = selectArtifact(release) && !(before && selectArtifact(before));
+    return isNewlyOffered && !release.signedDocuments[updater] && others.find(selectArtifact)?.signedDocuments[updater];
+  });
+  return found?.[0] as SignedUpdater | undefined;
 }

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { z } from "zod";
 import { compareSystemVersions, shareComputers } from "../platforms";
 import { parseXml, unescapeXml, XmlText, xmlList } from "../publishing/files/read-xml";
@@ -54,23 +55,36 @@ export type AppcastEntry = z.infer<typeof Item> & {
   sizeBytes: number | undefined;
 };
 
-/** By document, which many releases and loads of the catalog have in common. */
-const cachedItems = new Map<string, readonly AppcastEntry[] | null>();
-const MAX_CACHED_ITEMS = 1_000;
+/** `offered`: the items that some client takes. Sparkle takes the newest one whose requirements the client meets. */
+type SignedAppcast = { items: readonly AppcastEntry[]; offered: readonly AppcastEntry[] };
 
-/** The items of an appcast for macOS; null if it cannot be read. */
-export function appcastItems(document: string): readonly AppcastEntry[] | null {
-  const known = cachedItems.get(document);
+/** By the document's hash: all loads of a catalog have most documents in common. */
+const cached = new Map<string, SignedAppcast | null>();
+const MAX_CACHED = 1_000;
+
+/** Items are compared with each other. */
+const MAX_ITEMS = 500;
+const MAX_BUILD_LENGTH = 128;
+
+/** Reads an appcast for macOS; null if Sparkle could not, or if it is larger than any real one. */
+function readAppcast(document: string): SignedAppcast | null {
+  const key = hash("sha256", document);
+  const known = cached.get(key);
   if (known !== undefined) return known;
   const items = parseItems(document);
-  if (cachedItems.size >= MAX_CACHED_ITEMS) cachedItems.clear();
-  cachedItems.set(document, items);
-  return items;
+  const appcast = items && { items, offered: items.filter((item) => !items.some((other) => replaces(other, item))) };
+  if (cached.size >= MAX_CACHED) cached.clear();
+  cached.set(key, appcast);
+  return appcast;
 }
+
+/** The items of an appcast for macOS. */
+export const appcastItems = (document: string): readonly AppcastEntry[] => readAppcast(document)?.items ?? [];
 
 function parseItems(document: string): AppcastEntry[] | null {
   try {
-    return Appcast.parse(parseXml(Buffer.from(document))).rss.channel.item.flatMap((item) => {
+    const { item: all } = Appcast.parse(parseXml(Buffer.from(document))).rss.channel;
+    const items = all.flatMap((item) => {
       const [file] = item.enclosure;
       const build = item.version ?? file?.["@version"];
       if (build === undefined || !/^macos$/i.test(file?.["@os"] ?? "macos")) return [];
@@ -78,9 +92,18 @@ function parseItems(document: string): AppcastEntry[] | null {
       const sizeBytes = length === undefined ? undefined : Number(length);
       return { ...item, build, url: file?.["@url"], edSignature: file?.["@edSignature"], sizeBytes };
     });
+    const isReal = items.length <= MAX_ITEMS && items.every(({ build }) => build.length <= MAX_BUILD_LENGTH);
+    return isReal ? items : null;
   } catch {
     return null;
   }
+}
+
+/** Whether every client that meets the requirements of an item gets a newer one instead. */
+function replaces(newer: AppcastEntry, older: AppcastEntry): boolean {
+  const isNewer = compareBuilds(newer.build, older.build) > 0;
+  if (!isNewer || newer.phasedRolloutInterval !== undefined) return false;
+  return REQUIREMENTS.every((name) => newer[name] === undefined || newer[name] === older[name]);
 }
 
 /** Why a release must not be offered with a signed appcast, for people; undefined if Sparkle accepts it. */
@@ -110,8 +133,8 @@ function signatureProblem(document: string, { product }: Release, edKeys: readon
 
 function contentProblem(document: string, release: Release): string | undefined {
   if (release.platform !== "macos") return "Only Sparkle on macOS reads signed appcasts.";
-  const items = appcastItems(document);
-  if (items === null) return "The appcast is not one that Sparkle can read.";
+  const items = readAppcast(document)?.items;
+  if (!items) return "The appcast is not one that Sparkle can read.";
   const [build, version] = [buildOf(release), formatVersion(release.version)];
   if (!items.some((item) => item.build === build))
     return `The appcast does not offer ${version}: no item has the sparkle:version ${build}.`;
@@ -123,7 +146,7 @@ function contentProblem(document: string, release: Release): string | undefined 
 
 /** The item of an appcast that offers a file of the release. Some tools write a length of 0. */
 export function ownItem(document: string, release: Release): { item: AppcastEntry; file: Artifact } | undefined {
-  for (const item of appcastItems(document) ?? []) {
+  for (const item of appcastItems(document)) {
     const file = completeFiles(release).find(({ edSignature }) => edSignature && edSignature === item.edSignature);
     if (item.build !== buildOf(release) || !file) continue;
     if ([undefined, 0, file.sizeBytes].includes(item.sizeBytes)) return { item, file };
@@ -140,15 +163,6 @@ function compareBuilds(a: string, b: string): number {
   return left === undefined || right === undefined ? Number.NaN : compareSystemVersions(left, right);
 }
 
-/** Sparkle gives a client the newest item whose requirements it meets. */
-function offeredItems(items: readonly AppcastEntry[]): AppcastEntry[] {
-  const replaces = (newer: AppcastEntry, older: AppcastEntry) =>
-    compareBuilds(newer.build, older.build) > 0 &&
-    newer.phasedRolloutInterval === undefined &&
-    REQUIREMENTS.every((name) => newer[name] === undefined || newer[name] === older[name]);
-  return items.filter((older) => !items.some((newer) => replaces(newer, older)));
-}
-
 /**
  * The releases whose appcasts also offer a version that is yanked, paused, only partly rolled out or on another
  * channel, with the name of that version. A version that the catalog does not have is the publisher's affair.
@@ -163,10 +177,9 @@ export function withheldAppcasts(releases: readonly Release[]): Map<Release, str
   for (const release of releases) {
     const { product, platform, signedDocuments } = release;
     if (typeof signedDocuments.sparkle !== "string") continue;
-    const others = offeredItems(appcastItems(signedDocuments.sparkle) ?? []).filter(
-      ({ build }) => build !== buildOf(release),
-    );
-    const found = others.find((item) => {
+    const { offered } = readAppcast(signedDocuments.sparkle) ?? { offered: [] };
+    const found = offered.find((item) => {
+      if (item.build === buildOf(release)) return false;
       const known = byBuild.get(`${product} ${platform} ${item.build}`) ?? [];
       return known.length > 0 && !known.some((other) => isForClientsOf(release, other));
     });

@@ -9,6 +9,7 @@ import { unsignedVersionNotes } from "../formats/tauri";
 import { releaseFiles } from "../release-files";
 import { formatVersion, type Release } from "../schema";
 import { publicKeysOf } from "../signatures";
+import { describeChange } from "./describe-change";
 import { type ArtifactEntry, type HashedDraft, type HashedFile, hashDraft, type ReleaseDraft } from "./draft";
 import { copyToFolder, digestFile, linkToFolder, type OnProgress, readChunks } from "./files/build-file";
 import { type SignedFile, verifySignatures } from "./files/verify-signatures";
@@ -48,11 +49,13 @@ export async function addReleases(deps: PublishDeps, drafts: readonly ReleaseDra
   for (const draft of drafts) hashed.push(await hashDraft(draft, onProgress));
   const publishedAt = now();
   const plan = (manifest: EditableManifest) => planAdditions(manifest, hashed, publishedAt);
-  const planned = plan(await readManifest(manifestFile));
+  const current = await readManifest(manifestFile);
+  const planned = plan(current);
   await serializeManifest(planned);
-  const notes = await verifyDrafts(hashed, planned);
+  const verified = await verifyDrafts(hashed, planned);
   const published = await storeAndPublish(deps, hashed, plan);
-  return { ...published, notes };
+  const notes = new Set([...verified, ...describeChange(current.releases, planned.releases, undefined)]);
+  return { ...published, notes: [...notes] };
 }
 
 /** Returns a sentence for each signature that was not verified, or that some clients will refuse. @throws AppError */

@@ -31,7 +31,8 @@ export function planAdditions(manifest: EditableManifest, drafts: readonly Hashe
   for (const [i, { release, outcome }] of plan.added.entries()) {
     if (outcome === "unchanged") continue;
     assertOffered(release, plan.releases);
-    assertSignedDocuments(release, plan.releases, drafts[i]?.confirmations ?? {});
+    const before = start.releases.find(({ id }) => id === release.id);
+    assertSignedDocuments({ before, release }, plan.releases, drafts[i]?.confirmations ?? {});
   }
   return plan;
 }

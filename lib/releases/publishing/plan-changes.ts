@@ -145,7 +145,7 @@ function promote(
   const promoted = { ...release, id };
   const promotedReleases = [...releases, promoted];
   assertOffered(promoted, promotedReleases);
-  assertSignedDocuments(promoted, promotedReleases, confirmations);
+  assertSignedDocuments({ before: undefined, release: promoted }, promotedReleases, confirmations);
   return { release: promoted, entry: { ...draft, id } };
 }
 

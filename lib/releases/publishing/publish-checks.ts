@@ -199,17 +199,23 @@ export function assertOffered(release: Release, releases: readonly Release[]): v
 
 const UPDATER_NAMES = { electron: "electron-updater", sparkle: "Sparkle" } as const;
 
-/** Refuses signed documents that would lead clients astray, and a release without one. @throws AppError */
+/**
+ * Refuses signed documents that would lead clients astray, and a new release without one. `before`: the release as it was.
+ * @throws AppError
+ */
 export function assertSignedDocuments(
-  release: Release,
+  { before, release }: { before: Release | undefined; release: Release },
   releases: readonly Release[],
   { isNew, isUnsigned }: Confirmations,
 ): void {
-  const updater = isUnsigned ? undefined : findUnsignedUpdater(release, releases);
-  const unsigned =
-    updater &&
-    `Apps of ${release.product} may require signed documents, as its newest release has one for ${UPDATER_NAMES[updater]}: sign one for ${release.id}, or confirm with --unsigned.`;
-  refuse(unsigned ?? wrongAppcast(release, releases));
+  const updater = isUnsigned ? undefined : findUnsignedUpdater({ before, release }, releases);
+  if (updater) {
+    throw invalidRelease(
+      `Apps of ${release.product} may require signed documents, as its newest release has one for ${UPDATER_NAMES[updater]}: sign one for ${formatVersion(release.version)}, or confirm with --unsigned.`,
+    );
+  }
+  if (before && before.signedDocuments.sparkle === release.signedDocuments.sparkle) return;
+  refuse(wrongAppcast(release, releases));
   if (!isNew) refuse(foreignBundle(release, releases), "confirmation_required");
 }
 
@@ -222,24 +228,27 @@ function wrongAppcast(release: Release, releases: readonly Release[]): string | 
     return `The appcast also offers ${version}, which is yanked, paused, partly rolled out or on another channel: sign one without it.`;
   }
   const { item, file } = own;
-  const path = `/api/updates/${release.product}/${release.channel}/${storedFilePath(release, file)}`;
-  if (item.url !== undefined && (item.url === file.url || pathOf(item.url).endsWith(decodeURIComponent(path))))
-    return undefined;
-  return `The URL in the appcast does not lead to ${file.fileName}: homeport release urls prints the one to sign. It ends with ${path}.`;
+  const pathOf = ({ product, channel }: Release) =>
+    `/api/updates/${product}/${channel}/${storedFilePath(release, file)}`;
+  // A promoted build keeps the appcast of the channel that it comes from.
+  const channels = releases.filter((one) => releaseFiles(one).some(({ sha256 }) => sha256 === file.sha256));
+  const url = item.url ?? "";
+  if (url === file.url || channels.some((one) => endsWithPath(url, pathOf(one)))) return undefined;
+  return `The URL in the appcast does not lead to ${file.fileName}: homeport release urls prints the one to sign. It ends with ${pathOf(release)}.`;
 }
 
-function pathOf(url: string): string {
+function endsWithPath(url: string, path: string): boolean {
   try {
-    return decodeURIComponent(new URL(url).pathname);
+    return decodeURIComponent(new URL(url).pathname).endsWith(decodeURIComponent(path));
   } catch {
-    return "";
+    return false;
   }
 }
 
 /** One team may sign several apps with one key, and Sparkle 2.11 compares their identifiers. */
 function foreignBundle(release: Release, releases: readonly Release[]): string | undefined {
   const bundleOf = ({ signedDocuments: { sparkle } }: Release) =>
-    appcastItems(sparkle ?? "")?.find(({ bundleIdentifier }) => bundleIdentifier)?.bundleIdentifier;
+    appcastItems(sparkle ?? "").find(({ bundleIdentifier }) => bundleIdentifier)?.bundleIdentifier;
   const bundle = bundleOf(release);
   const others = releases.filter(({ id, product }) => id !== release.id && product === release.product);
   const known = bundle && others.map(bundleOf).find((other) => other !== undefined && other !== bundle);

@@ -111,7 +111,7 @@ async function readAppcast(input: string, version: string): Promise<SignedAppcas
   });
   const document = bytes.toString();
   if (!Buffer.from(document).equals(bytes)) throw new UsageError(`${input} is not UTF-8.`);
-  const item = appcastItems(document)?.find(
+  const item = appcastItems(document).find(
     ({ shortVersionString, build }) => (shortVersionString ?? build) === version,
   );
   return { document, edSignature: item?.edSignature, buildVersion: item?.build === version ? undefined : item?.build };

@@ -70,6 +70,8 @@ describe("a signed appcast", () => {
     ["another length", appcast(item("2.0.0", {}, { length: "11" }))],
     ["a file for Windows", appcast(item("2.0.0", {}, { "sparkle:os": "windows" }))],
     ["a length of NaN", appcast(item("2.0.0", {}, { length: "many" }))],
+    ["too many items", appcast(item("2.0.0"), ...Array.from({ length: 2_000 }, () => item("1.0.0")))],
+    ["a version without end", appcast(item("2.0.0"), item("1.".repeat(100_000)))],
     ["elements in elements", signAppcast("<rss>".repeat(100_000), key)],
     ["entities in entities", signAppcast(`<!DOCTYPE r [<!ENTITY a "b">]>${unsigned(item("&a;"))}`, key)],
   ])("with %s is refused", (_, document) => {

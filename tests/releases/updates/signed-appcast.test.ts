@@ -103,6 +103,19 @@ describe("the signed appcast of the newest release for a client", () => {
     expect(await checkForUpdate(app("2"))).toBe("up to date"); // Sparkle never downgrades
   });
 
+  test("goes along when the build is promoted", async () => {
+    await publish("1", appcast([{ build: "1" }]));
+    const url = `${FOLDER}/2.0.0/macos-universal/Acme%202.zip`.replace("stable", "beta");
+    await publish("2", appcast([{ build: "2", url }]), { release: { channel: "beta" } });
+    expect(await checkForUpdate(app("1"))).toBe("up to date");
+    const promotion = { filter: { product: "core", version: "2.0.0" }, from: "beta", to: "stable" };
+    expect(await callReleases("POST", "/promotions", token.key, promotion)).toMatchObject({ status: 200 });
+    expect(await checkForUpdate(app("1"))).toBe("2");
+    const removed = await callReleases("DELETE", "/core-macos-universal-2.0.0?force=true", token.key);
+    expect(removed).toMatchObject({ releases: ["core-macos-universal-2.0.0"] });
+    expect(await checkForUpdate(app("1"))).toBe("2");
+  });
+
   test("leads clients over a release with the new key during a rotation", async () => {
     await publish("1", appcast([{ build: "1" }]));
     await publish("2", appcast([{ build: "2" }])); // has the new key, and is signed with the old one
@@ -186,6 +199,17 @@ describe("an appcast is refused", () => {
       code: "release_invalid",
       detail: expect.stringMatching("1.0.0"),
     });
+  });
+
+  test("if it comes late, after an installer that Sparkle does not read", async () => {
+    await publish("1", appcast([{ build: "1" }]));
+    const { id } = await uploadFile(token, archiveOf("dmg"), "Acme 2.dmg");
+    const release = { ...TARGET, version: "2.0.0", buildVersion: "2" };
+    const installer = { release, files: [{ uploadId: id, kinds: ["installer"] }] };
+    expect(await callReleases("POST", "", token.key, { releases: [installer] })).toMatchObject({ status: 201 });
+    expect(await publish("2")).toMatchObject({ code: "release_invalid", detail: expect.stringMatching("--unsigned") });
+    expect(await publish("2", appcast([{ build: "2" }]))).toMatchObject({ status: 201 });
+    expect(await checkForUpdate(app("1"))).toBe("2");
   });
 
   test("unless a step back to unsigned feeds is confirmed", async () => {

@@ -24,6 +24,7 @@ export const SPARKLE = {
     "sparkle:phasedRolloutInterval",
     "sparkle:informationalUpdate",
     "sparkle:channel",
+    "sparkle:bundleIdentifier", // since 2.11
     "sparkle:belowVersion",
     "sparkle:ignoreSkippedUpgradesBelowVersion",
   ]),
