@@ -20,6 +20,10 @@ export const COMMAND_GROUPS: Readonly<Record<string, CommandGroup>> = {
     summary: "API keys: create, list and revoke them",
     load: async () => (await import("./commands/keys")).defineKeys,
   },
+  publishers: {
+    summary: "publishers: CI workflows that publish without an API key",
+    load: async () => (await import("./commands/publishers")).definePublishers,
+  },
   push: {
     summary: "notifications: send, announce, list, cancel and retry them",
     load: async () => (await import("./commands/push")).definePush,

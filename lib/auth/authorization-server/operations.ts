@@ -118,7 +118,7 @@ export const oauthOperations = {
     id: "exchangeCode",
     summary: "Exchange a code for an access token",
     description:
-      "The token endpoint (RFC 6749, section 3.2). `authorization_code` requires `code`, `redirect_uri` and `code_verifier`; the code works once, within 60 seconds. `urn:ietf:params:oauth:grant-type:device_code` requires `device_code`; ask every `interval` seconds until the user has decided. `urn:ietf:params:oauth:grant-type:token-exchange` (RFC 8693) requires `subject_token`, the ID token that Apple or Google issued to a native app, `subject_token_type` and `nonce`; it works once, within ten minutes. The access token is the token of a session: send it as `Authorization: Bearer`.",
+      "The token endpoint (RFC 6749, section 3.2). `authorization_code` requires `code`, `redirect_uri` and `code_verifier`; the code works once, within 60 seconds. `urn:ietf:params:oauth:grant-type:device_code` requires `device_code`; ask every `interval` seconds until the user has decided. `urn:ietf:params:oauth:grant-type:token-exchange` (RFC 8693) requires `subject_token`, the ID token that Apple or Google issued to a native app, `subject_token_type` and `nonce`; it works once, within ten minutes. Without `client_id`, `subject_token` is the ID token of a CI job whose workflow is a publisher, with the service's URL as its audience: the access token is for the releases of the publisher's product, for 15 minutes. Otherwise, it is the token of a session. Send it as `Authorization: Bearer`.",
     bodyFormat: "form",
     body: TokenRequest,
     errors: ["second_factor_required", "rate_limited"],
@@ -143,13 +143,35 @@ export const oauthOperations = {
         nonce: "iVh3Zc0dZyY1nN0pYQ2k1w",
         name: "Ann Example",
       },
+      "A CI job": {
+        grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
+        subject_token: "eyJ0eXAiOiJKV1QiLCJhbGciOiJSUzI1NiIsImtpZCI6IjM4ODI2YiJ9…",
+        subject_token_type: "urn:ietf:params:oauth:token-type:id_token",
+      },
     },
     response: {
-      description: "A new session.",
+      description: "The access token.",
       schema: TokenResponse,
       examples: {
         "A session": ISSUED,
         "A session for an ID token": { ...ISSUED, issued_token_type: "urn:ietf:params:oauth:token-type:access_token" },
+        "Access for a CI job": {
+          access_token: "hpt_eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0…",
+          token_type: "Bearer",
+          expires_in: 900,
+          issued_token_type: "urn:ietf:params:oauth:token-type:access_token",
+          scope: "releases:write",
+          publisher: {
+            name: "acme/app",
+            product: "core",
+            channel: "stable",
+            source: {
+              repository: "acme/app",
+              commit: "1a2b3c4d5e6f7a8b9c0d1e2f3a4b5c6d7e8f9a0b",
+              ref: "refs/tags/v1.4.0",
+            },
+          },
+        },
       },
     },
     otherResponses: {
@@ -163,6 +185,11 @@ export const oauthOperations = {
             "The token was used before",
             "invalid_id_token",
           ),
+          "A CI job that is no publisher": oauthError(
+            "invalid_request",
+            "The ID token was not accepted. The service's operators can look up why: 019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11.",
+            "invalid_id_token",
+          ),
           "An account with a second factor": {
             ...oauthError("second_factor_required", "A second factor is required"),
             challenge: "0dXJpPk3c0n1xq2Qm8s7vYb5tLwZ4aEfGhJkMnOpQrS",
@@ -172,7 +199,7 @@ export const oauthOperations = {
         },
       },
       503: {
-        description: "The provider of the ID token does not respond, so its keys are unknown.",
+        description: "The issuer of the ID token does not respond, so its keys are unknown.",
         schema: OAuthError,
         headers: ["Retry-After"],
         examples: {

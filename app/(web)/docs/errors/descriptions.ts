@@ -19,7 +19,7 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   invalid_grant:
     "The code is unknown, expired or already used, or belongs to another client, or `redirect_uri` or `code_verifier` does not match. Start again. A code that is used twice also ends the session that it created.",
   invalid_id_token:
-    "The ID token has expired, is older than ten minutes, was already used, or was issued to an app that is not configured, or its signature or nonce is not valid. `error_description` names the reason. Request a new one from the provider.",
+    "The ID token has expired, is older than ten minutes, was already used, or was issued to an app that is not configured, or its signature or nonce is not valid. `error_description` names the reason. Request a new one from the provider. Of a CI job, it names only an id: the target of the event `publisher_refused` in the audit trail, which has the claim that differs. Of a token without a valid signature, the log has it.",
   unsupported_grant_type:
     "`grant_type` is one of `grant_types_supported` in `/.well-known/oauth-authorization-server`.",
   authorization_pending: "Poll again after `interval` seconds.",
@@ -157,7 +157,7 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   billing_api_not_configured: "Set the key for the provider's API, which `detail` names.",
   billing_api_failed: "`detail` says what the provider's API returned. Check its key, then repeat the request.",
   provider_unavailable:
-    "Apple's or Google's keys could not be loaded, so the ID token was not verified. Send the same token again after `Retry-After` seconds.",
+    "The keys of the ID token's issuer could not be loaded, so the token was not verified. Send the same token again after `Retry-After` seconds.",
   disk_full: "The bytes of an upload that have arrived are kept. Free space on the catalog's disk, then continue.",
   push_not_configured: "This service has no connection to APNs. Continue without push notifications.",
 };
