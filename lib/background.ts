@@ -52,8 +52,9 @@ const tasks = (ctx: Context): Task[] => [
   [HOUR_MS, "removing expired data failed", () => removeOldData(ctx)],
 ];
 
-/** Those that also run at the start. The first two read what other processes have changed. */
+/** Those that also run at the start. The first three read what other processes have changed. */
 const tasksFromStart = (ctx: Context): Task[] => [
+  [10 * SECOND_MS, "release policies could not be read: the last known ones stay", ctx.policies.refresh],
   [10 * SECOND_MS, "rollout schedules could not be read: the last known ones stay", ctx.rollouts.refresh],
   [10 * SECOND_MS, "webhook endpoints could not be read: the last known ones stay", ctx.webhooks.refresh],
   [MINUTE_MS, "watching rollouts failed", () => watchRollouts(ctx)],

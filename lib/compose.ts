@@ -31,6 +31,7 @@ import { removeDevices } from "./push/devices/devices";
 import { startWorker } from "./push/worker/worker";
 import { type Adoption, createAdoption } from "./releases/adoption/adoption";
 import { type Catalog, openCatalog } from "./releases/catalog/catalog";
+import { openGuardedCatalog, type Policies } from "./releases/policy/guarded-catalog";
 import { createScheduledCatalog, type Rollouts } from "./releases/rollouts/scheduled-catalog";
 import { createUpdateReports, type UpdateReports } from "./releases/rollouts/update-report-counts";
 import { createReconciler } from "./subscriptions/reconciler";
@@ -46,6 +47,8 @@ declare module "./context" {
     adoption: Adoption;
     /** Counts what clients report about updates. */
     updateReports: UpdateReports;
+    /** The policies of products, which `catalog` applies. */
+    policies: Policies;
     /** The schedules of rollouts, which `catalog` applies. */
     rollouts: Rollouts;
     /** Announces events to the endpoints of operators. */
@@ -73,7 +76,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const base = { config, db, dbNow, emails, entitledAccounts: createEntitledAccounts({ config, now }), log, now };
   const webhooks = openWebhooks(base);
   const catalog = overrides.catalog ?? (await openCatalog(config, log));
-  const releases = openReleases({ ...base, catalog });
+  const releases = await openReleases({ ...base, catalog });
   const billing = createBillingApi(config);
   const appleRevocations = createAppleRevocations(base);
   const reconciler = createReconciler({ ...base, billing, count: telemetry.count, webhooks });
@@ -166,7 +169,10 @@ export async function composeWorker(given: Config): Promise<Pick<Context, "log" 
   };
 }
 
-function openReleases({ catalog, config, db, log, now }: Pick<Context, "catalog" | "config" | "db" | "log" | "now">) {
+type ReleaseDeps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "log" | "now">;
+
+async function openReleases({ config, db, log, now, ...deps }: ReleaseDeps) {
+  const { catalog, policies } = await openGuardedCatalog({ ...deps, config, db, log });
   const scheduled = createScheduledCatalog({ catalog, db, log, now });
   const adoption = createAdoption({ db, isOn: config.RELEASE_ADOPTION === "on", log, now, secrets: config.secrets });
   const updateReports = createUpdateReports({ db, log, now });
@@ -174,7 +180,7 @@ function openReleases({ catalog, config, db, log, now }: Pick<Context, "catalog"
     scheduled.catalog.close();
     await Promise.all([adoption.close(), updateReports.close()]);
   };
-  return { parts: { ...scheduled, adoption, updateReports }, close };
+  return { parts: { ...scheduled, policies, adoption, updateReports }, close };
 }
 
 type WebhookDeps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "log" | "now">;

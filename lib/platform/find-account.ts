@@ -23,6 +23,13 @@ export async function toAccountId(deps: Deps, given: string | undefined): Promis
   return isUuid(given) ? given.toLowerCase() : findAccountId(deps, given);
 }
 
+/** The emails of all admins that can get one. */
+export async function adminEmails(tx: Pick<Tx, "account">): Promise<string[]> {
+  const where = { role: "admin", disabledAt: null, emailVerifiedAt: { not: null } } as const;
+  const admins = await tx.account.findMany({ where, select: { email: true }, orderBy: { email: "asc" } });
+  return admins.map(({ email }) => email);
+}
+
 export async function readEmails({ db }: Deps, ids: readonly (string | null)[]) {
   const known = [...new Set(ids.filter((id) => id !== null))];
   if (known.length === 0) return new Map<string, string>();

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { changeTokenHashes } from "@/lib/accounts/email-change/tokens";
 import { newId } from "@/lib/platform/db/ids";
 import type { Locale } from "@/lib/platform/locale";
-import type { EmailData, EmailKind } from "@/lib/platform/mail/emails";
+import { type EmailData, type EmailKind, OPERATOR_EMAILS } from "@/lib/platform/mail/emails";
 import { newAccount } from "@/tests/support/accounts";
 import { BASE_URL, ctx } from "@/tests/support/context";
 import { mailbox } from "@/tests/support/mailbox";
@@ -27,6 +27,7 @@ const PASSED: { [Kind in EmailKind]: EmailData[Kind] } = {
   account_deleted: null,
   rollout_halted: { product: "core", version: "2.3.0", reason: HOSTILE },
   webhook_disabled: { url: `https://example.com/${HOSTILE}`, reason: "gone" },
+  policy_loosened: { product: "core", before: HOSTILE, after: "approvals: 0", at: "2026-11-22T19:05:00.000Z" },
 };
 const KINDS = Object.keys(PASSED) as EmailKind[];
 
@@ -104,9 +105,7 @@ describe.each<[Locale, string, string, string]>([
     const message = await send(kind, await newRecipient(locale));
     const [text, html] = [partOf(message, "text/plain"), partOf(message, "text/html")];
     expect(text.startsWith(`${greeting}\n\n`)).toBe(true);
-    expect(text).toContain(
-      (["rollout_halted", "webhook_disabled"] as string[]).includes(kind) ? operatorFooter : footer,
-    );
+    expect(text).toContain(OPERATOR_EMAILS.includes(kind) ? operatorFooter : footer);
     expect(html).toContain(`<html lang="${locale}">`);
     const sentences = text
       .split("\n\n")

@@ -65,6 +65,7 @@ const ATTEMPTS: Record<string, [status: number, attempt: () => Promise<Response>
   getRelease: [404, () => api("GET", `/${id}`)],
   changeRelease: [404, () => api("PATCH", `/${id}`, { notes: "Hello" })],
   removeRelease: [404, () => api("DELETE", `/${id}?force=true`)],
+  listReleasePolicies: [200, () => api("GET", "/policies")],
   getAdoption: [200, () => api("GET", "/adoption?days=92")],
   previewReleases: [404, () => api("POST", "/previews", { kind: "rollout", rolloutId, state: "completed" })],
   promoteReleases: [404, () => api("POST", "/promotions", { filter: ofOps, from: "stable", to: "beta" })],

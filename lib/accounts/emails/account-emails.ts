@@ -64,6 +64,7 @@ export const EMAIL_TTL_SECONDS: Record<EmailKind, number> = {
   account_deleted: 3 * DAY_SECONDS,
   rollout_halted: 3 * DAY_SECONDS,
   webhook_disabled: 3 * DAY_SECONDS,
+  policy_loosened: 3 * DAY_SECONDS,
 };
 
 /**
@@ -121,6 +122,9 @@ export function accountEmails(deps: Deps): { [Kind in EmailKind]: Compose<EmailD
     account_deleted: compose("account_deleted", async () => ({})),
     rollout_halted: compose("rollout_halted", async ({ data }) => data),
     webhook_disabled: compose("webhook_disabled", async ({ data }) => data),
+    policy_loosened: compose("policy_loosened", async ({ data }) => {
+      return { ...data, at: new Date(data.at), auditUrl: `${baseUrl}/console/settings/audit` };
+    }),
   };
 }
 

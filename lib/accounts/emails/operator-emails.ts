@@ -1,5 +1,6 @@
 import type { Context, Tx } from "../../context";
 import { recordOperatorEvent } from "../../platform/audit/operator-events";
+import { adminEmails } from "../../platform/find-account";
 import type { EmailData } from "../../platform/mail/emails";
 import type { DisabledEndpoint } from "../../webhooks/deliver";
 
@@ -27,10 +28,4 @@ export async function announceDisabledEndpoint(
 /** The emails in OPERATOR_EMAIL, or those of the accounts with the role admin. */
 async function operatorEmails({ config }: Deps, tx: Tx): Promise<string[]> {
   return config.OPERATOR_EMAIL.length > 0 ? config.OPERATOR_EMAIL : adminEmails(tx);
-}
-
-async function adminEmails(tx: Tx): Promise<string[]> {
-  const where = { role: "admin", disabledAt: null, emailVerifiedAt: { not: null } } as const;
-  const admins = await tx.account.findMany({ where, select: { email: true }, orderBy: { email: "asc" } });
-  return admins.map(({ email }) => email);
 }

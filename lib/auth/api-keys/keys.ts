@@ -32,7 +32,8 @@ export async function createKey(
   const key = generateApiKey();
   const id = newId();
   const [prefix, keyHash] = [displayedPrefix(key), hashKey(key)];
-  const data = { id, name, scopes, products, networks, expiresAt, createdAt: at, prefix, keyHash };
+  const createdBy = operator.accountId === null ? "operator" : `account:${operator.accountId}`;
+  const data = { id, name, scopes, products, networks, expiresAt, createdAt: at, createdBy, prefix, keyHash };
   const row = await db.$transaction(async (tx) => {
     const details = { name, scopes, products, networks, expiresAt: expiresAt?.toISOString() ?? null };
     await recordOperatorEvent(tx, at, operator, { type: "key_created", target: `key:${id}`, details });

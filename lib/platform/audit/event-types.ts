@@ -75,6 +75,8 @@ export const EVENT_LABELS = {
   release_published: "Release published",
   release_changed: "Release changed",
   release_removed: "Release removed",
+  release_approved: "Release approved",
+  release_policy_changed: "Release policy changed",
   backup_made: "Backup created",
   database_exported: "Everything exported",
   webhook_created: "Webhook endpoint created",

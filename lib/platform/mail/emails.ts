@@ -31,6 +31,8 @@ export type EmailData = {
   /** To operators. */
   rollout_halted: { product: string; version: string; reason: string };
   webhook_disabled: { url: string; reason: "gone" | "failing" };
+  /** `at` is an ISO 8601 time. */
+  policy_loosened: { product: string; before: string; after: string; at: string };
 };
 
 export type EmailKind = keyof EmailData;
@@ -46,7 +48,7 @@ export type Block =
 type EmailText = readonly [subject: string, ...body: Block[]];
 
 /** The emails about the service, not about the recipient's account. */
-export const OPERATOR_EMAILS: readonly EmailKind[] = ["rollout_halted", "webhook_disabled"];
+export const OPERATOR_EMAILS: readonly EmailKind[] = ["rollout_halted", "webhook_disabled", "policy_loosened"];
 
 /** A link with which the recipient can act if somebody else caused the email. */
 type NotMe = { notMeLink: string };
@@ -73,6 +75,7 @@ export type EmailInput = {
   account_deleted: Record<never, never>;
   rollout_halted: { product: string; version: string; reason: string };
   webhook_disabled: { url: string; reason: "gone" | "failing" };
+  policy_loosened: { product: string; before: string; after: string; at: Date; auditUrl: string };
 };
 
 /** All texts of one language. A missing text is a compile error. */

@@ -142,6 +142,19 @@ export const en: EmailTexts = {
       { facts: [["URL", url]] },
       "Enable it in the console once it works again, and replay the missed deliveries. Events are kept for 30 days.",
     ],
+    policy_loosened: (_, { product, before, after, at, auditUrl }) => [
+      `The release policy of ${product} will be loosened`,
+      `An admin has changed what releases of ${product} must have to be published. The change waits for 24 hours.`,
+      {
+        facts: [
+          ["Time", `${TIME.format(at)} UTC`],
+          ["Until then", before],
+          ["From then on", after],
+        ],
+      },
+      "If this is wrong, set the policy again before that time, and find out in the audit trail who changed it:",
+      { link: auditUrl, label: "Open the audit trail" },
+    ],
   },
 };
 

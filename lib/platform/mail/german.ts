@@ -143,6 +143,19 @@ export const de: EmailTexts = {
       { facts: [["URL", url]] },
       "Aktivieren Sie ihn in der Konsole, sobald er wieder funktioniert, und wiederholen Sie die verpassten Zustellungen. Ereignisse werden 30 Tage lang aufbewahrt.",
     ],
+    policy_loosened: (_, { product, before, after, at, auditUrl }) => [
+      `Die Richtlinie für Versionen von ${product} wird gelockert`,
+      `Ein Administrator hat geändert, was Versionen von ${product} brauchen, um veröffentlicht zu werden. Die Änderung gilt erst nach 24 Stunden.`,
+      {
+        facts: [
+          ["Zeit", `${TIME.format(at)} UTC`],
+          ["Bis dahin", before],
+          ["Danach", after],
+        ],
+      },
+      "Wenn das falsch ist, setzen Sie die Richtlinie vorher zurück, und sehen Sie im Protokoll nach, wer sie geändert hat:",
+      { link: auditUrl, label: "Protokoll öffnen" },
+    ],
   },
 };
 

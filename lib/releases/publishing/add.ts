@@ -6,6 +6,7 @@ import { AppError } from "../../errors";
 import { makeFolder, writeDurably } from "../../platform/files/durable";
 import { verifySignedDocuments } from "../catalog/signed-documents";
 import { unsignedVersionNotes } from "../formats/tauri";
+import type { Publication } from "../policy/admissions";
 import { releaseFiles } from "../release-files";
 import { formatVersion, type Release } from "../schema";
 import { publicKeysOf } from "../signatures";
@@ -34,10 +35,10 @@ export type PublishDeps = {
   record?: ChangeRecord<Published>;
 };
 
-type Published = { releases: AddedRelease[]; removedSamples: readonly Release[] };
+type Published = { releases: AddedRelease[]; removedSamples: readonly Release[]; publications: Publication[] };
 
 /** The releases in the order of the drafts. `notes` are the sentences of `verifyDrafts`. */
-export type AddResult = Published & { notes: string[] };
+export type AddResult = Omit<Published, "publications"> & { notes: string[] };
 
 /**
  * Hashes files, verifies their signatures, stores them and adds the releases to the manifest in one write, in this
@@ -53,7 +54,7 @@ export async function addReleases(deps: PublishDeps, drafts: readonly ReleaseDra
   const planned = plan(current);
   await serializeManifest(planned);
   const verified = await verifyDrafts(hashed, planned);
-  const published = await storeAndPublish(deps, hashed, plan);
+  const { publications: _, ...published } = await storeAndPublish(deps, hashed, plan);
   const notes = new Set([...verified, ...describeChange(current.releases, planned.releases, undefined)]);
   return { ...published, notes: [...notes] };
 }
@@ -100,7 +101,11 @@ async function storeAndPublish(
       return {
         entries,
         publicKeys,
-        result: { releases: added.map(({ id, outcome }) => ({ id, outcome })), removedSamples },
+        result: {
+          releases: added.map(({ id, outcome }) => ({ id, outcome })),
+          removedSamples,
+          publications: added.map(({ release }, i) => toPublication(release, drafts[i], publicKeys)),
+        },
         beforeWrite: async () => {
           for (const { commit } of staged) await commit?.();
         },
@@ -114,6 +119,13 @@ async function storeAndPublish(
   } finally {
     for (const { discard } of staged) await discard?.();
   }
+}
+
+/** The files of a draft as the release has them. */
+function toPublication(release: Release, draft: HashedDraft | undefined, publicKeys: Plan["publicKeys"]): Publication {
+  const names = draft?.files.map(({ artifact }) => artifact.fileName) ?? [];
+  const files = releaseFiles(release).filter(({ fileName }) => names.includes(fileName));
+  return { release, files, publicKeys: publicKeysOf(publicKeys, release.product) };
 }
 
 /** A file that is ready to serve once `commit` has given it its name. `discard` deletes what is not committed. */

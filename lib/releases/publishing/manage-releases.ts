@@ -3,6 +3,7 @@ import { AppError } from "../../errors";
 import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import type { Operator } from "../../principal";
 import { isAccessible, type ReleaseReader, withAccess } from "../access";
+import { admitPromotions, assertAdmitted, removeAdmissions } from "../policy/admissions";
 import { haltYankedRollouts, leaveRollouts, resumeYankedRollouts } from "../rollouts/change-rollouts";
 import { formatVersion, type Release } from "../schema";
 import { describeChange } from "./describe-change";
@@ -113,7 +114,10 @@ function changedFields(before: readonly ReleaseDocument[], id: string, to: objec
   return { from: Object.fromEntries(Object.keys(to).map((name) => [name, valueBefore(name)])), to };
 }
 
-/** Offers builds of one channel on another, in one write. @throws AppError release_not_found; those of `changeCatalog` */
+/**
+ * Offers builds of one channel on another, in one write.
+ * @throws AppError release_not_found, release_pending, policy_unmet; those of `changeCatalog`
+ */
 export async function promoteInCatalog(
   deps: Deps & Pick<Context, "now" | "webhooks">,
   operator: Operator,
@@ -126,14 +130,19 @@ export async function promoteInCatalog(
   const releases = await changeCatalog(deps, plan, async (tx, at, promoted, before) => {
     const sources = promoted.map(({ from }) => from);
     await assertSeen(tx, before.releases, sources, precondition);
-    await recordPublication(deps, tx, at, operator, promoted);
+    const added = promoted.filter(({ outcome }) => outcome === "added");
+    const sourcesOf = ({ from }: (typeof added)[number]) => before.releases.filter(({ id }) => id === from);
+    const promotions = added.flatMap((one) => sourcesOf(one).map((source) => ({ source, channel: promotion.to })));
+    const waiting = await admitPromotions(tx, at, operator, promotions);
+    const pending = added.flatMap(({ id, from }) => (waiting.includes(from) ? [id] : []));
+    await recordPublication(deps, tx, at, operator, promoted, pending);
   });
   return { releases };
 }
 
 /**
  * Rolls back to older releases and withdraws the newer ones, in one write, with their schedules.
- * @throws AppError release_not_found, release_yanked, precondition_failed; those of `changeCatalog`
+ * @throws AppError release_not_found, release_yanked, release_pending, precondition_failed; those of `changeCatalog`
  */
 export async function rollBackCatalog(
   deps: Deps,
@@ -148,6 +157,11 @@ export async function rollBackCatalog(
     known = before.releases;
     const ids = releases.map(({ id }) => id);
     await assertSeen(tx, before.releases, ids, precondition);
+    await assertAdmitted(
+      tx,
+      at,
+      before.releases.filter(({ id }) => ids.includes(id)),
+    );
     if (isYank) await haltYankedRollouts(tx, at, withdrawn, operator);
     await leaveRollouts(tx, isYank ? ids : [...ids, ...withdrawn], before.releases);
     const documents = listReleases(before.releases);
@@ -232,7 +246,9 @@ function recordRemoval(
   return async (tx, at, { releases: ids }, { releases }) => {
     await assertSeen(tx, releases, ids, precondition);
     await leaveRollouts(tx, ids, releases);
-    for (const release of releases.filter(({ id }) => ids.includes(id))) {
+    const removed = releases.filter(({ id }) => ids.includes(id));
+    await removeAdmissions(tx, removed);
+    for (const release of removed) {
       const event = { type: "release_removed", target: `release:${release.id}`, details: detailsOf(release) } as const;
       await recordOperatorEvent(tx, at, operator, event);
     }

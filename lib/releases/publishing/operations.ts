@@ -62,8 +62,10 @@ export const READS = { role: "support", scope: "releases:read" } as const;
 const WRITES = { role: "admin", stepUp: true, scope: "releases:write", idempotency: "replay" } as const;
 export const CHANGES = { ...WRITES, headers: ["IfMatchState"] } as const;
 
-const CATALOG_ERRORS = ["catalog_not_editable", "catalog_invalid"] as const;
+export const CATALOG_ERRORS = ["catalog_not_editable", "catalog_invalid"] as const;
 export const CHANGE_ERRORS = [...CATALOG_ERRORS, "catalog_locked", "disk_full", "release_invalid"] as const;
+/** Of a release that its product's policy does not offer. */
+export const ADMISSION_ERRORS = ["release_pending", "policy_unmet"] as const;
 const RELEASE_ERRORS = [...CHANGE_ERRORS, "release_not_found", "precondition_failed"] as const;
 
 /** A draft's notes may be long, and a release has many files. */
@@ -105,6 +107,7 @@ export const releaseOperations = {
       "upload_locked",
       "confirmation_required",
       "signature_invalid",
+      "policy_unmet",
       "release_conflict",
       "release_yanked",
       "file_changed",
@@ -300,7 +303,7 @@ export const releaseOperations = {
       "Offers the same builds on another channel, all at once: adds a release with the same version, files and notes for each release that the filter selects. A prerelease cannot become stable. Repeating the request changes nothing.",
     ...CHANGES,
     body: Promotion,
-    errors: [...RELEASE_ERRORS, "release_conflict", "release_yanked", "confirmation_required"],
+    errors: [...RELEASE_ERRORS, ...ADMISSION_ERRORS, "release_conflict", "release_yanked", "confirmation_required"],
     examples: {
       "A tested build for everyone": {
         filter: { ids: ["2.3.0"], product: "core" },
@@ -373,7 +376,7 @@ export const releaseOperations = {
       "Rolls back to an older version, all at once: marks its releases as rollbacks for everybody, and withdraws the newer releases of their channel that the same computers get. Clients with a withdrawn version are offered the older one, if their updater can install it. Halts the schedules of releases that it yanks, and ends those of the others.",
     ...CHANGES,
     body: Rollback,
-    errors: [...RELEASE_ERRORS, "release_yanked"],
+    errors: [...RELEASE_ERRORS, ...ADMISSION_ERRORS, "release_yanked"],
     examples: { "Back to 1.1.0": { filter: { product: "core", version: "1.1.0", channel: "stable" } } },
     response: {
       description: "The older version is offered.",

@@ -4,6 +4,7 @@ import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import type { Operator } from "../../principal";
 import { releasePublished } from "../../webhooks/events";
 import { requireReleaseAccess } from "../access";
+import { admitPublications } from "../policy/admissions";
 import { leaveRollouts } from "../rollouts/change-rollouts";
 import type { Upload } from "../uploads/uploads";
 import { consumeUploads } from "../uploads/uploads";
@@ -19,7 +20,7 @@ type NewFile = NewReleases["releases"][number]["files"][number];
 /**
  * Publishes uploads as releases, all of them visible at once, and deletes them unless it fails.
  * @throws AppError forbidden for another product than the operator's; upload_incomplete, upload_locked, validation_failed for
- *   an unknown upload; those of `withCatalogFile`
+ *   an unknown upload; policy_unmet; those of `withCatalogFile`
  */
 export async function publishUploads(
   deps: Deps,
@@ -39,10 +40,12 @@ export async function publishUploads(
     const drafts = releases.map(
       (draft): ReleaseDraft => ({ ...draft, files: draft.files.map((file) => toDraftFile(file, uploads)) }),
     );
+    let pending: string[] = [];
     const record: NonNullable<PublishDeps["record"]> = {
       deps,
       record: async (tx, at, published, before) => {
-        await recordPublication(deps, tx, at, operator, published.releases);
+        pending = await admitPublications(tx, at, operator, published.publications);
+        await recordPublication(deps, tx, at, operator, published.releases, pending);
         const withNewRollout = published.releases.flatMap(({ id, outcome }, i) => {
           const rollout = releases[i]?.release.rollout ?? null;
           const isKept = rollout === null || before.releases.some((one) => one.id === id && one.rollout === rollout);
@@ -53,7 +56,8 @@ export async function publishUploads(
       },
     };
     const added = await addReleases({ manifestFile, storage, now, record }, drafts);
-    return { ...added, removedSamples: added.removedSamples.map(({ id }) => id) };
+    const notes = [...added.notes, ...pending.map(waitsForApproval)];
+    return { ...added, notes, removedSamples: added.removedSamples.map(({ id }) => id) };
   };
   const published = await withCatalogFile(config, (file) =>
     consumeUploads(deps, owner, ids, (uploads) => publish(uploads, file)),
@@ -63,6 +67,9 @@ export async function publishUploads(
   await refreshCatalog(deps);
   return published;
 }
+
+const waitsForApproval = (id: string) =>
+  `${id} is offered to nobody until another admin approves it: homeport release approve ${id}`;
 
 function toDraftFile({ uploadId, blockMapUploadId = "", artifact, ...file }: NewFile, uploads: Uploads) {
   const upload = uploads.get(uploadId);
@@ -88,19 +95,20 @@ function unknownUpload(cause: AppError): AppError {
 /** A release that a write of the catalog publishes; `from` is the one that it was promoted from. */
 type PublishedRelease = { id: string; outcome: "added" | "changed" | "unchanged"; from?: string };
 
-/** Records the events of releases in the transaction that publishes them. */
+/** Records the events of releases in the transaction that publishes them. Those that wait for approvals are announced later. */
 export async function recordPublication(
   { webhooks }: Pick<Context, "webhooks">,
   tx: Tx,
   at: Date,
   operator: Operator,
   releases: readonly PublishedRelease[],
+  pending: readonly string[] = [],
 ): Promise<void> {
   for (const { id, ...details } of releases) {
     const event = { type: "release_published", target: `release:${id}`, details } as const;
     await recordOperatorEvent(tx, at, operator, event);
   }
-  const added = releases.filter(({ outcome }) => outcome === "added");
+  const added = releases.filter(({ id, outcome }) => outcome === "added" && !pending.includes(id));
   await webhooks.record(
     tx,
     added.map(({ id }) => releasePublished(id)),

@@ -4,6 +4,7 @@ import { isUuid } from "../../platform/db/ids";
 import type { Operator } from "../../principal";
 import { isAccessible, type ReleaseReader, withAccess } from "../access";
 import { catalogFileOf } from "../catalog/catalog";
+import { assertAdmitted } from "../policy/admissions";
 import { selectReleases } from "../publishing/filter-releases";
 import type { EditableManifest } from "../publishing/manifest-file";
 import { planUpdate } from "../publishing/plan-changes";
@@ -21,7 +22,7 @@ type ReadDeps = Pick<Deps, "config" | "db" | "rollouts">;
 
 /**
  * Starts a rollout that advances by itself, and writes what it replaces to the catalog.
- * @throws AppError rollout_invalid, release_not_found, release_yanked; catalog_not_editable; precondition_failed; those
+ * @throws AppError rollout_invalid, release_not_found, release_yanked, release_pending; catalog_not_editable; precondition_failed; those
  *   of `changeCatalog`
  */
 export async function startRollout(
@@ -40,6 +41,7 @@ export async function startRollout(
   let id = "";
   const begin = async (tx: Tx, all: readonly Release[]) => {
     await assertSeen(tx, all, ids, precondition);
+    await assertAdmitted(tx, deps.now(), selected);
     id = await scheduleRollout(deps, tx, releases, plan, operator, all);
   };
   if (catalogFileOf(deps.config) === null) {

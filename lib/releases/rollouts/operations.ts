@@ -1,6 +1,6 @@
 import { operation } from "../../operation";
 import { ifMatch, withSeenState } from "../../platform/http/content/conditional";
-import { CHANGE_ERRORS, CHANGES, READS } from "../publishing/operations";
+import { ADMISSION_ERRORS, CHANGE_ERRORS, CHANGES, READS } from "../publishing/operations";
 import { ChangedRollout, NewRollout, RolloutParams } from "../publishing/schema";
 import { RolloutList, RolloutState } from "./list-rollouts";
 import { changeRollout, listOwnRollouts, readSeenRollout, startRollout } from "./manage-rollouts";
@@ -67,6 +67,7 @@ export const rolloutOperations = {
       "catalog_unavailable",
       "release_not_found",
       "release_yanked",
+      ...ADMISSION_ERRORS,
       "rollout_invalid",
       "precondition_failed",
     ],

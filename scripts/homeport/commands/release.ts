@@ -15,6 +15,7 @@ import { defineReleaseCommand } from "../release/define-release-command";
 import { ADD_OPTIONS } from "../release/draft";
 import { IMPORT_OPTIONS, importCommand } from "../release/import";
 import { FILTER_OPTIONS } from "../release/options";
+import { approve, definePolicy } from "../release/policy";
 import { list, URL_OPTIONS, urls, VERIFY_OPTIONS, verify } from "../release/read";
 import { PRUNE_OPTIONS, prune, REMOVE_OPTIONS, remove } from "../release/removal";
 import { ROLLOUT_OPTIONS, rollout } from "../release/rollout";
@@ -41,6 +42,9 @@ export const defineRelease: DefineCommandGroup = (release) => {
   defineReleaseCommand(release, "rollout [release...]", `${toPercent}: rollout RELEASE 25`, ROLLOUT_OPTIONS, rollout);
   const sameBuild = "offer the same build on another channel";
   defineReleaseCommand(release, "promote [release...]", sameBuild, PROMOTE_OPTIONS, promote);
+  definePolicy(release.command("policy <product>"));
+  const second = "approve releases that wait for it, because of their product's policy";
+  defineReleaseCommand(release, "approve [release...]", second, FILTER_OPTIONS, approve);
   defineReleaseCommand(release, "yank [release...]", "withdraw a release", FLAG_OPTIONS, yank);
   const back = "also offer a release to clients whose newer version is yanked or paused";
   defineReleaseCommand(release, "rollback [release...]", back, FLAG_OPTIONS, rollback);

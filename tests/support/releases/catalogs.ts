@@ -5,6 +5,7 @@ import { type Logger, pino } from "pino";
 import { afterEach, beforeEach, onTestFinished } from "vitest";
 import { type Context, setContext } from "@/lib/context";
 import { type Catalog, openCatalog } from "@/lib/releases/catalog/catalog";
+import { openGuardedCatalog } from "@/lib/releases/policy/guarded-catalog";
 import { createScheduledCatalog } from "@/lib/releases/rollouts/scheduled-catalog";
 import { ctx } from "@/tests/support/context";
 
@@ -40,10 +41,12 @@ export function isolateDataFolder(): void {
   beforeEach(async () => {
     usual = ctx();
     const DATA_DIR = await newFolder();
-    const { db, log, now } = usual;
-    const catalog = await openForTest({ DATA_DIR, mode: "server" }); // the other mode would write the samples
+    const { db, dbNow, log, now } = usual;
+    const config = { ...usual.config, DATA_DIR };
+    const opened = await openForTest({ DATA_DIR, mode: "server" }); // the other mode would write the samples
+    const { catalog, policies } = await openGuardedCatalog({ catalog: opened, config, db, dbNow, log });
     const scheduled = createScheduledCatalog({ catalog, db, log, now });
-    setContext({ ...usual, ...scheduled, config: { ...usual.config, DATA_DIR } });
+    setContext({ ...usual, ...scheduled, policies, config });
   });
   afterEach(() => setContext(usual));
 }

@@ -94,6 +94,8 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   release_conflict:
     "The version is published with different files, which clients and caches may have stored. Publish a new version instead.",
   release_yanked: "The version has been yanked. Publish a new version instead.",
+  release_pending:
+    "The product's policy requires approvals that this release does not have yet. Another admin than its publisher approves it, in the console or with `homeport release approve`.",
   release_in_use: "Withdraw the release first and remove it later, or repeat the request with `force=true`.",
   confirmation_required:
     "`detail` says what looks like a mistake. If it is intended, repeat the request with `confirmations`: `isNew`, or `isPrerelease`.",
@@ -140,6 +142,8 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
     "The rollout has completed, or the catalog has another percentage, which overrides the schedule. `detail` says which. Set the percentage of the releases instead.",
   signature_invalid:
     "The signature belongs to another file, key or version. `detail` names the file. Nothing was published.",
+  policy_unmet:
+    "The product has a policy. `detail` says what is missing: a signature, a trusted publisher, an attestation. Nothing was published.",
   upload_locked: "Another request is writing to the upload or publishing it. Repeat the request a few seconds later.",
   rate_limited:
     "Wait for the number of seconds in `Retry-After`. `RateLimit` and `RateLimit-Policy` name the limit that was reached. Of `streamsByIp`, the limit is downloads at the same time.",

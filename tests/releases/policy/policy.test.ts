@@ -1,0 +1,366 @@
+import { randomBytes } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { createKey } from "@/lib/auth/api-keys/keys";
+import type { CreatedKey } from "@/lib/auth/api-keys/schema";
+import { addPublisher } from "@/lib/auth/publishers/publishers";
+import { NewPublisher } from "@/lib/auth/publishers/schema";
+import type { PrismaClient } from "@/lib/platform/db/generated/client";
+import { openGuardedCatalog } from "@/lib/releases/policy/guarded-catalog";
+import type { TestAccount } from "@/tests/support/accounts";
+import { post } from "@/tests/support/api";
+import { accountWithRole, newKey, OPERATOR } from "@/tests/support/auth/api-keys";
+import { CiIssuer } from "@/tests/support/auth/ci-issuer";
+import { postOAuth } from "@/tests/support/auth/oauth-client";
+import { BASE_URL, clock, ctx } from "@/tests/support/context";
+import { mailbox } from "@/tests/support/mailbox";
+import {
+  callReleases,
+  changeRelease,
+  draftOf,
+  publishDrafts,
+  publishVersion,
+  type ReleaseDraft,
+} from "@/tests/support/releases/admin-api";
+import { isolateDataFolder, openForTest, versionsOf } from "@/tests/support/releases/catalogs";
+import { newSigningKey } from "@/tests/support/releases/signing";
+import { uploadFile } from "@/tests/support/releases/uploads";
+import { getVersion, WINDOWS } from "@/tests/support/releases/versions";
+import { newReceiver, removeEndpoints } from "@/tests/support/webhooks";
+
+const HOUR_MS = 60 * 60 * 1000;
+const OLD = "core-windows-x64-1.0.0";
+const NEW = "core-windows-x64-2.0.0";
+
+isolateDataFolder();
+
+let key: CreatedKey;
+let admin: TestAccount;
+
+beforeEach(async () => {
+  [key, admin] = [await newKey(), await accountWithRole("admin")];
+  await publishVersion(key, "1.0.0");
+});
+
+afterEach(async () => {
+  clock.reset();
+  await ctx().db.releasePolicy.deleteMany();
+  await ctx().db.releaseAdmission.deleteMany();
+  await ctx().db.rolloutSchedule.deleteMany();
+  await ctx().db.publisher.deleteMany();
+  await removeEndpoints();
+});
+
+const catalogFile = () => path.join(ctx().config.DATA_DIR, "releases", "catalog.json");
+const mirrors = () =>
+  ["release-policies.json", "release-policies.copy.json"].map((name) => path.join(ctx().config.DATA_DIR, name));
+const setPolicy = (json: object, { token } = admin) => callReleases("PATCH", "/policies/core", token, json);
+const readPolicy = async () => ((await callReleases("GET", "/policies", key.key)).policies as object[])[0];
+const approve = (version: string, { token } = admin) =>
+  callReleases("POST", "/approvals", token, { filter: { product: "core", version } });
+const offered = async () => (await getVersion(WINDOWS)).version;
+/** Publishes a version over the API. Returns the body with the status. */
+const publish = async (
+  version: string,
+  draft: Partial<ReleaseDraft> & { publicKeys?: object } = {},
+  file: object = {},
+) =>
+  publishDrafts(key.key, [
+    { ...draftOf(version, await uploadFile(key), { ...file }), confirmations: { isNew: true }, ...draft },
+  ]);
+
+type Entry = Record<string, unknown> & { artifacts: Record<string, Record<string, unknown>> };
+
+/** Edits the catalog's file by hand, and has it read again. */
+async function editCatalog(edit: (releases: Entry[]) => void): Promise<void> {
+  const catalog = JSON.parse(await readFile(catalogFile(), "utf8"));
+  edit(catalog.releases);
+  await writeFile(catalogFile(), JSON.stringify(catalog));
+  await ctx().catalog.refresh();
+}
+
+/** Starts a second service on the data folder, whose database does not respond. */
+async function restartWithoutDatabase() {
+  const { config, dbNow, log } = ctx();
+  const db = new Proxy(
+    {},
+    { get: () => ({ findMany: () => Promise.reject(new Error("no database")) }) },
+  ) as PrismaClient;
+  const opened = await openForTest({ DATA_DIR: config.DATA_DIR, mode: "server" });
+  const guarded = await openGuardedCatalog({ catalog: opened, config, db, dbNow, log });
+  await guarded.catalog.refresh();
+  return guarded.catalog;
+}
+
+describe("a product with a policy", () => {
+  test("keeps the releases that it had, and offers no file that was put into the catalog by hand", async () => {
+    expect(await setPolicy({ requirements: ["publisher"] })).toMatchObject({
+      status: 200,
+      requirements: ["publisher"],
+    });
+    const url = "https://attacker.example.com/setup.exe";
+    await editCatalog((releases) => {
+      const [old] = releases as [Entry];
+      const file = { ...old.artifacts.installer, sha256: "a".repeat(64) };
+      releases.push({ ...old, id: NEW, version: "2.0.0", artifacts: { installer: file, update: file } });
+      releases.push({ ...old, id: "same-bytes", version: "3.0.0" });
+      releases.push({ ...old, id: "on-beta", channel: "beta" });
+      old.artifacts.others = [{ ...file, fileName: "tool.exe" }] as never;
+    });
+    expect(await offered()).toBe("1.0.0");
+    expect((await getVersion(`${WINDOWS}&channel=beta`)).version).toBe("1.0.0");
+    expect(
+      ctx()
+        .catalog.current()
+        ?.releases.find(({ id }) => id === OLD)?.artifacts.others,
+    ).toEqual([]);
+    expect(await readPolicy()).toMatchObject({ refused: [OLD, NEW, "same-bytes", "on-beta"] });
+    await editCatalog(([old]) => {
+      delete (old as Entry).artifacts.others;
+      const { file: _, ...installer } = (old as Entry).artifacts.installer as { file: string };
+      (old as Entry).artifacts = { installer: { ...installer, url } };
+    });
+    expect((await getVersion(WINDOWS)).status).toBe(404);
+  });
+
+  test("offers again what was published as it requires, and another product as before", async () => {
+    const signing = newSigningKey();
+    await setPolicy({ requirements: ["signature"], publicKeys: { minisign: [signing.minisignKey] } });
+    await publishVersion(key, "1.0.0", { product: "ops" });
+    const bytes = randomBytes(500);
+    const upload = await uploadFile(key, bytes);
+    const artifact = { fileName: "setup.exe", minisign: signing.minisign(bytes, "file:setup.exe") };
+    const draft = { ...draftOf("2.0.0", upload, { artifact }), publicKeys: { minisign: signing.minisignKey } };
+    expect(await publishDrafts(key.key, [draft])).toMatchObject({
+      status: 201,
+      releases: [{ id: NEW, outcome: "added" }],
+    });
+    expect([await offered(), (await getVersion(WINDOWS.replace("core", "ops"))).version]).toEqual(["2.0.0", "1.0.0"]);
+    expect((await changeRelease("DELETE", NEW, { token: key.key })).status).toBe(409);
+    expect((await changeRelease("DELETE", `${NEW}?force=true`, { token: key.key })).status).toBe(200);
+    expect(await ctx().db.releaseAdmission.count({ where: { product: "core" } })).toBe(1);
+  });
+
+  test.each<[string, object, () => Promise<object>]>([
+    ["without a signature", { requirements: ["signature"] }, () => publish("2.0.0")],
+    [
+      "with the signature of another key, which replaces the product's",
+      { requirements: ["signature"] },
+      async () => {
+        const other = newSigningKey();
+        const bytes = randomBytes(500);
+        const artifact = { fileName: "setup.exe", edSignature: other.ed(bytes) };
+        const draft = {
+          ...draftOf("2.0.0", await uploadFile(key, bytes), { artifact }),
+          publicKeys: { ed: other.edKey },
+        };
+        return publishDrafts(key.key, [{ ...draft, confirmations: { isNew: true } }]);
+      },
+    ],
+    [
+      "with an installer that is not signed beside a signed update",
+      { requirements: ["signature"] },
+      async () => {
+        const bytes = randomBytes(500);
+        const [signed, other] = [await uploadFile(key, bytes, "a.exe"), await uploadFile(key, randomBytes(9), "b.exe")];
+        const draft = draftOf("2.0.0", signed, { kinds: ["update"], artifact: { edSignature: trusted.ed(bytes) } });
+        draft.files.push({ uploadId: other.id, kinds: ["installer"] });
+        return publishDrafts(key.key, [{ ...draft, publicKeys: { ed: trusted.edKey } } as ReleaseDraft]);
+      },
+    ],
+    ["with a key instead of a publisher", { requirements: ["publisher"] }, () => publish("2.0.0")],
+    ["without an attestation", { requirements: ["attestation"] }, () => publish("2.0.0")],
+    [
+      "with one more file in an old release",
+      { requirements: ["publisher"] },
+      async () => {
+        const { id } = await uploadFile(key, randomBytes(9), "tool.exe");
+        return publish("1.0.0", { files: [{ uploadId: id, kinds: ["other"] }] });
+      },
+    ],
+    [
+      "by promoting a release from before the policy",
+      { requirements: ["publisher"] },
+      () => callReleases("POST", "/promotions", key.key, { filter: { ids: [OLD] }, from: "stable", to: "beta" }),
+    ],
+  ])("refuses a release %s", async (_, policy, attempt) => {
+    const publicKeys =
+      "requirements" in policy && String(policy.requirements) === "signature" ? { ed: [trusted.edKey] } : undefined;
+    expect((await setPolicy({ ...policy, publicKeys })).status).toBe(200);
+    expect(await attempt()).toMatchObject({ status: 422, code: "policy_unmet" });
+    expect([await offered(), await ctx().db.releaseAdmission.count()]).toEqual(["1.0.0", 1]);
+  });
+
+  test("counts a publisher that was there before it, and a newer one after a day", async () => {
+    const publishEarly = await newPublisher();
+    await setPolicy({ requirements: ["publisher"] });
+    clock.advance(HOUR_MS);
+    const publishLate = await newPublisher();
+    expect(await publishEarly("2.0.0")).toMatchObject({ status: 201 });
+    expect(await offered()).toBe("2.0.0");
+    expect(await publishLate("3.0.0")).toMatchObject({ status: 422, code: "policy_unmet" });
+    clock.advance(24 * HOUR_MS);
+    expect(await publishLate("3.0.0")).toMatchObject({ status: 201 });
+    const promotion = { filter: { ids: ["3.0.0"] }, from: "stable", to: "beta" };
+    expect(await callReleases("POST", "/promotions", key.key, promotion)).toMatchObject({ status: 200 });
+  });
+
+  test("refuses an upload that began before it, and either offers or refuses what is published at the same time", async () => {
+    const upload = await uploadFile(key);
+    const [policy, published] = await Promise.all([
+      setPolicy({ requirements: ["publisher"] }),
+      publishDrafts(key.key, [draftOf("2.0.0", upload)]),
+    ]);
+    expect(policy.status).toBe(200);
+    expect([published.status, await offered()]).toEqual(published.status === 201 ? [201, "2.0.0"] : [422, "1.0.0"]);
+    expect(await publish("3.0.0")).toMatchObject({ status: 422, code: "policy_unmet" });
+  });
+
+  test("is read from the data folder while the database does not respond, of either copy", async () => {
+    await setPolicy({ requirements: ["publisher"] });
+    await editCatalog((releases) => releases.push({ ...(releases[0] as Entry), id: NEW, version: "2.0.0" }));
+    expect(versionsOf(await restartWithoutDatabase())).toEqual(["1.0.0"]);
+    const [first = "", second = ""] = mirrors();
+    await writeFile(first, '{"schemaVersion":1,"products":{');
+    expect(versionsOf(await restartWithoutDatabase())).toEqual(["1.0.0"]);
+    await writeFile(second, "");
+    expect(versionsOf(await restartWithoutDatabase())).toBeUndefined();
+    expect(await offered()).toBe("1.0.0");
+  });
+});
+
+const trusted = newSigningKey();
+
+/** Adds a publisher of the product core. Returns a function that publishes a version as its CI job. */
+async function newPublisher() {
+  const issuer = await CiIssuer.start("github", clock.now);
+  onTestFinished(() => issuer.close());
+  const publisher = { type: "github", repository: "acme/app", workflow: "release.yml", product: "core" };
+  await addPublisher(ctx(), OPERATOR, NewPublisher.parse({ ...publisher, issuer: issuer.origin }));
+  return async (version: string) => {
+    const exchanged = await postOAuth("token", {
+      grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
+      subject_token: issuer.token(BASE_URL),
+      subject_token_type: "urn:ietf:params:oauth:token-type:id_token",
+    });
+    const { access_token } = (await exchanged.json()) as { access_token: string };
+    return publishDrafts(access_token, [draftOf(version, await uploadFile({ key: access_token }))]);
+  };
+}
+
+describe("a change of a policy", () => {
+  test("that loosens it applies after a day, is mailed to every admin, and can be taken back until then", async () => {
+    const other = await accountWithRole("admin");
+    await ctx().db.account.updateMany({ where: { role: "admin" }, data: { emailVerifiedAt: ctx().now() } });
+    await setPolicy({ requirements: ["publisher", "attestation"], approvals: 1 });
+    const loosened = await setPolicy({ requirements: ["publisher"], approvals: 2 });
+    expect(loosened).toMatchObject({
+      requirements: ["attestation", "publisher"],
+      approvals: 2,
+      loosened: { requirements: ["publisher"], approvals: 2 },
+    });
+    for (const { email } of [admin, other])
+      expect(await mailbox.waitFor(email)).toContain("The release policy of core");
+    clock.advance(10 * 60 * 1000);
+    expect(await setPolicy({ requirements: ["publisher"] })).toMatchObject({ code: "reauthentication_required" });
+    await post("/api/auth/reauthenticate", { password: admin.password }, { token: admin.token });
+    expect(await setPolicy({ requirements: ["publisher"] })).toMatchObject({ loosened: loosened.loosened });
+    expect(await setPolicy({})).toMatchObject({ requirements: ["attestation", "publisher"], loosened: null });
+    await setPolicy({ requirements: [], approvals: 0 });
+    clock.advance(24 * HOUR_MS - 1000);
+    await ctx().policies.refresh();
+    expect(await publish("2.0.0")).toMatchObject({ code: "policy_unmet" });
+    clock.advance(2000);
+    await ctx().policies.refresh();
+    expect((await publish("2.0.0")).status).toBe(201);
+    expect([await offered(), await readPolicy()]).toEqual(["2.0.0", undefined]);
+    const events = await ctx().db.auditEvent.findMany({ where: { target: "product:core", accountId: admin.id } });
+    expect(events.map(({ type }) => type)).toEqual(Array(4).fill("release_policy_changed"));
+  });
+
+  test("is not for keys, support or another key to sign with", async () => {
+    const support = await accountWithRole("support");
+    for (const token of [key.key, support.token]) {
+      expect(await setPolicy({ approvals: 1 }, { ...admin, token })).toMatchObject({ status: 403, code: "forbidden" });
+    }
+    expect(await setPolicy({ requirements: ["signature"] })).toMatchObject({ status: 422, code: "validation_failed" });
+    const [old, next] = [newSigningKey(), newSigningKey()];
+    await setPolicy({ requirements: ["signature"], publicKeys: { ed: [old.edKey] } });
+    expect(await setPolicy({ publicKeys: { ed: [next.edKey, old.edKey] } })).toMatchObject({
+      publicKeys: [`ed:${old.edKey}`],
+      loosened: { publicKeys: [`ed:${old.edKey}`, `ed:${next.edKey}`].sort() },
+    });
+  });
+});
+
+describe("a release that needs approvals", () => {
+  beforeEach(async () => {
+    await setPolicy({ approvals: 1 });
+  });
+
+  test("is offered to nobody before another admin than its publisher approves it, and announced then", async () => {
+    await newReceiver(["release.published"]);
+    const announced = () => ctx().db.webhookEvent.count({ where: { type: "release.published" } });
+    const own = await createKey(
+      ctx(),
+      { actor: "account", accountId: admin.id, source: OPERATOR.source },
+      { name: "CI", scopes: ["releases:write"], products: [], networks: [] },
+    );
+    await publishVersion(own, "2.0.0");
+    expect([await offered(), await announced()]).toEqual(["1.0.0", 0]);
+    expect(await readPolicy()).toMatchObject({ pending: [{ id: NEW, approvals: 0 }], refused: [] });
+    expect(await approve("2.0.0")).toMatchObject({ status: 403, code: "forbidden" });
+    expect(await approve("2.0.0", { ...admin, token: own.key })).toMatchObject({ status: 403, code: "forbidden" });
+    const other = await accountWithRole("admin");
+    expect(await approve("2.0.0", other)).toMatchObject({
+      status: 200,
+      releases: [{ id: NEW, outcome: "approved", missingApprovals: 0 }],
+    });
+    expect([await offered(), await announced()]).toEqual(["2.0.0", 1]);
+    expect(await approve("2.0.0", other)).toMatchObject({ releases: [{ outcome: "unchanged" }] });
+    expect(versionsOf(await restartWithoutDatabase())).toEqual(["2.0.0", "1.0.0"]);
+  });
+
+  test("needs as many admins as the policy says, each of whom counts once, even at the same time", async () => {
+    await setPolicy({ approvals: 2 });
+    await publishVersion(key, "2.0.0");
+    const twice = await Promise.all([approve("2.0.0"), approve("2.0.0")]);
+    expect(twice.map(({ releases }) => releases)).toEqual(
+      expect.arrayContaining([[expect.objectContaining({ outcome: "approved", missingApprovals: 1 })]]),
+    );
+    expect(await offered()).toBe("1.0.0");
+    await publishVersion(key, "3.0.0");
+    const [second, third] = [await accountWithRole("admin"), await accountWithRole("admin")];
+    await Promise.all([approve("3.0.0", second), approve("3.0.0", third)]);
+    expect(await offered()).toBe("3.0.0");
+  });
+
+  test("is yanked, halted and left out of a rollback at once, and not approved after a yank", async () => {
+    await publishVersion(key, "2.0.0");
+    const rollback = { filter: { product: "core", version: "2.0.0" } };
+    expect(await callReleases("POST", "/rollbacks", key.key, rollback)).toMatchObject({ code: "release_pending" });
+    const plan = { ...rollback, steps: [5, 100], everySeconds: 3600 };
+    expect(await callReleases("POST", "/rollouts", key.key, plan)).toMatchObject({ code: "release_pending" });
+    const promotion = { ...rollback, from: "stable", to: "beta" };
+    expect(await callReleases("POST", "/promotions", key.key, promotion)).toMatchObject({ code: "release_pending" });
+    expect(await changeRelease("PATCH", NEW, { token: key.key, json: { yanked: true } })).toMatchObject({
+      status: 200,
+    });
+    expect(await approve("2.0.0")).toMatchObject({ status: 409, code: "release_yanked" });
+    await changeRelease("PATCH", NEW, { token: key.key, json: { yanked: false } });
+    expect(await offered()).toBe("1.0.0");
+    await approve("2.0.0");
+    expect(await offered()).toBe("2.0.0");
+    const back = { filter: { product: "core", version: "1.0.0" } };
+    expect(await callReleases("POST", "/rollbacks", key.key, back)).toMatchObject({ status: 200, withdrawn: [NEW] });
+    expect(await offered()).toBe("1.0.0");
+  });
+
+  test("waits again for what is added to it, and for a stricter policy", async () => {
+    await publishVersion(key, "2.0.0");
+    await setPolicy({ requirements: ["publisher"] });
+    expect(await approve("2.0.0")).toMatchObject({ status: 422, code: "policy_unmet" });
+    expect(await offered()).toBe("1.0.0");
+  });
+});
