@@ -80,7 +80,7 @@ export async function exchangeJobToken(ctx: Deps, idToken: string, product: stri
 /** The publishers with the issuer that a token names. Nothing is verified yet. */
 async function findPublishers({ config, db }: Deps, idToken: string) {
   const { iss } = claimsOf(idToken);
-  const issuer = toStorableText(String(iss));
+  const issuer = toStorableText(shown(iss));
   const rows = await db.publisher.findMany({ where: { issuer }, orderBy: { id: "asc" } });
   if (rows.length > 0 && isIssuerAllowed(config, issuer)) return { issuer, publishers: rows.map(describe) };
   throw new Refusal({ claim: "iss", expected: "the issuer of a publisher", actual: issuer });
@@ -109,7 +109,7 @@ async function verifyJobToken(ctx: Deps, idToken: string, issuer: string): Promi
     throw isAppError(error) ? error : new Refusal(describeFault(error, claimsOf(idToken), baseUrl), { cause: error });
   });
   const { aud, exp = 0, iat = 0, jti } = payload;
-  if ([aud].flat().length !== 1) throw new Refusal({ claim: "aud", expected: baseUrl, actual: String(aud) });
+  if ([aud].flat().length !== 1) throw new Refusal({ claim: "aud", expected: baseUrl, actual: shown(aud) });
   if (typeof jti !== "string" || jti === "") throw new Refusal({ claim: "jti", expected: "text", actual: null });
   if (exp - iat > MAX_LIFETIME_SECONDS) {
     throw new Refusal({ claim: "exp", expected: "at most two hours after iat", actual: String(exp) });
@@ -129,7 +129,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
 function describeFault(error: unknown, claims: JWTPayload, baseUrl: string): Difference {
   if (error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed) {
     const { claim, message } = error;
-    return { claim, expected: claim === "aud" ? baseUrl : (EXPECTED[claim] ?? message), actual: String(claims[claim]) };
+    return { claim, expected: claim === "aud" ? baseUrl : (EXPECTED[claim] ?? message), actual: shown(claims[claim]) };
   }
   return { claim: SIGNATURE, expected: "one by a key of the issuer", actual: null };
 }
@@ -193,17 +193,17 @@ async function issueAccessToken(
 
 /** Logs and records why a token is refused, and counts it against the caller. Returns the error for the caller. */
 async function refuse(ctx: Deps, refusal: Refusal, claims: JWTPayload, caller: Caller): Promise<AppError> {
+  await ctx.limits.consume("oauthTokenByIp", caller.ip);
   const { difference, publisher, cause } = refusal;
   const id = newId();
   const said = ["iss", "sub", "repository", "project_path", "ref", "ref_path", "sha", "run_id", "job_id"]
     .filter((name) => claims[name] !== undefined)
-    .map((name) => [name, shorten(String(claims[name]))] as const);
+    .map((name) => [name, shorten(shown(claims[name]))] as const);
   const details = { ...shortened(difference), publisher: publisher?.id ?? null, token: Object.fromEntries(said) };
   ctx.log.warn(
     { ...details, refusalId: id, err: cause, network: networkOf(caller.ip) },
     "the ID token of a CI job was refused",
   );
-  await ctx.limits.consume("oauthTokenByIp", caller.ip);
   // Anybody can send tokens without a valid signature, and many can have valid ones of a public issuer.
   if (difference.claim !== SIGNATURE && difference.claim !== "iss") await recordRefusal(ctx, id, details, caller);
   return new AppError("invalid_id_token", {
@@ -214,6 +214,9 @@ async function refuse(ctx: Deps, refusal: Refusal, claims: JWTPayload, caller: C
 function shortened({ claim, expected, actual }: Difference): Difference {
   return { claim: shorten(claim), expected: shorten(expected), actual: actual === null ? null : shorten(actual) };
 }
+
+/** Any value of a claim as text. */
+const shown = (value: unknown) => (typeof value === "string" ? value : (JSON.stringify(value) ?? "none"));
 
 const shorten = (text: string) => toStorableText(text.slice(0, MAX_TEXT_LENGTH));
 

@@ -89,7 +89,6 @@ const NewOidcPublisher = z.strictObject({
 
 export const NewPublisher = z.discriminatedUnion("type", [NewGithubPublisher, NewGitlabPublisher, NewOidcPublisher]);
 export type NewPublisher = z.infer<typeof NewPublisher>;
-export type PublisherType = NewPublisher["type"];
 
 export const PublisherParams = z.object({ publisherId: z.uuid().toLowerCase() });
 
@@ -144,7 +143,7 @@ export function fromForm({ claims, ...fields }: PublisherForm): object {
   if (claims === undefined) return fields;
   const lines = claims.split(/\r?\n/).filter((line) => line.trim() !== "");
   const pairs = lines
-    .map((line) => /^([^=]*)=?(.*)$/.exec(line.trim()) ?? [])
-    .map(([, name = "", value = ""]) => [name.trim(), value.trim()]);
+    .map((line) => line.split("="))
+    .map(([name = "", ...value]) => [name.trim(), value.join("=").trim()]);
   return { ...fields, claims: Object.fromEntries(pairs) };
 }
