@@ -127,6 +127,7 @@ export const Environment = z.object({
   BILLING_TOKEN_GRACE_SECONDS: z.coerce.number().int().min(0).max(2_592_000).default(259_200),
   RELEASE_CATALOG: text.refine(isCatalog, "must be a path, an https URL, or an http URL on this machine").optional(),
   RELEASE_ADOPTION: z.enum(["on", "off"]).default("on"),
+  RELEASE_SOURCE_PUBLIC: z.enum(["on", "off"]).default("off"),
   RELEASE_UPLOAD_MAX_BYTES: z.coerce.number().int().min(1).default(5_368_709_120),
   RELEASE_S3_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
   RELEASE_S3_BUCKET: z

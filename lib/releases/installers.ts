@@ -3,7 +3,7 @@ import type { Catalog } from "./catalog/catalog";
 import { groupBy, type Snapshot } from "./catalog/snapshot";
 import type { Platform } from "./platforms";
 import { downloadUrl } from "./release-files";
-import { type Artifact, formatVersion, type Release } from "./schema";
+import { type Artifact, formatVersion, type PublishedBy, type Release } from "./schema";
 import { type FileType, fileTypeOf } from "./selection/file-types";
 
 /** One file that people install. `href` is pinned to the version. `type` null: a type that is not known. */
@@ -21,6 +21,8 @@ export type Installer = InstallerFile &
   Pick<Release, "id" | "channel" | "releasedAt" | "notes" | "notesUrl" | "minimumSystemVersion"> & {
     isSample: boolean;
     version: string;
+    /** The build that a CI job has published; null if nobody says it. */
+    source: PublishedBy["source"];
     otherFormats: InstallerFile[];
   };
 
@@ -72,7 +74,8 @@ function toInstaller(release: Release): Installer | null {
   if (!file) return null;
   const { id, sample, channel, releasedAt, notes, notesUrl, minimumSystemVersion } = release;
   const shown = { id, channel, releasedAt, notes, notesUrl, minimumSystemVersion };
-  return { ...file, ...shown, otherFormats, isSample: sample, version: formatVersion(release.version) };
+  const source = release.publishedBy?.source ?? null;
+  return { ...file, ...shown, source, otherFormats, isSample: sample, version: formatVersion(release.version) };
 }
 
 /** The installer and the other files that people install; on Linux the AppImage first, as `/api/download` does. */

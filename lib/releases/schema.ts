@@ -149,10 +149,13 @@ export const PublishedBy = z.strictObject({
   name: z.string().max(256),
   source: z
     .strictObject({
-      repository: z.string().max(256),
+      repository: z.string().max(512),
       commit: z.string().max(64),
-      ref: z.string().max(256),
-      runUrl: HttpUrl.nullable(),
+      ref: z.string().max(1024),
+      runUrl: z
+        .url({ protocol: /^https?$/ })
+        .max(1024)
+        .nullable(),
     })
     .nullable()
     .default(null),

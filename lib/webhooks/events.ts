@@ -14,7 +14,20 @@ const WebhookData = {
     productId: z.string().nullable(),
     entitlements: z.array(z.string()).describe("The ids of the active entitlements."),
   }),
-  "release.published": z.object({ releaseId: z.string() }),
+  "release.published": z.object({
+    releaseId: z.string(),
+    publishedBy: z
+      .object({
+        type: z.enum(["publisher", "operator", "key"]),
+        id: z.string().nullable().describe("null: an operator at the command line."),
+        source: z
+          .object({ repository: z.string(), commit: z.string(), ref: z.string(), runUrl: z.string().nullable() })
+          .nullable()
+          .describe("The build that a CI job has published."),
+      })
+      .nullable()
+      .describe("null: the catalog does not say it."),
+  }),
   "push.device_verified": z.object({
     accountId,
     deviceId: z.uuid(),
@@ -22,6 +35,8 @@ const WebhookData = {
     bundleId: z.string(),
   }),
 } as const;
+
+type PublishedBy = z.infer<(typeof WebhookData)["release.published"]>["publishedBy"];
 
 /** The types that an endpoint can subscribe to. */
 export const WebhookEventType = z.enum(Object.keys(WebhookData) as [SubscribableType, ...SubscribableType[]]);
@@ -38,8 +53,9 @@ export function accountDeleted(accountId: string): NewWebhookEvent {
 }
 
 /** The event of a release that clients can be offered from now on. */
-export function releasePublished(releaseId: string): NewWebhookEvent {
-  return { type: "release.published", data: { releaseId }, accountId: null };
+export function releasePublished(releaseId: string, publishedBy: PublishedBy): NewWebhookEvent {
+  const publisher = publishedBy && { type: publishedBy.type, id: publishedBy.id, source: publishedBy.source };
+  return { type: "release.published", data: { releaseId, publishedBy: publisher }, accountId: null };
 }
 
 /** An event to announce. `accountId`: deleting that account deletes the event. */

@@ -1,12 +1,14 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import type { CreatedKey } from "@/lib/auth/api-keys/schema";
 import type { AnyDeclaration } from "@/lib/operation";
 import { exceedsShare } from "@/lib/releases/access";
 import { call } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
-import { ctx } from "@/tests/support/context";
+import { CiIssuer } from "@/tests/support/auth/ci-issuer";
+import { newPublisherJob } from "@/tests/support/auth/publishers";
+import { clock, ctx } from "@/tests/support/context";
 import { callReleases, publishVersion } from "@/tests/support/releases/admin-api";
 import { isolateDataFolder } from "@/tests/support/releases/catalogs";
 import { createUpload, offsetOf, sendPart, type TestUpload, tus, uploadFile } from "@/tests/support/releases/uploads";
@@ -167,6 +169,32 @@ describe("a key of one product", () => {
     expect([isRefused(1000, 500), isRefused(1000, 600), isRefused(1000, 601)]).toEqual([false, false, true]);
     expect(isRefused(100, 50, { products: ["new"], channel: null })).toBe(false);
     expect(isRefused(1000, 1000, { products: ["core", "ops"], channel: null })).toBe(false);
+  });
+});
+
+describe("a publisher of one channel", async () => {
+  const issuer = await CiIssuer.start("github", clock.now);
+  afterAll(() => issuer.close());
+
+  test("neither reads nor changes what is on another", async () => {
+    const beta = await publishVersion(all, "2.0.0", { channel: "beta" });
+    const everywhere = { filter: { product: "core", version: "2.0.0" }, steps: [100], everySeconds: 3600 };
+    const { id: schedule } = await callReleases("POST", "/rollouts", all.key, everywhere);
+    await ctx().db.publisher.deleteMany();
+    const { key: token } = await newPublisherJob(issuer, { channel: "stable" });
+    const before = await callReleases("GET", "", all.key);
+    const attempts = [
+      callReleases("GET", `/${beta}`, token),
+      callReleases("PATCH", `/${beta}`, token, { yanked: true }),
+      callReleases("PATCH", "", token, { filter: { product: "core", version: "2.0.0" }, change: { rollout: 50 } }),
+      callReleases("PATCH", `/rollouts/${schedule}`, token, { state: "halted" }),
+      callReleases("POST", "/promotions", token, { filter: { ids: [beta] }, from: "beta", to: "stable" }),
+      callReleases("POST", "/promotions", token, { filter: { ids: ["1.0.0"] }, from: "stable", to: "beta" }),
+    ];
+    expect((await Promise.all(attempts)).map(({ status }) => status)).toEqual([404, 404, 404, 404, 404, 403]);
+    await expect(publishVersion({ key: token }, "2.1.0", { channel: "beta" })).rejects.toThrow("on the channel beta");
+    expect(await callReleases("GET", "", all.key)).toEqual(before);
+    expect(await publishVersion({ key: token }, "1.1.0")).toBe("core-windows-x64-1.1.0");
   });
 });
 

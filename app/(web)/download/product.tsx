@@ -60,7 +60,7 @@ type LatestProps = {
 };
 
 function Latest({ installer, name, platform, build, isMain, locale }: LatestProps) {
-  const { fileName, href, sizeBytes, sha256, minimumSystemVersion, releasedAt, otherFormats } = installer;
+  const { fileName, href, sizeBytes, sha256, minimumSystemVersion, releasedAt, otherFormats, source } = installer;
   const texts = DOWNLOAD[locale];
   return (
     <>
@@ -78,6 +78,9 @@ function Latest({ installer, name, platform, build, isMain, locale }: LatestProp
         </p>
       </div>
       <Checksum sha256={sha256} />
+      {source && pageContext().config.RELEASE_SOURCE_PUBLIC === "on" && (
+        <p className="aside">{texts.builtBy(source.repository, source.commit.slice(0, 7))}</p>
+      )}
       {otherFormats.length > 0 && <OtherFormats files={otherFormats} locale={locale} />}
       <Notes installer={installer} texts={texts} />
     </>

@@ -1,5 +1,6 @@
 import type { CatalogVersion, ServedRelease } from "@/lib/releases/publishing/list-versions";
 import { releaseOperations } from "@/lib/releases/publishing/operations";
+import { describePublisher } from "@/lib/releases/publishing/published-by";
 import { releaseFiles } from "@/lib/releases/release-files";
 import { QuietButton } from "../components/action";
 import { Badge } from "../components/cells";
@@ -40,6 +41,7 @@ export function Artifacts({ version, isVerifiable }: Props) {
           <p className="muted">
             <code>{release.id}</code>
           </p>
+          <Publisher release={release} />
           <Table
             caption={`Files for ${targetName(release)}`}
             columns={COLUMNS}
@@ -50,6 +52,28 @@ export function Artifacts({ version, isVerifiable }: Props) {
         </div>
       ))}
     </Section>
+  );
+}
+
+/** Who published a release, and what it was built from. */
+function Publisher({ release: { publishedBy } }: { release: ServedRelease }) {
+  if (!publishedBy) return null;
+  const { source } = publishedBy;
+  return (
+    <p>
+      Published by <bdi>{describePublisher(publishedBy)}</bdi>
+      {source && (
+        <>
+          , built from commit <code title={source.commit}>{source.commit.slice(0, 7)}</code> of{" "}
+          <bdi>{source.repository}</bdi> (<bdi>{source.ref}</bdi>)
+        </>
+      )}
+      {source?.runUrl && (
+        <>
+          , <a href={source.runUrl}>in this run</a>
+        </>
+      )}
+    </p>
   );
 }
 

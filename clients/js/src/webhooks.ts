@@ -13,7 +13,14 @@ type EventData = {
     productId: string | null;
     entitlements: string[];
   };
-  "release.published": { releaseId: string };
+  "release.published": {
+    releaseId: string;
+    publishedBy: {
+      type: "publisher" | "operator" | "key";
+      id: string | null;
+      source: { repository: string; commit: string; ref: string; runUrl: string | null } | null;
+    } | null;
+  };
   "push.device_verified": {
     accountId: string;
     deviceId: string;

@@ -238,6 +238,7 @@ async function approve(
   if (!isNew) return { ...unchanged, missingApprovals };
   const details = { missingApprovals };
   await recordOperatorEvent(tx, at, operator, { type: "release_approved", target: `release:${id}`, details });
-  if (missingApprovals === 0 && rows.length === pending.length) await webhooks.record(tx, [releasePublished(id)]);
+  if (missingApprovals === 0 && rows.length === pending.length)
+    await webhooks.record(tx, [releasePublished(id, release.publishedBy)]);
   return { id, outcome: "approved", missingApprovals };
 }

@@ -8,7 +8,7 @@ import { verifySignedDocuments } from "../catalog/signed-documents";
 import { unsignedVersionNotes } from "../formats/tauri";
 import type { Publication } from "../policy/admissions";
 import { releaseFiles } from "../release-files";
-import { formatVersion, type Release } from "../schema";
+import { formatVersion, type PublishedBy, type Release } from "../schema";
 import { publicKeysOf } from "../signatures";
 import { describeChange } from "./describe-change";
 import { type ArtifactEntry, type HashedDraft, type HashedFile, hashDraft, type ReleaseDraft } from "./draft";
@@ -26,11 +26,15 @@ import { type AddedRelease, type Plan, planAdditions } from "./plan-addition";
 import type { ChangeRecord } from "./recorded-write";
 import { removeFiles } from "./remove";
 
-/** What publishing depends on. `now` is the default release date; `record` goes with the one write of the manifest. */
+/**
+ * What publishing depends on. `now` is the default release date, and `publishedBy` who publishes, whatever a draft says; `record`
+ * goes with the one write of the manifest.
+ */
 export type PublishDeps = {
   manifestFile: string;
   storage: Context["storage"];
   now: () => Date;
+  publishedBy?: PublishedBy;
   onProgress?: OnProgress | undefined;
   record?: ChangeRecord<Published>;
 };
@@ -45,9 +49,11 @@ export type AddResult = Omit<Published, "publications"> & { notes: string[] };
  * order, so that the manifest never names a missing file. Rejects invalid input before it writes anything.
  */
 export async function addReleases(deps: PublishDeps, drafts: readonly ReleaseDraft[]): Promise<AddResult> {
-  const { manifestFile, now, onProgress } = deps;
+  const { manifestFile, now, onProgress, publishedBy } = deps;
   const hashed: HashedDraft[] = [];
-  for (const draft of drafts) hashed.push(await hashDraft(draft, onProgress));
+  for (const draft of drafts) {
+    hashed.push(await hashDraft({ ...draft, release: { ...draft.release, publishedBy } }, onProgress));
+  }
   const publishedAt = now();
   const plan = (manifest: EditableManifest) => planAdditions(manifest, hashed, publishedAt);
   const current = await readManifest(manifestFile);

@@ -135,7 +135,9 @@ export async function promoteInCatalog(
     const promotions = added.flatMap((one) => sourcesOf(one).map((source) => ({ source, channel: promotion.to })));
     const waiting = await admitPromotions(tx, at, operator, promotions);
     const pending = added.flatMap(({ id, from }) => (waiting.includes(from) ? [id] : []));
-    await recordPublication(deps, tx, at, operator, promoted, pending);
+    const publishers = new Map(before.releases.map(({ id, publishedBy }) => [id, publishedBy]));
+    const publisherOf = ({ from = "" }: { from?: string }) => publishers.get(from) ?? null;
+    await recordPublication(deps, tx, at, operator, promoted, publisherOf, pending);
   });
   return { releases };
 }

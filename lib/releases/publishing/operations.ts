@@ -1,5 +1,4 @@
 import { formOperation, operation } from "../../operation";
-import { ownerOf } from "../../platform/audit/operator-events";
 import { ifMatch, withSeenState, withState } from "../../platform/http/content/conditional";
 import { AdoptionQuery, AdoptionReport, readAdoption } from "../adoption/report";
 import { FileUrl, FileUrlQuery, getFileUrl } from "./file-url";
@@ -130,7 +129,7 @@ export const releaseOperations = {
         Published: { releases: [{ id: "core-windows-x64-2.3.0", outcome: "added" }], removedSamples: [], notes: [] },
       },
     },
-    run: ({ ctx, principal, operator, body }) => publishUploads(ctx, operator, ownerOf(principal), body),
+    run: ({ ctx, principal, operator, body }) => publishUploads(ctx, operator, principal, body),
     form: {
       fields: PublishForm,
       toInput: (form) => ({ body: toNewReleases(form) }),

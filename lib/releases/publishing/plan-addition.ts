@@ -8,6 +8,7 @@ import type { ArtifactEntry, HashedDraft, HashedFile } from "./draft";
 import { invalidRelease } from "./invalid-release";
 import { type EditableManifest, identityOf, makeReleaseId, parseRelease } from "./manifest-file";
 import { assertOffered, assertPublishable, assertSignedDocuments } from "./publish-checks";
+import { hasNewFiles, joinPublishers } from "./published-by";
 import type { Confirmations, PublishedReleases } from "./schema";
 
 /** "changed": the release existed. "unchanged": it existed with the same fields. */
@@ -67,12 +68,13 @@ function planAddition(plan: Plan, draft: HashedDraft, now: Date): Plan {
   if (fields.id !== undefined && fields.id !== id) throw invalidRelease(`This release already has the id ${id}.`);
   assertSameBytes(before, release);
   const signedDocuments = { ...before.signedDocuments, ...release.signedDocuments };
-  const next = {
+  const next = withoutUndefined({
     ...entry,
     ...named,
     ...(Object.keys(signedDocuments).length > 0 && { signedDocuments }),
+    publishedBy: hasNewFiles(before, release) ? joinPublishers(before, release) : entry.publishedBy,
     artifacts: mergeArtifacts(entry.artifacts as ArtifactEntries, artifacts),
-  };
+  });
   const outcome = isDeepStrictEqual(next, entry) ? "unchanged" : "changed";
   const merged = parseRelease(next);
   return {

@@ -1,15 +1,17 @@
 import type { Context, Tx } from "../../context";
 import { AppError, isAppError } from "../../errors";
-import { recordOperatorEvent } from "../../platform/audit/operator-events";
-import type { Operator } from "../../principal";
+import { ownerOf, recordOperatorEvent } from "../../platform/audit/operator-events";
+import type { AnyPrincipal, Operator } from "../../principal";
 import { releasePublished } from "../../webhooks/events";
 import { requireReleaseAccess } from "../access";
 import { admitPublications } from "../policy/admissions";
 import { leaveRollouts } from "../rollouts/change-rollouts";
+import type { PublishedBy } from "../schema";
 import type { Upload } from "../uploads/uploads";
 import { consumeUploads } from "../uploads/uploads";
 import { addReleases, type PublishDeps } from "./add";
 import type { ReleaseDraft } from "./draft";
+import { toPublishedBy } from "./published-by";
 import type { NewReleases, PublishedReleases } from "./schema";
 import { refreshCatalog, withCatalogFile } from "./service-catalog";
 
@@ -25,10 +27,11 @@ type NewFile = NewReleases["releases"][number]["files"][number];
 export async function publishUploads(
   deps: Deps,
   operator: Operator,
-  owner: string,
+  principal: AnyPrincipal,
   { releases }: NewReleases,
 ): Promise<PublishedReleases> {
   const { config, now, storage } = deps;
+  const publishedBy = toPublishedBy(principal);
   for (const { release } of releases) {
     const { product, channel = "stable" } = release; // as they are written: other spellings of a name are refused later
     requireReleaseAccess(operator.releaseAccess, { product: String(product), channel: String(channel) });
@@ -45,7 +48,7 @@ export async function publishUploads(
       deps,
       record: async (tx, at, published, before) => {
         pending = await admitPublications(tx, at, operator, published.publications);
-        await recordPublication(deps, tx, at, operator, published.releases, pending);
+        await recordPublication(deps, tx, at, operator, published.releases, () => publishedBy, pending);
         const withNewRollout = published.releases.flatMap(({ id, outcome }, i) => {
           const rollout = releases[i]?.release.rollout ?? null;
           const isKept = rollout === null || before.releases.some((one) => one.id === id && one.rollout === rollout);
@@ -55,12 +58,12 @@ export async function publishUploads(
         await leaveRollouts(tx, [...samples, ...withNewRollout], before.releases);
       },
     };
-    const added = await addReleases({ manifestFile, storage, now, record }, drafts);
+    const added = await addReleases({ manifestFile, storage, now, publishedBy, record }, drafts);
     const notes = [...added.notes, ...pending.map(waitsForApproval)];
     return { ...added, notes, removedSamples: added.removedSamples.map(({ id }) => id) };
   };
   const published = await withCatalogFile(config, (file) =>
-    consumeUploads(deps, owner, ids, (uploads) => publish(uploads, file)),
+    consumeUploads(deps, ownerOf(principal), ids, (uploads) => publish(uploads, file)),
   ).catch((error: unknown) => {
     throw isAppError(error) && error.code === "upload_not_found" ? unknownUpload(error) : error;
   });
@@ -95,22 +98,29 @@ function unknownUpload(cause: AppError): AppError {
 /** A release that a write of the catalog publishes; `from` is the one that it was promoted from. */
 type PublishedRelease = { id: string; outcome: "added" | "changed" | "unchanged"; from?: string };
 
-/** Records the events of releases in the transaction that publishes them. Those that wait for approvals are announced later. */
+/**
+ * Records the events of releases in the transaction that publishes them. `publisherOf` a release says who published its files. Those
+ * that wait for approvals are announced later.
+ */
 export async function recordPublication(
   { webhooks }: Pick<Context, "webhooks">,
   tx: Tx,
   at: Date,
   operator: Operator,
   releases: readonly PublishedRelease[],
+  publisherOf: (release: PublishedRelease) => PublishedBy | null,
   pending: readonly string[] = [],
 ): Promise<void> {
-  for (const { id, ...details } of releases) {
+  for (const release of releases) {
+    const { id, ...outcome } = release;
+    const source = publisherOf(release)?.source;
+    const details = { ...outcome, ...(source && { source }) };
     const event = { type: "release_published", target: `release:${id}`, details } as const;
     await recordOperatorEvent(tx, at, operator, event);
   }
   const added = releases.filter(({ id, outcome }) => outcome === "added" && !pending.includes(id));
   await webhooks.record(
     tx,
-    added.map(({ id }) => releasePublished(id)),
+    added.map((release) => releasePublished(release.id, publisherOf(release))),
   );
 }

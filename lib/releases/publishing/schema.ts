@@ -2,7 +2,7 @@ import { z } from "zod";
 import { NextCursor, PageQuery } from "../../platform/lists";
 import { Time } from "../../platform/storable";
 import { Platform } from "../platforms";
-import { FileKind } from "../schema";
+import { FileKind, PublishedBy } from "../schema";
 
 const Percentage = z.number().min(0).max(100).optional();
 const Reason = z.string().trim().min(1).max(500).optional();
@@ -116,6 +116,7 @@ export const Release = z.looseObject({
   yanked: z.boolean(),
   sample: z.boolean(),
   artifacts: z.looseObject({}),
+  publishedBy: PublishedBy.nullish().describe("Who published its files. null: the catalog does not say it."),
 });
 
 export const Releases = z.object({ releases: z.array(Release), nextCursor: NextCursor });

@@ -16,7 +16,7 @@ import { ADD_OPTIONS } from "../release/draft";
 import { IMPORT_OPTIONS, importCommand } from "../release/import";
 import { FILTER_OPTIONS } from "../release/options";
 import { approve, definePolicy } from "../release/policy";
-import { list, URL_OPTIONS, urls, VERIFY_OPTIONS, verify } from "../release/read";
+import { list, show, URL_OPTIONS, urls, VERIFY_OPTIONS, verify } from "../release/read";
 import { PRUNE_OPTIONS, prune, REMOVE_OPTIONS, remove } from "../release/removal";
 import { ROLLOUT_OPTIONS, rollout } from "../release/rollout";
 
@@ -37,6 +37,8 @@ export const defineRelease: DefineCommandGroup = (release) => {
   const toSign = "print the URLs of files as they will be served, to write them into an appcast before you sign it";
   defineReleaseCommand(release, "urls [file...]", toSign, URL_OPTIONS, urls);
   defineReleaseCommand(release, "list", "list releases", FILTER_OPTIONS, list);
+  const facts = "show releases: who published them, from which commit, and their files";
+  defineReleaseCommand(release, "show [release...]", facts, FILTER_OPTIONS, show);
   defineReleaseCommand(release, "edit [release...]", "change fields of a release", EDIT_OPTIONS, edit);
   const toPercent = "roll out a release to a percentage of clients (0 pauses it), or on a schedule";
   defineReleaseCommand(release, "rollout [release...]", `${toPercent}: rollout RELEASE 25`, ROLLOUT_OPTIONS, rollout);

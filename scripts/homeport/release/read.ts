@@ -1,7 +1,10 @@
 import path from "node:path";
-import { renderTable } from "../../../lib/releases/publishing/list";
+import { selectReleases } from "../../../lib/releases/publishing/filter-releases";
+import { alignColumns, type ReleaseDocument, renderTable } from "../../../lib/releases/publishing/list";
+import { describePublisher } from "../../../lib/releases/publishing/published-by";
 import type { VerifyResult } from "../../../lib/releases/publishing/verify";
 import { UsageError } from "../../command-line";
+import { formatBytes, printable } from "../output";
 import type { ResultOf } from "../transport/operations";
 import type { ReleaseCommand } from "./define-release-command";
 import { parseTarget, TARGET_OPTIONS } from "./draft";
@@ -44,6 +47,33 @@ export const urls: ReleaseCommand<typeof URL_OPTIONS> = async ({ api, hasOwnCata
   for (const fileName of names) found.push((await api.call("getFileUrl", { query: { ...target, fileName } })).url);
   output.result({ urls: found }, found);
 };
+
+export const show: ReleaseCommand<typeof FILTER_OPTIONS> = async ({ openStore, output }, values, selectors) => {
+  const store = await openStore();
+  const releases = selectReleases(await store.list(toFilter(values)), toFilter(values, selectors));
+  output.result(
+    releases,
+    releases.flatMap((release, i) => [...(i > 0 ? [""] : []), renderTable([release]), "", renderFacts(release)]),
+  );
+};
+
+/** Who published a release, and its files. */
+function renderFacts({ publishedBy, artifacts: { installer, update, others, deltas } }: ReleaseDocument): string {
+  const { source } = publishedBy ?? {};
+  const files = [installer, update, ...others, ...deltas].filter((file) => file !== undefined);
+  const byName = new Map(files.map((file) => [file.fileName, file]));
+  const rows = [
+    ["Published by", publishedBy ? describePublisher(publishedBy) : "unknown"],
+    ...(source ? [["Commit", `${source.commit} of ${source.repository}`]] : []),
+    ...(source ? [["Ref", source.ref]] : []),
+    ...(source?.runUrl ? [["Run", source.runUrl]] : []),
+    ...[...byName.values()].map(({ fileName, sizeBytes, sha256 }) => [
+      "File",
+      `${fileName}, ${formatBytes(sizeBytes)}, SHA-256 ${sha256}`,
+    ]),
+  ];
+  return alignColumns(rows.map((row) => row.map(printable)));
+}
 
 export const VERIFY_OPTIONS = {
   remote: { help: "also download and check files at URLs and in object storage" },

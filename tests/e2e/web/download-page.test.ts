@@ -9,6 +9,12 @@ import { manifestEntry, manifestText } from "@/tests/support/releases/releases";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { accessibilityFaults, COLOR_RULES, visit } from "@/tests/support/web/pages";
 
+const SOURCE = {
+  repository: "acme/app",
+  commit: "1a2b3c4d5e6f7a8b9c0d1e2f3a4b5c6d7e8f9a0b",
+  ref: "refs/tags/v2.0.0",
+  runUrl: null,
+};
 const LINUX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
 
 describe.runIf(hasChromium)("the download page for Linux", () => {
@@ -29,6 +35,7 @@ describe.runIf(hasChromium)("the download page for Linux", () => {
       version,
       platform,
       notes: "Starts faster.",
+      publishedBy: { type: "publisher", id: null, name: "acme/app", source: SOURCE },
       artifacts: { installer: await publishFile(first), others: await Promise.all(others.map(publishFile)) },
     });
 
@@ -46,7 +53,7 @@ describe.runIf(hasChromium)("the download page for Linux", () => {
     ];
     await writeFile(path.join(folder, "catalog.json"), manifestText(releases));
     const RELEASE_CATALOG = path.join(folder, "catalog.json");
-    const settings = { RATE_LIMITS: "off", RELEASE_CATALOG, ...(await anyDatabase()) };
+    const settings = { RATE_LIMITS: "off", RELEASE_SOURCE_PUBLIC: "on", RELEASE_CATALOG, ...(await anyDatabase()) };
     [service, browser] = await Promise.all([startService(settings), launchChromium()]);
   });
 
@@ -61,6 +68,7 @@ describe.runIf(hasChromium)("the download page for Linux", () => {
     expect((await page.goto("/download"))?.headers()["accept-ch"]).toBe("Sec-CH-UA-Arch");
     expect(await page.getByRole("heading", { level: 2 }).allInnerTexts()).toEqual(["For Linux", "Other platforms"]);
     const product = page.getByRole("region", { name: "core for Linux, x64" });
+    expect(await product.innerText()).toContain("Built by acme/app from commit 1a2b3c4");
     const save = async (name: string) => {
       const [download] = await Promise.all([
         page.waitForEvent("download"),

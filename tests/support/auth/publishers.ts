@@ -1,7 +1,7 @@
 import { addPublisher } from "@/lib/auth/publishers/publishers";
 import { NewPublisher } from "@/lib/auth/publishers/schema";
 import type { Options } from "@/tests/support/api";
-import { ctx } from "@/tests/support/context";
+import { BASE_URL, ctx } from "@/tests/support/context";
 import { OPERATOR } from "./api-keys";
 import type { CiIssuer } from "./ci-issuer";
 import { postOAuth } from "./oauth-client";
@@ -21,4 +21,13 @@ export function exchangeJobToken(idToken: string, change: Record<string, string>
     subject_token_type: "urn:ietf:params:oauth:token-type:id_token",
   };
   return postOAuth("token", { ...usual, ...change }, options);
+}
+
+/** Adds a publisher. Returns it with the access token of one of its jobs, as `key`. */
+export async function newPublisherJob(issuer: CiIssuer, change: object = {}, claims: Record<string, unknown> = {}) {
+  const publisher = await newPublisher(issuer, change);
+  const response = await exchangeJobToken(issuer.token(BASE_URL, claims), { product: publisher.product });
+  const { access_token: key } = (await response.json()) as { access_token?: string };
+  if (key === undefined) throw new Error(`The token was refused with ${response.status}`);
+  return { ...publisher, key };
 }
