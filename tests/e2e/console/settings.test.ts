@@ -12,6 +12,8 @@ const PAGES = [
   "/console/settings",
   "/console/settings/operators",
   "/console/settings/keys",
+  "/console/settings/publishers",
+  "/console/settings/publishers?type=oidc",
   "/console/settings/webhooks",
   "/console/settings/audit",
   "/console/settings/audit?account=1",
@@ -76,6 +78,29 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
     await dialog.getByRole("button", { name: "Revoke the key" }).click();
     await page.getByText("The key was revoked.").waitFor();
     expect(await status()).toBe(401);
+  });
+
+  test("an admin adds a publisher, gets the workflow to paste, and removes it", async () => {
+    const { page, faults } = await openAsAdmin({ viewport: { width: 360, height: 740 } });
+    await page.goto("/console/settings/publishers");
+    await page.getByLabel("Repository").fill("acme/app");
+    await page.getByLabel("Workflow").fill("release.yml");
+    await page.getByLabel("Ref").fill("v*");
+    await page.getByLabel("Product").fill("core");
+    await page.getByRole("button", { name: "Add publisher" }).click();
+    await page.getByText("Must begin with refs/heads/ or refs/tags/").waitFor();
+    await page.getByLabel("Ref").fill("refs/tags/v*");
+    await page.getByRole("button", { name: "Add publisher" }).click();
+    await page.waitForURL(/\/publishers\/[\w-]+\?done=added$/);
+    const file = page.getByRole("region", { name: ".github/workflows/release.yml" });
+    const { port } = new URL(web.service.url);
+    expect(await file.locator("pre").innerText()).toContain(`env: { HOMEPORT_URL: "http://localhost:${port}" }`);
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Remove acme/app" }).click();
+    await page.getByRole("button", { name: "Remove the publisher" }).click();
+    await page.getByText("The publisher was removed.").waitFor();
+    expect(await page.getByText("There are no publishers yet").count()).toBe(1);
+    expect(faults).toEqual([]);
   });
 
   test("a customer finds no page until an admin makes them support, who cannot do what only admins may", async () => {

@@ -1,8 +1,8 @@
-import { z } from "zod";
 import { publisherOperations } from "@/lib/auth/publishers/operations";
 import { listPublishers } from "@/lib/auth/publishers/publishers";
 import { Publisher } from "@/lib/auth/publishers/schema";
 import { PageQuery } from "@/lib/platform/lists";
+import { Dash } from "../../components/cells";
 import { PageHead, Section } from "../../components/headings";
 import { EmptyState } from "../../components/states";
 import { type Column, List } from "../../components/table";
@@ -16,8 +16,16 @@ export const metadata = { title: "Publishers" };
 const PAGE = "/console/settings/publishers";
 
 const COLUMNS: Column<Publisher>[] = [
-  { head: "Publisher", isRowHead: true, cell: ({ id, name }) => <a href={`${PAGE}/${id}`}>{<bdi>{name}</bdi>}</a> },
-  { head: "Workflow", cell: ({ workflow }) => workflow && <bdi>{workflow}</bdi> },
+  {
+    head: "Publisher",
+    isRowHead: true,
+    cell: ({ id, name }) => (
+      <a href={`${PAGE}/${id}`}>
+        <bdi>{name}</bdi>
+      </a>
+    ),
+  },
+  { head: "Workflow", cell: ({ workflow }) => (workflow ? <bdi>{workflow}</bdi> : <Dash />) },
   { head: "Ref", cell: ({ ref }) => <bdi>{ref ?? "All"}</bdi> },
   { head: "Product", cell: ({ product }) => product },
   { head: "Channel", cell: ({ channel }) => channel ?? "All" },
@@ -33,7 +41,7 @@ export default consolePage(
   },
   async ({ ctx, query: { type, ...page }, flash }) => {
     const { publishers, nextCursor } = await listPublishers(ctx, page);
-    const tabs = z.enum(["github", "gitlab", "oidc"]).options.map((one) => {
+    const tabs = Publisher.shape.type.options.map((one) => {
       return { href: `${PAGE}?type=${one}`, label: TYPES[one], isCurrent: one === type };
     });
     return (

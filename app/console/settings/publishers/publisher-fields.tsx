@@ -29,6 +29,17 @@ export function NewPublisherFields({ type, flash }: { type: Type; flash: Flash |
       />
       <TextField name="product" label="Product" hint="The only product whose releases it publishes." required />
       <TextField name="channel" label="Channel (optional)" hint="The only channel, such as stable. Empty: all." />
+      {type !== "oidc" && (
+        <>
+          <TextField
+            name="environment"
+            label="Environment (optional)"
+            hint="The job’s environment, whose reviewers decide about each release."
+            maxLength={256}
+          />
+          <TextField name="issuer" label="Issuer (optional)" hint={HINTS[type].issuer} type="url" maxLength={512} />
+        </>
+      )}
       <button type="submit">Add publisher</button>
     </OperationForm>
   );
@@ -36,12 +47,12 @@ export function NewPublisherFields({ type, flash }: { type: Type; flash: Flash |
 
 const HINTS = {
   github: {
-    repository: "acme/app",
+    repository: "Such as acme/app.",
     workflow: "The file in .github/workflows that publishes, such as release.yml.",
     issuer: "Of GitHub Enterprise Server, such as https://github.example.com/_services/token. Empty: of github.com.",
   },
   gitlab: {
-    repository: "acme/apps/app, with all groups.",
+    repository: "With all its groups, such as acme/apps/app.",
     workflow: "The file that configures the pipeline. Empty: .gitlab-ci.yml.",
     issuer: "Of your own GitLab, such as https://gitlab.example.com. Empty: https://gitlab.com.",
   },
@@ -66,13 +77,6 @@ function Workflow({ type }: { type: "github" | "gitlab" }) {
         required={isGitHub}
         maxLength={256}
       />
-      <TextField
-        name="environment"
-        label="Environment (optional)"
-        hint="The job’s environment, whose reviewers decide about each release."
-        maxLength={256}
-      />
-      <TextField name="issuer" label="Issuer (optional)" hint={hints.issuer} type="url" maxLength={512} />
     </>
   );
 }
