@@ -28,6 +28,7 @@ const PASSED: { [Kind in EmailKind]: EmailData[Kind] } = {
   rollout_halted: { product: "core", version: "2.3.0", reason: HOSTILE },
   webhook_disabled: { url: `https://example.com/${HOSTILE}`, reason: "gone" },
   policy_loosened: { product: "core", before: HOSTILE, after: "approvals: 0", at: "2026-11-22T19:05:00.000Z" },
+  publisher_added: { publisherId: "1", name: HOSTILE, product: "core", ref: "refs/tags/v*" },
 };
 const KINDS = Object.keys(PASSED) as EmailKind[];
 
@@ -109,7 +110,7 @@ describe.each<[Locale, string, string, string]>([
     expect(html).toContain(`<html lang="${locale}">`);
     const sentences = text
       .split("\n\n")
-      .filter((block) => !/^(http|- |Hello|Guten|Time|Zeit|Reason|Grund|URL)/.test(block));
+      .filter((block) => !/^(http|- |Hello|Guten|Time|Zeit|Publisher|Reason|Grund|URL)/.test(block));
     expect(sentences.length).toBeGreaterThan(0);
     for (const sentence of sentences) expect(textOf(html)).toContain(sentence.replaceAll("\n", " "));
     const links = [...html.matchAll(/href="([^"]*)"/g)].map(([, link = ""]) => link.replaceAll("&amp;", "&"));

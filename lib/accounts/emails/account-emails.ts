@@ -65,6 +65,7 @@ export const EMAIL_TTL_SECONDS: Record<EmailKind, number> = {
   rollout_halted: 3 * DAY_SECONDS,
   webhook_disabled: 3 * DAY_SECONDS,
   policy_loosened: 3 * DAY_SECONDS,
+  publisher_added: 3 * DAY_SECONDS,
 };
 
 /**
@@ -124,6 +125,9 @@ export function accountEmails(deps: Deps): { [Kind in EmailKind]: Compose<EmailD
     webhook_disabled: compose("webhook_disabled", async ({ data }) => data),
     policy_loosened: compose("policy_loosened", async ({ data }) => {
       return { ...data, at: new Date(data.at), auditUrl: `${baseUrl}/console/settings/audit` };
+    }),
+    publisher_added: compose("publisher_added", async ({ data: { publisherId, ...data } }) => {
+      return { ...data, publisherUrl: `${baseUrl}/console/settings/publishers/${publisherId}` };
     }),
   };
 }

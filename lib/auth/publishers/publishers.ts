@@ -4,6 +4,7 @@ import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import { isLoopbackUrl } from "../../platform/config/values";
 import type { Prisma, Publisher as Row } from "../../platform/db/generated/client";
 import { isUuid, newId } from "../../platform/db/ids";
+import { adminEmails } from "../../platform/find-account";
 import { type PageQuery, readPage } from "../../platform/lists";
 import type { Operator } from "../../principal";
 import type { NewPublisher, Publisher, Publishers } from "./schema";
@@ -11,10 +12,14 @@ import type { NewPublisher, Publisher, Publishers } from "./schema";
 type Deps = Pick<Context, "config" | "db" | "now">;
 
 /**
- * Adds a publisher. Adding the same one again returns it.
+ * Adds a publisher, and queues an email about it to every admin. Adding the same one again returns it.
  * @throws AppError validation_failed for an issuer over plain http, unless the service itself is on this machine
  */
-export async function addPublisher({ config, db, now }: Deps, operator: Operator, given: NewPublisher) {
+export async function addPublisher(
+  { config, db, emails, now }: Deps & Pick<Context, "emails">,
+  operator: Operator,
+  given: NewPublisher,
+): Promise<Publisher> {
   if (!isIssuerAllowed(config, given.issuer)) {
     const errors = [{ pointer: "/issuer", code: "invalid_value", detail: "Must be an https URL" }];
     throw new AppError("validation_failed", { errors });
@@ -31,8 +36,14 @@ export async function addPublisher({ config, db, now }: Deps, operator: Operator
     if (existing) return existing;
     const details = { ...data } satisfies Prisma.InputJsonObject;
     await recordOperatorEvent(tx, at, operator, { type: "publisher_added", target: `publisher:${id}`, details });
-    return tx.publisher.create({ data: { id, createdAt: at, ...data } });
+    const createdBy = operator.accountId === null ? "operator" : `account:${operator.accountId}`;
+    const added = await tx.publisher.create({ data: { id, createdAt: at, createdBy, ...data } });
+    const told = { publisherId: id, name: describe(added).name, product, ref: ref ?? "*" };
+    for (const email of new Set([...config.OPERATOR_EMAIL, ...(await adminEmails(tx))]))
+      await emails.enqueue(tx, "publisher_added", email, told);
+    return added;
   });
+  emails.wake();
   return describe(row);
 }
 

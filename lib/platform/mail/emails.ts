@@ -33,6 +33,7 @@ export type EmailData = {
   webhook_disabled: { url: string; reason: "gone" | "failing" };
   /** `at` is an ISO 8601 time. */
   policy_loosened: { product: string; before: string; after: string; at: string };
+  publisher_added: { publisherId: string; name: string; product: string; ref: string };
 };
 
 export type EmailKind = keyof EmailData;
@@ -48,7 +49,12 @@ export type Block =
 type EmailText = readonly [subject: string, ...body: Block[]];
 
 /** The emails about the service, not about the recipient's account. */
-export const OPERATOR_EMAILS: readonly EmailKind[] = ["rollout_halted", "webhook_disabled", "policy_loosened"];
+export const OPERATOR_EMAILS: readonly EmailKind[] = [
+  "rollout_halted",
+  "webhook_disabled",
+  "policy_loosened",
+  "publisher_added",
+];
 
 /** A link with which the recipient can act if somebody else caused the email. */
 type NotMe = { notMeLink: string };
@@ -76,6 +82,7 @@ export type EmailInput = {
   rollout_halted: { product: string; version: string; reason: string };
   webhook_disabled: { url: string; reason: "gone" | "failing" };
   policy_loosened: { product: string; before: string; after: string; at: Date; auditUrl: string };
+  publisher_added: { name: string; product: string; ref: string; publisherUrl: string };
 };
 
 /** All texts of one language. A missing text is a compile error. */

@@ -155,6 +155,18 @@ export const en: EmailTexts = {
       "If this is wrong, set the policy again before that time, and find out in the audit trail who changed it:",
       { link: auditUrl, label: "Open the audit trail" },
     ],
+    publisher_added: (_, { name, product, ref, publisherUrl }) => [
+      `${name} may publish ${product}`,
+      `An admin has added a publisher: its CI jobs publish releases of ${product} without an API key. For release policies, it counts after 24 hours.`,
+      {
+        facts: [
+          ["Publisher", name],
+          ["Ref", ref],
+        ],
+      },
+      "If this is wrong, remove the publisher, and find out in the audit trail who added it:",
+      { link: publisherUrl, label: "Open the publisher" },
+    ],
   },
 };
 

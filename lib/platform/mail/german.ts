@@ -156,6 +156,18 @@ export const de: EmailTexts = {
       "Wenn das falsch ist, setzen Sie die Richtlinie vorher zurück, und sehen Sie im Protokoll nach, wer sie geändert hat:",
       { link: auditUrl, label: "Protokoll öffnen" },
     ],
+    publisher_added: (_, { name, product, ref, publisherUrl }) => [
+      `${name} darf ${product} veröffentlichen`,
+      `Ein Administrator hat einen Publisher hinzugefügt: Dessen CI-Jobs veröffentlichen Versionen von ${product} ohne API-Schlüssel. Für Richtlinien zählt er nach 24 Stunden.`,
+      {
+        facts: [
+          ["Publisher", name],
+          ["Ref", ref],
+        ],
+      },
+      "Wenn das falsch ist, entfernen Sie den Publisher, und sehen Sie im Protokoll nach, wer ihn hinzugefügt hat:",
+      { link: publisherUrl, label: "Publisher öffnen" },
+    ],
   },
 };
 

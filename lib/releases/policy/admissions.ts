@@ -171,7 +171,7 @@ async function admit(
 ): Promise<void> {
   const { product } = release;
   const admittedAt = approvals === 0 ? at : null;
-  const publishedBy = await publishersOf(tx, operator);
+  const publishedBy = await publishersOf(tx, at, operator);
   const data = { id: newId(), product, build: buildOf(release), files, proofs, publishedBy, at, admittedAt };
   await tx.releaseAdmission.create({ data });
 }
@@ -185,11 +185,13 @@ async function addProofs(tx: Tx, rows: readonly ReleaseAdmission[], keys: readon
   }
 }
 
-/** Who published something, and who made the key for it: none of them can approve it. */
-async function publishersOf(tx: Tx, { accountId, actor }: Operator): Promise<string[]> {
+/** Who published something, and who made the key for it, or lately added the publisher: none of them can approve it. */
+async function publishersOf(tx: Tx, at: Date, { accountId, actor, publisher }: Operator): Promise<string[]> {
   const [, keyId] = /^key:(.+)$/.exec(actor) ?? [];
   const key = keyId === undefined ? null : await tx.apiKey.findUnique({ where: { id: keyId } });
-  return [approverOf({ accountId, actor }), ...(key?.createdBy ? [key.createdBy] : [])];
+  const createdAt = { gt: new Date(at.getTime() - LOOSENING_DELAY_MS) };
+  const recent = publisher && (await tx.publisher.findUnique({ where: { id: publisher.id, createdAt } }));
+  return [approverOf({ accountId, actor }), key?.createdBy, recent?.createdBy].filter((one) => typeof one === "string");
 }
 
 /** Whether a CI job publishes, of a publisher that is not too new to count. */
@@ -200,8 +202,8 @@ async function isTrustedPublisher(
   { since }: TermsInForce,
 ): Promise<boolean> {
   if (!publisher) return false;
-  const { createdAt } = await tx.publisher.findUniqueOrThrow({ where: { id: publisher.id } });
-  return createdAt <= since || createdAt.getTime() <= at.getTime() - LOOSENING_DELAY_MS;
+  const row = await tx.publisher.findUnique({ where: { id: publisher.id } });
+  return row !== null && (row.createdAt <= since || row.createdAt.getTime() <= at.getTime() - LOOSENING_DELAY_MS);
 }
 
 function proofsOf({ files, publicKeys }: Publication, terms: Terms, isPublisher: boolean): Requirement[] {

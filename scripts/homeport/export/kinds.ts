@@ -319,6 +319,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       repositoryId: nullable(text),
       ownerId: nullable(text),
       createdAt: field(time),
+      createdBy: nullable(text),
       lastUsedAt: nullable(time),
     },
   },

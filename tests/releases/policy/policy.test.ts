@@ -7,6 +7,7 @@ import type { CreatedKey } from "@/lib/auth/api-keys/schema";
 import { addPublisher } from "@/lib/auth/publishers/publishers";
 import { NewPublisher } from "@/lib/auth/publishers/schema";
 import type { PrismaClient } from "@/lib/platform/db/generated/client";
+import type { Operator } from "@/lib/principal";
 import { openGuardedCatalog } from "@/lib/releases/policy/guarded-catalog";
 import type { TestAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
@@ -233,11 +234,11 @@ describe("a product with a policy", () => {
 const trusted = newSigningKey();
 
 /** Adds a publisher of the product core. Returns a function that publishes a version as its CI job. */
-async function newPublisher() {
+async function newPublisher(by: Operator = OPERATOR) {
   const issuer = await CiIssuer.start("github", clock.now);
   onTestFinished(() => issuer.close());
   const publisher = { type: "github", repository: "acme/app", workflow: "release.yml", product: "core" };
-  await addPublisher(ctx(), OPERATOR, NewPublisher.parse({ ...publisher, issuer: issuer.origin }));
+  await addPublisher(ctx(), by, NewPublisher.parse({ ...publisher, issuer: issuer.origin }));
   return async (version: string) => {
     const exchanged = await postOAuth("token", {
       grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
@@ -334,6 +335,20 @@ describe("a release that needs approvals", () => {
     const [second, third] = [await accountWithRole("admin"), await accountWithRole("admin")];
     await Promise.all([approve("3.0.0", second), approve("3.0.0", third)]);
     expect(await offered()).toBe("3.0.0");
+  });
+
+  test("of a publisher is approved by whoever added it only a day later, after an email to every admin", async () => {
+    const other = await accountWithRole("admin");
+    await ctx().db.account.update({ where: { id: other.id }, data: { emailVerifiedAt: ctx().now() } });
+    const publishAs = await newPublisher({ ...OPERATOR, actor: `account:${admin.id}`, accountId: admin.id });
+    expect(await mailbox.waitFor(other.email)).toContain("acme/app may publish core");
+    expect(await publishAs("2.0.0")).toMatchObject({ status: 201 });
+    expect(await approve("2.0.0")).toMatchObject({ status: 403, code: "forbidden" });
+    clock.advance(24 * HOUR_MS);
+    await post("/api/auth/reauthenticate", { password: admin.password }, { token: admin.token });
+    expect(await publishAs("3.0.0")).toMatchObject({ status: 201 });
+    expect(await approve("2.0.0")).toMatchObject({ status: 403, code: "forbidden" });
+    expect(await approve("3.0.0")).toMatchObject({ releases: [{ outcome: "approved", missingApprovals: 0 }] });
   });
 
   test("is yanked, halted and left out of a rollback at once, and not approved after a yank", async () => {

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "Publisher" ADD COLUMN     "createdBy" TEXT;
