@@ -100,6 +100,7 @@ export const ERRORS = {
   rollout_invalid: [422, "The rollout is not possible"],
   signature_invalid: [422, "A signature does not match its file"],
   policy_unmet: [422, "The release does not have what its product's policy requires"],
+  attestation_invalid: [422, "An attestation is not of its file, or not by a publisher of the product"],
   upload_locked: [423, "The upload is in use"],
   rate_limited: [429, "Too many requests"],
   headers_too_large: [431, "The request headers are too large"],

@@ -6,6 +6,7 @@ import { brandName, color, logo, productNames, support, webPage } from "./config
 import { postgresUrl } from "./config/database";
 import { Network } from "./config/networks";
 import { oauthClients } from "./config/oauth-clients";
+import { trustedRoots } from "./config/sigstore";
 import {
   appleSecret,
   baseUrl,
@@ -137,6 +138,7 @@ export const Environment = z.object({
   RELEASE_S3_REGION: text.optional(),
   RELEASE_S3_ACCESS_KEY_ID: text.optional(),
   RELEASE_S3_SECRET_ACCESS_KEY: text.optional(),
+  SIGSTORE_TRUSTED_ROOT: trustedRoots.optional(),
   APP_ATTEST_ROOT_CA: certificate.optional(),
   APNS_KEY: signingKey.optional(),
   APNS_KEY_ID: text.optional(),

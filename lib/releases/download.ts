@@ -10,8 +10,8 @@ import type { Snapshot } from "./catalog/snapshot";
 import type { DownloadQuery } from "./http-schema";
 import { verifyIntegrity } from "./integrity";
 import { DEFAULT_ARCHITECTURES, type Platform, parsePlatform } from "./platforms";
-import { completeFiles, releaseFiles, type ServedFile } from "./release-files";
-import { formatVersion, type Release } from "./schema";
+import { completeFiles, releaseFiles, type ServedFile, withFilesBeside } from "./release-files";
+import { type Artifact, type Delta, formatVersion, type Release } from "./schema";
 import { parseFileType, selectByFileType } from "./selection/file-types";
 import { parseReleaseSelector, type ReleaseSelector } from "./selection/parse-query";
 import { type ArtifactSelector, findVersion, SELECTORS_BY_KIND, selectRelease } from "./selection/select-release";
@@ -27,7 +27,7 @@ const selectForUpdaters: ArtifactSelector = (release) => completeFiles(release)[
  * distribution, else the installer. @throws AppError invalid_query
  */
 function downloadSelectors(platform: Platform, { kind, format, file }: DownloadQuery): readonly ArtifactSelector[] {
-  if (file !== undefined) return [(release) => releaseFiles(release).find(({ fileName }) => fileName === file)];
+  if (file !== undefined) return [(release) => releaseFiles(release).find((one) => findServed([one], file))];
   if (format !== undefined) {
     return [selectByFileType(kind === "update" ? selectForUpdaters : selectForPeople, parseFileType(format))];
   }
@@ -35,6 +35,10 @@ function downloadSelectors(platform: Platform, { kind, format, file }: DownloadQ
   const installer = SELECTORS_BY_KIND.installer;
   return platform === "linux" ? [selectByFileType(selectForPeople, "appimage"), installer] : [installer];
 }
+
+/** A file by its name, or what is beside one. */
+const findServed = (files: readonly (Artifact | Delta)[], name: string | undefined) =>
+  files.flatMap(withFilesBeside).find(({ fileName }) => fileName === name);
 
 /** Whether a download of one version is the same file for good, even if files are added to its release. */
 function isSingleFile(platform: Platform, { kind, format, file }: DownloadQuery): boolean {
@@ -77,7 +81,7 @@ export async function resolveDownload(deps: Deps, request: DownloadRequest): Pro
 export async function artifactContent(deps: ContentDeps, selected: Selected): Promise<DownloadContent> {
   const { release, artifact, caching } = selected;
   const record = (event: "started" | "finished") => {
-    if (artifact.sha512 === null) return; // a block map is not the release
+    if (artifact.sha512 === null) return; // what is beside a file is not the release
     deps.recordDownload({ ...release, version: formatVersion(release.version), event });
   };
   // Even a pinned redirect is cached briefly: the bytes stay the same, but their location may change.
@@ -118,7 +122,7 @@ function selectDownload({ catalog }: Pick<Deps, "catalog">, request: DownloadReq
   const selectors = downloadSelectors(platform, request);
   if (!snapshot) throw new AppError("catalog_unavailable");
   const { release, artifact, isClientSpecific } = selectFirst(snapshot, selector, selectors, request);
-  const selected = { snapshot, release, artifact };
+  const selected = { snapshot, release, artifact: findServed([artifact], request.file) ?? artifact };
   // A fallback to another channel, architecture or file may be replaced by an exact one later.
   const isExact =
     release.channel === selector.channel &&

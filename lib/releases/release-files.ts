@@ -1,4 +1,12 @@
-import { type Artifact, ArtifactKind, type Delta, formatVersion, type Release, type StoredFile } from "./schema";
+import {
+  type Artifact,
+  ArtifactKind,
+  type BesideFile,
+  type Delta,
+  formatVersion,
+  type Release,
+  type StoredFile,
+} from "./schema";
 
 type WithArtifacts = Pick<Release, "artifacts">;
 
@@ -12,25 +20,44 @@ export function releaseFiles(release: WithArtifacts): (Artifact | Delta)[] {
   return [...completeFiles(release), ...release.artifacts.deltas];
 }
 
-/** A file of a release as it is sent. A block map has no SHA-512. */
+/** A file of a release as it is sent. A block map and an attestation have no SHA-512. */
 export type ServedFile = StoredFile &
-  Pick<Artifact, "fileName" | "contentType" | "sizeBytes" | "sha256"> & { sha512: string | null };
+  Pick<Artifact, "fileName" | "contentType" | "sizeBytes" | "sha256"> & {
+    sha512: string | null;
+    /** Of an attestation: the SHA-256 of the file that it is of. */
+    attests?: string;
+  };
 
-/** Every file that a release has for download: its files, and their block maps as `{fileName}.blockmap`. */
+export const BLOCK_MAP_TYPE = "application/gzip";
+export const ATTESTATION_TYPE = "application/vnd.dev.sigstore.bundle.v0.3+json";
+
+/** Every file that a release has for download. */
 export function servedFiles(release: WithArtifacts): ServedFile[] {
-  return releaseFiles(release).flatMap((file): ServedFile[] => {
-    const { blockMap, fileName } = file;
-    if (!blockMap) return [file];
-    return [file, { ...blockMap, fileName: `${fileName}.blockmap`, contentType: "application/gzip", sha512: null }];
-  });
+  return releaseFiles(release).flatMap(withFilesBeside);
 }
 
-/** Everything that a release has stored: its files and their block maps. */
-export function storedFiles(release: WithArtifacts): StoredFile[] {
-  return releaseFiles(release).flatMap((file) => (file.blockMap ? [file, file.blockMap] : [file]));
+/** A file, with its block map as `{fileName}.blockmap` and its attestation as `{fileName}.sigstore.json`. */
+export function withFilesBeside(file: Artifact | Delta): ServedFile[] {
+  const { blockMap, attestation, fileName, sha256: attests } = file;
+  const files: ServedFile[] = [file];
+  if (blockMap) {
+    files.push({ ...blockMap, fileName: `${fileName}.blockmap`, contentType: BLOCK_MAP_TYPE, sha512: null });
+  }
+  if (attestation) {
+    const served = { fileName: `${fileName}.sigstore.json`, contentType: ATTESTATION_TYPE, sha512: null, attests };
+    files.push({ ...attestation, ...served });
+  }
+  return files;
 }
 
-/** Removes from a release what `isRemoved` names. A file takes its block map along. Changes `release`. */
+/** Everything that a release has stored: its files, their block maps and attestations. */
+export function storedFiles(release: WithArtifacts): (Artifact | BesideFile)[] {
+  return releaseFiles(release).flatMap((file) =>
+    [file, file.blockMap, file.attestation].filter((stored) => stored !== undefined),
+  );
+}
+
+/** Removes from a release what `isRemoved` names. A file takes what is beside it along. Changes `release`. */
 export function removeStoredFiles({ artifacts }: WithArtifacts, isRemoved: (file: StoredFile) => boolean): void {
   for (const kind of ArtifactKind.options) {
     const artifact = artifacts[kind];
@@ -40,6 +67,7 @@ export function removeStoredFiles({ artifacts }: WithArtifacts, isRemoved: (file
   artifacts.deltas = artifacts.deltas.filter((delta) => !isRemoved(delta));
   for (const file of releaseFiles({ artifacts })) {
     if (file.blockMap && isRemoved(file.blockMap)) delete file.blockMap;
+    if (file.attestation && isRemoved(file.attestation)) delete file.attestation;
   }
 }
 

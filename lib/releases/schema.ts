@@ -60,6 +60,7 @@ const Sha256 = hexadecimal(/^[0-9a-f]{64}$/i);
 const BesideFile = z
   .strictObject({ ...LOCATION, sizeBytes: z.int().min(1), sha256: Sha256 })
   .refine(hasOneLocation, ONE_LOCATION);
+export type BesideFile = z.infer<typeof BesideFile>;
 
 /** The identity of an MSIX package in its manifest ("Identity"). App Installer rejects a package with another one. */
 export const PackageIdentity = z.strictObject({

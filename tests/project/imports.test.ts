@@ -230,6 +230,8 @@ const ROOMS: Record<string, string[]> = {
   ],
   "lib/releases": [
     ...FOR_SERVICES,
+    "lib/auth/publishers/match-claims",
+    "lib/auth/publishers/publishers",
     "lib/operation",
     "lib/platform/audit",
     "lib/platform/db/clock",

@@ -83,11 +83,16 @@ function filesOf({ artifacts }: Pick<ServedRelease, "artifacts">) {
   const files = new Map(
     releaseFiles({ artifacts } as unknown as Parameters<typeof releaseFiles>[0]).map((file) => [file.fileName, file]),
   );
-  return [...files.values()].map(({ fileName, sizeBytes, sha256, minisign, edSignature, blockMap, s3Key, url }) => {
+  return [...files.values()].map(({ fileName, sizeBytes, sha256, s3Key, url, ...file }) => {
     const delta = deltas.find((one) => one.fileName === fileName);
     const kinds = [installer?.fileName === fileName && "installer", update?.fileName === fileName && "update"];
     const kind = delta ? `delta from ${delta.from}` : kinds.filter(Boolean).join(", ") || "other";
-    const signatures = [minisign && "minisign", edSignature && "EdDSA", blockMap && "block map"].filter(Boolean);
+    const signatures = [
+      file.minisign && "minisign",
+      file.edSignature && "EdDSA",
+      file.attestation && "attestation",
+      file.blockMap && "block map",
+    ].filter(Boolean);
     const location =
       url !== undefined ? new URL(url).host : s3Key !== undefined ? "object storage" : "catalog’s folder";
     return { fileName, sizeBytes, sha256, kinds: kind, signatures: signatures.join(", ") || "none", location };

@@ -7,9 +7,10 @@ import { makeFolder, writeDurably } from "../../platform/files/durable";
 import { verifySignedDocuments } from "../catalog/signed-documents";
 import { unsignedVersionNotes } from "../formats/tauri";
 import type { Publication } from "../policy/admissions";
-import { releaseFiles } from "../release-files";
-import { formatVersion, type PublishedBy, type Release } from "../schema";
+import { ATTESTATION_TYPE, BLOCK_MAP_TYPE, releaseFiles } from "../release-files";
+import { type BesideFile, formatVersion, type PublishedBy, type Release } from "../schema";
 import { publicKeysOf } from "../signatures";
+import type { Attestations } from "./attestations/attest-draft";
 import { describeChange } from "./describe-change";
 import { type ArtifactEntry, type HashedDraft, type HashedFile, hashDraft, type ReleaseDraft } from "./draft";
 import { copyToFolder, digestFile, linkToFolder, type OnProgress, readChunks } from "./files/build-file";
@@ -37,32 +38,46 @@ export type PublishDeps = {
   publishedBy?: PublishedBy;
   onProgress?: OnProgress | undefined;
   record?: ChangeRecord<Published>;
+  /** Needed for files with an attestation. */
+  attestations?: Attestations;
 };
 
 type Published = { releases: AddedRelease[]; removedSamples: readonly Release[]; publications: Publication[] };
 
-/** The releases in the order of the drafts. `notes` are the sentences of `verifyDrafts`. */
+/** The releases in the order of the drafts. `notes` say what was not verified, and which clients will refuse a release. */
 export type AddResult = Omit<Published, "publications"> & { notes: string[] };
 
 /**
- * Hashes files, verifies their signatures, stores them and adds the releases to the manifest in one write, in this
+ * Hashes files, verifies their signatures and attestations, stores them and adds the releases to the manifest in one write, in this
  * order, so that the manifest never names a missing file. Rejects invalid input before it writes anything.
  */
 export async function addReleases(deps: PublishDeps, drafts: readonly ReleaseDraft[]): Promise<AddResult> {
   const { manifestFile, now, onProgress, publishedBy } = deps;
   const hashed: HashedDraft[] = [];
+  const notes: string[] = [];
   for (const draft of drafts) {
-    hashed.push(await hashDraft({ ...draft, release: { ...draft.release, publishedBy } }, onProgress));
+    const release = { ...draft.release, publishedBy };
+    const attested = await attest(await hashDraft({ ...draft, release }, onProgress), deps);
+    hashed.push(attested.draft);
+    notes.push(...attested.notes);
   }
   const publishedAt = now();
   const plan = (manifest: EditableManifest) => planAdditions(manifest, hashed, publishedAt);
   const current = await readManifest(manifestFile);
   const planned = plan(current);
   await serializeManifest(planned);
-  const verified = await verifyDrafts(hashed, planned);
+  notes.push(...(await verifyDrafts(hashed, planned)));
   const { publications: _, ...published } = await storeAndPublish(deps, hashed, plan);
-  const notes = new Set([...verified, ...describeChange(current.releases, planned.releases, undefined)]);
-  return { ...published, notes: [...notes] };
+  notes.push(...describeChange(current.releases, planned.releases, undefined));
+  return { ...published, notes: [...new Set(notes)] };
+}
+
+/** Loads the packages that verify attestations only for a draft that has one. */
+async function attest(draft: HashedDraft, { attestations }: PublishDeps) {
+  if (draft.files.every(({ attestationFile }) => attestationFile === undefined)) return { draft, notes: [] };
+  if (!attestations) throw new Error("Nothing verifies the attestations");
+  const { attestDraft } = await import("./attestations/attest-draft");
+  return attestDraft(draft, attestations);
 }
 
 /** Returns a sentence for each signature that was not verified, or that some clients will refuse. @throws AppError */
@@ -100,7 +115,7 @@ async function storeAndPublish(
   try {
     for (const file of drafts.flatMap(({ files }) => files)) {
       staged.push(await stageFile({ folder, storage, onProgress }, file));
-      staged.push(await stageBlockMap({ folder, storage }, file));
+      for (const beside of filesBeside(file)) staged.push(await stageBeside({ folder, storage }, beside));
     }
     const change = (current: EditableManifest) => {
       const { entries, publicKeys, added, releases, removedSamples } = plan(current);
@@ -151,13 +166,28 @@ async function stageFile(deps: Deps, hashed: HashedFile): Promise<StagedFile> {
   return {};
 }
 
-async function stageBlockMap({ folder, storage }: Deps, { artifact, blockMap }: HashedFile): Promise<StagedFile> {
-  const { file, s3Key, url } = artifact.blockMap ?? {};
-  if (!blockMap || url !== undefined) return {};
-  const { bytes, sizeBytes, sha256 } = blockMap;
+type NewBesideFile = { entry: BesideFile; bytes: Uint8Array; contentType: string };
+
+/** The block map and the attestation of a file. */
+function filesBeside({ artifact, blockMap, attestation }: HashedFile): NewBesideFile[] {
+  const files: NewBesideFile[] = [];
+  if (artifact.blockMap && blockMap) {
+    files.push({ entry: artifact.blockMap, bytes: blockMap.bytes, contentType: BLOCK_MAP_TYPE });
+  }
+  if (artifact.attestation && attestation) {
+    files.push({ entry: artifact.attestation, bytes: attestation, contentType: ATTESTATION_TYPE });
+  }
+  return files;
+}
+
+async function stageBeside(
+  { folder, storage }: Deps,
+  { entry, bytes, contentType }: NewBesideFile,
+): Promise<StagedFile> {
+  const { file, s3Key, url, sizeBytes, sha256 } = entry;
+  if (url !== undefined) return {};
   if (s3Key !== undefined) {
-    const object = { key: s3Key, sizeBytes, sha256, contentType: "application/gzip" };
-    await storage?.put({ ...object, bytes: Readable.from([bytes]) });
+    await storage?.put({ key: s3Key, sizeBytes, sha256, contentType, bytes: Readable.from([bytes]) });
     return {};
   }
   const target = path.join(/* turbopackIgnore: true */ folder, file ?? "");

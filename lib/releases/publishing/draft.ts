@@ -16,13 +16,15 @@ type NewFile = NewRelease["files"][number];
 export type Destination = NonNullable<NewFile["destination"]>;
 
 /** A file of a draft. `fileName` defaults to the file's own name, `destination` to the catalog's folder. */
-export type DraftFile = Omit<NewFile, "uploadId" | "blockMapUploadId" | "kinds"> & {
+export type DraftFile = Omit<NewFile, "uploadId" | "blockMapUploadId" | "attestationUploadId" | "kinds"> & {
   file: string;
   /** Nobody else writes to the file, and it is deleted after it was published: it needs no copy. */
   isTemporary?: true;
   kinds: readonly FileKind[];
   /** The path of the block map; by default the one beside the file, if electron-updater downloads files like it. */
   blockMapFile?: string | undefined;
+  /** The path of a file with the Sigstore bundle that states its provenance. */
+  attestationFile?: string | undefined;
 };
 
 /** A release to publish: the manifest's fields, unvalidated, and its files. */
@@ -33,11 +35,13 @@ export type ReleaseDraft = Omit<NewRelease, "release" | "files"> & {
 
 export type ArtifactEntry = Partial<Artifact> & Pick<Artifact, "fileName" | "sizeBytes" | "sha256" | "sha512">;
 
-export type HashedFile = Pick<DraftFile, "file" | "isTemporary" | "kinds" | "from"> & {
+export type HashedFile = Pick<DraftFile, "file" | "isTemporary" | "kinds" | "from" | "attestationFile"> & {
   destination: Destination;
   artifact: ArtifactEntry;
   /** To store where `artifact.blockMap` says. */
   blockMap: NewBlockMap | null;
+  /** To store where `artifact.attestation` says. */
+  attestation?: Uint8Array;
 };
 
 export type HashedDraft = Omit<ReleaseDraft, "files"> & { files: readonly HashedFile[] };
@@ -81,6 +85,7 @@ function assertFileName(name: string): void {
 
 async function hashFile(draft: DraftFile, onProgress?: OnProgress): Promise<HashedFile> {
   const { file, isTemporary, kinds, from, artifact, destination = { kind: "folder" }, expected } = draft;
+  const { attestationFile } = draft;
   const digest = await digestFile(file, onProgress);
   assertExpected(file, digest, expected);
   const fileName = artifact?.fileName ?? path.basename(file);
@@ -92,10 +97,14 @@ async function hashFile(draft: DraftFile, onProgress?: OnProgress): Promise<Hash
   const name = `${digest.sha256.slice(0, 16)}/${fileName}`; // named by content: other bytes never overwrite it
   const described = { ...locationOf(destination, name), ...signatures, ...digest, ...facts, fileName, contentType };
   const entry = blockMap ? blockMapEntry(blockMap, destination, path.posix.dirname(name)) : undefined;
-  return { file, isTemporary, kinds, from, destination, artifact: { ...described, blockMap: entry }, blockMap };
+  const hashed = { ...described, blockMap: entry };
+  return { file, isTemporary, kinds, from, destination, artifact: hashed, blockMap, attestationFile };
 }
 
-function locationOf(destination: Destination, name: string): { url: string } | { s3Key: string } | { file: string } {
+export function locationOf(
+  destination: Destination,
+  name: string,
+): { url: string } | { s3Key: string } | { file: string } {
   if (destination.kind === "url") return { url: destination.url };
   return destination.kind === "storage" ? { s3Key: name } : { file: name };
 }

@@ -107,6 +107,7 @@ export const releaseOperations = {
       "confirmation_required",
       "signature_invalid",
       "policy_unmet",
+      "attestation_invalid",
       "release_conflict",
       "release_yanked",
       "file_changed",

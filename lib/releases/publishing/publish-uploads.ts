@@ -10,6 +10,7 @@ import type { PublishedBy } from "../schema";
 import type { Upload } from "../uploads/uploads";
 import { consumeUploads } from "../uploads/uploads";
 import { addReleases, type PublishDeps } from "./add";
+import { findBuildDifference } from "./attestations/build-publisher";
 import type { ReleaseDraft } from "./draft";
 import { toPublishedBy } from "./published-by";
 import type { NewReleases, PublishedReleases } from "./schema";
@@ -37,7 +38,9 @@ export async function publishUploads(
     requireReleaseAccess(operator.releaseAccess, { product: String(product), channel: String(channel) });
   }
   const ids = releases.flatMap(({ files }) =>
-    files.flatMap(({ uploadId, blockMapUploadId }) => [uploadId, ...(blockMapUploadId ? [blockMapUploadId] : [])]),
+    files.flatMap((file) =>
+      [file.uploadId, file.blockMapUploadId, file.attestationUploadId].filter((id) => id !== undefined),
+    ),
   );
   const publish = async (uploads: Uploads, manifestFile: string) => {
     const drafts = releases.map(
@@ -58,7 +61,12 @@ export async function publishUploads(
         await leaveRollouts(tx, [...samples, ...withNewRollout], before.releases);
       },
     };
-    const added = await addReleases({ manifestFile, storage, now, publishedBy, record }, drafts);
+    const source = operator.publisher?.source ?? null;
+    const attestations: NonNullable<PublishDeps["attestations"]> = {
+      trustedRoots: config.SIGSTORE_TRUSTED_ROOT,
+      findDifference: (target, identity) => findBuildDifference(deps, { ...target, source }, identity),
+    };
+    const added = await addReleases({ manifestFile, storage, now, publishedBy, record, attestations }, drafts);
     const notes = [...added.notes, ...pending.map(waitsForApproval)];
     return { ...added, notes, removedSamples: added.removedSamples.map(({ id }) => id) };
   };
@@ -74,7 +82,10 @@ export async function publishUploads(
 const waitsForApproval = (id: string) =>
   `${id} is offered to nobody until another admin approves it: homeport release approve ${id}`;
 
-function toDraftFile({ uploadId, blockMapUploadId = "", artifact, ...file }: NewFile, uploads: Uploads) {
+function toDraftFile(
+  { uploadId, blockMapUploadId = "", attestationUploadId = "", artifact, ...file }: NewFile,
+  uploads: Uploads,
+) {
   const upload = uploads.get(uploadId);
   if (!upload) throw new Error(`The upload ${uploadId} is not locked`);
   const fileName = artifact?.fileName ?? upload.fileName ?? undefined;
@@ -84,6 +95,7 @@ function toDraftFile({ uploadId, blockMapUploadId = "", artifact, ...file }: New
     isTemporary: true as const,
     artifact: { ...artifact, fileName },
     blockMapFile: uploads.get(blockMapUploadId)?.file,
+    attestationFile: uploads.get(attestationUploadId)?.file,
   };
 }
 

@@ -24,6 +24,12 @@ const File = z.strictObject({
     .uuid()
     .optional()
     .describe("The upload of its block map. Default: one is made if updaters need it."),
+  attestationUploadId: z
+    .uuid()
+    .optional()
+    .describe(
+      "The upload of a Sigstore bundle that states the file's provenance, as `actions/attest` writes it, or of several, each on a line.",
+    ),
   kinds: z.array(FileKind).min(1).max(FileKind.options.length),
   from: z.string().optional().describe("The version that a delta turns into the release."),
   artifact: z
@@ -85,7 +91,7 @@ export const PublishedReleases = z.object({
   removedSamples: z.array(z.string()).describe("The ids of the sample releases, which the first real release removes."),
   notes: z
     .array(z.string())
-    .describe("Which signatures could not be verified, and which clients will refuse a release, for people."),
+    .describe("What could not be verified, and which clients will refuse a release, for people."),
 });
 export type PublishedReleases = z.infer<typeof PublishedReleases>;
 

@@ -3,6 +3,7 @@ import path from "node:path";
 import { z } from "zod";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import type { Config } from "../../platform/config";
 import { attachment } from "../../platform/content-disposition";
 import { type ReleaseReader, withAccess } from "../access";
 import { resolveArtifactPath } from "../artifact-files";
@@ -18,6 +19,7 @@ export type VerifyResult = VerifiedRelease["files"][number] & { id: string };
 
 /** `stallTimeoutMs`: how long a transfer may send nothing. */
 export type VerifyOptions = {
+  trustedRoots?: Config["SIGSTORE_TRUSTED_ROOT"];
   shouldVerifyRemote: boolean;
   shouldSkipUrls?: boolean;
   storage: Context["storage"];
@@ -26,7 +28,7 @@ export type VerifyOptions = {
 
 const STALL_TIMEOUT_MS = 30_000;
 
-/** Hashes the artifacts of releases again, without yanked ones, and compares them with the catalog. */
+/** Hashes the artifacts of releases again, without yanked ones, and compares them with the catalog. Verifies attestations again. */
 export async function* verifyReleases(
   manifestFile: string,
   releases: readonly Release[],
@@ -43,7 +45,7 @@ export async function* verifyReleases(
       verified.add(location);
       const kinds = ArtifactKind.options.filter((kind) => artifacts[kind] && locationOf(artifacts[kind]) === location);
       const open = () => openArtifact(artifact, folder, options);
-      yield { id, kinds, location, problem: await findDifference(open, artifact, onProgress) };
+      yield { id, kinds, location, problem: await findProblem(open, artifact, options.trustedRoots, onProgress) };
     }
   }
 }
@@ -57,16 +59,19 @@ function locationOf({ file, url, s3Key, sha256 }: ServedFile): string {
   return `${file ?? url ?? `s3:${s3Key}`} ${sha256.slice(0, 12)}`;
 }
 
-/** Reads bytes and compares them with what the catalog says. Returns null if they are the same. */
-export async function findDifference(
+/** Reads bytes and compares them with what the catalog says. Returns null if they are right. */
+export async function findProblem(
   open: () => Promise<AsyncIterable<Uint8Array>>,
-  artifact: Pick<ServedFile, "sizeBytes" | "sha256" | "sha512">,
+  artifact: Pick<ServedFile, "sizeBytes" | "sha256" | "sha512" | "attests">,
+  trustedRoots: Config["SIGSTORE_TRUSTED_ROOT"],
   onProgress?: OnProgress,
 ): Promise<string | null> {
   try {
     const { bytes, digest } = withDigest(await open());
+    const attestation: Uint8Array[] = [];
     let doneBytes = 0;
     for await (const chunk of bytes) {
+      if (artifact.attests) attestation.push(chunk);
       doneBytes += chunk.byteLength;
       if (doneBytes > artifact.sizeBytes) return "the file is longer than the catalog says";
       onProgress?.("Hashing", doneBytes, artifact.sizeBytes);
@@ -75,11 +80,18 @@ export async function findDifference(
     const different = (["sizeBytes", "sha256", "sha512"] as const).filter(
       (name) => artifact[name] !== null && found[name] !== artifact[name],
     );
-    return different.length > 0 ? `the file differs from the catalog in ${different.join(", ")}` : null;
+    if (different.length > 0) return `the file differs from the catalog in ${different.join(", ")}`;
+    if (artifact.attests) await verifyBundle(Buffer.concat(attestation), artifact.attests, trustedRoots);
+    return null;
   } catch (error) {
     const { message, cause } = error as Error;
     return cause instanceof Error ? `${message}: ${cause.message}` : message;
   }
+}
+
+async function verifyBundle(bytes: Buffer, sha256: string, roots: Config["SIGSTORE_TRUSTED_ROOT"]): Promise<void> {
+  const { verifyAttestation } = await import("./attestations/verify-attestation");
+  verifyAttestation(JSON.parse(bytes.toString()), sha256, roots);
 }
 
 async function openArtifact(artifact: ServedFile, folder: string, options: VerifyOptions) {
@@ -120,7 +132,7 @@ type Verification = z.infer<typeof Verification>;
 export const VerifiedRelease = z.object({
   files: z.array(
     z.object({
-      kinds: z.array(ArtifactKind).describe("Empty for others, deltas and block maps."),
+      kinds: z.array(ArtifactKind).describe("Empty for others, deltas, block maps and attestations."),
       location: z
         .string()
         .describe("The path in the catalog's folder, or the object's key, and the start of the SHA-256."),
@@ -134,7 +146,7 @@ export type VerifiedRelease = z.infer<typeof VerifiedRelease>;
 type Deps = Pick<Context, "config" | "storage">;
 
 /**
- * Hashes the files of a release again, without those at URLs: a caller may have chosen them.
+ * Hashes the files of a release again and verifies its attestations, without those at URLs: a caller may have chosen them.
  * @throws AppError release_not_found; those of `withCatalogFile`
  */
 export async function verifyRelease(
@@ -143,7 +155,8 @@ export async function verifyRelease(
   { releaseId: id, isStorageIncluded }: Verification,
 ): Promise<VerifiedRelease> {
   const release = await findRelease(config, reader, id);
-  const options = { shouldVerifyRemote: isStorageIncluded, shouldSkipUrls: true, storage } as const;
+  const trustedRoots = config.SIGSTORE_TRUSTED_ROOT;
+  const options = { shouldVerifyRemote: isStorageIncluded, shouldSkipUrls: true, storage, trustedRoots } as const;
   return withCatalogFile(config, async (file) => {
     const files: VerifiedRelease["files"] = [];
     for await (const { kinds, location, problem } of verifyReleases(file, [release], options)) {

@@ -17,7 +17,7 @@ import {
   parseRelease,
   readManifest,
 } from "../../../lib/releases/publishing/manifest-file";
-import { releaseFiles } from "../../../lib/releases/release-files";
+import { storedFiles } from "../../../lib/releases/release-files";
 import type { Release } from "../../../lib/releases/schema";
 import { PublicKeys } from "../../../lib/releases/signatures";
 import type { FileRecord } from "./fields";
@@ -48,8 +48,9 @@ export async function readCatalog(config: Config): Promise<ExportedCatalog> {
 
 /** The files in the catalog's folder. */
 function filesOf(releases: readonly Release[]): ReleaseFile[] {
-  const stored = releases.flatMap(releaseFiles).flatMap((one) => (one.blockMap ? [one, one.blockMap] : [one]));
-  const files = stored.flatMap(({ file, sizeBytes, sha256 }) => (file ? [{ file, bytes: sizeBytes, sha256 }] : []));
+  const files = releases
+    .flatMap(storedFiles)
+    .flatMap(({ file, sizeBytes, sha256 }) => (file ? [{ file, bytes: sizeBytes, sha256 }] : []));
   const byName = new Map(files.map((one) => [one.file, one]));
   return [...byName.values()].sort((a, b) => (a.file < b.file ? -1 : 1));
 }

@@ -1,5 +1,7 @@
+import path from "node:path";
 import { type HashedFile, hashDraft, type ReleaseDraft } from "../../../lib/releases/publishing/draft";
 import { BLOCK_MAP_EXTENSION } from "../../../lib/releases/publishing/files/block-map";
+import { digestFile } from "../../../lib/releases/publishing/files/build-file";
 import type { ReleaseDocument } from "../../../lib/releases/publishing/list";
 import type { PublishedReleases, ReleasesFilter } from "../../../lib/releases/publishing/schema";
 import { drawProgress } from "../terminal";
@@ -44,8 +46,10 @@ async function add(
     for (const file of files) {
       const { fileName, sizeBytes, sha256 } = file.artifact;
       const uploadId = await upload({ file: file.file, fileName, sizeBytes, sha256 });
-      const map = blockMapOf(file);
-      sent.push({ ...toRequestFile(file, uploadId), blockMapUploadId: map && (await upload(map)) });
+      const [map, attestation] = [blockMapOf(file), await attestationOf(file)];
+      const blockMapUploadId = map && (await upload(map));
+      const attestationUploadId = attestation && (await upload(attestation));
+      sent.push({ ...toRequestFile(file, uploadId), blockMapUploadId, attestationUploadId });
     }
     releases.push({ release, files: sent, publicKeys, confirmations });
   }
@@ -59,6 +63,12 @@ function blockMapOf({ blockMap, artifact: { fileName } }: HashedFile): UploadedF
   if (!blockMap?.file) return undefined;
   const { file, sizeBytes, sha256 } = blockMap;
   return { file, fileName: `${fileName}${BLOCK_MAP_EXTENSION}`, sizeBytes, sha256 };
+}
+
+async function attestationOf({ attestationFile: file }: HashedFile): Promise<UploadedFile | undefined> {
+  if (file === undefined) return undefined;
+  const { sizeBytes, sha256 } = await digestFile(file);
+  return { file, fileName: path.basename(file), sizeBytes, sha256 };
 }
 
 function toRequestFile({ kinds, from, destination, artifact }: HashedFile, uploadId: string) {

@@ -11,12 +11,17 @@ import { drawProgress } from "../terminal";
 import type { ReleaseStore } from "./release-store";
 
 /** The catalog that `--catalog` names. Its changes are in no audit trail. */
-export function catalogFileStore(manifestFile: string, storage: Context["storage"]): ReleaseStore {
+export function catalogFileStore(
+  manifestFile: string,
+  storage: Context["storage"],
+  trustedRoots?: Context["config"]["SIGSTORE_TRUSTED_ROOT"],
+): ReleaseStore {
   const now = () => new Date();
   return {
     list: async (filter) => listReleases(filterReleases((await readManifest(manifestFile)).releases, filter)),
     add: async (drafts) => {
-      const added = await addReleases({ manifestFile, storage, now, onProgress: drawProgress }, drafts);
+      const deps = { manifestFile, storage, now, onProgress: drawProgress, attestations: { trustedRoots } };
+      const added = await addReleases(deps, drafts);
       return { ...added, removedSamples: added.removedSamples.map(({ id }) => id) };
     },
     update: async (filter, change) => {
@@ -39,7 +44,7 @@ export function catalogFileStore(manifestFile: string, storage: Context["storage
     prune: async (filter, options) => ({ result: await pruneReleases(manifestFile, filter, options) }),
     verify: async function* (filter, { shouldVerifyRemote }) {
       const matching = filterReleases((await readManifest(manifestFile)).releases, filter);
-      yield* verifyReleases(manifestFile, matching, { shouldVerifyRemote, storage }, drawProgress);
+      yield* verifyReleases(manifestFile, matching, { shouldVerifyRemote, storage, trustedRoots }, drawProgress);
     },
   };
 }

@@ -65,8 +65,9 @@ async function openStore(api: AdminApi, catalog: string | undefined): Promise<Re
     import("../../../lib/platform/config"),
     import("./catalog-file-store"),
   ]);
-  const storage = createObjectStorage(loadConfig(), () => new Date());
-  return catalogFileStore(resolveFromCaller(catalog), storage);
+  const config = loadConfig();
+  const storage = createObjectStorage(config, () => new Date());
+  return catalogFileStore(resolveFromCaller(catalog), storage, config.SIGSTORE_TRUSTED_ROOT);
 }
 
 async function openApiStore(api: AdminApi): Promise<ReleaseStore> {

@@ -59,6 +59,7 @@ export const ADD_OPTIONS = {
   "ed-signature": { value: "signature", help: "the signature for Sparkle and WinSparkle" },
   appcast: { value: "file", help: "the appcast for Sparkle that you signed for this version; served unchanged" },
   blockmap: { value: "file", help: "the block map for electron-updater (default: FILE.blockmap, otherwise a new one)" },
+  attestation: { value: "file", help: "a Sigstore bundle that states the file's provenance" },
   ...FIELD_OPTIONS,
   ...DESTINATION_OPTIONS,
   ...CHECK_OPTIONS,
@@ -83,6 +84,7 @@ export async function parseDraft(file: string, values: Values<typeof ADD_OPTIONS
     ...parseKinds(values.kind, values.from),
     destination: parseDestination(values),
     blockMapFile: values.blockmap === undefined ? undefined : resolveFromCaller(values.blockmap),
+    attestationFile: values.attestation === undefined ? undefined : resolveFromCaller(values.attestation),
     artifact: {
       fileName: values["file-name"],
       contentType: values["content-type"],

@@ -1,6 +1,7 @@
 import { parse } from "semver";
+import { loadConfig } from "../../../lib/platform/config";
 import type { ReleaseDocument } from "../../../lib/releases/publishing/list";
-import { fetchBytes, findDifference, type VerifyResult } from "../../../lib/releases/publishing/verify";
+import { fetchBytes, findProblem, type VerifyResult } from "../../../lib/releases/publishing/verify";
 import { type ServedFile, servedFiles } from "../../../lib/releases/release-files";
 import { ArtifactKind, type Release } from "../../../lib/releases/schema";
 import { storedFileUrls } from "../../../lib/releases/updates/stored-files";
@@ -36,13 +37,16 @@ async function* verifyDownloads(
 ): AsyncGenerator<VerifyResult> {
   const { id, artifacts } = document;
   const release = { ...document, version: parse(document.version) } as unknown as Release;
+  const files = servedFiles(release);
+  const hasAttestation = files.some(({ attests }) => attests !== undefined);
+  const trustedRoots = hasAttestation ? loadConfig().SIGSTORE_TRUSTED_ROOT : undefined;
   const verified = new Set<string>();
-  for (const file of servedFiles(release)) {
+  for (const file of files) {
     const location = locationOf(release, file);
     if (location === undefined || verified.has(location)) continue;
     verified.add(location);
     const kinds = ArtifactKind.options.filter((kind) => artifacts[kind]?.sha256 === file.sha256);
     const open = async () => fetchBytes(`${baseUrl}${location}`);
-    yield { id, kinds, location, problem: await findDifference(open, file, drawProgress) };
+    yield { id, kinds, location, problem: await findProblem(open, file, trustedRoots, drawProgress) };
   }
 }

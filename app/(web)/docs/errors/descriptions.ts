@@ -144,6 +144,8 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
     "The signature belongs to another file, key or version. `detail` names the file. Nothing was published.",
   policy_unmet:
     "The product has a policy. `detail` says what is missing: a signature, a trusted publisher, an attestation. Nothing was published.",
+  attestation_invalid:
+    "The Sigstore bundle is not of this file, cannot be verified, or was signed by a workflow that is no publisher of the product. `detail` names the file and what differs. Nothing was published.",
   upload_locked: "Another request is writing to the upload or publishing it. Repeat the request a few seconds later.",
   rate_limited:
     "Wait for the number of seconds in `Retry-After`. `RateLimit` and `RateLimit-Policy` name the limit that was reached. Of `streamsByIp`, the limit is downloads at the same time.",

@@ -6,8 +6,9 @@ import { parseSquirrelVersion } from "../../updates/nupkg";
 import type { Destination, ReleaseDraft } from "../draft";
 import { invalidRelease } from "../invalid-release";
 import type { ManifestEntry } from "../manifest-file";
+import { addAttestations } from "./attestations";
 import { findElectronBuilder } from "./electron-builder";
-import { type FolderHints, type FoundFolder, type FoundRelease, listFolder } from "./found-releases";
+import { type FolderHints, type FoundFolder, type FoundRelease, type Listing, listFolder } from "./found-releases";
 import { assertProgramArchitectures } from "./program-architecture";
 import { findSquirrel } from "./squirrel";
 import { findTauri } from "./tauri";
@@ -34,7 +35,8 @@ export async function draftFolder(folder: string, options: FolderOptions): Promi
   if (!(await stat(folder).catch(() => null))?.isDirectory()) {
     throw new CommandError("folder_unknown", `${folder} is not a folder.`);
   }
-  const found = await findReleases(folder, options.hints);
+  const listing = await listFolder(folder);
+  const found = await findReleases(listing, options.hints);
   if (found.missing.length > 0) {
     throw new CommandError(
       "folder_incomplete",
@@ -45,6 +47,7 @@ export async function draftFolder(folder: string, options: FolderOptions): Promi
     assertVersion(release, options.hints);
     await assertProgramArchitectures(release);
   }
+  await addAttestations(listing, found);
   noteWithoutUpdate(found);
   if (options.channel === undefined) noteChannels(found);
   const drafts = found.releases.map((release) => toDraft(release, options));
@@ -67,15 +70,14 @@ function noteChannels({ releases, notes }: FoundFolder): void {
   }
 }
 
-async function findReleases(folder: string, hints: FolderHints): Promise<FoundFolder> {
-  const listing = await listFolder(folder);
+async function findReleases(listing: Listing, hints: FolderHints): Promise<FoundFolder> {
   for (const find of [findVelopack, findSquirrel, findTauri, findElectronBuilder]) {
     const found = await find(listing, hints);
     if (found) return found;
   }
   throw new CommandError(
     "folder_unknown",
-    `${folder} is not the output of electron-builder, Tauri, Velopack or Squirrel.Windows: publish its files with add.`,
+    `${listing.folder} is not the output of electron-builder, Tauri, Velopack or Squirrel.Windows: publish its files with add.`,
   );
 }
 
