@@ -132,16 +132,21 @@ const Artifacts = z
 const MAX_SIGNED_DOCUMENT_LENGTH = 512 * 1024;
 const SignedDocument = z.string().min(1).max(MAX_SIGNED_DOCUMENT_LENGTH);
 
+/** A `latest.yml`. Its hash covers what electron-builder does not sign, such as the notes. */
+const SignedManifest = z.strictObject({ text: SignedDocument, sha256: Sha256 });
+export type SignedManifest = z.infer<typeof SignedManifest>;
+
 /**
  * The documents that the publisher signed, whole and unchanged, by the updater that reads them. null: one that must not be
  * served, so that the release is not offered to the updater.
  */
 const SignedDocuments = z.strictObject({
   /** `latest.yml` and its siblings, which all builds of one platform may have in common. */
-  electron: SignedDocument.nullish(),
+  electron: SignedManifest.nullish(),
   /** An appcast. */
   sparkle: SignedDocument.nullish(),
 });
+export type SignedDocuments = z.infer<typeof SignedDocuments>;
 
 /** Who published a release. `source`: what a CI job built. */
 export const PublishedBy = z.strictObject({

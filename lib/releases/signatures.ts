@@ -47,8 +47,24 @@ const EdPublicKey = z
 
 const MAX_KEYS = 10;
 
-/** electron-builder's `updateManifest` public key: an Ed25519 key as SPKI in PEM, or its DER in base64. */
-const ManifestPublicKey = z.string().trim().max(1024);
+const SPKI_HEADER = Buffer.from("302a300506032b6570032100", "hex");
+const PEM_PUBLIC_KEY = /-----BEGIN PUBLIC KEY-----([A-Za-z0-9+/=\s]*)-----END PUBLIC KEY-----/g;
+
+/** electron-builder's `updateManifest.publicKey`: Ed25519 keys as SPKI, in PEM or base64. Parses a file with several. */
+export const ManifestPublicKeys = z
+  .string()
+  .max(16 * 1024)
+  .transform((text) => {
+    const blocks = [...text.matchAll(PEM_PUBLIC_KEY)].map(([, base64 = ""]) => base64);
+    const keys = (blocks.length > 0 ? blocks : [text]).map((base64) => Buffer.from(base64, "base64"));
+    return keys.map((key) => key.toString("base64"));
+  })
+  .refine((keys) => keys.every(isEd25519Spki), "Must be an Ed25519 public key, in PEM or base64");
+
+function isEd25519Spki(base64: string): boolean {
+  const bytes = Buffer.from(base64, "base64");
+  return bytes.length === SPKI_HEADER.length + 32 && bytes.subarray(0, SPKI_HEADER.length).equals(SPKI_HEADER);
+}
 
 /** The public keys of one product, which verify the signatures of its releases when they are published. */
 export const PublicKeys = z.strictObject({
@@ -56,7 +72,11 @@ export const PublicKeys = z.strictObject({
   /** Several during a rotation. */
   ed: z.union([EdPublicKey, z.array(EdPublicKey).min(1).max(MAX_KEYS)]).optional(),
   /** Several during a rotation. */
-  manifest: z.array(ManifestPublicKey).min(1).max(MAX_KEYS).optional(),
+  manifest: z
+    .array(ManifestPublicKeys)
+    .transform((files) => [...new Set(files.flat())].sort())
+    .pipe(z.array(z.string()).min(1).max(MAX_KEYS))
+    .optional(),
 });
 export type PublicKeys = z.infer<typeof PublicKeys>;
 
@@ -126,6 +146,6 @@ export function verifyEdSignature(edSignature: string, edPublicKey: string, byte
 
 /** Wraps 32 bytes as an SPKI Ed25519 public key (RFC 8410, section 4). */
 function edKeyOf(raw: Uint8Array): KeyObject {
-  const key = Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), raw]);
+  const key = Buffer.concat([SPKI_HEADER, raw]);
   return createPublicKey({ key, format: "der", type: "spki" });
 }

@@ -1,29 +1,33 @@
 import { compareBuild } from "semver";
+import { electron } from "../formats/electron";
 import { appcastProblem } from "../formats/signed-appcast";
 import { sparkle } from "../formats/sparkle";
 import type { Release } from "../schema";
 import type { ArtifactSelector } from "../selection/select-release";
 import type { PublicKeys } from "../signatures";
+import { updateManifestProblem } from "../update-manifest";
 
 type SignedUpdater = keyof Release["signedDocuments"];
 
-type UpdaterRules = {
-  /** Why the updater would refuse a document, or the release in it, for people. */
-  problem: (document: string, release: Release, keys: PublicKeys) => string | undefined;
-  selectArtifact: ArtifactSelector;
+/** What each updater that reads signed documents can install. */
+const SELECTORS: Readonly<Record<SignedUpdater, ArtifactSelector>> = {
+  electron: electron.selectArtifact,
+  sparkle: sparkle.selectArtifact,
 };
+const SIGNED_UPDATERS = Object.keys(SELECTORS) as SignedUpdater[];
 
-const UPDATERS: Readonly<Partial<Record<SignedUpdater, UpdaterRules>>> = {
-  sparkle: { problem: appcastProblem, selectArtifact: sparkle.selectArtifact },
-};
-
+/** Why an updater would refuse a document, or the release in it, for people. */
 export type DocumentProblem = { updater: SignedUpdater; problem: string };
 
 /** Verifies the signed documents of a release with its product's keys. */
 export function verifySignedDocuments(release: Release, keys: PublicKeys): DocumentProblem[] {
-  return Object.entries(release.signedDocuments).flatMap(([name, document]) => {
-    const updater = name as SignedUpdater;
-    const problem = document ? UPDATERS[updater]?.problem(document, release, keys) : undefined;
+  const { electron: manifest, sparkle: appcast } = release.signedDocuments;
+  const problems: Record<SignedUpdater, string | undefined> = {
+    electron: manifest ? updateManifestProblem(manifest, release, keys) : undefined,
+    sparkle: appcast ? appcastProblem(appcast, release, keys) : undefined,
+  };
+  return SIGNED_UPDATERS.flatMap((updater) => {
+    const problem = problems[updater];
     return problem === undefined ? [] : { updater, problem };
   });
 }
@@ -39,10 +43,13 @@ export function findUnsignedUpdater(
   const isSameApp = ({ id, product, platform }: Release) =>
     id !== release.id && product === release.product && platform === release.platform;
   const others = releases.filter(isSameApp).sort((a, b) => compareBuild(b.version, a.version));
-  const found = Object.entries(UPDATERS).find(([name, { selectArtifact }]) => {
-    const updater = name as SignedUpdater;
-    const isNewlyOffered = selectArtifact(release) && !(before && selectArtifact(before));
-    return isNewlyOffered && !release.signedDocuments[updater] && others.find(selectArtifact)?.signedDocuments[updater];
-  });
-  return found?.[0] as SignedUpdater | undefined;
+  for (const updater of SIGNED_UPDATERS) {
+    const selectArtifact = SELECTORS[updater];
+    if (release.signedDocuments[updater] || !selectArtifact(release) || (before && selectArtifact(before))) continue;
+    // The other builds of one publication are as unsigned as this one.
+    const isBefore = (other: Release) => other.signedDocuments[updater] || compareBuild(other.version, release.version);
+    const newest = others.find((other) => selectArtifact(other) && isBefore(other));
+    if (newest?.signedDocuments[updater]) return updater;
+  }
+  return undefined;
 }

@@ -3,10 +3,12 @@ import { downloadUrl } from "../release-files";
 import { type Artifact, formatVersion, type Release } from "../schema";
 import { type FormatInput, selectByFileName, type VersionFormat } from "./version-format";
 
+const selectUpdate = selectByFileName({ windows: /\.exe$/i, macos: /\.zip$/i, linux: /\.(appimage|deb|rpm|pacman)$/i });
+
 /** The fields of latest.yml (electron-builder, UpdateInfo). The client compares versions, so it is always 200. */
 export const electron: VersionFormat = {
   name: "electron",
-  selectArtifact: selectByFileName({ windows: /\.exe$/i, macos: /\.zip$/i, linux: /\.(appimage|deb|rpm|pacman)$/i }),
+  selectArtifact: (release) => (release.signedDocuments.electron === null ? undefined : selectUpdate(release)),
   requirements:
     "electron-updater needs an .exe on Windows, a .zip on macOS, and on Linux the file of its bundleType: an .AppImage, .deb, .rpm or .pacman.",
   requiresBundleType: true,

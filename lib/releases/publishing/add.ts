@@ -14,7 +14,7 @@ import type { Attestations } from "./attestations/attest-draft";
 import { describeChange } from "./describe-change";
 import { type ArtifactEntry, type HashedDraft, type HashedFile, hashDraft, type ReleaseDraft } from "./draft";
 import { copyToFolder, digestFile, linkToFolder, type OnProgress, readChunks } from "./files/build-file";
-import { type SignedFile, verifySignatures } from "./files/verify-signatures";
+import { manifestNotes, type SignedFile, verifySignatures } from "./files/verify-signatures";
 import { invalidRelease, refuse } from "./invalid-release";
 import {
   changeManifest,
@@ -88,6 +88,7 @@ async function verifyDrafts(drafts: readonly HashedDraft[], { added, publicKeys 
     if (!release) continue;
     const keys = publicKeysOf(publicKeys, release.product);
     for (const { problem } of verifySignedDocuments(release, keys)) refuse(problem, "signature_invalid");
+    for (const note of manifestNotes(release, keys)) notes.add(note);
     for (const file of files) {
       for (const note of await verifySignatures(toSignedFile(file, release), keys)) notes.add(note);
     }

@@ -99,7 +99,7 @@ export function planRollback(
 /**
  * Adds a release with the same version, files and notes on another channel for each selected one. Writes nothing.
  * @throws AppError if a release is a prerelease, yanked or a sample, or the channel has the version with other files;
- *   and from `assertPublishable` and `requireReleaseAccess`
+ *   and from `assertPublishable`, `assertSignedDocuments` and `requireReleaseAccess`
  */
 export function planPromotion(
   manifest: EditableManifest,
@@ -118,6 +118,11 @@ export function planPromotion(
     if (!planned.entry) continue;
     entries = [...entries, planned.entry];
     releases = [...releases, planned.release];
+  }
+  for (const { id, outcome } of result) {
+    const release = releases.find((one) => one.id === id);
+    if (!release || outcome !== "added") continue;
+    assertSignedDocuments({ before: undefined, release }, releases, promotion.confirmations ?? {});
   }
   return { entries, releases, result };
 }
@@ -143,9 +148,7 @@ function promote(
   assertPublishable(release, releases, { ...confirmations, isPrerelease: true });
   const id = makeReleaseId(releases, release);
   const promoted = { ...release, id };
-  const promotedReleases = [...releases, promoted];
-  assertOffered(promoted, promotedReleases);
-  assertSignedDocuments({ before: undefined, release: promoted }, promotedReleases, confirmations);
+  assertOffered(promoted, [...releases, promoted]);
   return { release: promoted, entry: { ...draft, id } };
 }
 

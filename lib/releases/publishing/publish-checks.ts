@@ -15,6 +15,7 @@ import {
   squirrelVersion,
   velopackPackageId,
 } from "../updates/nupkg";
+import { namedBuilds } from "../updates/signed-manifests";
 import { storedFilePath } from "../updates/stored-files";
 import { findVelopackReleases } from "../updates/velopack-releases";
 import { foreignPackage } from "./files/package-facts";
@@ -214,6 +215,7 @@ export function assertSignedDocuments(
       `Apps of ${release.product} may require signed documents, as its newest release has one for ${UPDATER_NAMES[updater]}: sign one for ${formatVersion(release.version)}, or confirm with --unsigned.`,
     );
   }
+  refuse(wrongManifest(release, releases));
   if (before && before.signedDocuments.sparkle === release.signedDocuments.sparkle) return;
   refuse(wrongAppcast(release, releases));
   if (!isNew) refuse(foreignBundle(release, releases), "confirmation_required");
@@ -242,6 +244,16 @@ function endsWithPath(url: string, path: string): boolean {
     return decodeURIComponent(new URL(url).pathname).endsWith(decodeURIComponent(path));
   } catch {
     return false;
+  }
+}
+
+function wrongManifest(release: Release, releases: readonly Release[]): string | undefined {
+  if (!release.signedDocuments.electron) return undefined;
+  try {
+    namedBuilds(indexReleases(null, releases), release, release.channel);
+    return undefined;
+  } catch (error) {
+    return `Apps could not follow the signed manifest of ${release.id}: ${(error as Error).message}.`;
   }
 }
 

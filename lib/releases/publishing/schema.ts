@@ -78,6 +78,11 @@ const Draft = z.strictObject({
         .union([z.string(), z.array(z.string()).max(MAX_KEYS)])
         .optional()
         .describe("Several during a rotation."),
+      manifest: z
+        .array(z.string())
+        .max(MAX_KEYS)
+        .optional()
+        .describe("electron-builder's keys for `latest.yml`. Several during a rotation."),
     })
     .optional(),
   confirmations: Confirmations.optional().describe("Confirms what would otherwise be rejected as a likely mistake."),

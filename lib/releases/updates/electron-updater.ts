@@ -1,18 +1,13 @@
+import { compareBuild } from "semver";
 import type { DocumentContent } from "../../platform/response-content";
 import { versionReleases } from "../catalog/snapshot";
-import {
-  comparesKernelVersion,
-  electron,
-  kernelVersion,
-  renderInstalledVersion,
-  renderUpdateInfo,
-} from "../formats/electron";
+import { electron, kernelVersion, renderInstalledVersion, renderUpdateInfo } from "../formats/electron";
 import { compareSystemVersions, normalizeArchitecture, type Platform } from "../platforms";
 import { completeFiles } from "../release-files";
 import { type Artifact, formatVersion, type Release } from "../schema";
 import { isInRollout } from "../selection/select-release";
-import type { SystemFilter } from "../selection/system-filter";
 import { type SelectedUpdate, selectUpdate, type UpdaterRules } from "./select-update";
+import { comparesSignedMinimum, manifestOf, withSignedManifests } from "./signed-manifests";
 import { storedFilePath } from "./stored-files";
 import { recordCheck, toDocument, type UpdateFeed, type UpdateRequest } from "./update-feed";
 
@@ -24,7 +19,7 @@ const EXTENSIONS: Readonly<Record<Platform, readonly RegExp[]>> = {
 };
 const RULES: UpdaterRules = {
   selectArtifact: (release) => installableFiles(release)[0],
-  comparesSystemVersion: comparesKernelVersion,
+  comparesSystemVersion: comparesSignedMinimum,
 };
 /** The first decides on the version. It is also used by a client that finds no file for its architecture. */
 const ARCHITECTURES = ["x64", "universal", "ia32", "arm64"];
@@ -34,14 +29,16 @@ type Target = { channel: string; platform: Platform; architectures: readonly str
 type File = { release: Release; artifact: Artifact };
 
 /**
- * electron-updater's generic provider: the files of all architectures of one version (electron-builder, UpdateInfo).
- * There is no `stagingPercentage`: the client always sends its id, and the rollout is decided here.
+ * electron-updater's generic provider: the files of all architectures of one version (electron-builder, UpdateInfo), or the
+ * manifest that the publisher signed. There is no `stagingPercentage`: the client always sends its id, and the rollout is
+ * decided here.
  */
 export const electronFeed: UpdateFeed = {
   pattern: /^(?<name>[^/]+?)(?<mac>-mac)?(?<linux>-linux(?:-(?<architecture>[a-z0-9]+))?)?\.yml$/,
   resolve: (request, names) => {
     const target = parseTarget(request, names);
-    return target && resolveTarget(request, target);
+    const snapshot = withSignedManifests(request.snapshot, request.product, request.channel);
+    return target && resolveTarget({ ...request, snapshot }, target);
   },
 };
 
@@ -76,32 +73,42 @@ function resolveTarget(request: UpdateRequest, { channel, platform, architecture
     const known = architectures.length === 1 ? architecture : null;
     recordCheck(request, { platform, architecture: known, channel }, selected.release);
     if (selected.shouldKeepInstalled && request.current) {
-      const text = renderInstalledVersion(formatVersion(request.current));
+      const text = installedManifest(request, platform) ?? renderInstalledVersion(formatVersion(request.current));
       return toDocument({ text, contentType, isClientSpecific });
     }
-    const found = filesOf(request, selected.release, selected, architectures, channel);
+    const { siblings, ...found } = siblingReleases(request, selected.release, { architectures, channel, selected });
     const base = channel === request.channel ? "" : `../${channel}/`;
-    const text = render(selected.release, found.files, base);
+    const text = signedText(selected.release, siblings) ?? render(selected.release, siblings, base);
     return toDocument({ text, contentType, isClientSpecific: isClientSpecific || found.isClientSpecific });
   }
   return null;
 }
 
-function filesOf(
-  request: UpdateRequest,
-  release: Release,
-  { system }: SelectedUpdate,
-  architectures: readonly string[],
-  channel: string,
-): { files: File[]; isClientSpecific: boolean } {
-  const { siblings, isClientSpecific } = siblingReleases(request, release, { architectures, channel, system });
-  const filesBy = (select: (release: Release) => Artifact[]) =>
-    [release, ...siblings].flatMap((one) => select(one).map((artifact) => ({ release: one, artifact })));
-  return { files: [...filesBy(installableFiles), ...filesBy(diskImages)], isClientSpecific };
+/** The signed manifest of the installed version, which no client takes for an update. It may be withdrawn. */
+function installedManifest({ snapshot, product, current }: UpdateRequest, platform: Platform): string | undefined {
+  const installed = snapshot.releases.find(
+    (release) =>
+      release.product === product &&
+      release.platform === platform &&
+      release.signedDocuments.electron &&
+      current !== undefined &&
+      compareBuild(release.version, current) === 0,
+  );
+  return installed?.signedDocuments.electron?.text;
+}
+
+/** The signed manifest of a release, or the widest one with all of its files: builds may have been signed apart. */
+function signedText(release: Release, siblings: readonly Release[]): string | undefined {
+  const filesOf = (one: Release) => manifestOf(one)?.files.map(({ sha512 }) => sha512) ?? [];
+  const own = filesOf(release);
+  if (own.length === 0) return undefined;
+  const wider = siblings.filter((one) => own.every((sha512) => filesOf(one).includes(sha512)));
+  const [widest] = [release, ...wider].sort((a, b) => filesOf(b).length - filesOf(a).length);
+  return widest?.signedDocuments.electron?.text;
 }
 
 /** One file for each extension. */
-function installableFiles(release: Release): Artifact[] {
+export function installableFiles(release: Release): Artifact[] {
   const complete = completeFiles(release);
   return EXTENSIONS[release.platform].flatMap(
     (extension) => complete.find(({ fileName }) => extension.test(fileName)) ?? [],
@@ -117,7 +124,10 @@ function diskImages(release: Release): Artifact[] {
   return completeFiles(release).filter(({ fileName }) => /\.dmg$/i.test(fileName));
 }
 
-function render(release: Release, files: readonly File[], base: string): string {
+function render(release: Release, siblings: readonly Release[], base: string): string {
+  const filesBy = (select: (release: Release) => Artifact[]) =>
+    [release, ...siblings].flatMap((one) => select(one).map((artifact): File => ({ release: one, artifact })));
+  const files = [...filesBy(installableFiles), ...filesBy(diskImages)];
   const urlOf = ({ release, artifact }: File) => `${base}${storedFilePath(release, artifact)}`;
   const entries = files.map((file) => ({ ...file.artifact, url: urlOf(file) }));
   const minimum = highestKernelVersion(files.map((file) => file.release));
@@ -136,7 +146,7 @@ function highestKernelVersion(releases: readonly Release[]): string | null {
 function siblingReleases(
   { snapshot, product, clientId }: UpdateRequest,
   release: Release,
-  target: { architectures: readonly string[]; channel: string; system: SystemFilter },
+  target: { architectures: readonly string[]; channel: string; selected: SelectedUpdate },
 ): { siblings: Release[]; isClientSpecific: boolean } {
   const siblings: Release[] = [];
   let isClientSpecific = false;
@@ -145,7 +155,7 @@ function siblingReleases(
     const builds = versionReleases(snapshot, { platform: release.platform, product, architecture }, release.version);
     const sibling =
       builds.find(({ channel }) => channel === target.channel) ?? builds.find(({ channel }) => channel === "stable");
-    if (!sibling || sibling.rollout === 0 || !target.system.supports(sibling)) continue;
+    if (!sibling || sibling.rollout === 0 || !target.selected.system.supports(sibling)) continue;
     const isLower = sibling.rollout < release.rollout;
     isClientSpecific ||= isLower;
     // The rollout bucket is that of `release`, so that it is the same for all architectures.

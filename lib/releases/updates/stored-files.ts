@@ -29,8 +29,8 @@ export function storedFileUrls(baseUrl: string): (release: Release, file: Pick<A
 }
 
 /**
- * Finds a file by its name, and by version and build target if given, on the channel or on stable, whatever its
- * rollout. Of files with one name, that of `architecture` counts. @throws AppError release_not_found
+ * Finds a file by its name, and by version and build target if given, on the channel, on stable or on another one, whatever
+ * its rollout: an app on beta may request beta.yml and its files below the URL of stable. Of files with one name, that of `architecture` counts. @throws AppError release_not_found
  */
 export function findStoredFile(
   snapshot: Snapshot,
@@ -45,7 +45,7 @@ export function findStoredFile(
   );
   const ofChannel = (name: string) => found.filter(({ release }) => release.channel === name);
   const [own, stable] = [ofChannel(channel), ofChannel("stable")];
-  const named = own.length > 0 ? own : stable;
+  const named = [own, stable].find(({ length }) => length > 0) ?? found;
   const ofArchitecture = named.filter(({ release }) => release.architecture === architecture);
   const candidates = ofArchitecture.length > 0 ? ofArchitecture : named;
   const [first] = candidates;

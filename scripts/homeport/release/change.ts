@@ -1,7 +1,7 @@
 import type { ChangedRelease, ChangeResult } from "../../../lib/releases/publishing/schema";
 import { UsageError } from "../../command-line";
 import type { ReleaseCommand } from "./define-release-command";
-import { FIELD_OPTIONS, parseFields } from "./draft";
+import { CHECK_OPTIONS, FIELD_OPTIONS, parseFields } from "./draft";
 import { FILTER_OPTIONS, parsePercentage, toFilter } from "./options";
 
 /** Commands that set a flag of a release, and clear it with --undo. */
@@ -75,7 +75,8 @@ export const PROMOTE_OPTIONS = {
   to: { value: "channel", help: "the channel on which the build is also offered (required)" },
   rollout: { value: "percent", help: "percentage of that channel's clients that receive it (default: 100)" },
   new: { help: "this adds a new channel" },
-  prerelease: { help: "this publishes a prerelease on the stable channel" },
+  prerelease: CHECK_OPTIONS.prerelease,
+  unsigned: CHECK_OPTIONS.unsigned,
   ...FILTER_OPTIONS,
 } as const;
 
@@ -88,7 +89,7 @@ export const promote: ReleaseCommand<typeof PROMOTE_OPTIONS> = async ({ openStor
     from,
     to,
     rollout: values.rollout === undefined ? undefined : parsePercentage(values.rollout),
-    confirmations: { isNew: values.new, isPrerelease: values.prerelease },
+    confirmations: { isNew: values.new, isPrerelease: values.prerelease, isUnsigned: values.unsigned },
   };
   const store = await openStore();
   const promoted = await store.promote(toFilter({ ...values, channel: undefined }, positionals), promotion);

@@ -2,6 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import type { Destination, DraftFile, ReleaseDraft } from "../../../lib/releases/publishing/draft";
 import { FileKind } from "../../../lib/releases/schema";
+import { ManifestPublicKeys } from "../../../lib/releases/signatures";
 import { UsageError } from "../../command-line";
 import { parseInteger, parsePercentage, resolveFromCaller, type Values } from "./options";
 
@@ -37,6 +38,11 @@ export const CHECK_OPTIONS = {
   "ed-key": {
     value: "key",
     help: "the product's public key for Sparkle; the catalog keeps it; repeat it during a rotation",
+    isRepeatable: true,
+  },
+  "manifest-key": {
+    value: "file",
+    help: "the product's public key for electron-builder's manifests; the catalog keeps it; repeat it during a rotation",
     isRepeatable: true,
   },
   new: { help: "this adds a new product, architecture, channel or key" },
@@ -141,13 +147,28 @@ export async function parseChecks(
   values: Values<typeof CHECK_OPTIONS>,
 ): Promise<Required<Pick<ReleaseDraft, "publicKeys" | "confirmations">>> {
   return {
-    publicKeys: { minisign: await textOrFile(values["minisign-key"]), ed: oneOrAll(values["ed-key"]) },
+    publicKeys: {
+      minisign: await textOrFile(values["minisign-key"]),
+      ed: oneOrAll(values["ed-key"]),
+      manifest: await parseManifestKeys(values["manifest-key"]),
+    },
     confirmations: { isNew: values.new, isPrerelease: values.prerelease, isUnsigned: values.unsigned },
   };
 }
 
 /** A single value as it is, since a catalog with one key has no list. */
 const oneOrAll = <T>(values: T[] | undefined): T | T[] | undefined => (values?.length === 1 ? values[0] : values);
+
+/** Parsed here, so that a private key never leaves this machine. @throws UsageError */
+async function parseManifestKeys(inputs: string[] | undefined): Promise<string[] | undefined> {
+  const texts = await Promise.all((inputs ?? []).map(textOrFile));
+  const keys = texts.flatMap((text) => {
+    const parsed = ManifestPublicKeys.safeParse(text);
+    if (parsed.success) return parsed.data;
+    throw new UsageError("--manifest-key takes a file with an Ed25519 public key, in PEM or base64.");
+  });
+  return inputs && keys;
+}
 
 export function parseDestination({ url, s3 }: Values<typeof DESTINATION_OPTIONS>): Destination {
   if (url !== undefined && s3) throw new UsageError("--url and --s3 are mutually exclusive.");
@@ -175,6 +196,6 @@ async function textOrFile(input: string | undefined): Promise<string | undefined
   if (input === undefined) return input;
   const file = resolveFromCaller(input);
   if (existsSync(file) && statSync(file).isFile()) return readFile(file, "utf8");
-  if (/^\S+\.(md|txt|sig|minisig|pub)$/i.test(input)) throw new UsageError(`The file ${input} does not exist.`);
+  if (/^\S+\.(md|txt|sig|minisig|pub|pem)$/i.test(input)) throw new UsageError(`The file ${input} does not exist.`);
   return input;
 }

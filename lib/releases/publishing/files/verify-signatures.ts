@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import path from "node:path";
 import { AppError } from "../../../errors";
+import type { Release } from "../../schema";
 import {
   commentField,
   edKeysOf,
@@ -13,6 +14,7 @@ import {
   verifyEdSignature,
   verifyMinisignature,
 } from "../../signatures";
+import { manifestKeyId, parseUpdateManifest, signersOf } from "../../update-manifest";
 import { readChunks } from "./build-file";
 
 const invalidSignature = (reason: string) => new AppError("signature_invalid", reason);
@@ -74,6 +76,15 @@ async function verifyMinisign(
     throw invalidSignature(`The minisign signature does not match ${file} and ${product}'s key.`);
   }
   return [];
+}
+
+/** A sentence for each of a product's keys that did not sign a release's manifest, or that says that it has none. */
+export function manifestNotes({ product, signedDocuments }: Release, { manifest: keys = [] }: PublicKeys): string[] {
+  if (!signedDocuments.electron) return [];
+  if (keys.length === 0) return [unverified("manifest's", product, "--manifest-key")];
+  const signers = signersOf(parseUpdateManifest(signedDocuments.electron.text), keys);
+  const others = keys.filter((key) => !signers.includes(key)).map(manifestKeyId);
+  return others.map((keyId) => `The key ${keyId} has not signed the manifest: apps that trust no other key refuse it.`);
 }
 
 const unverified = (kind: string, product: string, option: string) =>

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { parse as parseYaml } from "yaml";
@@ -29,6 +30,8 @@ export const UpdateInfo = z.object({
   minimumSystemVersion: z.string().optional(),
   releaseDate: z.iso.datetime({ offset: true }).optional().catch(undefined),
   packages: z.unknown().optional(),
+  signature: z.unknown().optional(),
+  signatures: z.array(z.unknown()).nullish(),
 });
 export type UpdateInfo = z.infer<typeof UpdateInfo>;
 
@@ -43,8 +46,15 @@ const PLATFORM_EXTENSIONS: readonly [RegExp, Platform][] = [
 ];
 const UPDATE_SUFFIXES: Readonly<Record<Platform, string>> = { windows: "", macos: "-mac", linux: "-linux" };
 
+/** What a release keeps of an update file that the publisher signed: all of it. */
+export function signedDocumentsOf({ signature, signatures }: UpdateInfo, text: string) {
+  if (!signature && !signatures?.length) return undefined;
+  return { electron: { text, sha256: createHash("sha256").update(text).digest("hex") } };
+}
+
 type UpdateFile = {
   name: string;
+  text: string;
   channel: string;
   platform: Platform;
   architecture: string | undefined;
@@ -63,12 +73,15 @@ export async function findElectronBuilder(listing: Listing, hints: FolderHints):
   const namelessOf = new Map<Platform, string>();
   for (const update of updates) {
     assertWhole(update);
+    const isSigned = signedDocumentsOf(update.info, update.text) !== undefined;
     const files = update.info.files.flatMap(({ url, sha512, size }) => {
       const name = findFile(listing, url);
       if (name === undefined) found.missing.push(url);
       else listed.add(name);
       const expected = { by: update.name, sha512, sizeBytes: size };
-      return name === undefined ? [] : [{ name, ...toFile(listing, name), expected }];
+      // Apps request the file by the name in a signed manifest.
+      const artifact = isSigned ? { fileName: decodeURIComponent(url) } : undefined;
+      return name === undefined ? [] : [{ name, ...toFile(listing, name), expected, artifact }];
     });
     const nameless = hints.architecture ?? update.architecture ?? (await namelessProgram(files, appName)) ?? "x64"; // electron-builder leaves x64 out
     namelessOf.set(update.platform, nameless);
@@ -88,7 +101,7 @@ async function readUpdateFiles(listing: Listing): Promise<UpdateFile[]> {
     const parsed = UpdateInfo.safeParse(parseYaml(text));
     if (!parsed.success) continue; // another tool's file
     const { channel, platform, architecture } = target;
-    updates.push({ name, channel, platform, architecture, info: parsed.data });
+    updates.push({ name, text, channel, platform, architecture, info: parsed.data });
   }
   // generateUpdatesFilesForAllChannels writes alpha.yml and beta.yml beside the file of the release's own channel.
   const stable = updates.filter(({ channel }) => channel === "stable");
@@ -96,7 +109,9 @@ async function readUpdateFiles(listing: Listing): Promise<UpdateFile[]> {
 }
 
 /** What the name of an update file says. `isNamed`: it names its system, and is not for Windows. null: another name. */
-export function parseUpdateFileName(name: string): (Omit<UpdateFile, "name" | "info"> & { isNamed: boolean }) | null {
+export function parseUpdateFileName(
+  name: string,
+): (Omit<UpdateFile, "name" | "text" | "info"> & { isNamed: boolean }) | null {
   const { channel: written, own, os, arch = own } = UPDATE_FILE.exec(name)?.groups ?? {};
   if (written === undefined) return null;
   const lower = written.toLowerCase(); // the catalog's channels have no capitals, and the feed ignores case
@@ -148,7 +163,7 @@ async function namelessProgram(files: readonly Listed[], appName: string): Promi
 }
 
 function groupByArchitecture(
-  { channel, platform, info }: UpdateFile,
+  { channel, platform, info, text }: UpdateFile,
   files: readonly Listed[],
   appName: string,
   nameless: string,
@@ -168,6 +183,7 @@ function groupByArchitecture(
       rollout: rollout ?? undefined,
       minimumSystemVersion: minimum,
       releasedAt: info.releaseDate,
+      signedDocuments: signedDocumentsOf(info, text),
     },
     files: assignKinds(
       platform,

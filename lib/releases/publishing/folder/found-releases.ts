@@ -1,6 +1,7 @@
 import { readdir } from "node:fs/promises";
 import path from "node:path";
 import type { Platform } from "../../platforms";
+import type { SignedDocuments } from "../../schema";
 import type { DraftFile } from "../draft";
 
 /** What the operator knows better than the folder. */
@@ -18,6 +19,7 @@ export type FoundRelease = {
     minimumSystemVersion?: string | undefined;
     rollout?: number | undefined;
     releasedAt?: string | undefined;
+    signedDocuments?: Partial<SignedDocuments> | undefined;
   };
   files: DraftFile[];
 };

@@ -14,7 +14,11 @@ import {
   SystemVersion,
 } from "../../../../lib/releases/platforms";
 import { parseXml, unescapeXml } from "../../../../lib/releases/publishing/files/read-xml";
-import { parseUpdateFileName, UpdateInfo } from "../../../../lib/releases/publishing/folder/electron-builder";
+import {
+  parseUpdateFileName,
+  signedDocumentsOf,
+  UpdateInfo,
+} from "../../../../lib/releases/publishing/folder/electron-builder";
 import { channelOf } from "../../../../lib/releases/publishing/folder/found-releases";
 import { parseReleases } from "../../../../lib/releases/publishing/folder/squirrel";
 import { FEED_FILE, Feed } from "../../../../lib/releases/publishing/folder/velopack";
@@ -170,6 +174,7 @@ function electronRelease(feed: FeedDocument, document: Record<string, unknown>):
     releasedAt: timeOf(info.releaseDate),
     rollout: info.stagingPercentage ?? undefined,
     minimumSystemVersion: minimumOf(platform, info.minimumSystemVersion),
+    signedDocuments: signedDocumentsOf(info, feed.text),
   };
   const common = {
     ...(platform && { platform }),
@@ -177,7 +182,11 @@ function electronRelease(feed: FeedDocument, document: Record<string, unknown>):
     isUpdate: true,
   };
   const fallbackName = typeof first === "string" ? first : undefined;
-  const own = info.files.map((file, index) => ({ ...electronFile(feed, file, index, fallbackName), ...common }));
+  const own = info.files.map((file, index) => {
+    const found = electronFile(feed, file, index, fallbackName);
+    // Apps request the file by the name in a signed manifest, which GitHub may have changed.
+    return { ...found, ...common, ...(fields.signedDocuments && { fileName: found.name }) };
+  });
   return [{ version, channel, fields, files: own, skipped: [] }];
 }
 

@@ -5,7 +5,7 @@ import { CommandError } from "../../../../lib/errors";
 import { fieldMessage } from "../../../../lib/platform/field-message";
 import { type Platform, parsePlatform } from "../../../../lib/releases/platforms";
 import { PLATFORM_FILES } from "../../../../lib/releases/publishing/publish-checks";
-import { formatVersion } from "../../../../lib/releases/schema";
+import { formatVersion, type SignedDocuments } from "../../../../lib/releases/schema";
 import { parseSquirrelVersion } from "../../../../lib/releases/updates/nupkg";
 import { type Headers, httpUrl } from "./http";
 
@@ -49,6 +49,7 @@ export type ReleaseFields = {
   critical?: boolean | undefined;
   requiresFrom?: string | undefined;
   phasedRolloutIntervalSeconds?: number | undefined;
+  signedDocuments?: Partial<SignedDocuments> | undefined;
 };
 
 export type SourceRelease = {
