@@ -7,14 +7,22 @@ import { defineRelease } from "@/scripts/homeport/commands/release";
 import { catalogFileStore } from "@/scripts/homeport/release/catalog-file-store";
 import { critical, edit, promote, rollback, yank } from "@/scripts/homeport/release/change";
 import type { ReleaseCommand } from "@/scripts/homeport/release/define-release-command";
-import { parseFields } from "@/scripts/homeport/release/draft";
+import { parseDraft, parseFields } from "@/scripts/homeport/release/draft";
 import type { OptionSpecs, Values } from "@/scripts/homeport/release/options";
 import { verify } from "@/scripts/homeport/release/read";
 import { prune, remove } from "@/scripts/homeport/release/removal";
 import { rollout } from "@/scripts/homeport/release/rollout";
 import { createAdminApi } from "@/scripts/homeport/transport/admin-api";
 import { clientOf } from "@/scripts/homeport/transport/http-client";
-import { build, newFolder, publish, type TestFolder } from "@/tests/support/releases/publishing";
+import {
+  build,
+  newFolder,
+  publish,
+  publishAll,
+  releasesOf,
+  type TestFolder,
+} from "@/tests/support/releases/publishing";
+import { newSigningKey, signAppcast } from "@/tests/support/releases/signing";
 
 const ADD = ["add", "setup.exe", "--product", "core", "--platform", "windows", "--arch", "x64"];
 const ID = "core-windows-x64-2.3.0";
@@ -32,6 +40,10 @@ describe("homeport release refuses", () => {
   test.each([
     [ADD, "--version"],
     [[...ADD, "--version", "1.0.0", "--notes", "notse/1.0.0.md"], "The file notse/1.0.0.md does not exist"],
+    [[...ADD, "--version", "1.0.0", "--appcast", "none.xml"], "The file none.xml cannot be read"],
+    [[...ADD, "--version", "1.0.0", "--appcast", process.execPath], "is not UTF-8"],
+    [["urls", "--product", "core", "--platform", "macos"], "urls requires --arch, --version"],
+    [["urls", ...ADD.slice(2), "--version", "1.0.0", "--catalog", "c.json"], "urls asks the service"],
     [["edit", "1.0.0"], "at least one option"],
     [["rollout", ID, "--steps", "5"], "--every"],
     [["rollout", ID, "--steps", "5", "--every", "1h", "--halt"], "are mutually exclusive"],
@@ -52,6 +64,26 @@ describe("homeport release refuses", () => {
     await refused.toThrow(UsageError);
     await refused.toThrow(message);
   });
+});
+
+test("a signed appcast names the signature and the build version of its file", async () => {
+  const [folder, key, bytes] = [await newFolder(), newSigningKey(), Buffer.from("archive")];
+  const file = await build(folder, "Acme.zip", bytes);
+  const url = "https://updates.example.com/api/updates/core/stable/1.4.0/macos-universal/Acme.zip";
+  const enclosure = `<enclosure url="${url}" sparkle:edSignature="${key.ed(bytes)}"/>`;
+  const versions =
+    "<sparkle:version>42</sparkle:version><sparkle:shortVersionString>1.4.0</sparkle:shortVersionString>";
+  const document = signAppcast(`<rss><channel><item>${versions}${enclosure}</item></channel></rss>\r\n`, key);
+  const appcast = await build(folder, "appcast.xml", Buffer.from(document));
+  const target = { product: "core", platform: "macos", arch: "universal", version: "1.4.0" };
+  await publishAll(folder, [await parseDraft(file, { ...target, kind: ["update"], appcast, "ed-key": [key.edKey] })]);
+  expect(await releasesOf(folder)).toMatchObject([
+    {
+      buildVersion: "42",
+      signedDocuments: { sparkle: document },
+      artifacts: { update: { edSignature: key.ed(bytes) } },
+    },
+  ]);
 });
 
 test("release notes are a file's text, or the argument itself", async () => {
