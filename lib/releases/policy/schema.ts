@@ -31,7 +31,7 @@ export const ChangedPolicy = z.strictObject({
     .strictObject({
       minisign: keys(minisign.unwrap()),
       ed: keys(ed.unwrap().options[0]),
-      manifest: keys(manifest.unwrap().element),
+      manifest,
     })
     .optional()
     .describe("The keys whose signatures count. Default: those of the policy, at first those of the catalog."),
