@@ -58,10 +58,12 @@ export function Artifacts({ version, isVerifiable }: Props) {
 /** Who published a release, and what it was built from. */
 function Publisher({ release: { publishedBy } }: { release: ServedRelease }) {
   if (!publishedBy) return null;
-  const { source } = publishedBy;
+  const { type, id, source } = publishedBy;
+  const isAccount = type === "operator" && id !== null;
   return (
     <p>
-      Published by <bdi>{describePublisher(publishedBy)}</bdi>
+      Published by{" "}
+      {isAccount ? <a href={`/console/accounts/${id}`}>an operator</a> : <bdi>{describePublisher(publishedBy)}</bdi>}
       {source && (
         <>
           , built from commit <code title={source.commit}>{source.commit.slice(0, 7)}</code> of{" "}

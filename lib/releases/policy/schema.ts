@@ -28,11 +28,7 @@ export const ChangedPolicy = z.strictObject({
     .optional()
     .describe("How many admins other than its publisher must approve a release. Default: as many as now."),
   publicKeys: z
-    .strictObject({
-      minisign: keys(minisign.unwrap()),
-      ed: keys(ed.unwrap().options[0]),
-      manifest,
-    })
+    .strictObject({ minisign: keys(minisign.unwrap()), ed: keys(ed.unwrap().options[0]), manifest })
     .optional()
     .describe("The keys whose signatures count. Default: those of the policy, at first those of the catalog."),
 });

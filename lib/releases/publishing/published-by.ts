@@ -30,7 +30,7 @@ export function joinPublishers({ publishedBy: before }: Release, { publishedBy }
   return { ...publishedBy, source: isSameBuild ? own : null };
 }
 
-const KINDS = { publisher: "Publisher", key: "API key", operator: "Operator" } as const;
+const KINDS = { publisher: "the publisher", key: "the API key", operator: "the operator" } as const;
 
 /** Who published a release, for people. */
 export const describePublisher = ({ type, name }: PublishedBy): string => `${KINDS[type]} ${name}`;

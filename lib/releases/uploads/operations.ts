@@ -60,7 +60,7 @@ export const uploadOperations = {
       "Creates an upload for a file of `Upload-Length` bytes. Send the bytes by PATCH to `Location`, in one part or several. An upload belongs to the key, or the account, that created it. It is deleted a day after its last byte has arrived, unless it was published. A key of some products has at most 100 uploads, and once less than a quarter of the space for releases is left, only its products' share of it.",
     headers: ["TusResumable", "UploadLength", "UploadMetadata"],
     ...WRITES,
-    errors: [...ERRORS, "payload_too_large", "disk_full", "upload_limit_reached"],
+    errors: [...ERRORS, "catalog_invalid", "payload_too_large", "disk_full", "upload_limit_reached"],
     response: {
       status: 201,
       description: "The upload was created.",

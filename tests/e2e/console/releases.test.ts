@@ -41,6 +41,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await page.getByLabel("This adds a new product").check();
     await page.getByRole("button", { name: "Publish" }).click();
     await page.getByText("The version was published.").waitFor();
+    await page.getByText("Published by an operator").waitFor();
   }
 
   const upload = async (page: Page, file: string) => {
