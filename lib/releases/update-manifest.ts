@@ -5,6 +5,9 @@ import { fieldMessage } from "../platform/field-message";
 import { formatVersion, type Release, type SignedManifest } from "./schema";
 import { EdSignature, type PublicKeys, verifyEdSignature } from "./signatures";
 
+const MAX_FILES = 100;
+const MAX_SIGNATURES = 20;
+
 /** The tag of the signed bytes. Another one is another format, and is not verified. */
 const FORMAT = "EBUM1";
 
@@ -30,10 +33,13 @@ const UpdateManifest = z.object({
   version: Name,
   stagingPercentage: z.number().nullish(),
   minimumSystemVersion: SignedText.nullish(),
-  files: z.array(z.object({ url: Name, sha512: Name, size: Size, blockMapUrl: Name.nullish() })).min(1),
+  files: z
+    .array(z.object({ url: Name, sha512: Name, size: Size, blockMapUrl: Name.nullish() }))
+    .min(1)
+    .max(MAX_FILES),
   packages: z.record(Name, NamedPackage).nullish(),
   signature: z.unknown(),
-  signatures: z.array(z.unknown()).nullish(),
+  signatures: z.array(z.unknown()).max(MAX_SIGNATURES).nullish(),
 });
 export type UpdateManifest = z.infer<typeof UpdateManifest>;
 

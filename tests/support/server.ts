@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { Readable } from "node:stream";
 import next from "next";
+import { onTestFinished } from "vitest";
 import { responders } from "@/app/routes.generated";
 import { createHttpServer } from "@/lib/platform/http/server/http-server";
 import type { NextHandler } from "@/lib/platform/http/server/next-page";
@@ -31,6 +32,18 @@ export async function openServer(): Promise<void> {
   await once(server, "listening");
   server.unref();
   port = (server.address() as AddressInfo).port;
+}
+
+/** Serves the routes of this process over HTTP until the test ends, for clients that need a URL. */
+export async function serveRoutes(): Promise<string> {
+  const server = serverOfStart();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** Fails every test of a route that the server leaves to Next. */

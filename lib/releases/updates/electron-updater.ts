@@ -1,4 +1,4 @@
-import { compareBuild } from "semver";
+import { compareBuild, type SemVer } from "semver";
 import type { DocumentContent } from "../../platform/response-content";
 import { versionReleases } from "../catalog/snapshot";
 import { electron, kernelVersion, renderInstalledVersion, renderUpdateInfo } from "../formats/electron";
@@ -37,8 +37,8 @@ export const electronFeed: UpdateFeed = {
   pattern: /^(?<name>[^/]+?)(?<mac>-mac)?(?<linux>-linux(?:-(?<architecture>[a-z0-9]+))?)?\.yml$/,
   resolve: (request, names) => {
     const target = parseTarget(request, names);
-    const snapshot = withSignedManifests(request.snapshot, request.product, request.channel);
-    return target && resolveTarget({ ...request, snapshot }, target);
+    const offered = withSignedManifests(request.snapshot, request.product, request.channel);
+    return target && resolveTarget({ ...request, snapshot: offered }, target, request.snapshot.releases);
   },
 };
 
@@ -64,7 +64,12 @@ function linuxArchitecture(name: string | undefined, known: readonly string[]): 
   return name === "arm" && !known.includes("arm") ? "armv7l" : normalizeArchitecture(name ?? "x64");
 }
 
-function resolveTarget(request: UpdateRequest, { channel, platform, architectures }: Target): DocumentContent | null {
+/** `releases`: all of the catalog's, those that no client is offered as well. */
+function resolveTarget(
+  request: UpdateRequest,
+  { channel, platform, architectures }: Target,
+  releases: readonly Release[],
+): DocumentContent | null {
   for (const architecture of architectures) {
     const selected = selectUpdate(request, { platform, architecture, channel }, RULES);
     if (!selected.release) continue;
@@ -73,7 +78,7 @@ function resolveTarget(request: UpdateRequest, { channel, platform, architecture
     const known = architectures.length === 1 ? architecture : null;
     recordCheck(request, { platform, architecture: known, channel }, selected.release);
     if (selected.shouldKeepInstalled && request.current) {
-      const text = installedManifest(request, platform) ?? renderInstalledVersion(formatVersion(request.current));
+      const text = installedManifest(request, platform, request.current, releases);
       return toDocument({ text, contentType, isClientSpecific });
     }
     const { siblings, ...found } = siblingReleases(request, selected.release, { architectures, channel, selected });
@@ -84,17 +89,17 @@ function resolveTarget(request: UpdateRequest, { channel, platform, architecture
   return null;
 }
 
-/** The signed manifest of the installed version, which no client takes for an update. It may be withdrawn. */
-function installedManifest({ snapshot, product, current }: UpdateRequest, platform: Platform): string | undefined {
-  const installed = snapshot.releases.find(
-    (release) =>
-      release.product === product &&
-      release.platform === platform &&
-      release.signedDocuments.electron &&
-      current !== undefined &&
-      compareBuild(release.version, current) === 0,
-  );
-  return installed?.signedDocuments.electron?.text;
+/** A manifest that a client with `current` does not take for an update: the signed one of its version, if there is one. */
+function installedManifest(
+  { product }: UpdateRequest,
+  platform: Platform,
+  current: SemVer,
+  releases: readonly Release[],
+): string {
+  const isInstalled = (release: Release) =>
+    release.product === product && release.platform === platform && compareBuild(release.version, current) === 0;
+  const signed = releases.find((release) => release.signedDocuments.electron && isInstalled(release));
+  return signed?.signedDocuments.electron?.text ?? renderInstalledVersion(formatVersion(current));
 }
 
 /** The signed manifest of a release, or the widest one with all of its files: builds may have been signed apart. */

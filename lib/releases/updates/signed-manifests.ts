@@ -80,7 +80,7 @@ export function withSignedManifests(snapshot: Snapshot, product: string, channel
 }
 
 function offeredSnapshot(snapshot: Snapshot, product: string, channel: string): Snapshot {
-  const own = snapshot.releases.filter((release) => release.product === product);
+  const own = snapshot.releases.filter((release) => release.product === product && !release.sample);
   if (own.every(({ signedDocuments }) => signedDocuments.electron === undefined)) return snapshot;
   return indexReleases(
     snapshot.root,

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { stringify } from "yaml";
+import { parse, stringify } from "yaml";
 import { readGitHub } from "@/scripts/homeport/release/import/github";
 import { get } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
@@ -14,6 +14,7 @@ import { newImport } from "@/tests/support/releases/sources";
 import { storeOf } from "@/tests/support/releases/stores";
 import { blockMapOf } from "@/tests/support/releases/tools/block-map";
 import { fat, tarOf } from "@/tests/support/releases/tools/programs";
+import { newManifestKey, signManifest } from "@/tests/support/releases/update-manifest";
 
 isolateDataFolder();
 
@@ -116,6 +117,27 @@ test("the releases of a private repository are imported page by page, and the to
   expect(await storeOf(key).list({ platform: "windows", version: "1.5.0" })).toMatchObject([
     { rollout: 0, rolloutSeries: null },
   ]);
+});
+
+test("a signed manifest comes along, and its files have the names that it gives them", async () => {
+  const signer = newManifestKey();
+  const release = electronRelease("1.0.0");
+  const setup = release.assets["Example.Setup.1.0.0.exe"] ?? Buffer.alloc(0);
+  const signed = (more: object) =>
+    signManifest(parse(updateFile("1.0.0", "Example-Setup-1.0.0.exe", setup, more).toString()), [signer]);
+  const run = newImport(await newKey());
+  const importSigned = async (text: string) => {
+    release.assets["latest.yml"] = Buffer.from(text);
+    const publicKeys = { manifest: [signer.publicKey] };
+    return (await run(await readFrom(await startGitHub([release])), { shouldPublish: true, publicKeys })).imported;
+  };
+  const staged = await importSigned(signed({ stagingPercentage: 10 }));
+  expect(staged).toMatchObject([{ outcome: "refused", error: { code: "signature_invalid" } }]);
+  const text = signed({});
+  expect(await importSigned(text)).toMatchObject([{ outcome: "added", skipped: expect.any(Array) }]);
+  expect(await (await get("/api/updates/core/stable/latest.yml")).text()).toBe(text);
+  const file = await get("/api/updates/core/stable/Example-Setup-1.0.0.exe");
+  expect(sha512(Buffer.from(await file.arrayBuffer()))).toBe(sha512(setup));
 });
 
 test("a file that differs from what GitHub or a feed states refuses its release and no other", async () => {

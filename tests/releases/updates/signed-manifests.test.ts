@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { parseUpdateInfo } from "electron-updater/out/providers/Provider.js";
@@ -11,6 +11,8 @@ import { rolloutBucket } from "@/lib/releases/selection/select-release";
 import { updateManifestProblem } from "@/lib/releases/update-manifest";
 import { get } from "@/tests/support/api";
 import { BASE_URL, ctx, withContext } from "@/tests/support/context";
+import { provideElectron } from "@/tests/support/electron/runtime";
+import { stockApp } from "@/tests/support/releases/electron";
 import { expectNoRelease } from "@/tests/support/releases/feeds";
 import {
   expectRejected,
@@ -33,6 +35,9 @@ import {
   signUpdateFile,
 } from "@/tests/support/releases/update-manifest";
 import { STABLE } from "@/tests/support/releases/updates";
+import { serveRoutes } from "@/tests/support/server";
+
+provideElectron();
 
 const key = newManifestKey();
 const [NOT_SIGNED, INVALID] = ["ERR_UPDATER_MANIFEST_NOT_SIGNED", "ERR_UPDATER_MANIFEST_SIGNATURE_INVALID"];
@@ -43,6 +48,7 @@ type Build = Partial<FolderOptions> & {
   updateFile?: string;
   names?: (version: string) => string[];
   more?: object;
+  contents?: Record<string, Buffer>;
 };
 
 const WINDOWS = (version: string) => [`Acme-Setup-${version}-x64.exe`, `Acme-Setup-${version}-arm64.exe`];
@@ -50,9 +56,10 @@ const manifest = { manifest: [key.publicKey] };
 
 /** Publishes what electron-builder has built, by default for Windows on x64 and arm64. Returns the text of the manifest. */
 async function publish(catalog: TestFolder, version: string, build: Build = {}): Promise<string> {
-  const { keys = [key], updateFile = "latest.yml", names = WINDOWS, more, ...options } = build;
+  const { keys = [key], updateFile = "latest.yml", names = WINDOWS, more, contents, ...options } = build;
   const output = toolOutput(path.join(catalog.folder, randomBytes(6).toString("hex")));
-  await writeElectronUpdate(output, updateFile, version, names(version), { releaseNotes: `Notes ${version}`, ...more });
+  const notes = { releaseNotes: `Notes ${version}`, ...more };
+  await writeElectronUpdate(output, updateFile, version, names(version), notes, contents);
   if (keys.length > 0) await signUpdateFile(output.folder, updateFile, keys);
   const folder = { product: "core", hints: {}, fields: {}, publicKeys: manifest, ...options };
   const { drafts } = await draftFolder(output.folder, folder);
@@ -249,6 +256,111 @@ test("two keys sign during a rotation, and apps accept either", async () => {
   await serve(catalog, async () => {
     expect(await check("latest.yml", [next])).toMatchObject({ version: "1.2.0", error: null });
     expect(await check("latest.yml", [key])).toMatchObject({ version: "1.2.0", error: INVALID });
+  });
+});
+
+describe("electron-updater", () => {
+  type Inside = { app: { userDataPath: string }; getUpdateInfoAndProvider: () => Promise<{ info: Info }> };
+
+  /** An installed app that verifies manifests with these keys, as version 7 does and version 6 does not. */
+  async function installed(version: string, trusted: readonly ManifestKey[], id: string = randomUUID()) {
+    const { updater } = await stockApp("nsis", version, `${await serveRoutes()}${STABLE}`);
+    const inside = updater as unknown as Inside;
+    await writeFile(path.join(inside.app.userDataPath, ".updaterId"), id);
+    const getUpdateInfo = inside.getUpdateInfoAndProvider.bind(updater);
+    inside.getUpdateInfoAndProvider = async () => {
+      const found = await getUpdateInfo();
+      const code = manifestError(found.info, trusted);
+      if (code !== null) throw Object.assign(new Error(code), { code });
+      return found;
+    };
+    return updater;
+  }
+
+  /** The version that an app finds, null for none, or the code of its error. */
+  async function findUpdate(...app: Parameters<typeof installed>): Promise<string | null> {
+    const updater = await installed(...app);
+    updater.on("error", () => {});
+    const code = (error: { code: string }) => error.code;
+    const found = await updater.checkForUpdates().catch(code);
+    if (typeof found === "string") return found;
+    return found?.isUpdateAvailable ? found.updateInfo.version : null;
+  }
+
+  test("updates, with or without the key, and installs what was signed", async () => {
+    const catalog = await newFolder();
+    await publish(catalog, "1.0.0");
+    await publish(catalog, "1.1.0");
+    await serve(catalog, async () => {
+      for (const trusted of [[key], []]) {
+        const updater = await installed("1.0.0", trusted);
+        expect((await updater.checkForUpdates())?.updateInfo.version).toBe("1.1.0");
+        const [file = ""] = await updater.downloadUpdate();
+        expect(path.basename(file)).toBe("Acme-Setup-1.1.0-x64.exe");
+        const release = (await releasesOf(catalog)).find(({ id }) => id === "core-windows-x64-1.1.0");
+        const sha256 = createHash("sha256")
+          .update(await readFile(file))
+          .digest("hex");
+        expect(sha256).toBe(release?.artifacts.update?.sha256);
+      }
+      expect(await findUpdate("1.0.0", [newManifestKey()])).toBe(INVALID);
+    });
+  });
+
+  test("follows a rollout, a pause, a yank and a step back, and never gets what its keys have not signed", async () => {
+    const catalog = await newFolder();
+    await publish(catalog, "1.0.0");
+    await publish(catalog, "1.1.0", { fields: { rollout: 10, rolloutSeries: "s" } });
+    const ids = Array.from({ length: 300 }, () => randomUUID());
+    const inside = ids.find((id) => rolloutBucket("s", id) < 10);
+    const outside = ids.find((id) => rolloutBucket("s", id) >= 10);
+    const newest = { product: "core", version: "1.1.0" };
+    const expectUpdates = (...expected: unknown[]) =>
+      serve(catalog, async () => {
+        const found = [await findUpdate("1.0.0", [key], inside), await findUpdate("1.0.0", [key], outside)];
+        expect([...found, await findUpdate("1.1.0", [key])]).toEqual(expected);
+      });
+    await expectUpdates("1.1.0", null, null);
+    await updateReleases(catalog.manifest, newest, { rollout: 0 });
+    await expectUpdates(null, null, null);
+    await updateReleases(catalog.manifest, newest, { rollout: 100 });
+    await expectUpdates("1.1.0", "1.1.0", null);
+    await updateReleases(catalog.manifest, newest, { yanked: true });
+    await expectUpdates(null, null, null);
+    await serve(catalog, async () => {
+      const updater = await installed("1.1.0", [key]);
+      updater.allowDowngrade = true;
+      expect(await updater.checkForUpdates()).toMatchObject({
+        isUpdateAvailable: true,
+        updateInfo: { version: "1.0.0" },
+      });
+    });
+    await publish(catalog, "1.2.0", { keys: [], confirmations: { isUnsigned: true } });
+    await serve(catalog, async () => {
+      expect([await findUpdate("1.1.0", [key]), await findUpdate("1.1.0", [])]).toEqual([NOT_SIGNED, "1.2.0"]);
+    });
+  });
+
+  test("downloads only what has changed, by the block maps of both versions below the feed's URL", async () => {
+    const catalog = await newFolder();
+    const content = randomBytes(600 * 1024);
+    const names = (version: string) => [`Acme-Setup-${version}.exe`];
+    for (const version of ["1.0.0", "1.1.0"]) {
+      content.write(version);
+      await publish(catalog, version, { names, contents: { [`Acme-Setup-${version}.exe`]: content } });
+    }
+    await serve(catalog, async () => {
+      const updater = await installed("1.0.0", [key]);
+      const messages: string[] = [];
+      const note = (message?: string) => void messages.push(String(message));
+      updater.logger = { info: note, warn: note, error: note };
+      await updater.checkForUpdates();
+      await updater.downloadUpdate();
+      for (const version of ["1.0.0", "1.1.0"]) {
+        expect(messages.join()).toContain(`/Acme-Setup-${version}.exe.blockmap`);
+        expect((await get(`${STABLE}/Acme-Setup-${version}.exe.blockmap`)).status).toBe(200);
+      }
+    });
   });
 });
 
