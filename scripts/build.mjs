@@ -26,6 +26,9 @@ const ENTRY_POINTS = [
  */
 const EXTERNAL = [
   "@prisma/client",
+  "@sigstore/bundle",
+  "@sigstore/protobuf-specs",
+  "@sigstore/verify",
   "@zxcvbn-ts/language-common",
   "commander",
   "next",

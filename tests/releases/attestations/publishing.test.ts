@@ -5,16 +5,20 @@ import { beforeEach, expect, test } from "vitest";
 import { addPublisher } from "@/lib/auth/publishers/publishers";
 import { NewPublisher } from "@/lib/auth/publishers/schema";
 import { type Context, setContext } from "@/lib/context";
+import { loadConfig } from "@/lib/platform/config";
+import { addReleases } from "@/lib/releases/publishing/add";
+import { readCatalog } from "@/scripts/homeport/export/releases";
 import { call, get } from "@/tests/support/api";
 import { newKey, OPERATOR } from "@/tests/support/auth/api-keys";
 import { CiIssuer } from "@/tests/support/auth/ci-issuer";
 import { postOAuth } from "@/tests/support/auth/oauth-client";
 import { BASE_URL, clock, ctx } from "@/tests/support/context";
 import { callReleases, draftOf, publishDrafts } from "@/tests/support/releases/admin-api";
-import { isolateDataFolder } from "@/tests/support/releases/catalogs";
+import { isolateDataFolder, newFolder as newDataFolder } from "@/tests/support/releases/catalogs";
 import { build, newFolder, draftOf as storeDraftOf } from "@/tests/support/releases/publishing";
-import { BUILD, COMMIT, newSigstore } from "@/tests/support/releases/sigstore";
+import { BUILD, COMMIT, newSigstore, readSample, SAMPLE_FILE } from "@/tests/support/releases/sigstore";
 import { storeOf } from "@/tests/support/releases/stores";
+import { newOutput, writeElectronUpdate } from "@/tests/support/releases/tools/output";
 import { uploadFile } from "@/tests/support/releases/uploads";
 
 const sigstore = await newSigstore();
@@ -79,6 +83,15 @@ test("an attestation by a publisher of the product is stored, served beside its 
   const json = { filter: { ids: [id] }, isForced: true, isDryRun: false };
   expect((await call("POST", "/api/admin/releases/removals", { token: key.key, json })).status).toBe(200);
   expect(await readdir(path.dirname(folder))).not.toContain(path.basename(folder));
+});
+
+test("what GitHub attested is published with the root that ships", async () => {
+  setContext({ ...ctx(), config: { ...ctx().config, SIGSTORE_TRUSTED_ROOT: undefined } });
+  const product = `p-${randomUUID().slice(0, 8)}`;
+  const issuer = "https://token.actions.githubusercontent.com/hammer-time";
+  await addOf(product, { repository: "too-legit/attest", workflow: "integration.yml", issuer, ref: "refs/heads/main" });
+  const published = await publishAttested(product, await readSample(), { bytes: SAMPLE_FILE });
+  expect(published).toMatchObject({ status: 201, notes: [] });
 });
 
 test("a command publishes an attestation of its file, of several, and verifies what a service elsewhere serves", async () => {
@@ -200,3 +213,51 @@ test("an attestation needs a publisher of its product and channel, and the commi
   expect(await publishAttested(product, await attest(moved), { bytes, key })).toMatchObject({ status: 201 });
   await issuer.close();
 });
+
+test("a folder's attestations are found by what they state, whatever their names, and an export takes them along", async () => {
+  const output = await newOutput();
+  const [setup, dmg] = [randomBytes(500), randomBytes(500)];
+  await writeElectronUpdate(output, "latest.yml", "1.4.0", ["Setup.exe"], {}, { "Setup.exe": setup });
+  await writeElectronUpdate(output, "latest-mac.yml", "1.4.0", ["Acme-mac.zip", "Acme.dmg"], {}, { "Acme.dmg": dmg });
+  await output.write("attestation.json", toBytes(await sigstore.attest([setup, dmg])));
+  await output.write("Old.exe.sigstore.json", toBytes(await sigstore.attest([randomBytes(9)])));
+  await output.write("log.jsonl", "{");
+  const { drafts, notes } = await output.drafts();
+  const attested = drafts.flatMap(({ files }) => files.map(({ file, attestationFile }) => [file, attestationFile]));
+  const nameOf = (file: string | undefined) => file && path.basename(file);
+  expect(Object.fromEntries(attested.map(([file, attestation]) => [nameOf(file), nameOf(attestation)]))).toEqual({
+    "Setup.exe": "attestation.json",
+    "Acme-mac.zip": undefined,
+    "Acme.dmg": "attestation.json",
+  });
+  expect(notes.filter((note) => note.includes("provenance"))).toEqual(
+    ["Old.exe.sigstore.json", "log.jsonl"].map(
+      (name) => `${name} is not published: it does not state the provenance of a published file.`,
+    ),
+  );
+  // A catalog that is only a file knows no publishers, and says so.
+  const attestations = { trustedRoots: [sigstore.trustedRoot] };
+  const deps = { manifestFile: output.manifest, storage: null, now: clock.now, attestations };
+  const added = await addReleases(deps, drafts);
+  expect(added.notes).toEqual([
+    `The attestation is by ${BUILD[9]}. This was NOT compared with the publishers of core: only the service knows them.`,
+  ]);
+  const { files } = await readCatalog({ ...ctx().config, RELEASE_CATALOG: output.manifest });
+  expect(files.filter(({ file }) => file.endsWith(".sigstore.json"))).toHaveLength(2);
+  const other = { ...deps, attestations: { trustedRoots: undefined } };
+  await expect(addReleases(other, drafts)).rejects.toMatchObject({ code: "attestation_invalid" });
+});
+
+test.each(["{", "{}", JSON.stringify({ ...sigstore.trustedRoot, certificateAuthorities: [] }), ""])(
+  "SIGSTORE_TRUSTED_ROOT refuses a file with %j",
+  async (text) => {
+    const file = path.join(await newDataFolder(), "root.json");
+    await writeFile(file, text);
+    expect(() => loadConfig({ SIGSTORE_TRUSTED_ROOT: file })).toThrow("SIGSTORE_TRUSTED_ROOT");
+    const roots = [sigstore.trustedRoot, sigstore.trustedRoot];
+    await writeFile(file, roots.map((root) => `${JSON.stringify(root)}\n`).join(""));
+    expect(loadConfig({ SIGSTORE_TRUSTED_ROOT: file }).SIGSTORE_TRUSTED_ROOT).toHaveLength(2);
+    await writeFile(file, JSON.stringify(sigstore.trustedRoot, null, 2));
+    expect(loadConfig({ SIGSTORE_TRUSTED_ROOT: file }).SIGSTORE_TRUSTED_ROOT).toHaveLength(1);
+  },
+);

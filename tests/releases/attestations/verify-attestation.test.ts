@@ -1,9 +1,15 @@
 import { createHash, randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import path from "node:path";
 import { expect, test } from "vitest";
 import { verifyAttestation } from "@/lib/releases/publishing/attestations/verify-attestation";
-import { BUILD, COMMIT, newKeys, newSigstore, type TestBundle } from "@/tests/support/releases/sigstore";
+import {
+  BUILD,
+  COMMIT,
+  newKeys,
+  newSigstore,
+  readSample,
+  SAMPLE_FILE,
+  type TestBundle,
+} from "@/tests/support/releases/sigstore";
 
 const sigstore = await newSigstore();
 const BYTES = randomBytes(1000);
@@ -12,27 +18,22 @@ const sha256Of = (bytes: Buffer) => createHash("sha256").update(bytes).digest("h
 const verify = (bundle: unknown, bytes = BYTES, roots = [sigstore.trustedRoot]) =>
   verifyAttestation(bundle, sha256Of(bytes), roots);
 
-// cli/cli, pkg/cmd/attestation/test/data/reusable-workflow-attestation.sigstore.json: GitHub's own, of 2024.
-const SAMPLE = path.join(import.meta.dirname, "samples", "github-public.sigstore.json");
-const SAMPLE_SHA256 = "49a3aa6075e0f49f82843e74b5baa614ad2a588e6675612bf108a0a008c5ac25";
-
 test("a bundle of GitHub's public instance is verified with the root that ships, years after its certificate expired", async () => {
-  const bundle = JSON.parse(await readFile(SAMPLE, "utf8"));
-  expect(verifyAttestation(bundle, SAMPLE_SHA256)).toEqual({
-    issuer: "https://token.actions.githubusercontent.com",
-    signer:
-      "https://github.com/github/artifact-attestations-workflows/.github/workflows/attest.yml@09b495c3f12c7881b3cc17209a327792065c1a1d",
-    repository: "https://github.com/malancas/attest-demo",
-    commit: COMMIT,
+  const bundle = JSON.parse((await readSample()).toString());
+  expect(verifyAttestation(bundle, sha256Of(SAMPLE_FILE))).toEqual({
+    issuer: "https://token.actions.githubusercontent.com/hammer-time",
+    signer: "https://github.com/too-legit/attest/.github/workflows/integration.yml@refs/heads/main",
+    repository: "https://github.com/too-legit/attest",
+    commit: "283bf967fa3c591925dd25e6a6e8e781542117bf",
     ref: "refs/heads/main",
-    repositoryId: "804070735",
-    ownerId: "16248153",
-    workflow: "https://github.com/malancas/attest-demo/.github/workflows/shared.yml@refs/heads/main",
+    repositoryId: "851894824",
+    ownerId: "180348046",
+    workflow: "https://github.com/too-legit/attest/.github/workflows/integration.yml@refs/heads/main",
     trigger: "workflow_dispatch",
-    runUrl: "https://github.com/malancas/attest-demo/actions/runs/9228858953/attempts/1",
+    runUrl: "https://github.com/too-legit/attest/actions/runs/10818226125/attempts/1",
     subject: null,
   });
-  expect(() => verifyAttestation(bundle, SAMPLE_SHA256, [sigstore.trustedRoot])).toThrow("certificate chain");
+  expect(() => verifyAttestation(bundle, sha256Of(SAMPLE_FILE), [sigstore.trustedRoot])).toThrow("certificate chain");
 });
 
 test("a bundle of several files is one of each of them, and of no other", async () => {

@@ -1,4 +1,5 @@
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { initializeCA, initializeCTLog } from "@sigstore/mock/dist/fulcio";
 import { initializeTLog } from "@sigstore/mock/dist/rekor";
 import { initializeTSA } from "@sigstore/mock/dist/timestamp";
@@ -30,6 +31,10 @@ export const BUILD: BuildClaims = {
   20: "push",
   21: "https://github.com/acme/app/actions/runs/9228858953/attempts/1",
 };
+
+/** What GitHub attested with the public-good instance in 2024: cli/cli, pkg/cmd/attestation/test/data/custom-issuer.sigstore.json. */
+export const readSample = () => readFile("tests/releases/attestations/samples/github-public.sigstore.json");
+export const SAMPLE_FILE = Buffer.from("hello-world");
 
 type Build = {
   claims?: BuildClaims;
@@ -108,8 +113,7 @@ export async function newSigstore() {
   };
 }
 
-export type Sigstore = Awaited<ReturnType<typeof newSigstore>>;
-export type TestBundle = Awaited<ReturnType<Sigstore["attest"]>>;
+export type TestBundle = Awaited<ReturnType<Awaited<ReturnType<typeof newSigstore>>["attest"]>>;
 
 type Log = Awaited<ReturnType<typeof initializeTLog>>;
 /** Rekor's response (sigstore/rekor, openapi.yaml). */

@@ -21,7 +21,7 @@ export type Attestations = {
 const MAX_ATTESTATION_BYTES = 1024 * 1024;
 /** As many as `gh attestation download` gets. */
 const MAX_BUNDLES = 30;
-export const ATTESTATION_EXTENSION = ".sigstore.json";
+const ATTESTATION_EXTENSION = ".sigstore.json";
 
 /** One bundle of a file: `bytes` as they are stored and served. */
 export type AttestationBundle = { bytes: Buffer; json: unknown; subjects: readonly string[] };
