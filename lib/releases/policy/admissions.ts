@@ -7,7 +7,7 @@ import { releaseFiles } from "../release-files";
 import type { Artifact, Release } from "../schema";
 import type { PublicKeys } from "../signatures";
 import type { Requirement } from "./schema";
-import { buildOf, fileKeyOf, isInForce, isSigned, LOOSENING_DELAY_MS, type Terms, termsAt } from "./terms";
+import { buildOf, fileKeyOf, isInForce, isSigned, isTrusted, LOOSENING_DELAY_MS, type Terms, termsAt } from "./terms";
 
 /** What a write of the catalog publishes: some files of a release, or all, and the product's keys. */
 export type Publication = { release: Release; files: readonly Artifact[]; publicKeys: PublicKeys };
@@ -195,15 +195,10 @@ async function publishersOf(tx: Tx, at: Date, { accountId, actor, publisher }: O
 }
 
 /** Whether a CI job publishes, of a publisher that is not too new to count. */
-async function isTrustedPublisher(
-  tx: Tx,
-  at: Date,
-  { publisher }: Operator,
-  { since }: TermsInForce,
-): Promise<boolean> {
+async function isTrustedPublisher(tx: Tx, at: Date, { publisher }: Operator, terms: TermsInForce): Promise<boolean> {
   if (!publisher) return false;
   const row = await tx.publisher.findUnique({ where: { id: publisher.id } });
-  return row !== null && (row.createdAt <= since || row.createdAt.getTime() <= at.getTime() - LOOSENING_DELAY_MS);
+  return row !== null && isTrusted(row, terms, at);
 }
 
 function proofsOf({ files, publicKeys }: Publication, terms: Terms, isPublisher: boolean): Requirement[] {

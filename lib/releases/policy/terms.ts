@@ -31,6 +31,11 @@ export function termsAt(row: PolicyRow, at: Date): Terms {
   return { requirements: requirements as Requirement[], approvals, publicKeys };
 }
 
+/** Whether a publisher counts: it was there when publishers became required (`since`), or a day ago. */
+export function isTrusted({ createdAt }: { createdAt: Date }, { since }: { since: Date }, at: Date): boolean {
+  return createdAt <= since || createdAt.getTime() <= at.getTime() - LOOSENING_DELAY_MS;
+}
+
 /** The terms that follow, in force or not; null if none do. */
 export function nextTerms({ nextRequirements, nextApprovals, nextPublicKeys }: PolicyRow): Terms | null {
   if (nextApprovals === null) return null;

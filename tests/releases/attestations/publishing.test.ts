@@ -183,6 +183,25 @@ test.each<[string, () => Promise<Buffer>, string]>([
   expect(await readdir(path.join(ctx().config.DATA_DIR, "releases"))).toEqual([".uploads"]);
 });
 
+test("an attestation by a publisher that is new to a product which requires one counts a day later", async () => {
+  const [product, bytes] = [`p-${randomUUID().slice(0, 8)}`, randomBytes(1000)];
+  const since = clock.now();
+  await ctx().db.releasePolicy.create({
+    data: { product, requirements: ["attestation"], approvals: 0, publicKeys: [], since },
+  });
+  clock.advance(60_000);
+  await addOf(product);
+  const attestation = toBytes(await sigstore.attest([bytes]));
+  expect(await publishAttested(product, attestation, { bytes })).toMatchObject({
+    status: 422,
+    detail: expect.stringContaining("24 hours after it was added"),
+  });
+  clock.advance(24 * 60 * 60_000);
+  expect(await publishAttested(product, attestation, { bytes })).toMatchObject({ status: 201 });
+  clock.reset();
+  await ctx().db.releasePolicy.delete({ where: { product } });
+});
+
 test("an attestation needs a publisher of its product and channel, and the commit of the job that publishes it", async () => {
   const product = `p-${randomUUID().slice(0, 8)}`;
   const refusal = (detail: string) => ({
