@@ -61,6 +61,7 @@ export const edit: ReleaseCommand<typeof EDIT_OPTIONS> = async ({ openStore, out
   if (given.length + cleared.length === 0) throw new UsageError("edit takes at least one option that changes a field.");
   const store = await openStore();
   const updated = await store.update(toFilter(values, positionals), Object.fromEntries([...given, ...cleared]));
+  for (const note of updated.notes) console.error(note);
   output.result(updated, linesOf(updated, "changed"));
 };
 

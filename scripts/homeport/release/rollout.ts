@@ -50,6 +50,7 @@ async function setRollout(context: ReleaseCommandContext, values: RolloutValues,
   const updated = await store.update(toFilter(values, positionals.slice(0, -1)), { rollout: percentage });
   const outcome = percentage === 0 ? "paused" : `rolled out to ${percentage}%`;
   const lines = updated.releases.map(({ id }) => `${id}: ${outcome}`);
+  for (const note of updated.notes) console.error(note);
   context.output.result(updated, lines);
 }
 
