@@ -79,7 +79,10 @@ function findIdDifferences(publisher: Publisher, claims: JWTPayload): Difference
   });
 }
 
-/** The file of the workflow is the job's own and the one that was started, unless the publisher names a reusable one. */
+/**
+ * The file of the workflow is the job's own and the one that was started, unless the publisher names a reusable one. An issuer may
+ * say only one of the two.
+ */
 function findWorkflowDifferences(publisher: Publisher, claims: JWTPayload): Difference[] {
   const { type, issuer, repository, workflow } = publisher;
   if (workflow === null) return [];
@@ -94,7 +97,8 @@ function findWorkflowDifferences(publisher: Publisher, claims: JWTPayload): Diff
   if (workflow.includes("@")) return matchesPattern(workflow, actual) ? [] : [differs(claims, claim, workflow)];
   const path = `${repository}/.github/workflows/${workflow}`;
   const refs = [textOf(claims, "ref"), textOf(claims, "sha")].map((ref) => `${path}@${ref}`);
-  const wrong = [claim, "workflow_ref"].find((name) => !refs.includes(textOf(claims, name) ?? ""));
+  const said = [claim, "workflow_ref"].filter((name) => claims[name] !== undefined);
+  const wrong = said.length === 0 ? claim : said.find((name) => !refs.includes(textOf(claims, name) ?? ""));
   return wrong === undefined ? [] : [differs(claims, wrong, path)];
 }
 

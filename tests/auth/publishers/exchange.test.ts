@@ -53,6 +53,8 @@ test.each([
     { job_workflow_ref: "acme/app/.github/workflows/release.yml@1a2b3c4d5e6f7a8b9c0d1e2f3a4b5c6d7e8f9a0b" },
     {},
   ],
+  ["a workflow that is not said to be the job's", { job_workflow_ref: undefined }, {}],
+  ["a workflow that is not said to be started", { workflow_ref: undefined }, {}],
   [
     "a reusable workflow",
     { job_workflow_ref: "acme/ci/.github/workflows/publish.yml@refs/tags/v3" },

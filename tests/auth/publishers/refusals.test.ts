@@ -99,6 +99,8 @@ describe("an ID token is refused", () => {
     ["of repositories in a list", { repository: ["acme/app"] }, "repository"],
     ["without the repository's id", { repository_id: undefined }, "repository_id"],
     ["of another workflow", workflow("acme/app/.github/workflows/test.yml@refs/tags/v1.2.0"), "job_workflow_ref"],
+    ["of no workflow", { job_workflow_ref: undefined, workflow_ref: undefined }, "job_workflow_ref"],
+    ["of a workflow that is null", { job_workflow_ref: null }, "job_workflow_ref"],
     [
       "of a workflow of the same name in another folder",
       workflow("acme/app/.github/workflows/old/release.yml@refs/tags/v1.2.0"),
