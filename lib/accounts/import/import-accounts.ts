@@ -523,12 +523,14 @@ async function readExisting(db: Tx, entries: Entry[], now: Date): Promise<Found>
 async function readOwners(db: Tx, entries: Entry[], now: Date): Promise<Found["owners"]> {
   const emails = entries.flatMap(({ record }) => record.email ?? []);
   const ids = entries.flatMap((entry) => entry.ids);
-  const identities = JSON.stringify(entries.flatMap(({ identities }) => identities));
+  const identities = entries.flatMap(({ identities }) => identities);
+  const each = (name: keyof Identity) => sql`${identities.map((identity) => identity[name])}::text[]`;
   // Events name an account by its own id, too, and may have said whose customer another id is: with a limit, PostgreSQL would not
   // look that up by the index. Of an identity whose issuer is not known yet, the provider has to be the same.
   const owners = await db.$queryRaw<{ key: string; accountId: string | null }[]>`
     WITH given AS MATERIALIZED (
-      SELECT * FROM json_to_recordset(${identities}::json) AS given (key text, provider text, issuer text, subject text))
+      SELECT * FROM unnest(${each("key")}, ${each("provider")}, ${each("issuer")}, ${each("subject")})
+        AS given (key, provider, issuer, subject))
     SELECT 'id ' || id::text AS key, id::text AS "accountId"
       FROM unnest(${uuidArray(ids.filter(isUuid))}) AS own JOIN "Account" ON id = own
     UNION ALL SELECT 'id ' || own, buyer FROM unnest(${ids}::text[]) AS own CROSS JOIN LATERAL (
