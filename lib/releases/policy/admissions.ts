@@ -7,10 +7,28 @@ import { releaseFiles } from "../release-files";
 import type { Artifact, Release } from "../schema";
 import type { PublicKeys } from "../signatures";
 import type { Requirement } from "./schema";
-import { buildOf, fileKeyOf, isInForce, isSigned, isTrusted, LOOSENING_DELAY_MS, type Terms, termsAt } from "./terms";
+import {
+  buildOf,
+  fileKeyOf,
+  hashesInManifest,
+  isInForce,
+  isSigned,
+  isTrusted,
+  LOOSENING_DELAY_MS,
+  type Terms,
+  termsAt,
+} from "./terms";
 
-/** What a write of the catalog publishes: some files of a release, or all, and the product's keys. */
-export type Publication = { release: Release; files: readonly Artifact[]; publicKeys: PublicKeys };
+/**
+ * What a write of the catalog publishes: files of a release, whose signatures and attestations were verified with the product's
+ * keys, of which it adds `newKeys` to the catalog.
+ */
+export type Publication = {
+  release: Release;
+  files: readonly Artifact[];
+  publicKeys: PublicKeys;
+  newKeys: readonly string[];
+};
 
 type Admitted = Pick<ReleaseAdmission, "files" | "proofs" | "approvedBy" | "admittedAt">;
 
@@ -60,6 +78,7 @@ export async function admitPublications(
     const keys = [...new Set(files.map(fileKeyOf))];
     const added = keys.filter((key) => !known.has(key));
     const proofs = proofsOf(publication, own, await isTrustedPublisher(tx, at, operator, own));
+    refuseKeys(own, publication);
     if (added.length > 0) refuseWithout(proofs, own, publication);
     await addProofs(tx, rows, keys, proofs);
     if (added.length > 0) await admit(tx, at, operator, { release, files: added, proofs }, own);
@@ -201,9 +220,14 @@ async function isTrustedPublisher(tx: Tx, at: Date, { publisher }: Operator, ter
   return row !== null && isTrusted(row, terms, at);
 }
 
-function proofsOf({ files, publicKeys }: Publication, terms: Terms, isPublisher: boolean): Requirement[] {
+function proofsOf(
+  { release, files, publicKeys }: Publication,
+  { publicKeys: counted }: Terms,
+  isPublisher: boolean,
+): Requirement[] {
+  const named = hashesInManifest(release, counted);
   const met: Record<Requirement, boolean> = {
-    signature: files.every((file) => isSigned(file, publicKeys, terms.publicKeys)),
+    signature: files.every((file) => named.includes(file.sha512) || isSigned(file, publicKeys, counted)),
     publisher: isPublisher,
     attestation: files.every(({ attestation }) => attestation !== undefined),
   };
@@ -215,6 +239,13 @@ const NEEDED: Record<Requirement, string> = {
   publisher: "a trusted publisher, added at least 24 hours ago: publish it from CI",
   attestation: "an attestation of each file (--attestation)",
 };
+
+/** Signed documents that are served would no longer match the product's keys. */
+function refuseKeys({ requirements, publicKeys }: Terms, { release, newKeys }: Publication): void {
+  const other = requirements.includes("signature") && newKeys.find((key) => !publicKeys.includes(key));
+  if (other)
+    throw unmet(`${other} is not among the keys of ${release.product}'s policy: an admin adds it there first.`);
+}
 
 function refuseWithout(proofs: readonly Requirement[], { requirements }: Terms, { release }: Publication): void {
   const missing = requirements.filter((one) => !proofs.includes(one));

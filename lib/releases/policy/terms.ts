@@ -1,5 +1,6 @@
 import { formatVersion, type Release, type StoredFile } from "../schema";
 import { type PublicKeys, parseMinisignature } from "../signatures";
+import { parseUpdateManifest, updateManifestProblem } from "../update-manifest";
 import type { Requirement } from "./schema";
 
 /** What a product's releases must have. `publicKeys`: those whose signatures count, as `keysOf` returns them. */
@@ -111,4 +112,13 @@ export function isSigned(
   if (edSignature !== undefined && isWhole && counts("ed")) return true;
   if (minisign === undefined || !counts("minisign")) return false;
   return isWhole || parseMinisignature(minisign).algorithm === "ED";
+}
+
+/** The SHA-512 of the files in a release's signed manifest, if one of the keys that count signed it. */
+export function hashesInManifest(release: Release, counted: readonly string[]): string[] {
+  const { electron } = release.signedDocuments;
+  const manifest = counted.flatMap((key) => (key.startsWith("manifest:") ? [key.slice("manifest:".length)] : []));
+  if (!electron || manifest.length === 0) return [];
+  if (updateManifestProblem(electron, release, { manifest }) !== undefined) return [];
+  return parseUpdateManifest(electron.text).files.map(({ sha512 }) => sha512);
 }

@@ -7,6 +7,7 @@ import { makeFolder, writeDurably } from "../../platform/files/durable";
 import { verifySignedDocuments } from "../catalog/signed-documents";
 import { unsignedVersionNotes } from "../formats/tauri";
 import type { Publication } from "../policy/admissions";
+import { keysOf } from "../policy/terms";
 import { ATTESTATION_TYPE, BLOCK_MAP_TYPE, releaseFiles } from "../release-files";
 import { type BesideFile, formatVersion, type PublishedBy, type Release } from "../schema";
 import { publicKeysOf } from "../signatures";
@@ -67,7 +68,8 @@ export async function addReleases(deps: PublishDeps, drafts: readonly ReleaseDra
   const planned = plan(current);
   await serializeManifest(planned);
   notes.push(...(await verifyDrafts(hashed, planned)));
-  const { publications: _, ...published } = await storeAndPublish(deps, hashed, plan);
+  const publications = planned.added.map(({ release }, i) => toPublication(release, hashed[i], planned, current));
+  const { publications: _, ...published } = await storeAndPublish(deps, hashed, plan, publications);
   notes.push(...describeChange(current.releases, planned.releases, undefined));
   return { ...published, notes: [...new Set(notes)] };
 }
@@ -110,6 +112,7 @@ async function storeAndPublish(
   { manifestFile, storage, onProgress, record }: PublishDeps,
   drafts: readonly HashedDraft[],
   plan: (manifest: EditableManifest) => Plan,
+  publications: readonly Publication[],
 ): Promise<Published> {
   const folder = path.dirname(manifestFile);
   const staged: StagedFile[] = [];
@@ -126,7 +129,10 @@ async function storeAndPublish(
         result: {
           releases: added.map(({ id, outcome }) => ({ id, outcome })),
           removedSamples,
-          publications: added.map(({ release }, i) => toPublication(release, drafts[i], publicKeys)),
+          publications: added.flatMap(({ release }, i) => {
+            const verified = publications[i];
+            return verified ? [{ ...verified, release }] : [];
+          }),
         },
         beforeWrite: async () => {
           for (const { commit } of staged) await commit?.();
@@ -143,11 +149,20 @@ async function storeAndPublish(
   }
 }
 
-/** The files of a draft as the release has them. */
-function toPublication(release: Release, draft: HashedDraft | undefined, publicKeys: Plan["publicKeys"]): Publication {
-  const names = draft?.files.map(({ artifact }) => artifact.fileName) ?? [];
-  const files = releaseFiles(release).filter(({ fileName }) => names.includes(fileName));
-  return { release, files, publicKeys: publicKeysOf(publicKeys, release.product) };
+/** The files of a draft with what was verified of them: the signatures of the planned release, and their own attestations. */
+function toPublication(
+  release: Release,
+  draft: HashedDraft | undefined,
+  planned: Pick<Plan, "publicKeys">,
+  current: Pick<Plan, "publicKeys">,
+): Publication {
+  const files = releaseFiles(release).flatMap((file) => {
+    const own = draft?.files.find(({ artifact }) => artifact.fileName === file.fileName);
+    return own ? [{ ...file, attestation: own.artifact.attestation }] : [];
+  });
+  const publicKeys = publicKeysOf(planned.publicKeys, release.product);
+  const known = keysOf(publicKeysOf(current.publicKeys, release.product));
+  return { release, files, publicKeys, newKeys: keysOf(publicKeys).filter((key) => !known.includes(key)) };
 }
 
 /** A file that is ready to serve once `commit` has given it its name. `discard` deletes what is not committed. */

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
@@ -171,6 +171,36 @@ describe("a product with a policy", () => {
       },
     ],
     ["with a key instead of a publisher", { requirements: ["publisher"] }, () => publish("2.0.0")],
+    [
+      "that is in the catalog already, with a signature that somebody wrote there",
+      { requirements: ["signature"] },
+      async () => {
+        const bytes = randomBytes(500);
+        await handWritten(bytes, { edSignature: newSigningKey().ed(bytes) });
+        return publishDrafts(key.key, [draftOf("2.0.0", await uploadFile(key, bytes))]);
+      },
+    ],
+    [
+      "that is in the catalog already, with an attestation that somebody wrote there",
+      { requirements: ["attestation"] },
+      async () => {
+        const bytes = randomBytes(500);
+        await handWritten(bytes, { attestation: { file: "a.sigstore.json", sizeBytes: 9, sha256: "b".repeat(64) } });
+        return publishDrafts(key.key, [draftOf("2.0.0", await uploadFile(key, bytes))]);
+      },
+    ],
+    [
+      "that it has, with another key for the next ones",
+      { requirements: ["signature"] },
+      async () => {
+        const file = storedFileOf(OLD);
+        const upload = await uploadFile(key, await readFile(file), path.basename(file));
+        const kinds = ["installer", "update"];
+        return publishDrafts(key.key, [
+          { ...draftOf("1.0.0", upload, { kinds }), publicKeys: { ed: newSigningKey().edKey } } as ReleaseDraft,
+        ]);
+      },
+    ],
     ["without an attestation", { requirements: ["attestation"] }, () => publish("2.0.0")],
     [
       "with one more file in an old release",
@@ -232,6 +262,27 @@ describe("a product with a policy", () => {
 });
 
 const trusted = newSigningKey();
+
+/** Writes 2.0.0 with these bytes into the catalog by hand. */
+async function handWritten(bytes: Buffer, fields: object): Promise<void> {
+  const described = { ...digestsOf(bytes), fileName: "setup.exe", sizeBytes: bytes.length };
+  await editCatalog((releases) => {
+    const installer = { ...described, file: "setup.exe", ...fields };
+    releases.push({ ...(releases[0] as Entry), id: NEW, version: "2.0.0", artifacts: { installer } });
+  });
+}
+
+const digestsOf = (bytes: Buffer) => ({
+  sha256: createHash("sha256").update(bytes).digest("hex"),
+  sha512: createHash("sha512").update(bytes).digest("base64"),
+});
+
+function storedFileOf(id: string): string {
+  const release = ctx()
+    .catalog.current()
+    ?.releases.find((one) => one.id === id);
+  return path.join(ctx().config.DATA_DIR, "releases", release?.artifacts.installer?.file ?? "");
+}
 
 /** Adds a publisher of the product core. Returns a function that publishes a version as its CI job. */
 async function newPublisher(by: Operator = OPERATOR) {
