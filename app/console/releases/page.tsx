@@ -2,6 +2,7 @@ import { countClients, readAdoptionCurve } from "@/lib/releases/adoption/report"
 import { catalogFileOf } from "@/lib/releases/catalog/catalog";
 import { type CatalogVersion, listVersions, VersionsQuery } from "@/lib/releases/publishing/list-versions";
 import { versionPath } from "@/lib/releases/publishing/release-action";
+import { ButtonLink } from "../components/action";
 import { Badge } from "../components/cells";
 import { Filters, SelectFilter } from "../components/filters";
 import { formatCount } from "../components/format-numbers";
@@ -31,9 +32,14 @@ export default consolePage({ query: VersionsQuery }, async ({ ctx, operator, que
   const { product, products, channels, versions, nextCursor } = await listVersions(ctx, query);
   const isEditable = catalogFileOf(ctx.config) !== null;
   const upload = isEditable && hasRole(operator, "admin") && (
-    <a className="button" href="/console/releases/upload">
-      Upload a release
-    </a>
+    <>
+      <ButtonLink href={`/console/releases/policy?${new URLSearchParams({ product: product ?? "core" })}`}>
+        Policy
+      </ButtonLink>
+      <a className="button" href="/console/releases/upload">
+        Upload a release
+      </a>
+    </>
   );
   if (product === undefined) {
     return (

@@ -20,6 +20,8 @@ function VersionState({ version: { releases, schedule } }: { version: Version })
   const served = releases.filter(({ yanked }) => !yanked);
   if (served.length === 0) return <Badge tone="bad">Yanked</Badge>;
   if (served.every(({ sample }) => sample)) return <Badge>Sample</Badge>;
+  if (served.some(({ admission }) => admission === "refused")) return <Badge tone="bad">Not admitted</Badge>;
+  if (served.some(({ admission }) => admission === "pending")) return <Badge tone="warning">Waits for approval</Badge>;
   if (schedule?.state === "halted") return <Badge tone="bad">Halted</Badge>;
   if (schedule?.state === "scheduled") return <Badge tone="warning">Scheduled</Badge>;
   const percentages = served.map((release) => release.served);

@@ -5,6 +5,7 @@ import { publisherOperations } from "@/lib/auth/publishers/operations";
 import type { FormOperation } from "@/lib/operation";
 import { forgetShownSecret } from "@/lib/platform/http/pages/page-cookies";
 import { pushOperations } from "@/lib/push/admin/operations";
+import { policyOperations } from "@/lib/releases/policy/operations";
 import { releaseOperations } from "@/lib/releases/publishing/operations";
 import { uploadOperations } from "@/lib/releases/uploads/operations";
 import { billingOperations } from "@/lib/subscriptions/admin/operations";
@@ -18,6 +19,7 @@ const PAGES: Record<string, Record<string, FormOperation>> = {
   "/console/push": pushOperations,
   "/console/push/mail": mailOperations,
   "/console/releases": releaseOperations,
+  "/console/releases/policy": policyOperations,
   "/console/releases/upload": uploadOperations,
   "/console/settings/keys": { ...keyOperations, forgetShownSecret },
   "/console/settings/operators": operatorOperations,

@@ -8,10 +8,10 @@ import { newId } from "../../platform/db/ids";
 import { makeFolder, moveDurably, readJsonFile, writeChunks } from "../../platform/files/durable";
 import type { Catalog } from "../catalog/catalog";
 import { indexReleases, type Snapshot } from "../catalog/snapshot";
+import type { Admission } from "../publishing/schema";
 import { releaseFiles, removeStoredFiles } from "../release-files";
 import type { Artifact, Release } from "../schema";
 import { isAdmitted } from "./admissions";
-import type { Admission } from "./schema";
 import { buildOf, fileKeyOf, isInForce, termsAt } from "./terms";
 
 /** The policies that this process applies to its catalog. */

@@ -6,6 +6,7 @@ import type { ReleasePolicy } from "../../platform/db/generated/client";
 import { adminEmails } from "../../platform/find-account";
 import type { Operator } from "../../principal";
 import { releasePublished } from "../../webhooks/events";
+import type { ReleaseReader } from "../access";
 import { selectReleases } from "../publishing/filter-releases";
 import type { EditableManifest } from "../publishing/manifest-file";
 import { assertSeen, type ReleasePrecondition } from "../publishing/seen-state";
@@ -31,7 +32,7 @@ import {
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "policies" | "rollouts">;
 
 /** The policies of the products that have one, now or from a later time on. @throws AppError those of `readCatalog` */
-export async function listPolicies(deps: Deps, { releaseAccess }: Operator): Promise<Policies> {
+export async function listPolicies(deps: Deps, { releaseAccess }: ReleaseReader): Promise<Policies> {
   const where = releaseAccess ? { product: { in: [...releaseAccess.products] } } : {};
   const rows = await deps.db.releasePolicy.findMany({ where, orderBy: { product: "asc" } });
   if (rows.length === 0) return { policies: [] };

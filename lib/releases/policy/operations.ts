@@ -1,8 +1,10 @@
+import { z } from "zod";
 import { operation } from "../../operation";
 import { ifMatch } from "../../platform/http/content/conditional";
 import { CATALOG_ERRORS, CHANGE_ERRORS, READS } from "../publishing/operations";
+import { versionPath } from "../publishing/release-action";
 import { approveReleases, listPolicies, setPolicy } from "./manage-policies";
-import { Approval, ApprovedReleases, ChangedPolicy, Policies, Policy, PolicyParams } from "./schema";
+import { Approval, ApprovedReleases, ChangedPolicy, Policies, Policy, PolicyParams, Requirement } from "./schema";
 
 const POLICY = {
   product: "core",
@@ -13,6 +15,22 @@ const POLICY = {
   pending: [{ id: "core-macos-universal-2.3.0", version: "2.3.0", channel: "stable", approvals: 0 }],
   refused: [],
 };
+
+const text = z.string().max(256);
+
+const PolicyForm = z.object({
+  product: PolicyParams.shape.product,
+  ...(Object.fromEntries(Requirement.options.map((one) => [one, text.optional()])) as Record<
+    Requirement,
+    z.ZodOptional<z.ZodString>
+  >),
+  approvals: z.coerce.number().pipe(ChangedPolicy.shape.approvals.unwrap()),
+});
+
+/** `previewed`: the state of the version that the page has shown. */
+const ApprovalForm = z.object({ product: text, channel: text, version: text, previewed: text });
+
+const NO_KEY = "The catalog has no public key of this product. Name one with `homeport release policy`.";
 
 /** Only people change policies and approve releases. */
 const DECIDES = { role: "admin", stepUp: true } as const;
@@ -45,6 +63,19 @@ export const policyOperations = {
     },
     response: { description: "The policy.", schema: Policy, examples: { "A policy": POLICY } },
     run: ({ ctx, operator, params, body }) => setPolicy(ctx, operator, params.product, body),
+    form: {
+      fields: PolicyForm,
+      toInput: ({ product, approvals, ...checked }) => {
+        const requirements = Requirement.options.filter((one) => checked[one] === "on");
+        return { params: { product }, body: { requirements, approvals } };
+      },
+      kept: Object.keys(PolicyForm.shape),
+      errors: { validation_failed: { message: NO_KEY } },
+      after: ({ product, loosened }) => ({
+        done: loosened ? "loosened" : "set",
+        to: `/console/releases/policy?${new URLSearchParams({ product })}`,
+      }),
+    },
   }),
 
   approveReleases: operation({
@@ -73,5 +104,13 @@ export const policyOperations = {
       },
     },
     run: ({ ctx, operator, body, request }) => approveReleases(ctx, operator, body, ifMatch(request)),
+    form: {
+      fields: ApprovalForm,
+      toInput: ({ previewed, ...filter }) => ({ body: { filter }, ifMatch: `"${previewed}"` }),
+      after: ({ releases }, version) => ({
+        done: releases.some(({ missingApprovals }) => missingApprovals > 0) ? "approved_once" : "approved",
+        to: versionPath(version),
+      }),
+    },
   }),
 };

@@ -6,10 +6,6 @@ import { PublicKeys } from "../signatures";
 export const Requirement = z.enum(["signature", "publisher", "attestation"]);
 export type Requirement = z.infer<typeof Requirement>;
 
-/** Whether a release of a product with a policy is offered: "pending" waits for approvals, "refused" was not published here. */
-export const Admission = z.enum(["admitted", "pending", "refused"]);
-export type Admission = z.infer<typeof Admission>;
-
 const MAX_APPROVALS = 10;
 const MAX_KEYS = 10;
 const { minisign, ed, manifest } = PublicKeys.shape;

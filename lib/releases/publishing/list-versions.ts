@@ -30,7 +30,7 @@ export const VersionsQuery = z.object({
 });
 export type VersionsQuery = z.infer<typeof VersionsQuery>;
 
-type Deps = Pick<Context, "catalog" | "config" | "db" | "rollouts">;
+type Deps = Pick<Context, "catalog" | "config" | "db" | "policies" | "rollouts">;
 
 /** A page of the versions of a product, newest first. `product` is the first one of the catalog by default. */
 export async function listVersions(deps: Deps, { limit, cursor, channel, ...query }: VersionsQuery) {
@@ -62,7 +62,7 @@ export async function readVersion(
 
 async function readServedReleases(deps: Deps): Promise<ServedRelease[]> {
   const served = new Map(deps.catalog.current()?.releases.map(({ id, rollout }) => [id, rollout]));
-  const releases = listReleases(await readCatalog(deps));
+  const releases = listReleases(await readCatalog(deps), deps.policies.admissionOf);
   return releases.map((release) => ({ ...release, served: served.get(release.id) ?? release.rollout }));
 }
 

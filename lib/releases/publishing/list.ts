@@ -1,8 +1,11 @@
 import { compareBuild } from "semver";
 import { ArtifactKind, formatVersion, type Release } from "../schema";
+import type { Admission } from "./schema";
 
 /** A release as JSON has it: the manifest's fields with all defaults. */
-export type ReleaseDocument = ReturnType<typeof toDocument>;
+export type ReleaseDocument = ReturnType<typeof toDocument> & { admission?: Admission };
+
+type AdmissionOf = (release: Release) => Admission | null;
 
 function toDocument({ artifacts, ...release }: Release) {
   const { version, minimumSupportedVersion, requiresFrom, releasedAt } = release;
@@ -19,15 +22,18 @@ function toDocument({ artifacts, ...release }: Release) {
   };
 }
 
-/** Lists releases by product, platform and architecture, newest first. */
-export function listReleases(releases: readonly Release[]): ReleaseDocument[] {
+/** Lists releases by product, platform and architecture, newest first; with what the policies say, if they are given. */
+export function listReleases(releases: readonly Release[], admissionOf: AdmissionOf = () => null): ReleaseDocument[] {
   const targetOf = ({ product, platform, architecture }: Release) => `${product} ${platform} ${architecture}`;
   return releases
     .toSorted(
       (a, b) =>
         targetOf(a).localeCompare(targetOf(b)) || compareBuild(b.version, a.version) || a.id.localeCompare(b.id),
     )
-    .map(toDocument);
+    .map((release) => {
+      const admission = admissionOf(release);
+      return { ...toDocument(release), ...(admission && { admission }) };
+    });
 }
 
 export function renderTable(releases: readonly ReleaseDocument[]): string {
@@ -54,8 +60,10 @@ function kindsOf({ artifacts }: ReleaseDocument): string {
   return kinds.join("+");
 }
 
-function stateOf({ yanked, rollout, rollback, critical, sample }: ReleaseDocument): string {
+function stateOf({ yanked, rollout, rollback, critical, sample, admission }: ReleaseDocument): string {
   if (yanked) return "yanked";
+  if (admission === "pending") return "waits for approval";
+  if (admission === "refused") return "not admitted";
   if (sample) return "sample";
   const reach = rollout === 100 ? "everyone" : rollout === 0 ? "paused" : `${rollout}%`;
   return [reach, rollback && "rollback", critical && "critical"].filter(Boolean).join(", ");

@@ -39,19 +39,25 @@ type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "rollouts">;
  * @throws AppError invalid_query; those of `readCatalog`
  */
 export async function listCatalog(
-  deps: Pick<Deps, "config" | "rollouts">,
+  deps: Pick<Context, "config" | "policies" | "rollouts">,
   reader: ReleaseReader,
   { limit, cursor, ...filter }: ReleasesQuery,
 ): Promise<Releases> {
-  const documents = listReleases(filterReleases(await readCatalog(deps), withAccess(reader, filter)));
+  const found = filterReleases(await readCatalog(deps), withAccess(reader, filter));
+  const documents = listReleases(found, deps.policies.admissionOf);
   const page = await pageOf("releases", { limit, cursor }, documents);
   return { releases: [...page.entries], nextCursor: page.nextCursor };
 }
 
 /** A release, and the state that a change may require. @throws AppError release_not_found; those of `readCatalog` */
-export async function readRelease(deps: Pick<Deps, "config" | "db" | "rollouts">, reader: ReleaseReader, id: string) {
+export async function readRelease(
+  deps: Pick<Context, "config" | "db" | "policies" | "rollouts">,
+  reader: ReleaseReader,
+  id: string,
+) {
   const releases = await readCatalog(deps);
-  const [release] = listReleases(releases.filter((one) => one.id === id));
+  const own = releases.filter((one) => one.id === id);
+  const [release] = listReleases(own, deps.policies.admissionOf);
   if (!release || !isAccessible(reader.releaseAccess, release)) throw new AppError("release_not_found");
   return { result: release, state: await readCatalogState(deps.db, releases, [id]) };
 }

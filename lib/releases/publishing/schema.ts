@@ -112,6 +112,10 @@ export const ReleasesQuery = z.object({
 });
 export type ReleasesQuery = z.infer<typeof ReleasesQuery>;
 
+/** Whether the policy of a release's product offers all its files. */
+export const Admission = z.enum(["admitted", "pending", "refused"]);
+export type Admission = z.infer<typeof Admission>;
+
 /** A release as the catalog has it, with all defaults. */
 export const Release = z.looseObject({
   id: z.string(),
@@ -126,6 +130,9 @@ export const Release = z.looseObject({
   rollback: z.boolean(),
   yanked: z.boolean(),
   sample: z.boolean(),
+  admission: Admission.optional().describe(
+    "Only if its product has a policy. `pending`: a file waits for approvals. `refused`: a file was not published through the service.",
+  ),
   artifacts: z.looseObject({}),
   publishedBy: PublishedBy.nullish().describe("Who published its files. null: the catalog does not say it."),
 });

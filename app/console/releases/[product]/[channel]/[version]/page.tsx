@@ -7,6 +7,7 @@ import { Ago } from "../../../../components/time";
 import { consolePage, titleOf } from "../../../../frame/console-page";
 import { hasRole } from "../../../../frame/operator";
 import { AdoptionChart } from "../../../adoption-chart";
+import { ApprovalPanel } from "../../../approval-panel";
 import { Artifacts } from "../../../artifacts";
 import { NotesFields } from "../../../notes-fields";
 import { RolloutPanel } from "../../../rollout-panel";
@@ -31,6 +32,8 @@ const DONE = {
   promote: "The version is on this channel, too.",
   notes: "The release notes were changed.",
   published: "The version was published.",
+  approved: "The version is approved, and offered.",
+  approved_once: "Your approval counts. The version waits for another admin.",
   verified: "Every file is as it was published.",
 };
 
@@ -57,6 +60,7 @@ export default consolePage(
           actions={isEditable && <VersionActions version={found} />}
         />
         <ReadOnlyNotice config={ctx.config} />
+        <ApprovalPanel ctx={ctx} version={found} />
         <Section title="Rollout">
           <RolloutPanel version={found} isEditable={isEditable} isAdmin={hasRole(operator, "admin")} />
         </Section>
