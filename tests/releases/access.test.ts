@@ -3,7 +3,9 @@ import path from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import type { CreatedKey } from "@/lib/auth/api-keys/schema";
 import type { AnyDeclaration } from "@/lib/operation";
+import type { ReleaseAccess } from "@/lib/principal";
 import { exceedsShare } from "@/lib/releases/access";
+import { limitGrowth, type ManifestEntry } from "@/lib/releases/publishing/manifest-file";
 import { call } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
 import { CiIssuer } from "@/tests/support/auth/ci-issuer";
@@ -158,6 +160,22 @@ describe("a key of one product", () => {
     await Promise.all(Array.from({ length: 100 }, () => createUpload(key, 1)));
     await expect(createUpload(key, 1)).rejects.toThrow("upload_limit_reached");
     await createUpload(await newKey({ products: ["ops"] }), 1);
+  });
+
+  test("takes no more than half of the catalog, and can always shrink what it has", () => {
+    const entry = (product: string, mebibytes: number) => ({ product, notes: "x".repeat(mebibytes * 2 ** 20) });
+    const grow = (before: ManifestEntry[], after: ManifestEntry[], releaseAccess?: ReleaseAccess) =>
+      limitGrowth(releaseAccess ? { releaseAccess } : {}, (manifest) => ({ ...manifest, entries: after }))({
+        publicKeys: {},
+        releases: [],
+        entries: before,
+      });
+    const core = { products: ["core"], channel: null };
+    const ops = entry("ops", 20);
+    expect(grow([ops], [ops, entry("core", 31)], core).entries).toHaveLength(2);
+    expect(() => grow([ops], [ops, entry("core", 32)], core)).toThrow("would fill the catalog");
+    expect(grow([ops, entry("core", 40)], [ops, entry("core", 39)], core).entries).toHaveLength(2);
+    expect(grow([ops], [ops, entry("core", 32)]).entries).toHaveLength(2);
   });
 
   test("takes no more than its share of a disk on which little is left", async () => {

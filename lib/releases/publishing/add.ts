@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { makeFolder, writeDurably } from "../../platform/files/durable";
+import type { ReleaseReader } from "../access";
 import { verifySignedDocuments } from "../catalog/signed-documents";
 import { unsignedVersionNotes } from "../formats/tauri";
 import type { Publication } from "../policy/admissions";
@@ -21,6 +22,7 @@ import {
   changeManifest,
   describeDiskError,
   type EditableManifest,
+  limitGrowth,
   readManifest,
   serializeManifest,
 } from "./manifest-file";
@@ -29,14 +31,15 @@ import type { ChangeRecord } from "./recorded-write";
 import { removeFiles } from "./remove";
 
 /**
- * What publishing depends on. `now` is the default release date, and `publishedBy` who publishes, whatever a draft says; `record`
- * goes with the one write of the manifest.
+ * What publishing depends on. `now` is the default release date, and `publishedBy` who publishes, whatever a draft says; `reader`
+ * is the caller, and `record` goes with the one write of the manifest.
  */
 export type PublishDeps = {
   manifestFile: string;
   storage: Context["storage"];
   now: () => Date;
   publishedBy?: PublishedBy;
+  reader?: ReleaseReader;
   onProgress?: OnProgress | undefined;
   record?: ChangeRecord<Published>;
   /** Needed for files with an attestation. */
@@ -53,7 +56,7 @@ export type AddResult = Omit<Published, "publications"> & { notes: string[] };
  * order, so that the manifest never names a missing file. Rejects invalid input before it writes anything.
  */
 export async function addReleases(deps: PublishDeps, drafts: readonly ReleaseDraft[]): Promise<AddResult> {
-  const { manifestFile, now, onProgress, publishedBy } = deps;
+  const { manifestFile, now, onProgress, publishedBy, reader = {} } = deps;
   const hashed: HashedDraft[] = [];
   const notes: string[] = [];
   for (const draft of drafts) {
@@ -63,7 +66,7 @@ export async function addReleases(deps: PublishDeps, drafts: readonly ReleaseDra
     notes.push(...attested.notes);
   }
   const publishedAt = now();
-  const plan = (manifest: EditableManifest) => planAdditions(manifest, hashed, publishedAt);
+  const plan = limitGrowth(reader, (manifest) => planAdditions(manifest, hashed, publishedAt));
   const current = await readManifest(manifestFile);
   const planned = plan(current);
   await serializeManifest(planned);

@@ -9,7 +9,7 @@ import { formatVersion, type Release } from "../schema";
 import { describeChange } from "./describe-change";
 import { filterReleases } from "./filter-releases";
 import { listReleases, type ReleaseDocument } from "./list";
-import type { EditableManifest } from "./manifest-file";
+import { type EditableManifest, limitGrowth } from "./manifest-file";
 import { findNewerServedReleases, planPromotion, planRollback, planUpdate } from "./plan-changes";
 import { recordPublication } from "./publish-uploads";
 import type { ChangeRecord } from "./recorded-write";
@@ -86,7 +86,8 @@ export async function changeReleases(
   precondition?: ReleasePrecondition,
 ): Promise<ChangeResult> {
   let known: readonly Release[] = [];
-  const plan = (manifest: EditableManifest) => planUpdate(manifest, withAccess(operator, filter), change);
+  const selection = withAccess(operator, filter);
+  const plan = limitGrowth(operator, (manifest) => planUpdate(manifest, selection, change));
   const releases = await changeCatalog(deps, plan, async (tx, at, result, before) => {
     known = before.releases;
     const ids = result.map(({ id }) => id);
@@ -132,7 +133,7 @@ export async function promoteInCatalog(
 ): Promise<PromotedReleases> {
   const releasedAt = deps.now().toISOString();
   const selection = withAccess(operator, filter);
-  const plan = (manifest: EditableManifest) => planPromotion(manifest, selection, promotion, releasedAt);
+  const plan = limitGrowth(operator, (manifest) => planPromotion(manifest, selection, promotion, releasedAt));
   const releases = await changeCatalog(deps, plan, async (tx, at, promoted, before) => {
     const sources = promoted.map(({ from }) => from);
     await assertSeen(tx, before.releases, sources, precondition);

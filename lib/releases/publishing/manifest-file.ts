@@ -5,6 +5,7 @@ import { AppError } from "../../errors";
 import { fieldMessage } from "../../platform/field-message";
 import { makeFolder, writeDurably } from "../../platform/files/durable";
 import { FileLockedError, lockFile } from "../../platform/files/lock";
+import type { ReleaseReader } from "../access";
 import { validateManifest } from "../catalog/manifest";
 import { MAX_MANIFEST_BYTES } from "../catalog/manifest-source";
 import { formatVersion, Release } from "../schema";
@@ -119,6 +120,27 @@ export async function serializeManifest({
     throw invalidRelease(error.message);
   });
   return bytes;
+}
+
+/** What all releases of a caller of some products may take of a manifest, so that others can publish, too. */
+const MAX_LIMITED_BYTES = MAX_MANIFEST_BYTES / 2;
+
+/** A plan of a change that keeps the releases of a caller of some products from filling the manifest. @throws AppError */
+export function limitGrowth<Plan extends Pick<EditableManifest, "entries">>(
+  { releaseAccess: access }: ReleaseReader,
+  plan: (manifest: EditableManifest) => Plan,
+): (manifest: EditableManifest) => Plan {
+  if (!access) return plan;
+  const sizeOf = (entries: readonly ManifestEntry[]) =>
+    entries
+      .filter(({ product }) => access.products.includes(String(product)))
+      .reduce((total, entry) => total + Buffer.byteLength(JSON.stringify(entry, null, 2)), 0);
+  return (manifest) => {
+    const planned = plan(manifest);
+    const size = sizeOf(planned.entries);
+    if (size <= MAX_LIMITED_BYTES || size <= sizeOf(manifest.entries)) return planned;
+    throw invalidRelease(`The releases of ${access.products.join(", ")} would fill the catalog: remove old ones.`);
+  };
 }
 
 async function lockManifest(file: string): Promise<() => Promise<void>> {

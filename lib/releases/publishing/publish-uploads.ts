@@ -66,7 +66,10 @@ export async function publishUploads(
       trustedRoots: config.SIGSTORE_TRUSTED_ROOT,
       findDifference: (target, identity) => findBuildDifference(deps, { ...target, source }, identity),
     };
-    const added = await addReleases({ manifestFile, storage, now, publishedBy, record, attestations }, drafts);
+    const added = await addReleases(
+      { reader: operator, manifestFile, storage, now, publishedBy, record, attestations },
+      drafts,
+    );
     const notes = [...added.notes, ...pending.map(waitsForApproval)];
     return { ...added, notes, removedSamples: added.removedSamples.map(({ id }) => id) };
   };
