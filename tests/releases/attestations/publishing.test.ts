@@ -16,7 +16,14 @@ import { BASE_URL, clock, ctx } from "@/tests/support/context";
 import { callReleases, draftOf, publishDrafts } from "@/tests/support/releases/admin-api";
 import { isolateDataFolder, newFolder as newDataFolder } from "@/tests/support/releases/catalogs";
 import { build, newFolder, draftOf as storeDraftOf } from "@/tests/support/releases/publishing";
-import { BUILD, COMMIT, newSigstore, readSample, SAMPLE_FILE } from "@/tests/support/releases/sigstore";
+import {
+  BUILD,
+  type BuildClaims,
+  COMMIT,
+  newSigstore,
+  readSample,
+  SAMPLE_FILE,
+} from "@/tests/support/releases/sigstore";
 import { storeOf } from "@/tests/support/releases/stores";
 import { newOutput, writeElectronUpdate } from "@/tests/support/releases/tools/output";
 import { uploadFile } from "@/tests/support/releases/uploads";
@@ -25,8 +32,10 @@ const sigstore = await newSigstore();
 const sha256Of = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 const toBytes = (bundle: unknown) => Buffer.from(JSON.stringify(bundle));
 const PUBLISHER = { type: "github", repository: "acme/app", workflow: "release.yml" };
-const addOf = (product: string, change: object = {}) =>
-  addPublisher(ctx(), OPERATOR, NewPublisher.parse({ ...PUBLISHER, product, ...change }));
+const addOf = (product: string, change: object = {}) => {
+  const given = "type" in change ? change : { ...PUBLISHER, ...change };
+  return addPublisher(ctx(), OPERATOR, NewPublisher.parse({ ...given, product }));
+};
 
 isolateDataFolder();
 beforeEach(() => {
@@ -92,6 +101,33 @@ test("what GitHub attested is published with the root that ships", async () => {
   await addOf(product, { repository: "too-legit/attest", workflow: "integration.yml", issuer, ref: "refs/heads/main" });
   const published = await publishAttested(product, await readSample(), { bytes: SAMPLE_FILE });
   expect(published).toMatchObject({ status: 201, notes: [] });
+});
+
+const GITLAB_CONFIG = "https://gitlab.com/acme/apps/app//.gitlab-ci.yml@refs/tags/v1.4.0";
+const SHARED_WORKFLOW = "acme/shared/.github/workflows/build.yml@refs/heads/main";
+
+test.each<[string, object, BuildClaims]>([
+  [
+    "a project at GitLab",
+    { type: "gitlab", repository: "acme/apps/app", workflow: ".gitlab-ci.yml", ref: "refs/tags/v*" },
+    { ...BUILD, 8: "https://gitlab.com", 9: GITLAB_CONFIG, 12: "https://gitlab.com/acme/apps/app", 18: GITLAB_CONFIG },
+  ],
+  ["a reusable workflow", { workflow: SHARED_WORKFLOW }, { ...BUILD, 9: `https://github.com/${SHARED_WORKFLOW}` }],
+  [
+    "another issuer, by the subject of its token",
+    { type: "oidc", issuer: "https://ci.example.com", claims: { sub: "core" } },
+    { ...BUILD, 8: "https://ci.example.com", 24: "core" },
+  ],
+])("an attestation is by %s", async (_, publisher, claims) => {
+  const [product, bytes] = [`p-${randomUUID().slice(0, 8)}`, randomBytes(100)];
+  const attestation = toBytes(await sigstore.attest([bytes], { claims }));
+  expect(await publishAttested(product, attestation, { bytes })).toMatchObject({ code: "attestation_invalid" });
+  await addOf(product, publisher);
+  expect(await publishAttested(product, attestation, { bytes })).toMatchObject({ status: 201, notes: [] });
+  const other = toBytes(
+    await sigstore.attest([bytes], { claims: { ...claims, 9: "https://a.example/b", 24: "other" } }),
+  );
+  expect(await publishAttested(product, other, { bytes })).toMatchObject({ code: "attestation_invalid" });
 });
 
 test("a command publishes an attestation of its file, of several, and verifies what a service elsewhere serves", async () => {
