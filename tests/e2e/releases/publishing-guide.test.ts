@@ -63,7 +63,10 @@ async function writeAppcastTool(folder: string, url: string): Promise<void> {
   const appcast = `<rss version="2.0" xmlns:sparkle="${namespace}"><channel>${item}</channel></rss>\n`;
   await writeFile(path.join(folder, "signed.xml"), signAppcast(appcast, KEY));
   const tool = path.join(folder, "bin/generate_appcast");
-  await writeFile(tool, `#!/bin/sh\n[ "$2" = "${prefix}" ] && cp signed.xml "$3/appcast.xml"\n`);
+  await writeFile(
+    tool,
+    `#!/bin/sh\n[ "$2" = "${prefix}" ] || { echo "Unexpected: $*" >&2; exit 1; }\ncp signed.xml "$3/appcast.xml"\n`,
+  );
   await chmod(tool, 0o755);
 }
 
@@ -79,7 +82,8 @@ test("the guide's commands publish, stage, pause, withdraw, roll back and verify
   const folder = await newWorkshop([...parts.values()].join("\n"));
   const storage = hasObjectStorage ? await startObjectStorage() : undefined;
   if (storage) onTestFinished(storage.close);
-  const env = { DATA_DIR: path.join(folder, "data"), ...storage?.env };
+  const NEXTAUTH_URL = "http://localhost:4321";
+  const env = { DATA_DIR: path.join(folder, "data"), NEXTAUTH_URL, ...storage?.env };
   const service = await startForTest({ ...env, ...(await anyDatabase()) });
   /** From where the files are, as the guide has it. */
   const run = async (heading: string, homeport = BY_NODE) => {
@@ -99,7 +103,7 @@ test("the guide's commands publish, stage, pause, withdraw, roll back and verify
   expect(await run("Publishing")).toMatch(/core +windows +x64 +1\.4\.0 +stable +everyone +installer\+update/);
   await expect.poll(() => offered(service, "1.3.0")).toBe("1.4.0");
   expect(await run("Differential downloads")).toContain("Changed core-macos-universal-1.4.0");
-  await writeAppcastTool(folder, service.url.replace("127.0.0.1", "localhost"));
+  await writeAppcastTool(folder, NEXTAUTH_URL);
   expect(await run("Signed appcasts")).toContain("Published core-macos-universal-1.5.0");
   const feed = async () => (await service.fetch("/api/updates/core/stable/appcast.xml")).text();
   await expect.poll(feed).toBe(await readFile(path.join(folder, "signed.xml"), "utf8"));
