@@ -1,4 +1,6 @@
+import { pino } from "pino";
 import { describe, expect, test } from "vitest";
+import { loadSnapshot } from "@/lib/releases/catalog/manifest";
 import { appcastProblem, withheldAppcasts } from "@/lib/releases/formats/signed-appcast";
 import { Release } from "@/lib/releases/schema";
 import { manifestEntry, remoteArtifact } from "@/tests/support/releases/releases";
@@ -52,6 +54,28 @@ describe("a signed appcast", () => {
       changed[at] = (document[at] ?? 0) ^ 1;
       expect(problemOf(changed.toString()), `byte ${at}`).toBeDefined();
       if (at < document.indexOf("<!-- sparkle-signatures")) expect(acceptFeed(changed, app), `byte ${at}`).toBeNull();
+    }
+  });
+
+  test("with any byte changed in the catalog is not served after a restart", async () => {
+    const document = appcast(item("2.0.0"));
+    const update = remoteArtifact({ fileName: "a.zip", edSignature: ED_SIGNATURE });
+    const fields = { platform: "macos", architecture: "universal", version: "2.0.0", artifacts: { update } };
+    const publicKeys = { core: { ed: key.edKey } };
+    const releases = [manifestEntry({ ...fields, signedDocuments: { sparkle: document } })];
+    const manifest = Buffer.from(JSON.stringify({ schemaVersion: 1, publicKeys, releases }));
+    const load = async (bytes: Uint8Array) => {
+      const snapshot = await loadSnapshot({ bytes, root: null }, { canPresign: false }, pino({ level: "silent" }));
+      return snapshot.releases[0]?.signedDocuments.sparkle;
+    };
+    expect(await load(manifest)).toBe(document);
+    const written = Buffer.from(JSON.stringify(document));
+    const start = manifest.indexOf(written);
+    for (let at = start + 1; at < start + written.length - 1; at++) {
+      const damaged = Buffer.from(manifest);
+      damaged[at] = (manifest[at] ?? 0) ^ 1;
+      const served = await load(damaged).catch(() => "rejected");
+      expect([null, "rejected"], `byte ${at}`).toContain(served);
     }
   });
 
