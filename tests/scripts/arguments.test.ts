@@ -88,6 +88,7 @@ test.each([
   ["mail list --state lost", "--state: "],
   ["mail retry 1", "ID: Must be a UUID"],
   ["mail remove", "missing required argument 'id'"],
+  ["release add a.exe --product core --platform windows --arch x64 --version 1.0.0 --manifest-key MC4C", "public key"],
   ["release import example/app", "import requires --product"],
   ["release import example/app --product core", "--from github OWNER/REPO"],
   ["release import file:///etc/passwd --product core", "takes the http or https URL of a feed"],

@@ -113,7 +113,7 @@ function signedText(release: Release, siblings: readonly Release[]): string | un
 }
 
 /** One file for each extension. */
-export function installableFiles(release: Release): Artifact[] {
+function installableFiles(release: Release): Artifact[] {
   const complete = completeFiles(release);
   return EXTENSIONS[release.platform].flatMap(
     (extension) => complete.find(({ fileName }) => extension.test(fileName)) ?? [],
