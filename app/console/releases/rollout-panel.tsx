@@ -15,9 +15,11 @@ export function RolloutPanel({ version, isEditable, isAdmin }: Props) {
   const { schedule, releases } = version;
   const percentages = [...new Set(releases.filter(({ yanked }) => !yanked).map(({ served }) => served))];
   const current = percentages.length === 1 ? (percentages[0] ?? 100) : Math.max(0, ...percentages);
+  const isWithheld = releases.some(({ yanked, admission = "admitted" }) => !yanked && admission !== "admitted");
+  const reach = percentages.map((one) => `${one}%`).join(", ") || "nobody";
   return (
     <>
-      <Facts entries={[["Offered to", percentages.map((one) => `${one}%`).join(", ") || "nobody"]]} />
+      <Facts entries={[["Offered to", isWithheld ? `${reach}, once it is admitted` : reach]]} />
       {schedule && <Schedule version={version} schedule={schedule} isAdmin={isAdmin} />}
       {isEditable && !schedule && current > 0 && percentages.length > 0 && (
         <div className="buttons">

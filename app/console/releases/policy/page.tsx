@@ -16,7 +16,7 @@ import { ReadOnlyNotice } from "../version-state";
 export const metadata = { title: "Release policy" };
 
 const REQUIREMENTS: Record<Requirement, string> = {
-  signature: "A signature of each file by one of the keys below",
+  signature: "A signature of each file by one of the product’s keys",
   publisher: "A CI job of a trusted publisher",
   attestation: "A Sigstore attestation of each file",
 };
