@@ -26,6 +26,7 @@ import {
 } from "@/tests/support/releases/admin-api";
 import { isolateDataFolder, openForTest, versionsOf } from "@/tests/support/releases/catalogs";
 import { newSigningKey } from "@/tests/support/releases/signing";
+import { newManifestKey, signManifest } from "@/tests/support/releases/update-manifest";
 import { uploadFile } from "@/tests/support/releases/uploads";
 import { getVersion, WINDOWS } from "@/tests/support/releases/versions";
 import { newReceiver, removeEndpoints } from "@/tests/support/webhooks";
@@ -221,6 +222,26 @@ describe("a product with a policy", () => {
     expect((await setPolicy({ ...policy, publicKeys })).status).toBe(200);
     expect(await attempt()).toMatchObject({ status: 422, code: "policy_unmet" });
     expect([await offered(), await ctx().db.releaseAdmission.count()]).toEqual(["1.0.0", 1]);
+  });
+
+  test("counts electron-builder's signed manifest as the signature of the files that it names, and of no others", async () => {
+    const own = newManifestKey();
+    expect((await setPolicy({ requirements: ["signature"], publicKeys: { manifest: [own.publicKey] } })).status).toBe(
+      200,
+    );
+    const attempt = async (signedBy = own, named?: Buffer) => {
+      const bytes = randomBytes(500);
+      const { sha512 } = digestsOf(named ?? bytes);
+      const info = { version: "2.0.0", files: [{ url: "setup.exe", sha512, size: 500 }] };
+      const text = signManifest(info, [signedBy]);
+      const signedDocuments = { electron: { text, sha256: digestsOf(Buffer.from(text)).sha256 } };
+      const draft = draftOf("2.0.0", await uploadFile(key, bytes), { kinds: ["installer", "update"] });
+      return publishDrafts(key.key, [{ ...draft, release: { ...draft.release, signedDocuments } }]);
+    };
+    expect(await attempt(newManifestKey())).toMatchObject({ status: 422 });
+    expect(await attempt(own, randomBytes(500))).toMatchObject({ status: 422 });
+    expect(await attempt()).toMatchObject({ status: 201 });
+    expect(await offered()).toBe("2.0.0");
   });
 
   test("counts a publisher that was there before it, and a newer one after a day", async () => {
