@@ -31,11 +31,12 @@ const publicKeys = { minisign: signer.minisignKey, ed: signer.edKey };
 type FileSpec = [name: string, kinds: ReleaseDraft["files"][number]["kinds"], bytes?: Buffer, from?: string];
 
 /** Publishes signed files in a catalog of another service. */
-async function publishTo(folder: TestFolder, release: object, specs: FileSpec[]) {
+async function publishTo(folder: TestFolder, release: { version: string; buildVersion?: string }, specs: FileSpec[]) {
   const files = [];
   for (const [name, kinds, bytes = randomBytes(700), from] of specs) {
     const file = await build(folder, name, bytes);
-    const artifact = { minisign: signer.minisign(bytes, `file:${name}`), edSignature: signer.ed(bytes) };
+    const minisign = signer.minisign(bytes, `file:${name}\tversion:${release.version}`);
+    const artifact = { minisign, edSignature: signer.ed(bytes) };
     files.push({ file, kinds, from, artifact: name.endsWith(".nupkg") ? {} : artifact });
   }
   const fields = { product: "core", notes: "# New & <b>", releasedAt: "2025-03-01T09:00:00Z", ...release };

@@ -193,7 +193,7 @@ test("minisign signatures beside the files and in latest.json are verified with 
   const signer = newSigningKey();
   const setup = randomBytes(500);
   const app = gzipSync(tarOf({ [PROGRAM]: fat() }));
-  const sign = (bytes: Buffer, name: string) => signer.minisign(bytes, `timestamp:1\tfile:${name}`);
+  const sign = (bytes: Buffer, name: string) => signer.minisign(bytes, `timestamp:1\tfile:${name}\tversion:1.0.0`);
   const encoded = (text: string) => Buffer.from(text).toString("base64");
   const releaseOf = (version: string, signed: Buffer): FakeRelease => {
     const name = `Example_${version}_x64-setup.exe`;
