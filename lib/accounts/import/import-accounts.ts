@@ -1,4 +1,5 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
+import pLimit from "p-limit";
 import { NEVER_REMOVED } from "../../auth/email-verification";
 import { addHashes } from "../../auth/passwords/dummy-hash";
 import { isImported, toStoredHash } from "../../auth/passwords/imported-hash";
@@ -49,8 +50,12 @@ type Identity = { key: string; provider: string; issuer: string; subject: string
 /** The secret of an authenticator app, encrypted for the account. */
 type TotpSecrets = Map<Entry, { accountId: string; secret: string }>;
 
-/** Other requests run between the statements of an import, so a statement is short. On the embedded database nothing runs beside one. */
-const RECORDS_PER_STATEMENT = { server: 100, embedded: 20 };
+/** On the embedded database nothing runs beside a statement, so it is short. */
+const RECORDS_PER_STATEMENT = { server: 150, embedded: 30 };
+/** Imports take turns, and pause after each statement: other requests, which need several, go through in between. */
+const PAUSE_MS = 2;
+const inTurn = pLimit(1);
+const pause = () => delay(PAUSE_MS);
 const RECORDS_PER_TURN = 20;
 
 /**
@@ -72,7 +77,7 @@ export async function importAccounts(
   const results: ImportResult[] = [];
   const step = query.dryRun ? MAX_RECORDS : RECORDS_PER_STATEMENT[ctx.config.mode];
   for (let i = 0; i < lines.length; i += step) {
-    results.push(...(await importLines(ctx, operator, lines.slice(i, i + step), query)));
+    results.push(...(await inTurn(() => importLines(ctx, operator, lines.slice(i, i + step), query))));
   }
   if (!query.dryRun) {
     await linkImportedAccounts(ctx, { accountIds: results.flatMap(({ accountId }) => accountId ?? []) });
@@ -189,8 +194,8 @@ async function importRound(ctx: Deps, operator: Operator, entries: Entry[], quer
   if (added.length === 0) return results;
   const isOneStatement = added.every(({ isNew, hasTotp }) => isNew && !hasTotp) && !query.notify;
   if (!isOneStatement) return importInTransaction(ctx, operator, [entries], query);
-  await nextTurn();
   await ctx.db.$executeRaw(insertAccounts(ctx, operator, added));
+  await pause();
   return results;
 }
 
@@ -243,7 +248,10 @@ async function importInTx(ctx: Deps, tx: Tx, operator: Operator, { entries, secr
 
 /** What becomes of records, by what the database has now. */
 async function plan(ctx: Deps, db: Tx, entries: Entry[], query: ImportQuery) {
-  const found = await readExisting(db, entries, ctx.now());
+  const isInTransaction = db !== ctx.db; // for whose end others wait
+  const rest = async () => (isInTransaction ? undefined : pause());
+  const found = await readExisting(db, entries, ctx.now(), rest);
+  await rest();
   const results: ImportResult[] = [];
   const added: Addition[] = [];
   for (const entry of entries) {
@@ -507,7 +515,7 @@ function findExisting({ record }: Entry, { accounts, owners }: Found): Existing 
   return owner ? [...accounts.values()].find(({ id }) => id === owner) : undefined;
 }
 
-async function readExisting(db: Tx, entries: Entry[], now: Date): Promise<Found> {
+async function readExisting(db: Tx, entries: Entry[], now: Date, rest = async () => {}): Promise<Found> {
   const accounts = await db.$queryRaw<Existing[]>`
     SELECT id::text, email, role::text, name, locale, "externalId", "passwordHash", "emailVerifiedAt", "disabledAt", "unverifiedExpiresAt",
       ARRAY(SELECT "appUserId" FROM "AccountAlias" WHERE "accountId" = account.id) AS aliases,
@@ -515,7 +523,7 @@ async function readExisting(db: Tx, entries: Entry[], now: Date): Promise<Found>
         WHERE "accountId" = account.id) AS identities,
       EXISTS (SELECT FROM "TotpFactor" WHERE "accountId" = account.id AND "confirmedAt" IS NOT NULL) AS "hasTotp"
     FROM "Account" AS account WHERE ${isNamedBy(entries)}`;
-  await nextTurn();
+  await rest();
   const owners = await readOwners(db, entries, now);
   return { accounts: new Map(accounts.map((account) => [account.email, account])), owners };
 }
