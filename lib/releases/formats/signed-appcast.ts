@@ -164,8 +164,8 @@ function compareBuilds(a: string, b: string): number {
 }
 
 /**
- * The releases whose appcasts also offer a version that is yanked, paused, only partly rolled out or on another
- * channel, with the name of that version. A version that the catalog does not have is the publisher's affair.
+ * The releases whose appcasts also offer a version that is yanked, paused, only partly rolled out, on another channel or
+ * without files that are served, with the name of that version. A version that the catalog does not have is the publisher's affair.
  */
 export function withheldAppcasts(releases: readonly Release[]): Map<Release, string> {
   const byBuild = new Map<string, Release[]>();
@@ -188,7 +188,9 @@ export function withheldAppcasts(releases: readonly Release[]): Map<Release, str
   return withheld;
 }
 
-function isForClientsOf(release: Release, { channel, architecture, rollout, yanked }: Release): boolean {
+function isForClientsOf(release: Release, other: Release): boolean {
+  const { channel, architecture, rollout, yanked } = other;
   const isVisible = channel === "stable" || channel === release.channel;
-  return isVisible && !yanked && rollout === 100 && shareComputers(architecture, release.architecture);
+  const isServed = !yanked && rollout === 100 && completeFiles(other).length > 0;
+  return isVisible && isServed && shareComputers(architecture, release.architecture);
 }

@@ -119,6 +119,7 @@ describe("an appcast with an older version that is not for everybody", () => {
     ["paused", { rollout: 0 }],
     ["partly rolled out", { rollout: 10 }],
     ["on another channel", { channel: "beta" }],
+    ["without files that are served", { artifacts: {} }],
     ["for another architecture", { platform: "macos", architecture: "x64", yanked: true }],
   ])("%s is withheld", (_, state) => {
     expect(withheld(item("1.0.0"), state)).toEqual(["1.0.0"]);
