@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { FORM_OPERATIONS } from "@/app/forms/console/operations";
 import type { AnyDeclaration } from "@/lib/operation";
@@ -52,4 +53,15 @@ test("a change requires a fresh authentication of its admin, except for the part
   expect(changing.length).toBeGreaterThan(40);
   const uploads = ["appendToUpload", "createUpload", "readUpload", "removeUpload"];
   expect(idsOf(changing.filter(({ stepUp }) => !stepUp))).toEqual(uploads);
+});
+
+test("the proxies pass on the largest body that operators send", async () => {
+  const [largest = 0] = declared.flatMap(({ maxBodyBytes }) => maxBodyBytes ?? []).sort((a, b) => b - a);
+  const limitIn = async (file: string, pattern: RegExp) =>
+    Number(pattern.exec(await readFile(file, "utf8"))?.[1]) * 1e6;
+  const limits = [
+    await limitIn("deploy/nginx.conf", /location \/api\/admin\/ \{[^}]* client_max_body_size (\d+)m;/),
+    await limitIn("deploy/Caddyfile", /request_body @operators \{\s+max_size (\d+)MB/),
+  ];
+  for (const limit of limits) expect(limit).toBeGreaterThan(largest);
 });
