@@ -148,6 +148,11 @@ const SignedDocuments = z.strictObject({
 });
 export type SignedDocuments = z.infer<typeof SignedDocuments>;
 
+/** The updaters that read signed documents, for people. */
+export const UPDATER_NAMES = { electron: "electron-updater", sparkle: "Sparkle" } as const;
+export const SignedUpdater = z.enum(["electron", "sparkle"]);
+export type SignedUpdater = z.infer<typeof SignedUpdater>;
+
 /** Who published a release. `source`: what a CI job built. */
 export const PublishedBy = z.strictObject({
   type: z.enum(["publisher", "operator", "key"]),

@@ -1,6 +1,7 @@
 import type { Context } from "@/lib/context";
 import { catalogFileOf } from "@/lib/releases/catalog/catalog";
 import type { CatalogVersion } from "@/lib/releases/publishing/list-versions";
+import { UPDATER_NAMES } from "@/lib/releases/schema";
 import { Notice } from "../../(web)/components/notice";
 import { Badge } from "../components/cells";
 
@@ -34,6 +35,9 @@ function VersionState({ version: { releases, schedule } }: { version: Version })
 /** What else is special about a version. */
 function VersionMarks({ version: { releases } }: { version: Version }) {
   const marks = [
+    ...new Set(
+      releases.flatMap(({ withheldFrom = [] }) => withheldFrom).map((one) => `Withheld from ${UPDATER_NAMES[one]}`),
+    ),
     releases.some(({ critical }) => critical) && "Critical",
     releases.some(({ rollback }) => rollback) && "Rollback",
     releases.some(({ yanked }) => yanked) && releases.some(({ yanked }) => !yanked) && "Partly yanked",

@@ -2,19 +2,16 @@ import { compareBuild } from "semver";
 import { electron } from "../formats/electron";
 import { appcastProblem } from "../formats/signed-appcast";
 import { sparkle } from "../formats/sparkle";
-import type { Release } from "../schema";
+import { type Release, SignedUpdater } from "../schema";
 import type { ArtifactSelector } from "../selection/select-release";
 import type { PublicKeys } from "../signatures";
 import { updateManifestProblem } from "../update-manifest";
-
-type SignedUpdater = keyof Release["signedDocuments"];
 
 /** What each updater that reads signed documents can install. */
 const SELECTORS: Readonly<Record<SignedUpdater, ArtifactSelector>> = {
   electron: electron.selectArtifact,
   sparkle: sparkle.selectArtifact,
 };
-const SIGNED_UPDATERS = Object.keys(SELECTORS) as SignedUpdater[];
 
 /** Why an updater would refuse a document, or the release in it, for people. */
 export type DocumentProblem = { updater: SignedUpdater; problem: string };
@@ -26,7 +23,7 @@ export function verifySignedDocuments(release: Release, keys: PublicKeys): Docum
     electron: manifest ? updateManifestProblem(manifest, release, keys) : undefined,
     sparkle: appcast ? appcastProblem(appcast, release, keys) : undefined,
   };
-  return SIGNED_UPDATERS.flatMap((updater) => {
+  return SignedUpdater.options.flatMap((updater) => {
     const problem = problems[updater];
     return problem === undefined ? [] : { updater, problem };
   });
@@ -43,7 +40,7 @@ export function findUnsignedUpdater(
   const isSameApp = ({ id, product, platform }: Release) =>
     id !== release.id && product === release.product && platform === release.platform;
   const others = releases.filter(isSameApp).sort((a, b) => compareBuild(b.version, a.version));
-  for (const updater of SIGNED_UPDATERS) {
+  for (const updater of SignedUpdater.options) {
     const selectArtifact = SELECTORS[updater];
     if (release.signedDocuments[updater] || !selectArtifact(release) || (before && selectArtifact(before))) continue;
     // The other builds of one publication are as unsigned as this one.

@@ -5,7 +5,7 @@ import { AppError } from "../../errors";
 import { PageQuery } from "../../platform/lists";
 import { listRollouts, type RolloutState } from "../rollouts/list-rollouts";
 import { listReleases, type ReleaseDocument } from "./list";
-import { pageOf, readCatalog } from "./service-catalog";
+import { pageOf, readCatalog, servedFacts } from "./service-catalog";
 
 /** A release with the percentage that clients are offered now: that of its schedule, if it has one. */
 export type ServedRelease = ReleaseDocument & { served: number };
@@ -62,7 +62,7 @@ export async function readVersion(
 
 async function readServedReleases(deps: Deps): Promise<ServedRelease[]> {
   const served = new Map(deps.catalog.current()?.releases.map(({ id, rollout }) => [id, rollout]));
-  const releases = listReleases(await readCatalog(deps), deps.policies.admissionOf);
+  const releases = listReleases(await readCatalog(deps), servedFacts(deps));
   return releases.map((release) => ({ ...release, served: served.get(release.id) ?? release.rollout }));
 }
 

@@ -1,13 +1,15 @@
+import { createHash } from "node:crypto";
 import { compareBuild } from "semver";
-import { ArtifactKind, formatVersion, type Release } from "../schema";
+import { ArtifactKind, formatVersion, type Release, type SignedUpdater, UPDATER_NAMES } from "../schema";
 import type { Admission } from "./schema";
 
-/** A release as JSON has it: the manifest's fields with all defaults. */
-export type ReleaseDocument = ReturnType<typeof toDocument> & { admission?: Admission };
+/** What the service says of a release, beyond the manifest. */
+export type ServedFacts = { admission?: Admission; withheldFrom?: SignedUpdater[] };
 
-type AdmissionOf = (release: Release) => Admission | null;
+/** A release as JSON has it: the manifest's fields with all defaults, and of signed documents the hashes. */
+export type ReleaseDocument = ReturnType<typeof toDocument> & ServedFacts;
 
-function toDocument({ artifacts, ...release }: Release) {
+function toDocument({ artifacts, signedDocuments: { electron, sparkle }, ...release }: Release) {
   const { version, minimumSupportedVersion, requiresFrom, releasedAt } = release;
   return {
     ...release,
@@ -19,21 +21,25 @@ function toDocument({ artifacts, ...release }: Release) {
       ...artifacts,
       deltas: artifacts.deltas.map((delta) => ({ ...delta, from: formatVersion(delta.from) })),
     },
+    signedDocuments: {
+      ...(electron && { electron: { sha256: electron.sha256 } }),
+      ...(sparkle && { sparkle: { sha256: createHash("sha256").update(sparkle).digest("hex") } }),
+    },
   };
 }
 
-/** Lists releases by product, platform and architecture, newest first; with what the policies say, if they are given. */
-export function listReleases(releases: readonly Release[], admissionOf: AdmissionOf = () => null): ReleaseDocument[] {
+/** Lists releases by product, platform and architecture, newest first. */
+export function listReleases(
+  releases: readonly Release[],
+  factsOf: (release: Release) => ServedFacts = () => ({}),
+): ReleaseDocument[] {
   const targetOf = ({ product, platform, architecture }: Release) => `${product} ${platform} ${architecture}`;
   return releases
     .toSorted(
       (a, b) =>
         targetOf(a).localeCompare(targetOf(b)) || compareBuild(b.version, a.version) || a.id.localeCompare(b.id),
     )
-    .map((release) => {
-      const admission = admissionOf(release);
-      return { ...toDocument(release), ...(admission && { admission }) };
-    });
+    .map((release) => ({ ...toDocument(release), ...factsOf(release) }));
 }
 
 export function renderTable(releases: readonly ReleaseDocument[]): string {
@@ -60,13 +66,15 @@ function kindsOf({ artifacts }: ReleaseDocument): string {
   return kinds.join("+");
 }
 
-function stateOf({ yanked, rollout, rollback, critical, sample, admission }: ReleaseDocument): string {
+function stateOf(release: ReleaseDocument): string {
+  const { yanked, rollout, rollback, critical, sample, admission, withheldFrom = [] } = release;
   if (yanked) return "yanked";
   if (admission === "pending") return "waits for approval";
   if (admission === "refused") return "not admitted";
   if (sample) return "sample";
   const reach = rollout === 100 ? "everyone" : rollout === 0 ? "paused" : `${rollout}%`;
-  return [reach, rollback && "rollback", critical && "critical"].filter(Boolean).join(", ");
+  const withheld = withheldFrom.map((updater) => `withheld from ${UPDATER_NAMES[updater]}`);
+  return [reach, ...withheld, rollback && "rollback", critical && "critical"].filter(Boolean).join(", ");
 }
 
 /** Renders rows as text in aligned columns; the first row is the heading. */

@@ -30,7 +30,15 @@ import type {
   RolledBack,
 } from "./schema";
 import { assertSeen, type ReleasePrecondition, readCatalogState } from "./seen-state";
-import { changeCatalog, findRelease, pageOf, readCatalog, refreshCatalog, withCatalogFile } from "./service-catalog";
+import {
+  changeCatalog,
+  findRelease,
+  pageOf,
+  readCatalog,
+  refreshCatalog,
+  servedFacts,
+  withCatalogFile,
+} from "./service-catalog";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "rollouts">;
 
@@ -39,25 +47,25 @@ type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "rollouts">;
  * @throws AppError invalid_query; those of `readCatalog`
  */
 export async function listCatalog(
-  deps: Pick<Context, "config" | "policies" | "rollouts">,
+  deps: Pick<Context, "catalog" | "config" | "policies" | "rollouts">,
   reader: ReleaseReader,
   { limit, cursor, ...filter }: ReleasesQuery,
 ): Promise<Releases> {
   const found = filterReleases(await readCatalog(deps), withAccess(reader, filter));
-  const documents = listReleases(found, deps.policies.admissionOf);
+  const documents = listReleases(found, servedFacts(deps));
   const page = await pageOf("releases", { limit, cursor }, documents);
   return { releases: [...page.entries], nextCursor: page.nextCursor };
 }
 
 /** A release, and the state that a change may require. @throws AppError release_not_found; those of `readCatalog` */
 export async function readRelease(
-  deps: Pick<Context, "config" | "db" | "policies" | "rollouts">,
+  deps: Pick<Context, "catalog" | "config" | "db" | "policies" | "rollouts">,
   reader: ReleaseReader,
   id: string,
 ) {
   const releases = await readCatalog(deps);
   const own = releases.filter((one) => one.id === id);
-  const [release] = listReleases(own, deps.policies.admissionOf);
+  const [release] = listReleases(own, servedFacts(deps));
   if (!release || !isAccessible(reader.releaseAccess, release)) throw new AppError("release_not_found");
   return { result: release, state: await readCatalogState(deps.db, releases, [id]) };
 }

@@ -54,6 +54,7 @@ const RELEASE = {
   yanked: false,
   sample: false,
   artifacts: { installer: { fileName: "Acme-2.3.0-x64.exe", sizeBytes: 104857600 }, others: [], deltas: [] },
+  signedDocuments: {},
 };
 
 /** Who reads the catalog, and who changes it. */

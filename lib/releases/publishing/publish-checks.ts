@@ -5,7 +5,7 @@ import { appcastItems, ownItem, withheldAppcasts } from "../formats/signed-appca
 import { COMMON_BUILDS, compareSystemVersions, type Platform, shareComputers, VELOPACK_SYSTEMS } from "../platforms";
 import { releaseFiles } from "../release-files";
 import { isSampleSignature } from "../sample/sample-signatures";
-import { formatVersion, type Release } from "../schema";
+import { formatVersion, type Release, UPDATER_NAMES } from "../schema";
 import { candidateLists } from "../selection/select-release";
 import { parseMinisignature } from "../signatures";
 import {
@@ -197,8 +197,6 @@ export function assertOffered(release: Release, releases: readonly Release[]): v
     );
   }
 }
-
-const UPDATER_NAMES = { electron: "electron-updater", sparkle: "Sparkle" } as const;
 
 /**
  * Refuses signed documents that would lead clients astray, and a new release without one. `before`: the release as it was.

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { NextCursor, PageQuery } from "../../platform/lists";
 import { Time } from "../../platform/storable";
 import { Platform } from "../platforms";
-import { FileKind, PublishedBy } from "../schema";
+import { FileKind, PublishedBy, SignedUpdater } from "../schema";
 
 const Percentage = z.number().min(0).max(100).optional();
 const Reason = z.string().trim().min(1).max(500).optional();
@@ -133,7 +133,14 @@ export const Release = z.looseObject({
   admission: Admission.optional().describe(
     "Only if its product has a policy. `pending`: a file waits for approvals. `refused`: a file was not published through the service.",
   ),
+  withheldFrom: z
+    .array(SignedUpdater)
+    .optional()
+    .describe("The updaters that are not offered it: its signed document is damaged, or offers what is withdrawn."),
   artifacts: z.looseObject({}),
+  signedDocuments: z
+    .partialRecord(SignedUpdater, z.object({ sha256: z.string() }))
+    .describe("The documents that the publisher signed. The feed of the updater has their text."),
   publishedBy: PublishedBy.nullish().describe("Who published its files. null: the catalog does not say it."),
 });
 

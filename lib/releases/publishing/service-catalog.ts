@@ -6,6 +6,8 @@ import { type PageQuery, readPage } from "../../platform/lists";
 import { isAccessible, type ReleaseReader } from "../access";
 import { catalogFileOf } from "../catalog/catalog";
 import type { Release } from "../schema";
+import { withheldUpdaters } from "../updates/signed-manifests";
+import type { ServedFacts } from "./list";
 import { type Change, changeManifest, readManifest } from "./manifest-file";
 import type { ChangeRecord } from "./recorded-write";
 
@@ -61,6 +63,16 @@ export async function readCatalog(deps: Pick<Context, "config" | "rollouts">): P
   const releases = deps.rollouts.catalogReleases();
   if (!releases) throw new AppError("catalog_unavailable");
   return releases;
+}
+
+/** What this process says of releases as it serves them: whether they are admitted, and from whom they are withheld. */
+export function servedFacts({ catalog, policies }: Pick<Context, "catalog" | "policies">) {
+  const snapshot = catalog.current();
+  return (release: Release): ServedFacts => {
+    const admission = policies.admissionOf(release);
+    const withheldFrom = snapshot ? withheldUpdaters(snapshot, release) : [];
+    return { ...(admission && { admission }), ...(withheldFrom.length > 0 && { withheldFrom }) };
+  };
 }
 
 /** The manifest that was read last. Parsing thousands of releases takes longer than a page may. */

@@ -1,13 +1,12 @@
-import { compareBuild, type SemVer } from "semver";
 import type { DocumentContent } from "../../platform/response-content";
-import { versionReleases } from "../catalog/snapshot";
+import { type Snapshot, versionReleases } from "../catalog/snapshot";
 import { electron, kernelVersion, renderInstalledVersion, renderUpdateInfo } from "../formats/electron";
 import { compareSystemVersions, normalizeArchitecture, type Platform } from "../platforms";
 import { completeFiles } from "../release-files";
 import { type Artifact, formatVersion, type Release } from "../schema";
 import { isInRollout } from "../selection/select-release";
 import { type SelectedUpdate, selectUpdate, type UpdaterRules } from "./select-update";
-import { comparesSignedMinimum, manifestOf, withSignedManifests } from "./signed-manifests";
+import { comparesSignedMinimum, findInstalledManifest, manifestOf, withSignedManifests } from "./signed-manifests";
 import { storedFilePath } from "./stored-files";
 import { recordCheck, toDocument, type UpdateFeed, type UpdateRequest } from "./update-feed";
 
@@ -37,8 +36,9 @@ export const electronFeed: UpdateFeed = {
   pattern: /^(?<name>[^/]+?)(?<mac>-mac)?(?<linux>-linux(?:-(?<architecture>[a-z0-9]+))?)?\.yml$/,
   resolve: (request, names) => {
     const target = parseTarget(request, names);
+    if (!target) return null;
     const offered = withSignedManifests(request.snapshot, request.product, request.channel);
-    return target && resolveTarget({ ...request, snapshot: offered }, target, request.snapshot.releases);
+    return resolveTarget({ ...request, snapshot: offered }, target, request.snapshot);
   },
 };
 
@@ -64,11 +64,11 @@ function linuxArchitecture(name: string | undefined, known: readonly string[]): 
   return name === "arm" && !known.includes("arm") ? "armv7l" : normalizeArchitecture(name ?? "x64");
 }
 
-/** `releases`: all of the catalog's, those that no client is offered as well. */
+/** `catalog`: with the releases that no client is offered, as well. */
 function resolveTarget(
   request: UpdateRequest,
   { channel, platform, architectures }: Target,
-  releases: readonly Release[],
+  catalog: Snapshot,
 ): DocumentContent | null {
   for (const architecture of architectures) {
     const selected = selectUpdate(request, { platform, architecture, channel }, RULES);
@@ -78,7 +78,8 @@ function resolveTarget(
     const known = architectures.length === 1 ? architecture : null;
     recordCheck(request, { platform, architecture: known, channel }, selected.release);
     if (selected.shouldKeepInstalled && request.current) {
-      const text = installedManifest(request, platform, request.current, releases);
+      const installed = { product: request.product, platform, version: request.current };
+      const text = findInstalledManifest(catalog, installed) ?? renderInstalledVersion(formatVersion(request.current));
       return toDocument({ text, contentType, isClientSpecific });
     }
     const { siblings, ...found } = siblingReleases(request, selected.release, { architectures, channel, selected });
@@ -87,19 +88,6 @@ function resolveTarget(
     return toDocument({ text, contentType, isClientSpecific: isClientSpecific || found.isClientSpecific });
   }
   return null;
-}
-
-/** A manifest that a client with `current` does not take for an update: the signed one of its version, if there is one. */
-function installedManifest(
-  { product }: UpdateRequest,
-  platform: Platform,
-  current: SemVer,
-  releases: readonly Release[],
-): string {
-  const isInstalled = (release: Release) =>
-    release.product === product && release.platform === platform && compareBuild(release.version, current) === 0;
-  const signed = releases.find((release) => release.signedDocuments.electron && isInstalled(release));
-  return signed?.signedDocuments.electron?.text ?? renderInstalledVersion(formatVersion(current));
 }
 
 /** The signed manifest of a release, or the widest one with all of its files: builds may have been signed apart. */

@@ -2,7 +2,7 @@ import { isAppError } from "../../errors";
 import { indexReleases, type Snapshot, versionReleases } from "../catalog/snapshot";
 import { comparesKernelVersion, kernelVersion } from "../formats/electron";
 import { compareSystemVersions } from "../platforms";
-import type { Release, SignedManifest } from "../schema";
+import { formatVersion, type Release, type SignedManifest, type SignedUpdater } from "../schema";
 import { parseUpdateManifest, type UpdateManifest } from "../update-manifest";
 import { findStoredFile } from "./stored-files";
 
@@ -104,6 +104,38 @@ function withNamedBuilds(snapshot: Snapshot, release: Release, channel: string):
   } catch {
     return null; // withdrawn or removed
   }
+}
+
+/**
+ * The updaters that are not offered a release which others are: its signed document is damaged, or offers more than what is
+ * served.
+ */
+export function withheldUpdaters(snapshot: Snapshot, release: Release): SignedUpdater[] {
+  const findIn = (one: Snapshot) => versionReleases(one, release, release.version).find(({ id }) => id === release.id);
+  const { electron, sparkle } = findIn(snapshot)?.signedDocuments ?? {};
+  const forElectron = () => withSignedManifests(snapshot, release.product, release.channel);
+  return [
+    ...(electron !== undefined && !findIn(forElectron()) ? (["electron"] as const) : []),
+    ...(sparkle === null ? (["sparkle"] as const) : []),
+  ];
+}
+
+/** By the releases of a catalog: a new one has a new array. */
+const installed = new WeakMap<readonly Release[], Map<string, string>>();
+
+/** The signed manifest of a version that may have been withdrawn since. */
+export function findInstalledManifest(
+  { releases }: Snapshot,
+  target: Pick<Release, "product" | "platform" | "version">,
+): string | undefined {
+  const keyOf = ({ product, platform, version }: typeof target) => `${product} ${platform} ${formatVersion(version)}`;
+  const index = () => {
+    const signed = releases.filter(({ signedDocuments }) => signedDocuments.electron).reverse(); // the first one counts
+    return new Map(signed.map((release) => [keyOf(release), release.signedDocuments.electron?.text ?? ""]));
+  };
+  const known = installed.get(releases) ?? index();
+  installed.set(releases, known);
+  return known.get(keyOf(target));
 }
 
 /** Whether electron-updater itself rejects a release that needs a newer system: a signed manifest has its own minimum. */

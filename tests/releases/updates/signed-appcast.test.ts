@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { CreatedKey } from "@/lib/auth/api-keys/schema";
@@ -50,6 +51,16 @@ async function publish(build: string, document?: string, { release, by = key, ..
   const publicKeys = { ed: key.edKey };
   return callReleases("POST", "", token.key, { releases: [{ release: fields, files, publicKeys, ...change }] });
 }
+
+/** What a list says of a version, and the release itself, without the text of the appcast. */
+async function factsOf(version: string) {
+  const { releases } = await callReleases("GET", `?version=${version}`, token.key);
+  const [{ signedDocuments, withheldFrom }] = releases as [{ signedDocuments: object; withheldFrom?: string[] }];
+  expect(await callReleases("GET", `/core-macos-universal-${version}`, token.key)).toMatchObject({ signedDocuments });
+  return { signedDocuments, withheldFrom };
+}
+
+const signedBy = (document: string) => ({ sparkle: { sha256: createHash("sha256").update(document).digest("hex") } });
 
 const change = (version: string, fields: object) =>
   callReleases("PATCH", "", token.key, { filter: { product: "core", version }, change: fields });
@@ -131,10 +142,14 @@ describe("the signed appcast of the newest release for a client", () => {
     const older = { build: "1", requires: "" };
     await publish("1", appcast([older]));
     const requires = "<sparkle:minimumSystemVersion>14.0</sparkle:minimumSystemVersion>";
-    await publish("2", appcast([{ build: "2", requires }, older]));
+    const document = appcast([{ build: "2", requires }, older]);
+    await publish("2", document);
+    expect(await factsOf("2.0.0")).toEqual({ signedDocuments: signedBy(document), withheldFrom: undefined });
     const withdrawn = await change("1.0.0", { yanked: true });
     expect(withdrawn.notes).toEqual([expect.stringMatching(/^core-macos-universal-2.0.0 is not offered .* 1\.0\.0/)]);
     expect(await checkForUpdate(app("1"))).toBe("no feed: 404");
+    expect(await factsOf("2.0.0")).toMatchObject({ withheldFrom: ["sparkle"] });
+    expect(await factsOf("1.0.0")).toMatchObject({ withheldFrom: undefined }); // nobody is offered it
     expect(await publish("2", appcast([{ build: "2", requires }]))).toMatchObject({ status: 201 });
     expect(await checkForUpdate(app("1"))).toBe("2");
   });
@@ -146,6 +161,7 @@ describe("the signed appcast of the newest release for a client", () => {
     await writeFile(manifestFile(), text.replace("<title>2</title>", "<title>3</title>"));
     await ctx().catalog.refresh();
     expect(await checkForUpdate(app("0"))).toBe("1");
+    expect(await factsOf("2.0.0")).toMatchObject({ withheldFrom: ["sparkle"] });
     expect(acceptFeed(await getAppcastFeed(app("0")), app("0"))).not.toBeNull();
     await writeFile(manifestFile(), text);
     await ctx().catalog.refresh();
