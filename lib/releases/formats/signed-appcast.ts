@@ -60,7 +60,9 @@ type SignedAppcast = { items: readonly AppcastEntry[]; offered: readonly Appcast
 
 /** By the document's hash: all loads of a catalog have most documents in common. */
 const cached = new Map<string, SignedAppcast | null>();
-const MAX_CACHED = 1_000;
+let cachedLength = 0;
+/** All documents of the largest catalog: each index of it reads them all. */
+const MAX_CACHED_LENGTH = 64 * 1024 * 1024;
 
 /** Items are compared with each other. */
 const MAX_ITEMS = 500;
@@ -73,7 +75,11 @@ function readAppcast(document: string): SignedAppcast | null {
   if (known !== undefined) return known;
   const items = parseItems(document);
   const appcast = items && { items, offered: items.filter((item) => !items.some((other) => replaces(other, item))) };
-  if (cached.size >= MAX_CACHED) cached.clear();
+  cachedLength += document.length;
+  if (cachedLength > MAX_CACHED_LENGTH) {
+    cached.clear();
+    cachedLength = document.length;
+  }
   cached.set(key, appcast);
   return appcast;
 }
