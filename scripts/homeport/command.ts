@@ -66,8 +66,9 @@ const shown = (argument: Argument) => {
 export type DefineCommandGroup = (group: HomeportCommand) => void;
 
 /**
- * Opens the admin API: of the service at HOMEPORT_URL, with HOMEPORT_API_KEY or as the CI job that this is, for the product; of the one that runs on the embedded database in DATA_DIR; else, and
- * on PostgreSQL, in this process. What needs the database or the routes is loaded only if they are used.
+ * Opens the admin API: of the service at HOMEPORT_URL, with HOMEPORT_API_KEY or as the CI job that this is, for the product;
+ * of the one that runs on the embedded database in DATA_DIR; else, and on PostgreSQL, in this process. What needs the
+ * database or the routes is loaded only if they are used.
  * @throws UsageError for a HOMEPORT_URL that cannot be used, or without a credential for it
  */
 async function openAdminApi(product: string | undefined): Promise<{ api: AdminApi; close: () => Promise<void> }> {

@@ -171,7 +171,8 @@ function compareBuilds(a: string, b: string): number {
 
 /**
  * The releases whose appcasts also offer a version that is yanked, paused, only partly rolled out, on another channel or
- * without files that are served, with the name of that version. A version that the catalog does not have is the publisher's affair.
+ * without files that are served, with the name of that version. A version that the catalog does not have is the publisher's
+ * affair.
  */
 export function withheldAppcasts(releases: readonly Release[]): Map<Release, string> {
   const byBuild = new Map<string, Release[]>();

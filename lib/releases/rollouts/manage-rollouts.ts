@@ -22,8 +22,8 @@ type ReadDeps = Pick<Deps, "config" | "db" | "rollouts">;
 
 /**
  * Starts a rollout that advances by itself, and writes what it replaces to the catalog.
- * @throws AppError rollout_invalid, release_not_found, release_yanked, release_pending; catalog_not_editable; precondition_failed; those
- *   of `changeCatalog`
+ * @throws AppError rollout_invalid, release_not_found, release_yanked, release_pending, policy_unmet; catalog_not_editable;
+ *   precondition_failed; those of `changeCatalog`
  */
 export async function startRollout(
   deps: Deps,

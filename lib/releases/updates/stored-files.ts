@@ -30,7 +30,8 @@ export function storedFileUrls(baseUrl: string): (release: Release, file: Pick<A
 
 /**
  * Finds a file by its name, and by version and build target if given, on the channel, on stable or on another one, whatever
- * its rollout: an app on beta may request beta.yml and its files below the URL of stable. Of files with one name, that of `architecture` counts. @throws AppError release_not_found
+ * its rollout: an app on beta may request beta.yml and its files below the URL of stable. Of files with one name, that of
+ * `architecture` counts. @throws AppError release_not_found
  */
 export function findStoredFile(
   snapshot: Snapshot,
