@@ -103,13 +103,17 @@ async function verifyDrafts(drafts: readonly HashedDraft[], { added, publicKeys 
 }
 
 /** One file with its signatures, even if it is published as two kinds. */
-function toSignedFile({ file, artifact: { fileName, sizeBytes } }: HashedFile, release: Release): SignedFile {
-  const published = releaseFiles(release).find((artifact) => artifact.fileName === fileName);
+function toSignedFile({ file, artifact }: HashedFile, release: Release): SignedFile {
+  const { fileName, sizeBytes } = artifact;
+  const published = releaseFiles(release).find((one) => isSameFile(one, artifact));
   const { minisign, edSignature } = published ?? {};
   const { product, version } = release;
   const fileNames = [path.basename(file), fileName];
   return { file, fileNames, sizeBytes, product, version: formatVersion(version), minisign, edSignature };
 }
+
+/** An installer and an update may have one name. */
+const isSameFile = (a: ArtifactEntry, b: ArtifactEntry) => a.fileName === b.fileName && a.sha256 === b.sha256;
 
 async function storeAndPublish(
   { manifestFile, storage, onProgress, record }: PublishDeps,
@@ -160,7 +164,7 @@ function toPublication(
   current: Pick<Plan, "publicKeys">,
 ): Publication {
   const files = releaseFiles(release).flatMap((file) => {
-    const own = draft?.files.find(({ artifact }) => artifact.fileName === file.fileName);
+    const own = draft?.files.find(({ artifact }) => isSameFile(artifact, file));
     return own ? [{ ...file, attestation: own.artifact.attestation }] : [];
   });
   const publicKeys = publicKeysOf(planned.publicKeys, release.product);

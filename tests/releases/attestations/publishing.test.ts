@@ -190,6 +190,7 @@ test.each<[string, () => Promise<Buffer>, string]>([
   ],
   ["of a pull request", () => attest({ ...BUILD, 20: "pull_request_target" }), "event_name must be no pull request"],
   ["of another issuer", () => attest({ ...BUILD, 8: "https://ci.example.com" }), "which is no publisher of"],
+  ["in a file of more lines than it can have", async () => Buffer.from("{}\n".repeat(1001)), "more than 1000 lines"],
   ["without claims", () => attest({ 8: "https://token.actions.githubusercontent.com" }), "must be"],
   [
     "of another file",
@@ -235,6 +236,24 @@ test("an attestation by a publisher that is new to a product which requires one 
   clock.advance(24 * 60 * 60_000);
   expect(await publishAttested(product, attestation, { bytes })).toMatchObject({ status: 201 });
   clock.reset();
+  await ctx().db.releasePolicy.delete({ where: { product } });
+});
+
+test("a policy counts no attestation for another file of the same name", async () => {
+  const product = `p-${randomUUID().slice(0, 8)}`;
+  await addOf(product);
+  await ctx().db.releasePolicy.create({
+    data: { product, requirements: ["attestation"], approvals: 0, publicKeys: [], since: clock.now() },
+  });
+  const key = await newKey();
+  const [own, bundle] = [await uploadFile(key, bytes), await uploadFile(key, await attest(), "a.json")];
+  const draft = draftOf("1.4.0", own, { kinds: ["update"], attestationUploadId: bundle.id });
+  draft.files.push({ uploadId: (await uploadFile(key)).id, kinds: ["installer"] });
+  const release = { ...draft.release, product };
+  expect(await publishDrafts(key.key, [{ ...draft, release, confirmations: { isNew: true } }])).toMatchObject({
+    status: 422,
+    code: "policy_unmet",
+  });
   await ctx().db.releasePolicy.delete({ where: { product } });
 });
 

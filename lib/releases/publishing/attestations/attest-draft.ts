@@ -19,6 +19,8 @@ export type Attestations = {
 
 /** A bundle has a few KB, and a hundred bytes more for each of 1,024 files at most. */
 const MAX_ATTESTATION_BYTES = 1024 * 1024;
+/** More bundles than a file of that size can have. */
+const MAX_LINES = 1_000;
 /** As many as `gh attestation download` gets. */
 const MAX_BUNDLES = 30;
 const ATTESTATION_EXTENSION = ".sigstore.json";
@@ -38,12 +40,13 @@ export async function readBundles(file: string): Promise<AttestationBundle[]> {
     .filter(({ subjects }) => subjects.length > 0);
 }
 
-/** @throws SyntaxError */
+/** @throws Error */
 function parseDocuments(text: string): { text: string; json: unknown }[] {
   try {
     return [{ text, json: JSON.parse(text) }];
   } catch {
     const lines = text.split("\n").filter((line) => line.trim() !== "");
+    if (lines.length > MAX_LINES) throw new Error(`it has more than ${MAX_LINES} lines`);
     return lines.map((line) => ({ text: `${line}\n`, json: JSON.parse(line) }));
   }
 }
