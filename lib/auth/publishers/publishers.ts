@@ -32,6 +32,7 @@ export async function addPublisher(
       : { repository: given.repository, workflow: given.workflow, environment: given.environment, claims: {} };
   const data = { type, issuer, product, channel, ref, ...job };
   const row = await db.$transaction(async (tx) => {
+    await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended('publishers', 0))`;
     const existing = await tx.publisher.findFirst({ where: { ...data, claims: { equals: data.claims } } });
     if (existing) return existing;
     const details = { ...data } satisfies Prisma.InputJsonObject;

@@ -107,6 +107,11 @@ test("of twenty concurrent exchanges of one token, one succeeds; of two first us
   expect(await statuses(["74", "75"].map((id) => github.token(BASE_URL, { repository_id: id })))).toEqual([200, 400]);
 });
 
+test("a publisher that is added several times at once is one", async () => {
+  const added = await Promise.all(Array.from({ length: 5 }, () => newPublisher(github)));
+  expect(new Set(added.map(({ id }) => id)).size).toBe(1);
+});
+
 test("an issuer on this machine over http needs a service on this machine", async () => {
   await newPublisher(github);
   await withContext({ config: { baseUrl: "https://updates.example.com" } }, async () => {
