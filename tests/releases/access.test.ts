@@ -212,6 +212,14 @@ describe("a publisher of one channel", async () => {
     expect((await Promise.all(attempts)).map(({ status }) => status)).toEqual([404, 404, 404, 404, 404, 403]);
     await expect(publishVersion({ key: token }, "2.1.0", { channel: "beta" })).rejects.toThrow("on the channel beta");
     expect(await callReleases("GET", "", all.key)).toEqual(before);
+    const policy = { product: "core", requirements: [], approvals: 1, publicKeys: [], since: clock.now() };
+    await ctx().db.releasePolicy.create({ data: policy });
+    await ctx().policies.refresh();
+    expect(await callReleases("GET", "/policies", token)).toMatchObject({
+      policies: [{ refused: ["core-windows-x64-1.0.0"] }],
+    });
+    await ctx().db.releasePolicy.deleteMany();
+    await ctx().policies.refresh();
     expect(await publishVersion({ key: token }, "1.1.0")).toBe("core-windows-x64-1.1.0");
   });
 });

@@ -150,20 +150,17 @@ export async function removeAdmissions(tx: Tx, releases: readonly Release[]): Pr
 /** Admits releases as they are, when a product gets a policy: in place of all that was admitted before. */
 export async function admitExisting(tx: Tx, at: Date, product: string, releases: readonly Release[]): Promise<void> {
   await tx.releaseAdmission.deleteMany({ where: { product } });
-  for (const release of releases) {
-    const files = [...new Set(releaseFiles(release).map(fileKeyOf))];
-    const data = {
-      id: newId(),
-      product,
-      build: buildOf(release),
-      files,
-      proofs: [],
-      publishedBy: [],
-      at,
-      admittedAt: at,
-    };
-    await tx.releaseAdmission.create({ data });
-  }
+  const data = releases.map((release) => ({
+    id: newId(),
+    product,
+    build: buildOf(release),
+    files: [...new Set(releaseFiles(release).map(fileKeyOf))],
+    proofs: [],
+    publishedBy: [],
+    at,
+    admittedAt: at,
+  }));
+  await tx.releaseAdmission.createMany({ data });
 }
 
 /** Who approves as `operator`: an account, or whoever runs commands on this machine. */

@@ -6,8 +6,8 @@ import type { ReleasePolicy } from "../../platform/db/generated/client";
 import { adminEmails } from "../../platform/find-account";
 import type { Operator } from "../../principal";
 import { releasePublished } from "../../webhooks/events";
-import type { ReleaseReader } from "../access";
-import { selectReleases } from "../publishing/filter-releases";
+import { type ReleaseReader, withAccess } from "../access";
+import { filterReleases, selectReleases } from "../publishing/filter-releases";
 import type { EditableManifest } from "../publishing/manifest-file";
 import { assertSeen, type ReleasePrecondition } from "../publishing/seen-state";
 import { changeCatalog, readCatalog, refreshCatalog } from "../publishing/service-catalog";
@@ -32,11 +32,12 @@ import {
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "policies" | "rollouts">;
 
 /** The policies of the products that have one, now or from a later time on. @throws AppError those of `readCatalog` */
-export async function listPolicies(deps: Deps, { releaseAccess }: ReleaseReader): Promise<Policies> {
+export async function listPolicies(deps: Deps, reader: ReleaseReader): Promise<Policies> {
+  const { releaseAccess } = reader;
   const where = releaseAccess ? { product: { in: [...releaseAccess.products] } } : {};
   const rows = await deps.db.releasePolicy.findMany({ where, orderBy: { product: "asc" } });
   if (rows.length === 0) return { policies: [] };
-  const releases = await readCatalog(deps);
+  const releases = filterReleases(await readCatalog(deps), withAccess(reader, {}));
   const policies: Policy[] = [];
   for (const row of rows) policies.push(await describe(deps, row, releases));
   return { policies: policies.filter((policy) => isInForce(policy) || policy.loosened !== null) };

@@ -48,11 +48,12 @@ export const isInForce = ({ requirements, approvals }: Terms): boolean => requir
 
 /**
  * Divides a change of terms: what tightens them applies at once, what loosens them later. `later` is null if nothing does. A
- * key that no longer counts tightens them, and one more key loosens them.
+ * key that no longer counts tightens them, and one more key loosens them. Until signatures are no longer required, the keys stay.
  */
 export function divideChange(current: Terms, wanted: Terms): { now: Terms; later: Terms | null } {
-  const isPinned = current.requirements.includes("signature");
-  const publicKeys = isPinned ? wanted.publicKeys.filter((key) => current.publicKeys.includes(key)) : wanted.publicKeys;
+  const [isPinned, staysPinned] = [current, wanted].map(({ requirements }) => requirements.includes("signature"));
+  const kept = current.publicKeys.filter((key) => !staysPinned || wanted.publicKeys.includes(key));
+  const publicKeys = isPinned ? kept : wanted.publicKeys;
   const now = {
     requirements: sorted([...current.requirements, ...wanted.requirements]),
     approvals: Math.max(current.approvals, wanted.approvals),

@@ -26,7 +26,10 @@ export function manifestOf({ signedDocuments: { electron } }: Release): UpdateMa
  */
 export function namedBuilds(snapshot: Snapshot, release: Release, channel: string): Release[] {
   const { product, platform, version } = release;
-  const builds = (manifestOf(release)?.files ?? []).map(({ url, sha512, size }) => {
+  const { files = [], packages } = manifestOf(release) ?? {};
+  // electron-updater would download them from any URL that the manifest names.
+  if (Object.keys(packages ?? {}).length > 0) throw new Error("it names packages of the target nsis-web: use nsis");
+  const builds = files.map(({ url, sha512, size }) => {
     const file = pathBelowFeed(url);
     const found = file && findFile(snapshot, { product, channel, file });
     if (!found) throw new Error(`${url} is not the name of one file below the feed's URL`);

@@ -229,10 +229,10 @@ describe("a product with a policy", () => {
     expect((await setPolicy({ requirements: ["signature"], publicKeys: { manifest: [own.publicKey] } })).status).toBe(
       200,
     );
-    const attempt = async (signedBy = own, named?: Buffer) => {
+    const attempt = async (signedBy = own, named?: Buffer, more: object = {}) => {
       const bytes = randomBytes(500);
       const { sha512 } = digestsOf(named ?? bytes);
-      const info = { version: "2.0.0", files: [{ url: "setup.exe", sha512, size: 500 }] };
+      const info = { version: "2.0.0", files: [{ url: "setup.exe", sha512, size: 500 }], ...more };
       const text = signManifest(info, [signedBy]);
       const signedDocuments = { electron: { text, sha256: digestsOf(Buffer.from(text)).sha256 } };
       const draft = draftOf("2.0.0", await uploadFile(key, bytes), { kinds: ["installer", "update"] });
@@ -240,6 +240,8 @@ describe("a product with a policy", () => {
     };
     expect(await attempt(newManifestKey())).toMatchObject({ status: 422 });
     expect(await attempt(own, randomBytes(500))).toMatchObject({ status: 422 });
+    const packages = { x64: { path: "https://files.example/app.7z", ...digestsOf(randomBytes(9)) } };
+    expect(await attempt(own, undefined, { packages })).toMatchObject({ status: 422, code: "release_invalid" });
     expect(await attempt()).toMatchObject({ status: 201 });
     expect(await offered()).toBe("2.0.0");
   });
@@ -364,6 +366,14 @@ describe("a change of a policy", () => {
       publicKeys: [`ed:${old.edKey}`],
       loosened: { publicKeys: [`ed:${old.edKey}`, `ed:${next.edKey}`].sort() },
     });
+  });
+
+  test("that no longer requires signatures keeps the keys until then, also when it is taken back", async () => {
+    const { edKey } = newSigningKey();
+    await setPolicy({ requirements: ["signature"], publicKeys: { ed: [edKey] } });
+    const publicKeys = [`ed:${edKey}`];
+    expect(await setPolicy({ requirements: [] })).toMatchObject({ publicKeys, loosened: { publicKeys: [] } });
+    expect(await setPolicy({ requirements: ["signature"] })).toMatchObject({ publicKeys, loosened: null });
   });
 });
 
