@@ -144,6 +144,9 @@ export function verifyEdSignature(edSignature: string, edPublicKey: string, byte
   return verify(null, bytes, edKeyOf(Buffer.from(edPublicKey, "base64")), Buffer.from(edSignature, "base64"));
 }
 
+/** node:crypto verifies Ed25519 over one buffer, which can hold 2 GiB. */
+export const MAX_ED25519_BYTES = 2 ** 31 - 1;
+
 /** Wraps 32 bytes as an SPKI Ed25519 public key (RFC 8410, section 4). */
 function edKeyOf(raw: Uint8Array): KeyObject {
   const key = Buffer.concat([SPKI_HEADER, raw]);

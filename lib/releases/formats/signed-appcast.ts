@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { z } from "zod";
 import { compareSystemVersions, shareComputers } from "../platforms";
-import { parseXml, unescapeXml, XmlText, xmlList } from "../publishing/files/read-xml";
+import { parseXml, XmlAttribute, XmlText, xmlList } from "../publishing/files/read-xml";
 import { completeFiles } from "../release-files";
 import { type Artifact, formatVersion, type Release } from "../schema";
 import { edKeysOf, type PublicKeys, verifyEdSignature } from "../signatures";
@@ -11,8 +11,6 @@ import { edKeysOf, type PublicKeys, verifyEdSignature } from "../signatures";
  * Stricter than Sparkle, which ignores the length, what follows, and the bits that base64 does not use.
  */
 const SIGNING_BLOCK = /<!-- sparkle-signatures:\nedSignature: ([A-Za-z0-9+/]{85}[AQgw]==)\nlength: (\d{1,9})\n-->\n?$/;
-
-const attribute = z.string().transform(unescapeXml).optional();
 
 /** What decides on which clients can get an item (SUAppcastDriver.m, `filterSupportedAppcast`). */
 const REQUIREMENTS = [
@@ -35,11 +33,11 @@ const Item = z.object({
   >),
   enclosure: xmlList(
     z.object({
-      "@url": attribute,
-      "@length": attribute,
-      "@edSignature": attribute,
-      "@version": attribute,
-      "@os": attribute,
+      "@url": XmlAttribute.optional(),
+      "@length": XmlAttribute.optional(),
+      "@edSignature": XmlAttribute.optional(),
+      "@version": XmlAttribute.optional(),
+      "@os": XmlAttribute.optional(),
     }),
   ),
 });

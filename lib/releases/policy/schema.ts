@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ProductName } from "../../principal";
 import { ReleasesFilter } from "../publishing/schema";
 import { PublicKeys } from "../signatures";
 
@@ -11,9 +12,7 @@ const MAX_KEYS = 10;
 const { minisign, ed, manifest } = PublicKeys.shape;
 const keys = <T extends z.ZodType>(key: T) => z.array(key).max(MAX_KEYS).optional();
 
-export const PolicyParams = z.object({
-  product: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "Must be the name of a product"),
-});
+export const PolicyParams = z.object({ product: ProductName });
 
 export const ChangedPolicy = z.strictObject({
   requirements: z.array(Requirement).max(Requirement.options.length).optional().describe("Default: as they are."),

@@ -1,5 +1,5 @@
 import { formatVersion, type Release, type StoredFile } from "../schema";
-import { type PublicKeys, parseMinisignature } from "../signatures";
+import { MAX_ED25519_BYTES, type PublicKeys, parseMinisignature } from "../signatures";
 import { parseUpdateManifest, updateManifestProblem } from "../update-manifest";
 import type { Requirement } from "./schema";
 
@@ -95,9 +95,6 @@ export function fileKeyOf({ sha256, url, s3Key }: StoredFile & { sha256: string 
 
 /** A file as publishing has verified it: a signature that does not match its key, or an attestation of another file, is refused. */
 type VerifiedFile = { minisign?: string | undefined; edSignature?: string | undefined; sizeBytes: number };
-
-/** node:crypto cannot verify a signature over more bytes. */
-const MAX_ED25519_BYTES = 2 ** 31 - 1;
 
 /** Whether publishing has verified a signature of the file by one of these keys, of which all are among those that count. */
 export function isSigned(

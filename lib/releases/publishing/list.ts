@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { compareBuild } from "semver";
 import { ArtifactKind, formatVersion, type Release, type SignedUpdater, UPDATER_NAMES } from "../schema";
 import type { Admission } from "./schema";
@@ -23,7 +23,7 @@ function toDocument({ artifacts, signedDocuments: { electron, sparkle }, ...rele
     },
     signedDocuments: {
       ...(electron && { electron: { sha256: electron.sha256 } }),
-      ...(sparkle && { sparkle: { sha256: createHash("sha256").update(sparkle).digest("hex") } }),
+      ...(sparkle && { sparkle: { sha256: hash("sha256", sparkle) } }),
     },
   };
 }

@@ -10,7 +10,7 @@ import { normalizeArchitecture } from "../../platforms";
 import { releaseFiles } from "../../release-files";
 import { type Artifact, formatVersion, PackageIdentity, type Release } from "../../schema";
 import { invalidRelease } from "../invalid-release";
-import { parseXml, unescapeXml } from "./read-xml";
+import { parseXml, XmlAttribute } from "./read-xml";
 
 const LENGTH_BYTES = 4;
 const MAX_BLOCK_MAP_BYTES = 16 * 1024 * 1024;
@@ -71,12 +71,11 @@ const Manifest = z.union([
   z.object({ Package: z.object({ Identity: z.unknown() }) }).transform(({ Package }) => Package.Identity),
   z.object({ Bundle: z.object({ Identity: z.unknown() }) }).transform(({ Bundle }) => Bundle.Identity),
 ]);
-const Attribute = z.string().transform(unescapeXml);
 const Identity = z.object({
-  "@Name": Attribute,
-  "@Publisher": Attribute,
-  "@Version": Attribute,
-  "@ProcessorArchitecture": Attribute.optional(),
+  "@Name": XmlAttribute,
+  "@Publisher": XmlAttribute,
+  "@Version": XmlAttribute,
+  "@ProcessorArchitecture": XmlAttribute.optional(),
 });
 
 /** Reads the identity of an MSIX package or bundle; undefined for other files. @throws AppError if it is not one */

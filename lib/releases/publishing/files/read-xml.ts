@@ -38,6 +38,9 @@ export const XmlText = z.preprocess((value) => {
   return typeof text === "string" ? unescapeXml(text).trim() : undefined;
 }, z.string().optional());
 
+/** The value of an attribute. */
+export const XmlAttribute = z.string().transform(unescapeXml);
+
 /** Elements of one name, of which there may be none or one. */
 export const xmlList = <T extends z.ZodType>(entry: T) =>
   z.preprocess(

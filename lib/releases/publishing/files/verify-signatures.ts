@@ -7,6 +7,7 @@ import {
   commentField,
   edKeysOf,
   keyIdOf,
+  MAX_ED25519_BYTES,
   type Minisignature,
   type PublicKeys,
   parseMinisignature,
@@ -29,9 +30,6 @@ export type SignedFile = {
   minisign?: string | undefined;
   edSignature?: string | undefined;
 };
-
-/** node:crypto verifies Ed25519 over one buffer, which can hold 2 GiB. */
-const MAX_ED25519_BYTES = 2 ** 31 - 1;
 
 /** Verifies a file's signatures. Returns a sentence for each one that it could not verify. @throws AppError */
 export async function verifySignatures(signed: SignedFile, keys: PublicKeys): Promise<string[]> {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { DEFAULT_ARCHITECTURES, type Platform, parsePlatform } from "../../../../lib/releases/platforms";
-import { unescapeXml, XmlText, xmlList } from "../../../../lib/releases/publishing/files/read-xml";
+import { unescapeXml, XmlAttribute, XmlText, xmlList } from "../../../../lib/releases/publishing/files/read-xml";
 import { channelOf } from "../../../../lib/releases/publishing/folder/found-releases";
 import { EdSignature } from "../../../../lib/releases/signatures";
 import { httpUrl } from "./http";
@@ -18,16 +18,14 @@ import {
   versionIn,
 } from "./source";
 
-const attribute = z.string().transform(unescapeXml).optional();
-
 const Enclosure = z.object({
-  "@url": z.string().transform(unescapeXml),
-  "@length": attribute,
+  "@url": XmlAttribute,
+  "@length": XmlAttribute.optional(),
   "@edSignature": EdSignature.optional(),
-  "@version": attribute,
-  "@shortVersionString": attribute,
-  "@deltaFrom": attribute,
-  "@os": attribute,
+  "@version": XmlAttribute.optional(),
+  "@shortVersionString": XmlAttribute.optional(),
+  "@deltaFrom": XmlAttribute.optional(),
+  "@os": XmlAttribute.optional(),
 });
 type Enclosure = z.infer<typeof Enclosure>;
 
