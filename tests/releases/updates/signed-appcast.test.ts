@@ -114,6 +114,16 @@ describe("the signed appcast of the newest release for a client", () => {
     expect(await checkForUpdate(app("2"))).toBe("up to date"); // Sparkle never downgrades
   });
 
+  test("is not there after a rollback to a release without one, which the rollback says", async () => {
+    await publish("1");
+    await publish("2", appcast([{ build: "2" }]));
+    const back = { filter: { product: "core", version: "1.0.0" } };
+    const notes = [expect.stringMatching(/^core-macos-universal-1\.0\.0 has no signed document for Sparkle/)];
+    expect(await callReleases("POST", "/rollbacks", token.key, back)).toMatchObject({ status: 200, notes });
+    expect(await checkForUpdate(app("0"))).toBe("feed refused");
+    expect(await checkForUpdate(app("0", { requiresSignedFeed: false }))).toBe("1");
+  });
+
   test("goes along when the build is promoted", async () => {
     await publish("1", appcast([{ build: "1" }]));
     const url = `${FOLDER}/2.0.0/macos-universal/Acme%202.zip`.replace("stable", "beta");
