@@ -22,14 +22,14 @@ const NOTHING = "none";
 /** `release policy PRODUCT` */
 export function definePolicy(command: HomeportCommand): void {
   const needed = `what releases must have: ${Requirement.options.join(", ")}; may be repeated; ${NOTHING} ends it`;
-  const counts = "a public key whose signatures count; may be repeated";
+  const counts = (kind: string) => `a public key for ${kind} whose signatures count; may be repeated`;
   command
     .description("show or set what a product's releases must have to be published, whoever publishes them")
     .addOption(repeatable("--require <requirement>", needed, [...Requirement.options, NOTHING]))
     .option("--approvals <number>", "how many admins other than its publisher must approve a release")
-    .addOption(repeatable("--minisign-key <file>", `${counts} (default: the catalog's)`))
-    .addOption(repeatable("--ed-key <key>", `${counts}, for Sparkle`))
-    .addOption(repeatable("--manifest-key <file>", `${counts}, for electron-builder's manifests`))
+    .addOption(repeatable("--minisign-key <file>", `${counts("Tauri")} (default: the catalog's)`))
+    .addOption(repeatable("--ed-key <key>", counts("Sparkle and WinSparkle")))
+    .addOption(repeatable("--manifest-key <file>", counts("electron-builder's manifests")))
     .run(policy);
 }
 
