@@ -168,6 +168,14 @@ export function approverOf({ accountId, actor }: Pick<Operator, "accountId" | "a
   return accountId === null ? actor.replace(/^operator:.*/, "operator") : `account:${accountId}`;
 }
 
+/** Whether an admin or a key made the account an admin within a day: it could be a second one of whoever published. */
+export async function isNewAdmin(tx: Tx, at: Date, { accountId }: Pick<Operator, "accountId">): Promise<boolean> {
+  if (accountId === null) return false;
+  const OR = ["account:", "key:"].map((start) => ({ actor: { startsWith: start } }));
+  const since = { gt: new Date(at.getTime() - LOOSENING_DELAY_MS) };
+  return (await tx.auditEvent.count({ where: { accountId, type: "role_changed", at: since, OR } })) > 0;
+}
+
 /** Locks the policies of products in the order of their names, so that no two writes wait for each other. */
 async function lockAll(tx: Tx, at: Date, releases: readonly Release[]): Promise<Map<string, TermsInForce>> {
   const locked = new Map<string, TermsInForce>();

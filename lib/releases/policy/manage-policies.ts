@@ -13,7 +13,7 @@ import { assertSeen, type ReleasePrecondition } from "../publishing/seen-state";
 import { changeCatalog, readCatalog, refreshCatalog } from "../publishing/service-catalog";
 import { formatVersion, type Release } from "../schema";
 import { publicKeysOf } from "../signatures";
-import { admitExisting, approverOf, isAdmitted, lockTerms } from "./admissions";
+import { admitExisting, approverOf, isAdmitted, isNewAdmin, lockTerms } from "./admissions";
 import type { Approval, ApprovedReleases, ChangedPolicy, Policies, Policy } from "./schema";
 import {
   buildOf,
@@ -179,7 +179,7 @@ async function describe(
 
 /**
  * Approves releases that wait for it, all of them or none. Repeating it changes nothing.
- * @throws AppError forbidden for their publisher; release_yanked; policy_unmet if the policy requires more than when they were
+ * @throws AppError forbidden for their publisher, and for a new admin; release_yanked; policy_unmet if the policy requires more than when they were
  *   published; release_not_found; precondition_failed
  */
 export async function approveReleases(
@@ -225,6 +225,9 @@ async function approve(
   const approver = approverOf(operator);
   if (pending.some(({ publishedBy }) => publishedBy.includes(approver))) {
     throw new AppError("forbidden", `You published ${id}: another admin has to approve it.`);
+  }
+  if (await isNewAdmin(tx, at, operator)) {
+    throw new AppError("forbidden", "You became an admin less than 24 hours ago: another one has to approve it.");
   }
   const missing = terms.requirements.find((one) => pending.some(({ proofs }) => !proofs.includes(one)));
   if (missing) throw new AppError("policy_unmet", `${id} was published before its policy required this: ${missing}.`);

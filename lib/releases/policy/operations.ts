@@ -82,7 +82,7 @@ export const policyOperations = {
     id: "approveReleases",
     summary: "Approve releases",
     description:
-      "Approves the releases that the filter selects and that wait for approvals: all of them or none. Whoever published a release, or created the API key that did, cannot approve it. An approval counts once. Yanking, halting and rolling back need none.",
+      "Approves the releases that the filter selects and that wait for approvals: all of them or none. Whoever published a release, or created the API key that did, cannot approve it; nor can whoever became an admin less than 24 hours ago, unless at the command line of the service. An approval counts once. Yanking, halting and rolling back need none.",
     ...DECIDES,
     headers: ["IfMatchState"],
     body: Approval,

@@ -10,7 +10,7 @@ import type { PrismaClient } from "@/lib/platform/db/generated/client";
 import type { Operator } from "@/lib/principal";
 import { openGuardedCatalog } from "@/lib/releases/policy/guarded-catalog";
 import type { TestAccount } from "@/tests/support/accounts";
-import { post } from "@/tests/support/api";
+import { call, post } from "@/tests/support/api";
 import { accountWithRole, newKey, OPERATOR } from "@/tests/support/auth/api-keys";
 import { CiIssuer } from "@/tests/support/auth/ci-issuer";
 import { postOAuth } from "@/tests/support/auth/oauth-client";
@@ -417,6 +417,17 @@ describe("a release that needs approvals", () => {
     const [second, third] = [await accountWithRole("admin"), await accountWithRole("admin")];
     await Promise.all([approve("3.0.0", second), approve("3.0.0", third)]);
     expect(await offered()).toBe("3.0.0");
+  });
+
+  test("is approved by a new admin only a day after another one has made it one", async () => {
+    const other = await accountWithRole("user");
+    await publishVersion(key, "2.0.0");
+    await call("POST", `/api/admin/accounts/${other.id}/grant`, { token: admin.token, json: { role: "admin" } });
+    expect(await approve("2.0.0", other)).toMatchObject({ status: 403, detail: expect.stringContaining("24 hours") });
+    expect(await offered()).toBe("1.0.0");
+    clock.advance(24 * HOUR_MS + 1000);
+    await post("/api/auth/reauthenticate", { password: other.password }, { token: other.token });
+    expect(await approve("2.0.0", other)).toMatchObject({ releases: [{ outcome: "approved" }] });
   });
 
   test("of a publisher is approved by whoever added it only a day later, after an email to every admin", async () => {
