@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../errors";
 import type { Operator, ReleaseAccess } from "../principal";
 import { servedFiles } from "./release-files";
@@ -29,6 +30,18 @@ export function requireReleaseAccess(access: ReleaseAccess | undefined, target: 
   if (!access || isAccessible(access, target)) return;
   const own = `${access.products.join(", ")}${access.channel === null ? "" : ` on the channel ${access.channel}`}`;
   const detail = `You may publish ${own}, not ${target.product} on the channel ${target.channel}.`;
+  throw new AppError("forbidden", { detail });
+}
+
+/** Requires that a caller of one channel leaves the public keys as they are while other channels need them. @throws AppError forbidden */
+export function requireKeyAccess(
+  access: ReleaseAccess | undefined,
+  before: { publicKeys: object; releases: readonly Target[] },
+  publicKeys: object,
+): void {
+  const isForeign = (one: Target) => access?.products.includes(one.product) && !isAccessible(access, one);
+  if (isDeepStrictEqual(before.publicKeys, publicKeys) || !before.releases.some(isForeign)) return;
+  const detail = `The public keys are those of all channels, and you may publish on ${access?.channel} alone.`;
   throw new AppError("forbidden", { detail });
 }
 

@@ -13,6 +13,7 @@ import { newPublisherJob } from "@/tests/support/auth/publishers";
 import { clock, ctx } from "@/tests/support/context";
 import { callReleases, publishVersion } from "@/tests/support/releases/admin-api";
 import { isolateDataFolder } from "@/tests/support/releases/catalogs";
+import { newSigningKey } from "@/tests/support/releases/signing";
 import { createUpload, offsetOf, sendPart, type TestUpload, tus, uploadFile } from "@/tests/support/releases/uploads";
 
 // Without a type argument: Vitest must see the call as it is, to compile this file anew when a file is added.
@@ -156,6 +157,16 @@ describe("a key of one product", () => {
     expect(await callReleases("GET", `/${id}`, key.key)).toMatchObject({ status: 200, product: "core" });
   });
 
+  test("leaves the ids of another product's releases to it", async () => {
+    for (const [version, id] of [
+      ["1.2.0", "ops-windows-x64-1.2.0"],
+      ["1.3.0", "ops-windows-x64-1.2.0-stable"],
+    ]) {
+      expect(await publishVersion(key, version as string, { id })).toBe(id);
+    }
+    expect(await publishVersion(all, "1.2.0", { product: "ops" })).toBe("ops-windows-x64-1.2.0-stable-2");
+  });
+
   test("leaves uploads to others", async () => {
     await Promise.all(Array.from({ length: 100 }, () => createUpload(key, 1)));
     await expect(createUpload(key, 1)).rejects.toThrow("upload_limit_reached");
@@ -220,6 +231,12 @@ describe("a publisher of one channel", async () => {
     });
     await ctx().db.releasePolicy.deleteMany();
     await ctx().policies.refresh();
+    const upload = await uploadFile({ key: token });
+    const drafts = await draft({ product: "core", version: "1.1.0" });
+    const withKey = { ...drafts.releases[0], files: [{ uploadId: upload.id, kinds: ["installer"] }] };
+    const publicKeys = { ed: newSigningKey().edKey };
+    const json = { releases: [{ ...withKey, publicKeys }] };
+    expect(await callReleases("POST", "", token, json)).toMatchObject({ status: 403, code: "forbidden" });
     expect(await publishVersion({ key: token }, "1.1.0")).toBe("core-windows-x64-1.1.0");
   });
 });

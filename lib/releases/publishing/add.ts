@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { makeFolder, writeDurably } from "../../platform/files/durable";
-import type { ReleaseReader } from "../access";
+import { type ReleaseReader, requireKeyAccess } from "../access";
 import { verifySignedDocuments } from "../catalog/signed-documents";
 import { unsignedVersionNotes } from "../formats/tauri";
 import type { Publication } from "../policy/admissions";
@@ -66,7 +66,11 @@ export async function addReleases(deps: PublishDeps, drafts: readonly ReleaseDra
     notes.push(...attested.notes);
   }
   const publishedAt = now();
-  const plan = limitGrowth(reader, (manifest) => planAdditions(manifest, hashed, publishedAt));
+  const plan = limitGrowth(reader, (manifest) => {
+    const planned = planAdditions(manifest, hashed, publishedAt);
+    requireKeyAccess(reader.releaseAccess, manifest, planned.publicKeys);
+    return planned;
+  });
   const current = await readManifest(manifestFile);
   const planned = plan(current);
   await serializeManifest(planned);

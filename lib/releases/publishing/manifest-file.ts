@@ -179,8 +179,9 @@ export function identityOf({ product, platform, architecture, channel, version }
 export function makeReleaseId(releases: readonly Release[], release: Release): string {
   const { product, platform, architecture, channel, version } = identityOf(release);
   const plain = `${product}-${platform}-${architecture}-${version}`;
-  const isFree = (id: string) => id.length <= 128 && releases.every((other) => other.id !== id);
-  const id = [plain, `${plain}-${channel}`].find(isFree);
+  const taken = new Set(releases.map((other) => other.id));
+  const numbered = Array.from(taken, (_, i) => `${plain}-${channel}-${i + 2}`);
+  const id = [plain, `${plain}-${channel}`, ...numbered].find((one) => one.length <= 128 && !taken.has(one));
   if (id === undefined) throw invalidRelease("No id can be generated for this release: set one with --id.");
   return id;
 }
