@@ -150,17 +150,23 @@ export async function removeAdmissions(tx: Tx, releases: readonly Release[]): Pr
 /** Admits releases as they are, when a product gets a policy: in place of all that was admitted before. */
 export async function admitExisting(tx: Tx, at: Date, product: string, releases: readonly Release[]): Promise<void> {
   await tx.releaseAdmission.deleteMany({ where: { product } });
-  const data = releases.map((release) => ({
+  const rows = releases.map((release) => ({
     id: newId(),
-    product,
     build: buildOf(release),
     files: [...new Set(releaseFiles(release).map(fileKeyOf))],
-    proofs: [],
-    publishedBy: [],
-    at,
-    admittedAt: at,
   }));
-  await tx.releaseAdmission.createMany({ data });
+  // In one statement: a catalog has thousands of releases.
+  await tx.$executeRaw`
+    INSERT INTO "ReleaseAdmission" (id, product, build, files, proofs, "publishedBy", at, "admittedAt")
+    SELECT id, ${product}, build, files, '{}', '{}', ${at}::timestamptz, ${at}::timestamptz
+    FROM json_to_recordset(${JSON.stringify(rows)}::json) AS given (id uuid, build text, files text[])`;
+}
+
+/** Keeps what the terms offer now, so that stricter ones withdraw nothing. */
+export async function keepAdmitted(tx: Tx, at: Date, product: string, terms: Terms): Promise<void> {
+  const rows = await tx.releaseAdmission.findMany({ where: { product, admittedAt: null } });
+  const ids = rows.filter((row) => isAdmitted(row, terms)).map(({ id }) => id);
+  if (ids.length > 0) await tx.releaseAdmission.updateMany({ where: { id: { in: ids } }, data: { admittedAt: at } });
 }
 
 /** Who approves as `operator`: an account, or whoever runs commands on this machine. */

@@ -13,7 +13,7 @@ import { assertSeen, type ReleasePrecondition } from "../publishing/seen-state";
 import { changeCatalog, readCatalog, refreshCatalog } from "../publishing/service-catalog";
 import { formatVersion, type Release } from "../schema";
 import { publicKeysOf } from "../signatures";
-import { admitExisting, approverOf, isAdmitted, isNewAdmin, lockTerms } from "./admissions";
+import { admitExisting, approverOf, isAdmitted, isNewAdmin, keepAdmitted, lockTerms } from "./admissions";
 import type { Approval, ApprovedReleases, ChangedPolicy, Policies, Policy } from "./schema";
 import {
   buildOf,
@@ -69,7 +69,8 @@ export async function setPolicy(
     const since = row && NEEDS_PUBLISHER.some((one) => current.requirements.includes(one)) ? row.since : at;
     await store(tx, product, { ...now, since }, later, laterAt);
     const own = catalog.releases.filter((release) => release.product === product);
-    if (!isInForce(current)) await admitExisting(tx, at, product, own);
+    if (isInForce(current)) await keepAdmitted(tx, at, product, current);
+    else await admitExisting(tx, at, product, own);
     const details = {
       from: detailsOf(current),
       to: detailsOf(now),

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { SemVer } from "semver";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { createKey } from "@/lib/auth/api-keys/keys";
 import type { CreatedKey } from "@/lib/auth/api-keys/schema";
@@ -8,7 +9,9 @@ import { addPublisher } from "@/lib/auth/publishers/publishers";
 import { NewPublisher } from "@/lib/auth/publishers/schema";
 import type { PrismaClient } from "@/lib/platform/db/generated/client";
 import type { Operator } from "@/lib/principal";
+import { admitExisting } from "@/lib/releases/policy/admissions";
 import { openGuardedCatalog } from "@/lib/releases/policy/guarded-catalog";
+import { Release } from "@/lib/releases/schema";
 import type { TestAccount } from "@/tests/support/accounts";
 import { call, post } from "@/tests/support/api";
 import { accountWithRole, newKey, OPERATOR } from "@/tests/support/auth/api-keys";
@@ -25,6 +28,7 @@ import {
   type ReleaseDraft,
 } from "@/tests/support/releases/admin-api";
 import { isolateDataFolder, openForTest, versionsOf } from "@/tests/support/releases/catalogs";
+import { manifestEntry } from "@/tests/support/releases/releases";
 import { newSigningKey } from "@/tests/support/releases/signing";
 import { newManifestKey, signManifest } from "@/tests/support/releases/update-manifest";
 import { uploadFile } from "@/tests/support/releases/uploads";
@@ -124,6 +128,13 @@ describe("a product with a policy", () => {
       (old as Entry).artifacts = { installer: { ...installer, url } };
     });
     expect((await getVersion(WINDOWS)).status).toBe(404);
+  });
+
+  test("admits the releases of a large catalog in time", async () => {
+    const release = Release.parse(manifestEntry());
+    const releases = Array.from({ length: 12_000 }, (_, i) => ({ ...release, version: new SemVer(`1.0.${i}`) }));
+    await ctx().db.$transaction((tx) => admitExisting(tx, ctx().now(), "core", releases));
+    expect(await ctx().db.releaseAdmission.count()).toBe(12_000);
   });
 
   test("offers again what was published as it requires, and another product as before", async () => {
@@ -352,6 +363,22 @@ describe("a change of a policy", () => {
     expect([await offered(), await readPolicy()]).toEqual(["2.0.0", undefined]);
     const events = await ctx().db.auditEvent.findMany({ where: { target: "product:core", accountId: admin.id } });
     expect(events.map(({ type }) => type)).toEqual(Array(4).fill("release_policy_changed"));
+  });
+
+  test("that tightens it withdraws nothing that was offered", async () => {
+    await setPolicy({ requirements: ["signature"], approvals: 1, publicKeys: { ed: [trusted.edKey] } });
+    const bytes = randomBytes(500);
+    const artifact = { fileName: "setup.exe", edSignature: trusted.ed(bytes) };
+    const draft = draftOf("2.0.0", await uploadFile(key, bytes), { artifact });
+    await publishDrafts(key.key, [{ ...draft, publicKeys: { ed: trusted.edKey } } as ReleaseDraft]);
+    expect(await offered()).toBe("1.0.0");
+    await setPolicy({ approvals: 0 });
+    clock.advance(24 * HOUR_MS + 1000);
+    await ctx().policies.refresh();
+    expect(await offered()).toBe("2.0.0");
+    await post("/api/auth/reauthenticate", { password: admin.password }, { token: admin.token });
+    expect(await setPolicy({ approvals: 1 })).toMatchObject({ approvals: 1, pending: [] });
+    expect(await offered()).toBe("2.0.0");
   });
 
   test("is not for keys, support or another key to sign with", async () => {
