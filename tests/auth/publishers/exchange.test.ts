@@ -108,8 +108,11 @@ test("of twenty concurrent exchanges of one token, one succeeds; of two first us
 });
 
 test("a publisher that is added several times at once is one", async () => {
-  const added = await Promise.all(Array.from({ length: 5 }, () => newPublisher(github)));
-  expect(new Set(added.map(({ id }) => id)).size).toBe(1);
+  const products = ["core", "ops", "docs"]; // the first connects to the database
+  for (const product of products) {
+    await Promise.all(Array.from({ length: 5 }, () => newPublisher(github, { product })));
+  }
+  expect(await ctx().db.publisher.count()).toBe(products.length);
 });
 
 test("an issuer on this machine over http needs a service on this machine", async () => {
