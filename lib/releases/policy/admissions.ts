@@ -221,7 +221,14 @@ async function publishersOf(tx: Tx, at: Date, { accountId, actor, publisher }: O
   const key = keyId === undefined ? null : await tx.apiKey.findUnique({ where: { id: keyId } });
   const createdAt = { gt: new Date(at.getTime() - LOOSENING_DELAY_MS) };
   const recent = publisher && (await tx.publisher.findUnique({ where: { id: publisher.id, createdAt } }));
-  return [approverOf({ accountId, actor }), key?.createdBy, recent?.createdBy].filter((one) => typeof one === "string");
+  const creator = key && (key.createdBy ?? (await creatorOf(tx, key.id)));
+  return [approverOf({ accountId, actor }), creator, recent?.createdBy].filter((one) => typeof one === "string");
+}
+
+/** Who made a key before keys had `createdBy`, as the audit trail has it. */
+async function creatorOf(tx: Tx, keyId: string): Promise<string | null> {
+  const event = await tx.auditEvent.findFirst({ where: { type: "key_created", target: `key:${keyId}` } });
+  return event && approverOf({ accountId: event.accountId, actor: event.actor as Operator["actor"] });
 }
 
 /** Whether a CI job publishes, of a publisher that is not too new to count. */

@@ -429,6 +429,9 @@ describe("a release that needs approvals", () => {
     });
     expect([await offered(), await announced()]).toEqual(["2.0.0", 1]);
     expect(await approve("2.0.0", other)).toMatchObject({ releases: [{ outcome: "unchanged" }] });
+    await ctx().db.apiKey.update({ where: { id: own.id }, data: { createdBy: null } }); // made by version 1.0
+    await publishVersion(own, "3.0.0");
+    expect(await approve("3.0.0")).toMatchObject({ status: 403, code: "forbidden" });
     expect(versionsOf(await restartWithoutDatabase())).toEqual(["2.0.0", "1.0.0"]);
   });
 
