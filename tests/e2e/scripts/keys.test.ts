@@ -14,7 +14,7 @@ test("an operator creates a key at the command line, a program reads the audit t
   expect(rest).toMatchObject({ name: "CI", scopes: ["audit:read", "releases:write"], networks: ["127.0.0.1/32"] });
   expect(Date.parse(rest.expiresAt) - Date.now()).toBeGreaterThan(89.9 * 86_400_000);
   const listed = await keys("list");
-  expect(listed.stdout).toContain(`${id}\t${key.slice(0, 7)}…\tactive\t-\taudit:read,releases:write\tCI\n`);
+  expect(listed.stdout).toContain(`${id}\t${key.slice(0, 7)}…\tactive\t-\taudit:read,releases:write\tall\tCI\n`);
   expect(listed.stdout).not.toContain(key);
 
   const headers = { authorization: `Bearer ${key}` };
