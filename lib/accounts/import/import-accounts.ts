@@ -51,8 +51,8 @@ type Identity = { key: string; provider: string; issuer: string; subject: string
 type TotpSecrets = Map<Entry, { accountId: string; secret: string }>;
 
 /** On the embedded database nothing runs beside a statement, so it is short. */
-const RECORDS_PER_STATEMENT = { server: 150, embedded: 30 };
-/** Imports take turns, and pause after each statement: other requests, which need several, go through in between. */
+const RECORDS_PER_STATEMENT = { server: 100, embedded: 20 };
+/** Imports take turns, and pause before and after each write: other requests, which need several statements, go through. */
 const PAUSE_MS = 2;
 const inTurn = pLimit(1);
 const pause = () => delay(PAUSE_MS);
@@ -248,10 +248,8 @@ async function importInTx(ctx: Deps, tx: Tx, operator: Operator, { entries, secr
 
 /** What becomes of records, by what the database has now. */
 async function plan(ctx: Deps, db: Tx, entries: Entry[], query: ImportQuery) {
-  const isInTransaction = db !== ctx.db; // for whose end others wait
-  const rest = async () => (isInTransaction ? undefined : pause());
-  const found = await readExisting(db, entries, ctx.now(), rest);
-  await rest();
+  const found = await readExisting(db, entries, ctx.now());
+  if (db === ctx.db) await pause(); // others wait for the end of a transaction
   const results: ImportResult[] = [];
   const added: Addition[] = [];
   for (const entry of entries) {
@@ -515,7 +513,7 @@ function findExisting({ record }: Entry, { accounts, owners }: Found): Existing 
   return owner ? [...accounts.values()].find(({ id }) => id === owner) : undefined;
 }
 
-async function readExisting(db: Tx, entries: Entry[], now: Date, rest = async () => {}): Promise<Found> {
+async function readExisting(db: Tx, entries: Entry[], now: Date): Promise<Found> {
   const accounts = await db.$queryRaw<Existing[]>`
     SELECT id::text, email, role::text, name, locale, "externalId", "passwordHash", "emailVerifiedAt", "disabledAt", "unverifiedExpiresAt",
       ARRAY(SELECT "appUserId" FROM "AccountAlias" WHERE "accountId" = account.id) AS aliases,
@@ -523,7 +521,7 @@ async function readExisting(db: Tx, entries: Entry[], now: Date, rest = async ()
         WHERE "accountId" = account.id) AS identities,
       EXISTS (SELECT FROM "TotpFactor" WHERE "accountId" = account.id AND "confirmedAt" IS NOT NULL) AS "hasTotp"
     FROM "Account" AS account WHERE ${isNamedBy(entries)}`;
-  await rest();
+  await nextTurn();
   const owners = await readOwners(db, entries, now);
   return { accounts: new Map(accounts.map((account) => [account.email, account])), owners };
 }
