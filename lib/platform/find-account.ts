@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Tx } from "../context";
 import { AppError } from "../errors";
+import type { Config } from "./config";
 import { isUuid } from "./db/ids";
 import { Email } from "./email";
 
@@ -28,6 +29,11 @@ export async function adminEmails(tx: Pick<Tx, "account">): Promise<string[]> {
   const where = { role: "admin", disabledAt: null, emailVerifiedAt: { not: null } } as const;
   const admins = await tx.account.findMany({ where, select: { email: true }, orderBy: { email: "asc" } });
   return admins.map(({ email }) => email);
+}
+
+/** The same, and those in OPERATOR_EMAIL: for what one admin alone could misuse. */
+export async function allAdminEmails({ OPERATOR_EMAIL }: Pick<Config, "OPERATOR_EMAIL">, tx: Pick<Tx, "account">) {
+  return new Set([...OPERATOR_EMAIL, ...(await adminEmails(tx))]);
 }
 
 export async function readEmails({ db }: Deps, ids: readonly (string | null)[]) {

@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import { recordOperatorEvent } from "../../platform/audit/operator-events";
+import { personOf, recordOperatorEvent } from "../../platform/audit/operator-events";
 import { isInNetworks } from "../../platform/config/networks";
 import type { ApiKey as Row } from "../../platform/db/generated/client";
 import { isUuid, newId } from "../../platform/db/ids";
@@ -32,7 +32,7 @@ export async function createKey(
   const key = generateApiKey();
   const id = newId();
   const [prefix, keyHash] = [displayedPrefix(key), hashKey(key)];
-  const createdBy = operator.accountId === null ? "operator" : `account:${operator.accountId}`;
+  const createdBy = personOf(operator);
   const data = { id, name, scopes, products, networks, expiresAt, createdAt: at, createdBy, prefix, keyHash };
   const row = await db.$transaction(async (tx) => {
     const details = { name, scopes, products, networks, expiresAt: expiresAt?.toISOString() ?? null };

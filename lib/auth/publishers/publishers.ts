@@ -1,10 +1,10 @@
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import { recordOperatorEvent } from "../../platform/audit/operator-events";
+import { personOf, recordOperatorEvent } from "../../platform/audit/operator-events";
 import { isLoopbackUrl } from "../../platform/config/values";
 import type { Prisma, Publisher as Row } from "../../platform/db/generated/client";
 import { isUuid, newId } from "../../platform/db/ids";
-import { adminEmails } from "../../platform/find-account";
+import { allAdminEmails } from "../../platform/find-account";
 import { type PageQuery, readPage } from "../../platform/lists";
 import type { Operator } from "../../principal";
 import type { NewPublisher, Publisher, Publishers } from "./schema";
@@ -37,11 +37,9 @@ export async function addPublisher(
     if (existing) return existing;
     const details = { ...data } satisfies Prisma.InputJsonObject;
     await recordOperatorEvent(tx, at, operator, { type: "publisher_added", target: `publisher:${id}`, details });
-    const createdBy = operator.accountId === null ? "operator" : `account:${operator.accountId}`;
-    const added = await tx.publisher.create({ data: { id, createdAt: at, createdBy, ...data } });
-    const told = { publisherId: id, name: describe(added).name, product, ref: ref ?? "*" };
-    for (const email of new Set([...config.OPERATOR_EMAIL, ...(await adminEmails(tx))]))
-      await emails.enqueue(tx, "publisher_added", email, told);
+    const added = await tx.publisher.create({ data: { id, createdAt: at, createdBy: personOf(operator), ...data } });
+    const emailData = { publisherId: id, name: describe(added).name, product, ref: ref ?? "*" };
+    for (const email of await allAdminEmails(config, tx)) await emails.enqueue(tx, "publisher_added", email, emailData);
     return added;
   });
   emails.wake();

@@ -60,6 +60,11 @@ export function withReason(details: EventExtra["details"], reason: string | unde
   return { details: { ...details, reason } };
 }
 
+/** The person behind an operator: an account, or whoever runs commands on this machine. Keys and CI jobs are themselves. */
+export function personOf({ accountId, actor }: Pick<Operator, "accountId" | "actor">): string {
+  return accountId === null ? actor.replace(/^operator:.*/, "operator") : `account:${accountId}`;
+}
+
 /** Who owns what a caller creates. Nobody else may change it. */
 export function ownerOf(principal: AnyPrincipal): string {
   if ("operator" in principal) return principal.operator;

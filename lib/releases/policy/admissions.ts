@@ -1,5 +1,6 @@
 import type { Tx } from "../../context";
 import { AppError } from "../../errors";
+import { personOf } from "../../platform/audit/operator-events";
 import type { ReleaseAdmission } from "../../platform/db/generated/client";
 import { newId } from "../../platform/db/ids";
 import type { Operator } from "../../principal";
@@ -41,13 +42,15 @@ export function isAdmitted({ admittedAt, approvedBy, proofs }: Admitted, { requi
 /** Terms in force. `since`: of the requirement of a publisher. */
 type TermsInForce = Terms & { since: Date };
 
-/**
- * Locks the policy of a product until the transaction ends, and counts a change of what it admits. Returns the terms that are in
- * force; null if the product has none.
- */
-export async function lockTerms(tx: Tx, at: Date, product: string): Promise<TermsInForce | null> {
+/** Locks the policy of a product until the transaction ends, and counts a change of what it admits. false: it has none. */
+async function lockPolicy(tx: Tx, product: string): Promise<boolean> {
   const { count } = await tx.releasePolicy.updateMany({ where: { product }, data: { revision: { increment: 1 } } });
-  if (count === 0) return null;
+  return count > 0;
+}
+
+/** Locks the policy of a product. Returns the terms that are in force; null if the product has none. */
+export async function lockTerms(tx: Tx, at: Date, product: string): Promise<TermsInForce | null> {
+  if (!(await lockPolicy(tx, product))) return null;
   const row = await tx.releasePolicy.findUniqueOrThrow({ where: { product } });
   const terms = termsAt(row, at);
   return isInForce(terms) ? { ...terms, since: row.since } : null;
@@ -63,7 +66,7 @@ export async function admitPublications(
   operator: Operator,
   publications: readonly Publication[],
 ): Promise<string[]> {
-  const terms = await lockAll(
+  const terms = await lockAllTerms(
     tx,
     at,
     publications.map(({ release }) => release),
@@ -99,7 +102,7 @@ export async function admitPromotions(
   promotions: readonly { source: Release; channel: string }[],
 ): Promise<string[]> {
   const sources = promotions.map(({ source }) => source);
-  const terms = await lockAll(tx, at, sources);
+  const terms = await lockAllTerms(tx, at, sources);
   await assertAdmitted(tx, at, sources);
   const pending: string[] = [];
   for (const { source, channel } of promotions) {
@@ -141,9 +144,8 @@ export async function assertAdmitted(tx: Tx, at: Date, releases: readonly Releas
 /** Forgets what was admitted of releases that are removed. */
 export async function removeAdmissions(tx: Tx, releases: readonly Release[]): Promise<void> {
   if (releases.length === 0) return;
-  const products = [...new Set(releases.map(({ product }) => product))].sort();
-  for (const product of products)
-    await tx.releasePolicy.updateMany({ where: { product }, data: { revision: { increment: 1 } } });
+  const products = productsOf(releases);
+  for (const product of products) await lockPolicy(tx, product);
   await tx.releaseAdmission.deleteMany({ where: { product: { in: products }, build: { in: releases.map(buildOf) } } });
 }
 
@@ -169,11 +171,6 @@ export async function keepAdmitted(tx: Tx, at: Date, product: string, terms: Ter
   if (ids.length > 0) await tx.releaseAdmission.updateMany({ where: { id: { in: ids } }, data: { admittedAt: at } });
 }
 
-/** Who approves as `operator`: an account, or whoever runs commands on this machine. */
-export function approverOf({ accountId, actor }: Pick<Operator, "accountId" | "actor">): string {
-  return accountId === null ? actor.replace(/^operator:.*/, "operator") : `account:${accountId}`;
-}
-
 /** Whether an admin or a key made the account an admin within a day: it could be a second one of whoever published. */
 export async function isNewAdmin(tx: Tx, at: Date, { accountId }: Pick<Operator, "accountId">): Promise<boolean> {
   if (accountId === null) return false;
@@ -182,10 +179,13 @@ export async function isNewAdmin(tx: Tx, at: Date, { accountId }: Pick<Operator,
   return (await tx.auditEvent.count({ where: { accountId, type: "role_changed", at: since, OR } })) > 0;
 }
 
-/** Locks the policies of products in the order of their names, so that no two writes wait for each other. */
-async function lockAll(tx: Tx, at: Date, releases: readonly Release[]): Promise<Map<string, TermsInForce>> {
+/** In one order everywhere, so that no two writes wait for each other. */
+const productsOf = (releases: readonly Release[]) => [...new Set(releases.map(({ product }) => product))].sort();
+
+/** Locks the policies of releases' products. Returns the terms that are in force by product. */
+export async function lockAllTerms(tx: Tx, at: Date, releases: readonly Release[]): Promise<Map<string, TermsInForce>> {
   const locked = new Map<string, TermsInForce>();
-  for (const product of [...new Set(releases.map(({ product }) => product))].sort()) {
+  for (const product of productsOf(releases)) {
     const terms = await lockTerms(tx, at, product);
     if (terms) locked.set(product, terms);
   }
@@ -222,13 +222,13 @@ async function publishersOf(tx: Tx, at: Date, { accountId, actor, publisher }: O
   const createdAt = { gt: new Date(at.getTime() - LOOSENING_DELAY_MS) };
   const recent = publisher && (await tx.publisher.findUnique({ where: { id: publisher.id, createdAt } }));
   const creator = key && (key.createdBy ?? (await creatorOf(tx, key.id)));
-  return [approverOf({ accountId, actor }), creator, recent?.createdBy].filter((one) => typeof one === "string");
+  return [personOf({ accountId, actor }), creator, recent?.createdBy].filter((one) => typeof one === "string");
 }
 
 /** Who made a key before keys had `createdBy`, as the audit trail has it. */
 async function creatorOf(tx: Tx, keyId: string): Promise<string | null> {
   const event = await tx.auditEvent.findFirst({ where: { type: "key_created", target: `key:${keyId}` } });
-  return event && approverOf({ accountId: event.accountId, actor: event.actor as Operator["actor"] });
+  return event && personOf({ accountId: event.accountId, actor: event.actor as Operator["actor"] });
 }
 
 /** Whether a CI job publishes, of a publisher that is not too new to count. */

@@ -1,9 +1,9 @@
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
-import { recordOperatorEvent } from "../../platform/audit/operator-events";
+import { personOf, recordOperatorEvent } from "../../platform/audit/operator-events";
 import { readDatabaseTime } from "../../platform/db/clock";
 import type { ReleasePolicy } from "../../platform/db/generated/client";
-import { adminEmails } from "../../platform/find-account";
+import { allAdminEmails } from "../../platform/find-account";
 import type { Operator } from "../../principal";
 import { releasePublished } from "../../webhooks/events";
 import { type ReleaseReader, withAccess } from "../access";
@@ -13,7 +13,7 @@ import { assertSeen, type ReleasePrecondition } from "../publishing/seen-state";
 import { changeCatalog, readCatalog, refreshCatalog } from "../publishing/service-catalog";
 import { formatVersion, type Release } from "../schema";
 import { publicKeysOf } from "../signatures";
-import { admitExisting, approverOf, isAdmitted, isNewAdmin, keepAdmitted, lockTerms } from "./admissions";
+import { admitExisting, isAdmitted, isNewAdmin, keepAdmitted, lockAllTerms, lockTerms } from "./admissions";
 import type { Approval, ApprovedReleases, ChangedPolicy, Policies, Policy } from "./schema";
 import {
   buildOf,
@@ -141,7 +141,7 @@ async function announceLoosening(
   { product, now, later, at }: { product: string; now: Terms; later: Terms; at: Date },
 ): Promise<void> {
   const data = { product, before: sentenceOf(now), after: sentenceOf(later), at: at.toISOString() };
-  for (const email of new Set([...config.OPERATOR_EMAIL, ...(await adminEmails(tx))])) {
+  for (const email of await allAdminEmails(config, tx)) {
     await emails.enqueue(tx, "policy_loosened", email, data);
   }
 }
@@ -197,10 +197,7 @@ export async function approveReleases(
     const at = await readDatabaseTime({ ...deps, db: tx });
     const ids = selected.map(({ id }) => id);
     await assertSeen(tx, all, ids, precondition);
-    const terms = new Map<string, Terms | null>();
-    for (const product of [...new Set(selected.map((release) => release.product))].sort()) {
-      terms.set(product, await lockTerms(tx, at, product));
-    }
+    const terms = await lockAllTerms(tx, at, selected);
     const approved: ApprovedReleases["releases"] = [];
     for (const release of selected) {
       approved.push(await approve(deps, tx, at, operator, release, terms.get(release.product) ?? null));
@@ -223,7 +220,7 @@ async function approve(
   const pending = terms ? rows.filter((row) => !isAdmitted(row, terms)) : [];
   const unchanged = { id, outcome: "unchanged", missingApprovals: 0 } as const;
   if (!terms || pending.length === 0) return unchanged;
-  const approver = approverOf(operator);
+  const approver = personOf(operator);
   if (pending.some(({ publishedBy }) => publishedBy.includes(approver))) {
     throw new AppError("forbidden", `You published ${id}: another admin has to approve it.`);
   }
