@@ -15,7 +15,11 @@ const WITHOUT_SERVER = ["project/*", "releases/publishing/*", "db/embedded-*"];
 /** The tests that run in process. */
 const inProcess = {
   include: ["tests/**/*.test.ts"],
-  exclude: ["tests/e2e/**", ...(isOnPostgres ? WITHOUT_SERVER.map((files) => `tests/${files}`) : [])],
+  exclude: [
+    "tests/e2e/**",
+    "tests/install/**",
+    ...(isOnPostgres ? WITHOUT_SERVER.map((files) => `tests/${files}`) : []),
+  ],
   globalSetup: setupFilesOf("folder", ...databases),
   setupFiles: setupFilesOf("context"),
   // Tests also wait for the disk and for hashes, so more of them run than there are cores; on a server, also for it.
@@ -29,6 +33,15 @@ const endToEnd = {
   // Tests often wait for a process to start, for a timeout or for a browser, so twice as many run as there are cores.
   maxWorkers: 4,
 };
+
+/** The tests that install the service as its users do: in a Debian root, in containers, in an app of its own. Each has both cores. */
+const install = {
+  include: ["tests/install/**/*.test.ts"],
+  globalSetup: setupFilesOf("folder", "build"),
+  maxWorkers: 1,
+};
+
+const suites = { e2e: endToEnd, install };
 
 /**
  * The same list in every version of Node, unlike Vitest's: the keys of compiled sources contain it, and with this they are
@@ -50,8 +63,8 @@ export default defineConfig({
   plugins: [builtins],
   resolve: { alias: { "@": path.resolve(import.meta.dirname) } },
   test: {
-    // `npm run test:e2e` sets TEST_SUITE=e2e. One file configures both suites: so they share the compiled sources.
-    ...(process.env.TEST_SUITE === "e2e" ? endToEnd : inProcess),
+    // `npm run test:e2e` sets TEST_SUITE=e2e. One file configures all suites: so they share the compiled sources.
+    ...(suites[process.env.TEST_SUITE as keyof typeof suites] ?? inProcess),
     // A worker keeps its database from file to file: opening one costs more than most files take.
     isolate: false,
     sequence: { sequencer: LongestFirst },
