@@ -1,4 +1,5 @@
 import type { ZodOpenApiSecuritySchemeObject } from "zod-openapi";
+import packageManifest from "../../package.json" with { type: "json" };
 
 /** The groups of operations, in the order of the reference. */
 export const TAGS = [
@@ -27,7 +28,7 @@ const DESCRIPTION = `Updates and downloads, accounts, billing and push for a sof
 export const ABOUT = {
   info: {
     title: "Homeport",
-    version: "1",
+    version: packageManifest.version,
     description: DESCRIPTION,
     license: { name: "MIT", identifier: "MIT" },
     contact: { name: "Homeport" },

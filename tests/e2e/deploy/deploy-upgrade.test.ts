@@ -5,6 +5,7 @@ import { Client } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startCluster } from "@/dev/postgres";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
+import packageManifest from "@/package.json" with { type: "json" };
 import { WEBHOOK_SECRET } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
 import { type Answered, newClient } from "@/tests/support/network/https-client";
@@ -12,6 +13,9 @@ import { Machine } from "@/tests/support/process/machine";
 import { hasCommands } from "@/tests/support/requirements";
 import { billingEvent, deliveryOf, type Sent, WEBHOOK } from "@/tests/support/subscriptions/billing";
 
+const OLD = packageManifest.version;
+/** The version to which the guide upgrades. */
+const NEW = "1.2.0";
 const JSON_TYPE = { "content-type": "application/json" };
 /** Between two requests of a client. Without it the clients would take the CPU that the instances need to start. */
 const PAUSE_MS = 100;
@@ -32,11 +36,11 @@ describe.runIf(canRun)("two instances on PostgreSQL, set up as in the guide", ()
     const token = String(registered.json().token);
 
     const load = startLoad(machine.ports.https, token);
-    await expect.poll(() => load.versions).toEqual(new Set(["1.0.0"]));
+    await expect.poll(() => load.versions).toEqual(new Set([OLD]));
     const allow = await refuseNextMigration(machine);
     const refused = await machine.run("Upgrade two instances without downtime").catch((error: Error) => error);
     expect(String(refused)).toContain('_next_release failed and was rolled back: column "later" of relation');
-    expect(load.versions).toEqual(new Set(["1.0.0"]));
+    expect(load.versions).toEqual(new Set([OLD]));
     await allow();
     await machine.run("Upgrade two instances without downtime");
     await expect.poll(() => load.sinceNew()).toBeGreaterThan(25);
@@ -44,7 +48,7 @@ describe.runIf(canRun)("two instances on PostgreSQL, set up as in the guide", ()
     await machine.run("Back up PostgreSQL", 0);
     await load.stop();
     expect(load.failures).toEqual([]);
-    expect(load.versions).toEqual(new Set(["1.0.0", "1.1.0"]));
+    expect(load.versions).toEqual(new Set([OLD, NEW]));
     for (const unit of ["homeport@3001", "homeport@3002"]) expect(machine.output(unit)).not.toMatch(/"level":[56]0/);
 
     expect(await machine.run("Back up PostgreSQL", 1)).toContain('"status":"ok"');
@@ -88,7 +92,7 @@ async function refuseNextMigration(machine: Machine): Promise<() => Promise<void
   return async () => {
     await client.query('ALTER TABLE "Account" DROP COLUMN "later"');
     await client.end();
-    await rm(machine.path("srv/homeport/1.1.0"), { recursive: true });
+    await rm(machine.path(`srv/homeport/${NEW}`), { recursive: true });
   };
 }
 

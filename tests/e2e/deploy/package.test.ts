@@ -19,7 +19,7 @@ describe("the folder that npm run package writes", () => {
 
   beforeAll(async () => {
     root = await mkdtemp(path.join(tmpdir(), "homeport-package-"));
-    first = path.join(root, "1.0.0");
+    first = path.join(root, "homeport");
     await packageInto(first);
   });
   afterAll(async () => void (await run("rm", ["-rf", root])));

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { freePort } from "@/dev/free-port";
+import packageManifest from "@/package.json" with { type: "json" };
 import { startProxyServer } from "@/tests/support/network/proxy-server";
 import { NODE_FLAGS } from "./command";
 
@@ -34,7 +35,7 @@ control() { curl -sS --fail-with-body --data-binary "$(printf '%s\\n' "$@")" "$C
 sudo() { if [ "$1" = -u ]; then shift 2; fi; "$@"; }
 adduser() { :; }
 install() { if [ "$4" = -g ]; then set -- "\${@:1:3}" "\${@:6}"; fi; command install "$@"; }
-git() { control git "\${@: -1}" "$3"; }
+git() { control git "\${@: -1}"; }
 systemctl() { control systemctl "$@"; }
 npm() { if [ "$1" = ci ] || [ "$2" = build ]; then test -f package.json; else command npm "$@"; fi; }
 nginx() { control nginx "$@"; }
@@ -130,7 +131,7 @@ export class Machine {
 
   async #obey(command: string, args: string[]): Promise<string> {
     if (command === "nginx") return "";
-    if (command === "git") return this.#checkOut(args[0] ?? "", (args[1] ?? "").replace("v", ""));
+    if (command === "git") return this.#checkOut(args[0] ?? "");
     const [verb = "", ...rest] = args;
     for (const unit of rest.filter((arg) => !arg.startsWith("--"))) {
       if (verb === "freeze") this.#processes.get(unit)?.child.kill("SIGSTOP");
@@ -142,13 +143,13 @@ export class Machine {
   }
 
   /** A release: this build under another version, which every later one begins with a migration of its own. */
-  async #checkOut(folder: string, version: string): Promise<string> {
+  async #checkOut(folder: string): Promise<string> {
+    const version = path.basename(folder);
     await mkdir(folder, { recursive: true });
     for (const name of SAME) await symlink(path.resolve(name), path.join(folder, name));
     await cp("prisma", path.join(folder, "prisma"), { recursive: true, preserveTimestamps: true });
-    const manifest = path.join(folder, "package.json");
-    await writeFile(manifest, JSON.stringify({ ...JSON.parse(await readFile("package.json", "utf8")), version }));
-    if (version !== "1.0.0") {
+    await writeFile(path.join(folder, "package.json"), JSON.stringify({ ...packageManifest, version }));
+    if (version !== packageManifest.version) {
       const migration = path.join(folder, "prisma/migrations/99991231235959_next_release");
       await mkdir(migration);
       await writeFile(path.join(migration, "migration.sql"), 'ALTER TABLE "Account" ADD COLUMN "later" TEXT;\n');
