@@ -92,11 +92,16 @@ export type OperationResponse = {
   content?: Content;
 };
 
+/**
+ * From which day an operation is deprecated, on which it ends, at least a year later (docs/versions.md), and the path that
+ * replaces it. Days are in UTC: 2027-01-31.
+ */
+export type Deprecation = { since: string; sunset: string; successor: string };
+
 /** What the documentation says beyond the fields that the pipeline reads. */
 type Documentation = {
   /** Markdown. */
   description: string;
-  deprecated?: true;
   /** The security schemes, unless they follow from who is admitted. */
   security?: Record<string, never[]>[];
   /** The request headers that are read, by their names in the documentation. */
@@ -147,6 +152,8 @@ type Declaration<Params, Query, Body, Role, Scoped, Session, Result = unknown, F
    * "raw": it returns a finished `RouteResponse`, and `response` only describes it.
    */
   writes?: "json" | "raw";
+  /** Every response, the documentation and the types of clients say it. */
+  deprecated?: Deprecation;
   response?: OperationResponse;
   /** Further ones, by status. */
   otherResponses?: Record<number, OperationResponse>;

@@ -38,8 +38,10 @@ export const HEADERS = {
     "The URL of the redirect, or of what was created.",
     "https://downloads.example.com/core-1.2.0-x64.exe",
   ),
+  Deprecation: header("Since when this operation is deprecated, in Unix seconds (RFC 9745).", "@1795305600"),
+  Sunset: header("From when it no longer works (RFC 8594).", "Mon, 22 Nov 2027 00:00:00 GMT"),
   Link: header(
-    "The replacement of this endpoint (RFC 8288, `successor-version`).",
+    "The replacement of this operation (RFC 8288, `successor-version`).",
     '<https://api.example.com/api/subscription/status>; rel="successor-version"',
   ),
   Allow: header("The supported methods.", "GET, HEAD, OPTIONS"),

@@ -8,6 +8,7 @@ import {
   type OperationResponse,
   responsesOf,
 } from "@/lib/operation";
+import { DEPRECATION_HEADERS } from "@/lib/platform/http/deprecation";
 import { headersOf, parameter } from "./headers";
 import { describeProblems, errorsOf } from "./problem-responses";
 
@@ -26,13 +27,16 @@ export function describeOperation(
   const { id, summary, description, deprecated, params, query, idempotency, headers = [] } = operation;
   const read = [...headers, ...(idempotency ? ["IdempotencyKey"] : [])].map(parameter);
   const requestBody = requestBodyOf(operation);
-  const responses = union(successes(operation), describeProblems(errorsOf(operation, method)));
+  const responses = union(
+    successes(operation),
+    describeProblems(errorsOf(operation, method), deprecated !== undefined),
+  );
   return {
     operationId: id,
     summary,
-    description: [description, ...requirementsOf(operation)].join("\n\n"),
+    description: [description, ...deprecationOf(operation), ...requirementsOf(operation)].join("\n\n"),
     tags: [tag],
-    ...(deprecated ? { deprecated } : {}),
+    ...(deprecated ? { deprecated: true } : {}),
     security: operation.security ?? securityOf(operation),
     ...(read.length > 0 ? { parameters: read } : {}),
     ...(params || query ? { requestParams: paramsOf(params, query) } : {}),
@@ -57,6 +61,14 @@ function requirementsOf({ role, aal, maxAgeSeconds, stepUp, scope }: DescribedOp
   ];
 }
 
+/** Since when and until when, as a sentence. A retired operation has no other response than errors. */
+function deprecationOf({ deprecated, response }: DescribedOperation): string[] {
+  if (!deprecated) return [];
+  const { since, sunset, successor } = deprecated;
+  if (!response) return [`Retired on ${sunset}.`];
+  return [`Deprecated since ${since}: use \`${successor}\`. It works until ${sunset}, at least.`];
+}
+
 function paramsOf(path: DescribedOperation["params"], query: DescribedOperation["query"]) {
   return { ...(path instanceof z.ZodObject ? { path } : {}), ...(query ? { query } : {}) };
 }
@@ -69,13 +81,16 @@ function requestBodyOf({ body, bodyFormat, examples = {}, requestBody }: Describ
 }
 
 function successes(operation: DescribedOperation): Responses {
-  const replayed = operation.idempotency === "replay" ? ["Idempotency-Replayed"] : [];
+  const always = [
+    ...(operation.idempotency === "replay" ? ["Idempotency-Replayed"] : []),
+    ...(operation.deprecated ? DEPRECATION_HEADERS : []),
+  ];
   const described = Object.entries(responsesOf(operation)).map(([status, response]) => {
     const { description = STATUS_CODES[status] ?? "", headers = [] } = response;
     const content = bodyOf(response);
     return [
       status,
-      { description, headers: headersOf([...headers, ...replayed]), ...(content ? { content } : {}) },
+      { description, headers: headersOf([...headers, ...always]), ...(content ? { content } : {}) },
     ] as const;
   });
   return Object.fromEntries(described);

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { ZodOpenApiResponseObject } from "zod-openapi";
 import { type DescribedOperation, isRestricted } from "@/lib/operation";
+import { DEPRECATION_HEADERS } from "@/lib/platform/http/deprecation";
 import { ERRORS, type ErrorCode } from "../../lib/errors";
 import { headersOf } from "./headers";
 import { EXAMPLE_REQUEST_ID, PROBLEM_DETAILS } from "./problem-examples";
@@ -33,7 +34,6 @@ const Problem = z
 /** The headers of a problem by status, besides those of every response. */
 const HEADERS_OF: Record<number, readonly string[]> = {
   401: ["WWW-Authenticate"],
-  410: ["Link"],
   412: ["ETag"],
   415: ["Accept"],
   416: ["Content-Range"],
@@ -90,12 +90,15 @@ export function errorsOf(operation: DescribedOperation, method: string): ErrorCo
 }
 
 /** Returns one response for each status, with the codes that it may have. */
-export function describeProblems(codes: readonly ErrorCode[]): Record<string, ZodOpenApiResponseObject> {
+export function describeProblems(
+  codes: readonly ErrorCode[],
+  isDeprecated: boolean,
+): Record<string, ZodOpenApiResponseObject> {
   const statuses = new Set(codes.map((code) => ERRORS[code][0]));
   const described = [...statuses].map((status) => {
     const same = codes.filter((code) => ERRORS[code][0] === status);
-    const id = same.map(pascalCase).join("Or");
-    const response = shared.get(id) ?? { id, ...describeProblem(status, same) };
+    const id = `${isDeprecated ? "Deprecated" : ""}${same.map(pascalCase).join("Or")}`;
+    const response = shared.get(id) ?? { id, ...describeProblem(status, same, isDeprecated) };
     shared.set(id, response);
     return [String(status), response] as const;
   });
@@ -105,14 +108,19 @@ export function describeProblems(codes: readonly ErrorCode[]): Record<string, Zo
 /** Operations with the same codes share a component, which zod-openapi identifies by its object. */
 const shared = new Map<string, ZodOpenApiResponseObject>();
 
-function describeProblem(status: number, codes: readonly ErrorCode[]): ZodOpenApiResponseObject {
+function describeProblem(status: number, codes: readonly ErrorCode[], isDeprecated: boolean): ZodOpenApiResponseObject {
+  const headers = [
+    ...(HEADERS_OF[status] ?? []),
+    ...codes.flatMap((code) => HEADERS_OF_CODE[code] ?? []),
+    ...(isDeprecated ? DEPRECATION_HEADERS : []),
+  ];
   const examples = Object.fromEntries(
     codes.map((code) => [code, { summary: ERRORS[code][1], value: problemExample(code) }]),
   );
   const schema = z.intersection(Problem, z.looseObject({ status: z.literal(status), code: z.enum(codes) }));
   return {
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code][1]}.`).join("\n"),
-    headers: headersOf([...(HEADERS_OF[status] ?? []), ...codes.flatMap((code) => HEADERS_OF_CODE[code] ?? [])]),
+    headers: headersOf(headers),
     content: { "application/problem+json": { schema, examples } },
   };
 }

@@ -60,7 +60,7 @@ export function corsHeaders(request: RequestHead, config: OriginConfig, allow: s
     "Access-Control-Allow-Origin": origin,
     "Access-Control-Allow-Credentials": "true",
     "Access-Control-Expose-Headers":
-      "X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, ETag, Content-Disposition",
+      "X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, ETag, Content-Disposition, Deprecation, Sunset, Link",
     ...(isPreflight
       ? {
           "Access-Control-Allow-Methods": allow,

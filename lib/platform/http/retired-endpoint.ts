@@ -2,10 +2,10 @@ import { AppError } from "../../errors";
 import { operation } from "../../operation";
 import { METHODS } from "./route";
 
-/**
- * Declares every method of a route that was replaced: it responds 410 and links to the successor (RFC 8288;
- * "successor-version" is RFC 5829, section 3.4). `name` follows the method in the operations' ids.
- */
+/** The day of version 1.0.0, which had these routes as retired ones. */
+const RETIRED_ON = "2026-11-22";
+
+/** Declares every method of a route that was replaced: it responds 410. `name` follows the method in the operations' ids. */
 export function retiredEndpoint(name: string, successor: string) {
   const declared = METHODS.map((method) => [
     method,
@@ -13,14 +13,11 @@ export function retiredEndpoint(name: string, successor: string) {
       id: `${method.toLowerCase()}${name}`,
       summary: `Retired: use ${successor}`,
       description: `Use \`${successor}\`.`,
-      deprecated: true,
+      deprecated: { since: RETIRED_ON, sunset: RETIRED_ON, successor },
       database: false,
       errors: ["endpoint_retired"],
-      run: ({ ctx }): never => {
-        throw new AppError("endpoint_retired", {
-          detail: `Use ${successor} instead.`,
-          headers: { Link: `<${ctx.config.baseUrl}${successor}>; rel="successor-version"` },
-        });
+      run: (): never => {
+        throw new AppError("endpoint_retired", { detail: `Use ${successor} instead.` });
       },
     }),
   ]);

@@ -15,6 +15,7 @@ import { logRefusal } from "../audit/refusals";
 import { isStreamed, jsonResponse, type RouteRequest, RouteResponse, requestId, toResponse } from "../http-message";
 import { DEFAULT_MAX_BODY_BYTES, decodeBody, formatOf, readBody } from "./body";
 import { clientNetwork } from "./client-ip";
+import { deprecationHeaders } from "./deprecation";
 import { callerIn, EndpointInput } from "./endpoint-input";
 import { withIdempotency } from "./idempotency";
 import { corsHeaders, requireOwnOrigin } from "./origin";
@@ -252,7 +253,7 @@ function idsOf({
 }
 
 /** The headers that every response has. Logs the request. */
-function addHeaders({ path, method, allow }: Omit<Route, "endpoint">, scope: RequestScope, response: RouteResponse) {
+function addHeaders({ path, method, endpoint, allow }: Route, scope: RequestScope, response: RouteResponse) {
   const { ctx, id, request, startedMs } = scope;
   const { status } = response;
   const ms = performance.now() - startedMs;
@@ -260,6 +261,7 @@ function addHeaders({ path, method, allow }: Omit<Route, "endpoint">, scope: Req
   return new RouteResponse(status, method === "HEAD" ? null : response.body, {
     "Cache-Control": "private, no-store",
     ...securityHeaders(ctx.config),
+    ...(endpoint?.deprecated && deprecationHeaders(endpoint.deprecated, ctx.config)),
     ...response.headers,
     "X-Request-Id": id,
     ...(ctx.config.CORS_ALLOWED_ORIGINS.length > 0 ? corsHeaders(request, ctx.config, allow) : undefined),

@@ -9,7 +9,11 @@ test.each([
   for (const method of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
     const response = await call(method, path);
     expect([method, response.status]).toEqual([method, 410]);
-    expect(response.headers.get("link")).toBe(`<${BASE_URL}${successor}>; rel="successor-version"`);
+    expect(["deprecation", "sunset", "link"].map((name) => response.headers.get(name))).toEqual([
+      "@1795305600",
+      "Sun, 22 Nov 2026 00:00:00 GMT",
+      `<${BASE_URL}${successor}>; rel="successor-version"`,
+    ]);
     const body = await response.text();
     if (method === "HEAD") expect(body).toBe("");
     else expect(JSON.parse(body)).toMatchObject({ status: 410, code: "endpoint_retired" });

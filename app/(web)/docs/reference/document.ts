@@ -60,13 +60,17 @@ export const api = document as unknown as Api;
 /** HEAD and OPTIONS are not listed. */
 const METHODS = ["get", "post", "put", "patch", "delete"];
 
+/** Whether an operation has no other responses than errors any more. */
+export const isRetired = ({ deprecated, responses }: OperationObject): boolean =>
+  deprecated === true && Object.keys(responses).every((status) => Number(status) >= 400);
+
 /** All operations. A retired path responds to every method alike and is listed once. */
 export function allOperations(): Operation[] {
   return Object.entries(api.paths).flatMap(([path, methods]) =>
     METHODS.flatMap((method) => {
       const operation = methods[method];
-      if (!operation || (operation.deprecated && method !== "post")) return [];
-      return [{ ...operation, method: operation.deprecated ? "any" : method.toUpperCase(), path }];
+      if (!operation || (isRetired(operation) && method !== "post")) return [];
+      return [{ ...operation, method: isRetired(operation) ? "any" : method.toUpperCase(), path }];
     }),
   );
 }

@@ -6,6 +6,7 @@ import {
   api,
   type Content,
   errorCodesOf,
+  isRetired,
   type Operation,
   type Parameter,
   type ResponseObject,
@@ -40,7 +41,7 @@ export function OperationCard({ operation }: { operation: Operation }) {
       </Heading>
       <p className="route">
         <span className="method">{method}</span> <code>{path}</code>{" "}
-        {deprecated && <span className="tag">retired</span>}
+        {deprecated && <span className="tag">{isRetired(operation) ? "retired" : "deprecated"}</span>}
       </p>
       <p>
         <MarkdownText>{description}</MarkdownText>
@@ -57,7 +58,7 @@ export function OperationCard({ operation }: { operation: Operation }) {
       )}
       <h3>Request</h3>
       <Samples request={sampleRequest(operation, pageContext().config.baseUrl)} />
-      {!deprecated && <TryOperation operation={operation} parameters={parameters} />}
+      {!isRetired(operation) && <TryOperation operation={operation} parameters={parameters} />}
       <h3>Responses</h3>
       {responses.filter(hasOwnBody).map((response) => (
         <ResponseDetails key={response.status} {...response} />
