@@ -18,6 +18,7 @@ import {
   port,
   REMOVED_SETTINGS,
   secretRing,
+  securityContacts,
   signingKey,
   text,
 } from "./config/values";
@@ -100,6 +101,7 @@ export const Environment = z.object({
   MAIL_OUTBOX: flag.optional(),
   WEBHOOK_ALLOWED_NETWORKS: list.pipe(z.array(Network)).default([]),
   OPERATOR_EMAIL: list.pipe(z.array(z.email())).default([]),
+  SECURITY_CONTACT: securityContacts.default([]),
   MAIL_FROM: text.optional(),
   BRAND_NAME: brandName.default("Homeport"),
   BRAND_PRODUCTS: productNames.default(new Map()),

@@ -33,6 +33,19 @@ export const appleSecret = text
   .transform((value) => value.replaceAll("\\n", "\n"))
   .refine((value) => !value.startsWith("-----BEGIN") || isEcKey(value), "must be an EC private key in PEM");
 
+/** `SECURITY_CONTACT`: email addresses and web pages, as the URIs of RFC 9116, section 2.5.3. */
+export const securityContacts = list.pipe(
+  z.array(
+    z.union(
+      [
+        z.email().transform((email) => `mailto:${email}`),
+        z.url({ protocol: /^(https|mailto|tel)$/ }).transform((url) => new URL(url).href),
+      ],
+      "must be email addresses or https URLs, separated by commas",
+    ),
+  ),
+);
+
 /** A path, or a URL without credentials: those would be logged. Plain http is for this machine only. */
 export function isCatalog(value: string): boolean {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(value)) return true;
