@@ -8,6 +8,7 @@ import { removeOldAuditEvents } from "./platform/audit/retention";
 import { runScheduledBackup } from "./platform/backup/schedule";
 import { warnAtStart } from "./platform/startup";
 import { updateStatistics } from "./platform/statistics";
+import { checkForUpdates } from "./platform/update-check";
 import { removeUnverifiedDevices } from "./push/devices/devices";
 import { removeOldCounts } from "./releases/adoption/stored-counts";
 import { advanceRollouts } from "./releases/rollouts/advance-rollouts";
@@ -60,6 +61,7 @@ const tasksFromStart = (ctx: Context): Task[] => [
   [MINUTE_MS, "watching rollouts failed", () => watchRollouts(ctx)],
   [5 * MINUTE_MS, "counting the overview's statistics failed", () => updateStatistics(ctx, STATISTICS)],
   [HOUR_MS, "removing old files from the outbox folder failed", () => removeOutboxFiles(ctx)],
+  [HOUR_MS, "checking for newer versions failed: the next attempt is in a day", () => checkForUpdates(ctx)],
   [30 * SECOND_MS, "the scheduled backup failed", () => runScheduledBackup(ctx)],
   [10 * SECOND_MS, "sending emails failed", ctx.emails.wake],
   [10 * SECOND_MS, "revoking Apple's tokens failed", ctx.appleRevocations.wake],

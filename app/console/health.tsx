@@ -1,11 +1,13 @@
 import type { Queues } from "@/lib/overview/read-queues";
 import type { Health as HealthChecks } from "@/lib/platform/http/health";
+import type { UpdateState } from "@/lib/platform/update-check";
 import { Badge, type Tone } from "./components/cells";
 import { countBounded, formatBounded, formatDuration } from "./components/format-numbers";
 import { Section } from "./components/headings";
 
 type Props = {
   health: HealthChecks;
+  updates: UpdateState | null | undefined;
   queues: Queues | undefined;
   mailer: "smtp" | "files" | "off";
   isPushConfigured: boolean;
@@ -24,9 +26,10 @@ const CATALOG_DETAILS = {
 };
 
 /** Whether the service is well: what works, and what waits. What is wrong comes first. */
-export function Health({ health, queues, mailer, isPushConfigured, productsWithoutEntitlement }: Props) {
+export function Health({ health, updates, queues, mailer, isPushConfigured, productsWithoutEntitlement }: Props) {
   const checks = [
     ...checksOf(health),
+    ...versions(updates),
     ...products(productsWithoutEntitlement),
     ...(queues
       ? [inbox(queues), notifications(queues, isPushConfigured), emails(queues, mailer), ...webhooks(queues)]
@@ -41,7 +44,7 @@ export function Health({ health, queues, mailer, isPushConfigured, productsWitho
         {checks
           .toSorted((a, b) => urgency(b) - urgency(a))
           .map(({ name, tone, status, detail, href }) => (
-            <li key={name}>
+            <li key={`${name} ${href}`}>
               <span className="check-name">{href ? <a href={href}>{name}</a> : name}</span>
               <Badge tone={tone}>{status}</Badge>
               <span className="check-detail">{detail}</span>
@@ -75,6 +78,32 @@ function checksOf({ checks, lastBackupAt }: HealthChecks): Check[] {
       href: "/console/releases",
     },
     backups(checks.backup, lastBackupAt),
+  ];
+}
+
+/** This version against the newest one, and its advisories. Nothing without UPDATE_CHECK=on. */
+function versions(updates: UpdateState | null | undefined): Check[] {
+  if (updates === undefined) return [];
+  const name = "Version";
+  if (updates === null) {
+    const detail = "There was no valid response yet: the log says why";
+    return [{ name, tone: "neutral", status: "Unknown", detail }];
+  }
+  const { version, newest, advisories, answeredAt } = updates;
+  const asOf = `as of ${answeredAt.toISOString().slice(0, 10)}`;
+  return [
+    newest
+      ? { name, tone: "neutral", status: "Outdated", detail: `${newest.version} is available`, href: newest.url }
+      : { name, tone: "good", status: "Newest", detail: `${version} is the newest one, ${asOf}` },
+    ...advisories.map(
+      ({ id, title, severity, url }): Check => ({
+        name: "Advisory",
+        tone: "bad",
+        status: severity[0]?.toUpperCase() + severity.slice(1),
+        detail: `${version} is affected by ${id}: ${title}`,
+        href: url,
+      }),
+    ),
   ];
 }
 

@@ -2,6 +2,7 @@ import { readNewestVersions } from "@/lib/overview/read-newest-versions";
 import { readOverviewDays } from "@/lib/overview/read-overview-days";
 import { readQueues } from "@/lib/overview/read-queues";
 import { checkHealth } from "@/lib/platform/http/health";
+import { readUpdateState } from "@/lib/platform/update-check";
 import { listBillingProducts } from "@/lib/subscriptions/admin/billing-products";
 import { Notice } from "../(web)/components/notice";
 import { Adoption, Trends } from "./charts";
@@ -16,8 +17,9 @@ import { Health } from "./health";
 export const metadata = { title: { absolute: "Overview – Console" } };
 
 export default consolePage({}, async ({ ctx, operator }) => {
-  const [health, queues, days, versions, { products }] = await Promise.all([
+  const [health, updates, queues, days, versions, { products }] = await Promise.all([
     checkHealth(ctx, { probe: "ready" }),
+    readUpdateState(ctx),
     readQueues(ctx),
     readOverviewDays(ctx),
     readNewestVersions(ctx),
@@ -45,6 +47,7 @@ export default consolePage({}, async ({ ctx, operator }) => {
       )}
       <Health
         health={health}
+        updates={updates}
         queues={queues}
         mailer={ctx.mailer.mode}
         isPushConfigured={ctx.push !== null}

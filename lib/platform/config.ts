@@ -21,6 +21,7 @@ import {
   securityContacts,
   signingKey,
   text,
+  trustedUrl,
 } from "./config/values";
 import { PUSH_SERVICE_HOSTS, vapidPrivateKey } from "./config/web-push";
 import { fieldMessage } from "./field-message";
@@ -61,6 +62,8 @@ export const Environment = z.object({
   METRICS_HOST: text.default("127.0.0.1"),
   OTEL_EXPORTER_OTLP_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
   OTEL_SERVICE_NAME: text.default("homeport"),
+  UPDATE_CHECK: z.enum(["on", "off"]).default("off"),
+  UPDATE_CHECK_URL: trustedUrl.optional(),
   DATABASE_SYNC: z.enum(["on", "off"]).default("on"),
   DATABASE_URL: postgresUrl.optional(),
   DATABASE_MIGRATE_URL: postgresUrl.optional(),
@@ -211,12 +214,14 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
         signingKeyErrors,
         relyingPartyErrors,
         brandErrors,
+        updateCheckErrors,
       ].flatMap((findErrors) => findErrors(parsed.data))
     : parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
   if (!parsed.success || errors.length > 0) {
     throw new ConfigError(`The configuration is not valid:\n${errors.map((error) => `  - ${error}`).join("\n")}`);
   }
   const { NEXTAUTH_URL, NEXTAUTH_SECRET, ...rest } = parsed.data;
+  const build = readBuild();
   return Object.freeze({
     ...rest,
     mode: rest.DATABASE_URL ? ("server" as const) : ("embedded" as const),
@@ -224,7 +229,8 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     MAIL_FROM: rest.MAIL_FROM ?? `"${rest.BRAND_NAME.replaceAll(/["\\]/g, "")}" <no-reply@localhost>`,
     secrets: NEXTAUTH_SECRET && Object.freeze(NEXTAUTH_SECRET),
     extraCaFile: given.NODE_EXTRA_CA_CERTS,
-    build: readBuild(),
+    UPDATE_CHECK_URL: rest.UPDATE_CHECK_URL ?? releasesUrl(build),
+    build,
     removed: REMOVED_SETTINGS.filter(({ setting }) => given[setting] !== undefined),
   });
 }
@@ -317,13 +323,22 @@ function signingKeyErrors({ BILLING_PROVIDER: provider, BILLING_WEBHOOK_SIGNING_
   return ["BILLING_WEBHOOK_SIGNING_SECRET: must be whsec_ and the base64 of 24 to 64 random bytes"];
 }
 
+/** The site of the guides at the project's homepage has the document. A checkout without a homepage needs another URL. */
+function updateCheckErrors(env: Environment): string[] {
+  const isMissing = env.UPDATE_CHECK === "on" && releasesUrl(readBuild()) === undefined;
+  return isMissing ? missing(env, ["UPDATE_CHECK_URL"], "UPDATE_CHECK=on") : [];
+}
+
+const releasesUrl = ({ homepage }: Build): string | undefined =>
+  homepage?.startsWith("https://") ? `${homepage.replace(/\/$/, "")}/releases.json` : undefined;
+
 /** From package.json and the build. Null: not built, or built outside a checkout. */
-type Build = { name: string; version: string; commit: string | null; builtAt: string | null };
+type Build = { name: string; version: string; homepage?: string; commit: string | null; builtAt: string | null };
 
 function readBuild(): Build {
-  const { name, version } = JSON.parse(readFileSync("package.json", "utf8")) as { name: string; version: string };
+  const { name, version, homepage } = JSON.parse(readFileSync("package.json", "utf8"));
   const { commit = null, builtAt = null } = readBuilt();
-  return { name, version, commit, builtAt };
+  return { name, version, homepage, commit, builtAt };
 }
 
 function readBuilt(): Partial<Build> {

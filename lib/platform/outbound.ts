@@ -92,6 +92,36 @@ export function parseRetryAfter(text: string | undefined): number | undefined {
   return Number.isSafeInteger(seconds) ? Math.max(seconds, 0) : undefined;
 }
 
+/**
+ * Fetches JSON, of which `maxBytes` are read, decompressed. Follows no redirect: it could lead to any host.
+ * @throws Error without a response in time, for a status other than 2xx, and for a body that is larger or not JSON
+ */
+export async function fetchJson(
+  url: string,
+  { maxBytes, timeoutMs, userAgent = "homeport" }: { maxBytes: number; timeoutMs: number; userAgent?: string },
+): Promise<unknown> {
+  const response = await fetch(url, {
+    headers: { accept: "application/json", "user-agent": userAgent },
+    redirect: "error",
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+  if (response.ok) return readJson(response, maxBytes);
+  await response.body?.cancel();
+  throw new Error(`${url} responded with ${response.status}`);
+}
+
+/** Reads a body as JSON. @throws Error if it is larger than `maxBytes` or not JSON */
+export async function readJson({ body }: Response, maxBytes: number): Promise<unknown> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body ?? []) {
+    length += chunk.length;
+    if (length > maxBytes) throw new Error(`the response has more than ${maxBytes} bytes`); // aborts the transfer
+    chunks.push(chunk);
+  }
+  return JSON.parse(Buffer.concat(chunks).toString());
+}
+
 /** The whole request: name resolution, connection, request and response. */
 const TIMEOUT_MS = 10_000;
 /** What is read and kept of a response's body. */

@@ -35,10 +35,12 @@ export async function findGenerated(config: Config): Promise<ReadonlySet<string>
 
 /** The configuration in force by subject: every variable, and of secrets only whether they are set. See `findGenerated`. */
 export function describeConfiguration(config: Config, generated: ReadonlySet<string>): SettingGroup[] {
+  const { MAIL_FROM, UPDATE_CHECK_URL } = loadConfig({ BRAND_NAME: config.BRAND_NAME });
   const defaults: Record<string, unknown> = {
     ...Environment.parse({}),
     NEXTAUTH_URL: `http://localhost:${config.PORT}`,
-    MAIL_FROM: loadConfig({ BRAND_NAME: config.BRAND_NAME }).MAIL_FROM,
+    MAIL_FROM,
+    UPDATE_CHECK_URL,
   };
   const values: Record<string, unknown> = { ...config, NEXTAUTH_URL: config.baseUrl, NEXTAUTH_SECRET: config.secrets };
   const groups = GROUPS.map(([title]): SettingGroup => ({ title, settings: [] }));

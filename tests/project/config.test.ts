@@ -201,3 +201,11 @@ test("the defaults that .env.example names are the defaults", () => {
   expect(Object.keys(given).length).toBeGreaterThan(5);
   expect(loadConfig(given)).toEqual(loadConfig({}));
 });
+
+test("newer versions are read from https, or from this machine", () => {
+  const load = (UPDATE_CHECK_URL: string) => loadConfig({ UPDATE_CHECK: "on", UPDATE_CHECK_URL }).UPDATE_CHECK_URL;
+  for (const url of ["https://docs.example.com/releases.json", "http://127.0.0.1:8000/releases.json"])
+    expect(load(url)).toBe(url);
+  for (const url of ["http://docs.example.com/", "https://user:pw@docs.example.com/", "releases.json", "file:///x"])
+    expect(() => load(url)).toThrow("- UPDATE_CHECK_URL: ");
+});

@@ -2,11 +2,11 @@ import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } f
 import { z } from "zod";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import { fetchJson } from "../../platform/outbound";
 
 type Deps = Pick<Context, "log" | "now">;
 
-const TIMEOUT_MS = 5_000;
-const MAX_BODY_BYTES = 256 * 1024;
+const LIMITS = { timeoutMs: 5_000, maxBytes: 256 * 1024 };
 
 const HttpUrl = z.url({ protocol: /^https?$/ });
 /** OpenID Connect Discovery 1.0, section 3. Issuers that nobody signs in at have no token endpoint. */
@@ -15,7 +15,9 @@ type Metadata = z.infer<typeof Metadata>;
 
 /** Fetches a provider's metadata. @throws Error if it does not respond, or names another issuer */
 export async function fetchProviderMetadata(issuer: string): Promise<Metadata> {
-  const metadata = Metadata.parse(await fetchJson(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`));
+  const metadata = Metadata.parse(
+    await fetchJson(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`, LIMITS),
+  );
   if (metadata.issuer !== issuer) throw new Error(`The metadata of ${issuer} names another issuer`);
   return metadata;
 }
@@ -25,29 +27,7 @@ async function fetchProviderKeys(issuer: string): Promise<unknown> {
   const { jwks_uri: url } = await fetchProviderMetadata(issuer);
   if (issuer.startsWith("https:") && !url.startsWith("https:"))
     throw new Error(`The keys of ${issuer} are not at https`);
-  return fetchJson(url);
-}
-
-async function fetchJson(url: string): Promise<unknown> {
-  const response = await fetch(url, {
-    headers: { accept: "application/json" },
-    redirect: "error",
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  });
-  if (response.ok) return JSON.parse(await readText(response));
-  await response.body?.cancel();
-  throw new Error(`${url} responded with ${response.status}`);
-}
-
-async function readText({ body, url }: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body ?? []) {
-    chunks.push(chunk);
-    length += chunk.length;
-    if (length > MAX_BODY_BYTES) throw new Error(`${url} responded with more than ${MAX_BODY_BYTES} bytes`);
-  }
-  return Buffer.concat(chunks).toString();
+  return fetchJson(url, LIMITS);
 }
 
 type Keys = ReturnType<typeof createLocalJWKSet>;

@@ -1,4 +1,5 @@
 import type { Config } from "../config";
+import { readJson } from "../outbound";
 
 /** The API of the subscription provider. */
 export type BillingApi = {
@@ -48,20 +49,9 @@ export async function getJson(url: string, token: string, timeoutMs = TIMEOUT_MS
     if (status === 429) error.retryAfterSeconds = Math.min(seconds, MAX_RETRY_AFTER_SECONDS);
     throw error;
   }
-  return readJson(response).catch((cause: unknown) => {
+  return readJson(response, MAX_BYTES).catch((cause: unknown) => {
     const error = new BillingApiError("the billing provider's response is not JSON", { cause });
     error.status = response.status;
     throw error;
   });
-}
-
-async function readJson({ body }: Response): Promise<unknown> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body ?? []) {
-    length += chunk.length;
-    if (length > MAX_BYTES) throw new Error(`more than ${MAX_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return JSON.parse(Buffer.concat(chunks).toString());
 }

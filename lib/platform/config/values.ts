@@ -50,10 +50,20 @@ export const securityContacts = list.pipe(
 export function isCatalog(value: string): boolean {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(value)) return true;
   if (!URL.canParse(value)) return false;
-  const { protocol, username, password } = new URL(value);
-  const isSafe = protocol === "https:" || (protocol === "http:" && isLoopbackUrl(value));
+  return isUnalterable(value);
+}
+
+/** Whether nobody on the way can change what the URL serves, and it has no credentials. */
+function isUnalterable(url: string): boolean {
+  const { protocol, username, password } = new URL(url);
+  const isSafe = protocol === "https:" || (protocol === "http:" && isLoopbackUrl(url));
   return isSafe && username === "" && password === "";
 }
+
+/** A URL without credentials, to read what the service believes. Plain http is for this machine only. */
+export const trustedUrl = z
+  .url({ protocol: /^https?$/ })
+  .refine((url) => URL.canParse(url) && isUnalterable(url), "must be an https URL without credentials");
 
 /** Whether a URL names this machine. */
 export function isLoopbackUrl(url: string): boolean {

@@ -1,0 +1,77 @@
+import { compare, satisfies, valid, validRange } from "semver";
+import { z } from "zod";
+import type { Context } from "../context";
+import { fetchJson } from "./outbound";
+
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "log">;
+
+const LIMITS = { timeoutMs: 10_000, maxBytes: 64 * 1024 };
+const SEVERITIES = ["critical", "high", "moderate", "low"] as const;
+
+/** One line of text, without control and format characters. */
+const Line = z.string().regex(/^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u);
+const Link = z.url({ protocol: /^https$/ }).max(500);
+
+const Advisory = z.object({
+  id: Line,
+  title: Line,
+  severity: z.enum(SEVERITIES),
+  /** A range of versions, as npm writes it. */
+  affected: Line.refine((range) => validRange(range) !== null, "Must be a range of versions"),
+  url: Link,
+});
+export type Advisory = z.infer<typeof Advisory>;
+
+/** The document at UPDATE_CHECK_URL. `npm run docs` writes the project's own. */
+export const ReleaseNews = z.object({
+  latest: z.object({ version: Line.refine((version) => valid(version) === version, "Must be a version"), url: Link }),
+  advisories: z.array(Advisory).max(50),
+});
+type ReleaseNews = z.infer<typeof ReleaseNews>;
+
+/**
+ * With UPDATE_CHECK=on, asks for newer versions and advisories, stores the response and logs what concerns this version.
+ * Of all processes, one asks once a day, whether it gets a response or not. Sends nothing but this version.
+ * @throws Error if there is no valid response: the last one stays
+ */
+export async function checkForUpdates({ config, db, dbNow, log }: Deps): Promise<void> {
+  const { UPDATE_CHECK, UPDATE_CHECK_URL: url, build } = config;
+  if (UPDATE_CHECK === "off" || url === undefined) return;
+  const claimed = await db.$executeRaw`
+    INSERT INTO "UpdateCheck" AS last ("url", "askedAt") VALUES (${url}, ${dbNow()})
+    ON CONFLICT ("url") DO UPDATE SET "askedAt" = EXCLUDED."askedAt"
+    WHERE last."askedAt" NOT BETWEEN EXCLUDED."askedAt" - interval '1 day' AND EXCLUDED."askedAt"`;
+  if (claimed === 0) return;
+  const news = ReleaseNews.parse(await fetchJson(url, { ...LIMITS, userAgent: `homeport/${build.version}` }));
+  await db.$executeRaw`
+    UPDATE "UpdateCheck" SET "answeredAt" = "askedAt", "news" = ${JSON.stringify(news)}::jsonb WHERE "url" = ${url}`;
+  const { newest, advisories } = concerning(build.version, news);
+  if (newest) log.info(newest, "a newer version is available");
+  for (const advisory of advisories) log.warn(advisory, "this version has a security advisory");
+}
+
+/** What concerns a version: a newer one, if there is one, and its advisories, the worst first. */
+function concerning(version: string, { latest, advisories }: ReleaseNews) {
+  return {
+    newest: compare(latest.version, version) > 0 ? latest : null,
+    advisories: advisories
+      .filter(({ affected }) => satisfies(version, affected, { includePrerelease: true }))
+      .toSorted((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity)),
+  };
+}
+
+/** What the last valid response says about this version, and when it came; null before the first one. */
+export type UpdateState = ReturnType<typeof concerning> & { version: string; answeredAt: Date };
+
+/** Reads the last response. undefined: UPDATE_CHECK is off. */
+export async function readUpdateState({
+  config,
+  db,
+}: Pick<Deps, "config" | "db">): Promise<UpdateState | null | undefined> {
+  const { UPDATE_CHECK, UPDATE_CHECK_URL: url, build } = config;
+  if (UPDATE_CHECK === "off" || url === undefined) return undefined;
+  const row = await db.updateCheck.findUnique({ where: { url } });
+  const { data: news } = ReleaseNews.safeParse(row?.news);
+  if (!row?.answeredAt || !news) return null;
+  return { ...concerning(build.version, news), version: build.version, answeredAt: row.answeredAt };
+}
