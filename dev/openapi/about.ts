@@ -10,6 +10,7 @@ export const TAGS = [
   ["Billing", "The subscription status, and the webhook of the billing provider."],
   ["Push", "The iOS devices and browsers that receive notifications."],
   ["Admin", "What operators do: with the session of an account that has a role, or with an API key."],
+  ["Webhooks", "What your own endpoints receive from the service."],
 ] as const;
 export type Tag = (typeof TAGS)[number][0];
 

@@ -12,6 +12,7 @@ import { HEADERS, PARAMETERS, parameter } from "./headers";
 import { describeOperation } from "./operation";
 import { allowed } from "./problem-responses";
 import { DELIVERIES } from "./schemas";
+import { describeWebhooks } from "./webhooks";
 
 /** The exports of the `route.ts` files, by their paths as the App Router writes them. */
 export type RouteModules = ReadonlyMap<string, Partial<Record<(typeof METHODS)[number], RouteHandler>>>;
@@ -27,6 +28,7 @@ export function describeApi(routes: RouteModules) {
       ...ABOUT,
       tags: TAGS.map(([name, description]) => ({ name, description })),
       paths: pathsOf(operations),
+      webhooks: describeWebhooks(),
       components: {
         headers: HEADERS,
         parameters: PARAMETERS,

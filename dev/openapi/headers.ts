@@ -135,6 +135,26 @@ export const PARAMETERS = {
     "Standard Webhooks: Unix seconds, at most five minutes off.",
     "1795165200",
   ),
+  EventId: {
+    ...sent(
+      "webhook-id",
+      "The event's id, the same in every delivery of it: ignore one that you have processed.",
+      "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b12",
+    ),
+    required: true,
+  },
+  DeliveredAt: {
+    ...sent("webhook-timestamp", "When it was sent, in Unix seconds: refuse one over five minutes off.", "1795165200"),
+    required: true,
+  },
+  Signature: {
+    ...sent(
+      "webhook-signature",
+      "`v1,` and the Base64 of the HMAC-SHA256 over `webhook-id.webhook-timestamp.body` by the endpoint's secret. For a day after a rotation there are two, separated by a space.",
+      "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+    ),
+    required: true,
+  },
 } satisfies Record<string, ZodOpenApiParameterObject>;
 
 /** A reference to a parameter. @throws Error if it is not described */

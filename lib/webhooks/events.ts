@@ -1,46 +1,91 @@
 import { z } from "zod";
 
 const accountId = z.uuid();
+const ACCOUNT = "019aa5f0-1111-7b60-9d2f-3a1f0c5e8b11";
 
-/** What each type of event says: ids and states, never personal data. Fields are added, not changed or removed. */
-const WebhookData = {
-  "account.created": z.object({ accountId }),
-  "account.deleted": z.object({ accountId }),
-  "subscription.changed": z.object({
-    accountId,
-    status: z.string().describe("The status that `GET /api/subscription/status` returns."),
-    previousStatus: z.string().describe("The status that the event before this one led to."),
-    isActive: z.boolean().describe("Whether the account has access."),
-    productId: z.string().nullable(),
-    entitlements: z.array(z.string()).describe("The ids of the active entitlements."),
-  }),
-  "release.published": z.object({
-    releaseId: z.string(),
-    publishedBy: z
-      .object({
-        type: z.enum(["publisher", "operator", "key"]),
-        id: z.string().nullable().describe("null: an operator at the command line."),
-        source: z
-          .object({ repository: z.string(), commit: z.string(), ref: z.string(), runUrl: z.string().nullable() })
-          .nullable()
-          .describe("The build that a CI job has published."),
-      })
-      .nullable()
-      .describe("null: the catalog does not say it."),
-  }),
-  "push.device_verified": z.object({
-    accountId,
-    deviceId: z.uuid(),
-    environment: z.enum(["production", "sandbox", "web"]),
-    bundleId: z.string(),
-  }),
+/** What each type of event means and says: ids and states, never personal data. Fields are added, not changed or removed. */
+const SUBSCRIBABLE = {
+  "account.created": {
+    summary: "An account was registered, or created by a sign-in with a provider",
+    data: z.object({ accountId }),
+    example: { accountId: ACCOUNT },
+  },
+  "account.deleted": {
+    summary: "An account was deleted by its owner or an operator, or because its email was not verified in time",
+    data: z.object({ accountId }),
+    example: { accountId: ACCOUNT },
+  },
+  "subscription.changed": {
+    summary:
+      "An event of the billing provider changed the status, the product or the active entitlements of an account",
+    data: z.object({
+      accountId,
+      status: z.string().describe("The status that `GET /api/subscription/status` returns."),
+      previousStatus: z.string().describe("The status that the event before this one led to."),
+      isActive: z.boolean().describe("Whether the account has access."),
+      productId: z.string().nullable(),
+      entitlements: z.array(z.string()).describe("The ids of the active entitlements."),
+    }),
+    example: {
+      accountId: ACCOUNT,
+      status: "canceled",
+      previousStatus: "active",
+      isActive: true,
+      productId: "com.example.pro.monthly",
+      entitlements: ["pro"],
+    },
+  },
+  "release.published": {
+    summary: "A release was added over HTTP, or offered on another channel",
+    data: z.object({
+      releaseId: z.string(),
+      publishedBy: z
+        .object({
+          type: z.enum(["publisher", "operator", "key"]),
+          id: z.string().nullable().describe("null: an operator at the command line."),
+          source: z
+            .object({ repository: z.string(), commit: z.string(), ref: z.string(), runUrl: z.string().nullable() })
+            .nullable()
+            .describe("The build that a CI job has published."),
+        })
+        .nullable()
+        .describe("null: the catalog does not say it."),
+    }),
+    example: { releaseId: "core-windows-x64-1.2.0", publishedBy: { type: "operator", id: ACCOUNT, source: null } },
+  },
+  "push.device_verified": {
+    summary: "An iOS device proved its app and token, or a browser registered",
+    data: z.object({
+      accountId,
+      deviceId: z.uuid(),
+      environment: z.enum(["production", "sandbox", "web"]),
+      bundleId: z.string(),
+    }),
+    example: {
+      accountId: ACCOUNT,
+      deviceId: "019aa5f0-2222-7b60-9d2f-3a1f0c5e8b11",
+      environment: "production",
+      bundleId: "com.example.app",
+    },
+  },
 } as const;
 
-type PublishedBy = z.infer<(typeof WebhookData)["release.published"]>["publishedBy"];
+/** Every type that is sent, for the documentation. */
+export const WEBHOOK_EVENTS = {
+  ...SUBSCRIBABLE,
+  "webhook.test": {
+    summary: "An operator sent a test, whatever types the endpoint subscribes to",
+    data: z.object({ endpointId: z.uuid() }),
+    example: { endpointId: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11" },
+  },
+} as const;
+
+type DataOf<Type extends keyof typeof SUBSCRIBABLE> = z.infer<(typeof SUBSCRIBABLE)[Type]["data"]>;
+type PublishedBy = DataOf<"release.published">["publishedBy"];
 
 /** The types that an endpoint can subscribe to. */
-export const WebhookEventType = z.enum(Object.keys(WebhookData) as [SubscribableType, ...SubscribableType[]]);
-type SubscribableType = keyof typeof WebhookData;
+export const WebhookEventType = z.enum(Object.keys(SUBSCRIBABLE) as [SubscribableType, ...SubscribableType[]]);
+type SubscribableType = keyof typeof SUBSCRIBABLE;
 export type WebhookEventType = z.infer<typeof WebhookEventType>;
 
 export function accountCreated(accountId: string): NewWebhookEvent {
@@ -60,5 +105,5 @@ export function releasePublished(releaseId: string, publishedBy: PublishedBy): N
 
 /** An event to announce. `accountId`: deleting that account deletes the event. */
 export type NewWebhookEvent = {
-  [Type in WebhookEventType]: { type: Type; data: z.infer<(typeof WebhookData)[Type]>; accountId: string | null };
+  [Type in WebhookEventType]: { type: Type; data: DataOf<Type>; accountId: string | null };
 }[WebhookEventType];

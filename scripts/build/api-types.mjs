@@ -37,7 +37,8 @@ export type ProblemCode = ${codes.map((code) => JSON.stringify(code)).join(" | "
 
 /** Operators' operations by id, without the paths. */
 async function typesForCommands(document) {
-  const types = await typesOf(document, (path) => path.startsWith(ADMIN));
+  const { webhooks: _, ...without } = document;
+  const types = await typesOf(without, (path) => path.startsWith(ADMIN));
   return types.replace(/^export interface paths \{.*?^\}\n/ms, "");
 }
 
@@ -54,7 +55,11 @@ function placesForCommands({ paths }) {
 }
 
 /** The types of the operations whose paths `isIncluded` names, without what a typed request does not need. */
-async function typesOf({ paths, components, ...document }, isIncluded, change = (operation) => operation) {
+async function typesOf(
+  { paths, webhooks = {}, components, ...document },
+  isIncluded,
+  change = (operation) => operation,
+) {
   const { default: toTypes } = await import("openapi-typescript");
   const included = Object.entries(paths).filter(([path]) => isIncluded(path));
   const operationsOf = (item) =>
@@ -64,6 +69,7 @@ async function typesOf({ paths, components, ...document }, isIncluded, change = 
   return toTypes({
     ...document,
     paths: Object.fromEntries(included.map(([path, item]) => [path, operationsOf(item)])),
+    webhooks: Object.fromEntries(Object.entries(webhooks).map(([type, item]) => [type, operationsOf(item)])),
     components: { schemas: components.schemas },
   });
 }

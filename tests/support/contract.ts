@@ -2,11 +2,18 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 
 type JsonSchema = Parameters<typeof z.fromJSONSchema>[0];
+type Webhook = { parameters: { $ref: string }[]; requestBody: Required<Pick<Described, "content">> };
 type Described = { $ref?: string; headers?: Record<string, unknown>; content?: Record<string, { schema?: object }> };
 type Operation = { responses: Record<string, Described> };
 type Api = {
   paths: Record<string, Record<string, Operation>>;
-  components: { headers: object; responses: Record<string, Described>; schemas: object };
+  webhooks: Record<string, { post: Webhook }>;
+  components: {
+    parameters: Record<string, { name: string }>;
+    headers: object;
+    responses: Record<string, Described>;
+    schemas: object;
+  };
 };
 
 const api = JSON.parse(readFileSync("public/openapi.json", "utf8")) as Api;
@@ -34,6 +41,20 @@ export async function assertDescribed(method: string, pathname: string, response
   const strays = headers.filter((name) => !described.headers?.[name]);
   if (strays.length > 0) throw new Error(`public/openapi.json lacks ${strays} of ${call}`);
   if (method !== "HEAD" && response.body) await assertBody(call, described, response);
+}
+
+/**
+ * Checks a webhook that the service has sent against its event in public/openapi.json: headers and body.
+ * @throws Error that names what the document does not describe.
+ */
+export function assertDescribedWebhook(headers: Record<string, unknown>, event: { type: string }): void {
+  const described = api.webhooks[event.type]?.post;
+  if (!described) throw new Error(`public/openapi.json lacks the webhook ${event.type}`);
+  const names = described.parameters.map(({ $ref }) => api.components.parameters[$ref.split("/").pop() ?? ""]?.name);
+  const signed = Object.keys(headers).filter((name) => name.startsWith("webhook-"));
+  if (signed.sort().join() !== names.sort().join()) throw new Error(`The webhook has ${signed}, and not ${names}`);
+  const parsed = schemaOf(described.requestBody.content["application/json"]?.schema ?? {}).safeParse(event);
+  if (!parsed.success) throw new Error(`public/openapi.json does not describe ${event.type}: ${parsed.error}`);
 }
 
 async function assertBody(call: string, { content = {} }: Described, response: Response): Promise<void> {

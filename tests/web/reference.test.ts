@@ -48,6 +48,7 @@ describe("a sample request", () => {
 test("the search finds paths, summaries, fields and error codes by all words", () => {
   const first = (query: string) => search(SEARCH_ENTRIES, query)[0]?.href;
   expect(first("post /api/auth/login")).toBe("/docs/web#logIn");
+  expect(first("account.created")).toBe("/docs/webhooks#receiveAccountCreated");
   expect(first("rate_limited")).toBe("/docs/errors#rate_limited");
   expect(search(SEARCH_ENTRIES, "login nothing-like-this")).toEqual([]);
 });

@@ -1,39 +1,12 @@
+import type { webhooks } from "./api.generated.js";
 import { fromBase64 } from "./base64.js";
 
 const TOLERANCE_SECONDS = 5 * 60;
 
-type EventData = {
-  "account.created": { accountId: string };
-  "account.deleted": { accountId: string };
-  "subscription.changed": {
-    accountId: string;
-    status: string;
-    previousStatus: string;
-    isActive: boolean;
-    productId: string | null;
-    entitlements: string[];
-  };
-  "release.published": {
-    releaseId: string;
-    publishedBy: {
-      type: "publisher" | "operator" | "key";
-      id: string | null;
-      source: { repository: string; commit: string; ref: string; runUrl: string | null } | null;
-    } | null;
-  };
-  "push.device_verified": {
-    accountId: string;
-    deviceId: string;
-    environment: "production" | "sandbox" | "web";
-    bundleId: string;
-  };
-  "webhook.test": { endpointId: string };
-};
+type Payload<Type extends keyof webhooks> = webhooks[Type]["post"]["requestBody"]["content"]["application/json"];
 
 /** An event. `id` is the same for every delivery of it: ignore an id that you have processed. */
-export type WebhookEvent = {
-  [Type in keyof EventData]: { id: string; type: Type; timestamp: string; data: EventData[Type] };
-}[keyof EventData];
+export type WebhookEvent = { [Type in keyof webhooks]: { id: string } & Payload<Type> }[keyof webhooks];
 
 /** Why a delivery is not the service's, or is too old. */
 export class WebhookError extends Error {

@@ -117,7 +117,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     const { page, faults } = await open();
     const seen = new Set<string>();
     const groups = GROUPS.map((group) => `/${group.slug}`);
-    for (const slug of new Set(["/web", "", ...groups, "/schemas", "/errors"])) {
+    for (const slug of new Set(["/web", "", ...groups, "/webhooks", "/schemas", "/errors"])) {
       await page.goto(`/docs${slug}`);
       const beyond = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
       const kinds = await kindsOn(page);

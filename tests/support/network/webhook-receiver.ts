@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import { Webhook } from "standardwebhooks";
+import { assertDescribedWebhook } from "@/tests/support/contract";
 import { listenForTest } from "@/tests/support/network/listen";
 
 export type ReceivedWebhook = { headers: IncomingHttpHeaders; body: string; path: string | undefined };
@@ -25,7 +26,12 @@ export async function startReceiver(): Promise<WebhookReceiver> {
   return receiver;
 }
 
-/** Verifies a delivery as a receiver does, with the package of the specification. @throws if a signature is wrong */
+/**
+ * Verifies a delivery as a receiver does, with the package of the specification, and against public/openapi.json.
+ * @throws if a signature is wrong
+ */
 export function verifyWebhook(secret: string, { headers, body }: ReceivedWebhook): { type: string; data: object } {
-  return new Webhook(secret).verify(body, headers as Record<string, string>) as { type: string; data: object };
+  const event = new Webhook(secret).verify(body, headers as Record<string, string>) as { type: string; data: object };
+  assertDescribedWebhook(headers, event);
+  return event;
 }

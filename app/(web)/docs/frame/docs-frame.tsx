@@ -6,7 +6,7 @@ import { Search, type SearchEntry } from "./search";
 import "../../styles/reference.css";
 import "../../styles/docs-frame.css";
 
-/** What the search finds: operations by their path, title and fields; schemas; error codes. */
+/** What the search finds: operations by their path, title and fields; webhooks; schemas; error codes. */
 export const SEARCH_ENTRIES: SearchEntry[] = [
   ...GROUPS.flatMap(({ slug, operations }) =>
     operations.map(({ method, path, summary, operationId }) => ({
@@ -15,6 +15,11 @@ export const SEARCH_ENTRIES: SearchEntry[] = [
       href: `/docs/${slug}#${operationId}`,
     })),
   ),
+  ...Object.entries(api.webhooks).map(([type, { post }]) => ({
+    title: type,
+    text: `Webhook: ${post.summary}`,
+    href: `/docs/webhooks#${post.operationId}`,
+  })),
   ...Object.entries(api.components.schemas).map(([name, { properties = {} }]) => ({
     title: name,
     text: `Schema: ${Object.keys(properties).join(", ")}`,
@@ -32,6 +37,7 @@ type Props = { current: string; children: ReactNode };
 const PAGES = [
   { slug: "", title: "Overview" },
   ...GROUPS.map(({ slug, title }) => ({ slug, title })),
+  { slug: "webhooks", title: "Webhooks" },
   { slug: "schemas", title: "Schemas" },
   { slug: "errors", title: "Errors" },
 ];

@@ -50,6 +50,7 @@ type Api = {
   info: { description: string };
   tags: { name: string; description: string }[];
   paths: Record<string, Record<string, OperationObject>>;
+  webhooks: Record<string, { post: OperationObject }>;
   components: {
     schemas: Record<string, Schema>;
     securitySchemes: Record<string, { type: string; in?: string; name?: string; description: string }>;

@@ -68,7 +68,7 @@ export function OperationCard({ operation }: { operation: Operation }) {
   );
 }
 
-function Parameters({ title, parameters }: { title: string; parameters: Parameter[] }) {
+export function Parameters({ title, parameters }: { title: string; parameters: Parameter[] }) {
   if (parameters.length === 0) return null;
   return (
     <>
@@ -127,7 +127,7 @@ function Authentication({ security }: Pick<Operation, "security">) {
   );
 }
 
-function ResponseDetails({ status, description, headers = {}, content }: ResponseObject & { status: string }) {
+export function ResponseDetails({ status, description, headers = {}, content }: ResponseObject & { status: string }) {
   const names = Object.keys(headers).filter((name) => !COMMON_HEADERS.includes(name));
   return (
     <details>
@@ -147,7 +147,7 @@ function ResponseDetails({ status, description, headers = {}, content }: Respons
 /** Headers of every response. */
 const COMMON_HEADERS = ["X-Request-Id", "X-Content-Type-Options", "Cache-Control"];
 
-function Body({ content, isExpanded = false }: { content: Content; isExpanded?: boolean }) {
+export function Body({ content, isExpanded = false }: { content: Content; isExpanded?: boolean }) {
   return bodiesOf(content).map(({ mediaTypes, schema, examples = {} }) => (
     <div key={mediaTypes.join()}>
       <p className="aside">
