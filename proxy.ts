@@ -5,7 +5,9 @@ import { PAGE_URL_HEADER, pageHeaders } from "@/lib/platform/http/pages/page-hea
 import { unavailablePage } from "@/lib/platform/http/pages/unavailable-page";
 import { requestId } from "@/lib/platform/http-message";
 
-export const config = { matcher: "/((?!api(?:/|$)|forms/|brand/|\\.well-known/|_next/static/|icon\\.svg$).*)" };
+export const config = {
+  matcher: "/((?!api(?:/|$)|forms/|brand/|install/|\\.well-known/|_next/static/|icon\\.svg$).*)",
+};
 
 /**
  * Runs before every page: sets its headers, with a nonce that Next reads from the policy and sets on its scripts. API

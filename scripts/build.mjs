@@ -7,6 +7,8 @@ import { BUILD_MEMORY_MB, requireBuildMemory } from "./build/memory.mjs";
 import { queryCompilerFile } from "./build/query-compiler.mjs";
 
 const BUNDLES = ".next/bin";
+/** lib/platform/tools.ts reads it. */
+const TOOLS = ".next/install";
 /**
  * The processes, what scripts/start.mjs loads before the server, the commands that work without the packages that build
  * (scripts/run.mjs runs them), and what the build runs itself.
@@ -72,6 +74,8 @@ async function build(isVerbose) {
   run("node_modules/.bin/next", "build"); // what `next start` needs, of which the service uses the pages
   await bundle();
   run(process.execPath, `${BUNDLES}/database-template.mjs`);
+  const { packTools } = await import("./build/tools.mjs"); // loads esbuild, which a start does not have
+  await packTools(TOOLS, run);
   writeFingerprint();
   if (output !== null) closeSync(output);
   say(`Built in ${took()}.`);

@@ -100,6 +100,7 @@ export const Environment = z.object({
   HSTS_INCLUDE_SUBDOMAINS: flag.default(true),
   TRUSTED_PROXY_HOPS: z.coerce.number().int().min(0).max(10).default(0),
   RATE_LIMITS: z.enum(["on", "off"]).default("on"),
+  INSTALL_PAGE: z.enum(["on", "off"]).default("on"),
   SMTP_URL: z.url({ protocol: /^smtps?$/ }).optional(),
   MAIL_OUTBOX: flag.optional(),
   WEBHOOK_ALLOWED_NETWORKS: list.pipe(z.array(Network)).default([]),

@@ -9,6 +9,7 @@ import path from "node:path";
  */
 export const SOURCES = [
   "app",
+  "clients/js",
   "lib",
   "prisma/schema.prisma",
   "public",
@@ -21,7 +22,7 @@ export const SOURCES = [
   "package-lock.json",
   "tsconfig.json",
 ];
-const EXCLUDED = /^lib\/db\/generated$|\.generated\.ts$|\/node_modules$/;
+const EXCLUDED = /^lib\/db\/generated$|^clients\/js\/dist$|\.generated\.ts$|\/node_modules$/;
 /** Written last, so an interrupted build has none. lib/platform/config.ts reads it. */
 const FILE = ".next/build.json";
 const PIECE_BYTES = 64 * 1024;

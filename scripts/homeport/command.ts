@@ -1,9 +1,9 @@
 import { type Argument, Command } from "commander";
 import { createOutput, type Output } from "./output";
+import { openServiceHere } from "./service-folder";
 import { type AdminApi, createAdminApi } from "./transport/admin-api";
-import { createHttpClient, type HttpClient } from "./transport/http-client";
+import { createHttpClient } from "./transport/http-client";
 import type { InputOf, OperationId, ResultOf } from "./transport/operations";
-import { runningOrInProcessService } from "./transport/running-service";
 
 export type CommandContext = { api: AdminApi; output: Output };
 
@@ -67,24 +67,16 @@ export type DefineCommandGroup = (group: HomeportCommand) => void;
 
 /**
  * Opens the admin API: of the service at HOMEPORT_URL, with HOMEPORT_API_KEY or as the CI job that this is, for the product;
- * of the one that runs on the embedded database in DATA_DIR; else, and on PostgreSQL, in this process. What needs the
- * database or the routes is loaded only if they are used.
+ * else of the one in this folder.
  * @throws UsageError for a HOMEPORT_URL that cannot be used, or without a credential for it
  */
 async function openAdminApi(product: string | undefined): Promise<{ api: AdminApi; close: () => Promise<void> }> {
-  const { HOMEPORT_URL, HOMEPORT_API_KEY, DATABASE_URL, DATA_DIR } = process.env;
+  const { HOMEPORT_URL, HOMEPORT_API_KEY } = process.env;
   if (HOMEPORT_URL) {
     const credential =
       HOMEPORT_API_KEY || (await import("./transport/job-access")).authorizeJob(HOMEPORT_URL, process.env, product);
     return { api: createAdminApi(createHttpClient(HOMEPORT_URL, credential)), close: async () => {} };
   }
-  let close = async () => {};
-  const openInProcess = async (): Promise<HttpClient> => {
-    const { openInProcessService } = await import("./transport/in-process-service");
-    const local = await openInProcessService();
-    close = local.close;
-    return local;
-  };
-  const client = runningOrInProcessService(DATABASE_URL?.trim() ? null : DATA_DIR?.trim() || "./data", openInProcess);
-  return { api: createAdminApi(client), close: () => close() };
+  const { client, close } = openServiceHere();
+  return { api: createAdminApi(client), close };
 }

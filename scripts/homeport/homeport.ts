@@ -1,19 +1,18 @@
-import { existsSync, readFileSync } from "node:fs";
 import { type Command, CommanderError } from "commander";
 import { UsageError } from "../command-line";
 import { HomeportCommand } from "./command";
 import { COMMAND_GROUPS } from "./command-groups";
+import { commandVersion, loadSettings, WITHOUT_URL } from "./service-folder";
 
 const HELP_AFTER = `
 With HOMEPORT_URL and HOMEPORT_API_KEY, commands operate the service at that URL; in a CI job that is a publisher, without the
-key. Otherwise they operate the service in this folder (.env, DATA_DIR or DATABASE_URL), whether it is running or not.
+key. ${WITHOUT_URL}
 Exit codes: 0 success, 1 failure, 2 invalid arguments. With --json, an error is { "error": { "code", "message" } }.`;
 
 /** The commands of one group; without a known one, the names of all groups. `completion` gets all commands. */
 async function createProgram(groupName: string | undefined): Promise<HomeportCommand> {
-  const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
   const program = new HomeportCommand("homeport").description("Operates a Homeport service.").enablePositionalOptions();
-  program.version(version, "-V, --version", "show the version").addHelpText("after", HELP_AFTER);
+  program.version(commandVersion(), "-V, --version", "show the version").addHelpText("after", HELP_AFTER);
   for (const [name, { summary, load }] of Object.entries(COMMAND_GROUPS)) {
     const group = program.command(name).description(summary);
     if (name === groupName || groupName === "completion") (await load())(group);
@@ -27,7 +26,7 @@ async function main(args: string[]): Promise<void> {
   const given = isHelp ? [...args.slice(1), "--help"] : args;
   let program: HomeportCommand | undefined;
   try {
-    if (existsSync(".env")) process.loadEnvFile(".env");
+    loadSettings();
     program = await createProgram(given[0]);
     await program.parseAsync(given.length === 0 ? ["--help"] : given, { from: "user" });
   } catch (error) {

@@ -50,6 +50,7 @@ const ROOMS: Record<string, string[]> = {
     "lib/platform/keys",
     "lib/platform/lists",
     "lib/platform/settings",
+    "lib/platform/tools",
     "lib/platform/update-check",
     "lib/principal",
     "lib/push",
@@ -219,6 +220,7 @@ const ROOMS: Record<string, string[]> = {
   "lib/platform/startup": ["lib/context", "lib/platform/db/time-limits", "lib/platform/keys"],
   "lib/platform/statistics": [...FOR_SERVICES],
   "lib/platform/telemetry": [...FOR_SERVICES, "lib/platform/db/clock"],
+  "lib/platform/tools": [],
   "lib/platform/update-check": ["lib/context", "lib/platform/outbound"],
   "lib/principal": ["lib/platform/db/generated/client"],
   "lib/push": [

@@ -157,7 +157,7 @@ function OtherFormats({ files, locale }: { files: InstallerFile[]; locale: Local
 }
 
 /** 268435456 is "268 MB". */
-function formatSize(bytes: number, locale: Locale): string {
+export function formatSize(bytes: number, locale: Locale): string {
   const [unit, name] =
     bytes < 1e6 ? ([1e3, "kB"] as const) : bytes < 1e9 ? ([1e6, "MB"] as const) : ([1e9, "GB"] as const);
   return `${new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 }).format(bytes / unit)} ${name}`;
@@ -194,7 +194,7 @@ function AltText({ alt }: { alt?: string }) {
 const OVERRIDES = { a: { component: Link }, img: { component: AltText } };
 
 /** A file's SHA-256 in hexadecimal. With JavaScript, a button copies it. */
-function Checksum({ sha256 }: { sha256: string }) {
+export function Checksum({ sha256 }: { sha256: string }) {
   return (
     <p className="checksum">
       SHA-256 <code>{sha256}</code> <CopyButton text={sha256} name="SHA-256" />

@@ -1,4 +1,6 @@
 import type { Context } from "../../../lib/context";
+import { createObjectStorage } from "../../../lib/platform/adapters/s3";
+import { loadConfig } from "../../../lib/platform/config";
 import { addReleases } from "../../../lib/releases/publishing/add";
 import { describeChange } from "../../../lib/releases/publishing/describe-change";
 import { filterReleases } from "../../../lib/releases/publishing/filter-releases";
@@ -9,6 +11,16 @@ import { pruneReleases, removeReleases } from "../../../lib/releases/publishing/
 import { verifyReleases } from "../../../lib/releases/publishing/verify";
 import { drawProgress } from "../terminal";
 import type { ReleaseStore } from "./release-store";
+
+/** The catalog that `--catalog` names, with the settings of this folder's service. */
+export function openCatalogFile(manifestFile: string): ReleaseStore {
+  const config = loadConfig();
+  return catalogFileStore(
+    manifestFile,
+    createObjectStorage(config, () => new Date()),
+    config.SIGSTORE_TRUSTED_ROOT,
+  );
+}
 
 /** The catalog that `--catalog` names. Its changes are in no audit trail. */
 export function catalogFileStore(

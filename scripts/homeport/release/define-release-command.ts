@@ -60,14 +60,8 @@ function named(option: Option, name: string): Option {
 async function openStore(api: AdminApi, catalog: string | undefined): Promise<ReleaseStore> {
   if (catalog === undefined) return openApiStore(api);
   if (process.env.HOMEPORT_URL) throw new UsageError("--catalog and HOMEPORT_URL are mutually exclusive.");
-  const [{ createObjectStorage }, { loadConfig }, { catalogFileStore }] = await Promise.all([
-    import("../../../lib/platform/adapters/s3"),
-    import("../../../lib/platform/config"),
-    import("./catalog-file-store"),
-  ]);
-  const config = loadConfig();
-  const storage = createObjectStorage(config, () => new Date());
-  return catalogFileStore(resolveFromCaller(catalog), storage, config.SIGSTORE_TRUSTED_ROOT);
+  const { openCatalogFile } = await import("./catalog-file-store");
+  return openCatalogFile(resolveFromCaller(catalog));
 }
 
 async function openApiStore(api: AdminApi): Promise<ReleaseStore> {

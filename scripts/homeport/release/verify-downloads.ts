@@ -1,10 +1,11 @@
 import { parse } from "semver";
-import { loadConfig } from "../../../lib/platform/config";
+import { trustedRoots } from "../../../lib/platform/config/sigstore";
 import type { ReleaseDocument } from "../../../lib/releases/publishing/list";
 import { fetchBytes, findProblem, type VerifyResult } from "../../../lib/releases/publishing/verify";
 import { type ServedFile, servedFiles } from "../../../lib/releases/release-files";
 import { ArtifactKind, type Release } from "../../../lib/releases/schema";
 import { storedFileUrls } from "../../../lib/releases/updates/stored-files";
+import { UsageError } from "../../command-line";
 import { drawProgress } from "../terminal";
 import type { AdminApi } from "../transport/admin-api";
 
@@ -39,7 +40,7 @@ async function* verifyDownloads(
   const release = { ...document, version: parse(document.version) } as unknown as Release;
   const files = servedFiles(release);
   const hasAttestation = files.some(({ attests }) => attests !== undefined);
-  const trustedRoots = hasAttestation ? loadConfig().SIGSTORE_TRUSTED_ROOT : undefined;
+  const roots = hasAttestation ? readTrustedRoots() : undefined;
   const verified = new Set<string>();
   for (const file of files) {
     const location = locationOf(release, file);
@@ -47,6 +48,14 @@ async function* verifyDownloads(
     verified.add(location);
     const kinds = ArtifactKind.options.filter((kind) => artifacts[kind]?.sha256 === file.sha256);
     const open = async () => fetchBytes(`${baseUrl}${location}`);
-    yield { id, kinds, location, problem: await findProblem(open, file, trustedRoots, drawProgress) };
+    yield { id, kinds, location, problem: await findProblem(open, file, roots, drawProgress) };
   }
+}
+
+/** Of `SIGSTORE_TRUSTED_ROOT`; undefined: those that come with Homeport. @throws UsageError */
+function readTrustedRoots() {
+  const { SIGSTORE_TRUSTED_ROOT: file } = process.env;
+  const { error, data } = trustedRoots.optional().safeParse(file?.trim() || undefined);
+  if (error) throw new UsageError(`SIGSTORE_TRUSTED_ROOT: ${error.issues[0]?.message}`);
+  return data;
 }
