@@ -19,7 +19,6 @@ export const EXTERNAL_PACKAGES = [
   "next-auth",
   "nodemailer",
   "pg",
-  "pglite-prisma-adapter",
   "pino",
   "prom-client",
   "semver",

@@ -50,25 +50,6 @@ export async function applyMigrations(adapter: SqlMigrationAwareDriverAdapterFac
   }
 }
 
-type Factory = SqlMigrationAwareDriverAdapterFactory;
-
-/** Returns a factory whose adapters run migration scripts with `run` instead of their own `executeScript`. */
-export function withScripts<Adapter extends Awaited<ReturnType<Factory["connect"]>>>(
-  factory: Omit<Factory, "connect"> & { connect: () => Promise<Adapter> },
-  run: (adapter: Adapter, script: string) => Promise<unknown>,
-): Factory {
-  return {
-    provider: factory.provider,
-    adapterName: factory.adapterName,
-    connectToShadowDb: () => factory.connectToShadowDb(),
-    connect: async () => {
-      const adapter = await factory.connect();
-      adapter.executeScript = async (script) => void (await run(adapter, script));
-      return adapter;
-    },
-  };
-}
-
 /**
  * Returns the failed migration and the database's error message. Returns null for any other error: after a broken
  * connection, for example, it is unknown whether the migration was applied.

@@ -1,14 +1,19 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { PGlite, Transaction as PGliteTransaction } from "@electric-sql/pglite";
-import type { SqlDriverAdapter, SqlQuery } from "@prisma/driver-adapter-utils";
-import { PrismaPGlite } from "pglite-prisma-adapter";
-import { withScripts } from "../migrations";
+import type { Transaction as PGliteTransaction } from "@electric-sql/pglite";
+import type {
+  IsolationLevel,
+  SqlDriverAdapter,
+  SqlMigrationAwareDriverAdapterFactory,
+  SqlQuery,
+  SqlQueryable,
+  Transaction,
+} from "@prisma/driver-adapter-utils";
 import type { PgliteClient } from "./client";
+import { toDriverError } from "./driver-error";
 import { PAUSED } from "./failures";
+import { columnTypeOf, PARSERS, toValue } from "./values";
 
-type IsolationLevel = Parameters<SqlDriverAdapter["startTransaction"]>[0];
-
-const NAMES = { provider: "postgres", adapterName: "pglite-prisma-adapter" } as const;
+const NAMES = { provider: "postgres", adapterName: "pglite" } as const;
 
 /** Hooks around each statement and transaction. */
 export type StatementHooks = {
@@ -38,26 +43,50 @@ export const NO_HOOKS: StatementHooks = {
   isFromPause: () => false,
 };
 
-/**
- * Returns Prisma's adapter over a PGlite, with three corrections. Its `executeScript` neither waits for the script nor
- * reports errors, so a failed migration would be recorded as applied. Its transactions do not report a failed COMMIT.
- * It reads every time as UTC, so the session has to use UTC.
- */
-export async function embeddedAdapter(pglite: PgliteClient, hooks = NO_HOOKS) {
+/** Returns Prisma's adapter over a PGlite. It reads every time as UTC, so the session uses UTC. */
+export async function embeddedAdapter(
+  pglite: PgliteClient,
+  hooks = NO_HOOKS,
+): Promise<SqlMigrationAwareDriverAdapterFactory> {
   await pglite.exec("SET TIME ZONE 'UTC'");
-  const factory = new PrismaPGlite(pglite as PGlite);
-  const run = <T>(send: () => Promise<T>) => runOutsideTransaction(hooks, send);
-  const connect = async () => {
-    const adapter = await factory.connect();
-    const [queryRaw, executeRaw] = [adapter.queryRaw.bind(adapter), adapter.executeRaw.bind(adapter)];
-    return Object.assign(adapter, {
-      queryRaw: (query: SqlQuery) => run(() => queryRaw(query)),
-      executeRaw: (query: SqlQuery) => run(() => executeRaw(query)),
-      startTransaction: (level: IsolationLevel) => startTransaction(pglite, hooks, level),
-    });
+  const run: Run = (send) => runOutsideTransaction(hooks, send);
+  const adapter: SqlDriverAdapter = {
+    ...queryableOf(pglite, run),
+    executeScript: (script) => run(async () => void (await pglite.exec(script))),
+    startTransaction: (level) => startTransaction(pglite, hooks, level),
+    getConnectionInfo: () => ({ supportsRelationJoins: true }),
+    dispose: async () => {},
   };
-  const wrapped = { ...NAMES, connectToShadowDb: () => factory.connectToShadowDb(), connect };
-  return withScripts(wrapped, (_, script) => run(() => pglite.exec(script)));
+  return {
+    ...NAMES,
+    connect: async () => adapter,
+    connectToShadowDb: () => Promise.reject(new Error("The embedded database has no shadow database")),
+  };
+}
+
+type Run = <T>(send: () => Promise<T>) => Promise<T>;
+
+function queryableOf(client: Pick<PgliteClient, "query">, run: Run): SqlQueryable {
+  return {
+    ...NAMES,
+    queryRaw: (query) =>
+      run(async () => {
+        const { fields, rows } = await send(client, query);
+        const columnTypes = fields.map(({ dataTypeID }) => columnTypeOf(dataTypeID));
+        return { columnNames: fields.map(({ name }) => name), columnTypes, rows };
+      }),
+    executeRaw: (query) => run(async () => (await send(client, query)).affectedRows ?? 0),
+  };
+}
+
+/** @throws DriverAdapterError for an error of the database */
+async function send(client: Pick<PgliteClient, "query">, { sql, args, argTypes }: SqlQuery) {
+  const values = args.map((argument, index) => toValue(argument, argTypes[index]));
+  try {
+    return await client.query<unknown[]>(sql, values, { rowMode: "array", parsers: PARSERS });
+  } catch (error) {
+    throw toDriverError(error);
+  }
 }
 
 /**
@@ -100,7 +129,11 @@ export async function runWithHooks<T>(
 }
 
 /** Starts a transaction. `commit` rejects if COMMIT fails; `commit` and `rollback` resolve after the `after` hook. */
-async function startTransaction(pglite: PgliteClient, hooks: StatementHooks, level: IsolationLevel) {
+async function startTransaction(
+  pglite: PgliteClient,
+  hooks: StatementHooks,
+  level: IsolationLevel | undefined,
+): Promise<Transaction> {
   // A part of a transaction cannot be repeated. Another pause may begin before this one's end is noticed.
   const until = performance.now() + MAX_PAUSE_WAIT_MS;
   while (hooks.pause()) if (!(await pauseEnds(hooks, until))) throw PAUSED;
@@ -119,20 +152,20 @@ async function startTransaction(pglite: PgliteClient, hooks: StatementHooks, lev
     outcome.catch(reject); // if it fails to start; `commit` reports later errors
   });
   const tx = await started;
-  // The adapter calls only its client's `query`, which a transaction has too.
-  const queryable = await new PrismaPGlite(tx as unknown as PGlite).connect();
   const finish = async () => {
     end();
     await outcome;
   };
   const within = { ...hooks, before: () => {} };
-  const run = <T>(send: () => Promise<T>) => runWithHooks({ ...within, after: async () => {} }, send);
+  const run: Run = (send) => runWithHooks({ ...within, after: async () => {} }, send);
+  const exec = (sql: string) => run(async () => void (await tx.exec(sql)));
   return {
-    ...NAMES,
+    ...queryableOf(tx, run),
     options: { usePhantomQuery: true },
-    queryRaw: (query: SqlQuery) => run(() => queryable.queryRaw(query)),
-    executeRaw: (query: SqlQuery) => run(() => queryable.executeRaw(query)),
     commit: () => runWithHooks(within, finish),
     rollback: () => runWithHooks(within, () => tx.rollback().then(finish)),
+    createSavepoint: (name) => exec(`SAVEPOINT ${name}`),
+    rollbackToSavepoint: (name) => exec(`ROLLBACK TO SAVEPOINT ${name}`),
+    releaseSavepoint: (name) => exec(`RELEASE SAVEPOINT ${name}`),
   };
 }

@@ -42,21 +42,14 @@ export function clientOf(pglite: PGlite): PreparingClient {
           serialize.sync(),
         );
         const replies = await pglite.execProtocolStream(Buffer.concat(messages), { syncToFs: false });
-        const [result] = parse.parseResults(replies, parsersOf(options), { rowMode: options.rowMode });
+        const parsers = (options.parsers ?? pglite.parsers) as typeof pglite.parsers; // not merged: PGlite has hundreds
+        const [result] = parse.parseResults(replies, parsers, { rowMode: options.rowMode });
         return result as Results<T>;
       } catch (error) {
         statements.invalidate(sql); // it may not have been prepared
         throw error;
       }
     });
-  // PGlite has hundreds of parsers, of which copies would be made for each query.
-  const merged = new WeakMap<object, typeof pglite.parsers>();
-  const parsersOf = ({ parsers }: QueryOptions) => {
-    if (!parsers) return pglite.parsers;
-    const known = merged.get(parsers) ?? Object.assign(Object.create(pglite.parsers), parsers);
-    merged.set(parsers, known);
-    return known;
-  };
   const query: PGlite["query"] = (...args) => pglite._runExclusiveTransaction(() => send(...args));
   const within = (tx: PGliteTransaction): PGliteTransaction =>
     Object.assign(tx, {

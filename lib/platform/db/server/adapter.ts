@@ -2,7 +2,6 @@ import { PrismaPg } from "@prisma/adapter-pg";
 import type { SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapter-utils";
 import { Client, Pool } from "pg";
 import { hostUrls } from "../../config/database";
-import { withScripts } from "../migrations";
 import { SERVICE_LIMITS, sessionSettings, type Timeouts } from "../time-limits";
 import { writableClient } from "./hosts";
 
@@ -55,7 +54,13 @@ export function migrationAdapter(url: string, record = ""): SqlMigrationAwareDri
     application_name: "homeport-migrate",
   });
   // The adapter's `executeScript` splits the script at every semicolon, even in string literals and function bodies.
-  return withScripts(factory, (adapter, script) => adapter.underlyingDriver().query(script + record));
+  const connect = async () => {
+    const adapter = await factory.connect();
+    const executeScript = async (script: string) => void (await adapter.underlyingDriver().query(script + record));
+    return Object.assign(adapter, { executeScript });
+  };
+  const { provider, adapterName } = factory;
+  return { provider, adapterName, connect, connectToShadowDb: () => factory.connectToShadowDb() };
 }
 
 /**
