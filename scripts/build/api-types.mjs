@@ -4,7 +4,8 @@ import { fileURLToPath } from "node:url";
 const pathOf = (file) => fileURLToPath(new URL(`../../${file}`, import.meta.url));
 const DOCUMENT = pathOf("public/openapi.json");
 const ADMIN = "/api/admin/";
-const TOKEN = "/api/auth/oauth/token";
+/** The paths that commands use besides. */
+const OTHERS = ["/api/auth/oauth/token", "/api/version"];
 /** The files that are made of the OpenAPI document, and what writes them. */
 const FILES = {
   "clients/js/src/api.generated.ts": typesForClients,
@@ -42,10 +43,10 @@ async function typesForCommands(document) {
   return types.replace(/^export interface paths \{.*?^\}\n/ms, "");
 }
 
-/** The method and path of each operator's operation, and of the token endpoint: a small table, because each command loads it. */
+/** The method and path of each operation that commands call: a small table, because each of them loads it. */
 function placesForCommands({ paths }) {
   const places = Object.entries(paths)
-    .filter(([path]) => path.startsWith(ADMIN) || path === TOKEN)
+    .filter(([path]) => path.startsWith(ADMIN) || OTHERS.includes(path))
     .flatMap(([path, { parameters: _, options: __, ...operations }]) =>
       Object.entries(operations).map(
         ([method, { operationId }]) => `  ${operationId}: "${method.toUpperCase()} ${path}",\n`,

@@ -1,9 +1,10 @@
 import { type Argument, Command } from "commander";
 import { createOutput, type Output } from "./output";
-import { openServiceHere } from "./service-folder";
+import { commandVersion, openServiceHere } from "./service-folder";
 import { type AdminApi, createAdminApi } from "./transport/admin-api";
-import { createHttpClient } from "./transport/http-client";
+import { type Authorize, createHttpClient, type HttpClient } from "./transport/http-client";
 import type { InputOf, OperationId, ResultOf } from "./transport/operations";
+import { versionNotice } from "./transport/version-notice";
 
 export type CommandContext = { api: AdminApi; output: Output };
 
@@ -73,10 +74,25 @@ export type DefineCommandGroup = (group: HomeportCommand) => void;
 async function openAdminApi(product: string | undefined): Promise<{ api: AdminApi; close: () => Promise<void> }> {
   const { HOMEPORT_URL, HOMEPORT_API_KEY } = process.env;
   if (HOMEPORT_URL) {
-    const credential =
-      HOMEPORT_API_KEY || (await import("./transport/job-access")).authorizeJob(HOMEPORT_URL, process.env, product);
-    return { api: createAdminApi(createHttpClient(HOMEPORT_URL, credential)), close: async () => {} };
+    return openServiceAt(
+      HOMEPORT_URL,
+      HOMEPORT_API_KEY || (await import("./transport/job-access")).authorizeJob(HOMEPORT_URL, process.env, product),
+    );
   }
   const { client, close } = openServiceHere();
+  return { api: createAdminApi(client), close };
+}
+
+/** The service at a URL. If it has another version than this command line, `close` says so. */
+function openServiceAt(baseUrl: string, credential: string | Authorize): { api: AdminApi; close: () => Promise<void> } {
+  let notice: Promise<string | null> | undefined;
+  const client: HttpClient = createHttpClient(baseUrl, async () => {
+    notice ??= versionNotice(client.url, commandVersion());
+    return typeof credential === "string" ? credential : credential();
+  });
+  const close = async () => {
+    const text = await notice;
+    if (text) process.stderr.write(`${text}\n`);
+  };
   return { api: createAdminApi(client), close };
 }

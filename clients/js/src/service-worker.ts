@@ -1,4 +1,5 @@
 import type { Client } from "./http/client.js";
+import type { NotificationOptions } from "./web-push/browser-types.js";
 import { isPushMessage, type PushMessage } from "./web-push/message.js";
 import { refreshWebPush } from "./web-push/registration.js";
 

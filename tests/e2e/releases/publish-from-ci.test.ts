@@ -29,7 +29,7 @@ function block(language: string, n: number): string {
 /** The arguments of a line that runs `homeport`, without quotes. */
 const argumentsOf = (line: string) =>
   line
-    .replace(/^.*?homeport(\.mjs)? /, "")
+    .replace(/^.*?homeport(\.tgz)? /, "")
     .replaceAll("'", "")
     .trim()
     .split(/ +/);

@@ -39,7 +39,7 @@ git() { control git "\${@: -1}"; }
 systemctl() { control systemctl "$@"; }
 npm() { if [ "$1" = ci ] || [ "$2" = build ]; then test -f package.json; else command npm "$@"; fi; }
 nginx() { control nginx "$@"; }
-npx() { node scripts/run.mjs "$@"; } # the program itself would leave this folder, whose scripts are a link
+homeport() { node scripts/run.mjs homeport "$@"; } # the program itself would leave this folder, whose scripts are a link
 `;
 
 type Process = { child: ChildProcess; output: () => string };
@@ -56,14 +56,24 @@ export class Machine {
 
   private constructor(root: string, control: Server, ports: Machine["ports"], env: Record<string, string>) {
     [this.#root, this.#control, this.ports, this.#env] = [root, control, ports, env];
-    const folders = ["/srv", "/etc", "/var"].map((name): [string, string] => [name, path.join(root, name)]);
+    const folders = ["/srv", "/etc", "/var", "/usr/local"].map((name): [string, string] => [
+      name,
+      path.join(root, name),
+    ]);
     this.#names = new Map([["3001", `${ports.first}`], ["3002", `${ports.second}`], ...folders]);
   }
 
   /** An empty machine. `env` is what its commands see beside PATH: where PostgreSQL is. */
   static async start(env: Record<string, string> = {}): Promise<Machine> {
     const root = await mkdtemp(path.join(tmpdir(), "homeport-machine-"));
-    for (const name of ["etc/systemd/system", "etc/nginx/conf.d", "etc/caddy", "var/lib/homeport", "var/backups"]) {
+    for (const name of [
+      "etc/systemd/system",
+      "etc/nginx/conf.d",
+      "etc/caddy",
+      "var/lib/homeport",
+      "var/backups",
+      "usr/local/bin",
+    ]) {
       await mkdir(path.join(root, name), { recursive: true });
     }
     await mkdir(path.join(root, "srv"));

@@ -2,13 +2,14 @@ import { base64url } from "../base64.js";
 import type { Client } from "../http/client.js";
 import { HomeportError } from "../http/problem.js";
 import { request, type Schemas } from "../http/request.js";
+import type { Registration } from "./browser-types.js";
 import { deleteInstallation, loadInstallation, saveInstallation } from "./installation.js";
 
 export type PushDevice = Schemas["Device"];
 
 export type WebPushOptions = {
   /** The registration of an active service worker that calls `handlePushes`: `await navigator.serviceWorker.ready`. */
-  serviceWorker: ServiceWorkerRegistration;
+  serviceWorker: Registration;
   /** Shown to the user in the list of devices, such as "Firefox on Linux". */
   name?: string;
 };

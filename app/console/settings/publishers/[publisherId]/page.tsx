@@ -16,11 +16,14 @@ export const generateMetadata = titleOf(
   async ({ ctx, params }) => (await getPublisher(ctx, parseId(PublisherParams, params).publisherId)).name,
 );
 
+const NO_TOOLS =
+  " Add the package to your repository as homeport.tgz: with INSTALL_PAGE=off it is only in .next/install in the service's folder.";
+
 export default consolePage(
   { role: "admin", done: { added: "The publisher was added. Its jobs can publish from now on." } },
   async ({ ctx, params }) => {
     const publisher = await getPublisher(ctx, parseId(PublisherParams, params).publisherId);
-    const { file, text } = workflowOf(publisher, ctx.config.baseUrl);
+    const { file, text } = workflowOf(publisher, ctx.config);
     return (
       <>
         <PageHead
@@ -37,7 +40,7 @@ export default consolePage(
         </Section>
         <Section
           title={file}
-          lead="Replace the build, the folder that it writes, and the repository with your copy of Homeport."
+          lead={`Replace the build and the folder that it writes.${ctx.config.INSTALL_PAGE === "on" ? "" : NO_TOOLS}`}
           actions={<CopyButton text={text} name={file} />}
         >
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a keyboard scrolls a region that has the focus. */}

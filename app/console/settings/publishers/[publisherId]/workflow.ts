@@ -1,12 +1,17 @@
 import type { Publisher } from "@/lib/auth/publishers/schema";
+import type { Config } from "@/lib/platform/config";
 
-const CLONE = "git clone --depth 1 https://git.example.com/homeport.git ../homeport && npm ci --prefix ../homeport";
+type WorkflowConfig = Pick<Config, "baseUrl" | "INSTALL_PAGE">;
 
 /** What the CI service runs to publish, and the file that has it: see docs/guides/publishing.md. */
-export function workflowOf(publisher: Publisher, baseUrl: string): { file: string; text: string } {
+export function workflowOf(
+  publisher: Publisher,
+  { baseUrl, INSTALL_PAGE }: WorkflowConfig,
+): { file: string; text: string } {
   const { type, workflow, product, channel } = publisher;
   const onChannel = channel === null ? "" : ` --channel ${channel}`;
-  const publish = `../homeport/scripts/bin/homeport.mjs release add-folder dist --product ${product}${onChannel}`;
+  const tool = INSTALL_PAGE === "on" ? "$HOMEPORT_URL/install/homeport.tgz" : "./homeport.tgz";
+  const publish = `npx --yes ${tool} release add-folder dist --product ${product}${onChannel}`;
   if (type === "gitlab") return { file: workflow ?? "", text: gitlabJob(publisher, baseUrl, publish) };
   if (type === "oidc") return { file: "The script of the job", text: script(baseUrl, publish) };
   const file = workflow?.includes("@") ? workflow : `.github/workflows/${workflow}`;
@@ -26,7 +31,6 @@ ${environment === null ? "" : `    environment: ${JSON.stringify(environment)}\n
     steps:
       - uses: actions/checkout@v4
       - run: npm ci && npm run dist
-      - run: ${CLONE}
       - run: ${publish}
 `;
 }
@@ -39,7 +43,7 @@ ${environment === null ? "" : `  environment: ${JSON.stringify(environment)}\n`}
   variables: { HOMEPORT_URL: ${url} }
   id_tokens: { HOMEPORT_ID_TOKEN: { aud: ${url} } }
   script:
-    - ${CLONE}
+    - npm ci && npm run dist
     - ${publish}
 `;
 }
@@ -48,7 +52,7 @@ ${environment === null ? "" : `  environment: ${JSON.stringify(environment)}\n`}
 function script(baseUrl: string, publish: string): string {
   return `export HOMEPORT_URL=${baseUrl}
 export HOMEPORT_ID_TOKEN="$ID_TOKEN" # with the audience ${baseUrl}
-${CLONE}
+npm ci && npm run dist
 ${publish}
 `;
 }
