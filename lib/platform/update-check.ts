@@ -10,24 +10,29 @@ const SEVERITIES = ["critical", "high", "moderate", "low"] as const;
 
 /** One line of text, without control and format characters. */
 const Line = z.string().regex(/^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u);
-const Link = z.url({ protocol: /^https$/ }).max(500);
 
-const Advisory = z.object({
-  id: Line,
-  title: Line,
-  severity: z.enum(SEVERITIES),
-  /** A range of versions, as npm writes it. */
-  affected: Line.refine((range) => validRange(range) !== null, "Must be a range of versions"),
-  url: Link,
-});
-export type Advisory = z.infer<typeof Advisory>;
-
-/** The document at UPDATE_CHECK_URL. `npm run docs` writes the project's own. */
-export const ReleaseNews = z.object({
-  latest: z.object({ version: Line.refine((version) => valid(version) === version, "Must be a version"), url: Link }),
-  advisories: z.array(Advisory).max(50),
-});
-type ReleaseNews = z.infer<typeof ReleaseNews>;
+/** What `url` serves, whose links may be relative to it. `npm run docs` writes the project's own. */
+export const releaseNewsAt = (url: string) => {
+  const Link = z
+    .string()
+    .max(500)
+    .transform((link) => (URL.canParse(link, url) ? new URL(link, url).href : ""))
+    .refine((link) => /^https:/.test(link) || link.startsWith(`${new URL(url).origin}/`), "Must be an https URL");
+  const latest = z.object({
+    version: Line.refine((version) => valid(version) === version, "Must be a version"),
+    url: Link,
+  });
+  const advisory = z.object({
+    id: Line,
+    title: Line,
+    severity: z.enum(SEVERITIES),
+    /** As npm writes ranges. */
+    affected: Line.refine((range) => validRange(range) !== null, "Must be a range of versions"),
+    url: Link,
+  });
+  return z.object({ latest, advisories: z.array(advisory).max(50) });
+};
+type ReleaseNews = z.infer<ReturnType<typeof releaseNewsAt>>;
 
 /**
  * With UPDATE_CHECK=on, asks for newer versions and advisories, stores the response and logs what concerns this version.
@@ -42,7 +47,7 @@ export async function checkForUpdates({ config, db, dbNow, log }: Deps): Promise
     ON CONFLICT ("url") DO UPDATE SET "askedAt" = EXCLUDED."askedAt"
     WHERE last."askedAt" NOT BETWEEN EXCLUDED."askedAt" - interval '1 day' AND EXCLUDED."askedAt"`;
   if (claimed === 0) return;
-  const news = ReleaseNews.parse(await fetchJson(url, { ...LIMITS, userAgent: `homeport/${build.version}` }));
+  const news = releaseNewsAt(url).parse(await fetchJson(url, { ...LIMITS, userAgent: `homeport/${build.version}` }));
   await db.$executeRaw`
     UPDATE "UpdateCheck" SET "answeredAt" = "askedAt", "news" = ${JSON.stringify(news)}::jsonb WHERE "url" = ${url}`;
   const { newest, advisories } = concerning(build.version, news);
@@ -71,7 +76,7 @@ export async function readUpdateState({
   const { UPDATE_CHECK, UPDATE_CHECK_URL: url, build } = config;
   if (UPDATE_CHECK === "off" || url === undefined) return undefined;
   const row = await db.updateCheck.findUnique({ where: { url } });
-  const { data: news } = ReleaseNews.safeParse(row?.news);
+  const { data: news } = releaseNewsAt(url).safeParse(row?.news);
   if (!row?.answeredAt || !news) return null;
   return { ...concerning(build.version, news), version: build.version, answeredAt: row.answeredAt };
 }

@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { gzipSync } from "node:zlib";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
-import { checkForUpdates, readUpdateState } from "@/lib/platform/update-check";
+import { checkForUpdates, readUpdateState, releaseNewsAt } from "@/lib/platform/update-check";
+import { releaseNews } from "@/site/.vitepress/releases.mjs";
 import { clock, ctx } from "@/tests/support/context";
 import { listenForTest } from "@/tests/support/network/listen";
 
@@ -40,7 +41,7 @@ async function newCheck(respond: (response: ServerResponse, request: IncomingMes
     const build = { ...config.build, version };
     return { db, dbNow: clock.dbNow, log, config: { ...config, build, UPDATE_CHECK, UPDATE_CHECK_URL: url } };
   };
-  return { requests, logged, at, check: () => checkForUpdates(at("1.9.1")) };
+  return { url, requests, logged, at, check: () => checkForUpdates(at("1.9.1")) };
 }
 
 const answer = (news: unknown) => (response: ServerResponse) => void response.end(JSON.stringify(news));
@@ -68,11 +69,13 @@ test("of several processes one asks, once a day, and sends nothing but its versi
 });
 
 test("the newest version and the advisories of this one are shown and logged, until it is updated", async () => {
-  const { at, check, logged } = await newCheck(answer({ ...NEWS, fieldOfALaterVersion: true }));
+  const ofTheSite = { ...latest, url: "changelog.html#1100" };
+  const { url, at, check, logged } = await newCheck(answer({ ...NEWS, latest: ofTheSite, fieldOfALaterVersion: true }));
   expect(await readUpdateState(at("1.9.1"))).toBeNull();
   await check();
   const state = await readUpdateState(at("1.9.1"));
-  expect(state).toMatchObject({ version: "1.9.1", newest: latest, answeredAt: expect.any(Date) });
+  const newest = { version: "1.10.0", url: new URL(ofTheSite.url, url).href };
+  expect(state).toMatchObject({ version: "1.9.1", newest, answeredAt: expect.any(Date) });
   expect(state?.advisories.map(({ id }) => id)).toEqual(["A-2", "A-1"]);
   expect(logged.map((line) => JSON.parse(line))).toMatchObject([
     { level: 30, version: "1.10.0" },
@@ -81,6 +84,12 @@ test("the newest version and the advisories of this one are shown and logged, un
   ]);
   for (const version of ["1.10.0", "1.11.0-rc.1"])
     expect(await readUpdateState(at(version))).toMatchObject({ newest: null, advisories: [] });
+});
+
+test("the project's own document names the version of this source, and is accepted", () => {
+  const { latest } = releaseNewsAt("https://docs.example.com/homeport/releases.json").parse(releaseNews());
+  expect(latest.version).toBe(ctx().config.build.version);
+  expect(latest.url).toMatch(/^https:\/\/docs\.example\.com\/homeport\/changelog\.html#./);
 });
 
 describe("a response that cannot be used changes nothing, and the next attempt is in a day", () => {
@@ -92,6 +101,7 @@ describe("a response that cannot be used changes nothing, and the next attempt i
     ["another document", answer({ versions: [] })],
     ["no version", changed({ version: "latest" })],
     ["a link that runs a script", changed({ url: "javascript:alert(1)" })],
+    ["a link without https", changed({ url: "http://example.com/1.10.0" })],
     ["text of several lines", answer({ latest, advisories: [{ ...NEWS.advisories[0], title: "a\nb" }] })],
     ["a range that is none", answer({ latest, advisories: [advisory("A-1", "low", "x".repeat(150))] })],
     ["too many advisories", answer({ latest, advisories: Array(51).fill(NEWS.advisories[0]) })],
