@@ -47,8 +47,6 @@ function writeFiles(folder) {
     copyFileSync(`.next/install/${name}-${version}.tgz`, `${folder}/homeport-${packed}-${version}.tgz`);
   }
   run("npm", "run", "package:deb", "--", folder);
-  run("npm", "run", "docs");
-  run("tar", "-czf", `${folder}/homeport-docs-${version}.tar.gz`, "-C", "site/dist", ".");
   const sbom = JSON.parse(outputOf("npm", "sbom", "--sbom-format=cyclonedx", "--sbom-type=application", "--omit=dev"));
   sbom.metadata.component.name = "homeport"; // npm has the folder's
   writeFileSync(`${folder}/homeport-${version}.cdx.json`, `${JSON.stringify(sbom, null, 2)}\n`);

@@ -37,7 +37,7 @@ type Props = { current: string; children: ReactNode };
 const PAGES = [
   { slug: "", title: "Overview" },
   ...GROUPS.map(({ slug, title }) => ({ slug, title })),
-  { slug: "webhooks", title: "Webhooks" },
+  { slug: "webhooks", title: "Webhook events" },
   { slug: "schemas", title: "Schemas" },
   { slug: "errors", title: "Errors" },
 ];

@@ -45,12 +45,14 @@ type OperationObject = {
   requestBody?: { required?: boolean; content: Content };
   responses: Record<string, ResponseObject | Reference>;
 };
+/** A request that the service sends. */
+export type WebhookObject = Omit<OperationObject, "deprecated">;
 export type Operation = OperationObject & { method: string; path: string };
 type Api = {
   info: { description: string };
   tags: { name: string; description: string }[];
   paths: Record<string, Record<string, OperationObject>>;
-  webhooks: Record<string, { post: OperationObject }>;
+  webhooks: Record<string, { post: WebhookObject }>;
   components: {
     schemas: Record<string, Schema>;
     securitySchemes: Record<string, { type: string; in?: string; name?: string; description: string }>;

@@ -127,7 +127,7 @@ function Authentication({ security }: Pick<Operation, "security">) {
   );
 }
 
-export function ResponseDetails({ status, description, headers = {}, content }: ResponseObject & { status: string }) {
+function ResponseDetails({ status, description, headers = {}, content }: ResponseObject & { status: string }) {
   const names = Object.keys(headers).filter((name) => !COMMON_HEADERS.includes(name));
   return (
     <details>
@@ -147,7 +147,7 @@ export function ResponseDetails({ status, description, headers = {}, content }: 
 /** Headers of every response. */
 const COMMON_HEADERS = ["X-Request-Id", "X-Content-Type-Options", "Cache-Control"];
 
-export function Body({ content, isExpanded = false }: { content: Content; isExpanded?: boolean }) {
+function Body({ content, isExpanded = false }: { content: Content; isExpanded?: boolean }) {
   return bodiesOf(content).map(({ mediaTypes, schema, examples = {} }) => (
     <div key={mediaTypes.join()}>
       <p className="aside">
