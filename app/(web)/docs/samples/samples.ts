@@ -56,11 +56,14 @@ function indent(text: string): string {
 
 /** The request with URLSession, for apps on Apple's platforms. */
 function swiftSample({ method, url, headers, body }: SampleRequest): string {
-  const lines = [
-    `var request = URLRequest(url: URL(string: ${JSON.stringify(url)})!)`,
+  const settings = [
     ...(method === "GET" ? [] : [`request.httpMethod = "${method}"`]),
     ...headers.map(([name, value]) => `request.setValue(${swiftString(value)}, forHTTPHeaderField: "${name}")`),
     ...(body ? [`request.httpBody = ${swiftBody(body)}`] : []),
+  ];
+  const lines = [
+    `${settings.length === 0 ? "let" : "var"} request = URLRequest(url: URL(string: ${JSON.stringify(url)})!)`,
+    ...settings,
     "let (data, response) = try await URLSession.shared.data(for: request)",
   ];
   return lines.join("\n");
