@@ -1,59 +1,88 @@
 import Foundation
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// A Homeport service, and the session of the person who is signed in to it on this device.
 public struct Homeport: Sendable {
+  public let server: URL
   /// The id of this app in the service's `OAUTH_CLIENTS`.
   public let clientId: String
-  let server: URL
-  let sessions: any SessionStore
+  let session: Session
+  let secrets: any SecretStore
+  let cryptography: any Cryptography
+  private let network: URLSession
 
-  public init(server: URL, clientId: String, sessions: any SessionStore = KeychainSession()) {
+  /// `server` is the service's `NEXTAUTH_URL`. `onSignedOut` is called when the service has ended the session: ask the user to sign in
+  /// again. On Apple's platforms, `secrets` and `cryptography` can be left out.
+  public init(
+    server: URL, clientId: String, secrets: any SecretStore, cryptography: any Cryptography, network: URLSession = .shared,
+    onSignedOut: @escaping @Sendable () -> Void = {}
+  ) {
     self.server = server
     self.clientId = clientId
-    self.sessions = sessions
+    self.secrets = secrets
+    self.cryptography = cryptography
+    self.network = network
+    session = Session(secrets: secrets, onEnd: onSignedOut)
   }
 
-  /// The person who is signed in, as the service knows them; nil after the session has ended.
-  public func user() async throws -> User? {
-    struct Session: Decodable { let user: User? }
-    return try await get("/api/auth/session", Session.self).user
+  /// Sends a request to any route of the API, with `body` as JSON, and returns the response as `type`. A `Date` is read from the
+  /// service's timestamps. Retries after a transient error if the request may arrive twice.
+  /// Throws HomeportError, or URLError if no response arrives.
+  public func request<Response: Decodable>(
+    _ method: String, _ path: String, query: [URLQueryItem] = [], body: (any Encodable)? = nil, as type: Response.Type
+  ) async throws -> Response {
+    try decode(type, from: await request(method, path, query: query, body: body))
   }
 
-  /// Ends the session on the service and removes its token from this device.
-  public func signOut() async throws {
-    guard let token = try sessions.read() else { return }
-    _ = try await send("POST", "/api/auth/oauth/revoke", .form(["client_id": clientId, "token": token]), withSession: false)
-    try sessions.write(nil)
+  /// The same for a response that is not JSON, or that the app does not need.
+  @discardableResult
+  public func request(_ method: String, _ path: String, query: [URLQueryItem] = [], body: (any Encodable)? = nil) async throws -> Data {
+    let token = try await session.token()
+    do {
+      return try await send(method, path, query: query, body: body.map(Body.json), token: token)
+    } catch let error as HomeportError where error.code == "unauthenticated" {
+      if let token { try await session.end(token) }
+      throw error
+    }
   }
 
-  func get<Response: Decodable>(_ path: String, _ type: Response.Type, query: [URLQueryItem] = []) async throws -> Response {
-    try JSONDecoder().decode(type, from: await send("GET", path, query: query))
-  }
-
-  /// Sends a request, with the session's token if there is one. Returns the body of a successful response.
-  func send(
-    _ method: String, _ path: String, query: [URLQueryItem] = [], _ body: Body? = nil, withSession: Bool = true
-  ) async throws -> Data {
+  /// Sends a request, with retries. Returns the body of a successful response.
+  func send(_ method: String, _ path: String, query: [URLQueryItem] = [], body: Body? = nil, token: String? = nil) async throws -> Data {
     let url = server.appending(path: path)
     var request = URLRequest(url: query.isEmpty ? url : url.appending(queryItems: query))
     request.httpMethod = method
-    request.setValue(body?.contentType, forHTTPHeaderField: "Content-Type")
     request.httpBody = body?.data
     request.httpShouldHandleCookies = false  // the service rejects a cookie from another origin
-    if withSession, let token = try sessions.read() {
-      request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
+    request.setValue("application/json", forHTTPHeaderField: "Accept")
+    if let body { request.setValue(body.contentType, forHTTPHeaderField: "Content-Type") }
+    if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
+    var retries = Retries(isRepeatable: !["POST", "PATCH"].contains(method))
+    while true {
+      do {
+        let (data, response) = try await network.data(for: request)
+        guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
+        guard (200..<300).contains(response.statusCode) else { throw HomeportError(response, data) }
+        return data
+      } catch {
+        guard let seconds = retries.delay(after: error) else { throw error }
+        try await Task.sleep(for: .seconds(seconds))
+      }
     }
-    let (data, response) = try await URLSession.shared.data(for: request)
-    guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
-    guard (200..<300).contains(response.statusCode) else { throw HomeportError(response, data) }
-    return data
   }
-}
 
-/// A person's account.
-public struct User: Decodable, Sendable {
-  public let id, email: String
-  public let name: String?
+  func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
+    let decoder = JSONDecoder()
+    decoder.dateDecodingStrategy = .custom { decoder in
+      let text = try String(from: decoder)
+      let formats = [true, false].map { Date.ISO8601FormatStyle(includingFractionalSeconds: $0) }
+      if let date = formats.lazy.compactMap({ try? $0.parse(text) }).first { return date }
+      throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: "\(text) is not a time"))
+    }
+    do { return try decoder.decode(type, from: data) } catch { throw HomeportError(unexpected: error) }
+  }
 }
 
 /// The body of a request, as JSON or as a form.
@@ -61,7 +90,7 @@ struct Body {
   let contentType: String
   let data: Data
 
-  static func json(_ value: some Encodable) throws -> Body {
+  static func json(_ value: any Encodable) throws -> Body {
     Body(contentType: "application/json", data: try JSONEncoder().encode(value))
   }
 
@@ -70,5 +99,29 @@ struct Body {
     let encode = { (text: String) in text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? "" }
     let form = parameters.map { "\($0)=\(encode($1))" }.joined(separator: "&")
     return Body(contentType: "application/x-www-form-urlencoded", data: Data(form.utf8))
+  }
+}
+
+/// How often, and when, a request is sent again. A 429 was not processed, so any request is repeated after it.
+private struct Retries {
+  private static let maxRetries = 2, maxWaitSeconds = 10.0, firstBackoffSeconds = 0.3
+  /// The statuses of a gateway, or of a service that is starting, busy or without its database.
+  private static let unavailable = [502, 503, 504]
+
+  let isRepeatable: Bool
+  private var count = 0
+
+  init(isRepeatable: Bool) { self.isRepeatable = isRepeatable }
+
+  /// The seconds to wait before the next attempt, as `Retry-After` says; nil if there must be none. A longer wait is the caller's.
+  mutating func delay(after error: any Error) -> TimeInterval? {
+    guard count < Self.maxRetries else { return nil }
+    let backoff = TimeInterval.random(in: 0...Self.firstBackoffSeconds) * pow(2, TimeInterval(count))  // full jitter
+    count += 1
+    if let error = error as? URLError { return isRepeatable && error.code != .cancelled ? backoff : nil }
+    guard let error = error as? HomeportError, error.retryAfter ?? 0 <= Self.maxWaitSeconds else { return nil }
+    let isRefused = error.status == 429 && error.retryAfter != nil
+    guard isRefused || (isRepeatable && Self.unavailable.contains(error.status)) else { return nil }
+    return error.retryAfter ?? backoff
   }
 }

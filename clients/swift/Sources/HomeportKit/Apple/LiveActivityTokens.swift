@@ -1,11 +1,4 @@
-import Foundation
-
-/// The body of `PUT /api/push/devices/{deviceId}/live-activities/{activityId}`.
-struct LiveActivityToken: Encodable { let attributesType, token: String }
-/// The body of `PUT /api/push/devices/{deviceId}/live-activity-start-tokens/{attributesType}`.
-struct LiveActivityStartToken: Encodable { let token: String }
-
-#if canImport(ActivityKit) && os(iOS)
+#if canImport(ActivityKit) && !os(macOS)
   import ActivityKit
 
   /// Sends the push tokens of Live Activities to the service. The device has to be active.
@@ -22,7 +15,7 @@ struct LiveActivityStartToken: Encodable { let token: String }
     @available(iOS 17.2, *)
     public func followStartTokens<Attributes: ActivityAttributes>(of type: Attributes.Type) async {
       for await token in Activity<Attributes>.pushToStartTokenUpdates {
-        try? await register(startToken: hex(token), attributesType: "\(type)")
+        try? await homeport.registerLiveActivityStart(of: "\(type)", token: hex(token), deviceId: deviceId)
       }
     }
 
@@ -43,27 +36,12 @@ struct LiveActivityStartToken: Encodable { let token: String }
     private func follow<Attributes: ActivityAttributes>(_ activity: Activity<Attributes>, _ name: String) async {
       let sending = Task {
         for await token in activity.pushTokenUpdates {
-          try? await register(token: hex(token), attributesType: "\(Attributes.self)", activityId: name)
+          try? await homeport.registerLiveActivity(name, of: "\(Attributes.self)", token: hex(token), deviceId: deviceId)
         }
       }
       for await state in activity.activityStateUpdates where state == .ended || state == .dismissed { break }
       sending.cancel()
-      if !Task.isCancelled { try? await remove(activityId: name) }
-    }
-
-    private func register(token: String, attributesType: String, activityId: String) async throws {
-      let body = LiveActivityToken(attributesType: attributesType, token: token)
-      _ = try await homeport.send("PUT", "/api/push/devices/\(deviceId)/live-activities/\(activityId)", .json(body))
-    }
-
-    private func register(startToken: String, attributesType: String) async throws {
-      let body = LiveActivityStartToken(token: startToken)
-      _ = try await homeport.send(
-        "PUT", "/api/push/devices/\(deviceId)/live-activity-start-tokens/\(attributesType)", .json(body))
-    }
-
-    private func remove(activityId: String) async throws {
-      _ = try await homeport.send("DELETE", "/api/push/devices/\(deviceId)/live-activities/\(activityId)")
+      if !Task.isCancelled { try? await homeport.removeLiveActivity(name, deviceId: deviceId) }
     }
   }
 #endif
