@@ -1,14 +1,15 @@
 import AuthenticationServices
 import Foundation
 import HomeportKit
+import SwiftUI
 
 /// Who is signed in, and what they have paid for. Offline, what the service said last holds until it expires.
 @MainActor final class Account: ObservableObject {
   @Published private(set) var user: User?
   @Published private(set) var hasPro = false
+  @Published private(set) var message: String?
 
   private let homeport = Homeport(server: URL(string: "https://api.example.com")!, clientId: "ios")
-  /// Its token is signed: a user who edits the file opens nothing.
   private let file = URL.applicationSupportDirectory.appending(path: "entitlements.json")
 
   /// Call it when the app becomes active.
@@ -26,8 +27,11 @@ import HomeportKit
     do {
       try await homeport.signIn(browser, redirectURI: "com.example.acme:/callback")
       await refresh()
-    } catch {
+      message = nil
+    } catch ASWebAuthenticationSessionError.canceledLogin {
       // The user has closed the browser.
+    } catch {
+      message = error.localizedDescription
     }
   }
 
@@ -42,6 +46,16 @@ import HomeportKit
     try? await homeport.signOut()
     user = nil
     check()
+  }
+
+  /// The password is empty if the user signs in without one, and has just done so. The App Store requires this inside the app.
+  func delete(password: String) async {
+    do {
+      _ = try await homeport.deleteAccount(password: password.isEmpty ? nil : password)
+      await signOut()
+    } catch {
+      message = error.localizedDescription
+    }
   }
 
   private func check() {

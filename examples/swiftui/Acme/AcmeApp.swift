@@ -3,7 +3,7 @@ import SwiftUI
 @main struct AcmeApp: App {
   @Environment(\.scenePhase) private var phase
   @StateObject private var account = Account()
-  #if os(macOS)
+  #if canImport(Sparkle)
     private let updates = Updates()
   #endif
 

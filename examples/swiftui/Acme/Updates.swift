@@ -1,26 +1,21 @@
-#if os(macOS)
+#if canImport(Sparkle)
   import Foundation
-  import HomeportSparkle
   import Sparkle
 
   /// Updates by Sparkle, from `SUFeedURL` in Info.plist.
-  @MainActor final class Updates {
-    /// Sparkle does not retain it.
-    private let delegate: HomeportUpdaterDelegate
-    private let controller: SPUStandardUpdaterController
+  @MainActor final class Updates: NSObject, SPUUpdaterDelegate {
+    private var controller: SPUStandardUpdaterController?
 
-    init() {
-      let delegate = HomeportUpdaterDelegate(installationId: Updates.installationId())
-      self.delegate = delegate
-      controller = SPUStandardUpdaterController(
-        startingUpdater: true, updaterDelegate: delegate, userDriverDelegate: nil)
+    override init() {
+      super.init()
+      controller = SPUStandardUpdaterController(startingUpdater: true, updaterDelegate: self, userDriverDelegate: nil)
     }
 
-    /// Keeps the app's place in a staged rollout.
-    private static func installationId() -> String {
-      let stored = UserDefaults.standard.string(forKey: "installationId") ?? UUID().uuidString
-      UserDefaults.standard.set(stored, forKey: "installationId")
-      return stored
+    /// Sends an installation id, which keeps the app's place in a staged rollout.
+    func feedParameters(for updater: SPUUpdater, sendingSystemProfile: Bool) -> [[String: String]] {
+      let id = UserDefaults.standard.string(forKey: "installationId") ?? UUID().uuidString
+      UserDefaults.standard.set(id, forKey: "installationId")
+      return [["key": "clientId", "value": id, "displayKey": "Installation", "displayValue": id]]
     }
   }
 #endif
