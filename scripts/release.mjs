@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { sourceUrl } from "./build/source-url.mjs";
 
 const HELP = `Usage: node scripts/release.mjs COMMAND
 
@@ -11,7 +12,8 @@ files FOLDER   writes the files of the release to a new folder, with SHA256SUMS
 version        writes package.json's version wherever it is named; "npm version" runs it
 `;
 
-const { version, homepage } = readJson("package.json");
+const manifest = readJson("package.json");
+const { version } = manifest;
 const CLIENT = "clients/js/package.json";
 /** A file, a folder or an image of a version: homeport-1.1.0.tgz, /srv/homeport/1.1.0, homeport:1.1.0. */
 const NAMED = /(?<=\b(?:homeport|client)[:/_-]v?)\d+\.\d+\.\d+/g;
@@ -35,7 +37,7 @@ function readChanges() {
   const text = lines.join("\n").trim();
   if (!/ - \d{4}-\d\d-\d\d$/.test(heading) || text === "")
     end(`CHANGELOG.md has no date or no changes of ${version}.\n`);
-  return `${text.replaceAll(/\]\((?!https?:|#)/g, `](${homepage}/blob/v${version}/`)}\n`;
+  return `${text.replaceAll(/\]\((?!https?:|#)/g, `](${sourceUrl(manifest)}/`)}\n`;
 }
 
 function writeFiles(folder) {

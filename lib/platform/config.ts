@@ -324,17 +324,19 @@ function signingKeyErrors({ BILLING_PROVIDER: provider, BILLING_WEBHOOK_SIGNING_
   return ["BILLING_WEBHOOK_SIGNING_SECRET: must be whsec_ and the base64 of 24 to 64 random bytes"];
 }
 
-/** The site of the guides at the project's homepage has the document. A checkout without a homepage needs another URL. */
+/** The site of the guides has the document. While no homepage is entered in package.json, it has to be named. */
 function updateCheckErrors(env: Environment): string[] {
   const isMissing = env.UPDATE_CHECK === "on" && releasesUrl(readBuild()) === undefined;
   return isMissing ? missing(env, ["UPDATE_CHECK_URL"], "UPDATE_CHECK=on") : [];
 }
 
-const releasesUrl = ({ homepage }: Build): string | undefined =>
-  homepage?.startsWith("https://") ? `${homepage.replace(/\/$/, "")}/releases.json` : undefined;
+function releasesUrl({ homepage }: Build): string | undefined {
+  if (new URL(homepage).hostname.endsWith("example.com")) return undefined;
+  return `${homepage.replace(/\/$/, "")}/releases.json`;
+}
 
 /** From package.json and the build. Null: not built, or built outside a checkout. */
-type Build = { name: string; version: string; homepage?: string; commit: string | null; builtAt: string | null };
+type Build = { name: string; version: string; homepage: string; commit: string | null; builtAt: string | null };
 
 function readBuild(): Build {
   const { name, version, homepage } = JSON.parse(readFileSync("package.json", "utf8"));

@@ -11,6 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { build } from "esbuild";
+import { sourceUrl } from "./source-url.mjs";
 
 const COMMANDS = "scripts/homeport";
 const WITHOUT_SERVICE = path.resolve(COMMANDS, "package/without-service.ts");
@@ -137,9 +138,8 @@ function writeClient(folder) {
   writeManifest(folder, { ...manifest, ...shared() });
   cpSync("clients/js/dist", path.join(folder, "dist"), { recursive: true });
   copyFileSync("LICENSE", path.join(folder, "LICENSE"));
-  const { version, homepage } = shared();
   const readme = readFileSync("clients/js/README.md", "utf8");
-  writeFileSync(path.join(folder, "README.md"), readme.replaceAll("](../../", `](${homepage}/blob/v${version}/`));
+  writeFileSync(path.join(folder, "README.md"), readme.replaceAll("](../../", `](${sourceUrl(shared())}/`));
 }
 
 /** The package in a folder, as NAME-VERSION.tgz, with the folder's name. */

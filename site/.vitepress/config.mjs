@@ -1,17 +1,25 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { defineConfig } from "vitepress";
+import { sourceUrl } from "../../scripts/build/source-url.mjs";
 import { checkLinks, repositoryLinks, slugify } from "./links.mjs";
 import { EXCLUDED, ROOT, sidebar, sitePath } from "./pages.mjs";
 import { releaseNews } from "./releases.mjs";
 
-const { version, description } = JSON.parse(readFileSync(path.join(ROOT, "package.json"), "utf8"));
+const manifest = JSON.parse(readFileSync(path.join(ROOT, "package.json"), "utf8"));
+const { version, description, homepage } = manifest;
+
+/** Words, and names such as UPDATE_CHECK and rate_limited. VitePress sends the text of this function to browsers. */
+function tokenize(text) {
+  return text.split(/[^\p{L}\p{N}_]+/u);
+}
 
 export default defineConfig({
   srcDir: ROOT,
   srcExclude: EXCLUDED,
   ignoreDeadLinks: "localhostLinks",
   rewrites: sitePath,
+  base: `${new URL(homepage).pathname.replace(/\/$/, "")}/`,
   title: "Homeport",
   description,
   lang: "en",
@@ -23,6 +31,7 @@ export default defineConfig({
     ],
   ],
   transformHead: ({ siteConfig }) => [["link", { rel: "icon", href: `${siteConfig.site.base}icon.svg` }]],
+  outDir: "dist",
   themeConfig: {
     logo: "/icon.svg",
     nav: [
@@ -33,12 +42,15 @@ export default defineConfig({
     ],
     sidebar: sidebar(),
     outline: [2, 3],
-    search: { provider: "local", options: { miniSearch: { searchOptions: { combineWith: "AND" } } } },
+    search: {
+      provider: "local",
+      options: { miniSearch: { options: { tokenize }, searchOptions: { combineWith: "AND" } } },
+    },
   },
   markdown: {
     anchor: { slugify },
     attrs: { disable: true }, // {braces} are text
-    config: (md) => repositoryLinks(md, process.env.DOCS_SOURCE),
+    config: (md) => repositoryLinks(md, sourceUrl(manifest)),
   },
   vite: {
     build: { chunkSizeWarningLimit: 1_000 }, // the search index

@@ -13,26 +13,20 @@ export const slugify = (heading) =>
 
 /**
  * Makes links between files of the repository links between pages of the site. A link to a source file leads to `source`,
- * the URL of the repository's files; without it, its text stays.
+ * the URL of the repository's files.
  */
 export function repositoryLinks(md, source) {
   md.core.ruler.push("repository_links", ({ tokens, env }) => {
     const folder = path.dirname(path.relative(ROOT, env.realPath ?? env.path));
-    let isRemoved = false;
     for (const token of tokens.flatMap((token) => [token, ...(token.children ?? [])])) {
       if (token.type.startsWith("html_"))
         token.content = token.content.replaceAll(/\b(src|srcset)="(?=\w+\/)/g, '$1="./');
-      if (token.type === "link_open") {
-        const href = targetOf(token.attrGet("href"), folder, source);
-        isRemoved = href === null;
-        if (!isRemoved) token.attrSet("href", href);
-      }
-      if (isRemoved && token.type.startsWith("link_")) Object.assign(token, { tag: "span", attrs: null });
+      if (token.type === "link_open") token.attrSet("href", targetOf(token.attrGet("href"), folder, source));
     }
   });
 }
 
-/** Where a link of a page leads to on the site; null: nowhere. */
+/** Where a link of a page leads to on the site. */
 function targetOf(href, folder, source) {
   if (/^([a-z]+:|#|\/)/.test(href)) return href;
   const [file, fragment] = href.split("#");
@@ -40,7 +34,7 @@ function targetOf(href, folder, source) {
   const page = pages.find((page) => page === target || page.startsWith(`${target}/`)); // a folder: its first page
   if (page) return `/${sitePath(page)}${fragment ? `#${fragment}` : ""}`;
   if (target.startsWith(PUBLIC)) return `/${target.slice(PUBLIC.length)}`;
-  return source ? `${source}/${target}` : null;
+  return `${source}/${target}`;
 }
 
 /** Fails if a link of the built site leads to no file of it, or to no element of the page. */

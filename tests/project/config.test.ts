@@ -206,6 +206,10 @@ test("newer versions are read from https, or from this machine", () => {
   const load = (UPDATE_CHECK_URL: string) => loadConfig({ UPDATE_CHECK: "on", UPDATE_CHECK_URL }).UPDATE_CHECK_URL;
   for (const url of ["https://docs.example.com/releases.json", "http://127.0.0.1:8000/releases.json"])
     expect(load(url)).toBe(url);
+  const { homepage } = JSON.parse(readFileSync("package.json", "utf8"));
+  const isPublished = !homepage.includes("example.com");
+  if (isPublished) expect(load("")).toBe(`${homepage}releases.json`);
+  else expect(() => load("")).toThrow("- UPDATE_CHECK_URL: is required with UPDATE_CHECK=on");
   for (const url of ["http://docs.example.com/", "https://user:pw@docs.example.com/", "releases.json", "file:///x"])
     expect(() => load(url)).toThrow("- UPDATE_CHECK_URL: ");
 });

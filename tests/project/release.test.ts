@@ -53,7 +53,7 @@ async function newProject(): Promise<string> {
     "package.json": JSON.stringify({
       name: "homeport",
       version: "1.4.0",
-      homepage: "https://example.com/app",
+      repository: { url: "git+https://example.com/app.git" },
       scripts,
     }),
     "clients/js/package.json": JSON.stringify({ name: "@homeport/client", version: "1.4.0" }),
