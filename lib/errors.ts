@@ -42,6 +42,7 @@ export const ERRORS = {
   request_timeout: [408, "The request did not arrive in time"],
   email_taken: [409, "An account with this email already exists"],
   identity_in_use: [409, "This identity is linked to another account"],
+  admin_exists: [409, "There is an admin already"],
   last_admin: [409, "This is the only admin"],
   last_sign_in_method: [409, "This is the account's only way to sign in"],
   sign_in_method_exists: [409, "The account has a password or a passkey"],

@@ -20,5 +20,5 @@ export async function openCommandDatabase(config: Config): Promise<Database> {
 
 async function requireMigrated(database: Database): Promise<void> {
   if (await database.migrated()) return;
-  throw new CommandError("migrations_missing", "Migrations are missing: run `npm run db:migrate` first.");
+  throw new CommandError("migrations_missing", "Migrations are missing: run `homeport db migrate` first.");
 }

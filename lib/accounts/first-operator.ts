@@ -15,6 +15,7 @@ import { sql } from "../platform/db/sql";
 import { withRetry } from "../platform/db/transaction";
 import type { Caller } from "../principal";
 import { accountCreated } from "../webhooks/events";
+import type { FirstOperatorLink } from "./admin/schema";
 import type { Register } from "./schema";
 
 type LinkDeps = Pick<Deps, "config" | "db" | "now">;
@@ -36,6 +37,13 @@ export async function createFirstOperatorLink({ config, db, now }: LinkDeps): Pr
   await db.firstOperatorLink.deleteMany({ where: { expiresAt: { lte: at } } });
   await db.firstOperatorLink.create({ data: { tokenHash: hashEmailedToken(token), expiresAt } });
   return `${config.baseUrl}/first-operator#token=${token}`;
+}
+
+/** The same, for a command. @throws AppError admin_exists */
+export async function requestFirstOperatorLink(deps: LinkDeps): Promise<FirstOperatorLink> {
+  const url = await createFirstOperatorLink(deps);
+  if (url === null) throw new AppError("admin_exists");
+  return { url, ttlSeconds: LINK_TTL_SECONDS };
 }
 
 /** Whether an account has the role admin. */

@@ -60,7 +60,7 @@ function warnOfSettings({ config, log, mailer }: Deps): void {
 export async function warnOfDatabase({ database, log }: Pick<Deps, "database" | "log">): Promise<void> {
   try {
     const missing = await database.missingMigrations();
-    if (missing.length > 0) log.error({ missing }, "migrations are missing: run `npm run db:migrate`");
+    if (missing.length > 0) log.error({ missing }, "migrations are missing: run `homeport db migrate`");
     const run = await findMissingSettings(database.client, SERVICE_LIMITS);
     if (run.length > 0) log.warn({ run }, "the pooler drops the time limits of connections: set them on the role");
   } catch (error) {

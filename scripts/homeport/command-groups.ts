@@ -12,6 +12,10 @@ export const COMMAND_GROUPS: Readonly<Record<string, CommandGroup>> = {
     summary: "accounts: find, show and change them",
     load: async () => (await import("./commands/accounts")).defineAccounts,
   },
+  "first-operator": {
+    summary: "print the link that makes you the first admin",
+    load: async () => (await import("./commands/first-operator")).defineFirstOperator,
+  },
   billing: {
     summary: "the billing inbox: list, show, replay, reconcile, assign and prune; grants",
     load: async () => (await import("./commands/billing")).defineBilling,
@@ -40,7 +44,10 @@ export const COMMAND_GROUPS: Readonly<Record<string, CommandGroup>> = {
     summary: "the audit trail: list what operators and accounts did",
     load: async () => (await import("./commands/audit")).defineAudit,
   },
-  db: { summary: "the database: move it to another one", load: async () => (await import("./commands/db")).defineDb },
+  db: {
+    summary: "the database: migrate it, or move it to another one",
+    load: async () => (await import("./commands/db")).defineDb,
+  },
   backup: {
     summary: "backups: make one and verify it",
     load: async () => (await import("./commands/backup")).defineBackup,
@@ -56,6 +63,10 @@ export const COMMAND_GROUPS: Readonly<Record<string, CommandGroup>> = {
   import: {
     summary: "import such a folder into a new service",
     load: async () => (await import("./commands/export")).defineImport,
+  },
+  manual: {
+    summary: "print the manual page, for man",
+    load: async () => (await import("./commands/manual")).defineManual,
   },
   completion: {
     summary: "completion of commands and options in bash and zsh",

@@ -58,7 +58,8 @@ export class HomeportCommand extends Command {
   }
 }
 
-const shown = (argument: Argument) => {
+/** An argument as the help shows it. */
+export const shown = (argument: Argument) => {
   const name = `${argument.name()}${argument.variadic ? "..." : ""}`;
   return argument.required ? `<${name}>` : `[${name}]`;
 };

@@ -2,20 +2,20 @@ import { type Command, CommanderError } from "commander";
 import { UsageError } from "../command-line";
 import { HomeportCommand } from "./command";
 import { COMMAND_GROUPS } from "./command-groups";
-import { commandVersion, loadSettings, WITHOUT_URL } from "./service-folder";
+import { HELP_AFTER } from "./commands/manual";
+import { commandVersion, loadSettings } from "./service-folder";
 
-const HELP_AFTER = `
-With HOMEPORT_URL and HOMEPORT_API_KEY, commands operate the service at that URL; in a CI job that is a publisher, without the
-key. ${WITHOUT_URL}
-Exit codes: 0 success, 1 failure, 2 invalid arguments. With --json, an error is { "error": { "code", "message" } }.`;
+/** They describe all commands. */
+const WHOLE = ["completion", "manual"];
 
-/** The commands of one group; without a known one, the names of all groups. `completion` gets all commands. */
+/** The commands of one group; without a known one, the names of all groups. */
 async function createProgram(groupName: string | undefined): Promise<HomeportCommand> {
   const program = new HomeportCommand("homeport").description("Operates a Homeport service.").enablePositionalOptions();
   program.version(commandVersion(), "-V, --version", "show the version").addHelpText("after", HELP_AFTER);
+  const isWhole = groupName !== undefined && WHOLE.includes(groupName);
   for (const [name, { summary, load }] of Object.entries(COMMAND_GROUPS)) {
     const group = program.command(name).description(summary);
-    if (name === groupName || groupName === "completion") (await load())(group);
+    if (name === groupName || isWhole) (await load())(group);
   }
   return program;
 }

@@ -1,10 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
+import { POST } from "@/app/api/admin/first-operator-link/route";
 import { createFirstOperatorLink } from "@/lib/accounts/first-operator";
+import { createOperatorKey } from "@/lib/auth/local-operator";
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { eventsOf, newAccount } from "@/tests/support/accounts";
-import { get } from "@/tests/support/api";
-import { clock, ctx, emptyTables, withContext } from "@/tests/support/context";
+import { call, get } from "@/tests/support/api";
+import { accountWithRole } from "@/tests/support/auth/api-keys";
+import { BASE_URL, clock, ctx, emptyTables, withContext } from "@/tests/support/context";
 import { cookiesOf, flashOf, submit } from "@/tests/support/web/forms";
 
 const MINUTE_MS = 60_000;
@@ -29,7 +32,21 @@ async function open(link: string): Promise<string> {
 const roleOf = async (email: string) => (await ctx().db.account.findUnique({ where: { email } }))?.role;
 const isAdmin = async (cookie: string) => (await get("/api/admin/keys", { cookie })).status === 200;
 
+const LINK = "/api/admin/first-operator-link";
+
 describe("the link for the first operator", () => {
+  test("is made for commands on the service's machine, until there is an admin", async () => {
+    expect((await call("POST", LINK)).status).toBe(401);
+    const operatorKey = createOperatorKey();
+    const request = () =>
+      new Request(`${BASE_URL}${LINK}`, { method: "POST", headers: { authorization: `Bearer ${operatorKey.text}` } });
+    const ask = () => withContext({ operatorKey }, () => POST(request(), { socketIp: "127.0.0.1" }));
+    const { url } = (await (await ask()).json()) as { url: string };
+    await open(url.replace(/.*#token=/, ""));
+    const { token } = await accountWithRole("admin");
+    expect([(await ask()).status, (await call("POST", LINK, { token })).status]).toEqual([409, 403]);
+  });
+
   test("creates an account that is signed in, is an admin, and needs no email to be sent", async () => {
     await withContext({ config: { AUTH_REQUIRE_VERIFIED_EMAIL: true } }, async () => {
       const cookie = await open(await newLink());

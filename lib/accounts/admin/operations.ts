@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
 import { formOperation, operation } from "../../operation";
-import { recordAccountChange } from "../../platform/audit/operator-events";
+import { commandLineOf, recordAccountChange } from "../../platform/audit/operator-events";
 import { Reason } from "../../platform/audit/schema";
 import { jsonFile } from "../../platform/http-message";
 import { PageQuery } from "../../platform/lists";
@@ -8,6 +8,7 @@ import type { Operator } from "../../principal";
 import { deleteAccountAsOperator } from "../delete-account";
 import { NEW_ACCOUNT_EXPORT } from "../examples";
 import { exportFileName, readExport } from "../export-account";
+import { LINK_TTL_SECONDS, requestFirstOperatorLink } from "../first-operator";
 import { AccountExport } from "../schema";
 import {
   disableAccount,
@@ -29,6 +30,7 @@ import {
   Accounts,
   AccountsQuery,
   DeletedAccount,
+  FirstOperatorLink,
   InvitedAccount,
   NewAccount,
   NewRole,
@@ -137,6 +139,27 @@ export const accountOperations = {
         to: `/console/accounts/${account.id}`,
       }),
     },
+  }),
+
+  requestFirstOperatorLink: operation({
+    id: "requestFirstOperatorLink",
+    summary: "Create a link for the first operator",
+    description:
+      "Creates a link that makes whoever opens it the first admin. It works once, within 30 minutes, and earlier links work until then. Refused as soon as there is an admin. Only for `homeport first-operator` on the service's machine.",
+    role: "admin",
+    errors: ["admin_exists"],
+    response: {
+      status: 201,
+      description: "The link.",
+      schema: FirstOperatorLink,
+      examples: {
+        "A link": {
+          url: "https://api.example.com/first-operator#token=q0Zb6c1mSx3uY8rT2wVhKfDgLpN4aEoJ7iHs9kBzXcM",
+          ttlSeconds: LINK_TTL_SECONDS,
+        },
+      },
+    },
+    run: ({ ctx, principal }) => commandLineOf(principal) && requestFirstOperatorLink(ctx),
   }),
 
   inviteAccount: operation({

@@ -199,3 +199,9 @@ export type ProviderChange = z.infer<typeof ProviderChange>;
 /** The account with its role, and the one that it had before. */
 export const RoleChange = AccountChange.extend({ previousRole: Role });
 export type RoleChange = z.infer<typeof RoleChange>;
+
+export const FirstOperatorLink = z.object({
+  url: z.string().describe("The page of the service, with a secret in its fragment."),
+  ttlSeconds: z.int().describe("How long the link works."),
+});
+export type FirstOperatorLink = z.infer<typeof FirstOperatorLink>;

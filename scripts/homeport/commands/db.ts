@@ -89,6 +89,13 @@ async function requireYes({ from, to, dataDir }: Databases, { yes }: Options): P
 }
 
 export const defineDb: DefineCommandGroup = (db) => {
+  db.command("migrate")
+    .description("apply the pending migrations: on PostgreSQL at any time, on the embedded database while nothing runs")
+    .run(async ({ output }) => {
+      const { migrateDatabase } = await import("./db-migrate");
+      const done = await migrateDatabase(output.note);
+      output.result({ done }, [done]);
+    });
   db.command("move")
     .description(
       "move all data to an empty database while the service runs: from this folder's database with --to, into it with " +

@@ -48,7 +48,7 @@ async function requireMissingMigrations(service: Service): Promise<void> {
   expect(health.status).toBe(503);
   expect(await health.json()).toMatchObject({ status: "error", checks: { database: "error" } });
   expect((await deliverTo(service, billingEvent("INITIAL_PURCHASE"))).status).toBe(503);
-  await expect.poll(() => service.output()).toContain("run `npm run db:migrate`"); // the log is buffered
+  await expect.poll(() => service.output()).toContain("run `homeport db migrate`"); // the log is buffered
 }
 
 const login = (service: Service) =>

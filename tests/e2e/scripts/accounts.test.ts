@@ -117,7 +117,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
 
   test("a command on a database without tables says to migrate it", async () => {
     const empty = await createDatabase(postgresUrl);
-    expect((await accounts(envWith(empty), "list")).output).toContain("run `npm run db:migrate` first");
+    expect((await accounts(envWith(empty), "list")).output).toContain("run `homeport db migrate` first");
   });
 
   test("an operator moves the stored keys to a new secret", async () => {

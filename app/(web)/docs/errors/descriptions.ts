@@ -62,6 +62,7 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   identity_unverified:
     "An account with this email exists, and the provider does not guarantee that the email belongs to the user who signed in. Sign in to that account with its usual method, then add the provider there.",
   identity_in_use: "Sign out first, then sign in with this provider.",
+  admin_exists: "The service has an admin, who grants the role to others. No link for the first operator is created.",
   last_admin: "No admin who can sign in would be left. First give another account the role, or enable another admin.",
   last_sign_in_method: "Set a password, add a passkey or link another provider before you remove this one.",
   identity_without_email: "Verify the email with the provider, or register with an email and password.",

@@ -1,0 +1,6 @@
+import { accountOperations } from "@/lib/accounts/admin/operations";
+import { defineRoute } from "@/lib/platform/http/route";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/first-operator-link", {
+  POST: accountOperations.requestFirstOperatorLink,
+});
