@@ -16,7 +16,7 @@ export function requireBuildMemory() {
   process.stderr.write(
     `The build needs ${BUILD_MEMORY_MB} MB of memory, and ${Math.floor(bytes / MB)} MB are available${limit}.\n` +
       "Build on another machine with the same operating system: run `npm run package -- FOLDER` there, copy the folder here, and\n" +
-      "run `npm start` in it (docs/deploy.md, Install the service). The service itself needs 256 MB.\n",
+      "run `npm start` in it (docs/deploy.md, Install from a checkout). The service itself needs 256 MB.\n",
   );
   process.exit(1);
 }

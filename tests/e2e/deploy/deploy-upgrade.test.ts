@@ -66,8 +66,8 @@ async function newMachine(): Promise<Machine> {
     await machine.remove();
     cluster.remove();
   });
-  await machine.run("Install the service", 0);
-  await machine.configure("Install the service", { SMTP_URL: "", BCRYPT_COST: "10" });
+  await machine.run("Install from a checkout", 0);
+  await machine.configure("Install from a checkout", { SMTP_URL: "", BCRYPT_COST: "10" });
   await copyFile("deploy/homeport@.service", machine.path("etc/systemd/system/homeport@.service"));
   await writeSampleCatalog(machine.path("var/lib/homeport/releases/catalog.json"));
   await machine.run("Use PostgreSQL", 0);

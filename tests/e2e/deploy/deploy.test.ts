@@ -26,19 +26,19 @@ describe.runIf(isServer)("a machine that is set up as in the guide", () => {
 
   beforeAll(async () => {
     machine = await Machine.start();
-    await machine.run("Install the service", 0);
-    await machine.configure("Install the service", {
+    await machine.run("Install from a checkout", 0);
+    await machine.configure("Install from a checkout", {
       SMTP_URL: "",
       BCRYPT_COST: "10",
       BILLING_WEBHOOK_SIGNING_SECRET: WEBHOOK_SECRET,
     });
-    expect(await machine.run("Install the service", 1)).toContain('"status":"ok"');
+    expect(await machine.run("Install from a checkout", 1)).toContain('"status":"ok"');
   });
   afterAll(() => machine.remove());
 
   test("runs operators' commands", async () => {
     // The embedded database belongs to the service; the catalog is a file.
-    expect(await machine.run("Install the service", 2)).toMatch(/core +windows/);
+    expect(await machine.run("Install from a checkout", 2)).toMatch(/core +windows/);
   });
 
   for (const [n, kind] of (["nginx", "caddy"] as const).entries()) {
