@@ -11,7 +11,7 @@ setFlagsFromString("--wasm-lazy-validation");
 // V8 would let the heap grow to four times what is in use, or 180 MiB, before it collects what requests have left.
 setFlagsFromString("--heap-growing-percent=100");
 if (existsSync(".env")) process.loadEnvFile(".env");
-if (!process.env.DATABASE_URL?.trim()) {
+if (!process.env.DATABASE_URL?.trim() && !process.env.DATABASE_URL_FILE?.trim()) {
   const { compilePglite } = await import("../.next/bin/pglite-code.mjs");
   compilePglite().catch(() => {}); // the server reports it
 }

@@ -6,6 +6,7 @@ import { brandName, color, logo, productNames, support, webPage } from "./config
 import { postgresUrl } from "./config/database";
 import { Network } from "./config/networks";
 import { oauthClients } from "./config/oauth-clients";
+import { isSecret, secretOf } from "./config/secrets";
 import { trustedRoots } from "./config/sigstore";
 import {
   appleSecret,
@@ -197,27 +198,31 @@ export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
+/** What concerns several variables. */
+const CHECKS = [
+  serverModeErrors,
+  storageErrors,
+  backupErrors,
+  providerErrors,
+  apnsErrors,
+  appStoreApiErrors,
+  signingKeyErrors,
+  relyingPartyErrors,
+  brandErrors,
+  updateCheckErrors,
+];
+
 /**
- * Reads the environment. An empty variable counts as unset.
+ * Reads the environment, and the files of secrets. An empty variable counts as unset.
  * @throws ConfigError with every missing or invalid variable
  */
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value?.trim()));
+  const files = readSecretFiles(env);
+  const given = Object.fromEntries(Object.entries({ ...env, ...files.secrets }).filter(([, value]) => value?.trim()));
   const parsed = Environment.safeParse(given, { error: fieldMessage });
-  const errors = parsed.success
-    ? [
-        serverModeErrors,
-        storageErrors,
-        backupErrors,
-        providerErrors,
-        apnsErrors,
-        appStoreApiErrors,
-        signingKeyErrors,
-        relyingPartyErrors,
-        brandErrors,
-        updateCheckErrors,
-      ].flatMap((findErrors) => findErrors(parsed.data))
-    : parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+  const issues = (parsed.error?.issues ?? []).map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+  const faults = [...files.errors, ...issues];
+  const errors = parsed.success && faults.length === 0 ? CHECKS.flatMap((check) => check(parsed.data)) : faults;
   if (!parsed.success || errors.length > 0) {
     throw new ConfigError(`The configuration is not valid:\n${errors.map((error) => `  - ${error}`).join("\n")}`);
   }
@@ -234,6 +239,20 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     build,
     removed: REMOVED_SETTINGS.filter(({ setting }) => given[setting] !== undefined),
   });
+}
+
+/** The secrets that are set, and what is wrong with the files of others. */
+function readSecretFiles(env: Record<string, string | undefined>) {
+  const secrets: Record<string, string | undefined> = {};
+  const errors: string[] = [];
+  for (const name of Object.keys(Environment.shape).filter(isSecret)) {
+    try {
+      secrets[name] = secretOf(env, name);
+    } catch (error) {
+      errors.push((error as Error).message);
+    }
+  }
+  return { secrets, errors };
 }
 
 function serverModeErrors(env: Environment): string[] {

@@ -1,5 +1,6 @@
 import type { Context } from "../context";
 import { type Config, Environment, loadConfig } from "./config";
+import { isSecret } from "./config/secrets";
 import { readSecrets } from "./embedded-secrets";
 
 /**
@@ -20,8 +21,6 @@ const GROUPS: readonly [title: string, names: RegExp][] = [
   ["Backups", /^BACKUP/],
   ["Service", /^/],
 ];
-/** URLs of databases and mail servers have a password in them. */
-const SECRETS = /SECRET|TOKEN|PASSWORD(?!_MIN)|_KEY$|ACCESS_KEY|AUTHORIZATION|^DATABASE_\w*URL$|^SMTP_URL$|_TESTERS$/;
 
 /** The variables whose values in force embedded mode has generated. */
 export async function findGenerated(config: Config): Promise<ReadonlySet<string>> {
@@ -46,13 +45,13 @@ export function describeConfiguration(config: Config, generated: ReadonlySet<str
   const groups = GROUPS.map(([title]): SettingGroup => ({ title, settings: [] }));
   for (const name of Object.keys(Environment.shape).sort()) {
     const value = values[name];
-    const isSecret = SECRETS.test(name) || hasCredentials(value);
-    const shown = textOf(value, isSecret);
+    const isHidden = isSecret(name) || name === "BILLING_SANDBOX_TESTERS" || hasCredentials(value);
+    const shown = textOf(value, isHidden);
     const isDefault = JSON.stringify(value) === JSON.stringify(defaults[name]);
     const given = isDefault ? "default" : "environment";
     const source = shown === null ? null : generated.has(name) ? "generated" : given;
     const at = GROUPS.findIndex(([, names]) => names.test(name));
-    groups[at]?.settings.push({ name, value: shown, isSecret, source });
+    groups[at]?.settings.push({ name, value: shown, isSecret: isHidden, source });
   }
   return groups;
 }

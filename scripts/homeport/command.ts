@@ -1,4 +1,5 @@
 import { type Argument, Command } from "commander";
+import { secretOf } from "../../lib/platform/config/secrets";
 import { createOutput, type Output } from "./output";
 import { commandVersion, openServiceHere } from "./service-folder";
 import { type AdminApi, createAdminApi } from "./transport/admin-api";
@@ -73,11 +74,12 @@ export type DefineCommandGroup = (group: HomeportCommand) => void;
  * @throws UsageError for a HOMEPORT_URL that cannot be used, or without a credential for it
  */
 async function openAdminApi(product: string | undefined): Promise<{ api: AdminApi; close: () => Promise<void> }> {
-  const { HOMEPORT_URL, HOMEPORT_API_KEY } = process.env;
+  const { HOMEPORT_URL } = process.env;
   if (HOMEPORT_URL) {
     return openServiceAt(
       HOMEPORT_URL,
-      HOMEPORT_API_KEY || (await import("./transport/job-access")).authorizeJob(HOMEPORT_URL, process.env, product),
+      secretOf(process.env, "HOMEPORT_API_KEY") ||
+        (await import("./transport/job-access")).authorizeJob(HOMEPORT_URL, process.env, product),
     );
   }
   const { client, close } = openServiceHere();

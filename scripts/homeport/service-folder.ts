@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
+import { secretOf } from "../../lib/platform/config/secrets";
 import type { HttpClient } from "./transport/http-client";
 import { runningOrInProcessService } from "./transport/running-service";
 
@@ -22,7 +23,8 @@ export function loadSettings(): void {
  * What needs the database or the routes is loaded only if they are used.
  */
 export function openServiceHere(): { client: HttpClient; close: () => Promise<void> } {
-  const { DATABASE_URL, DATA_DIR } = process.env;
+  const isOnServer = secretOf(process.env, "DATABASE_URL") !== undefined;
+  const dataDir = isOnServer ? null : process.env.DATA_DIR?.trim() || "./data";
   let close = async () => {};
   const openInProcess = async (): Promise<HttpClient> => {
     const { openInProcessService } = await import("./transport/in-process-service");
@@ -30,6 +32,6 @@ export function openServiceHere(): { client: HttpClient; close: () => Promise<vo
     close = local.close;
     return local;
   };
-  const client = runningOrInProcessService(DATABASE_URL?.trim() ? null : DATA_DIR?.trim() || "./data", openInProcess);
+  const client = runningOrInProcessService(dataDir, openInProcess);
   return { client, close: () => close() };
 }

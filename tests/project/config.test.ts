@@ -1,8 +1,12 @@
-import { generateKeyPairSync } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { generateKeyPairSync, randomUUID } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
 import { ConfigError, Environment, loadConfig } from "@/lib/platform/config";
 import { hostUrls } from "@/lib/platform/config/database";
+import { describeConfiguration } from "@/lib/platform/settings";
 
 test("nothing has to be set", () => {
   const config = loadConfig({});
@@ -43,6 +47,43 @@ describe("NEXTAUTH_SECRET", () => {
     const load = () => loadConfig({ NEXTAUTH_SECRET: value });
     expect(load).toThrow("- NEXTAUTH_SECRET");
     expect(load).not.toThrow(/short(?!er)/);
+  });
+});
+
+describe("a secret in a file", () => {
+  const secret = "a".repeat(32);
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), "homeport-secrets-"));
+  });
+  const fileWith = (text: string) => {
+    const file = path.join(folder, randomUUID());
+    writeFileSync(file, text);
+    return file;
+  };
+
+  test("is read without the line break at its end", () => {
+    const SMTP_URL_FILE = fileWith("smtp://user:pw@mail.example\r\n");
+    const config = loadConfig({ NEXTAUTH_SECRET_FILE: fileWith(` ${secret} \n`), SMTP_URL_FILE });
+    expect(config).toMatchObject({ secrets: [` ${secret} `], SMTP_URL: "smtp://user:pw@mail.example" });
+  });
+
+  test("may be each setting that the console hides, and no other", () => {
+    const load = () => loadConfig(Object.fromEntries(names.map((name) => [`${name}_FILE`, folder])));
+    const names = Object.keys(Environment.shape);
+    const settings = describeConfiguration(loadConfig({}), new Set()).flatMap((group) => group.settings);
+    for (const { name, isSecret } of settings.filter((setting) => setting.name !== "BILLING_SANDBOX_TESTERS"))
+      (isSecret ? expect(load) : expect(load).not).toThrow(`- ${name}_FILE: ${folder} cannot be read (EISDIR)`);
+  });
+
+  test.each([
+    ["beside its variable", () => ({ NEXTAUTH_SECRET_FILE: fileWith(secret), NEXTAUTH_SECRET: secret }), "is set, too"],
+    ["without a value", () => ({ NEXTAUTH_SECRET_FILE: fileWith("\n") }), "is empty"],
+    ["that is too short", () => ({ NEXTAUTH_SECRET_FILE: fileWith("swordfish") }), "at least 32 characters"],
+    ["that does not exist", () => ({ DATABASE_URL_FILE: "/nowhere" }), "/nowhere cannot be read (ENOENT)"],
+  ])("%s is refused without being shown", (_, env, reason) => {
+    expect(() => loadConfig(env())).toThrow(reason);
+    expect(() => loadConfig(env())).not.toThrow(/swordfish|aaaa/);
   });
 });
 

@@ -1,6 +1,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import path from "node:path";
 import { loadConfig } from "../../../lib/platform/config";
+import { secretOf } from "../../../lib/platform/config/secrets";
 import { readSecrets } from "../../../lib/platform/embedded-secrets";
 import { writeDurably } from "../../../lib/platform/files/durable";
 
@@ -35,7 +36,7 @@ export async function nextSteps({ from, to, dataDir }: Databases, moved: Moved, 
 async function writeSettings(dataDir: string, to: string, isFromEmbedded: boolean) {
   const settings = {
     DATABASE_URL: to,
-    ...(process.env.DATABASE_MIGRATE_URL ? { DATABASE_MIGRATE_URL: to } : {}),
+    ...(secretOf(process.env, "DATABASE_MIGRATE_URL") ? { DATABASE_MIGRATE_URL: to } : {}),
     ...(isFromEmbedded ? await generatedSettings(dataDir) : {}),
   };
   await mkdir(dataDir, { recursive: true, mode: 0o700 }); // only the embedded database has made it

@@ -2,6 +2,7 @@ import { text } from "node:stream/consumers";
 import { z } from "zod";
 import { CommandError } from "../../../lib/errors";
 import { postgresUrl } from "../../../lib/platform/config/database";
+import { secretOf } from "../../../lib/platform/config/secrets";
 import { UsageError } from "../../command-line";
 import type { CommandContext, DefineCommandGroup } from "../command";
 import { checked } from "../options";
@@ -70,12 +71,13 @@ const hasPassword = (url: string | undefined): boolean =>
 
 /** @throws UsageError for databases that cannot be moved */
 function databasesOf({ to, from, cancel }: Options): Databases {
-  const { HOMEPORT_URL, DATABASE_URL, DATABASE_MIGRATE_URL, DATA_DIR } = process.env;
+  const { HOMEPORT_URL, DATA_DIR } = process.env;
   if (HOMEPORT_URL) throw new UsageError("db move moves the database of this folder: unset HOMEPORT_URL.");
   if (!to && !from && !cancel) throw new UsageError("db move: --to or --from is missing.");
   const urls = z.object({ to: postgresUrl.optional(), from: postgresUrl.optional() });
   checked(urls, { to, from }, { to: "--to", from: "--from" });
-  const own = DATABASE_MIGRATE_URL?.trim() || DATABASE_URL?.trim() || null;
+  const given = secretOf(process.env, "DATABASE_MIGRATE_URL") ?? secretOf(process.env, "DATABASE_URL");
+  const own = given?.trim() ?? null;
   const databases = { from: from ?? own, to: to ?? (from ? own : null), dataDir: DATA_DIR?.trim() || "./data" };
   if (databases.to && databases.to === databases.from) throw new UsageError("--from and --to are the same database.");
   return databases;
