@@ -42,18 +42,30 @@ function readChanges() {
 
 function writeFiles(folder) {
   mkdirSync(folder); // throws if it exists
-  process.env.SOURCE_DATE_EPOCH ??= outputOf("git", "log", "-1", "--format=%ct").trim();
   run(process.execPath, "scripts/build.mjs");
-  for (const name of ["homeport", "client"]) {
-    const packed = name === "client" ? "client" : "cli";
-    copyFileSync(`.next/install/${name}-${version}.tgz`, `${folder}/homeport-${packed}-${version}.tgz`);
-  }
+  copyFileSync(`.next/install/homeport-${version}.tgz`, `${folder}/homeport-cli-${version}.tgz`);
+  copyFileSync(`.next/install/client-${version}.tgz`, `${folder}/homeport-client-${version}.tgz`);
   run("npm", "run", "package:deb", "--", folder);
-  const sbom = JSON.parse(outputOf("npm", "sbom", "--sbom-format=cyclonedx", "--sbom-type=application", "--omit=dev"));
-  sbom.metadata.component.name = "homeport"; // npm has the folder's
-  writeFileSync(`${folder}/homeport-${version}.cdx.json`, `${JSON.stringify(sbom, null, 2)}\n`);
+  writeFileSync(`${folder}/homeport-${version}.cdx.json`, `${JSON.stringify(billOfMaterials(), null, 2)}\n`);
   const sums = readdirSync(folder).map((file) => `${sha256Of(path.join(folder, file))}  ${file}\n`);
   writeFileSync(path.join(folder, "SHA256SUMS"), sums.join(""));
+}
+
+/** What an installation has, in CycloneDX. With --omit=dev, npm 11 lists no package that a development package needs, too. */
+function billOfMaterials() {
+  const bill = JSON.parse(
+    outputOf("npm", "sbom", "--sbom-format=cyclonedx", "--sbom-type=application", "--package-lock-only"),
+  );
+  const installed = Object.entries(readJson("package-lock.json").packages).filter(([, { dev }]) => !dev);
+  const ids = new Set(
+    installed.map(([file, { name = file.split("node_modules/").at(-1), version }]) => `${name}@${version}`),
+  );
+  bill.metadata.component.name = manifest.name; // npm has the folder's
+  bill.components = bill.components.filter((one) => ids.has(one["bom-ref"]));
+  bill.dependencies = bill.dependencies.flatMap(({ ref, dependsOn }) =>
+    ids.has(ref) ? { ref, dependsOn: dependsOn.filter((one) => ids.has(one)) } : [],
+  );
+  return bill;
 }
 
 /** In the changelog, the API, the client, and in guides and files for deployments, which also name the version after it. */

@@ -19,6 +19,7 @@ const run = promisify(execFile);
 /** What the files at `/.well-known` are made of. */
 const APPS = {
   AUTH_PASSKEY_APPLE_APPS: "ABCDE12345.com.example.app",
+  SECURITY_CONTACT: "security@example.com",
   AUTH_PASSKEY_ANDROID_APPS: `com.example.app=${Array(32).fill("14").join(":")}`,
 };
 
