@@ -37,7 +37,7 @@ const endToEnd = {
 /** The tests that install the service as its users do: in a Debian root, in containers, in an app of its own. Each has both cores. */
 const install = {
   include: ["tests/install/**/*.test.ts"],
-  globalSetup: setupFilesOf("folder", "build"),
+  globalSetup: setupFilesOf("folder", "build", "embedded"),
   maxWorkers: 1,
 };
 

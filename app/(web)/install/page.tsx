@@ -54,7 +54,7 @@ export default async function Page() {
       <p className="lead">{texts.lead}</p>
       {tools.length === 0 && <Notice>{texts.none}</Notice>}
       {tools.map(({ name, fileName, sizeBytes, sha256, url }) => (
-        <section key={name} aria-labelledby={name}>
+        <section key={name} className="card" aria-labelledby={name}>
           <h2 id={name}>{texts[name]}</h2>
           <p>{texts[`${name}Lead`]}</p>
           <Command name={texts.command} text={commandOf(name, url, config.baseUrl)} />
@@ -67,7 +67,7 @@ export default async function Page() {
       {tools.map(
         ({ name, fileName, url }) =>
           name === "client" && (
-            <section key={name} aria-labelledby="keep">
+            <section key={name} className="card" aria-labelledby="keep">
               <h2 id="keep">{texts.keep}</h2>
               <p>{texts.keepLead}</p>
               <Command name={texts.command} text={`curl -fO ${url} && npm install ./${fileName}`} />
@@ -86,10 +86,9 @@ function commandOf(name: "homeport" | "client", url: string, baseUrl: string): s
 
 function Command({ name, text }: { name: string; text: string }) {
   return (
-    <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a keyboard scrolls a region that has the focus. */}
-      <pre tabIndex={0}>{text}</pre>
+    <div className="command">
+      <code>{text}</code>
       <CopyButton text={text} name={name} />
-    </>
+    </div>
   );
 }

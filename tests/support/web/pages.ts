@@ -21,6 +21,7 @@ export const PAGES = [
   "/not-me",
   "/not-me?done",
   "/download",
+  "/install",
   "/docs",
   "/docs/errors",
   "/account",
