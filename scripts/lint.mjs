@@ -14,8 +14,6 @@ const LINTERS = [
 ];
 // The benchmarks' peers are installed by `npm run bench`, or by `npm --prefix bench ci`.
 if (existsSync("bench/node_modules")) LINTERS.push("tsc -p bench");
-// What the examples import: `npm --prefix examples ci`.
-if (existsSync("examples/node_modules")) LINTERS.push("tsc -p examples");
 
 // All at once. Each prints its output when it is done, so that no two mix. Our own print only faults and warnings.
 const results = await Promise.all(LINTERS.map(run));

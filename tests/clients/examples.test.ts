@@ -1,11 +1,13 @@
 import { readFileSync } from "node:fs";
+import { minVersion } from "semver";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { get } from "@/tests/support/api";
 import { MINISIGN } from "@/tests/support/releases/feeds";
 import { manifestEntry, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
 
-const HOST = "https://api.example.com";
+/** Where the examples expect the service. */
+const HOST = "http://localhost:3000";
 
 test("the updaters of the examples find their feeds", async () => {
   const { publish } = parse(readFileSync("examples/electron/electron-builder.yml", "utf8"));
@@ -30,16 +32,19 @@ test("the updaters of the examples find their feeds", async () => {
   });
 });
 
-test("the examples take this version of the client, and their READMEs use what it exports", () => {
-  const client = readFileSync("clients/js/src/index.ts", "utf8") + readFileSync("clients/js/src/node.ts", "utf8");
-  const modules = [...client.matchAll(/export \* from "\.\/(.*)\.js"/g)].map(([, name]) =>
+test("the examples take the client of the service, and their READMEs say on which Node and use what it exports", () => {
+  const source = readFileSync("clients/js/src/index.ts", "utf8") + readFileSync("clients/js/src/node.ts", "utf8");
+  const modules = [...source.matchAll(/export \* from "\.\/(.*)\.js"/g)].map(([, name]) =>
     readFileSync(`clients/js/src/${name}.ts`, "utf8"),
   );
-  const exported = [client, ...modules].join("\n");
+  const exported = [source, ...modules].join("\n");
   for (const name of ["electron", "next", "tauri"]) {
-    const { dependencies, devDependencies } = JSON.parse(readFileSync(`examples/${name}/package.json`, "utf8"));
-    expect({ ...dependencies, ...devDependencies }).toMatchObject({ "@homeport/client": "file:../../clients/js" });
-    const [, code = ""] = /```ts\n([\s\S]*?)```/.exec(readFileSync(`examples/${name}/README.md`, "utf8")) ?? [];
+    const { engines, ...packages } = JSON.parse(readFileSync(`examples/${name}/package.json`, "utf8"));
+    const client = `${HOST}/install/client.tgz`;
+    expect({ ...packages.dependencies, ...packages.devDependencies }).toMatchObject({ "@homeport/client": client });
+    const readme = readFileSync(`examples/${name}/README.md`, "utf8");
+    expect(readme).toContain(`Node.js ${minVersion(engines.node)?.version.replace(/\.0$/, "")}`);
+    const [, code = ""] = /```ts\n([\s\S]*?)```/.exec(readme) ?? [];
     expect(code.trim().split("\n")).toHaveLength(5);
     const called = [...code.matchAll(/(\w+)\(homeport/g)].map(([, call = ""]) => call);
     expect(called.filter((call) => !new RegExp(`\\b${call}\\b`).test(exported))).toEqual([]);

@@ -5,7 +5,7 @@ import { app, BrowserWindow, ipcMain, shell } from "electron";
 import { autoUpdater } from "electron-updater";
 import { encryptedFile } from "./encrypted-file";
 
-const SERVER = process.env.HOMEPORT_URL ?? "https://api.example.com";
+const SERVER = "http://localhost:3000";
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 const homeport = createClient({ url: SERVER, clientId: "desktop", session: encryptedFile("session") });
@@ -40,7 +40,7 @@ ipcMain.handle("sign-out", async () => {
 app.whenReady().then(async () => {
   await refresh();
   setInterval(refresh, DAY_MS);
-  const window = new BrowserWindow({ webPreferences: { preload: path.join(app.getAppPath(), "dist/preload.js") } });
+  const window = new BrowserWindow({ webPreferences: { preload: path.join(app.getAppPath(), "out/preload.js") } });
   await window.loadFile("src/index.html");
   if (app.isPackaged) await autoUpdater.checkForUpdatesAndNotify().catch(() => null); // offline
 });

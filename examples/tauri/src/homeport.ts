@@ -8,7 +8,7 @@ const REDIRECT_URI = "com.example.acme:/callback";
 
 /** The token is in the system's keychain, by two commands of src-tauri/src/main.rs. Requests are Rust's, so CORS does not apply. */
 export const homeport = createClient({
-  url: "https://api.example.com",
+  url: "http://localhost:3000",
   clientId: "desktop",
   fetch,
   session: {

@@ -23,27 +23,8 @@ export async function startWebApp(): Promise<WebApp> {
   });
 }
 
-/** The component of examples/next for a service, bundled without Next, whose build takes a minute. */
-export async function startNextExample(service: string, port: number): Promise<WebApp> {
-  const contents = `
-    import { createRoot } from "react-dom/client";
-    import { Account } from "./account";
-    createRoot(document.body).render(<Account />);`;
-  const app = await bundle({
-    stdin: { contents, resolveDir: "examples/next/app", loader: "tsx" },
-    jsx: "automatic",
-    define: {
-      "process.env.NEXT_PUBLIC_HOMEPORT_URL": JSON.stringify(service),
-      "process.env.NEXT_PUBLIC_CHECKOUT_URL": "undefined",
-      "process.env.NODE_ENV": '"production"',
-    },
-  });
-  const worker = await bundle({ entryPoints: [`${SOURCES}/push-worker.ts`] });
-  return serve({ "/app.js": app, "/push-worker.js": worker }, port);
-}
-
 /** Serves scripts, and a page that loads `/app.js`. */
-async function serve(scripts: Record<string, string>, port = 0): Promise<WebApp> {
+async function serve(scripts: Record<string, string>): Promise<WebApp> {
   const page = '<!doctype html><html lang="en"><title>App</title><body><script src="/app.js"></script>';
   const server = createServer(({ url = "" }, response) => {
     const { pathname } = new URL(url, "http://localhost");
@@ -51,7 +32,7 @@ async function serve(scripts: Record<string, string>, port = 0): Promise<WebApp>
     if (script) return void response.writeHead(200, { "content-type": "text/javascript" }).end(script);
     response.writeHead(pathname === "/" ? 200 : 404, { "content-type": "text/html" }).end(page);
   });
-  await once(server.listen(port, "127.0.0.1"), "listening");
+  await once(server.listen(0, "127.0.0.1"), "listening");
   const close = () => {
     server.closeAllConnections();
     server.close();
@@ -59,15 +40,8 @@ async function serve(scripts: Record<string, string>, port = 0): Promise<WebApp>
   return { origin: `http://localhost:${(server.address() as AddressInfo).port}`, close };
 }
 
-/** A module as a classic script. The examples import the package by its name. */
+/** A module as a classic script. */
 async function bundle(options: BuildOptions): Promise<string> {
-  const { outputFiles } = await build({
-    ...options,
-    alias: { "@homeport/client": `./${SOURCES}/index.ts` },
-    bundle: true,
-    write: false,
-    format: "iife",
-    target: "es2022",
-  });
+  const { outputFiles } = await build({ ...options, bundle: true, write: false, format: "iife", target: "es2022" });
   return outputFiles?.[0]?.text ?? "";
 }

@@ -6,18 +6,11 @@ type ElectronApp = { folder: string; open: (url: string) => unknown; handlers: M
 type TauriApp = { open: (url: string) => unknown; requests: string[]; onOpenUrl: ((urls: string[]) => void) | null };
 const apps = globalThis as { electronApp?: ElectronApp; tauriApp?: TauriApp };
 
-/** The parts of `electron` that the guide and the example use, as its documentation has them. Its keychain reverses the text. */
+/** The parts of `electron` that the guide uses, as its documentation has them. Its keychain reverses the text. */
 export const ELECTRON = {
   electron: `
     const { folder, open, handlers } = globalThis.electronApp;
-    export const app = {
-      isPackaged: true,
-      getPath: (name) => (name === "userData" ? folder : "/nonexistent"),
-      getAppPath: () => folder,
-      whenReady: async () => {},
-      on: () => {},
-    };
-    export class BrowserWindow { loadFile = async () => {}; }
+    export const app = { getPath: (name) => (name === "userData" ? folder : "/nonexistent") };
     export const ipcMain = { handle: (channel, listener) => void handlers.set(channel, listener) };
     export const shell = { openExternal: async (url) => void open(url) };
     export const safeStorage = {
