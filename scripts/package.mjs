@@ -24,7 +24,7 @@ if (!folder) end("Usage: npm run package -- FOLDER");
 if (existsSync(folder) && readdirSync(folder).length > 0) end(`${folder} is not empty.`);
 await import("./build.mjs");
 for (const name of productionPackages()) copy(name, isLoadedOf(name));
-for (const name of WHOLE.filter((name) => existsSync(name))) copy(name);
+for (const name of WHOLE.filter((name) => existsSync(name))) copy(name, (file) => file !== "clients/js/dist");
 copy(BUILD, (file) => !NOT_WHOLE.includes(file) && !file.endsWith(".map"));
 for (const file of chunksOfPages()) copy(file);
 

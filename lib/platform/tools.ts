@@ -38,7 +38,10 @@ async function readTool(name: ToolName, fileName: string): Promise<Tool> {
 /** The tools with their URLs; null if the service does not hand them out. */
 export async function listTools({ INSTALL_PAGE, baseUrl }: Pick<Config, "INSTALL_PAGE" | "baseUrl">) {
   if (INSTALL_PAGE === "off") return null;
-  tools ??= readTools();
+  tools ??= readTools().catch((error: unknown) => {
+    tools = null; // the next request reads them again
+    throw error;
+  });
   return (await tools).map((tool) => ({ ...tool, url: `${baseUrl}/install/${tool.fileName}` }));
 }
 

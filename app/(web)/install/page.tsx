@@ -21,7 +21,6 @@ const TEXTS = defineTexts({
     keep: "Stay on this version",
     keepLead:
       "The service hands out its own version alone. Keep the file in your app's repository if builds must not change with the service.",
-    command: "Command",
   },
   de: {
     title: "Werkzeuge für Entwickler",
@@ -36,7 +35,6 @@ const TEXTS = defineTexts({
     keep: "Bei dieser Version bleiben",
     keepLead:
       "Der Dienst gibt nur seine eigene Version heraus. Bewahren Sie die Datei im Repository Ihrer App auf, wenn deren Builds sich nicht mit dem Dienst ändern sollen.",
-    command: "Befehl",
   },
 });
 
@@ -57,7 +55,7 @@ export default async function Page() {
         <section key={name} className="card" aria-labelledby={name}>
           <h2 id={name}>{texts[name]}</h2>
           <p>{texts[`${name}Lead`]}</p>
-          <Command name={texts.command} text={commandOf(name, url, config.baseUrl)} />
+          <Command name={texts[name]} text={commandOf(name, url, config.baseUrl)} />
           <p>
             <a href={url}>{fileName}</a>, {formatSize(sizeBytes, locale)}
           </p>
@@ -70,7 +68,7 @@ export default async function Page() {
             <section key={name} className="card" aria-labelledby="keep">
               <h2 id="keep">{texts.keep}</h2>
               <p>{texts.keepLead}</p>
-              <Command name={texts.command} text={`curl -fO ${url} && npm install ./${fileName}`} />
+              <Command name={texts.keep} text={`curl -fO ${url} && npm install ./${fileName}`} />
             </section>
           ),
       )}

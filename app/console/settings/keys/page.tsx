@@ -46,6 +46,13 @@ export default consolePage(
         <PageHead
           title="API keys"
           lead="Programs call the admin API with a key: CI that publishes releases, or a script of your own."
+          actions={
+            ctx.config.INSTALL_PAGE === "on" && (
+              <a className="button quiet" href="/install">
+                Get the command line
+              </a>
+            )
+          }
         />
         <ShownSecret kind="key" title="The new key" isValid={(key) => isKeyActive(ctx, key)} />
         <List
