@@ -2,8 +2,10 @@ import { randomUUID } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
 import type { Tx } from "@/lib/platform/db/transaction";
 import { recordStatusChanges } from "@/lib/subscriptions/notifications/status-changes";
+import { WEBHOOK_EVENTS } from "@/lib/webhooks/events";
 import { newAccount } from "@/tests/support/accounts";
 import { clock, ctx } from "@/tests/support/context";
+import { read } from "@/tests/support/sources";
 import { billingEvent, DAY_MS, deliverOk } from "@/tests/support/subscriptions/billing";
 import { newReceiver, removeEndpoints } from "@/tests/support/webhooks";
 
@@ -14,6 +16,15 @@ beforeEach(async () => {
 
 const recorded = async (type: string) =>
   (await ctx().db.webhookEvent.findMany({ where: { type }, orderBy: { id: "asc" } })).map(({ data }) => data);
+
+test("the guide lists every event with its fields", () => {
+  const guide = read("docs/guides/webhooks.md");
+  for (const [type, { data }] of Object.entries(WEBHOOK_EVENTS)) {
+    const [, fields = ""] = new RegExp(`^\\| \`${type}\` \\|[^|]*\\| (.*) \\|$`, "m").exec(guide) ?? [];
+    const named = [...fields.replaceAll(/\([^)]*\)/g, "").matchAll(/`(\w+)`/g)].map(([, name]) => name);
+    expect([type, named]).toEqual([type, Object.keys(data.shape)]);
+  }
+});
 
 test("nothing is recorded, and no transaction is opened, while nobody subscribes", async () => {
   expect(ctx().webhooks.isSubscribed("account.created")).toBe(false);

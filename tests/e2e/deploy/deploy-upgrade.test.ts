@@ -14,8 +14,8 @@ import { hasCommands } from "@/tests/support/requirements";
 import { billingEvent, deliveryOf, type Sent, WEBHOOK } from "@/tests/support/subscriptions/billing";
 
 const OLD = packageManifest.version;
-/** The version to which the guide upgrades. */
-const NEW = "1.2.0";
+/** The version to which the guide upgrades: the next minor one. */
+const NEW = OLD.replace(/\d+\.\d+$/, (end) => `${Number.parseInt(end, 10) + 1}.0`);
 const JSON_TYPE = { "content-type": "application/json" };
 /** Between two requests of a client. Without it the clients would take the CPU that the instances need to start. */
 const PAUSE_MS = 100;
