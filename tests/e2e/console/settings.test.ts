@@ -1,7 +1,9 @@
 import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import type { Page } from "playwright-core";
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type FirstOperator, newFirstOperator } from "@/tests/support/console/first-operator";
+import { listen } from "@/tests/support/network/listen";
 import { startReceiver, verifyWebhook } from "@/tests/support/network/webhook-receiver";
 import { bearer, operatorKeyOf, registerAt } from "@/tests/support/process/service";
 import { hasChromium } from "@/tests/support/web/chromium";
@@ -19,12 +21,30 @@ const PAGES = [
   "/console/settings/audit?account=1",
   "/console/settings/guides/sign-in",
 ];
+/** What UPDATE_CHECK_URL serves. */
+const NEWS = {
+  latest: { version: "99.0.0", url: "changelog.html#9900" },
+  advisories: [
+    {
+      id: "GHSA-1234-5678-9abc",
+      title: "An operator with the role <b>support</b> can change releases",
+      severity: "high",
+      affected: "<99",
+      url: "https://example.com/GHSA-1234-5678-9abc",
+    },
+  ],
+};
 const MARKUP = `<img src=x onerror="document.title='run'">`;
 
 describe.runIf(hasChromium)("the console in Chromium", () => {
-  const web = serviceInChromium();
+  const news = createServer((_, response) => void response.end(JSON.stringify(NEWS)));
+  const web = serviceInChromium(async () => ({
+    UPDATE_CHECK: "on",
+    UPDATE_CHECK_URL: `http://${await listen(news)}/releases.json`,
+  }));
   let admin: FirstOperator;
 
+  afterAll(() => void news.close());
   beforeAll(async () => {
     admin = await newFirstOperator(web.browser, web.service);
   });
@@ -43,6 +63,22 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
       await expectAccessible(page);
       expect([path, await page.title(), faults]).toEqual([path, expect.stringMatching(/ – (Console|Guides)$/), []]);
     }
+  });
+
+  test("the overview shows a newer version and an advisory, with links to them", async () => {
+    const { page } = await openAsAdmin();
+    const link = (name: string) => page.getByRole("listitem").filter({ has: page.getByRole("link", { name }) });
+    await expect
+      .poll(async () => {
+        await page.goto("/console");
+        return link("Version").innerText();
+      })
+      .toMatch(/Outdated\s+99\.0\.0 is available/);
+    expect(await link("Advisory").innerText()).toMatch(
+      /High\s.* is affected by GHSA-1234-5678-9abc: .*<b>support<\/b>/s,
+    );
+    expect(await page.getByRole("link", { name: "Version" }).getAttribute("href")).toMatch(/\/changelog\.html#9900$/);
+    await expectAccessible(page);
   });
 
   /** Opens a page as a stranger, signs in, and arrives there. */
