@@ -29,6 +29,16 @@ const STUBS = [
   ...new Set(["SwiftUI", ...readdirSync("clients/swift/Stubs").map((file) => path.parse(file).name)]),
 ].filter((name) => name !== "README");
 
+/** Of an app that takes HomeportKit as its customers do. */
+const MANIFEST = `// swift-tools-version: 6.0
+import PackageDescription
+let package = Package(
+  name: "App",
+  dependencies: [.package(url: "file:///homeport", from: "1.1.0")],
+  targets: [.executableTarget(name: "App", dependencies: [.product(name: "HomeportKit", package: "homeport")])]
+)
+`;
+
 describe.runIf(hasCommands("mmdebstrap", "unshare"))("HomeportKit on Swift 6", () => {
   let root: DebianRoot;
 
@@ -71,33 +81,47 @@ describe.runIf(hasCommands("mmdebstrap", "unshare"))("HomeportKit on Swift 6", (
     }
   });
 
+  test("is a dependency of an app by the URL of the repository and a version, and resolves nothing else", async () => {
+    const app = path.join(root.folder, "tmp/app");
+    rmSync(app, { recursive: true, force: true });
+    mkdirSync(path.join(app, "Sources/App"), { recursive: true });
+    writeFileSync(path.join(app, "Package.swift"), MANIFEST);
+    writeFileSync(
+      path.join(app, "Sources/App/main.swift"),
+      "import HomeportKit\nprint(SignInError.stateMismatch.localizedDescription)\n",
+    );
+    const git = "git -c user.name=Test -c user.email=test@example.com -c safe.directory=*";
+    const output = await root.run(`
+      cd /homeport && rm -rf .git && ${git} init -q && ${git} add Package.swift clients && ${git} commit -qm Release && ${git} tag v1.1.0
+      cd /tmp/app && swift build >&2 && .build/debug/App && grep -c '"identity"' Package.resolved`);
+    expect(output).toBe("The browser returned from another sign-in.\n1\n");
+  });
+
   test("type-checks on Apple's platforms, with the example, and with the samples of the documents", async () => {
     const samples = path.join(root.folder, "homeport/samples");
     mkdirSync(samples);
-    const reference: [string, string] = ["Reference", referenceSamples()];
-    for (const [name, code] of [...guideSamples(), reference]) writeFileSync(path.join(samples, `${name}.swift`), code);
-    const compile = "swiftc -swift-version 6 -warnings-as-errors -parse-as-library -I /tmp/stubs";
+    for (const [name, code] of guideSamples()) writeFileSync(path.join(samples, `${name}.swift`), code);
+    writeFileSync(path.join(root.folder, "homeport/Reference.swift"), referenceSamples());
+    const check = "swiftc -swift-version 6 -parse-as-library -I /tmp/stubs";
+    const compile = `${check} -warnings-as-errors`;
     const moduleOf = (name: string, files: string) =>
       `${compile} -emit-module -module-name ${name} -o /tmp/stubs/${name}.swiftmodule ${files}`;
-    const output = await root.run(`
+    await root.run(`
       rm -rf /tmp/stubs && mkdir /tmp/stubs && cd /homeport
       ${STUBS.map((name) => `${moduleOf(name, `clients/swift/Stubs/${name}.swift`)}`).join("\n")}
       ${moduleOf("HomeportKit", "$(find clients/swift/Sources -name '*.swift')")}
       ${compile} -typecheck examples/swiftui/Acme/*.swift
-      for sample in samples/*; do ${compile} -typecheck "$sample"; done
-      ls samples | wc -l`);
-    expect(Number(output)).toBeGreaterThan(6);
+      ${compile} -typecheck Reference.swift
+      for sample in samples/*; do ${check} -suppress-warnings -typecheck "$sample"; done`);
+    const wrong = 'try await Homeport(server: URL(string: "https://a.example")!, clientId: "a").deleteAccount(pin: 1)';
+    writeFileSync(path.join(root.folder, "homeport/Wrong.swift"), statements(wrong));
+    await expect(root.run(`cd /homeport && ${check} -typecheck Wrong.swift`)).rejects.toThrow("extra argument 'pin'");
   });
 });
 
 /** The Swift blocks of the documents, each a file. What an app would have around a few statements is added. */
 function guideSamples(): [name: string, code: string][] {
-  const guides = [
-    "docs/guides/native-sign-in.md",
-    "docs/guides/push-ios.md",
-    "docs/guides/updates.md",
-    "docs/guides/sign-in.md",
-  ];
+  const guides = ["native-sign-in", "push-ios", "updates"].map((name) => `docs/guides/${name}.md`);
   return [...guides, "clients/swift/README.md", "examples/swiftui/README.md"].flatMap((file) => {
     const blocks = [...readFileSync(file, "utf8").matchAll(/^```swift\n([\s\S]*?)^```$/gm)];
     expect(blocks.length, file).toBeGreaterThan(0);

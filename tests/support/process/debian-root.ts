@@ -8,7 +8,7 @@ const OPTIONS: ExecFileOptions = { maxBuffer: 50_000_000 };
 
 export type DebianRoot = {
   folder: string;
-  /** Runs a shell command as root inside, and resolves to what it printed. `mounts` maps folders of this machine to folders inside. */
+  /** Runs a shell command as root inside, and resolves to its standard output. */
   run: (script: string, env?: Record<string, string>) => Promise<string>;
   remove: () => Promise<void>;
 };
@@ -53,11 +53,11 @@ export function openDebianRoot(folder: string): DebianRoot {
     run: async (script, env = {}) => {
       const variables: Partial<NodeJS.ProcessEnv> = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", HOME: "/root", ...env };
       try {
-        const { stdout, stderr } = await run("unshare", ["--mount", "sh", "-ec", enter, folder, script], {
+        const { stdout } = await run("unshare", ["--mount", "sh", "-ec", enter, folder, script], {
           ...OPTIONS,
           env: variables as NodeJS.ProcessEnv,
         });
-        return `${stdout}${stderr}`;
+        return stdout.toString();
       } catch (error) {
         const { stdout, stderr, message } = error as Error & { stdout?: string; stderr?: string };
         throw new Error([message, stdout, stderr].join("\n").slice(-20_000));
