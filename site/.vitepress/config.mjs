@@ -27,7 +27,7 @@ export default defineConfig({
     [
       "style",
       {},
-      ":root { --vp-c-brand-1: #0a5a78; --vp-c-brand-2: #0a5a78; } .dark { --vp-c-brand-1: #72c7e6; --vp-c-brand-2: #72c7e6; }",
+      ":root { --vp-c-brand-1: #0a5a78; --vp-c-brand-2: #0a5a78; --vp-code-lang-color: var(--vp-c-text-2); } .dark { --vp-c-brand-1: #72c7e6; --vp-c-brand-2: #72c7e6; }",
     ],
   ],
   transformHead: ({ siteConfig }) => [["link", { rel: "icon", href: `${siteConfig.site.base}icon.svg` }]],
@@ -48,6 +48,7 @@ export default defineConfig({
     },
   },
   markdown: {
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
     anchor: { slugify },
     attrs: { disable: true }, // {braces} are text
     config: (md) => repositoryLinks(md, sourceUrl(manifest)),
