@@ -12,7 +12,7 @@ import { EmbeddedFS } from "./embedded-fs";
 import { FolderError, openingFailure, STORAGE_FULL, watchFreeSpace } from "./failures";
 import { migrateEmbedded } from "./migrate";
 import { assertNotMoved, markMoved, unmarkMoved } from "./moved-folder";
-import { compilePglite } from "./pglite-code";
+import { compilePglite, startUnoptimized } from "./pglite-code";
 import { templateFile, unpackDatabase } from "./template";
 import { WalFlush } from "./wal-flush";
 import { createWriteGate } from "./write-gate";
@@ -75,8 +75,10 @@ export async function openEmbedded(dataDir: string, isSynced: boolean, given: Em
   const folder = path.join(dataDir, "db");
   const unlock = await lockFolder(folder);
   try {
-    await createOnce(folder, isMigrated);
-    return await open(dataDir, isSynced, hooks, unlock);
+    return await startUnoptimized(async () => {
+      await createOnce(folder, isMigrated);
+      return open(dataDir, isSynced, hooks, unlock);
+    });
   } catch (error) {
     await unlock();
     throw openingFailure(folder, error);
