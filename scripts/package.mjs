@@ -12,11 +12,19 @@ const NOT_WHOLE = [
   ...["cache", "diagnostics", "trace", "trace-build", "types"].map((name) => `${BUILD}/${name}`),
 ];
 /**
- * In packages: source maps, types, what is compiled for Bare, another runtime, other builds of Next and of React that it has
- * for experiments, and Prisma's support of other databases.
+ * In packages: source maps, types, tests, what is compiled for Bare, another runtime, the builds of Next and of React for
+ * development and experiments, Next's compilers, and Prisma's support of other databases.
  */
-const NOT_LOADED =
-  /\.(map|bare|[cm]?ts)$|\/next\/dist\/(docs|esm)$|\/next\/dist\/compiled\/.*-experimental$|\/query_compiler_(?!fast_bg\.postgresql\.)/;
+const NOT_LOADED = new RegExp(
+  [
+    "\\.(map|bare|[cm]?ts)$",
+    "\\.(runtime\\.dev|development|profiling)\\.js$",
+    "/bintrees/test$",
+    "/next/dist/(docs|esm)$",
+    "/next/dist/compiled/(babel|babel-packages|webpack|.*-experimental)$",
+    "/query_compiler_(?!fast_bg\\.postgresql\\.)",
+  ].join("|"),
+);
 
 // package.mjs FOLDER: copies the built service to an empty folder, with the packages that it loads.
 const [, , folder] = process.argv;
