@@ -96,8 +96,14 @@ function listen(server: Server, { PORT, HOST }: Config): Promise<void> {
   });
 }
 
-/** Finishes requests in progress, then everything else. */
+/** Lets load balancers find out, finishes requests in progress, then everything else. */
 async function stop(context: Context, server: Server, drain: Drain, unpublish: () => Promise<void>): Promise<void> {
+  const { SHUTDOWN_DELAY_SECONDS: delaySeconds } = context.config;
+  if (delaySeconds > 0) {
+    context.isDraining = true;
+    context.log.info({ delaySeconds }, "stopping: probes fail, connections are still accepted");
+    await delay(delaySeconds * 1000);
+  }
   setTimeout(() => server.closeAllConnections(), DRAIN_MS);
   const drained = drain(() => {
     // From here on each response closes its connection. Earlier, its client would connect again to a listener that is

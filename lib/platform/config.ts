@@ -58,6 +58,7 @@ export const Environment = z.object({
   PORT: port.default(3000),
   HOST: text.default("0.0.0.0"),
   DATA_DIR: text.default("./data"),
+  SHUTDOWN_DELAY_SECONDS: z.coerce.number().int().min(0).max(60).default(0),
   LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
   METRICS_PORT: port.min(1).optional(),
   METRICS_HOST: text.default("127.0.0.1"),

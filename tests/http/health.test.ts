@@ -75,12 +75,13 @@ describe("readiness", () => {
   });
 });
 
-test("liveness checks nothing and is ok while the process runs", () =>
-  withDatabase(unreachable, () =>
-    withContext({ isDraining: true }, async () =>
-      expect(await health("/api/health?probe=live")).toEqual({ http: 200, status: "ok" }),
-    ),
-  ));
+test("liveness checks nothing, and is ok until the process begins to stop", () =>
+  withDatabase(unreachable, async () => {
+    expect(await health("/api/health?probe=live")).toEqual({ http: 200, status: "ok" });
+    await withContext({ isDraining: true }, async () =>
+      expect(await health("/api/health?probe=live")).toEqual({ http: 503, status: "draining" }),
+    );
+  }));
 
 describe("the database check", () => {
   test("runs once a second, however many requests there are", async () => {

@@ -50,8 +50,8 @@ const cachedChecks = new WeakMap<Deps, CachedCheck>();
  * there are. A stale catalog and a missing backup are warnings, a missing catalog is an error.
  */
 export async function checkHealth(ctx: Deps, { probe }: HealthQuery): Promise<Health> {
-  if (probe === "live") return { status: "ok" };
   if (ctx.isDraining) return { status: "draining" };
+  if (probe === "live") return { status: "ok" };
   const { fault, backup } = await checkDatabase(ctx);
   const catalog = ctx.catalog.state();
   const checks = {
@@ -109,7 +109,7 @@ export const healthOperations = {
     id: "checkHealth",
     summary: "Check the service's health",
     description:
-      "`ready`, the default, checks the database, at most once per second, and the release catalog. `live` checks only that the process runs; use it to decide on restarts.",
+      "`ready`, the default, checks the database, at most once per second, and the release catalog. `live` checks only that the process runs; use it to decide on restarts, and in load balancers. Both fail while the service shuts down.",
     database: false,
     query: HealthQuery,
     response: {

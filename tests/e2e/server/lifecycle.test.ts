@@ -63,6 +63,18 @@ test("SIGTERM lets requests in progress finish, fails probes, refuses and closes
   expect(await unused).toBe(""); // 408 if it were left to the time-out
 });
 
+test("with SHUTDOWN_DELAY_SECONDS, both probes fail while new connections are still served", async () => {
+  const service = await startForTest({ SHUTDOWN_DELAY_SECONDS: "2", ...(await anyDatabase()) });
+  const ended = service.end("SIGTERM");
+  await expect.poll(() => service.output()).toContain("probes fail");
+  const statuses = ["/api/health", "/api/health?probe=live", "/sign-in"].map(async (path) => {
+    const response = await service.fetch(path);
+    return [response.status, response.headers.get("connection")];
+  });
+  expect(await Promise.all(statuses)).toEqual([503, 503, 200].map((status) => [status, "close"]));
+  expect(await ended).toBe(0);
+});
+
 test("npm passes the signal on and ends with the exit code of the service", async () => {
   const service = await startForTest(await anyDatabase(), "npm start");
   expect(await service.end("SIGTERM")).toBe(0);

@@ -62,8 +62,11 @@ const nginxArguments: Arguments = async (root, folder, { https, http }, localize
 const caddyArguments: Arguments = async (root, folder, { https, http }, localize) => {
   const given = await readFile(path.join(root, "etc/caddy/Caddyfile"), "utf8");
   const site = localize(given)
-    .replace("http://api.example.com {", `http://localhost:${http} {\n\tbind 127.0.0.1`)
-    .replace("api.example.com {", `localhost:${https} {\n\tbind 127.0.0.1\n\ttls ${folder}/cert.pem ${folder}/key.pem`);
+    .replace("http://{$DOMAIN:api.example.com} {", `http://localhost:${http} {\n\tbind 127.0.0.1`)
+    .replace(
+      "{$DOMAIN:api.example.com} {",
+      `localhost:${https} {\n\tbind 127.0.0.1\n\ttls ${folder}/cert.pem ${folder}/key.pem`,
+    );
   const options = `{\n\tadmin off\n\thttp_port ${http}\n\thttps_port ${https}\n}\n`;
   await writeFile(path.join(folder, "Caddyfile"), `${options}${site}`);
   return ["run", "--config", path.join(folder, "Caddyfile")];
