@@ -1,7 +1,7 @@
 import Foundation
 
-open class DCAppAttestService: NSObject, @unchecked Sendable {
-  public static var shared: DCAppAttestService { fatalError() }
+open class DCAppAttestService: NSObject {
+  public class var shared: DCAppAttestService { fatalError() }
   public var isSupported: Bool { fatalError() }
   public func generateKey() async throws -> String { fatalError() }
   public func attestKey(_ keyId: String, clientDataHash: Data) async throws -> Data { fatalError() }

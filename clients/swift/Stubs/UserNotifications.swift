@@ -22,7 +22,7 @@ open class UNNotificationResponse: NSObject {
   public var actionIdentifier: String { fatalError() }
 }
 
-open class UNUserNotificationCenter: NSObject, @unchecked Sendable {
+open class UNUserNotificationCenter: NSObject {
   public class func current() -> UNUserNotificationCenter { fatalError() }
   public weak var delegate: (any UNUserNotificationCenterDelegate)?
   public func requestAuthorization(options: UNAuthorizationOptions = []) async throws -> Bool { fatalError() }

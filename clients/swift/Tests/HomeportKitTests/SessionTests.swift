@@ -29,7 +29,10 @@ import Testing
     try await client.register(email: newEmail(), password: password)
     let stolen = MemoryStore()
     stolen.write(store.read("session"), as: "session")
+    let copy = stolen.read("session")
     try await newClient(stolen).signOut()
+    stolen.write(copy, as: "session")
+    try await newClient(stolen).signOut()  // it has ended already
     async let first = error(HomeportError.self) { _ = try await client.status() }
     async let second = error(HomeportError.self) { _ = try await client.devices() }
     #expect(try await [first.code, second.code] == ["unauthenticated", "unauthenticated"])

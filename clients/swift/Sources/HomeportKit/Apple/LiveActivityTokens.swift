@@ -13,7 +13,7 @@
 
     /// Registers each token that starts activities of a type. Runs until its task is cancelled.
     @available(iOS 17.2, *)
-    public func followStartTokens<Attributes: ActivityAttributes>(of type: Attributes.Type) async {
+    public func followStartTokens<Attributes: ActivityAttributes & Sendable>(of type: Attributes.Type) async {
       for await token in Activity<Attributes>.pushToStartTokenUpdates {
         try? await homeport.registerLiveActivityStart(of: "\(type)", token: hex(token), deviceId: deviceId)
       }
@@ -22,7 +22,7 @@
     /// Registers the tokens of all activities of a type, those that a push has started too, and removes each once it has
     /// ended. `name` returns what the server calls an activity: 1 to 64 letters, digits, and . _ : - Runs until its task
     /// is cancelled.
-    public func follow<Attributes: ActivityAttributes>(
+    public func follow<Attributes: ActivityAttributes & Sendable>(
       _ type: Attributes.Type, name: @escaping @Sendable (Activity<Attributes>) -> String
     ) async {
       await withTaskGroup(of: Void.self) { group in
@@ -33,7 +33,7 @@
       }
     }
 
-    private func follow<Attributes: ActivityAttributes>(_ activity: Activity<Attributes>, _ name: String) async {
+    private func follow<Attributes: ActivityAttributes & Sendable>(_ activity: Activity<Attributes>, _ name: String) async {
       let sending = Task {
         for await token in activity.pushTokenUpdates {
           try? await homeport.registerLiveActivity(name, of: "\(Attributes.self)", token: hex(token), deviceId: deviceId)
