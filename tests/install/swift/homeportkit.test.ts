@@ -55,6 +55,12 @@ describe.runIf(hasCommands("mmdebstrap", "unshare"))("HomeportKit on Swift 6", (
     if (!SWIFT_ROOT) await root?.remove();
   });
 
+  test("is formatted", async () => {
+    await root.run(
+      "cd /homeport && swift format lint --strict -r --configuration clients/swift/.swift-format Package.swift clients examples",
+    );
+  });
+
   test("builds without a warning, and its tests pass against a running service", async () => {
     const port = String(await freePort());
     const url = `http://127.0.0.1:${port}`;

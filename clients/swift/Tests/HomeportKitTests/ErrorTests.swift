@@ -24,17 +24,22 @@ import Testing
     #expect(try await script.count() == 3)
   }
 
-  @Test(arguments: [
-    (Script.Answer(status: 503, body: "{\"code\":\"unavailable\"}"), "POST", "unavailable", nil),
-    (Script.Answer(status: 429, body: "{\"code\":\"rate_limited\"}"), "GET", "rate_limited", nil),
-    (Script.Answer(status: 503, headers: ["Retry-After": "60"], body: "{}"), "GET", "unexpected_response", 60.0),
-    (Script.Answer(status: 503, headers: ["Retry-After": "nan"], body: "{}"), "PATCH", "unexpected_response", nil),
-    (Script.Answer(status: 503, headers: ["Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"]), "POST", "unexpected_response", 0.0),
-    (Script.Answer(status: 500, body: "{\"code\":\"internal_error\"}"), "GET", "internal_error", nil),
-    (Script.Answer(status: 401, body: "{\"error\":\"invalid_client\",\"error_description\":\"No such app\"}"), "GET", "invalid_client", nil),
-  ] as [(Script.Answer, String, String, Double?)]) func doesNotRepeat(
-    _ answer: Script.Answer, _ method: String, _ code: String, _ retryAfter: Double?
-  ) async throws {
+  @Test(
+    arguments: [
+      (Script.Answer(status: 503, body: "{\"code\":\"unavailable\"}"), "POST", "unavailable", nil),
+      (Script.Answer(status: 429, body: "{\"code\":\"rate_limited\"}"), "GET", "rate_limited", nil),
+      (Script.Answer(status: 503, headers: ["Retry-After": "60"], body: "{}"), "GET", "unexpected_response", 60.0),
+      (Script.Answer(status: 503, headers: ["Retry-After": "nan"], body: "{}"), "PATCH", "unexpected_response", nil),
+      (Script.Answer(status: 503, headers: ["Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"]), "POST", "unexpected_response", 0.0),
+      (Script.Answer(status: 500, body: "{\"code\":\"internal_error\"}"), "GET", "internal_error", nil),
+      (
+        Script.Answer(status: 401, body: "{\"error\":\"invalid_client\",\"error_description\":\"No such app\"}"), "GET", "invalid_client",
+        nil
+      ),
+    ] as [(Script.Answer, String, String, Double?)]) func doesNotRepeat(
+      _ answer: Script.Answer, _ method: String, _ code: String, _ retryAfter: Double?
+    ) async throws
+  {
     let script = try await Script([answer, Script.Answer()])
     let failure = try await error(HomeportError.self) { try await newClient(server: script.server).request(method, "/anything") }
     #expect(failure.code == code)
