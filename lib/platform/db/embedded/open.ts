@@ -224,5 +224,5 @@ async function start(fs: EmbeddedFS, isSynced: boolean, onFatal: (error: Error) 
 /** Returns whether an error of PGlite or its adapter is SQLSTATE 25006, read_only_sql_transaction. */
 const isReadOnlyError = (error: unknown): boolean => {
   const { code, cause } = error as { code?: unknown; cause?: { originalCode?: unknown } };
-  return (cause?.originalCode ?? code) === "25006"; // the adapter has a copy of the error class
+  return (cause?.originalCode ?? code) === "25006";
 };
