@@ -31,8 +31,8 @@ export async function* readZipHeads(file: string, isWanted: (name: string) => bo
 }
 
 async function* openEntries(file: string, isWanted: (name: string) => boolean) {
-  const { openPromise } = await import("yauzl"); // loaded with the first ZIP file
-  const zip = await openPromise(file, { lazyEntries: true, autoClose: false });
+  const { default: yauzl } = await import("yauzl"); // loaded with the first ZIP file
+  const zip = await yauzl.openPromise(file, { lazyEntries: true, autoClose: false });
   try {
     for await (const entry of zip.eachEntry() as AsyncIterable<Entry>) {
       const { fileName, uncompressedSize } = entry;

@@ -13,7 +13,7 @@ import { CiIssuer } from "@/tests/support/auth/ci-issuer";
 import { createKeyOf } from "@/tests/support/process/api-key";
 import { runCommand } from "@/tests/support/process/command";
 import { type Service, startForTest, startService } from "@/tests/support/process/service";
-import { toolOutput, writeElectronUpdate } from "@/tests/support/releases/tools/output";
+import { toolOutput, writeElectronUpdate, writeVelopack } from "@/tests/support/releases/tools/output";
 
 const { version } = packageManifest;
 const BUILT = ".next/install";
@@ -45,13 +45,17 @@ async function run(program: string, args: string[], { cwd, ...env }: { cwd: stri
   );
 }
 
-/** The folder of an app that has built a version for Windows. */
-async function newApp(of: string) {
+/** The folder of an app that has built a version for Windows, by electron-builder or by Velopack, whose packages are ZIP files. */
+async function newApp(of: string, tool: "electron" | "velopack" = "electron") {
   const cwd = await newFolder();
   await writeFile(path.join(cwd, "package.json"), JSON.stringify({ private: true, scripts: { dist: "true" } }));
   await writeFile(path.join(cwd, "package-lock.json"), JSON.stringify({ lockfileVersion: 3, packages: {} }));
   const dist = toolOutput(path.join(cwd, "dist"));
-  await writeElectronUpdate(dist, "latest.yml", of, [`Example Setup ${of}.exe`]);
+  if (tool === "electron") await writeElectronUpdate(dist, "latest.yml", of, [`Example Setup ${of}.exe`]);
+  else {
+    const fields = { id: "Acme", version: of, os: "win", machineArchitecture: "x64" };
+    await writeVelopack(dist, "win", [{ name: `Acme-${of}-full.nupkg`, fields, type: "Full" }]);
+  }
   return cwd;
 }
 
@@ -62,7 +66,7 @@ async function install(file: string): Promise<string> {
   return cwd;
 }
 
-const isServed = async (of: string) => (await service.fetch(`/api/download/windows?version=${of}`)).ok;
+const isServed = async (of: string) => (await service.fetch(`/api/download/windows?version=${of}&kind=update`)).ok;
 
 const BLOCKS = [...readFileSync("docs/guides/publishing.md", "utf8").matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)];
 /** The guide's first block of a language that has a text. */
@@ -95,7 +99,7 @@ describe("publishing from CI, in an empty folder with nothing but Node.js", () =
     const lines = type === "github" ? github.flatMap((step: { run?: string }) => step.run ?? []) : gitlab;
     expect(lines).toHaveLength(2);
     const own = type === "github" ? issuer.actionsVariables : { HOMEPORT_ID_TOKEN: issuer.token(url) };
-    const job = { cwd: await newApp(of), HOMEPORT_URL: url, ...own };
+    const job = { cwd: await newApp(of, type === "github" ? "electron" : "velopack"), HOMEPORT_URL: url, ...own };
     const published = await run("bash", ["-euc", lines.join("\n")], job);
     expect(published).toMatchObject({ code: 0, stderr: expect.stringContaining(`the publisher ${project}`) });
     expect(await isServed(of)).toBe(true);
