@@ -1,6 +1,5 @@
-// The parts of Electron's main process that the example and electron-updater use, in Node. Load it with --require before the
-// app's folder, which lies where electron-builder puts it. A message
-// calls a handler, or closes the window.
+// The parts of Electron's main process that the example and electron-updater use, in Node: --require loads it before the app's
+// folder, which is where electron-builder has put it. A message calls a handler, or closes the window.
 const { EventEmitter } = require("node:events");
 const http = require("node:http");
 const Module = require("node:module");

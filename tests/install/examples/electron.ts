@@ -19,6 +19,14 @@ export async function startElectron(copy: string, browser: Browser, openExternal
   const notifications: string[] = [];
   events.on("notification", (body) => notifications.push(body));
   events.on("open", openExternal);
+  let printed = "";
+  child.stderr?.on("data", (chunk) => {
+    printed += chunk;
+  });
+  child.on(
+    "exit",
+    (code) => code && events.emit("error", new Error(`The main process ended with ${code}:\n${printed}`)),
+  );
   const [{ file, preload }] = await once(events, "window");
   const window = await browser.newPage();
   onTestFinished(() => window.close());
@@ -63,7 +71,7 @@ async function startMain(copy: string) {
   const child = fork(path.join(copy, "dist", unpacked, "resources", "app"), [], {
     execArgv: ["--require", path.resolve(import.meta.dirname, "electron-main.cjs")],
     env: { ...SHELL, APPIMAGE: appImage, XDG_CACHE_HOME: beside("cache"), USER_DATA: beside("user-data") },
-    stdio: ["ignore", "ignore", "ignore", "ipc"], // electron-updater logs what it does
+    stdio: ["ignore", "ignore", "pipe", "ipc"], // electron-updater logs what it does
   });
   onTestFinished(() => void child.kill("SIGKILL"));
   return { child, installed };

@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Browser, BrowserContextOptions } from "playwright-core";
@@ -15,8 +15,6 @@ import { startElectron } from "./electron";
 import { run, start } from "./programs";
 import { provideTauri } from "./tauri";
 
-/** Where the examples expect the service. */
-const USUAL_URL = "http://localhost:3000";
 const REDIRECT_URIS = ["http://127.0.0.1/callback", "com.example.acme:/callback"];
 
 let folder: string;
@@ -48,7 +46,7 @@ describe.runIf(hasChromium)("copied to an empty folder, with the client of the s
   });
 
   test("examples/next builds, signs in on the service's page, and shows a purchase as it arrives", async () => {
-    expect(await build("next")).not.toContain("Warning");
+    expect(await install("next")).not.toContain("workspace root");
     await start(copyOf("next"), "npm", "start", "--", "--port", new URL(webOrigin).port);
     const { page } = await visit(browser, service);
     const person = await newVisitor(page);
@@ -69,7 +67,8 @@ describe.runIf(hasChromium)("copied to an empty folder, with the client of the s
   });
 
   test("examples/tauri builds, updates itself, and signs in by a deep link", async () => {
-    await build("tauri");
+    await install("tauri");
+    await run(copyOf("tauri"), "npx", "tauri", "inspect", "wix-upgrade-code"); // which checks tauri.conf.json
     const { page, person } = await visitAsCustomer({ javaScriptEnabled: false }); // so that the link is in a header
     const app = await browser.newPage();
     onTestFinished(() => app.close());
@@ -90,7 +89,7 @@ describe.runIf(hasChromium)("copied to an empty folder, with the client of the s
   });
 
   test("examples/electron builds, updates itself, and keeps the feature open while the service is away", async () => {
-    await build("electron");
+    await install("electron");
     const { page, person } = await visitAsCustomer();
     const app = await startElectron(copyOf("electron"), browser, async (url) => {
       await page.goto(url);
@@ -114,21 +113,13 @@ describe.runIf(hasChromium)("copied to an empty folder, with the client of the s
   });
 });
 
-/** Installs what a copy of an example needs, and builds it. Returns what the build printed. */
-async function build(name: string): Promise<string> {
-  const copy = copyOf(name);
-  await cp(`examples/${name}`, copy, {
-    recursive: true,
-    filter: (file) => !/\/(node_modules|\.next|dist|out)$/.test(file),
-  });
-  for (const { parentPath, name: file } of await readdir(copy, { recursive: true, withFileTypes: true })) {
-    const place = path.join(parentPath, file);
-    const text = await readFile(place, "utf8").catch(() => ""); // of a folder
-    if (text.includes(USUAL_URL)) await writeFile(place, text.replaceAll(USUAL_URL, urlOf(service)));
-  }
-  await run(copy, "npm", "install");
-  await expectEngines(copy);
-  return run(copy, "npm", "run", "build");
+/** Copies an example, for the service, as examples/README.md says. Returns what npm and the build printed. */
+async function install(name: string): Promise<string> {
+  const [, commands = ""] = /```sh\n(.*?)```/s.exec(await readFile("examples/README.md", "utf8")) ?? [];
+  const own = commands.replaceAll("~/acme", copyOf(name)).replace("https://api.example.com", urlOf(service));
+  const printed = await run(process.cwd(), "sh", "-euc", own.replace("examples/next", `examples/${name}`));
+  await expectEngines(copyOf(name));
+  return printed;
 }
 
 /** Every package that is not for one platform alone runs on each version of Node that the example names. */

@@ -2,18 +2,15 @@ import { execFile, spawn } from "node:child_process";
 import { promisify } from "node:util";
 import { onTestFinished } from "vitest";
 
-/** A user's shell: without the variables and the programs that npm and the tests add. */
+/** What npm and the tests add to the environment. */
+const ADDED = /^(CI|INIT_CWD|NODE_ENV|TEST.*|VITEST.*|npm_(?!config_(cache|registry|userconfig)$).*)$/i;
+
+/** The environment of a user's shell. Next's types require NODE_ENV. */
 export const SHELL = {
-  ...Object.fromEntries(
-    Object.entries(process.env).filter(([name]) =>
-      /^(HOME|TMPDIR|npm_config_(registry|cache|userconfig))$/i.test(name),
-    ),
-  ),
-  PATH: process.env.PATH?.split(":")
-    .filter((folder) => !folder.endsWith("node_modules/.bin"))
-    .join(":"),
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !ADDED.test(name))),
+  PATH: process.env.PATH?.replace(/[^:]*node_modules\/\.bin:/g, ""),
   NEXT_TELEMETRY_DISABLED: "1",
-} as unknown as NodeJS.ProcessEnv; // Next's types require NODE_ENV
+} as unknown as NodeJS.ProcessEnv;
 
 /** Runs a program to its end. Returns what it printed. @throws Error with what it printed */
 export async function run(cwd: string, command: string, ...args: string[]): Promise<string> {
