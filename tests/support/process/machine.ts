@@ -16,6 +16,7 @@ import { NODE_FLAGS } from "./command";
 const SAME = [
   ".next",
   "app",
+  "clients",
   "deploy",
   "lib",
   "node_modules",
