@@ -40,7 +40,7 @@ for (const file of chunksOfPages()) copy(file);
 function productionPackages() {
   const { packages } = JSON.parse(readFileSync("node_modules/.package-lock.json", "utf8"));
   const isLoaded = ({ dev, devOptional, optional }) => !dev && !devOptional && !optional;
-  return Object.keys(packages).filter((name) => isLoaded(packages[name]));
+  return Object.keys(packages).filter((name) => isLoaded(packages[name]) && !name.includes("/@types/"));
 }
 
 /** Which files of a package to copy. Packages inside of it are listed by themselves. */

@@ -197,7 +197,7 @@ export class Machine {
 }
 
 /** The fenced blocks of a language below a heading of the guide, as far as the next heading. */
-function blocksOf(heading: string, language: string): string[] {
+export function blocksOf(heading: string, language: string): string[] {
   const sections = readFileSync("docs/deploy.md", "utf8").split(/^#{2,3} /m);
   const section = sections.find((text) => text.startsWith(`${heading}\n`)) ?? "";
   const blocks = section.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm);
