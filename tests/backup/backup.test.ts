@@ -46,7 +46,8 @@ beforeAll(async () => {
 test("a backup has a name by its time, is readable by its owner alone, and is recorded", async () => {
   expect(await readdir(folder)).toEqual([expect.stringMatching(/^homeport-\d{8}T\d{6}Z\.backup$/)]);
   const [header = ""] = plain.split("\n", 1);
-  expect(JSON.parse(header)).toMatchObject({ homeportBackup: 1, version: "1.0.0", createdAt: expect.any(String) });
+  const { version } = ctx().config.build;
+  expect(JSON.parse(header)).toMatchObject({ homeportBackup: 1, version, createdAt: expect.any(String) });
   const record = await ctx().db.backup.findFirst({ where: { file: path.basename(file) } });
   expect(record).toMatchObject({ error: null, endedAt: expect.any(Date), scheduledFor: null });
 });
