@@ -23,16 +23,21 @@ const inFolder = (folder: string) => (name: string) => path.join(folder, name);
 
 describe.runIf(canRun)("the Debian package", () => {
   let work: (name: string) => string;
+  /** Of podman's sockets, whose paths are short. */
+  let runFolder: string;
   const deb = (architecture: keyof typeof MACHINES, of = version) => work(`first/homeport_${of}_${architecture}.deb`);
 
   beforeAll(async () => {
     work = inFolder(await mkdtemp(path.join(tmpdir(), "homeport-debian-")));
+    runFolder = await mkdtemp("/run/homeport-");
     await Promise.all([packageInto(work("first")), makeRoot(work("root"))]);
     await bootMachine();
   });
   afterAll(async () => {
     await podman("rm", "--force", "--time=5", "machine");
-    await rm(work(""), { recursive: true, force: true });
+    for (const folder of [work(""), runFolder]) {
+      await rm(folder, { recursive: true, force: true, maxRetries: 10 }); // podman may still be removing its own
+    }
   });
 
   const packageInto = (folder: string) => run("npm", ["run", "--silent", "package:deb", "--", folder]);
@@ -51,13 +56,13 @@ describe.runIf(canRun)("the Debian package", () => {
     const limits = [`--memory=${MEMORY_MB}m`, `--memory-swap=${MEMORY_MB}m`, "--ulimit=nofile=20000:20000"];
     const options = ["--detach", "--name=machine", "--systemd=always", "--privileged", "--network=none", ...limits];
     await podman("run", ...options, "--ulimit=nproc=10000:10000", "--rootfs", work("root"), "/lib/systemd/systemd");
-    await expect
-      .poll(() => onMachine("systemctl is-system-running").catch(({ stdout }) => stdout))
-      .toMatch(/running|degraded/);
+    await onMachine(
+      "timeout 120 sh -c \"until systemctl is-system-running | grep -qE 'running|degraded'; do sleep 0.2; done\"",
+    );
   }
 
   function podman(...args: string[]) {
-    const folders = ["root", "runroot", "tmpdir"].map((name) => `--${name}=${work(`podman/${name}`)}`);
+    const folders = [`--root=${work("podman")}`, `--runroot=${runFolder}`, `--tmpdir=${runFolder}/tmp`];
     return run("podman", [...folders, "--storage-driver=vfs", "--runtime=runc", "--cgroup-manager=cgroupfs", ...args]);
   }
 
@@ -70,7 +75,7 @@ describe.runIf(canRun)("the Debian package", () => {
 
   async function install(file: string): Promise<string> {
     await copyFile(file, work("root/root/homeport.deb"));
-    return onMachine("apt-get install -y -qq /root/homeport.deb 2>&1");
+    return onMachine("apt-get install -y -qq -o Dpkg::Options::=--force-unsafe-io /root/homeport.deb 2>&1");
   }
 
   const health = () =>
@@ -90,11 +95,12 @@ describe.runIf(canRun)("the Debian package", () => {
           .digest("hex"),
       );
       expect(first.length / 1e6).toBeLessThan(MAX_MB);
-      await run("dpkg-deb", ["--extract", work(`first/${name}`), work(architecture)]);
+      await mkdir(work(architecture));
+      const unpack = `dpkg-deb --fsys-tarfile ${work(`first/${name}`)} | tar -x -C ${work(architecture)} --wildcards '*.node'`;
+      await run("bash", ["-c", unpack]);
       const compiled = (await run("find", [work(architecture), "-name", "*.node"])).stdout.trim().split("\n");
       expect(compiled.length).toBeGreaterThan(0);
       for (const file of compiled) expect((await readFile(file)).readUInt16LE(18)).toBe(machine);
-      await rm(work(architecture), { recursive: true });
     }
   });
 
@@ -168,7 +174,7 @@ describe.runIf(canRun)("the Debian package", () => {
     const guide = await readFile("docs/deploy.md", "utf8");
     const [, commands = ""] = /### Serve it over https\n[\s\S]*?```sh\n([\s\S]*?)```/.exec(guide) ?? [];
     expect(commands.trim().split("\n")).toHaveLength(3);
-    await onMachine(commands.replaceAll("api.example.com", "localhost"));
+    await onMachine(commands.replaceAll("updates.example.com", "localhost"));
     expect(
       await onMachine("curl -sfk --retry 60 --retry-delay 1 --retry-all-errors https://localhost/api/health"),
     ).toContain('"ok"');
@@ -182,7 +188,7 @@ describe.runIf(canRun)("the Debian package", () => {
     expect(await onMachine("homeport --version; systemctl is-active homeport")).toBe("99.0.0\nactive");
     expect(await onMachine("homeport accounts list")).toContain("ann@example.com");
     expect(await onMachine("sha256sum /etc/homeport/env")).toBe(settings);
-    expect(await onMachine("homeport db migrate 2>&1 || true")).toContain("in use");
+    expect(await onMachine("homeport db migrate 2>&1 || true")).toContain("is using /var/lib/homeport");
   });
 
   /** The package under a later version, with a migration of its own. */
@@ -201,21 +207,15 @@ describe.runIf(canRun)("the Debian package", () => {
 
   test("keeps the data when it is removed, and deletes it when it is purged and the question is answered so", async () => {
     await onMachine("apt-get remove -y -qq homeport");
-    expect(await onMachine("ls /var/lib/homeport; systemctl is-active homeport || true")).toMatch(
-      /db\n[\s\S]*inactive/,
-    );
-    await install(deb("amd64"));
+    expect(await onMachine("systemctl is-active homeport || ls /etc/homeport/env")).toBe("inactive\n/etc/homeport/env");
     await onMachine("apt-get purge -y -qq homeport");
-    expect(await onMachine("ls /var/lib/homeport; ls -d /etc/homeport 2>&1 || true")).toMatch(
-      /db\n[\s\S]*No such file/,
-    );
+    expect(await onMachine("ls -d /etc/homeport 2>&1 || true")).toContain("No such file");
     await install(deb("amd64"));
     expect(await onMachine("systemctl is-active homeport; homeport accounts list")).toMatch(
-      /^active[\s\S]*ann@example\.com/,
+      /^active\n[\s\S]*ann@example\.com/,
     );
-    await onMachine(
-      "echo homeport homeport/purge-data boolean true | debconf-set-selections; apt-get purge -y -qq homeport",
-    );
+    await onMachine("echo homeport homeport/purge-data boolean true | debconf-set-selections");
+    await onMachine("apt-get purge -y -qq homeport");
     expect(await onMachine("ls -d /var/lib/homeport /var/backups/homeport 2>&1 || true")).toMatch(
       /No such.*\n.*No such/,
     );
