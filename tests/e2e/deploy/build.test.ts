@@ -8,6 +8,7 @@ import { canLimitMemory, newControlGroup } from "@/tests/support/process/control
 import { newDataDir } from "@/tests/support/process/service";
 
 const LINKED = [
+  "LICENSE",
   "app",
   "clients",
   "dev",
