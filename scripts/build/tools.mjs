@@ -21,6 +21,7 @@ const WITH_SERVICE = new Set(
     "commands/backup",
     "commands/db",
     "commands/export",
+    "commands/first-operator",
     "commands/rotate-keys",
     "release/catalog-file-store",
     "service-folder",

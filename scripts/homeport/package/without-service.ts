@@ -17,7 +17,7 @@ export function commandVersion(): string {
 }
 
 export const WITHOUT_URL =
-  "db, backup, restore, export and import work on the service's own files: run them on its machine.";
+  "db, backup, restore, export, import and first-operator work on the service's own files: run them on its machine.";
 
 /** There are none: a `.env` in the caller's folder is another program's. Paths are relative to that folder. */
 export function loadSettings(): void {
@@ -55,6 +55,7 @@ export {
   refuseAll as defineBackup,
   refuseAll as defineDb,
   refuseAll as defineExport,
+  refuseAll as defineFirstOperator,
   refuseAll as defineImport,
   refuseAll as defineRestore,
 };

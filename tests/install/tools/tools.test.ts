@@ -137,6 +137,7 @@ describe("the command line", () => {
       "export --to x",
       "import x",
       "accounts rotate-keys",
+      "first-operator",
     ]) {
       const { code, stderr } = await homeport(...line.split(" "));
       expect([line, code, stderr]).toEqual([line, 1, expect.stringContaining("Run it on the service's machine")]);
