@@ -197,6 +197,7 @@ export type Config = Readonly<
 /** The configuration is not valid. The message lists every error on its own line. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
+  readonly code = "configuration_invalid";
 }
 
 /** What concerns several variables. */

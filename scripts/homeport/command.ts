@@ -1,5 +1,6 @@
 import { type Argument, Command } from "commander";
 import { secretOf } from "../../lib/platform/config/secrets";
+import { UsageError } from "../command-line";
 import { createOutput, type Output } from "./output";
 import { commandVersion, openServiceHere } from "./service-folder";
 import { type AdminApi, createAdminApi } from "./transport/admin-api";
@@ -78,12 +79,20 @@ async function openAdminApi(product: string | undefined): Promise<{ api: AdminAp
   if (HOMEPORT_URL) {
     return openServiceAt(
       HOMEPORT_URL,
-      secretOf(process.env, "HOMEPORT_API_KEY") ||
-        (await import("./transport/job-access")).authorizeJob(HOMEPORT_URL, process.env, product),
+      apiKey() ?? (await import("./transport/job-access")).authorizeJob(HOMEPORT_URL, process.env, product),
     );
   }
   const { client, close } = openServiceHere();
   return { api: createAdminApi(client), close };
+}
+
+/** @throws UsageError for a key that fits into no header, whose error would show it; Error with the code configuration_invalid */
+function apiKey(): string | undefined {
+  const key = secretOf(process.env, "HOMEPORT_API_KEY")?.trim();
+  if (key === undefined || /^[!-~]+$/.test(key)) return key;
+  throw new UsageError(
+    "HOMEPORT_API_KEY must be one API key. It has a space, a line break or another character that no key has.",
+  );
 }
 
 /** The service at a URL. If it has another version than this command line, `close` says so. */

@@ -80,10 +80,12 @@ describe("a secret in a file", () => {
     ["beside its variable", () => ({ NEXTAUTH_SECRET_FILE: fileWith(secret), NEXTAUTH_SECRET: secret }), "is set, too"],
     ["without a value", () => ({ NEXTAUTH_SECRET_FILE: fileWith("\n") }), "is empty"],
     ["that is too short", () => ({ NEXTAUTH_SECRET_FILE: fileWith("swordfish") }), "at least 32 characters"],
+    ["that is too large", () => ({ SMTP_URL_FILE: fileWith("a".repeat(100_000)) }), "is too large for a secret"],
     ["that does not exist", () => ({ DATABASE_URL_FILE: "/nowhere" }), "/nowhere cannot be read (ENOENT)"],
   ])("%s is refused without being shown", (_, env, reason) => {
     expect(() => loadConfig(env())).toThrow(reason);
     expect(() => loadConfig(env())).not.toThrow(/swordfish|aaaa/);
+    expect(() => loadConfig(env())).toThrow(expect.objectContaining({ code: "configuration_invalid" }));
   });
 });
 

@@ -4,6 +4,7 @@ import pLimit from "p-limit";
 import type { ImportQuery, ImportResult } from "../../../lib/accounts/import/schema";
 import { MAX_IMPORT_BYTES, MAX_RECORDS } from "../../../lib/accounts/import/schema";
 import { CommandError } from "../../../lib/errors";
+import { secretOf } from "../../../lib/platform/config/secrets";
 import type { CommandContext } from "../command";
 import { drawShare } from "../terminal";
 import { requestOf } from "../transport/operations";
@@ -159,9 +160,9 @@ type Outcome = { results: ImportResult[]; refused: Refused[]; lastRecord: string
 type Progress = Pick<Outcome, "lastRecord"> & { key: string; line: number; counts: Counts; refusedBytes: number };
 
 async function keyOf(file: string, options: ImportOptions): Promise<string> {
-  const { HOMEPORT_URL, DATABASE_URL, DATA_DIR } = process.env;
+  const { HOMEPORT_URL, DATA_DIR } = process.env;
   const { size, mtimeMs } = await stat(file);
-  const parts = [size, mtimeMs, options, HOMEPORT_URL, DATABASE_URL, DATA_DIR];
+  const parts = [size, mtimeMs, options, HOMEPORT_URL, secretOf(process.env, "DATABASE_URL"), DATA_DIR];
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }
 

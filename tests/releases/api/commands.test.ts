@@ -55,14 +55,17 @@ describe("homeport release refuses", () => {
   });
 
   test.each([
-    ["http://updates.example.com", "a key", "https"],
+    ["http://updates.example.com", "a-key", "https"],
     ["https://updates.example.com", "", "HOMEPORT_API_KEY"],
-  ])("the service at %s with the key '%s'", async (url, key, message) => {
+    ["https://updates.example.com", "hp_one\nhp_two", "HOMEPORT_API_KEY must be one API key"],
+    ["https://updates.example.com", "hp_ключ", "HOMEPORT_API_KEY must be one API key"],
+  ])("the service at %s with the key %j", async (url, key, message) => {
     vi.stubEnv("HOMEPORT_URL", url);
     vi.stubEnv("HOMEPORT_API_KEY", key);
     const refused = expect(release("list")).rejects;
     await refused.toThrow(UsageError);
     await refused.toThrow(message);
+    await refused.toThrow(/^(?!.*hp_)/s); // which is logged
   });
 });
 
