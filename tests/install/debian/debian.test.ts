@@ -174,11 +174,11 @@ describe.runIf(canRun)("the Debian package", () => {
     const guide = await readFile("docs/deploy.md", "utf8");
     const [, commands = ""] = /### Serve it over https\n[\s\S]*?```sh\n([\s\S]*?)```/.exec(guide) ?? [];
     expect(commands.trim().split("\n")).toHaveLength(3);
-    await onMachine(commands.replaceAll("updates.example.com", "localhost"));
+    await onMachine(commands.replaceAll("updates.example.com", "updates.localhost"));
     expect(
-      await onMachine("curl -sfk --retry 60 --retry-delay 1 --retry-all-errors https://localhost/api/health"),
+      await onMachine("curl -sfk --retry 60 --retry-delay 1 --retry-all-errors https://updates.localhost/api/health"),
     ).toContain('"ok"');
-    expect(await onMachine("grep NEXTAUTH_URL=https /etc/homeport/env")).toBe("NEXTAUTH_URL=https://localhost");
+    expect(await onMachine("grep NEXTAUTH_URL=https /etc/homeport/env")).toBe("NEXTAUTH_URL=https://updates.localhost");
   });
 
   test("keeps data and settings when a newer version replaces it, and migrates", async () => {
