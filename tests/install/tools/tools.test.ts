@@ -206,7 +206,7 @@ describe("the packages", () => {
     const checks = await newFolder();
     for (const name of ["package.json", "package-lock.json"])
       await cp(`dev/package-checks/${name}`, path.join(checks, name));
-    expect(await run("npm", ["ci", "--ignore-scripts", "--no-audit"], { cwd: checks })).toMatchObject({ code: 0 });
+    execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit"], { cwd: checks, stdio: "ignore" }); // with npm's settings
     for (const file of FILES) {
       const at = path.resolve(BUILT, file);
       expect(await run("node_modules/.bin/publint", ["run", at, "--strict"], { cwd: checks })).toMatchObject({
