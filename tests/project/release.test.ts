@@ -34,6 +34,10 @@ describe.each(WORKFLOWS)("$file", ({ text, workflow }) => {
     for (const action of used) expect(action).toMatch(/^[\w-]+\/[\w-]+@[\da-f]{40} # v\d+\.\d+\.\d+$/);
   });
 
+  test("names no registry: npm has its own, and the owner enters that of the image", () => {
+    expect(text).not.toMatch(/ghcr\.io|npmjs\.org/);
+  });
+
   test("runs scripts that exist, and puts nothing that others write into a shell", () => {
     const npmScripts = commands.flatMap((one) => /^npm run ([\w:-]+)/.exec(one)?.[1] ?? []);
     expect(npmScripts.filter((name) => !(name in packageManifest.scripts))).toEqual([]);
