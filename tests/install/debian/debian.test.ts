@@ -178,7 +178,7 @@ describe.runIf(canRun)("the Debian package", () => {
     expect(
       await onMachine("curl -sfk --retry 60 --retry-delay 1 --retry-all-errors https://updates.localhost/api/health"),
     ).toContain('"ok"');
-    expect(await onMachine("grep NEXTAUTH_URL=https /etc/homeport/env")).toBe("NEXTAUTH_URL=https://updates.localhost");
+    expect(await onMachine("grep ^NEXTAUTH_URL /etc/homeport/env")).toBe("NEXTAUTH_URL=https://updates.localhost");
   });
 
   test("keeps data and settings when a newer version replaces it, and migrates", async () => {
