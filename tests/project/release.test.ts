@@ -48,6 +48,17 @@ describe.each(WORKFLOWS)("$file", ({ text, workflow }) => {
   });
 });
 
+test("the workflows for users name the versions of actions that the project's own have", async () => {
+  const own = WORKFLOWS.flatMap(({ text }) =>
+    [...text.matchAll(/(actions\/[\w-]+)@\S+ # (v\d+)/g)].map(([, action, version]) => `${action}@${version}`),
+  );
+  const { stdout } = await run("git", ["grep", "-hoE", "actions/[a-z-]+@v[0-9]+", "--", "app", "docs"]);
+  const named = stdout.trim().split("\n");
+  const isOwn = (action: string) => own.some((one) => one.startsWith(action.replace(/\d+$/, "")));
+  expect(named.filter(isOwn)).not.toEqual([]);
+  expect(named.filter((action) => isOwn(action) && !own.includes(action))).toEqual([]);
+});
+
 /** A project with all that `npm version` writes to. */
 async function newProject(): Promise<string> {
   const folder = await newFolder();

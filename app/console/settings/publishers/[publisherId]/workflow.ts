@@ -29,7 +29,7 @@ jobs:
 ${environment === null ? "" : `    environment: ${JSON.stringify(environment)}\n`}\
     env: { HOMEPORT_URL: ${JSON.stringify(baseUrl)} }
     steps:
-      - uses: actions/checkout@v4
+      - uses: actions/checkout@v7
       - run: npm ci && npm run dist
       - run: ${publish}
 `;
