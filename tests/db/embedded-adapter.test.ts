@@ -12,13 +12,14 @@ import { databaseOf } from "@/lib/platform/db/open";
 import { ctx } from "@/tests/support/context";
 import { copyEmbeddedDatabase, openPGlite } from "@/tests/support/database";
 
+const query = (sql: string) => ({ sql, args: [], argTypes: [] });
+
 test("a commit is visible to others only once it is on disk, also after an error or a rollback", async () => {
   const pglite = await openPGlite();
   const commits: string[] = [];
   const after = async () => void commits.push("on the disk");
   const hooks = { ...NO_HOOKS, after };
   const adapter = await (await embeddedAdapter(pglite, hooks)).connect();
-  const query = (sql: string) => ({ sql, args: [], argTypes: [] });
   const insert = query("INSERT INTO kept VALUES (1)");
   await adapter.executeScript("CREATE TABLE kept (id int PRIMARY KEY); INSERT INTO kept VALUES (1)");
 
@@ -31,6 +32,32 @@ test("a commit is visible to others only once it is on disk, also after an error
   expect(commits).toEqual(["on the disk"]); // nothing before the transaction ends
   await tx.rollback();
   expect(commits).toEqual(["on the disk", "on the disk"]);
+  await pglite.close();
+});
+
+test("a transaction that is not committed rejects, at the end too, and leaves nothing", async () => {
+  const pglite = await openPGlite();
+  const adapter = await (await embeddedAdapter(clientOf(pglite))).connect();
+  const insert = (id: number, parent: number | null) => query(`INSERT INTO late VALUES (${id}, ${parent})`);
+  await adapter.executeScript(
+    "CREATE TABLE late (id int PRIMARY KEY, parent int REFERENCES late DEFERRABLE INITIALLY DEFERRED)",
+  );
+  const withoutParent = await adapter.startTransaction();
+  await withoutParent.executeRaw(insert(1, 9));
+  await expect(withoutParent.commit()).rejects.toMatchObject({ code: "23503" });
+
+  const twice = await adapter.startTransaction();
+  await twice.executeRaw(insert(2, null));
+  await expect(twice.executeRaw(insert(2, null))).rejects.toThrow();
+  await expect(twice.commit()).rejects.toMatchObject({ code: "25P02" });
+
+  const inParts = await adapter.startTransaction();
+  await inParts.executeRaw(insert(3, null));
+  await inParts.createSavepoint?.("part");
+  await expect(inParts.executeRaw(insert(3, null))).rejects.toThrow();
+  await inParts.rollbackToSavepoint?.("part");
+  await inParts.commit();
+  expect((await adapter.queryRaw(query("SELECT id FROM late"))).rows).toEqual([[3]]);
   await pglite.close();
 });
 
