@@ -1,9 +1,11 @@
 import type { NextConfig } from "next";
 import { EXTERNAL_PACKAGES } from "./scripts/build/external-packages.mjs";
+import { hashSources } from "./scripts/build/fingerprint.mjs";
 
 // Read by the build alone: the running service gets what the build resolved (server.ts).
 const config: NextConfig = {
   poweredByHeader: false,
+  generateBuildId: () => hashSources().slice(0, 20), // random otherwise
   // Most entries are routes, which server.ts has in its own bundle: Next need not load them.
   // Nothing reads source maps or the compiler's cache, and both take most of the build's size and a third of its time.
   experimental: {

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { EXTERNAL_PACKAGES } from "./build/external-packages.mjs";
-import { isBuilt, requireBuildPackages, writeFingerprint } from "./build/fingerprint.mjs";
+import { hashSources, isBuilt, requireBuildPackages, writeFingerprint } from "./build/fingerprint.mjs";
 import { BUILD_MEMORY_MB, requireBuildMemory } from "./build/memory.mjs";
 import { queryCompilerFile } from "./build/query-compiler.mjs";
 
@@ -42,6 +42,7 @@ const EXTERNAL = [
 
 /** What the programs of the build print, without --verbose. Next keeps this folder when it empties its own. */
 const OUTPUT = ".next/cache/build.log";
+const KEYS = ".next/server/preview-props.json";
 /** How much of it is printed if a program fails. */
 const LAST_LINES = 20;
 
@@ -54,6 +55,8 @@ if (process.argv.includes("--force") || !isBuilt()) {
 
 /** Prints what it does and how long that took: on the standard error, since the output of a start is the service's log. */
 async function build(isVerbose) {
+  // When it is built. The same sources and time make the same build in any folder.
+  process.env.SOURCE_DATE_EPOCH ??= String(Math.floor(Date.now() / 1000));
   const startedMs = performance.now();
   const took = () => `${Math.round((performance.now() - startedMs) / 1000)} s`;
   say(
@@ -71,7 +74,9 @@ async function build(isVerbose) {
     process.exit(1);
   };
   run(process.execPath, "scripts/generate.mjs");
+  process.env.NEXT_SERVER_ACTIONS_ENCRYPTION_KEY = Buffer.from(hashSources(), "hex").toString("base64"); // there are none
   run("node_modules/.bin/next", "build"); // what `next start` needs, of which the service uses the pages
+  replaceKeys();
   await bundle();
   run(process.execPath, `${BUNDLES}/database-template.mjs`);
   const { packTools } = await import("./build/tools.mjs"); // loads esbuild, which a start does not have
@@ -79,6 +84,18 @@ async function build(isVerbose) {
   writeFingerprint();
   if (output !== null) closeSync(output);
   say(`Built in ${took()}.`);
+}
+
+/**
+ * Replaces Next's random keys of previews by what the sources make. No page has a preview, and whoever has a package has its
+ * keys anyway.
+ */
+function replaceKeys() {
+  const keys = Object.values(JSON.parse(readFileSync(KEYS, "utf8")));
+  const replace = (text, key) => text.replaceAll(key, hashSources().slice(0, key.length));
+  for (const file of [KEYS, ".next/prerender-manifest.json"]) {
+    writeFileSync(file, keys.reduce(replace, readFileSync(file, "utf8")));
+  }
 }
 
 function say(text) {

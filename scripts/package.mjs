@@ -1,4 +1,4 @@
-import { cpSync, existsSync, readdirSync, readFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { SOURCES } from "./build/fingerprint.mjs";
 
@@ -11,6 +11,8 @@ const NOT_WHOLE = [
   CHUNKS,
   ...["cache", "diagnostics", "trace", "trace-build", "types"].map((name) => `${BUILD}/${name}`),
 ];
+/** What Next has resolved, with the folder of the build. */
+const RESOLVED = ["js", "json"].map((type) => `${BUILD}/required-server-files.${type}`);
 /**
  * In packages: source maps, types, tests, what is compiled for Bare, another runtime, the builds of Next and of React for
  * development and experiments, Next's compilers, and Prisma's support of other databases.
@@ -33,8 +35,9 @@ if (existsSync(folder) && readdirSync(folder).length > 0) end(`${folder} is not 
 await import("./build.mjs");
 for (const name of productionPackages()) copy(name, isLoadedOf(name));
 for (const name of WHOLE.filter((name) => existsSync(name))) copy(name, (file) => file !== "clients/js/dist");
-copy(BUILD, (file) => !NOT_WHOLE.includes(file) && !file.endsWith(".map"));
+copy(BUILD, (file) => !NOT_WHOLE.includes(file) && !/\.(map|nft\.json)$/.test(file));
 for (const file of chunksOfPages()) copy(file);
+for (const file of RESOLVED) forgetFolder(path.join(folder, file));
 
 /** The folders of the packages that the service depends on. What is optional (sharp) resizes images, which no page needs. */
 function productionPackages() {
@@ -56,6 +59,10 @@ function chunksOfPages() {
     return JSON.parse(readFileSync(path.join(BUILD, list), "utf8")).files.map((file) => path.join(at, file));
   });
   return new Set(files.filter((file) => file.startsWith(`${CHUNKS}/`)));
+}
+
+function forgetFolder(file) {
+  writeFileSync(file, readFileSync(file, "utf8").replaceAll(process.cwd(), "."));
 }
 
 function copy(file, filter) {

@@ -42,6 +42,7 @@ function readChanges() {
 
 function writeFiles(folder) {
   mkdirSync(folder); // throws if it exists
+  process.env.SOURCE_DATE_EPOCH ??= outputOf("git", "log", "-1", "--format=%ct").trim();
   run(process.execPath, "scripts/build.mjs");
   copyFileSync(`.next/install/homeport-${version}.tgz`, `${folder}/homeport-cli-${version}.tgz`);
   copyFileSync(`.next/install/client-${version}.tgz`, `${folder}/homeport-client-${version}.tgz`);
@@ -60,6 +61,8 @@ function billOfMaterials() {
   const ids = new Set(
     installed.map(([file, { name = file.split("node_modules/").at(-1), version }]) => `${name}@${version}`),
   );
+  delete bill.serialNumber; // random
+  bill.metadata.timestamp = new Date(process.env.SOURCE_DATE_EPOCH * 1000).toISOString();
   bill.metadata.component.name = manifest.name; // npm has the folder's
   bill.components = bill.components.filter((one) => ids.has(one["bom-ref"]));
   bill.dependencies = bill.dependencies.flatMap(({ ref, dependsOn }) =>

@@ -33,7 +33,8 @@ export function isBuilt() {
 }
 
 export function writeFingerprint() {
-  const fingerprint = { commit: commit(), builtAt: new Date().toISOString(), sources: hashSources() };
+  const builtAt = new Date(process.env.SOURCE_DATE_EPOCH * 1000).toISOString();
+  const fingerprint = { commit: commit(), builtAt, sources: hashSources() };
   writeFileSync(FILE, `${JSON.stringify(fingerprint)}\n`);
 }
 
@@ -48,7 +49,7 @@ export function requireBuildPackages() {
 }
 
 /** Reads through one buffer: the service, which runs in the same process, would keep the memory of whole files. */
-function hashSources() {
+export function hashSources() {
   const hash = createHash("sha256");
   const buffer = Buffer.alloc(PIECE_BYTES);
   for (const file of SOURCES.flatMap(filesIn)) {

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -8,6 +8,7 @@ import packageManifest from "@/package.json" with { type: "json" };
 
 const run = promisify(execFile);
 const { version } = packageManifest;
+const BUNDLES = ".next/bin";
 
 describe("the files of a release", () => {
   let folder: string;
@@ -56,6 +57,24 @@ describe("the files of a release", () => {
     expect(ids.sort()).toEqual([...new Set(installed)].sort());
     expect(listed.filter(({ hashes }) => !hashes?.length)).toEqual([]);
     expect(bill).toMatchObject({ bomFormat: "CycloneDX", metadata: { component: { name: "homeport", version } } });
+  });
+
+  test("have the same bytes wherever and whenever their sources are built", async () => {
+    const { sources, builtAt } = JSON.parse(await readFile(".next/build.json", "utf8"));
+    expect(await readFile(".next/BUILD_ID", "utf8")).toBe(sources.slice(0, 20));
+    expect(await readFile(".next/server/preview-props.json", "utf8")).toContain(sources.slice(0, 32));
+    const contents = `dpkg-deb --fsys-tarfile ${folder}/homeport_${version}_amd64.deb`;
+    const { stdout } = await run("bash", ["-c", `${contents} | grep -cF "$PWD" || true`]);
+    expect(stdout).toBe("0\n");
+
+    const elsewhere = path.join(path.dirname(folder), "elsewhere");
+    await mkdir(path.join(elsewhere, BUNDLES), { recursive: true });
+    for (const name of ["node_modules", "prisma"]) await symlink(path.resolve(name), path.join(elsewhere, name));
+    const env = { ...process.env, SOURCE_DATE_EPOCH: String(Date.parse(builtAt) / 1000) };
+    await run(process.execPath, [path.resolve(BUNDLES, "database-template.mjs")], { cwd: elsewhere, env });
+    const [database = ""] = await readdir(path.join(elsewhere, BUNDLES));
+    const [again, built] = await Promise.all([elsewhere, ""].map((at) => readFile(path.join(at, BUNDLES, database))));
+    expect(built && again?.equals(built)).toBe(true);
   });
 
   test("are never written over", async () => {

@@ -28,9 +28,9 @@ export async function packDatabase(folder: string): Promise<Buffer> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true });
   const entries: Entry[] = [];
   const contents: Buffer[] = [];
-  for (const entry of found) {
-    const file = path.join(entry.parentPath, entry.name);
-    const content = entry.isFile() ? await readFile(file) : null;
+  const files = found.map((entry) => ({ file: path.join(entry.parentPath, entry.name), isFile: entry.isFile() }));
+  for (const { file, isFile } of files.sort((a, b) => (a.file < b.file ? -1 : 1))) {
+    const content = isFile ? await readFile(file) : null;
     entries.push([path.relative(folder, file), content?.length ?? null]);
     if (content) contents.push(content);
   }
