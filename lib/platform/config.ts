@@ -352,7 +352,7 @@ function updateCheckErrors(env: Environment): string[] {
 }
 
 function releasesUrl({ homepage }: Build): string | undefined {
-  if (new URL(homepage).hostname.endsWith("example.com")) return undefined;
+  if (/(^|\.)example\.com$/.test(new URL(homepage).hostname)) return undefined;
   return `${homepage.replace(/\/$/, "")}/releases.json`;
 }
 
