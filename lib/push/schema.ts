@@ -68,6 +68,11 @@ export const RegisterBrowser = z.object({
       }),
     })
     .describe("`PushSubscription.toJSON()`."),
+  appUrl: z
+    .url({ protocol: /^https?$/ })
+    .max(2_048)
+    .optional()
+    .describe("The start of the web app, such as the `scope` of its service worker. Notifications lead there."),
   installationId: installationId.describe("Identifies the browser when its subscription changes."),
   device: about,
 });

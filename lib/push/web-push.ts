@@ -60,7 +60,7 @@ function textOfKind(kind: string, args: readonly string[], locale: Locale | null
 }
 
 /** What a message to a browser needs besides its device's endpoint. */
-export type WebRecipient = { keys: WebPushKeys; locale: string | null };
+export type WebRecipient = { keys: WebPushKeys; locale: string | null; appUrl: string | null };
 
 type Alert = Partial<Record<"title" | "body" | "title-loc-key", string>> & { "loc-args"?: string[] };
 type StoredPayload = {
@@ -83,7 +83,7 @@ export function toWebPushMessage(row: Outgoing & { web: WebRecipient }, now: Dat
   return {
     endpoint,
     keys: web.keys,
-    payload: payloadOf(stored, collapseId, web.locale),
+    payload: declare(payloadOf(stored, collapseId, web.locale), web.appUrl),
     ttlSeconds: Math.max(0, Math.floor((expiresAt.getTime() - now.getTime()) / 1000)),
     urgency: URGENCIES[stored.aps["interruption-level"] ?? ""] ?? "normal",
     // A collapse id may have other characters than a topic.
@@ -99,9 +99,7 @@ export function requireFitsBrowsers(composed: ReturnType<typeof composeNotificat
   const { kind, payload, collapseId } = composed;
   const { body } = prepareMessage(composed);
   const locales = [null, ...LOCALES, ...("translations" in payload ? Object.keys(payload.translations ?? {}) : [])];
-  const sizes = locales.map((locale) =>
-    Buffer.byteLength(payloadOf(JSON.parse(body(NIL_ID, locale)), collapseId, locale)),
-  );
+  const sizes = locales.map((locale) => sizeOf(payloadOf(JSON.parse(body(NIL_ID, locale)), collapseId, locale)));
   const sizeBytes = Math.max(...sizes) + ENCRYPTION_BYTES;
   if (sizeBytes > MAX_PAYLOAD_BYTES)
     throw new RangeError(
@@ -110,7 +108,7 @@ export function requireFitsBrowsers(composed: ReturnType<typeof composeNotificat
 }
 
 /**
- * Returns the payload that a service worker receives, as JSON. Fields are added, not changed or removed. `url`: where a
+ * Returns the payload that a service worker receives. Fields are added, not changed or removed. `url`: where a
  * click leads; null: it depends on the kind. `tag`: replaces a shown notification with the same one.
  */
 function payloadOf({ aps: { alert = {} }, data: stored }: StoredPayload, tag: string | null, locale: string | null) {
@@ -119,5 +117,26 @@ function payloadOf({ aps: { alert = {} }, data: stored }: StoredPayload, tag: st
   const text = "title-loc-key" in alert ? textOfKind(kind, alert["loc-args"] ?? [], toLocale(locale)) : own;
   const { link } = data;
   const url = typeof link === "string" && /^(https?:\/\/|\/(?!\/))/.test(link) ? link : null;
-  return JSON.stringify({ v: 1, id, kind, ...text, url, tag, data });
+  return { v: 1, id, kind, ...text, url, tag, data };
 }
+
+/**
+ * Returns a payload as JSON, which is also a declarative push message (W3C, Push API): Safari shows the notification even if
+ * it has removed the app's service worker. One that is there receives the same message, because it is mutable. A message that
+ * would be too large for that is only for service workers.
+ */
+function declare(push: ReturnType<typeof payloadOf>, appUrl: string | null): string {
+  const { title, body, ...data } = push;
+  const notification = { title, body, tag: data.tag ?? data.id, navigate: targetOf(data.url, appUrl), data };
+  const declarative = { ...push, web_push: 8030, mutable: true, notification };
+  return JSON.stringify(sizeOf(declarative) + ENCRYPTION_BYTES > MAX_PAYLOAD_BYTES ? push : declarative);
+}
+
+/** Where a notification leads: within the app. Browsers resolve a path against the app's start. */
+function targetOf(url: string | null, appUrl: string | null): string {
+  if (appUrl === null) return url?.startsWith("/") ? url : "/";
+  const target = URL.canParse(url ?? "", appUrl) ? new URL(url ?? "", appUrl) : null;
+  return target?.origin === new URL(appUrl).origin ? target.href : appUrl;
+}
+
+const sizeOf = (message: object) => Buffer.byteLength(JSON.stringify(message));

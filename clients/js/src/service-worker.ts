@@ -17,7 +17,11 @@ export type PushWorkerOptions = {
 };
 
 type WorkerEvent = Event & { waitUntil(done: Promise<unknown>): void };
-type PushEvent = WorkerEvent & { data: { json(): unknown } | null };
+/** `notification`: of a declarative push message, in browsers that know them. */
+type PushEvent = WorkerEvent & {
+  data: { json(): unknown } | null;
+  notification?: Pick<Notification, "title" | "body" | "data"> | null;
+};
 type ClickEvent = WorkerEvent & { notification: Pick<Notification, "close" | "data"> };
 type AppWindow = { url: string; focus(): Promise<unknown>; postMessage(message: unknown): void };
 
@@ -70,9 +74,10 @@ export function handlePushes(options: PushWorkerOptions = {}): void {
   }
 }
 
-function readPush({ data }: PushEvent): PushMessage | null {
+function readPush({ data, notification }: PushEvent): PushMessage | null {
   try {
-    const push = data?.json();
+    const { title, body } = notification ?? {};
+    const push = data ? data.json() : { ...notification?.data, title, body };
     return isPushMessage(push) ? push : null;
   } catch {
     return null; // not JSON

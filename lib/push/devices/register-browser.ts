@@ -84,7 +84,7 @@ async function moveDevice(tx: Tx, where: Prisma.PushDeviceWhereInput, data: Pris
   return tx.pushDevice.updateManyAndReturn({ where: newest, data });
 }
 
-function columnsOf({ subscription, installationId, device }: RegisterBrowser, at: Date, { session }: Owner) {
+function columnsOf({ subscription, installationId, appUrl, device }: RegisterBrowser, at: Date, { session }: Owner) {
   const seen = { sessionId: session.id, registeredAt: at, lastSeenAt: at };
-  return { ...device, installationId, webPushKeys: subscription.keys, ...seen };
+  return { ...device, installationId, appUrl, webPushKeys: subscription.keys, ...seen };
 }

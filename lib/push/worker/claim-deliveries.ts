@@ -50,6 +50,7 @@ type DeliveryValues = [
   isDeliveredAtOld: boolean,
   locale: string | null,
   webPushKeys: WebPushKeys | null,
+  appUrl: string | null,
 ];
 
 /**
@@ -74,7 +75,7 @@ export async function claimDeliveries(
         date_part('epoch', claimed."expiresAt"), claimed."attempts", device."token", device."environment",
         device."bundleId", device."status",
         coalesce(device."lastDeliveredAt" < ${at}::timestamptz - ${seconds(DELIVERED_AT_SECONDS)}, true), device."locale",
-        device."webPushKeys"))
+        device."webPushKeys", device."appUrl"))
       FROM claimed JOIN "PushDevice" AS device ON device."id" = claimed."deviceId"
     ), '[]') AS "deliveries", coalesce((
       SELECT json_agg(message) FROM (
@@ -110,7 +111,7 @@ function toDelivery(
   requestedAt: Date,
 ): ClaimedPush {
   const [id, deviceId, messageId, expiresAt, attempts, ...ofDevice] = values;
-  const [token, environment, bundleId, status, isDeliveredAtOld, locale, keys] = ofDevice;
+  const [token, environment, bundleId, status, isDeliveredAtOld, locale, keys, appUrl] = ofDevice;
   return {
     id,
     deviceId,
@@ -123,7 +124,7 @@ function toDelivery(
     status,
     locale,
     isDeliveredAtOld,
-    web: keys && { keys, locale },
+    web: keys && { keys, locale, appUrl },
     liveActivity: null,
     isPaused: paused.includes(environment),
     message: messages.get(messageId) ?? NO_MESSAGE,

@@ -211,6 +211,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       bundleId: field(text),
       token: field(text),
       webPushKeys: nullable(json),
+      appUrl: nullable(text),
       status: field(oneOf("pending", "active", "invalid")),
       invalidReason: nullable(text),
       name: nullable(text),

@@ -56,7 +56,7 @@ describe("a browser", () => {
     const [message] = browser.received;
     const [delivery] = await rows();
     expect(delivery).toMatchObject({ deviceId: id, state: "sent", attempts: 1 });
-    expect(message?.payload).toEqual({
+    expect(message?.payload).toMatchObject({
       v: 1,
       id: delivery?.id,
       kind: "custom",
@@ -86,6 +86,30 @@ describe("a browser", () => {
     expect(signIn?.headers.urgency).toBe("high");
   });
 
+  test("that knows declarative messages shows a notification without the app's service worker, and opens the app", async () => {
+    const { account, browser } = await registeredBrowser({ appUrl: "https://app.acme.com/beta/" });
+    const links = ["/news", "news?a=1", "https://app.acme.com/x", "https://other.com/", "javascript:alert(1)", null];
+    for (const link of links) await notify(account, { ...HELLO, link });
+    const base = "https://app.acme.com";
+    const targets = [`${base}/news`, `${base}/beta/`, `${base}/x`, ...Array(3).fill(`${base}/beta/`)];
+    expect(browser.received.map(({ payload }) => payload.notification)).toMatchObject(
+      targets.map((navigate) => ({ title: "Hello", body: "You have news", navigate })),
+    );
+    const [{ payload }] = browser.received as [Browser["received"][number]];
+    expect(payload).toMatchObject({ web_push: 8030, mutable: true });
+    const { title, body, url, id } = payload;
+    expect(payload.notification).toMatchObject({ tag: id, data: { v: 1, id, kind: "custom", url } });
+    expect({ title, body, url }).toEqual({ title: "Hello", body: "You have news", url: "/news" });
+
+    // An app that does not say where it starts: browsers resolve the path against it.
+    await registered(account, browser);
+    await ctx().db.pushDevice.updateMany({ where: { accountId: account.id }, data: { appUrl: null } });
+    await notify(account);
+    await notify(account, { kind: "billing.expired", purchaseId: randomUUID() });
+    const without = browser.received.slice(links.length).map(({ payload: { notification } }) => notification);
+    expect(without).toMatchObject([{ navigate: "/news" }, { navigate: "/" }]);
+  });
+
   test("gets the largest message within the 4,096 bytes that every push service takes", async () => {
     const [account, browser] = [await newAccount(), await startBrowser()];
     const [operator, phone] = [await newKey({ scopes: ["push:send"] }), await newAccount()];
@@ -110,6 +134,7 @@ describe("a browser", () => {
     expect((await send(to, largest)).status).toBe(201);
     await deliverDue();
     expect(browser.received.map(({ sizeBytes }) => sizeBytes)).toEqual([expect.any(Number), 4_096]);
+    expect(browser.received[1]?.payload).not.toHaveProperty("notification");
     expect((await send({ account: phone.email }, largest + 1)).status).toBe(201);
   });
 

@@ -60,6 +60,7 @@ async function register(client: Client, { serviceWorker, name }: WebPushOptions)
     platform: "web" as const,
     subscription: subscription.toJSON() as Schemas["RegisterBrowser"]["subscription"],
     installationId,
+    appUrl: serviceWorker.scope,
     device: { name, locale: navigator.language, timeZone },
   };
   const { device } = await request(client, "POST", "/api/push/register", { body });

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "PushDevice" ADD COLUMN     "appUrl" TEXT;
