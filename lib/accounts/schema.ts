@@ -73,7 +73,7 @@ export const ConfirmReset = z.object({
 export type ConfirmReset = z.infer<typeof ConfirmReset>;
 /** Either a password or a passkey. */
 export const AcceptInvitation = ConfirmReset.partial({ password: true })
-  .extend(RegisterPasskey.partial({ passkey: true }).shape)
+  .extend(RegisterPasskey.omit({ conditional: true }).partial({ passkey: true }).shape)
   .refine(({ password, passkey }) => (password === undefined) !== (passkey === undefined), {
     path: ["password"],
     error: "Must be given, unless there is a passkey",

@@ -1,15 +1,18 @@
 import { findPendingEmailChange } from "@/lib/accounts/email-change/request";
 import { listSignInProviders } from "@/lib/auth/next-auth/call-from-forms";
+import { relyingPartyId, userHandleOf } from "@/lib/auth/passkeys/ceremony";
 import { listPasskeys } from "@/lib/auth/passkeys/stored-passkeys";
 import { readFactors } from "@/lib/auth/second-factor/factors";
 import { RECOVERY_CODE_COUNT } from "@/lib/auth/second-factor/recovery-codes";
 import { providerTitle } from "@/lib/auth/sign-in-providers/providers";
+import { readStepUpMethods } from "@/lib/auth/step-up";
 import { pageContext } from "@/lib/auth/visitor";
 import { Form } from "../components/form";
 import { Day, TimeText } from "../components/time";
 import { COMMON } from "../language/common-texts";
 import { textsOf } from "../language/page-language";
 import { defineTexts } from "../language/texts";
+import { KeepPasskeys } from "../passkeys/keep-passkeys";
 import { ProviderButton, ProviderLogo } from "../sign-in/provider-button";
 import type { Visitor } from "./require-visitor";
 import type { AccountTexts } from "./texts";
@@ -125,7 +128,9 @@ export async function SignInMethods({ visitor, texts }: Props) {
 
 export async function Passkeys({ visitor, texts: { passkeys: texts, added, lastUsed, notUsedYet } }: Props) {
   const common = await textsOf(COMMON);
-  const passkeys = await listPasskeys(pageContext().db, visitor.account.id);
+  const { account, session } = visitor;
+  const passkeys = await listPasskeys(pageContext().db, account.id);
+  const { isFresh } = await readStepUpMethods(pageContext(), visitor);
   return (
     <section className="card" aria-labelledby="passkeys">
       <h2 id="passkeys">{texts.title}</h2>
@@ -151,6 +156,14 @@ export async function Passkeys({ visitor, texts: { passkeys: texts, added, lastU
           ))}
         </ul>
       )}
+      <KeepPasskeys
+        rpID={relyingPartyId(pageContext().config)}
+        userID={userHandleOf(account.id)}
+        email={account.email}
+        name={account.name ?? account.email}
+        accepted={passkeys.map(({ credentialId }) => credentialId)}
+        mayCreate={passkeys.length === 0 && session.amr.includes("pwd") && isFresh}
+      />
       <div className="actions">
         <a className="button quiet" href="/account/passkeys/add">
           {texts.add}

@@ -9,7 +9,12 @@ import {
   SIGN_IN_OPTIONS,
   STEP_UP_OPTIONS,
 } from "../../auth/passkeys/examples";
-import { createAccountOptions, createRegistrationOptions, createSignInOptions } from "../../auth/passkeys/options";
+import {
+  createAccountOptions,
+  createRegistrationOptions,
+  createSignInOptions,
+  RequestPasskey,
+} from "../../auth/passkeys/options";
 import { registerPasskey } from "../../auth/passkeys/register-passkey";
 import {
   Passkey,
@@ -200,7 +205,7 @@ export const passkeyOperations = {
     id: "removePasskey",
     summary: "Remove a passkey",
     description:
-      "Removes a passkey of the caller, and signs out the account's other sessions. Requires a recent sign-in. The account's only way to sign in cannot be removed. The owner gets an email. Afterwards, `PublicKeyCredential.signalUnknownCredential` removes the passkey from the device.",
+      "Removes a passkey of the caller, and signs out the account's other sessions. Requires a recent sign-in. The account's only way to sign in cannot be removed. The owner gets an email. Afterwards, `PublicKeyCredential.signalAllAcceptedCredentials` removes the passkey from the device.",
     session: true,
     params: PasskeyParams,
     errors: ["not_found", "last_sign_in_method", "reauthentication_required"],
@@ -214,9 +219,14 @@ export const passkeyOperations = {
     description:
       "Returns the options for `navigator.credentials.create` (Web Authentication Level 3, `PublicKeyCredentialCreationOptionsJSON`). Requires a recent sign-in, or a proof in the body.",
     ...STEP_UP,
+    body: RequestPasskey,
     limit: "passkeyOptionsByAccount",
     errors: ["reauthentication_required", "passkey_invalid", "rate_limited", "overloaded"],
-    examples: { "After a recent sign-in": {}, "With the password": { password: "correct horse battery staple" } },
+    examples: {
+      "After a recent sign-in": {},
+      "With the password": { password: "correct horse battery staple" },
+      "Without asking, after a sign-in with a password": { conditional: true },
+    },
     response: {
       description: "The options.",
       schema: PasskeyCreationOptions,

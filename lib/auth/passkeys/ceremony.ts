@@ -30,7 +30,22 @@ export function passkeyInvalid(reason: PasskeyReason, cause?: unknown): AppError
 }
 
 /** What a challenge is for. A response to it is accepted for nothing else. */
-export type PasskeyPurpose = "registration" | "invitation" | "sign-in" | "second-factor" | "step-up";
+export type PasskeyPurpose =
+  | "registration"
+  | "conditional-registration"
+  | "invitation"
+  | "sign-in"
+  | "second-factor"
+  | "step-up";
+
+/** What a new passkey is for. */
+export type RegistrationPurpose = Extract<PasskeyPurpose, "registration" | "conditional-registration" | "invitation">;
+
+export const registrationPurpose = (isConditional: boolean) =>
+  isConditional ? "conditional-registration" : "registration";
+
+/** Whether the browser creates the passkey without a gesture (Web Authentication Level 3, section 5.1.3, "conditional"). */
+export const isConditional = (purpose: RegistrationPurpose): boolean => purpose === "conditional-registration";
 
 /** `accountId` is null for a sign-in, whose passkey names the account. */
 type Binding = { purpose: PasskeyPurpose; accountId: string | null };
@@ -59,7 +74,12 @@ export async function consumePasskeyChallenge(
 
 type PasskeyConfig = Pick<
   Config,
-  "baseUrl" | "AUTH_TRUSTED_ORIGINS" | "AUTH_PASSKEY_RP_ID" | "AUTH_PASSKEY_APPLE_APPS" | "AUTH_PASSKEY_ANDROID_APPS"
+  | "baseUrl"
+  | "AUTH_TRUSTED_ORIGINS"
+  | "AUTH_PASSKEY_RP_ID"
+  | "PASSKEY_RELATED_ORIGINS"
+  | "AUTH_PASSKEY_APPLE_APPS"
+  | "AUTH_PASSKEY_ANDROID_APPS"
 >;
 
 /** The domain that passkeys belong to (Web Authentication Level 3, section 4, "RP ID"). */
@@ -68,13 +88,14 @@ export function relyingPartyId({ baseUrl, AUTH_PASSKEY_RP_ID }: PasskeyConfig): 
 }
 
 /**
- * The origins whose responses are accepted: the service's own, the trusted ones, and those of the configured apps. iOS
+ * The origins whose responses are accepted: the service's own, the trusted and the related ones, and those of the configured apps. iOS
  * sends the RP ID as an https origin; Android sends the hash of the app's signing certificate.
  */
 export function passkeyOrigins(config: PasskeyConfig): string[] {
   return [
     config.baseUrl,
     ...config.AUTH_TRUSTED_ORIGINS,
+    ...config.PASSKEY_RELATED_ORIGINS,
     ...(config.AUTH_PASSKEY_APPLE_APPS.length > 0 ? [`https://${relyingPartyId(config)}`] : []),
     ...config.AUTH_PASSKEY_ANDROID_APPS.map(({ fingerprint }) => androidOrigin(fingerprint)),
   ];

@@ -1,34 +1,46 @@
+import type { z } from "zod";
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
 import type { Caller, Principal } from "../../principal";
-import { requireStepUp, type StepUpProof } from "../step-up";
-import { CHALLENGE_TTL_MS, issueChallenge, type PasskeyPurpose, relyingPartyId, userHandleOf } from "./ceremony";
-import type { PasskeyCreationOptions, PasskeyRequestOptions } from "./schema";
+import { requireStepUp, StepUpProof } from "../step-up";
+import {
+  CHALLENGE_TTL_MS,
+  isConditional,
+  issueChallenge,
+  type PasskeyPurpose,
+  type RegistrationPurpose,
+  registrationPurpose,
+  relyingPartyId,
+  userHandleOf,
+} from "./ceremony";
+import { conditional, type PasskeyCreationOptions, type PasskeyRequestOptions } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "now">;
+
+export const RequestPasskey = StepUpProof.extend({ conditional });
 
 /** ES256 and RS256 (RFC 9053 and RFC 8812), one of which every authenticator has. */
 export const ALGORITHMS = [-7, -257];
 
 /**
  * The options of a new passkey, after a step-up: a stolen session alone cannot add one. The passkey is discoverable, so
- * that it signs in without an email. No attestation is asked for.
+ * that it signs in without an email. No attestation is asked for. A conditional one is created without a gesture.
  * @throws AppError reauthentication_required, rate_limited, overloaded
  */
 export async function createRegistrationOptions(
   ctx: Deps & Pick<Context, "hasher" | "limits">,
   principal: Principal,
-  proof: StepUpProof,
+  { conditional: isWithoutGesture, ...proof }: z.infer<typeof RequestPasskey>,
   caller: Caller,
 ): Promise<PasskeyCreationOptions> {
   await requireStepUp(ctx, principal, proof, caller);
-  return createOptionsFor(ctx, "registration", principal.account);
+  return createOptionsFor(ctx, registrationPurpose(isWithoutGesture), principal.account);
 }
 
 /** The options of a new passkey of an account whose owner is authenticated. */
 export async function createOptionsFor(
   ctx: Deps,
-  purpose: "registration" | "invitation",
+  purpose: RegistrationPurpose,
   { id: accountId, email, name }: { id: string; email: string; name: string | null },
 ): Promise<PasskeyCreationOptions> {
   return {
@@ -39,7 +51,11 @@ export async function createOptionsFor(
     timeout: CHALLENGE_TTL_MS,
     attestation: "none",
     excludeCredentials: await listDescriptors(ctx.db, accountId),
-    authenticatorSelection: { residentKey: "required", requireResidentKey: true, userVerification: "required" },
+    authenticatorSelection: {
+      residentKey: "required",
+      requireResidentKey: true,
+      userVerification: isConditional(purpose) ? "preferred" : "required",
+    },
   };
 }
 

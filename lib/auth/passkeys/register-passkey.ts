@@ -8,9 +8,12 @@ import { clientName } from "../sessions/client-name";
 import {
   checkAuthenticatorData,
   consumePasskeyChallenge,
+  isConditional,
   passkeyInvalid,
   passkeyOrigins,
+  type RegistrationPurpose,
   readChallenge,
+  registrationPurpose,
   relyingPartyId,
 } from "./ceremony";
 import { ALGORITHMS } from "./options";
@@ -29,11 +32,11 @@ const MAX_PASSKEYS = 20;
 export async function registerPasskey(
   ctx: Deps,
   principal: Principal,
-  { passkey: given, name }: RegisterPasskey,
+  { passkey: given, name, conditional }: RegisterPasskey,
   caller: Caller,
 ): Promise<Passkey> {
   const { id } = principal.account;
-  const credential = await verifyNewPasskey(ctx, given, { purpose: "registration", accountId: id });
+  const credential = await verifyNewPasskey(ctx, given, { purpose: registrationPurpose(conditional), accountId: id });
   const row = await ctx.db.$transaction(async (tx) => {
     const email = await lockAccount(tx, id);
     if (email === undefined) throw new AppError("unauthenticated");
@@ -49,11 +52,11 @@ type NewPasskey = { credential: Awaited<ReturnType<typeof verifyRegistration>>; 
 export async function verifyNewPasskey(
   ctx: Deps,
   given: PasskeyRegistration,
-  binding: { purpose: "registration" | "invitation"; accountId: string },
+  binding: { purpose: RegistrationPurpose; accountId: string },
 ): Promise<NewPasskey["credential"]> {
   const challenge = readChallenge(ctx, given.response.clientDataJSON, "webauthn.create");
   await consumePasskeyChallenge(ctx, challenge, binding);
-  return verifyRegistration(ctx, given, challenge);
+  return verifyRegistration(ctx, given, challenge, !isConditional(binding.purpose));
 }
 
 /**
@@ -78,11 +81,19 @@ export async function addPasskey(
   return created;
 }
 
-/** The library is loaded at the first use, because few starts need it at once. */
-async function verifyRegistration(ctx: Deps, given: PasskeyRegistration, expectedChallenge: string) {
+/**
+ * The library is loaded at the first use, because few starts need it at once. Without a gesture, nobody is present or
+ * verified: each sign-in with the passkey verifies its user.
+ */
+async function verifyRegistration(
+  ctx: Deps,
+  given: PasskeyRegistration,
+  expectedChallenge: string,
+  hasGesture: boolean,
+) {
   const { verifyRegistrationResponse } = await import("@simplewebauthn/server");
   const attestation = await withoutStatement(given.response.attestationObject);
-  checkAuthenticatorData(ctx, attestation.authData, { requireUserVerification: true });
+  checkAuthenticatorData(ctx, attestation.authData, { requireUserVerification: hasGesture });
   const { id, rawId, type } = given;
   const { clientDataJSON, transports } = given.response;
   const response = { clientDataJSON, attestationObject: attestation.encoded, transports: [] };
@@ -91,7 +102,8 @@ async function verifyRegistration(ctx: Deps, given: PasskeyRegistration, expecte
     expectedChallenge,
     expectedOrigin: passkeyOrigins(ctx.config),
     expectedRPID: relyingPartyId(ctx.config),
-    requireUserVerification: true,
+    requireUserPresence: hasGesture,
+    requireUserVerification: hasGesture,
     supportedAlgorithmIDs: ALGORITHMS,
   }).catch((error: unknown) => {
     throw passkeyInvalid("malformed", error);

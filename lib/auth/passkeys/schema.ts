@@ -57,9 +57,15 @@ export const PasskeyAssertionField = JsonText.pipe(PasskeyAssertion);
 
 const PasskeyName = z.string().trim().min(1).max(64).describe("The name of the passkey in its owner's list.");
 
+export const conditional = z
+  .boolean()
+  .default(false)
+  .describe('Whether the browser creates the passkey without asking (`mediation: "conditional"`).');
+
 export const RegisterPasskey = z.object({
   passkey: PasskeyRegistration.describe("`PublicKeyCredential.toJSON()` of the new passkey."),
   name: PasskeyName.optional(),
+  conditional,
 });
 export type RegisterPasskey = z.infer<typeof RegisterPasskey>;
 
@@ -109,6 +115,12 @@ export const PasskeyRequestOptions = z.object({
   userVerification: UserVerification,
 });
 export type PasskeyRequestOptions = z.infer<typeof PasskeyRequestOptions>;
+
+/** W3C, "A Well-Known URL for Relying Party Passkey Endpoints". */
+export const PasskeyEndpoints = z.object({ enroll: z.url(), manage: z.url() });
+
+/** Web Authentication Level 3, section 5.11, "Using Web Authentication across related origins". */
+export const RelatedOrigins = z.object({ origins: z.array(z.url()) });
 
 /** Apple, "Supporting associated domains". */
 export const AppleAppSiteAssociation = z.object({ webcredentials: z.object({ apps: z.array(z.string()) }) });

@@ -23,6 +23,11 @@ export const secretRing = z
   .pipe(
     z.tuple([z.string().min(MIN_SECRET_LENGTH, SECRET_TOO_SHORT)], z.string().min(MIN_SECRET_LENGTH, SECRET_TOO_SHORT)),
   );
+/** Such as `https://shop.example.com`. */
+export const httpsOrigins = list.pipe(
+  z.array(z.url({ protocol: /^https$/ }).transform((value) => new URL(value).origin)),
+);
+
 export const origins = list.pipe(z.array(z.url({ protocol: /^https?$/ }).transform((value) => new URL(value).origin)));
 export const baseUrl = z
   .url({ protocol: /^https?$/ })

@@ -20,10 +20,9 @@ const APPS = {
 function withPasskeys<T>(variables: Record<string, string>, run: () => Promise<T>): Promise<T> {
   const given = loadConfig({ NEXTAUTH_URL: "https://api.example.com", ...variables });
   const { baseUrl, AUTH_PASSKEY_RP_ID, AUTH_PASSKEY_APPLE_APPS, AUTH_PASSKEY_ANDROID_APPS } = given;
-  return withContext(
-    { config: { baseUrl, AUTH_PASSKEY_RP_ID, AUTH_PASSKEY_APPLE_APPS, AUTH_PASSKEY_ANDROID_APPS } },
-    run,
-  );
+  const { PASSKEY_RELATED_ORIGINS } = given;
+  const apps = { AUTH_PASSKEY_APPLE_APPS, AUTH_PASSKEY_ANDROID_APPS };
+  return withContext({ config: { baseUrl, AUTH_PASSKEY_RP_ID, PASSKEY_RELATED_ORIGINS, ...apps } }, run);
 }
 
 /** The status of a sign-in whose response comes from an origin. */
@@ -70,6 +69,27 @@ test("a passkey of the page signs in to the configured apps, and to no other", a
   });
 });
 
+test("a related domain is listed for browsers, and its pages use the passkeys; no other's do", async () => {
+  const LIST = "/.well-known/webauthn";
+  expect((await get(LIST)).status).toBe(404);
+  await withPasskeys({ PASSKEY_RELATED_ORIGINS: "https://shop.example.org/, https://example.net" }, async () => {
+    const origins = ["https://shop.example.org", "https://example.net"];
+    expect(await (await get(LIST)).json()).toEqual({ origins });
+    const authenticator = await authenticatorOf("https://shop.example.org");
+    const statuses = [...origins, "https://example.org"].map((origin) => statusFrom(authenticator, { origin }));
+    expect(await Promise.all(statuses)).toEqual([200, 200, 422]);
+  });
+});
+
+test("password managers learn where passkeys are added and managed", async () => {
+  await withPasskeys({}, async () => {
+    expect(await (await get("/.well-known/passkey-endpoints")).json()).toEqual({
+      enroll: "https://api.example.com/account/passkeys/add",
+      manage: "https://api.example.com/account#passkeys",
+    });
+  });
+});
+
 test("with an RP ID above the host, an Apple app signs in with the RP ID as its origin", async () => {
   const origin = "https://example.com";
   await withPasskeys({ ...APPS, AUTH_PASSKEY_RP_ID: "example.com" }, async () => {
@@ -95,6 +115,8 @@ describe("the configuration", () => {
     ["AUTH_PASSKEY_RP_ID", "ample.com"],
     ["AUTH_PASSKEY_RP_ID", "https://example.com"],
     ["AUTH_PASSKEY_RP_ID", "app.api.example.com"],
+    ["PASSKEY_RELATED_ORIGINS", "http://example.org"],
+    ["PASSKEY_RELATED_ORIGINS", "example.org"],
     ["AUTH_PASSKEY_APPLE_APPS", "com.example.app"],
     ["AUTH_PASSKEY_ANDROID_APPS", "com.example.app"],
     ["AUTH_PASSKEY_ANDROID_APPS", "com.example.app=14:6D"],

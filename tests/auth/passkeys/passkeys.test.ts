@@ -3,7 +3,7 @@ import type { Passkey } from "@/lib/auth/passkeys/schema";
 import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { PasskeyAuthenticator } from "@/tests/support/auth/passkey-authenticator";
-import { addPasskey, creationOptions } from "@/tests/support/auth/passkeys";
+import { addPasskey, creationOptions, signInOptions } from "@/tests/support/auth/passkeys";
 import { clock, ctx } from "@/tests/support/context";
 import { mailbox } from "@/tests/support/mailbox";
 
@@ -50,6 +50,33 @@ test("a passkey without a name is named after the browser", async () => {
   const headers = { "user-agent": "Mozilla/5.0 (Macintosh; Intel Mac OS X 14_0) Chrome/140.0.0.0 Safari/537.36" };
   const added = await post(PATH, { passkey }, { token: account.token, headers });
   expect(await added.json()).toMatchObject({ name: "Chrome, macOS" });
+});
+
+test("a password manager may add a passkey without asking, and only in answer to such options", async () => {
+  const account = await newAccount();
+  const authenticator = new PasskeyAuthenticator();
+  const silent = { isUserPresent: false, isUserVerified: false };
+  const add = async (asked: boolean, conditional: boolean) => {
+    const options = await creationOptions(account, { conditional: asked });
+    const passkey = authenticator.create(options, silent);
+    return { options, response: await post(PATH, { passkey, conditional }, { token: account.token }) };
+  };
+  for (const [asked, conditional, reason] of [
+    [false, false, "user_not_verified"],
+    [false, true, "challenge_invalid"],
+    [true, false, "challenge_invalid"],
+  ] as const) {
+    const { response } = await add(asked, conditional);
+    expect(await response.json()).toMatchObject({ code: "passkey_invalid", reason });
+  }
+  const { options, response } = await add(true, true);
+  expect(options.authenticatorSelection).toMatchObject({ residentKey: "required", userVerification: "preferred" });
+  expect(response.status).toBe(201);
+  const signIn = async (forgery: object) => {
+    const passkey = authenticator.get(await signInOptions(), forgery);
+    return (await post(`${PATH}/sign-in`, { passkey })).status;
+  };
+  expect([await signIn({ isUserVerified: false }), await signIn({})]).toEqual([422, 200]);
 });
 
 // ASVS 7.4.3

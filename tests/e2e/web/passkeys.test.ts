@@ -72,6 +72,48 @@ describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
     expect(faults).toEqual([]);
   });
 
+  test("a password manager adds a passkey after a sign-in with a password, and is told of every change", async () => {
+    const { page } = await web.visit();
+    await addVirtualAuthenticator(page);
+    const signals: [name: string, signal: Record<string, unknown>][] = [];
+    await page.exposeFunction("onSignal", (name: string, signal: Record<string, unknown>) =>
+      signals.push([name, signal]),
+    );
+    // Chromium alone has no password manager: the virtual authenticator creates the passkey in its place.
+    await page.addInitScript(() => {
+      const { onSignal } = globalThis as unknown as { onSignal: (name: string, signal: object) => Promise<void> };
+      const create = navigator.credentials.create.bind(navigator.credentials);
+      navigator.credentials.create = async (options?: CredentialCreationOptions & { mediation?: string }) => {
+        if (options?.mediation !== "conditional") throw new Error("It would ask");
+        return create({ ...options, mediation: undefined } as CredentialCreationOptions);
+      };
+      Object.assign(PublicKeyCredential, {
+        getClientCapabilities: async () => ({ conditionalCreate: true }),
+        signalAllAcceptedCredentials: (signal: object) => onSignal("accepted", signal),
+        signalCurrentUserDetails: (signal: object) => onSignal("details", signal),
+      });
+    });
+    const added = page.waitForResponse(
+      (response) => new URL(response.url()).pathname === "/api/auth/passkeys" && response.request().method() === "POST",
+    );
+    const { email } = await newVisitorOn(page);
+    const { credentialId } = (await (await added).json()) as Passkey;
+    await page.reload();
+    const told = (name: string) =>
+      signals
+        .filter(([given]) => given === name)
+        .map(([, signal]) => signal)
+        .at(-1);
+    await expect
+      .poll(() => told("accepted"))
+      .toMatchObject({ rpId: "localhost", allAcceptedCredentialIds: [credentialId] });
+    expect(told("details")).toMatchObject({ rpId: "localhost", userId: told("accepted")?.userId, name: email });
+    await page.getByRole("link", { name: /^Remove / }).click();
+    await page.getByRole("button", { name: "Remove passkey" }).click();
+    await page.getByText("The passkey was removed.").waitFor();
+    await expect.poll(() => told("accepted")).toMatchObject({ allAcceptedCredentialIds: [] });
+  });
+
   test("the email field offers a passkey, which signs in without a password; while the service checks it, the button does nothing", async () => {
     const { page, person } = await withPasskey();
     await page.context().clearCookies();
@@ -141,7 +183,8 @@ describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
   test("the guide's example adds a passkey, and signs in with it", async () => {
     const { page } = await web.visit();
     await addVirtualAuthenticator(page);
-    await newVisitorOn(page);
+    await newVisitor(page);
+    await page.goto("/account/passkeys/add"); // which does not ask the browser by itself
     const contents = examplesOf("sign-in").get("passkeys.ts") ?? "";
     const stdin = { contents, loader: "ts", resolveDir: "." } as const;
     const options = { stdin, bundle: true, format: "iife", globalName: "example", write: false } as const;
@@ -150,7 +193,7 @@ describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
     await run('addPasskey("From the guide")');
     await page.context().clearCookies();
     await run("signInWithPasskey()");
-    await page.reload();
+    await page.goto("/account");
     expect(await page.getByRole("region", { name: "Passkeys" }).innerText()).toContain("From the guide");
   });
 

@@ -18,6 +18,7 @@ export type Forgery = {
   type?: string;
   crossOrigin?: boolean;
   counter?: number;
+  isUserPresent?: boolean;
   isUserVerified?: boolean;
   userHandle?: string | null;
   isBackupEligible?: boolean;
@@ -94,11 +95,11 @@ export class PasskeyAuthenticator {
   /** Section 6.1. */
   #authData(rpId: string, { counter }: Credential, flags: number, forgery: Forgery): Buffer {
     const isSynced = !this.kind.hasCounter;
-    const { isUserVerified = true, isBackupEligible = isSynced, isBackedUp = isSynced } = forgery;
+    const { isUserPresent = true, isUserVerified = true, isBackupEligible = isSynced, isBackedUp = isSynced } = forgery;
     const header = Buffer.alloc(5);
     header[0] =
       flags |
-      FLAGS.userPresent |
+      (isUserPresent ? FLAGS.userPresent : 0) |
       (isUserVerified ? FLAGS.userVerified : 0) |
       (isBackupEligible ? FLAGS.backupEligible : 0) |
       (isBackedUp ? FLAGS.backedUp : 0);

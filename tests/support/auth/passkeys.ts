@@ -11,8 +11,8 @@ async function bodyOf<T>(response: Response): Promise<T> {
 }
 
 /** The options of a new passkey of a signed-in account. */
-export const creationOptions = async ({ token }: Signed) =>
-  bodyOf<PasskeyCreationOptions>(await post("/api/auth/passkeys/options", {}, { token }));
+export const creationOptions = async ({ token }: Signed, json: { conditional?: boolean } = {}) =>
+  bodyOf<PasskeyCreationOptions>(await post("/api/auth/passkeys/options", json, { token }));
 
 /** The options of a sign-in with a passkey. */
 export const signInOptions = async () =>

@@ -64,6 +64,7 @@ function groupOf({ path, tags: [tag] }: Operation): Slug {
   if (/^\/api\/subscription\/(status|purchases|token)$/.test(path)) return "web";
   if (path === "/.well-known/change-password" || path === "/.well-known/jwks.json") return "web";
   if (/^\/\.well-known\/(apple|assetlinks)/.test(path)) return "ios";
+  if (/^\/\.well-known\/(passkey-endpoints|webauthn)$/.test(path)) return "factors";
   if (/^\/api\/(version|updates|download)(\/|$)/.test(path)) return "desktop";
   if (/^\/api\/auth\/(passkeys|factors)(\/|$)/.test(path)) return "factors";
   const subject = /^\/api\/admin\/(?:releases\/(?=rollouts))?(\w+)/.exec(path)?.[1];
