@@ -36,6 +36,7 @@ import {
   VerificationRequired,
 } from "./schema";
 import { completeSignInWithFactor, SIGN_IN_ERRORS, signIn } from "./sign-in";
+import { AppleNotification, receiveAppleNotification } from "./sign-in-methods/apple-notifications";
 import { ChangePassword, changePassword, PasswordChanged } from "./sign-in-methods/change-password";
 import { listIdentities, unlinkIdentity } from "./sign-in-methods/identities";
 
@@ -181,6 +182,18 @@ export const accountOperations = {
     errors: ["not_found", "last_sign_in_method", "reauthentication_required"],
     response: { description: "The provider can no longer sign in to the account.", schema: null },
     run: ({ ctx, principal, caller, params }) => unlinkIdentity(ctx, principal, { ...params, proof: {} }, caller),
+  }),
+
+  receiveAppleNotification: operation({
+    id: "receiveAppleNotification",
+    summary: "Receive a notification of Sign in with Apple",
+    description:
+      "Apple calls this when somebody stops using Apple for this service, deletes their Apple account, or turns the forwarding of emails off or on. Register the URL with the app's identifier (Apple, “Enabling server-to-server notifications”).",
+    body: AppleNotification,
+    errors: ["webhook_unauthorized", "webhook_not_configured", "provider_unavailable"],
+    examples: { "Consent revoked": { payload: "eyJraWQiOiJZdXlYb1kiLCJhbGciOiJSUzI1NiJ9.e30.c2lnbmF0dXJl" } },
+    response: { description: "The notification was applied, or is about nobody here.", schema: null },
+    run: ({ ctx, body, caller }) => receiveAppleNotification(ctx, body.payload, caller),
   }),
 
   logIn: operation({

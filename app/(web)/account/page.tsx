@@ -28,6 +28,9 @@ export default async function Page(props: PageProps) {
       <AccountHeading title={texts.title} />
       {successMessage && <Notice>{successMessage}</Notice>}
       {flash && (flash.resume ? <ResumeForm flash={flash} /> : <Notice kind="error">{flash.message}</Notice>)}
+      {visitor.emailProblem === "forwarding_off" && (
+        <Notice kind="error">{texts.forwardingOff(visitor.user.email)}</Notice>
+      )}
       <div className="with-sections">
         <SectionList texts={texts} />
         <div>

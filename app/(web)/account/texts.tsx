@@ -30,6 +30,8 @@ export const ACCOUNT = defineTexts({
     added: "Added",
     lastUsed: "last used",
     notUsedYet: "not used yet",
+    forwardingOff: (email: string) =>
+      `Apple does not forward emails to ${email} any more, as you told it. Turn forwarding on in the settings of your Apple account, or change your email here.`,
     profile: { title: "Profile", name: "Name", memberSince: "Member since", editName: "Edit name" },
     data: {
       title: "Your data",
@@ -124,6 +126,8 @@ export const ACCOUNT = defineTexts({
     added: "Hinzugefügt",
     lastUsed: "zuletzt benutzt",
     notUsedYet: "noch nicht benutzt",
+    forwardingOff: (email) =>
+      `Apple leitet E-Mails an ${email} nicht mehr weiter, wie Sie es dort eingestellt haben. Schalten Sie die Weiterleitung in den Einstellungen Ihres Apple-Kontos ein, oder ändern Sie hier Ihre E-Mail-Adresse.`,
     profile: { title: "Profil", name: "Name", memberSince: "Mitglied seit", editName: "Name ändern" },
     data: {
       title: "Ihre Daten",

@@ -18,6 +18,7 @@ export const SUMMARY = {
   name: true,
   role: true,
   disabledAt: true,
+  emailProblem: true,
   createdAt: true,
 } as const;
 

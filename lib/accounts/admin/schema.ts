@@ -55,6 +55,10 @@ export const AccountSummary = z.object({
   name: z.string().nullable(),
   role: Role,
   disabledAt: Time.describe("null: its owner can sign in."),
+  emailProblem: z
+    .string()
+    .nullable()
+    .describe("Why emails do not reach its owner: `forwarding_off` by Apple. null: no reason is known."),
   createdAt: z.date(),
 });
 export type AccountSummary = z.infer<typeof AccountSummary>;

@@ -15,7 +15,8 @@ type Entry = { id: string; account: AccountSummary };
 type Position = { stage: number; id: string; key: string };
 
 /** A list is sorted by `account."id"`: `"id"` alone would be the text below, which no index has in order. */
-const COLUMNS = sql`"id"::text, "email", "emailVerifiedAt", "name", "role"::text, "disabledAt", "createdAt"`;
+const COLUMNS = sql`"id"::text, "email", "emailVerifiedAt", "name", "role"::text, "disabledAt",
+  "emailProblem", "createdAt"`;
 /** Follows every id. */
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 /** Follows every other character in UTF-8. */

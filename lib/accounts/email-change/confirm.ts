@@ -71,7 +71,8 @@ async function changeEmail(ctx: Pick<Deps, "now">, tx: Tx, change: EmailChange):
   });
   if (count !== 1) throw new AppError("invalid_or_expired_token"); // rolls back
   const updated = await tx.$executeRaw`
-    UPDATE "Account" SET "email" = ${newEmail}, "emailVerifiedAt" = ${now}::timestamptz, "unverifiedExpiresAt" = NULL,
+    UPDATE "Account" SET "email" = ${newEmail}, "emailVerifiedAt" = ${now}::timestamptz, "emailProblem" = NULL,
+      "emailProblemAt" = NULL, "unverifiedExpiresAt" = NULL,
       "updatedAt" = ${now}::timestamptz
     WHERE "id" = ${accountId}::uuid AND "email" = ${oldEmail} AND NOT ${reservedEmailCondition(newEmail, now, accountId)}`;
   if (updated !== 1) throw new AppError("email_taken");

@@ -7,6 +7,7 @@ import { recordSecurityEvent } from "../../platform/audit/security-events";
 import { isUniqueViolation } from "../../platform/database-errors";
 import type { EmailChange } from "../../platform/db/generated/client";
 import type { Caller } from "../../principal";
+import { NO_EMAIL_PROBLEM } from "../email-problem";
 import { type LinkedIdentity, listIdentities } from "../sign-in-methods/identities";
 import { lockEmail } from "./request";
 
@@ -60,6 +61,6 @@ async function restore(
   await removeTotpAndRecoveryCodesSince(tx, accountId, createdAt);
   await tx.account.update({
     where: { id: accountId },
-    data: { email: oldEmail, emailVerifiedAt: now, passwordHash: null },
+    data: { email: oldEmail, emailVerifiedAt: now, ...NO_EMAIL_PROBLEM, passwordHash: null },
   });
 }

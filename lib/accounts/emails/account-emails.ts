@@ -118,7 +118,11 @@ export function accountEmails(deps: Deps): { [Kind in EmailKind]: Compose<EmailD
       return linked && { ...(await notMe(to)), ...linked };
     }),
     identity_unlinked: compose("identity_unlinked", async ({ to, data }) => {
-      return { ...(await notMe(to)), provider: data && providerTitle(data.provider) };
+      return {
+        ...(await notMe(to)),
+        provider: data && providerTitle(data.provider),
+        byProvider: data?.byProvider === true,
+      };
     }),
     account_deleted: compose("account_deleted", async () => ({})),
     rollout_halted: compose("rollout_halted", async ({ data }) => data),

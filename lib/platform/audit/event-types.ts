@@ -19,6 +19,8 @@ export const EVENT_LABELS = {
   email_change_canceled: "Email change canceled",
   email_changed: "Email changed",
   email_change_undone: "Email change undone",
+  email_forwarding_disabled: "Emails to the private address are not forwarded any more",
+  email_forwarding_enabled: "Emails to the private address are forwarded again",
   identity_linked: "Sign-in provider added",
   identity_unlinked: "Sign-in provider removed",
   totp_added: "Authenticator app added",

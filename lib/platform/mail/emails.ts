@@ -26,7 +26,8 @@ export type EmailData = {
   /** To the address that the account has now. */
   email_changed: null;
   identity_linked: { provider: string } | null;
-  identity_unlinked: { provider: string } | null;
+  /** `byProvider`: the owner ended it at the provider. */
+  identity_unlinked: { provider: string; byProvider?: true } | null;
   account_deleted: null;
   /** To operators. */
   rollout_halted: { product: string; version: string; reason: string };
@@ -77,7 +78,7 @@ export type EmailInput = {
   /** Without `hasPassword` the email says that the password no longer works. `provider` is its display name. */
   identity_linked: NotMe & { provider: string; hasPassword: boolean };
   /** `provider` is null in emails that the previous release queued. */
-  identity_unlinked: NotMe & { provider: string | null };
+  identity_unlinked: NotMe & { provider: string | null; byProvider: boolean };
   account_deleted: Record<never, never>;
   rollout_halted: { product: string; version: string; reason: string };
   webhook_disabled: { url: string; reason: "gone" | "failing" };

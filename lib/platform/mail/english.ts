@@ -117,9 +117,11 @@ export const en: EmailTexts = {
       "If this was not you, somebody else has access to your account. Sign out all devices and set a new password, then remove the provider on your account page:",
       { link: notMeLink, label: "This was not me" },
     ],
-    identity_unlinked: (to, { provider, notMeLink }) => [
+    identity_unlinked: (to, { provider, byProvider, notMeLink }) => [
       "Sign-in method removed",
-      `${provider ?? "A sign-in provider"} was removed from your account (${to}), and all other devices were signed out.`,
+      byProvider
+        ? `${provider} no longer signs you in to your account (${to}), because you have ended that there. Devices on which a provider had signed you in were signed out. Sign in another way, for example with your password.`
+        : `${provider ?? "A sign-in provider"} was removed from your account (${to}), and all other devices were signed out.`,
       ...notMe(notMeLink),
     ],
     account_deleted: (to) => [

@@ -118,9 +118,11 @@ export const de: EmailTexts = {
       "Wenn Sie das nicht waren, hat jemand anderes Zugang zu Ihrem Konto. Melden Sie alle Geräte ab und legen Sie ein neues Passwort fest. Entfernen Sie dann den Anbieter auf Ihrer Kontoseite:",
       { link: notMeLink, label: "Das war ich nicht" },
     ],
-    identity_unlinked: (to, { provider, notMeLink }) => [
+    identity_unlinked: (to, { provider, byProvider, notMeLink }) => [
       "Anmeldemethode entfernt",
-      `${provider ?? "Ein Anbieter"} wurde von Ihrem Konto (${to}) entfernt, und alle anderen Geräte wurden abgemeldet.`,
+      byProvider
+        ? `${provider} meldet Sie nicht mehr bei Ihrem Konto (${to}) an, weil Sie das dort beendet haben. Geräte, auf denen ein Anbieter Sie angemeldet hatte, wurden abgemeldet. Melden Sie sich anders an, zum Beispiel mit Ihrem Passwort.`
+        : `${provider ?? "Ein Anbieter"} wurde von Ihrem Konto (${to}) entfernt, und alle anderen Geräte wurden abgemeldet.`,
       ...notMe(notMeLink),
     ],
     account_deleted: (to) => [

@@ -55,6 +55,8 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       id: field(uuid),
       email: field(text),
       emailVerifiedAt: nullable(time),
+      emailProblem: nullable(text),
+      emailProblemAt: nullable(time),
       name: nullable(text),
       image: nullable(text),
       password: nullable(password, "passwordHash"),

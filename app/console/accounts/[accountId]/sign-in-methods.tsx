@@ -20,7 +20,12 @@ export function SignInMethods({ account }: { account: AccountDetails }) {
       caption="Linked sign-in providers"
       columns={identityColumns(account)}
       rows={account.identities}
-      empty={<p className="muted">No sign-in provider is linked.</p>}
+      empty={
+        <p className="muted">
+          No sign-in provider is linked.
+          {!hasPassword && passkeys.length === 0 && " The account has no way to sign in: invite its owner."}
+        </p>
+      }
     >
       <Facts
         entries={[
