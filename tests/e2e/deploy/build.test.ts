@@ -24,6 +24,7 @@ const COPIED = ["next.config.ts", "package.json", "scripts"];
 /** Prints as many lines as Next does. The pages, which take minutes to build, are not what is tested here. */
 const NEXT = `#!/bin/sh
 for n in $(seq 300); do echo "route $n of next"; done
+mkdir -p .next/server && echo '{}' | tee .next/server/preview-props.json > .next/prerender-manifest.json
 if [ -n "$NEXT_SIGNAL" ]; then kill -s "$NEXT_SIGNAL" $$; fi
 exit "\${NEXT_EXIT:-0}"
 `;

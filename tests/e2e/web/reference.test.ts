@@ -20,6 +20,7 @@ const run = promisify(execFile);
 const APPS = {
   AUTH_PASSKEY_APPLE_APPS: "ABCDE12345.com.example.app",
   SECURITY_CONTACT: "security@example.com",
+  PASSKEY_RELATED_ORIGINS: "https://www.example.org",
   AUTH_PASSKEY_ANDROID_APPS: `com.example.app=${Array(32).fill("14").join(":")}`,
 };
 
