@@ -14,7 +14,7 @@ export type DebianRoot = {
 };
 
 /** The mirror of Debian that this machine's apt uses. */
-async function debianMirror(): Promise<string> {
+export async function debianMirror(): Promise<string> {
   const { stdout } = await run("apt-get", [
     "indextargets",
     "--format",
@@ -25,7 +25,7 @@ async function debianMirror(): Promise<string> {
     .split("\n")
     .find((line) => /\/debian\/? Packages$/.test(line))
     ?.split(" ")[0];
-  if (!uri) throw new Error("apt has no source of Debian");
+  if (!uri) throw new Error("apt has no source of Debian. Run apt-get update.");
   return uri;
 }
 
