@@ -51,6 +51,7 @@ const ACCOUNT = {
   name: "Ann Example",
   role: "user",
   disabledAt: null,
+  emailProblem: null,
   createdAt: "2026-11-20T09:00:00.000Z",
 };
 

@@ -5,7 +5,9 @@ import { initializeTLog } from "@sigstore/mock/dist/rekor";
 import { initializeTSA } from "@sigstore/mock/dist/timestamp";
 
 const hashOf = (bytes: Uint8Array | string) => createHash("sha256").update(bytes);
-const base64 = (bytes: Uint8Array | string) => Buffer.from(bytes).toString("base64");
+/** The authorities of @sigstore/mock return views. */
+const toBuffer = ({ buffer, byteOffset, byteLength }: ArrayBufferView) => Buffer.from(buffer, byteOffset, byteLength);
+const base64 = (bytes: ArrayBufferView) => toBuffer(bytes).toString("base64");
 export const newKeys = () => generateKeyPairSync("ec", { namedCurve: "prime256v1" });
 
 const REKOR = "https://rekor.example.com";
@@ -154,11 +156,12 @@ async function logEntry(log: Log, { payload, signature }: { payload: Buffer; sig
   };
 }
 
-type TrustedKeys = { ca: Buffer[]; tsa: Buffer[]; log: Buffer; ctLog: Buffer };
+type Certificates = readonly ArrayBufferView[];
+type TrustedKeys = { ca: Certificates; tsa: Certificates; log: Buffer; ctLog: Buffer };
 
 function trustedRootOf({ ca, tsa, log, ctLog }: TrustedKeys) {
   const validFor = { start: "2020-01-01T00:00:00Z" };
-  const authority = (certificates: readonly Buffer[]) => ({
+  const authority = (certificates: Certificates) => ({
     certChain: { certificates: certificates.map((der) => ({ rawBytes: base64(der) })) },
     validFor,
   });
