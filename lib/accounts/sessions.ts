@@ -2,10 +2,13 @@ import { revokeGrants } from "../auth/authorization-server/granted-session";
 import { lockAccountForSignOut, revokeSessionInTx, signOut } from "../auth/sessions/sessions";
 import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
-import { recordSecurityEvent } from "../platform/audit/security-events";
+import { type EventExtra, recordSecurityEvent } from "../platform/audit/security-events";
+import type { Prisma } from "../platform/db/generated/client";
 import type { Caller } from "../principal";
 
 type Deps = Pick<Context, "db" | "now" | "removeDevices">;
+
+const LAST_USED_FIRST: Prisma.SessionOrderByWithRelationInput[] = [{ lastSeenAt: "desc" }, { id: "desc" }];
 
 /** The condition of an account's live sessions. */
 export function liveSessions(accountId: string, at: Date) {
@@ -16,7 +19,7 @@ export function liveSessions(accountId: string, at: Date) {
 export async function listSessions({ db, now }: { db: Tx; now: () => Date }, accountId: string) {
   return db.session.findMany({
     where: liveSessions(accountId, now()),
-    orderBy: [{ lastSeenAt: "desc" }, { id: "desc" }],
+    orderBy: LAST_USED_FIRST,
     select: { id: true, transport: true, userAgent: true, deviceName: true, createdAt: true, lastSeenAt: true },
   });
 }
@@ -44,11 +47,28 @@ export async function revokeOtherSessionsInTx(
   keep: string,
   caller: Caller,
 ) {
+  const others = { ...liveSessions(accountId, deps.now()), id: { not: keep } };
+  return revokeSessionsInTx(deps, tx, others, caller);
+}
+
+/**
+ * Revokes the sessions of a locked account that meet a condition, and what the account's sessions have allowed. Returns how
+ * many there were.
+ */
+export async function revokeSessionsInTx(
+  deps: Pick<Deps, "now" | "removeDevices">,
+  tx: Tx,
+  where: Prisma.SessionWhereInput & { accountId: string },
+  caller: Caller,
+  extra: EventExtra = {},
+) {
   const now = deps.now();
+  const { accountId } = where;
   await revokeGrants(tx, accountId);
-  const others = (await listSessions({ db: tx, now: () => now }, accountId)).filter(({ id }) => id !== keep);
-  for (const { id } of others) {
-    if (await revokeSessionInTx(deps, tx, now, id)) await recordSecurityEvent(tx, now, accountId, "signed_out", caller);
+  const sessions = await tx.session.findMany({ where, orderBy: LAST_USED_FIRST, select: { id: true } });
+  for (const { id } of sessions) {
+    if (await revokeSessionInTx(deps, tx, now, id))
+      await recordSecurityEvent(tx, now, accountId, "signed_out", caller, extra);
   }
-  return others.length;
+  return sessions.length;
 }

@@ -99,7 +99,9 @@ export function requireFitsBrowsers(composed: ReturnType<typeof composeNotificat
   const { kind, payload, collapseId } = composed;
   const { body } = prepareMessage(composed);
   const locales = [null, ...LOCALES, ...("translations" in payload ? Object.keys(payload.translations ?? {}) : [])];
-  const sizes = locales.map((locale) => sizeOf(payloadOf(JSON.parse(body(NIL_ID, locale)), collapseId, locale)));
+  const sizes = locales.map((locale) =>
+    Buffer.byteLength(JSON.stringify(payloadOf(JSON.parse(body(NIL_ID, locale)), collapseId, locale))),
+  );
   const sizeBytes = Math.max(...sizes) + ENCRYPTION_BYTES;
   if (sizeBytes > MAX_PAYLOAD_BYTES)
     throw new RangeError(
@@ -128,8 +130,9 @@ function payloadOf({ aps: { alert = {} }, data: stored }: StoredPayload, tag: st
 function declare(push: ReturnType<typeof payloadOf>, appUrl: string | null): string {
   const { title, body, ...data } = push;
   const notification = { title, body, tag: data.tag ?? data.id, navigate: targetOf(data.url, appUrl), data };
-  const declarative = { ...push, web_push: 8030, mutable: true, notification };
-  return JSON.stringify(sizeOf(declarative) + ENCRYPTION_BYTES > MAX_PAYLOAD_BYTES ? push : declarative);
+  const declarative = JSON.stringify({ ...push, web_push: 8030, mutable: true, notification });
+  const isTooLarge = Buffer.byteLength(declarative) + ENCRYPTION_BYTES > MAX_PAYLOAD_BYTES;
+  return isTooLarge ? JSON.stringify(push) : declarative;
 }
 
 /** Where a notification leads: within the app. Browsers resolve a path against the app's start. */
@@ -138,5 +141,3 @@ function targetOf(url: string | null, appUrl: string | null): string {
   const target = URL.canParse(url ?? "", appUrl) ? new URL(url ?? "", appUrl) : null;
   return target?.origin === new URL(appUrl).origin ? target.href : appUrl;
 }
-
-const sizeOf = (message: object) => Buffer.byteLength(JSON.stringify(message));

@@ -130,7 +130,7 @@ export async function Passkeys({ visitor, texts: { passkeys: texts, added, lastU
   const common = await textsOf(COMMON);
   const { account, session } = visitor;
   const passkeys = await listPasskeys(pageContext().db, account.id);
-  const { isFresh } = await readStepUpMethods(pageContext(), visitor);
+  const mayCreate = passkeys.length === 0 && session.amr.includes("pwd") && (await isRecent(visitor));
   return (
     <section className="card" aria-labelledby="passkeys">
       <h2 id="passkeys">{texts.title}</h2>
@@ -162,7 +162,7 @@ export async function Passkeys({ visitor, texts: { passkeys: texts, added, lastU
         email={account.email}
         name={account.name ?? account.email}
         accepted={passkeys.map(({ credentialId }) => credentialId)}
-        mayCreate={passkeys.length === 0 && session.amr.includes("pwd") && isFresh}
+        mayCreate={mayCreate}
       />
       <div className="actions">
         <a className="button quiet" href="/account/passkeys/add">
@@ -172,6 +172,8 @@ export async function Passkeys({ visitor, texts: { passkeys: texts, added, lastU
     </section>
   );
 }
+
+const isRecent = async (visitor: Visitor) => (await readStepUpMethods(pageContext(), visitor)).isFresh;
 
 /** The account's second factors. */
 export async function Factors({ visitor, texts: { factors: texts, added, lastUsed } }: Props) {

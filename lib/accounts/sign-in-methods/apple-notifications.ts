@@ -1,8 +1,6 @@
 import { jwtVerify } from "jose";
 import { z } from "zod";
 import { lockAccount } from "../../auth/account-checks";
-import { revokeGrants } from "../../auth/authorization-server/granted-session";
-import { revokeSessionInTx } from "../../auth/sessions/sessions";
 import { providerKeys } from "../../auth/sign-in-providers/provider-keys";
 import type { Context, Tx } from "../../context";
 import { AppError, isAppError } from "../../errors";
@@ -10,6 +8,7 @@ import { recordSecurityEvent } from "../../platform/audit/security-events";
 import { Email } from "../../platform/email";
 import type { Caller } from "../../principal";
 import { setEmailProblem } from "../email-problem";
+import { revokeSessionsInTx } from "../sessions";
 import { lockSignInMethods } from "./identities";
 
 type Deps = Pick<Context, "config" | "db" | "emails" | "log" | "now" | "removeDevices">;
@@ -116,18 +115,10 @@ async function unlink(ctx: Deps, tx: Tx, { id, accountId }: Identity, { type }: 
   const { email, count: ways } = await lockSignInMethods(tx, accountId);
   const { count } = await tx.identity.deleteMany({ where: { id } });
   if (count === 0) return; // by a concurrent delivery
-  const now = ctx.now();
+  const actor = "service";
   const details = { provider: "apple", event: type };
-  await recordSecurityEvent(tx, now, accountId, "identity_unlinked", caller, { actor: "service", details });
-  await revokeGrants(tx, accountId);
-  const sessions = await tx.session.findMany({
-    where: { accountId, revokedAt: null, amr: { has: "fed" } },
-    select: { id: true },
-  });
-  for (const session of sessions) {
-    if (await revokeSessionInTx(ctx, tx, now, session.id))
-      await recordSecurityEvent(tx, now, accountId, "signed_out", caller, { actor: "service" });
-  }
+  await recordSecurityEvent(tx, ctx.now(), accountId, "identity_unlinked", caller, { actor, details });
+  await revokeSessionsInTx(ctx, tx, { accountId, revokedAt: null, amr: { has: "fed" } }, caller, { actor });
   if (ways > 1) await ctx.emails.enqueue(tx, "identity_unlinked", email, { provider: "apple", byProvider: true });
 }
 

@@ -88,8 +88,8 @@ export function relyingPartyId({ baseUrl, AUTH_PASSKEY_RP_ID }: PasskeyConfig): 
 }
 
 /**
- * The origins whose responses are accepted: the service's own, the trusted and the related ones, and those of the configured apps. iOS
- * sends the RP ID as an https origin; Android sends the hash of the app's signing certificate.
+ * The origins whose responses are accepted: the service's own, the trusted and the related ones, and those of the configured
+ * apps. iOS sends the RP ID as an https origin; Android sends the hash of the app's signing certificate.
  */
 export function passkeyOrigins(config: PasskeyConfig): string[] {
   return [

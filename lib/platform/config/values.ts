@@ -23,12 +23,10 @@ export const secretRing = z
   .pipe(
     z.tuple([z.string().min(MIN_SECRET_LENGTH, SECRET_TOO_SHORT)], z.string().min(MIN_SECRET_LENGTH, SECRET_TOO_SHORT)),
   );
-/** Such as `https://shop.example.com`. */
-export const httpsOrigins = list.pipe(
-  z.array(z.url({ protocol: /^https$/ }).transform((value) => new URL(value).origin)),
-);
-
-export const origins = list.pipe(z.array(z.url({ protocol: /^https?$/ }).transform((value) => new URL(value).origin)));
+const originsOf = (protocol: RegExp) =>
+  list.pipe(z.array(z.url({ protocol }).transform((value) => new URL(value).origin)));
+export const origins = originsOf(/^https?$/);
+export const httpsOrigins = originsOf(/^https$/);
 export const baseUrl = z
   .url({ protocol: /^https?$/ })
   .refine((value) => new URL(value).href === `${new URL(value).origin}/`, "must be an origin without a path")

@@ -1,6 +1,7 @@
 import { AppError } from "../../errors";
 import type { Config } from "../config";
 import type { RequestHead } from "../http-message";
+import { DEPRECATION_HEADERS } from "./deprecation";
 
 type OriginConfig = Pick<Config, "baseUrl" | "AUTH_TRUSTED_ORIGINS" | "CORS_ALLOWED_ORIGINS">;
 
@@ -50,6 +51,17 @@ function requireOwnNavigation(headers: RequestHead["headers"], config: OriginCon
   requireOwnOrigin(headers, config);
 }
 
+/** The response headers that scripts of other origins may read. */
+const EXPOSED_HEADERS = [
+  "X-Request-Id",
+  "Retry-After",
+  "RateLimit",
+  "RateLimit-Policy",
+  "ETag",
+  "Content-Disposition",
+  ...DEPRECATION_HEADERS,
+].join(", ");
+
 /** The CORS headers for an origin in `CORS_ALLOWED_ORIGINS` (WHATWG Fetch, section 3.3). */
 export function corsHeaders(request: RequestHead, config: OriginConfig, allow: string): Record<string, string> {
   const origin = request.headers.get("origin");
@@ -59,8 +71,7 @@ export function corsHeaders(request: RequestHead, config: OriginConfig, allow: s
     Vary: "Origin",
     "Access-Control-Allow-Origin": origin,
     "Access-Control-Allow-Credentials": "true",
-    "Access-Control-Expose-Headers":
-      "X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, ETag, Content-Disposition, Deprecation, Sunset, Link",
+    "Access-Control-Expose-Headers": EXPOSED_HEADERS,
     ...(isPreflight
       ? {
           "Access-Control-Allow-Methods": allow,
