@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { signatureHeaders } from "../lib/subscriptions/providers/signatures";
+import { signatureHeaders } from "../lib/platform/webhook-signatures";
 
 /** A monthly purchase as RevenueCat's webhook describes it, each with an id and a transaction of its own. */
 export function initialPurchase(appUserId: string) {

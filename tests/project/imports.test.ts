@@ -222,6 +222,7 @@ const ROOMS: Record<string, string[]> = {
   "lib/platform/telemetry": [...FOR_SERVICES, "lib/platform/db/clock"],
   "lib/platform/tools": [],
   "lib/platform/update-check": ["lib/context", "lib/platform/outbound"],
+  "lib/platform/webhook-signatures": [],
   "lib/principal": ["lib/platform/db/generated/client"],
   "lib/push": [
     ...FOR_SERVICES,
@@ -259,6 +260,7 @@ const ROOMS: Record<string, string[]> = {
     "lib/platform/json",
     "lib/platform/keys",
     "lib/platform/statistics",
+    "lib/platform/webhook-signatures",
     "lib/principal",
     "lib/push/outbox/enqueue",
     "lib/webhooks/events",

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../../errors";
 import type { Config } from "../../platform/config";
+import { isSigned } from "../../platform/webhook-signatures";
 import type { EventFacts, ProviderEvent } from "../events";
 import { buildProviderEvent, endedFacts, orderOf, snapshotOf } from "./build-event";
 import {
@@ -17,7 +18,6 @@ import {
   toPastDate,
 } from "./fields";
 import type { Delivery, Products, Provider } from "./provider";
-import { isSigned } from "./signatures";
 
 /** Paddle Billing's notifications ("Webhooks reference"). */
 export const paddle: Provider = {

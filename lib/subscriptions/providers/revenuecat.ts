@@ -18,7 +18,7 @@ import {
   withoutRenewalNumber,
 } from "./fields";
 import type { Delivery, Provider } from "./provider";
-import { requireAuthentic } from "./signatures";
+import { requireAuthentic } from "./require-authentic";
 
 /** The times of an event, in milliseconds since 1970. A text would be read as none, which ends access. */
 const TIMES = [

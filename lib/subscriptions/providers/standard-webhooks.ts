@@ -17,7 +17,7 @@ import {
   withoutRenewalNumber,
 } from "./fields";
 import type { Delivery, Provider } from "./provider";
-import { requireAuthentic } from "./signatures";
+import { requireAuthentic } from "./require-authentic";
 
 /** "Payload structure" of the specification. docs/guides/billing.md documents `data`. */
 const Payload = z.object({

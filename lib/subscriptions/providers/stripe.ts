@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { AppError } from "../../errors";
 import type { Config } from "../../platform/config";
+import { isSigned } from "../../platform/webhook-signatures";
 import type { EventFacts, ProviderEvent } from "../events";
 import { buildAliasEvent, buildProviderEvent, endedFacts, orderOf, refundOfPayment, snapshotOf } from "./build-event";
 import {
@@ -17,7 +18,6 @@ import {
   toPastDate,
 } from "./fields";
 import type { Delivery, Products, Provider } from "./provider";
-import { isSigned } from "./signatures";
 
 const PAID = new Set(["paid", "no_payment_required"]);
 

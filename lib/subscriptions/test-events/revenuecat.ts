@@ -1,5 +1,5 @@
 import type { Config } from "../../platform/config";
-import { signatureHeaders } from "../providers/signatures";
+import { signatureHeaders } from "../../platform/webhook-signatures";
 import { eventTexts, type Sender } from "./sender";
 import { type TestChange, TestEventType } from "./test-change";
 

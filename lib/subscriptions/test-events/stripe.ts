@@ -1,4 +1,4 @@
-import { signatureHeaders } from "../providers/signatures";
+import { signatureHeaders } from "../../platform/webhook-signatures";
 import { eventTexts, type Sender } from "./sender";
 import type { TestChange, TestProduct } from "./test-change";
 

@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import { AppError } from "../../errors";
-import type { Config } from "../../platform/config";
-import type { Delivery } from "./provider";
+
+/** The parts of a received request that a signature covers. */
+type Signed = { headers: { get: (name: string) => string | null }; raw: Uint8Array };
 
 /** How old a delivery may be, and how far ahead: it limits the replay of a recorded one. */
 const TOLERANCE_SECONDS = 300;
@@ -9,7 +9,7 @@ const STANDARD_PREFIX = "whsec_";
 
 type Scheme = {
   /** The parts of the headers. `prefix` is what is signed before the body. */
-  parse: (headers: Delivery["headers"]) => { at: string | undefined; signatures: string[]; prefix: string };
+  parse: (headers: Signed["headers"]) => { at: string | undefined; signatures: string[]; prefix: string };
   /** The headers of a delivery. */
   write: (signed: { id: string; at: string; signature: string }) => Record<string, string>;
   keyOf: (secret: string) => string | Buffer;
@@ -33,37 +33,41 @@ const fieldScheme = (
   encoding: "hex",
 });
 
-/** How providers sign a delivery. All use HMAC-SHA256 over a time and the body. */
+/** Standard Webhooks 1.0.0, "Signature scheme": the id is signed, too. Svix, which began it, has other names of headers. */
+const standardScheme = (name: "webhook" | "svix"): Scheme => ({
+  parse: (headers) => {
+    const at = headers.get(`${name}-timestamp`) ?? undefined;
+    const id = headers.get(`${name}-id`);
+    const given = (headers.get(`${name}-signature`) ?? "").split(" ");
+    const signatures = given.filter((one) => id !== null && one.startsWith("v1,")).map((one) => one.slice(3));
+    return { at, signatures, prefix: `${id}.${at}.` };
+  },
+  write: ({ id, at, signature }) => ({
+    [`${name}-id`]: id,
+    [`${name}-timestamp`]: at,
+    [`${name}-signature`]: `v1,${signature}`,
+  }),
+  keyOf: (secret) =>
+    Buffer.from(secret.startsWith(STANDARD_PREFIX) ? secret.slice(STANDARD_PREFIX.length) : secret, "base64"),
+  encoding: "base64",
+});
+
+/** How senders sign a webhook. All use HMAC-SHA256 over a time and the body. */
 const SCHEMES = {
   revenuecat: fieldScheme("x-revenuecat-webhook-signature", { separator: ",", at: "t", signature: "v1", joint: "." }),
   /** Stripe, "Verify webhook signatures manually". */
   stripe: fieldScheme("stripe-signature", { separator: ",", at: "t", signature: "v1", joint: "." }),
   /** Paddle, "Verify webhook signatures". */
   paddle: fieldScheme("paddle-signature", { separator: ";", at: "ts", signature: "h1", joint: ":" }),
-  /** Standard Webhooks 1.0.0, "Signature scheme": the id is signed, too. */
-  standardWebhooks: {
-    parse: (headers) => {
-      const at = headers.get("webhook-timestamp") ?? undefined;
-      const id = headers.get("webhook-id");
-      const given = (headers.get("webhook-signature") ?? "").split(" ");
-      const signatures = given.filter((one) => id !== null && one.startsWith("v1,")).map((one) => one.slice(3));
-      return { at, signatures, prefix: `${id}.${at}.` };
-    },
-    write: ({ id, at, signature }) => ({
-      "webhook-id": id,
-      "webhook-timestamp": at,
-      "webhook-signature": `v1,${signature}`,
-    }),
-    keyOf: (secret) =>
-      Buffer.from(secret.startsWith(STANDARD_PREFIX) ? secret.slice(STANDARD_PREFIX.length) : secret, "base64"),
-    encoding: "base64",
-  },
+  standardWebhooks: standardScheme("webhook"),
+  /** Svix, "Verifying webhooks manually". */
+  svix: standardScheme("svix"),
 } satisfies Record<string, Scheme>;
 
 /** Whether one of the secrets signed a delivery within five minutes of `now`. Malformed headers are not signed. */
 export function isSigned(
   scheme: keyof typeof SCHEMES,
-  { headers, raw }: Pick<Delivery, "headers" | "raw">,
+  { headers, raw }: Signed,
   secrets: readonly string[],
   now: Date,
 ): boolean {
@@ -88,20 +92,8 @@ export function signatureHeaders(
   return write({ id, at, signature });
 }
 
-/**
- * Authenticates a delivery by what is configured: the Authorization header, the signature, or both.
- * @throws AppError webhook_not_configured if neither is configured, webhook_unauthorized
- */
-export function requireAuthentic(scheme: keyof typeof SCHEMES, config: Config, delivery: Delivery, now: Date): void {
-  const { BILLING_WEBHOOK_AUTHORIZATION: allowed, BILLING_WEBHOOK_SIGNING_SECRET: secret } = config;
-  if (allowed.length === 0 && secret === undefined) throw new AppError("webhook_not_configured");
-  const authorized = allowed.length === 0 || matchesAny(allowed, delivery.headers.get("authorization") ?? "");
-  const signed = secret === undefined || isSigned(scheme, delivery, [secret], now);
-  if (!authorized || !signed) throw new AppError("webhook_unauthorized");
-}
-
 /** Whether a value equals one of the candidates. Takes the same time whatever their lengths and contents. */
-function matchesAny(candidates: readonly string[], value: string): boolean {
+export function matchesAny(candidates: readonly string[], value: string): boolean {
   const sha256 = (text: string) => createHash("sha256").update(text).digest();
   const given = sha256(value);
   return candidates.map((candidate) => timingSafeEqual(sha256(candidate), given)).includes(true);
