@@ -12,6 +12,10 @@ export const COMMAND_GROUPS: Readonly<Record<string, CommandGroup>> = {
     summary: "accounts: find, show and change them",
     load: async () => (await import("./commands/accounts")).defineAccounts,
   },
+  search: {
+    summary: "find what an id, an email or a name belongs to",
+    load: async () => (await import("./commands/search")).defineSearch,
+  },
   "first-operator": {
     summary: "print the link that makes you the first admin",
     load: async () => (await import("./commands/first-operator")).defineFirstOperator,

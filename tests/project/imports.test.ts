@@ -55,6 +55,7 @@ const ROOMS: Record<string, string[]> = {
     "lib/principal",
     "lib/push",
     "lib/releases",
+    "lib/search",
     "lib/subscriptions",
     "lib/webhooks",
   ],
@@ -248,6 +249,7 @@ const ROOMS: Record<string, string[]> = {
     "lib/principal",
     "lib/webhooks/events",
   ],
+  "lib/search": [...FOR_SERVICES, "lib/accounts", "lib/auth", "lib/operation", "lib/releases", "lib/subscriptions"],
   "lib/subscriptions": [
     ...FOR_SERVICES,
     "lib/operation",

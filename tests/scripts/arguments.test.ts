@@ -77,6 +77,7 @@ test.each([
   ["keys create CI --scope audit:read --expires soon", "--expires: "],
   ["keys revoke CI", "revoke takes the ids of keys"],
   ["keys list CI", "too many arguments"],
+  ["search", "missing required argument 'text'"],
   ["publishers add bitbucket acme/app --product core", "TYPE: "],
   ["publishers add github --workflow release.yml --product core", "REPOSITORY: "],
   ["publishers add github acme/app --workflow sub/release.yml --product core", "--workflow: Must be a file"],

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { Form } from "../../(web)/components/form";
 import { ReloadRestoredPage } from "../../(web)/components/reload-restored-page";
+import { FindField } from "./find-field";
 import { Navigation } from "./navigation";
 import type { ConsoleOperator } from "./operator";
 
@@ -37,10 +38,17 @@ export function ConsoleFrame({ operator, children }: Props) {
           </div>
         </div>
       </header>
+      <FindField value={searchedText(operator.pageUrl)} />
       <main id="content">{children}</main>
       <ReloadRestoredPage />
     </>
   );
+}
+
+/** What the page of results was asked for. */
+function searchedText(pageUrl: string): string {
+  const { pathname, searchParams } = new URL(pageUrl, "http://console");
+  return pathname === "/console/search" ? (searchParams.get("query") ?? "") : "";
 }
 
 function Brand() {

@@ -52,7 +52,8 @@ export function Navigation({ operator }: { operator: ConsoleOperator }) {
 /** The entry that a page belongs to: the longest path that it begins with. */
 function findCurrent(pageUrl: string): string | undefined {
   const path = pageUrl.split("?", 1)[0] ?? "";
-  const matches = [...SUBJECTS, ...SETTINGS].filter(({ href }) => path === href || path.startsWith(`${href}/`));
+  const isBelow = (href: string) => href !== "/console" && path.startsWith(`${href}/`);
+  const matches = [...SUBJECTS, ...SETTINGS].filter(({ href }) => path === href || isBelow(href));
   return matches.map(({ href }) => href).sort((a, b) => b.length - a.length)[0];
 }
 

@@ -9,7 +9,7 @@ import { Time as FromTime, StorableText } from "../../platform/storable";
 import { PurchaseStatus } from "../../subscriptions/schema";
 import { AccountDeleted, Register } from "../schema";
 
-const MAX_QUERY_LENGTH = 254;
+export const MAX_QUERY_LENGTH = 254;
 const Time = z.date().nullable();
 
 export const Role = z.enum(["user", "support", "admin"]);

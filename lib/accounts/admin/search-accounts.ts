@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Context, Tx } from "../../context";
 import type { Prisma } from "../../platform/db/generated/client";
 import { firstIdAt, isUuid } from "../../platform/db/ids";
-import { empty, sql, uuidArray } from "../../platform/db/sql";
+import { beginsWith, empty, sql, uuidArray } from "../../platform/db/sql";
 import { readPage } from "../../platform/lists";
 import { isStorableText } from "../../platform/storable";
 import { normalizeAppUserIds } from "../../subscriptions/app-user-ids";
@@ -19,8 +19,6 @@ const COLUMNS = sql`"id"::text, "email", "emailVerifiedAt", "name", "role"::text
   "emailProblem", "createdAt"`;
 /** Follows every id. */
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-/** Follows every other character in UTF-8. */
-const LAST_CHARACTER = "\u{10FFFF}";
 /** The most accounts that one request with `seenFrom` reads: sessions have no index by the time they were last seen. */
 const MAX_SEARCHED = 10_000;
 /** The most accounts that an id of the billing provider finds. */
@@ -86,10 +84,10 @@ type Stage = { text: string; ids: readonly string[]; filter: Filter; position: P
 /** Stage 0 finds accounts by their ids, the others by the beginning of a text. An account belongs to its first stage. */
 function readStage(db: Tx, { text, ids, filter, position, take }: Stage) {
   const searched = TEXTS[position.stage - 1];
-  const found = searched ? sql`${beginsWith(searched, text)} AND "id" <> ALL(${uuidArray(ids)})` : oneOfCondition(ids);
+  const found = searched ? sql`${matches(searched, text)} AND "id" <> ALL(${uuidArray(ids)})` : oneOfCondition(ids);
   const key = searched ? sql`${searched.text} COLLATE "C"` : sql`''`;
   const earlier = TEXTS.slice(0, Math.max(0, position.stage - 1)).map(
-    (one) => sql` AND (${beginsWith(one, text)}) IS NOT TRUE`,
+    (one) => sql` AND (${matches(one, text)}) IS NOT TRUE`,
   );
   const isLater = position.id === "" ? empty : sql`AND (${key}, "id") > (${position.key}::text, ${position.id}::uuid)`;
   return db.$queryRaw<(AccountSummary & { key: string })[]>`
@@ -102,10 +100,8 @@ function oneOfCondition(ids: readonly string[]): Prisma.Sql {
   return sql`"id" = ANY(${uuidArray(ids)})`;
 }
 
-/** Two comparisons, because LIKE with a parameter does not use an index. */
-function beginsWith({ text, condition }: (typeof TEXTS)[number], prefix: string): Prisma.Sql {
-  const first = sql`lower(${prefix}::text) COLLATE "C"`;
-  return sql`${condition} AND ${text} COLLATE "C" >= ${first} AND ${text} COLLATE "C" < ${first} || ${LAST_CHARACTER}::text`;
+function matches({ text, condition }: (typeof TEXTS)[number], prefix: string): Prisma.Sql {
+  return sql`${condition} AND ${beginsWith(text, sql`lower(${prefix}::text)`)}`;
 }
 
 function conditionOf({ externalId, role, state, createdFrom, seenFrom, now }: Filter): Prisma.Sql {
@@ -133,7 +129,7 @@ function conditionOf({ externalId, role, state, createdFrom, seenFrom, now }: Fi
 }
 
 /** The accounts with an id: their own, one that an import gave them, or an App User ID in their purchases and events. */
-async function findNamedIds(db: Tx, text: string): Promise<string[]> {
+export async function findNamedIds(db: Tx, text: string): Promise<string[]> {
   const [name = text] = normalizeAppUserIds([text]);
   const rows = await db.$queryRaw<{ id: string }[]>`
     SELECT DISTINCT "accountId"::text AS "id" FROM (

@@ -4,10 +4,10 @@ import { personOf, recordOperatorEvent } from "../../platform/audit/operator-eve
 import { isInNetworks } from "../../platform/config/networks";
 import type { ApiKey as Row } from "../../platform/db/generated/client";
 import { isUuid, newId } from "../../platform/db/ids";
-import { type PageQuery, readPage } from "../../platform/lists";
+import { readPage } from "../../platform/lists";
 import type { Operator } from "../../principal";
 import { displayedPrefix, generateApiKey, hashKey, isApiKey } from "./key-text";
-import type { ApiKey, ApiKeys, CreatedKey, NewKey } from "./schema";
+import type { ApiKey, ApiKeys, CreatedKey, KeysQuery, NewKey } from "./schema";
 
 type Deps = Pick<Context, "db" | "limits" | "log" | "now">;
 
@@ -43,10 +43,13 @@ export async function createKey(
 }
 
 /** A page of the API keys, newest first, those that no longer work included. @throws AppError invalid_query */
-export async function listKeys({ db, now }: Deps, page: PageQuery): Promise<ApiKeys> {
+export async function listKeys({ db, now }: Deps, { prefix, ...page }: KeysQuery): Promise<ApiKeys> {
   const { entries, nextCursor } = await readPage("keys", page, ({ after, take }) =>
     db.apiKey.findMany({
-      where: after !== null && isUuid(after) ? { id: { lt: after } } : {},
+      where: {
+        ...(after !== null && isUuid(after) && { id: { lt: after } }),
+        ...(prefix !== undefined && { prefix: { startsWith: displayedPrefix(prefix) } }),
+      },
       orderBy: { id: "desc" },
       take,
     }),

@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { operation } from "../../operation";
-import { PageQuery } from "../../platform/lists";
 import { Scope } from "../../principal";
 import { createKey, listKeys, revokeKey } from "./keys";
-import { ApiKeys, CreatedKey, KeyParams, NewKey } from "./schema";
+import { ApiKeys, CreatedKey, KeyParams, KeysQuery, NewKey } from "./schema";
 
 const KEY = {
   id: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11",
@@ -27,7 +26,7 @@ export const keyOperations = {
     summary: "List the API keys",
     description: "Lists keys, newest first, including those that no longer work. API keys cannot manage API keys.",
     role: "admin",
-    query: PageQuery,
+    query: KeysQuery,
     response: {
       description: "A page of keys.",
       schema: ApiKeys,

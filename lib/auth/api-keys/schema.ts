@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Network } from "../../platform/config/networks";
-import { NextCursor } from "../../platform/lists";
-import { Time } from "../../platform/storable";
+import { NextCursor, PageQuery } from "../../platform/lists";
+import { StorableText, Time } from "../../platform/storable";
 import { ProductName, Scope } from "../../principal";
 
 const MAX_NETWORKS = 50;
@@ -31,6 +31,11 @@ export const NewKey = z.strictObject({
     .describe("The networks in CIDR notation that may use the key. Empty: all."),
 });
 export type NewKey = z.infer<typeof NewKey>;
+
+export const KeysQuery = PageQuery.extend({
+  prefix: StorableText.max(64).optional().describe("Only keys that begin with this text."),
+});
+export type KeysQuery = z.infer<typeof KeysQuery>;
 
 export const KeyParams = z.object({ keyId: z.uuid().toLowerCase() });
 

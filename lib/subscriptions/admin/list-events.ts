@@ -120,7 +120,7 @@ export async function countPendingEvents({ db }: Deps): Promise<{ failed: number
  * Selects the ids of the events with an id, the provider's or ours. Names the providers, so that PostgreSQL can use the
  * unique index on provider and event id.
  */
-function eventsWithId(id: string): Prisma.Sql {
+export function eventsWithId(id: string): Prisma.Sql {
   const own = isUuid(id) ? sql`UNION SELECT id FROM "BillingEvent" WHERE id = ${id}::uuid` : sql``;
   return sql`SELECT id FROM "BillingEvent" WHERE provider = ANY(${PROVIDER_NAMES}::text[]) AND "eventId" = ${id} ${own}`;
 }

@@ -1,13 +1,13 @@
 import { isKeyActive, listKeys } from "@/lib/auth/api-keys/keys";
 import { keyOperations } from "@/lib/auth/api-keys/operations";
-import type { ApiKey } from "@/lib/auth/api-keys/schema";
+import { type ApiKey, KeysQuery } from "@/lib/auth/api-keys/schema";
 import type { Flash } from "@/lib/platform/http/pages/flash";
-import { PageQuery } from "@/lib/platform/lists";
 import { Scope } from "@/lib/principal";
 import { Field } from "../../../(web)/components/field";
 import { Action } from "../../components/action";
 import { Badge, type Tone } from "../../components/cells";
 import { FieldError, SelectField } from "../../components/fields";
+import { Filters, InputFilter } from "../../components/filters";
 import { PageHead, Section } from "../../components/headings";
 import { OperationForm } from "../../components/operation-form";
 import { ShownSecret } from "../../components/shown-secret";
@@ -35,7 +35,7 @@ const COLUMNS: Column<ApiKey>[] = [
 export default consolePage(
   {
     role: "admin",
-    query: PageQuery,
+    query: KeysQuery,
     done: { key_created: "The key was created.", key_revoked: "The key was revoked. Requests with it get 401." },
     ownForms: [keyOperations.createApiKey],
   },
@@ -60,9 +60,19 @@ export default consolePage(
           caption="API keys, the newest first"
           columns={COLUMNS}
           rows={keys}
-          empty={<EmptyState title="There are no keys yet">Create the first one below.</EmptyState>}
+          empty={
+            query.prefix === undefined ? (
+              <EmptyState title="There are no keys yet">Create the first one below.</EmptyState>
+            ) : (
+              "No key begins with this text"
+            )
+          }
           nextCursor={nextCursor}
-        />
+        >
+          <Filters>
+            <InputFilter name="prefix" label="Key" value={query.prefix} hint="hp_4fKq" />
+          </Filters>
+        </List>
         <Section title="Create a key">
           <NewKeyFields flash={flash} />
         </Section>
