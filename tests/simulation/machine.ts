@@ -1,0 +1,300 @@
+// biome-ignore-all lint/suspicious/noExplicitAny: functions of Node of every kind are replaced
+
+import { AsyncLocalStorage } from "node:async_hooks";
+import { createRequire, syncBuiltinESMExports } from "node:module";
+import { createRandom } from "./random";
+
+/**
+ * The machine of a simulated service: its clocks, timers and random numbers come from the seed, and what Node does on its
+ * threads is counted, so that the simulation knows when all code waits. It replaces the functions of this thread, and has
+ * to be installed before the service's modules are loaded.
+ */
+const EPOCH_MS = Date.UTC(2027, 0, 4, 8);
+
+type Timer = { id: number; atMs: number; everyMs: number | null; run: () => void };
+
+const require = createRequire(import.meta.url);
+const real = {
+  setImmediate: globalThis.setImmediate,
+  Date: globalThis.Date,
+  performanceNow: performance.now.bind(performance),
+};
+
+const state = {
+  /** Milliseconds since the start: a monotonic clock. */
+  elapsedMs: 0,
+  /** What steps of the clock have added. */
+  stepMs: 0,
+  random: createRandom(0),
+  timers: new Map<number, Timer>(),
+  nextTimer: 1,
+  immediates: 0,
+  inFlight: 0,
+  activity: 0,
+  modules: new Map<number, WebAssembly.Module>(),
+  openFiles: new Set<{ close: () => Promise<void> }>(),
+};
+
+export const machine = {
+  realNowMs: () => real.performanceNow(),
+  nowMs: () => EPOCH_MS + Math.floor(state.elapsedMs) + state.stepMs,
+  elapsedMs: () => state.elapsedMs,
+  /** Sets the clock forth or back, without time passing. */
+  stepClock: (ms: number) => {
+    state.stepMs += ms;
+  },
+  seed: (seed: number) => {
+    state.random = createRandom(seed, 0x5eed);
+  },
+  random: () => state.random,
+  activity: () => {
+    state.activity += 1;
+  },
+  timerCount: () => state.timers.size,
+  /** When the next timer is due, in milliseconds from now. */
+  nextTimerMs: () => {
+    let next = Number.POSITIVE_INFINITY;
+    for (const { atMs } of state.timers.values()) next = Math.min(next, atMs);
+    return next - state.elapsedMs;
+  },
+  /** Lets time pass at once: each timer that is due by then runs once, as on a machine that was asleep. */
+  pass: (ms: number) => {
+    state.elapsedMs += ms;
+    const due = [...state.timers.values()].filter(({ atMs }) => atMs <= state.elapsedMs);
+    for (const timer of due.sort((a, b) => a.atMs - b.atMs || a.id - b.id)) {
+      if (!state.timers.has(timer.id)) continue; // one before has cleared it
+      if (timer.everyMs === null) state.timers.delete(timer.id);
+      else timer.atMs = state.elapsedMs + timer.everyMs;
+      timer.run();
+    }
+  },
+  /** Forgets all timers, as when the process ends. */
+  clearTimers: () => state.timers.clear(),
+  /** Closes the files that an ended process had open. */
+  closeFiles: async () => {
+    for (const file of state.openFiles) await file.close().catch(() => {});
+    state.openFiles.clear();
+  },
+  /** Resolves when all code of the service waits: for a port of the simulation, a timer, or the next request. */
+  quiet: async () => {
+    for (let calm = 0; calm < 2; ) {
+      const before = state.activity;
+      await new Promise<void>((resolve) => real.setImmediate(resolve));
+      const isCalm = state.immediates === 0 && state.inFlight === 0 && state.activity === before;
+      calm = isCalm ? calm + 1 : 0;
+    }
+  },
+  install: (modules: ReadonlyMap<number, WebAssembly.Module>) => {
+    state.modules = new Map(modules);
+    installClock();
+    installTimers();
+    installRandom();
+    installCounters();
+    installModules();
+    syncBuiltinESMExports();
+  },
+};
+
+function installClock() {
+  class VirtualDate extends real.Date {
+    constructor(...given: any[]) {
+      if (given.length === 0) super(machine.nowMs());
+      else super(...(given as [any]));
+    }
+    static override now() {
+      return machine.nowMs();
+    }
+  }
+  globalThis.Date = VirtualDate as DateConstructor;
+  performance.now = () => state.elapsedMs;
+}
+
+function addTimer(run: () => void, ms: number | undefined, isRepeated: boolean) {
+  const delayMs = Math.max(1, Number(ms) || 1);
+  const id = state.nextTimer++;
+  const inContext = AsyncLocalStorage.snapshot();
+  state.timers.set(id, {
+    id,
+    atMs: state.elapsedMs + delayMs,
+    everyMs: isRepeated ? delayMs : null,
+    run: () => inContext(run),
+  });
+  const handle = {
+    ref: () => handle,
+    unref: () => handle,
+    hasRef: () => true,
+    refresh: () => {
+      const timer = state.timers.get(id);
+      if (timer) timer.atMs = state.elapsedMs + delayMs;
+      return handle;
+    },
+    close: () => void state.timers.delete(id),
+    [Symbol.toPrimitive]: () => id,
+    [Symbol.dispose ?? Symbol("dispose")]: () => void state.timers.delete(id),
+  };
+  return handle;
+}
+
+function installTimers() {
+  const clear = (handle: any) => void (handle !== undefined && handle !== null && state.timers.delete(Number(handle)));
+  const timers = require("node:timers");
+  const promises = require("node:timers/promises");
+  for (const owner of [globalThis, timers] as any[]) {
+    owner.setTimeout = (run: any, ms?: number, ...args: any[]) => addTimer(() => run(...args), ms, false);
+    owner.setInterval = (run: any, ms?: number, ...args: any[]) => addTimer(() => run(...args), ms, true);
+    owner.clearTimeout = clear;
+    owner.clearInterval = clear;
+    owner.setImmediate = (run: any, ...args: any[]) => {
+      state.immediates += 1;
+      let isDone = false;
+      const finish = () => {
+        if (!isDone) state.immediates -= 1;
+        isDone = true;
+      };
+      const handle: any = real.setImmediate(() => {
+        finish();
+        run(...args);
+      });
+      handle.finish = finish;
+      return handle;
+    };
+    const clearImmediate = owner.clearImmediate;
+    owner.clearImmediate = (handle: any) => {
+      handle?.finish?.();
+      clearImmediate(handle);
+    };
+  }
+  const delay = (ms?: number, value?: unknown, { signal }: { signal?: AbortSignal } = {}) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(new DOMException("The operation was aborted", "AbortError"));
+      const timer = addTimer(() => resolve(value), ms, false);
+      signal?.addEventListener("abort", () => {
+        timer.close();
+        reject(new DOMException("The operation was aborted", "AbortError"));
+      });
+    });
+  promises.setTimeout = delay;
+  promises.setImmediate = (value?: unknown) => new Promise((resolve) => globalThis.setImmediate(() => resolve(value)));
+  AbortSignal.timeout = (ms: number) => {
+    const controller = new AbortController();
+    addTimer(() => controller.abort(new DOMException("The operation timed out", "TimeoutError")), ms, false);
+    return controller.signal;
+  };
+}
+
+function installRandom() {
+  const crypto = require("node:crypto");
+  const fill = <T extends ArrayBufferView>(view: T): T => {
+    state.random.bytes(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
+    return view;
+  };
+  const bytes = (size: number) => fill(Buffer.alloc(size));
+  const uuid = () => {
+    const raw = bytes(16);
+    raw[6] = ((raw[6] as number) & 0x0f) | 0x40;
+    raw[8] = ((raw[8] as number) & 0x3f) | 0x80;
+    return raw.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+  };
+  Math.random = () => state.random.float();
+  crypto.randomBytes = (size: number, done?: (error: null, value: Buffer) => void) =>
+    done ? done(null, bytes(size)) : bytes(size);
+  crypto.randomFillSync = (view: Uint8Array, offset = 0, size?: number) => {
+    fill(view.subarray(offset, size === undefined ? undefined : offset + size));
+    return view;
+  };
+  crypto.randomInt = (min: number, max?: number) =>
+    max === undefined ? state.random.below(min) : min + state.random.below(max - min);
+  crypto.randomUUID = uuid;
+  for (const web of new Set([globalThis.crypto, crypto.webcrypto])) {
+    Object.defineProperty(web, "getRandomValues", { value: fill, configurable: true });
+    Object.defineProperty(web, "randomUUID", { value: uuid, configurable: true });
+  }
+}
+
+/** Counts what Node does on its threads: its order would differ from run to run, so nothing else runs meanwhile. */
+function installCounters() {
+  const counted = (run: any) =>
+    function (this: unknown, ...args: any[]) {
+      const result = run.apply(this, args);
+      if (typeof result?.then !== "function") return result;
+      state.inFlight += 1;
+      const done = () => {
+        state.inFlight -= 1;
+      };
+      result.then(done, done);
+      return result;
+    };
+  const withCallback = (run: any) =>
+    function (this: unknown, ...args: any[]) {
+      const callback = args.at(-1);
+      if (typeof callback !== "function") return run.apply(this, args);
+      state.inFlight += 1;
+      args[args.length - 1] = (...results: any[]) => {
+        state.inFlight -= 1;
+        callback(...results);
+      };
+      return run.apply(this, args);
+    };
+  const fs = require("node:fs");
+  const fsPromises = require("node:fs/promises");
+  const crypto = require("node:crypto");
+  for (const name of Object.keys(fsPromises)) {
+    if (typeof fsPromises[name] !== "function" || name === "watch" || name === "glob") continue;
+    fsPromises[name] = counted(fsPromises[name]);
+  }
+  const open = fsPromises.open;
+  let isPrototypeCounted = false;
+  fsPromises.open = counted(async (...args: any[]) => {
+    const handle = await open(...args);
+    if (!isPrototypeCounted) {
+      isPrototypeCounted = true;
+      const prototype = Object.getPrototypeOf(handle);
+      for (const name of [
+        "read",
+        "write",
+        "sync",
+        "datasync",
+        "close",
+        "stat",
+        "truncate",
+        "readFile",
+        "writeFile",
+        "chmod",
+        "utimes",
+        "writev",
+        "appendFile",
+      ])
+        if (prototype[name]) prototype[name] = counted(prototype[name]);
+    }
+    state.openFiles.add(handle);
+    const close = handle.close.bind(handle);
+    handle.close = () => {
+      state.openFiles.delete(handle);
+      return close();
+    };
+    return handle;
+  });
+  for (const name of ["open", "close", "fsync", "fdatasync", "read", "write", "stat", "fstat", "readFile", "writeFile"])
+    fs[name] = withCallback(fs[name]);
+  for (const name of ["hkdf", "scrypt", "pbkdf2", "sign", "verify", "generateKeyPair", "generateKey"])
+    crypto[name] = withCallback(crypto[name]);
+  const subtle = Object.getPrototypeOf(globalThis.crypto.subtle);
+  for (const name of Object.getOwnPropertyNames(subtle)) {
+    const method = Object.getOwnPropertyDescriptor(subtle, name)?.value;
+    if (name !== "constructor" && typeof method === "function")
+      Object.defineProperty(subtle, name, { value: counted(method) });
+  }
+  WebAssembly.instantiate = counted(WebAssembly.instantiate);
+}
+
+/** A module that the first thread has compiled is not compiled again. */
+function installModules() {
+  const compile = WebAssembly.compile;
+  const known = (code: BufferSource) => state.modules.get(code.byteLength);
+  WebAssembly.compile = async (code: any) => known(code) ?? compile(code);
+  const RealModule = WebAssembly.Module;
+  const Module = (code: BufferSource) => known(code) ?? new RealModule(code);
+  Module.prototype = RealModule.prototype;
+  Object.setPrototypeOf(Module, RealModule);
+  WebAssembly.Module = Module as any;
+}

@@ -1,0 +1,222 @@
+import { createHash } from "node:crypto";
+import type { Disk } from "./disk";
+import { machine } from "./machine";
+import { Model, Violation } from "./model";
+import { checkAll, operations, readEmails, type Step } from "./operations";
+import { createRandom, type Random } from "./random";
+import { World } from "./world";
+
+export type SeedInput = {
+  task: "seed";
+  seed: number;
+  template: string;
+  folder: string;
+  /** The steps to run; the others are left out. */
+  steps: number[] | null;
+  length: number;
+  withTrace: boolean;
+  modules: Map<number, WebAssembly.Module>;
+};
+export type SeedResult = {
+  seed: number;
+  operations: number;
+  faults: number;
+  coverage: Record<string, number>;
+  ms: number;
+  hash: string;
+  trace: string[];
+  failure: { check: string; message: string; step: number } | null;
+};
+
+const SECOND_MS = 1_000;
+/** How time passes at the end: longer than the longest wait between two attempts of anything, until nothing is left. */
+const DRAIN_SECONDS = [31, 31, 61, 301, 601, 1_201, 3_601, 3_601, 7_201, 21_601, 43_201];
+
+/** What a seed decides for its whole run. */
+type Plan = { concurrency: number; faultChance: number; crashChance: number };
+
+const planOf = (random: Random): Plan => ({
+  concurrency: random.pick([1, 1, 1, 2, 3, 5]),
+  faultChance: random.pick([0, 0.002, 0.01, 0.05]),
+  crashChance: random.pick([0, 0, 0.0005, 0.001]),
+});
+
+/** Runs one seed to its end, or to the first violation. */
+export async function runSeed(input: SeedInput, folder: string, disk: Disk): Promise<SeedResult> {
+  const startedMs = machine.realNowMs();
+  const run = new Run(input, new World(folder, disk));
+  let failure: SeedResult["failure"] = null;
+  try {
+    await run.all();
+  } catch (error) {
+    const check = error instanceof Violation ? error.check : "error";
+    failure = { check, message: (error as Error).stack ?? String(error), step: run.step };
+    run.note(`VIOLATION ${(error as Error).message}`);
+    failure.message += `\n${run.log.slice(-3).join("\n")}`;
+  }
+  const { operations, faults, coverage, trace } = run;
+  const hash = createHash("sha256").update(trace.join("\n")).digest("hex").slice(0, 16);
+  return { seed: input.seed, operations, faults, coverage, ms: machine.realNowMs() - startedMs, hash, trace, failure };
+}
+
+class Run {
+  operations = 0;
+  faults = 0;
+  coverage: Record<string, number> = {};
+  trace: string[] = [];
+  step = -1;
+  readonly #input: SeedInput;
+  readonly #world: World;
+  readonly #model = new Model();
+  readonly #plan: Plan;
+  #running = 0;
+  #failure: unknown = null;
+  #isCalm = false;
+  #read = 0;
+
+  constructor(input: SeedInput, world: World) {
+    this.#input = input;
+    this.#world = world;
+    this.#plan = planOf(createRandom(input.seed));
+    world.onFault = (operation, fault) => {
+      this.faults += 1;
+      const key = `${operation}|${fault}`;
+      this.coverage[key] = (this.coverage[key] ?? 0) + 1;
+      this.note(`  fault: ${fault} (${operation})`);
+    };
+  }
+
+  note(text: string): void {
+    this.trace.push(`${this.step} ${text}`);
+  }
+
+  get log(): string[] {
+    return this.#world.log;
+  }
+
+  async all(): Promise<void> {
+    const { steps, length, seed } = this.#input;
+    await this.#world.open();
+    for (const step of steps ?? Array.from({ length }, (_, i) => i)) {
+      this.step = step;
+      await this.#runStep(createRandom(seed, step + 1));
+    }
+    this.step = length;
+    await this.#drain();
+  }
+
+  async #runStep(random: Random): Promise<void> {
+    const { concurrency } = this.#plan;
+    if (random.chance(0.05)) return this.#passTime(random);
+    if (this.#running < concurrency) this.#start(random);
+    const releases = concurrency === 1 ? Number.POSITIVE_INFINITY : random.below(30);
+    await this.#proceed(random, releases);
+  }
+
+  #start(random: Random): void {
+    const faultsBefore = this.faults;
+    const step: Step = {
+      world: this.#world,
+      model: this.#model,
+      random,
+      note: (text) => this.note(text),
+      faults: () => this.faults - faultsBefore,
+    };
+    const operation = random.weighted(operations);
+    const { life } = this.#world;
+    const promise = operation.start(step);
+    if (!promise) return;
+    this.#running += 1;
+    promise.then(
+      () => {
+        this.operations += 1;
+        if (life === this.#world.life) this.#running -= 1;
+      },
+      (error) => {
+        this.#failure ??= error;
+        if (life === this.#world.life) this.#running -= 1;
+      },
+    );
+  }
+
+  /** Lets the service run until so many of its waits have ended, or until nothing is left to do. */
+  async #proceed(random: Random, releases: number): Promise<void> {
+    const { faultChance, crashChance } = this.#plan;
+    for (let released = 0; released < releases; ) {
+      await machine.quiet();
+      this.#read = readEmails(this.#world, this.#model, this.#read);
+      if (this.#failure) throw this.#failure;
+      if (this.#world.fatal) await this.#crash(random, `the database failed: ${this.#world.fatal}`);
+      if (this.#world.gates.length > 0) {
+        if (!this.#isCalm && random.chance(crashChance)) {
+          await this.#crash(random, "crash");
+          continue;
+        }
+        const gate = this.#world.gates[random.below(this.#world.gates.length)];
+        if (!gate) continue;
+        const faults = World.faultsOf(gate.port);
+        const isFaulty = !this.#isCalm && faults.length > 0 && random.chance(faultChance);
+        this.#world.releaseGate(gate, isFaulty ? random.pick(faults) : null);
+        released += 1;
+      } else if (this.#running > 0) machine.pass(Math.max(1, machine.nextTimerMs()));
+      else return;
+    }
+  }
+
+  async #crash(random: Random, text: string): Promise<void> {
+    this.faults += 1;
+    this.coverage["all|crash"] = (this.coverage["all|crash"] ?? 0) + 1;
+    this.note(`  ${text}`);
+    this.#running = 0;
+    this.#model.lose();
+    const lost = await this.#world.crash(random);
+    this.note(`  the service is open again; ${lost} pages were lost`);
+  }
+
+  async #passTime(random: Random): Promise<void> {
+    const ms = random.pick([1, 10, 60, 600]) * SECOND_MS * random.float();
+    this.note("time passes");
+    if (this.#running > 0) this.faults += 1; // transactions may take too long
+    machine.pass(ms);
+    await this.#proceed(random, this.#plan.concurrency === 1 ? Number.POSITIVE_INFINITY : random.below(30));
+  }
+
+  /** All faults cease, and time passes until nothing is left to do. Then everything acknowledged has to be there. */
+  async #drain(): Promise<void> {
+    const random = createRandom(this.#input.seed, 0xd3a1);
+    this.#isCalm = true;
+    await this.#proceed(random, Number.POSITIVE_INFINITY);
+    for (const seconds of DRAIN_SECONDS) {
+      machine.pass(seconds * SECOND_MS);
+      await this.#proceed(random, Number.POSITIVE_INFINITY);
+      if ((await this.#run(random, () => this.#world.countWork())) === 0) break;
+    }
+    const faultsBefore = this.faults;
+    const step: Step = {
+      world: this.#world,
+      model: this.#model,
+      random,
+      note: (text) => this.note(text),
+      faults: () => this.faults - faultsBefore,
+    };
+    await this.#run(random, () => checkAll(step));
+  }
+
+  /** Runs something beside the operations to its end. */
+  async #run<T>(random: Random, run: () => Promise<T>): Promise<T> {
+    let result: T | undefined;
+    this.#running += 1;
+    run().then(
+      (value) => {
+        result = value;
+        this.#running -= 1;
+      },
+      (error) => {
+        this.#failure ??= error;
+        this.#running -= 1;
+      },
+    );
+    await this.#proceed(random, Number.POSITIVE_INFINITY);
+    return result as T;
+  }
+}

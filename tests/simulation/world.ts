@@ -1,0 +1,338 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import {
+  DriverAdapterError,
+  type SqlMigrationAwareDriverAdapterFactory,
+  type SqlQueryable,
+} from "@prisma/driver-adapter-utils";
+import { pino } from "pino";
+import { responders } from "@/app/routes.generated";
+import { startBackground } from "@/lib/background";
+import { composeContext } from "@/lib/compose";
+import type { Context } from "@/lib/context";
+import { loadConfig } from "@/lib/platform/config";
+import { databaseNow } from "@/lib/platform/db/clock";
+import { openEmbedded } from "@/lib/platform/db/embedded/open";
+import { databaseOf } from "@/lib/platform/db/open";
+import { createRouteTable, findRoute, type Handlers } from "@/lib/platform/http/server/routes";
+import type { Email } from "@/lib/platform/mail/emails";
+import type { Disk } from "./disk";
+import { machine } from "./machine";
+import type { Random } from "./random";
+
+const BASE_URL = "https://sim.example.com";
+
+const OAUTH_CLIENTS = [
+  { id: "desktop", name: "Desktop", redirectUris: ["com.example.sim:/callback"] },
+  { id: "cli", name: "CLI", redirectUris: [] },
+];
+
+/** A place where code of the service waits for something outside of it, until the simulation lets it go on. */
+export type Gate = { port: Port; detail: string; operation: string; resume: (fault: Fault | null) => void };
+export type Port = "statement" | "commit" | "sync" | "mail" | "push" | "fetch";
+export type Fault = "before" | "after" | "conflict" | "refused" | "timeout";
+
+/** Which faults a port can have. `after`: it took effect although it failed. */
+const FAULTS: Record<Port, readonly Fault[]> = {
+  statement: ["before", "conflict", "after"],
+  commit: ["before", "after", "conflict"],
+  sync: [],
+  mail: ["refused", "after", "timeout"],
+  push: ["refused", "after", "timeout"],
+  fetch: ["refused", "after", "timeout"],
+};
+
+/** What the code that runs now belongs to. */
+type Scope = { operation: string; context: Context };
+const scope = new AsyncLocalStorage<Scope>();
+
+const table = createRouteTable(
+  new Map([...responders].filter(([, responder]) => typeof responder === "object")),
+  new Map(),
+);
+
+export type Sent = {
+  method?: string;
+  json?: unknown;
+  form?: Record<string, string>;
+  body?: string;
+  token?: string;
+  cookie?: string;
+  headers?: Record<string, string>;
+};
+// biome-ignore lint/suspicious/noExplicitAny: the body of any response
+export type Answer = { status: number; body: any; headers: Headers };
+
+export class World {
+  readonly #folder: string;
+  readonly #disk: Disk;
+  gates: Gate[] = [];
+  /** Numbers the processes: each crash begins another one. */
+  life = 0;
+  context!: Context;
+  outbox: { email: Email; id: string }[] = [];
+  /** Called for each fault that happens. */
+  onFault: (operation: string, fault: string) => void = () => {};
+  log: string[] = [];
+  fatal: string | null = null;
+  #ips = 0;
+
+  constructor(folder: string, disk: Disk) {
+    this.#folder = folder;
+    this.#disk = disk;
+    disk.gate = async () => void (await this.#wait("sync", "log"));
+    Object.defineProperty(globalThis, Symbol.for("homeport.context"), {
+      get: () => scope.getStore()?.context ?? this.context,
+      set: () => {},
+      configurable: true,
+    });
+  }
+
+  /** Starts the service. All that waited in the process before is gone. */
+  async open(): Promise<void> {
+    this.life += 1;
+    this.gates = [];
+    const life = this.life;
+    const onFatal = (error: Error): never => {
+      if (life === this.life) this.fatal = error.message;
+      throw error;
+    };
+    let isOpen = false;
+    const opened = (async () => {
+      const embedded = await openEmbedded(this.#folder, true, { onFatal });
+      const database = databaseOf(this.#adapter(embedded.adapter), embedded, true);
+      const config = loadConfig({
+        DATA_DIR: this.#folder,
+        NEXTAUTH_URL: BASE_URL,
+        NEXTAUTH_SECRET: "a-secret-for-simulations-that-is-long-enough",
+        OAUTH_CLIENTS: JSON.stringify(OAUTH_CLIENTS),
+        RATE_LIMITS: "off",
+        MAIL_FROM: "service@example.com",
+        LOG_LEVEL: "silent",
+      });
+      const context = await composeContext(
+        { ...config, BCRYPT_COST: 4 },
+        {
+          database,
+          now: () => new Date(),
+          dbNow: databaseNow,
+          log: this.#logger(),
+          mailer: {
+            mode: "smtp",
+            send: async (email, id) => {
+              const fault = await this.#wait("mail", email.subject);
+              if (fault === null || fault === "after") this.outbox.push({ email, id });
+              if (fault === "timeout") await new Promise((resolve) => setTimeout(resolve, 10_000));
+              if (fault) throw Object.assign(new Error("The mail server failed"), { code: "ESOCKET" });
+            },
+            close: async () => {},
+          },
+          push: null,
+        },
+      );
+      const hasher = context.hasher;
+      await hasher.close();
+      this.context = {
+        ...context,
+        hasher: {
+          hash: async (password) =>
+            `$2b$04$${Buffer.from(password).toString("base64url").padEnd(53, ".").slice(0, 53)}`,
+          compare: async (password, hash) =>
+            hash === `$2b$04$${Buffer.from(password).toString("base64url").padEnd(53, ".").slice(0, 53)}`,
+          isBusy: () => false,
+          close: async () => {},
+        },
+      };
+      scope.run({ operation: "background", context: this.context }, () => startBackground(this.context));
+    })().finally(() => {
+      isOpen = true;
+    });
+    while (!isOpen) {
+      await machine.quiet();
+      const [gate] = this.gates;
+      if (gate) this.releaseGate(gate, null);
+      if (!isOpen && this.gates.length === 0) machine.pass(1);
+    }
+    await opened;
+  }
+
+  /** The machine stops now, and what was not synced is lost. */
+  async crash(random: Random): Promise<number> {
+    this.life += 1;
+    this.gates = [];
+    machine.clearTimers();
+    await machine.quiet();
+    const lostPages = this.#disk.stop(random);
+    await machine.closeFiles();
+    this.fatal = null;
+    await this.open();
+    return lostPages;
+  }
+
+  /** Lets waiting code go on. */
+  releaseGate(gate: Gate, fault: Fault | null): void {
+    this.gates = this.gates.filter((one) => one !== gate);
+    gate.resume(fault);
+  }
+
+  /** The faults that the next released gate could have, if the n-th is released. */
+  static faultsOf(port: Port): readonly Fault[] {
+    return FAULTS[port];
+  }
+
+  /** How many rows of queues wait for something. */
+  async countWork(): Promise<number> {
+    const [row] = await this.context.db.$queryRaw<{ count: bigint }[]>`SELECT (SELECT count(*) FROM "QueuedEmail")
+      + (SELECT count(*) FROM "BillingEvent" WHERE state = 'received')
+      + (SELECT count(*) FROM "WebhookDelivery" WHERE "state" = 'pending')
+      + (SELECT count(*) FROM "PushDelivery" WHERE state IN ('queued', 'sending')) + (SELECT count(*) FROM "QueuedPush") AS count`;
+    return Number(row?.count);
+  }
+
+  /** Sends a request to the service, by the handler of its route. */
+  async send(operation: string, method: string, target: string, sent: Sent = {}): Promise<Answer> {
+    const url = new URL(target, BASE_URL);
+    const headers = new Headers(sent.headers);
+    let body = sent.body;
+    if (sent.json !== undefined) {
+      headers.set("content-type", "application/json");
+      body = JSON.stringify(sent.json);
+    } else if (sent.form) {
+      headers.set("content-type", "application/x-www-form-urlencoded");
+      body = new URLSearchParams(sent.form).toString();
+    }
+    if (sent.token) headers.set("authorization", `Bearer ${sent.token}`);
+    if (sent.cookie) headers.set("cookie", sent.cookie);
+    const found = findRoute(table, url.pathname);
+    const handler = typeof found?.responder === "object" ? (found.responder as Handlers)[method] : undefined;
+    if (!found || !handler) throw new Error(`No route for ${method} ${url.pathname}`);
+    const request = new Request(url, { method, headers, ...(body !== undefined && { body }) });
+    this.#ips = (this.#ips + 1) % 60_000;
+    const socketIp = `10.0.${this.#ips >> 8}.${this.#ips & 255}`;
+    const respond = async () => {
+      const response = await handler(request, { params: Promise.resolve(found.params ?? {}), socketIp });
+      const text = await response.text();
+      const isJson = response.headers.get("content-type")?.includes("json");
+      return { status: response.status, body: isJson && text ? JSON.parse(text) : text, headers: response.headers };
+    };
+    return scope.run({ operation, context: this.context }, respond);
+  }
+
+  #wait(port: Port, detail: string): Promise<Fault | null> {
+    const { life } = this;
+    machine.activity();
+    return new Promise((resolve) => {
+      const operation = scope.getStore()?.operation ?? "background";
+      if (life !== this.life) return; // of a process that has ended
+      this.gates.push({
+        port,
+        detail,
+        operation,
+        resume: (fault) => {
+          machine.activity();
+          if (fault) this.onFault(operation, `${port} ${fault}`);
+          resolve(fault);
+        },
+      });
+    });
+  }
+
+  /** The database, at whose statements the service waits, and which fails as the simulation says. */
+  #adapter(inner: SqlMigrationAwareDriverAdapterFactory): SqlMigrationAwareDriverAdapterFactory {
+    const run = async <T>(port: Port, detail: string, send: () => Promise<T>): Promise<T> => {
+      const fault = await this.#wait(port, detail);
+      if (fault === "before") throw lostConnection();
+      if (fault === "conflict") throw conflict();
+      const result = await send();
+      if (fault === "after") throw lostConnection();
+      return result;
+    };
+    const queryable = (of: SqlQueryable): SqlQueryable => ({
+      provider: of.provider,
+      adapterName: of.adapterName,
+      queryRaw: (query) => run("statement", query.sql, () => of.queryRaw(query)),
+      executeRaw: (query) => run("statement", query.sql, () => of.executeRaw(query)),
+    });
+    return {
+      provider: inner.provider,
+      adapterName: inner.adapterName,
+      connectToShadowDb: inner.connectToShadowDb,
+      connect: async () => {
+        const adapter = await inner.connect();
+        return {
+          ...queryable(adapter),
+          executeScript: (script) => adapter.executeScript(script),
+          getConnectionInfo: () => adapter.getConnectionInfo?.() ?? { supportsRelationJoins: true },
+          dispose: () => adapter.dispose(),
+          startTransaction: async (level) => {
+            const tx = await adapter.startTransaction(level);
+            // After an error PostgreSQL accepts nothing but the transaction's end (SQLSTATE 25P02).
+            let failure: unknown = null;
+            // As a connection does, it processes one message after the other: a rollback waits for the statement before it.
+            let last: Promise<unknown> = Promise.resolve();
+            const inOrder = <T>(run: () => Promise<T>): Promise<T> => {
+              const next = last.then(run);
+              last = next.catch(() => {});
+              return next;
+            };
+            const within: SqlQueryable = {
+              provider: tx.provider,
+              adapterName: tx.adapterName,
+              queryRaw: (query) => inOrder(() => guarded(query.sql, () => tx.queryRaw(query))),
+              executeRaw: (query) => inOrder(() => guarded(query.sql, () => tx.executeRaw(query))),
+            };
+            const guarded = async <T>(sql: string, send: () => Promise<T>): Promise<T> => {
+              if (failure) throw aborted();
+              const fault = await this.#wait("statement", sql);
+              if (!fault) return send();
+              failure = fault === "conflict" ? conflict() : lostConnection();
+              throw failure;
+            };
+            const commit = async () => {
+              const fault = failure ? null : await this.#wait("commit", "COMMIT");
+              if (fault === "before") failure = lostConnection();
+              if (fault === "conflict") failure = conflict();
+              if (failure) {
+                await tx.rollback();
+                throw failure;
+              }
+              await tx.commit();
+              if (fault === "after") throw lostConnection();
+            };
+            return {
+              ...within,
+              options: tx.options,
+              createSavepoint: (name) => tx.createSavepoint?.(name) ?? Promise.resolve(),
+              rollbackToSavepoint: (name) => tx.rollbackToSavepoint?.(name) ?? Promise.resolve(),
+              releaseSavepoint: (name) => tx.releaseSavepoint?.(name) ?? Promise.resolve(),
+              rollback: () => inOrder(() => tx.rollback()),
+              commit: () => inOrder(commit),
+            };
+          },
+        };
+      },
+    };
+  }
+
+  #logger() {
+    const { log } = this;
+    return pino({ level: "error" }, { write: (line: string) => void log.push(line.trim()) });
+  }
+}
+
+const lostConnection = () => new DriverAdapterError({ kind: "ConnectionClosed" });
+const conflict = () =>
+  new DriverAdapterError({
+    kind: "TransactionWriteConflict",
+    originalCode: "40001",
+    originalMessage: "could not serialize access",
+  });
+const aborted = () =>
+  new DriverAdapterError({
+    kind: "postgres",
+    code: "25P02",
+    severity: "ERROR",
+    message: "current transaction is aborted",
+    detail: undefined,
+    column: undefined,
+    hint: undefined,
+  });
