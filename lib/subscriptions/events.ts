@@ -40,6 +40,19 @@ export const IdentityEventType = z.enum(["TRANSFER", "SUBSCRIBER_ALIAS", "PURCHA
 const Time = z.coerce.date().nullable();
 const Amount = z.string().regex(/^\d{1,30}$/);
 
+/** How far a customer is in the billing periods that they have agreed to pay for. */
+export const Commitment = z.object({
+  billingPeriodNumber: z.int().nullable(),
+  totalBillingPeriods: z.int().nullable(),
+  commitmentExpiresAt: Time,
+  /** The price of all periods, in thousandths of the currency's unit. */
+  commitmentPrice: z.int().nullable(),
+  commitmentCurrency: z.string().nullable(),
+  /** Whether another commitment follows. */
+  commitmentWillRenew: z.boolean().nullable(),
+});
+export type Commitment = z.infer<typeof Commitment>;
+
 /**
  * The effect of an event on its purchase; a field is null if the event does not have it. Contains no personal data: it
  * outlives the account.
@@ -60,6 +73,13 @@ export const EventFacts = z.object({
   expirationReason: z.string().nullable(),
   /** The price is negative. */
   isRefund: z.boolean(),
+  /** Of the App Store: how much of the price is refunded, in thousandths of a percent, and how the purchase is billed. */
+  revocationType: z.string().nullable().default(null),
+  revocationPercentage: z.int().nullable().default(null),
+  billingPlanType: z.string().nullable().default(null),
+  commitment: Commitment.nullable().default(null),
+  /** The App Store's id of the app's download by an Apple Account. Deleted with the account. */
+  appTransactionId: z.string().nullable().default(null),
   /** "transfer": the purchases of `transferredFrom` now belong to the other ids; "alias": all ids are one customer. */
   identityChange: z.enum(["transfer", "alias"]).nullable().default(null),
   /** The rest of the purchase's whole state, from a provider that sends it: of a SNAPSHOT, or of an event of any type. */

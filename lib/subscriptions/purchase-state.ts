@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Commitment } from "./events";
 
 const Time = z.coerce.date().nullable();
 
@@ -25,6 +26,11 @@ export const PurchaseState = z.object({
   endedAt: Time,
   expirationReason: z.string().nullable(),
   refundedAt: Time,
+  revocationType: z.string().nullable(),
+  revocationPercentage: z.int().nullable(),
+  billingPlanType: z.string().nullable(),
+  ...Commitment.shape,
+  appTransactionId: z.string().nullable(),
   lastEventAt: Time,
 });
 export type PurchaseState = z.infer<typeof PurchaseState>;

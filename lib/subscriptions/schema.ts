@@ -10,6 +10,17 @@ const ChangesTo = z
   .object({ productId: z.string(), at: z.date() })
   .nullable()
   .describe("The product that the next renewal changes to, and when. null: it renews as it is, or not at all.");
+const Commitment = z
+  .object({
+    billingPeriodNumber: z.int().describe("The current period, from 1."),
+    totalBillingPeriods: z.int(),
+    expiresAt: z.date(),
+    priceMilliunits: z.int().nullable().describe("The price of all periods, in thousandths of the currency's unit."),
+    currency: z.string().nullable(),
+    willRenew: z.boolean().nullable().describe("Whether another commitment follows this one. null: not known."),
+  })
+  .nullable()
+  .describe("The billing periods that the customer has agreed to pay for. null: none beyond the current one.");
 const Status = z.enum([
   "none",
   "active",
@@ -84,7 +95,22 @@ export const PurchaseStatus = z.object({
   cancelReason: z.string().nullable(),
   expirationReason: z.string().nullable(),
   billingIssueDetectedAt: Time,
-  refundedAt: Time,
+  refundedAt: Time.describe("When the whole price was refunded."),
+  revocationType: z
+    .string()
+    .nullable()
+    .describe(
+      "Of the App Store: `REFUND_FULL`, `REFUND_PRORATED` or `FAMILY_REVOKE`. A prorated refund does not end access. null: none is known.",
+    ),
+  revocationPercentage: z
+    .number()
+    .nullable()
+    .describe("How much of the price was refunded, in percent, such as 67.932."),
+  billingPlanType: z
+    .string()
+    .nullable()
+    .describe("Of the App Store: `MONTHLY` is billed by the month, with a commitment; `BILLED_UPFRONT` is not."),
+  commitment: Commitment,
   resumesAt: Time,
   managementUrl: ManagementUrl,
 });

@@ -29,6 +29,10 @@ export function applySnapshot(state: PurchaseState, given: PurchaseEvent): Parti
     endedAt,
     expirationReason: endedAt && (event.expirationReason ?? state.expirationReason),
     refundedAt,
+    revocationType: event.revocationType,
+    revocationPercentage: event.revocationPercentage,
+    billingPlanType: event.billingPlanType,
+    ...event.commitment,
   };
 }
 

@@ -97,6 +97,8 @@ function reverseRefund(state: PurchaseState, event: PurchaseEvent): Partial<Purc
     isLifetime,
     periodType: isLifetime || !hasExpiry ? null : state.periodType,
     refundedAt: null,
+    revocationType: null,
+    revocationPercentage: null,
     cancelReason: state.unsubscribedAt && state.cancelReason,
     endedAt: null,
     expirationReason: null,

@@ -67,7 +67,9 @@ export function foldSteps<Event extends PurchaseEvent>(events: Event[]): FoldSte
     const before: PurchaseState | null = steps.at(-1)?.after ?? null;
     const started = before ? startMissedPeriod(before, event) : initialState(event);
     const { effect } = effectOf(event);
-    const after = { ...started, ...effect(started, event), lastEventAt: later(started.lastEventAt, event) };
+    const appTransactionId = event.appTransactionId ?? started.appTransactionId;
+    const lastEventAt = later(started.lastEventAt, event);
+    const after = { ...started, ...effect(started, event), appTransactionId, lastEventAt };
     steps.push({ event, before, after, isPeriodMissed: before !== null && started !== before });
   }
   return steps;

@@ -44,7 +44,8 @@ function rejectionOf(event: ParsedEvent): Rejection | null {
   const type = PurchaseEventType.safeParse(event.type).data;
   // A delivery of one of these types without a state would reset the purchase.
   const isEmpty =
-    ((type === "SNAPSHOT" || type === "IMPORT") && !snapshot) || (type === "PARTIAL_REFUND" && !payment?.refund);
+    ((type === "SNAPSHOT" || type === "IMPORT") && !snapshot) ||
+    (type === "PARTIAL_REFUND" && !payment?.refund && !snapshot);
   const isGrantOfProvider = (type === "GRANT" || type === "GRANT_ENDED") && event.provider !== HOMEPORT;
   if (!type || isEmpty || isGrantOfProvider) return { state: "ignored", reason: "type_not_applied" };
   if (invalidField !== null) return { state: "failed", reason: "time_invalid" };

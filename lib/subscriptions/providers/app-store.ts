@@ -4,7 +4,7 @@ import { AppError, isAppError } from "../../errors";
 import type { Config } from "../../platform/config";
 import type { AppStoreApp } from "../../platform/config/billing";
 import { readJson } from "../../platform/json";
-import type { EventFacts, ProviderEvent } from "../events";
+import type { Commitment, EventFacts, ProviderEvent } from "../events";
 import { earliest } from "../fold/periods";
 import { buildProviderEvent, orderOf, snapshotOf } from "./build-event";
 import {
@@ -190,6 +190,9 @@ function read(body: unknown, receivedAt: Date, products: Products): ProviderEven
   return buildProviderEvent({ ...base, ...change });
 }
 
+/** `revocationPercentage` is in thousandths of a percent (App Store Server Notifications, "revocationPercentage"). */
+const WHOLE_PERCENTAGE = 100_000;
+
 /** JWSTransactionDecodedPayload. Times are in milliseconds since 1970. Other fields are not stored. */
 const Transaction = z.object({
   transactionId: OptionalText,
@@ -204,6 +207,19 @@ const Transaction = z.object({
   offerType: OptionalNumber,
   offerDiscountType: OptionalText,
   revocationDate: OptionalNumber,
+  revocationType: OptionalText,
+  revocationPercentage: z.int().min(0).max(WHOLE_PERCENTAGE).nullable().catch(null),
+  billingPlanType: OptionalText,
+  commitmentInfo: optional(
+    z.object({
+      billingPeriodNumber: z.int().positive(),
+      totalBillingPeriods: z.int().positive(),
+      commitmentExpiresDate: z.number(),
+      commitmentPrice: z.int().nullable().catch(null),
+    }),
+  ),
+  currency: OptionalText,
+  appTransactionId: OptionalText,
 });
 type Transaction = z.infer<typeof Transaction>;
 
@@ -216,6 +232,7 @@ const RenewalInfo = z.object({
   isInBillingRetryPeriod: OptionalBoolean,
   renewalDate: OptionalNumber,
   appAccountToken: OptionalText,
+  commitmentInfo: optional(z.object({ commitmentAutoRenewStatus: OptionalNumber })),
 });
 type RenewalInfo = z.infer<typeof RenewalInfo>;
 
@@ -268,16 +285,21 @@ function readSubscription(event: Event, occurredAt: Date, products: Products): N
   const type = TYPES.get(`${name}.${subtype}`) ?? TYPES.get(name ?? "");
   if (!type) return undefined;
   const sold = soldFacts(transaction, products);
+  const isPartial = name === "REFUND" && isPartialRefund(transaction);
   if (isOfOtherPeriod(event)) {
     // It leaves the current period as it is. One that is over or not paid for has nothing to record.
-    if ((notification.data?.status ?? STATUS.active) !== STATUS.active)
+    if (isPartial || (notification.data?.status ?? STATUS.active) !== STATUS.active)
       return { type: `${name}.OTHER_PERIOD`, facts: {} };
     const expiresAt = toDate(renewalInfo?.renewalDate ?? null);
     const refund = { isRefund: name === "REFUND", cancelReason: name === "REFUND" ? "CUSTOMER_SUPPORT" : null };
     return { type, facts: { entitlementIds: sold.entitlementIds, expiresAt, ...refund } };
   }
-  return { type, facts: { ...sold, ...stateOf(event, occurredAt) } };
+  return { type: isPartial ? "PARTIAL_REFUND" : type, facts: { ...sold, ...stateOf(event, occurredAt) } };
 }
+
+/** A refund of a part of the price: of the time that remains, of what was not consumed, or of some of the items. */
+const isPartialRefund = ({ revocationType, revocationPercentage }: Transaction) =>
+  revocationType === "REFUND_PRORATED" && (revocationPercentage ?? 0) < WHOLE_PERCENTAGE;
 
 /**
  * A refund and its reversal name a transaction of any period. `renewalDate` is the end of the newest, which may be before
@@ -291,18 +313,42 @@ function isOfOtherPeriod({ notification, renewalInfo, transaction }: Event): boo
   return end < newest || (end > newest && name === "REFUND" && data?.status === STATUS.active);
 }
 
-function soldFacts({ inAppOwnershipType, productId }: Transaction, products: Products): Partial<EventFacts> {
-  const entitlementIds = entitlementsOf(products, [{ ids: [productId], metadataEntitlementIds: null }]);
-  return { productId, entitlementIds, isFamilyShare: inAppOwnershipType === "FAMILY_SHARED" };
+function soldFacts(transaction: Transaction, products: Products): Partial<EventFacts> {
+  const { appTransactionId, inAppOwnershipType, productId, revocationPercentage, revocationType } = transaction;
+  return {
+    productId,
+    entitlementIds: entitlementsOf(products, [{ ids: [productId], metadataEntitlementIds: null }]),
+    isFamilyShare: inAppOwnershipType === "FAMILY_SHARED",
+    revocationType,
+    revocationPercentage,
+    appTransactionId,
+  };
+}
+
+/** "Supporting monthly subscriptions with a 12-month commitment": each period is billed and renews as any other. */
+function commitmentOf({ commitmentInfo, currency }: Transaction, renewalInfo: RenewalInfo | null): Commitment | null {
+  if (!commitmentInfo) return null;
+  const { billingPeriodNumber, commitmentExpiresDate, commitmentPrice, totalBillingPeriods } = commitmentInfo;
+  const status = renewalInfo?.commitmentInfo?.commitmentAutoRenewStatus ?? null;
+  return {
+    billingPeriodNumber,
+    totalBillingPeriods,
+    commitmentExpiresAt: toDate(commitmentExpiresDate),
+    commitmentPrice,
+    commitmentCurrency: currency,
+    commitmentWillRenew: status === null ? null : status === 1,
+  };
 }
 
 /** The subscription's whole state: the newest transaction, the renewal information and the status. */
 function stateOf(event: Event, occurredAt: Date): Partial<EventFacts> {
   const { renewalInfo, transaction } = event;
-  const status = event.notification.data?.status ?? statusOf(transaction, renewalInfo, occurredAt);
+  const status = statusOf(event, occurredAt);
   const expiresAt = toDate(transaction.expiresDate);
   const revokedAt = status === STATUS.revoked ? (toDate(transaction.revocationDate) ?? occurredAt) : null;
-  const isRefund = revokedAt !== null && event.notification.notificationType !== "REVOKE";
+  const isShareEnded =
+    event.notification.notificationType === "REVOKE" || transaction.revocationType === "FAMILY_REVOKE";
+  const isRefund = revokedAt !== null && !isShareEnded;
   const hasIssue = status === STATUS.billingRetry || status === STATUS.gracePeriod;
   const revokedFrom = revokedAt && earliest(expiresAt, revokedAt); // a refund may follow the end
   const endedAt = revokedFrom ?? (status === STATUS.expired ? (expiresAt ?? occurredAt) : null);
@@ -311,6 +357,8 @@ function stateOf(event: Event, occurredAt: Date): Partial<EventFacts> {
     periodType: periodTypeOf(transaction),
     newProductId: renewalInfo?.autoRenewProductId ?? null,
     gracePeriodEndsAt: status === STATUS.gracePeriod ? toDate(renewalInfo?.gracePeriodExpiresDate ?? null) : null,
+    billingPlanType: transaction.billingPlanType,
+    commitment: commitmentOf(transaction, renewalInfo),
     isRefund,
     cancelReason: isRefund ? "CUSTOMER_SUPPORT" : renewalInfo?.autoRenewStatus === 0 ? "UNSUBSCRIBE" : null,
     expirationReason: revokedAt
@@ -327,9 +375,12 @@ function stateOf(event: Event, occurredAt: Date): Partial<EventFacts> {
   };
 }
 
-/** The status as of a notification that has none. */
-function statusOf(transaction: Transaction, renewalInfo: RenewalInfo | null, occurredAt: Date): number {
-  if (transaction.revocationDate !== null) return STATUS.revoked;
+/** The status that the notification has, or as of its time. A partial refund leaves access until the end of the period. */
+function statusOf({ notification, renewalInfo, transaction }: Event, occurredAt: Date): number {
+  const isPartial = isPartialRefund(transaction);
+  const given = notification.data?.status ?? null;
+  if (given !== null && !(isPartial && given === STATUS.revoked)) return given;
+  if (transaction.revocationDate !== null && !isPartial) return STATUS.revoked;
   if ((transaction.expiresDate ?? 0) > occurredAt.getTime()) return STATUS.active;
   if ((renewalInfo?.gracePeriodExpiresDate ?? 0) > occurredAt.getTime()) return STATUS.gracePeriod;
   return renewalInfo?.isInBillingRetryPeriod === true ? STATUS.billingRetry : STATUS.expired;
@@ -349,6 +400,9 @@ function readOneTime({ notification, transaction }: Event, products: Products): 
       return { type: "NON_RENEWING_PURCHASE", facts };
     case "REFUND":
     case "REVOKE": {
+      if (isPartialRefund(transaction)) {
+        return { type: "PARTIAL_REFUND", facts: { ...facts, snapshot: snapshotOf({}) } };
+      }
       const snapshot = snapshotOf({ refundedAt: toDate(transaction.revocationDate ?? notification.signedDate) });
       const refund = { cancelReason: "CUSTOMER_SUPPORT", isRefund: true, expiresAt: null, snapshot };
       return { type: "CANCELLATION", facts: { ...facts, ...refund } };

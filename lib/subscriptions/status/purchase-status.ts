@@ -60,9 +60,20 @@ export function purchaseStatus(purchase: Purchase, at: Date, rules: StatusRules)
     expirationReason: purchase.expirationReason,
     billingIssueDetectedAt: purchase.billingIssueDetectedAt,
     refundedAt: purchase.refundedAt,
+    revocationType: purchase.revocationType,
+    revocationPercentage: purchase.revocationPercentage === null ? null : purchase.revocationPercentage / 1000,
+    billingPlanType: purchase.billingPlanType,
+    commitment: commitmentOf(purchase),
     resumesAt: purchase.resumesAt,
     managementUrl: rules.managementUrls.get(purchase.store) ?? MANAGEMENT_URLS.get(purchase.store) ?? null,
   };
+}
+
+function commitmentOf(purchase: PurchaseState): PurchaseStatus["commitment"] {
+  const { billingPeriodNumber, totalBillingPeriods, commitmentExpiresAt: expiresAt } = purchase;
+  if (billingPeriodNumber === null || totalBillingPeriods === null || expiresAt === null) return null;
+  const { commitmentPrice: priceMilliunits, commitmentCurrency: currency, commitmentWillRenew: willRenew } = purchase;
+  return { billingPeriodNumber, totalBillingPeriods, expiresAt, priceMilliunits, currency, willRenew };
 }
 
 type Access = "entitled" | "without_entitlement" | "not_counted" | "none";

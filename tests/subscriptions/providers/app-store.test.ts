@@ -117,6 +117,92 @@ test("a one-time purchase lasts until it is refunded, and again after the revers
   expect(await send("REFUND_REVERSED")).toMatchObject({ status: "active", isLifetime: true });
 });
 
+test("a prorated refund does not end access, whatever status the App Store reports", async () => {
+  const ann = await newAccount();
+  const make = subscription(ann.id);
+  const send = async (...given: Parameters<typeof make>) => {
+    expect(await sendApple(make(...given))).toMatchObject([200, { status: "processed" }]);
+    return statusOf(ann);
+  };
+  await send("SUBSCRIBED", "INITIAL_BUY");
+  const prorated = { revocationDate: at(0), revocationType: "REFUND_PRORATED", revocationPercentage: 67_932 };
+  const off = { autoRenewStatus: 0 };
+  for (const status of [1, 5]) {
+    expect(await send("REFUND", undefined, status, { transaction: prorated, renewalInfo: off })).toMatchObject({
+      status: "canceled",
+      isActive: true,
+      refundedAt: null,
+      revocationType: "REFUND_PRORATED",
+      revocationPercentage: 67.932,
+    });
+  }
+  const whole = { ...prorated, revocationPercentage: 100_000 };
+  expect(await send("REFUND", undefined, 5, { transaction: whole })).toMatchObject({ status: "revoked" });
+  expect(await send("REFUND_REVERSED")).toMatchObject({
+    status: "active",
+    revocationType: null,
+    revocationPercentage: null,
+  });
+  const full = { revocationDate: at(0), revocationType: "REFUND_FULL", revocationPercentage: 100_000 };
+  expect(await send("REFUND", undefined, 5, { transaction: full })).toMatchObject({
+    status: "revoked",
+    revocationPercentage: 100,
+  });
+});
+
+test("a prorated refund of an earlier period, or of a one-time purchase, leaves the purchase as it is", async () => {
+  const ann = await newAccount();
+  const make = subscription(ann.id);
+  await sendApple(make("SUBSCRIBED", "INITIAL_BUY"));
+  const prorated = { revocationDate: at(0), revocationType: "REFUND_PRORATED", revocationPercentage: 40_000 };
+  const earlier = { transaction: { ...prorated, expiresDate: at(-1) }, renewalInfo: { renewalDate: at(29) } };
+  expect(await sendApple(make("REFUND", undefined, 1, earlier))).toMatchObject([200, { status: "ignored" }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "active", revocationType: null });
+  const bob = await newAccount();
+  const once = { type: "Non-Consumable", expiresDate: undefined };
+  const makeOnce = subscription(bob.id);
+  // The event of the purchase was lost.
+  const { renewalInfo: _, ...refund } = makeOnce("REFUND", undefined, 1, { transaction: { ...once, ...prorated } });
+  expect(await sendApple(refund)).toMatchObject([200, { status: "processed" }]);
+  expect(await statusOf(bob)).toMatchObject({ status: "active", isLifetime: true, revocationPercentage: 40 });
+});
+
+test("a monthly subscription says how far its commitment is, and renews although no other one follows", async () => {
+  const ann = await newAccount();
+  const make = subscription(ann.id);
+  const committed = (billingPeriodNumber: number, commitmentAutoRenewStatus: number) => {
+    const commitmentInfo = { billingPeriodNumber, commitmentExpiresDate: at(300), commitmentPrice: 119_990 };
+    const transaction = { billingPlanType: "MONTHLY", commitmentInfo: { ...commitmentInfo, totalBillingPeriods: 12 } };
+    return { transaction, renewalInfo: { commitmentInfo: { commitmentAutoRenewStatus } } };
+  };
+  await sendApple(make("SUBSCRIBED", "INITIAL_BUY", 1, committed(1, 1)));
+  expect(await statusOf(ann)).toMatchObject({
+    billingPlanType: "MONTHLY",
+    commitment: {
+      billingPeriodNumber: 1,
+      totalBillingPeriods: 12,
+      priceMilliunits: 119_990,
+      currency: "USD",
+      willRenew: true,
+    },
+  });
+  await sendApple(make("DID_RENEW", undefined, 1, committed(2, 0)));
+  expect(await statusOf(ann)).toMatchObject({
+    status: "active",
+    willRenew: true,
+    commitment: { billingPeriodNumber: 2, willRenew: false },
+  });
+  const upfront = { transaction: { billingPlanType: "BILLED_UPFRONT" } };
+  await sendApple(make("DID_RENEW", undefined, 1, upfront));
+  expect(await statusOf(ann)).toMatchObject({ billingPlanType: "BILLED_UPFRONT", commitment: null });
+  const absurd = {
+    billingPlanType: "MONTHLY",
+    commitmentInfo: { billingPeriodNumber: -1, commitmentExpiresDate: "x" },
+  };
+  await sendApple(make("DID_RENEW", undefined, 1, { transaction: { ...absurd, revocationPercentage: 1e9 } }));
+  expect(await statusOf(ann)).toMatchObject({ status: "active", commitment: null, revocationPercentage: null });
+});
+
 test("a family member's purchase ends with a revocation, and belongs to nobody", async () => {
   const make = subscription(undefined);
   const shared = { transaction: { inAppOwnershipType: "FAMILY_SHARED" } };

@@ -84,6 +84,25 @@ function changesOfOwner(owners: PurchaseTimeline["owners"]): PurchaseTimeline["o
   });
 }
 
+function commitmentFacts({ billingPlanType, commitment }: PurchaseTimeline["status"]) {
+  if (!commitment) return billingPlanType === null ? [] : ([["Billing plan", billingPlanType]] as const);
+  const { billingPeriodNumber, totalBillingPeriods, priceMilliunits, currency, expiresAt, willRenew } = commitment;
+  const price = priceMilliunits === null ? "" : `, ${(priceMilliunits / 1000).toFixed(2)} ${currency ?? ""} in all`;
+  return [
+    ["Billing plan", billingPlanType],
+    ["Commitment", `period ${billingPeriodNumber} of ${totalBillingPeriods}${price}`],
+    ["Commitment ends", <ExactTime key="commitment" at={expiresAt} />],
+    ["Another commitment follows", willRenew === null ? "not known" : willRenew ? "yes" : "no"],
+  ] as const;
+}
+
+function refundFacts({ revocationType, revocationPercentage }: PurchaseTimeline["status"]) {
+  if (revocationType === null) return [];
+  return [
+    ["Refund", [revocationType, revocationPercentage && `${revocationPercentage} %`].filter(Boolean).join(", ")],
+  ] as const;
+}
+
 function factsOf({ purchase, status }: PurchaseTimeline) {
   return [
     ["Account", purchase.accountId && <AccountLink key="account" {...purchase} />],
@@ -95,6 +114,8 @@ function factsOf({ purchase, status }: PurchaseTimeline) {
     ["Period ends", purchase.isLifetime ? "Never" : <ExactTime key="ends" at={purchase.currentPeriodEndsAt} />],
     ["Access ends", <ExactTime key="access" at={status.accessEndsAt} />],
     ["Renews", status.willRenew ? "yes" : "no"],
+    ...commitmentFacts(status),
+    ...refundFacts(status),
     ["Last compared with the provider", <ExactTime key="reconciled" at={purchase.reconciledAt} />],
   ] as const;
 }
