@@ -17,7 +17,7 @@ import { removeExpiredUploads } from "./releases/uploads/uploads";
 import { expireGrants } from "./subscriptions/grants/grants";
 import { retryEvents } from "./subscriptions/inbox/inbox";
 import { notifyTrialEndings } from "./subscriptions/notifications/trial-endings";
-import { removeReconcileJobs, scheduleRenewals } from "./subscriptions/schedule-reconcile";
+import { removeReconcileJobs, scheduleRenewals } from "./subscriptions/reconcile/schedule";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;

@@ -6,8 +6,7 @@ import { createOperatorKey } from "./auth/local-operator";
 import { createHasher, hasherPoolSize } from "./auth/passwords/hasher";
 import { createAppleRevocations } from "./auth/sign-in-providers/apple-revocations";
 import type { Context } from "./context";
-import { createBillingApi } from "./platform/adapters/billing-api";
-import { createBillingSources } from "./platform/adapters/billing-sources";
+import { createBillingApis } from "./platform/adapters/billing-sources";
 import { createBreachLookup } from "./platform/adapters/breach-lookup";
 import { allowedNetworks, createMailer, createPushTransport, createWebPush } from "./platform/adapters/create-adapters";
 import { createObjectStorage } from "./platform/adapters/s3";
@@ -34,7 +33,7 @@ import { type Catalog, openCatalog } from "./releases/catalog/catalog";
 import { openGuardedCatalog, type Policies } from "./releases/policy/guarded-catalog";
 import { createScheduledCatalog, type Rollouts } from "./releases/rollouts/scheduled-catalog";
 import { createUpdateReports, type UpdateReports } from "./releases/rollouts/update-report-counts";
-import { createReconciler } from "./subscriptions/reconciler";
+import { createReconciler } from "./subscriptions/reconcile/reconciler";
 import { createEntitledAccounts } from "./subscriptions/status/read-status";
 import { webhookPurpose } from "./webhooks/signature";
 import { createWebhooks, type Webhooks } from "./webhooks/webhooks";
@@ -77,7 +76,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const webhooks = openWebhooks(base);
   const catalog = overrides.catalog ?? (await openCatalog(config, log));
   const releases = await openReleases({ ...base, catalog });
-  const billing = createBillingApi(config);
+  const billing = createBillingApis(config);
   const appleRevocations = createAppleRevocations(base);
   const reconciler = createReconciler({ ...base, billing, count: telemetry.count, webhooks });
   const hasher = createHasher(hasherPoolSize(config.BCRYPT_COST));
@@ -98,7 +97,6 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     wakePush: () => worker?.wake(),
     removeDevices,
     billing,
-    billingSources: createBillingSources(config),
     appleRevocations,
     reconciler,
     ...releases.parts,

@@ -1,6 +1,5 @@
 import type { Logger } from "pino";
-import type { BillingApi } from "./platform/adapters/billing-api";
-import type { BillingSources } from "./platform/adapters/billing-sources";
+import type { BillingApis } from "./platform/adapters/billing-sources";
 import type { BreachLookup } from "./platform/adapters/breach-lookup";
 import type { Mailer } from "./platform/adapters/mailers";
 import type {
@@ -53,13 +52,11 @@ export interface Context {
   removeDevices: (tx: Tx, of: { accountId: string } | { sessionIds: string[] }) => Promise<void>;
   /** Finds the accounts, among those given, for which an entitlement is active. */
   entitledAccounts: (db: Tx, accountIds: readonly string[], entitlement: string) => Promise<Set<string>>;
-  /** The billing provider's API. Null: it is not configured. */
-  billing: BillingApi | null;
-  /** The other APIs that purchases are imported from. */
-  billingSources: BillingSources;
+  /** The APIs of the billing providers. */
+  billing: BillingApis;
   /** Asks Apple to revoke the tokens of deleted accounts, in the background. */
   appleRevocations: Consumer;
-  /** Reconciles the customers that are due with the billing provider, in the background. */
+  /** Reconciles what is due with the billing providers, in the background. */
   reconciler: Consumer;
   /** The key of commands on this machine, which act through the service. Null on PostgreSQL: they need no service. */
   operatorKey: OperatorKey | null;
@@ -135,7 +132,7 @@ export type RequestRecord = {
 /** The counters and their labels. Each label has a small, fixed set of values. */
 export type Counts = {
   billing_event: { type: string; state: string };
-  billing_reconcile: { outcome: "corrected" | "unchanged" | "limited" | "failed" };
+  billing_reconcile: { provider: string; outcome: "corrected" | "unchanged" | "limited" | "failed" };
   push_delivery: { result: "sent" | "failed" | "cancelled" | "retried" };
 };
 

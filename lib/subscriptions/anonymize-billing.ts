@@ -1,6 +1,7 @@
 import type { Context, Tx } from "../context";
 import { sql } from "../platform/db/sql";
 import { isPseudonym, possibleAccountIds, pseudonymOf } from "./app-user-ids";
+import { revenueCat } from "./providers/revenuecat";
 
 type Sql = ReturnType<Context["dbNow"]>;
 type OwnPurchase = { id: string; appUserIds: string[] };
@@ -20,7 +21,12 @@ export async function anonymizeBilling(tx: Tx, accountId: string): Promise<void>
   const customer = { accountId, appUserIds, pseudonym: pseudonymOf(accountId) };
   const providerAppUserIds = await findProviderAppUserIds(tx, appUserIds);
   await anonymizeEvents(tx, customer, purchases);
-  await tx.reconcileJob.deleteMany({ where: { appUserId: { in: [...appUserIds, ...providerAppUserIds] } } });
+  const reference = { in: [...appUserIds, ...providerAppUserIds] };
+  await tx.billingReconcileJob.deleteMany({ where: { provider: revenueCat.name, reference } });
+  await tx.$executeRaw`
+    DELETE FROM "BillingReconcileJob" AS job USING "Purchase" AS purchase
+    WHERE purchase."accountId" = ${accountId}::uuid
+      AND job.provider = purchase.provider AND job.reference = purchase."originalTransactionId"`;
   await anonymizePurchases(tx, customer);
 }
 

@@ -119,7 +119,7 @@ const ROOMS: Record<string, string[]> = {
     "lib/subscriptions/grants",
     "lib/subscriptions/inbox",
     "lib/subscriptions/notifications",
-    "lib/subscriptions/schedule-reconcile",
+    "lib/subscriptions/reconcile",
   ],
   // Creates what the Context type names.
   "lib/compose": [
@@ -144,7 +144,6 @@ const ROOMS: Record<string, string[]> = {
     "lib/webhooks",
   ],
   "lib/context": [
-    "lib/platform/adapters/billing-api",
     "lib/platform/adapters/billing-sources",
     "lib/platform/adapters/breach-lookup",
     "lib/platform/adapters/mailers",

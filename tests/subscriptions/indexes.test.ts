@@ -11,7 +11,9 @@ import { expireGrants } from "@/lib/subscriptions/grants/grants";
 import { retryEvents } from "@/lib/subscriptions/inbox/inbox";
 import { notifyTrialEndings } from "@/lib/subscriptions/notifications/trial-endings";
 import { listPurchases } from "@/lib/subscriptions/operations";
-import { findAppUserIds, scheduleRenewals } from "@/lib/subscriptions/schedule-reconcile";
+import { scheduleRenewals } from "@/lib/subscriptions/reconcile/schedule";
+import { findReferences } from "@/lib/subscriptions/references";
+import { openSources } from "@/lib/subscriptions/sources/find-source";
 import { readStatus } from "@/lib/subscriptions/status/read-status";
 import { requestStatus, serializeStatus } from "@/lib/subscriptions/status/request-status";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
@@ -28,7 +30,8 @@ import {
 } from "@/tests/support/subscriptions/billing";
 import { prune, replay } from "@/tests/support/subscriptions/operator-actions";
 
-type Billing = NonNullable<ReturnType<typeof ctx>["billing"]>;
+/** Only looked at, never asked. */
+const EVERY_API = { revenuecat: {}, stripe: {}, paddle: {}, appStore: {} } as ReturnType<typeof ctx>["billing"];
 type Db = ReturnType<typeof ctx>["db"];
 
 describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
@@ -55,7 +58,7 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
 
   test.each<[string, (db: Db) => Promise<unknown>]>([
     ["the retry of pending events", (db) => retryEvents({ ...ctx(), db })],
-    ["the schedule of overdue renewals", (db) => scheduleRenewals({ ...ctx(), db, billing: {} as Billing })],
+    ["the schedule of overdue renewals", (db) => scheduleRenewals({ ...ctx(), db, billing: EVERY_API })],
     ["the end of grants", (db) => expireGrants({ ...ctx(), db })],
     ["the notifications of trials that end", (db) => notifyTrialEndings({ ...ctx(), db })],
     ["the gauges of billing", readGauges],
@@ -128,6 +131,8 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
   }
 
   async function findCustomers(db: Db): Promise<void> {
-    expect(await findAppUserIds(db, [(await storedEvent(bought.id))?.purchaseId ?? ""])).toEqual([ann.id]);
+    const ids = [(await storedEvent(bought.id))?.purchaseId ?? ""];
+    const expected = [{ provider: "revenuecat", reference: ann.id }];
+    expect(await findReferences(db, openSources({ billing: EVERY_API }), ids)).toEqual(expected);
   }
 });

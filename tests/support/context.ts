@@ -141,7 +141,7 @@ export const databaseWithoutTransactions = () => failingDatabase(UNREACHABLE, "$
 
 /** The tables whose rows the tests of another file would notice. */
 const EMPTIED = `"Account", "BillingEvent", "Purchase", "RateLimitCounter", "SignInThrottle", "QueuedEmail", "PushPause",
-  "ReconcileJob", "BillingApiPause", "SigningKey", "WebhookEndpoint"`;
+  "BillingReconcileJob", "BillingApiPause", "BillingSweep", "SigningKey", "WebhookEndpoint"`;
 
 /**
  * Deletes the rows of these tables, and of all that refer to them. TRUNCATE replaces the files of every table and index,

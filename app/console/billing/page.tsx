@@ -4,6 +4,7 @@ import { countPendingEvents, listBillingEvents } from "@/lib/subscriptions/admin
 import { countExpired } from "@/lib/subscriptions/admin/prune-payloads";
 import { countPurchases } from "@/lib/subscriptions/admin/reconcile";
 import { BillingEventsQuery } from "@/lib/subscriptions/admin/schema";
+import { openSources } from "@/lib/subscriptions/sources/find-source";
 import { Filters, FilterTime, InputFilter, SelectFilter, TimeFilter } from "../components/filters";
 import { formatBounded } from "../components/format-numbers";
 import { PageHead } from "../components/headings";
@@ -34,7 +35,7 @@ export default consolePage(
     const days = ctx.config.BILLING_PAYLOAD_RETENTION_DAYS;
     const [counts, purchases, expired, unmapped] = await Promise.all([
       countPendingEvents(ctx),
-      ctx.billing ? countPurchases(ctx) : 0,
+      openSources(ctx).length > 0 ? countPurchases(ctx) : 0,
       days === undefined ? 0 : countExpired(ctx, days),
       listBillingProducts(ctx, { withoutEntitlement: "true" }),
     ]);

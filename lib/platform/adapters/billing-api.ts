@@ -1,7 +1,7 @@
 import type { Config } from "../config";
 import { readJson } from "../outbound";
 
-/** The API of the subscription provider. */
+/** RevenueCat's API. */
 export type BillingApi = {
   /** Returns a customer as JSON. @throws BillingApiError, within five seconds */
   getCustomer: (appUserId: string) => Promise<unknown>;

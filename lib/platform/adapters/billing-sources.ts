@@ -1,13 +1,17 @@
 import { sign } from "node:crypto";
 import type { Config } from "../config";
-import { BillingApiError, getJson } from "./billing-api";
+import { type BillingApi, BillingApiError, createBillingApi, getJson } from "./billing-api";
 
 /**
- * The APIs that purchases are imported from, besides RevenueCat's. Null: there is no key. They return JSON as it arrived, and
- * throw BillingApiError.
+ * The APIs of the billing providers. Null: there is no key. They return JSON as it arrived, null for what the provider does not
+ * know, and throw BillingApiError.
  */
-export type BillingSources = {
-  stripe: { listSubscriptions: (after: string | null) => Promise<unknown> } | null;
+export type BillingApis = {
+  revenuecat: BillingApi | null;
+  stripe: {
+    listSubscriptions: (after: string | null) => Promise<unknown>;
+    getSubscription: (id: string) => Promise<unknown>;
+  } | null;
   paddle: {
     environment: "PRODUCTION" | "SANDBOX";
     listSubscriptions: (after: string | null) => Promise<unknown>;
@@ -23,13 +27,20 @@ const TOKEN_TTL_SECONDS = 10 * 60;
 const PADDLE_URL = "https://api.paddle.com";
 const PADDLE_SANDBOX_URL = "https://sandbox-api.paddle.com";
 
-export function createBillingSources(config: Config): BillingSources {
-  return { stripe: openStripe(config), paddle: openPaddle(config), appStore: openAppStore(config) };
+export function createBillingApis(config: Config): BillingApis {
+  return {
+    revenuecat: createBillingApi(config),
+    stripe: openStripe(config),
+    paddle: openPaddle(config),
+    appStore: openAppStore(config),
+  };
 }
 
-/** Stripe, "List subscriptions": newest first. The expanded customer has the email. */
-function openStripe({ BILLING_STRIPE_API_KEY: key, BILLING_STRIPE_API_URL: url }: Config): BillingSources["stripe"] {
+/** Stripe, "List subscriptions": newest first; "Retrieve a subscription". The expanded customer has the email. */
+function openStripe({ BILLING_STRIPE_API_KEY: key, BILLING_STRIPE_API_URL: url }: Config): BillingApis["stripe"] {
   if (key === undefined) return null;
+  const get = (path: string, query: Record<string, string> = {}) =>
+    getJson(`${withoutSlash(url)}/v1/${path}?${new URLSearchParams(query)}`, key, TIMEOUT_MS);
   return {
     listSubscriptions: (after) => {
       const query = {
@@ -38,13 +49,14 @@ function openStripe({ BILLING_STRIPE_API_KEY: key, BILLING_STRIPE_API_URL: url }
         "expand[]": "data.customer",
         ...(after && { starting_after: after }),
       };
-      return getJson(`${withoutSlash(url)}/v1/subscriptions?${new URLSearchParams(query)}`, key, TIMEOUT_MS);
+      return get("subscriptions", query);
     },
+    getSubscription: (id) => get(`subscriptions/${encodeURIComponent(id)}`).catch(nullIfUnknown),
   };
 }
 
 /** Paddle, "List subscriptions" and "Pagination". Its keys say which environment they are of. */
-function openPaddle({ BILLING_PADDLE_API_KEY: key, BILLING_PADDLE_API_URL: given }: Config): BillingSources["paddle"] {
+function openPaddle({ BILLING_PADDLE_API_KEY: key, BILLING_PADDLE_API_URL: given }: Config): BillingApis["paddle"] {
   if (key === undefined) return null;
   const isSandbox = key.startsWith("pdl_sdbx_");
   const url = withoutSlash(given ?? (isSandbox ? PADDLE_SANDBOX_URL : PADDLE_URL));
@@ -58,7 +70,7 @@ function openPaddle({ BILLING_PADDLE_API_KEY: key, BILLING_PADDLE_API_URL: given
 }
 
 /** App Store Server API, "Get All Subscription Statuses". A transaction belongs to one of the team's apps. */
-function openAppStore(config: Config): BillingSources["appStore"] {
+function openAppStore(config: Config): BillingApis["appStore"] {
   const { BILLING_APP_STORE_API_KEY: key, BILLING_APP_STORE_API_URL: url, BILLING_APP_STORE_APPS: apps } = config;
   if (key === undefined) return null;
   const getStatuses = async (transactionId: string) => {
@@ -84,6 +96,11 @@ function appStoreToken(config: Config, key: string, bid: string): string {
   const signed = parts.map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");
   const signature = sign("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" });
   return `${signed}.${signature.toString("base64url")}`;
+}
+
+function nullIfUnknown(error: unknown): null {
+  if (error instanceof BillingApiError && error.status === 404) return null;
+  throw error;
 }
 
 const withoutSlash = (url: string) => url.replace(/\/$/, "");

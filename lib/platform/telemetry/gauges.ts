@@ -87,7 +87,7 @@ export const billingGauges: GaugeGroup = {
     homeport_billing_events_failed_oldest_age_seconds: "Time since the oldest failed billing event was received.",
     homeport_billing_renewals_due: `Subscriptions that renew within the hour, ${AT_MOST}.`,
     homeport_billing_renewals_overdue: `Subscriptions that were due to renew an hour to a day ago and for which no event has arrived, ${AT_MOST}.`,
-    homeport_billing_reconciles_due: `Customers that are due to be reconciled with the provider, ${AT_MOST}.`,
+    homeport_billing_reconciles_due: `Customers and purchases that are due to be reconciled with their provider, ${AT_MOST}.`,
     homeport_billing_reconciles_due_oldest_age_seconds: "Time since the oldest due reconcile became due.",
   },
   read: (deps) => {
@@ -101,10 +101,12 @@ export const billingGauges: GaugeGroup = {
       homeport_billing_events_failed_oldest_age_seconds: ageOf(now, sql`SELECT min("receivedAt") FROM ${failed}`),
       homeport_billing_renewals_due: countRenewals(now, sql`${now} + interval '1 hour'`),
       homeport_billing_renewals_overdue: countRenewals(sql`${now} - interval '1 day'`, sql`${now} - interval '1 hour'`),
-      homeport_billing_reconciles_due: countRows(sql`SELECT 1 FROM "ReconcileJob" WHERE "nextAttemptAt" <= ${now}`),
+      homeport_billing_reconciles_due: countRows(
+        sql`SELECT 1 FROM "BillingReconcileJob" WHERE "nextAttemptAt" <= ${now}`,
+      ),
       homeport_billing_reconciles_due_oldest_age_seconds: ageOf(
         now,
-        sql`SELECT min("nextAttemptAt") FROM "ReconcileJob"`,
+        sql`SELECT min("nextAttemptAt") FROM "BillingReconcileJob"`,
       ),
     });
   },

@@ -119,11 +119,14 @@ function createCounters(prom: typeof import("prom-client"), registry: Registry):
   const billingEvents = counter("homeport_billing_events_total", eventsHelp, ["type", "state"]);
   const billingReconciles = counter(
     "homeport_billing_reconciles_total",
-    "Reconciliations of customers with the billing provider by outcome: corrected, unchanged, limited (429) or failed.",
-    ["outcome"],
+    "Reconciliations with the billing providers by outcome: corrected, unchanged, limited (429) or failed.",
+    ["provider", "outcome"],
   );
   // At zero from the start: the increase to the first failure counts too.
-  for (const outcome of ["corrected", "unchanged", "limited", "failed"]) billingReconciles.inc({ outcome }, 0);
+  for (const provider of ["revenuecat", "stripe", "paddle", "app-store"]) {
+    for (const outcome of ["corrected", "unchanged", "limited", "failed"])
+      billingReconciles.inc({ provider, outcome }, 0);
+  }
   const pushDeliveries = counter("homeport_push_deliveries_total", "Push delivery attempts by result.", ["result"]);
   return {
     billing_event: (labels) => billingEvents.inc(labels),

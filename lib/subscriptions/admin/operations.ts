@@ -217,9 +217,9 @@ export const billingOperations = {
 
   reconcilePurchases: operation({
     id: "reconcilePurchases",
-    summary: "Compare customers' purchases with the billing provider",
+    summary: "Compare customers' purchases with the billing providers",
     description:
-      "Asks the billing provider's API about an account, or about the next customers of all, and corrects the purchases that differ. Send `nextCursor` as `cursor` until it is null, after `retry.afterSeconds`. A failed customer does not stop the others. It can be interrupted and repeated.",
+      "Asks the billing providers' APIs about an account, or about the next customers of all, and corrects the purchases that differ. Send `nextCursor` as `cursor` until it is null, after `retry.afterSeconds`. A failed customer does not stop the others. It can be interrupted and repeated.",
     ...CHANGE,
     body: Reconciliation,
     errors: ["billing_api_not_configured"],
@@ -229,7 +229,7 @@ export const billingOperations = {
       schema: ReconciledCustomers,
       examples: {
         Corrected: {
-          customers: [{ appUserId: ID, known: 2, corrected: 1, failure: null }],
+          customers: [{ provider: "revenuecat", appUserId: ID, known: 2, corrected: 1, failure: null }],
           retry: null,
           progress: 1,
           nextCursor: null,

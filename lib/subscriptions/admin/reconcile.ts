@@ -5,22 +5,21 @@ import { timeOfId } from "../../platform/db/ids";
 import { sql } from "../../platform/db/sql";
 import { countRows } from "../../platform/lists";
 import type { Operator } from "../../principal";
-import type { BillingRules } from "../entitlement-rules";
-import { reconcileCustomer } from "../reconcile-customer";
-import { findAppUserId, findAppUserIds } from "../schedule-reconcile";
+import { reconcile } from "../reconcile/reconcile";
+import { findAccountReferences, findReferences, type Reference } from "../references";
+import { API_KEYS, openSources, sourceOf } from "../sources/find-source";
 import { toCursor } from "./event-batches";
 import type { CustomerPosition, ReconciledCustomer, ReconciledCustomers, Reconciliation } from "./schema";
 
-type Deps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now" | "webhooks"> & { config: BillingRules };
-type ApiDeps = Deps & { billing: NonNullable<Context["billing"]> };
+type Deps = Pick<Context, "billing" | "config" | "db" | "dbNow" | "log" | "now" | "webhooks">;
 
 /** The customers of one request. The provider may take five seconds for each. */
 const MAX_CUSTOMERS = 20;
 const MAX_REQUEST_MS = 10_000;
 
 /**
- * Compares the purchases of an account, or the next ones of all customers, with the provider's API, and corrects those
- * that differ. A failure does not stop the others. If the provider limits requests, the result says how long to wait.
+ * Compares the purchases of an account, or the next ones of all customers, with the providers' APIs, and corrects those that
+ * differ. A failure does not stop the others. If a provider limits requests, the result says how long to wait.
  * @throws AppError billing_api_not_configured
  */
 export async function reconcileCustomers(
@@ -28,14 +27,13 @@ export async function reconcileCustomers(
   operator: Operator,
   { accountId, cursor, reason }: Reconciliation,
 ): Promise<ReconciledCustomers> {
-  const { billing } = deps;
-  if (!billing) {
-    const detail = "BILLING_API_KEY is not set: the provider's API needs it.";
+  if (openSources(deps).length === 0) {
+    const detail = `No provider has an API key: set ${API_KEYS.join(", ")}.`;
     throw new AppError("billing_api_not_configured", { detail });
   }
   const start = cursor ?? { after: null, appUserId: null };
   const owners = accountId ? [await ownerOf(deps, accountId)] : await nextOwners(deps, start);
-  const result = await reconcileOwners({ ...deps, billing }, owners, start);
+  const result = await reconcileOwners(deps, owners, start);
   const corrected = result.customers.reduce((sum, one) => sum + one.corrected, 0);
   const details = { customers: result.customers.length, corrected, isWhole: !accountId, reason: reason ?? null };
   const event = { type: "billing_reconciled", target: "purchases", details } as const;
@@ -56,19 +54,16 @@ export function countPurchases({ db }: Pick<Deps, "db">): Promise<number> {
   return countRows(db, sql`SELECT 1 FROM "Purchase"`);
 }
 
-/** A customer with purchases: their first one, and their App User IDs as the provider wrote them, in order. */
-type Owner = { purchaseId: string | null; appUserIds: string[] };
+/** A customer with purchases: their first one, and what the providers are asked about, in order. */
+type Owner = { purchaseId: string | null; references: Reference[] };
 
-/** An account without purchases is looked up by its own id. */
-async function ownerOf({ db }: Deps, accountId: string): Promise<Owner> {
-  const purchases = await db.purchase.findMany({ where: { accountId }, select: { id: true } });
-  const ids = purchases.map(({ id }) => id);
-  const appUserIds = await findAppUserIds(db, ids);
-  return { purchaseId: null, appUserIds: appUserIds.length > 0 ? appUserIds : [await findAppUserId(db, accountId)] };
+async function ownerOf(deps: Deps, accountId: string): Promise<Owner> {
+  return { purchaseId: null, references: await findAccountReferences(deps.db, openSources(deps), accountId) };
 }
 
 /** The customers after a position, in the order of their first purchases: each account once, and unlinked purchases. */
-async function nextOwners({ db }: Deps, { after }: CustomerPosition): Promise<Owner[]> {
+async function nextOwners({ billing, db }: Deps, { after }: CustomerPosition): Promise<Owner[]> {
+  const sources = openSources({ billing });
   const owners: Owner[] = [];
   const purchases = await db.purchase.findMany({
     where: after ? { id: { gt: after } } : {},
@@ -81,7 +76,7 @@ async function nextOwners({ db }: Deps, { after }: CustomerPosition): Promise<Ow
       ? await db.purchase.findMany({ where: { accountId }, select: { id: true }, orderBy: { id: "asc" } })
       : [{ id }];
     const ids = own.map((purchase) => purchase.id);
-    owners.push({ purchaseId: id, appUserIds: ids[0] === id ? await findAppUserIds(db, ids) : [] });
+    owners.push({ purchaseId: id, references: ids[0] === id ? await findReferences(db, sources, ids) : [] });
   }
   return owners;
 }
@@ -89,34 +84,34 @@ async function nextOwners({ db }: Deps, { after }: CustomerPosition): Promise<Ow
 type Wait = NonNullable<ReconciledCustomers["retry"]>;
 
 /** Reconciles customers in their order. `position`: where the next request continues, if not after all of them. */
-async function reconcileOwners(deps: ApiDeps, owners: Owner[], start: CustomerPosition) {
+async function reconcileOwners(deps: Deps, owners: Owner[], start: CustomerPosition) {
   const deadline = performance.now() + MAX_REQUEST_MS;
   const customers: ReconciledCustomer[] = [];
   let [after, last] = [start.after, start.appUserId];
-  for (const { purchaseId, appUserIds } of owners) {
-    for (const appUserId of appUserIds) {
-      if (last !== null && appUserIds.includes(last) && appUserIds.indexOf(appUserId) <= appUserIds.indexOf(last))
-        continue;
+  for (const { purchaseId, references } of owners) {
+    const lastIndex = references.findIndex(({ reference }) => reference === last);
+    for (const one of references.slice(lastIndex + 1)) {
       const position = { after, appUserId: last };
       if (performance.now() > deadline) return { customers, retry: null, position };
-      const outcome = await reconcileOne(deps, appUserId);
+      const outcome = await reconcileOne(deps, one);
       if ("afterSeconds" in outcome) return { customers, retry: outcome, position };
       customers.push(outcome);
-      last = appUserId;
+      last = one.reference;
     }
     [after, last] = [purchaseId, null];
   }
   return { customers, retry: null, position: null };
 }
 
-async function reconcileOne(deps: ApiDeps, appUserId: string): Promise<ReconciledCustomer | Wait> {
+async function reconcileOne(deps: Deps, { provider, reference }: Reference): Promise<ReconciledCustomer | Wait> {
+  const customer = { provider, appUserId: reference };
   try {
-    const { known, corrected } = await reconcileCustomer(deps, appUserId);
-    return { appUserId, known, corrected, failure: null };
+    const { known, corrected } = await reconcile(deps, sourceOf(deps, provider), reference);
+    return { ...customer, known, corrected, failure: null };
   } catch (error) {
     const { retryAfterSeconds } = error as { retryAfterSeconds?: number };
-    if (retryAfterSeconds !== undefined) return { appUserId, afterSeconds: retryAfterSeconds };
-    return { appUserId, known: 0, corrected: 0, failure: String(error) };
+    if (retryAfterSeconds !== undefined) return { appUserId: reference, afterSeconds: retryAfterSeconds };
+    return { ...customer, known: 0, corrected: 0, failure: String(error) };
   }
 }
 

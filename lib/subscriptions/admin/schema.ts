@@ -195,7 +195,10 @@ export const Reconciliation = z.strictObject({
 export type Reconciliation = z.infer<typeof Reconciliation>;
 
 export const ReconciledCustomer = z.object({
-  appUserId: z.string(),
+  provider: z.string(),
+  appUserId: z
+    .string()
+    .describe("The customer's App User ID at RevenueCat; of another provider, the purchase's original transaction."),
   known: z.int().describe("The purchases in the provider's response."),
   corrected: z.int().describe("Those that were corrected here."),
   failure: z.string().nullable(),

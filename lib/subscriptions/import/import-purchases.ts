@@ -14,9 +14,10 @@ import { nameImportedAccounts } from "../inbox/imported-accounts";
 import { storeAndApply } from "../inbox/inbox";
 import { toRow } from "../inbox/store";
 import type { StoredPurchase } from "../purchase-state";
-import { findDifferences } from "../reconcile-customer";
+import { findDifferences } from "../reconcile/place-snapshot";
+import type { SourceDeps } from "../sources/source";
 import { type ImportedPurchase, type ImportedPurchases, MAX_IMPORT_LINES, type PurchaseImportQuery } from "./schema";
-import type { FoundPurchase, SourceDeps } from "./source";
+import type { PurchaseOfLine } from "./source";
 import { SOURCE_READERS } from "./sources";
 
 type Deps = SourceDeps & Pick<Context, "dbNow" | "log" | "webhooks">;
@@ -61,7 +62,7 @@ const NOTHING = { customer: null, store: null, productId: null, accountId: null,
 
 /** A purchase of a source as it is stored and as its event would leave it; `after` null: the event is ignored. */
 type Preview = {
-  found: FoundPurchase;
+  found: PurchaseOfLine;
   event: ProviderEvent;
   toPayload: ((eventId: string) => unknown) | null;
   before: StoredPurchase | null;
@@ -70,7 +71,7 @@ type Preview = {
 
 async function importFound(
   deps: Deps,
-  found: FoundPurchase[],
+  found: PurchaseOfLine[],
   query: PurchaseImportQuery,
 ): Promise<ImportedPurchase[]> {
   const byId = await previewAll(
@@ -140,7 +141,7 @@ function eventIdOf({ event, before }: Preview): string {
 /** Folds each purchase with its event, as storing the event will, and writes nothing. */
 async function previewAll(
   deps: Pick<Deps, "db" | "now">,
-  given: readonly { found: FoundPurchase; accountId?: string }[],
+  given: readonly { found: PurchaseOfLine; accountId?: string }[],
 ): Promise<Preview[]> {
   const { db, now } = deps;
   const made = given.map(({ found, accountId }) => found.toEvent(accountId));

@@ -3,17 +3,14 @@ import { AppError } from "../../errors";
 import { buildProviderEvent, snapshotOf } from "../providers/build-event";
 import { withoutRenewalNumber } from "../providers/fields";
 import { toStoredId } from "../sanitize";
+import type { FoundPurchase } from "../sources/source";
 import type { PurchaseRecord } from "./schema";
-import type { FoundPurchase } from "./source";
 
 /** The stores of providers that have one. Their events have the whole state, and no time of purchase. */
 const STORES: Readonly<Record<string, string>> = { stripe: "STRIPE", paddle: "PADDLE", "app-store": "APP_STORE" };
 
 /** Reads a purchase of a table. @throws AppError validation_failed without a store */
-export function readRecord(
-  { config, now }: Pick<Context, "config" | "now">,
-  record: PurchaseRecord,
-): Pick<FoundPurchase, "provider" | "email" | "toEvent"> {
+export function readRecord({ config, now }: Pick<Context, "config" | "now">, record: PurchaseRecord): FoundPurchase {
   const { provider = config.BILLING_PROVIDER, customer, email, environment, transactionId } = record;
   const store = record.store ?? STORES[provider];
   if (!store) throw new AppError("validation_failed", { detail: "/store is required" });

@@ -1,31 +1,20 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { z } from "zod";
-import type { Context } from "../../context";
-import { AppError, isAppError } from "../../errors";
-import { fieldMessage } from "../../platform/field-message";
+import { isAppError } from "../../errors";
 import { parseBody } from "../../platform/http/validation";
-import type { ProviderEvent } from "../events";
+import { type Api, type FoundPurchase, failed } from "../sources/source";
 import type { ImportPosition, PurchaseImportQuery } from "./schema";
 
-export type SourceDeps = Pick<Context, "billing" | "billingSources" | "config" | "db" | "now">;
 export type Query = Pick<PurchaseImportQuery, "match" | "cursor">;
 export type Line = { line: number; text: string };
+/** `line` null: a list of the provider has it. */
+export type PurchaseOfLine = FoundPurchase & { line: number | null };
 
-/**
- * A purchase as a source shows it. `toEvent` makes its event, which also names the customer of that id, and the payload from
- * which a replay reads the event again, if there is one, with the event's id.
- */
-export type FoundPurchase = {
-  line: number | null;
-  provider: string;
-  email: string | null;
-  toEvent: (customer?: string) => { event: ProviderEvent; toPayload: ((eventId: string) => unknown) | null };
-};
 export type Failure = { line: number | null; id: string | null; failure: string };
 export type Retry = { afterSeconds: number; reason: string };
 /** What a request has read. `next`: where the next one continues; null at the end. */
 export type SourceBatch = {
-  found: FoundPurchase[];
+  found: PurchaseOfLine[];
   failures: Failure[];
   retry: Retry | null;
   next: ImportPosition | null;
@@ -36,36 +25,12 @@ const RETRY_SECONDS = 5;
 const MAX_FAILURES = 5;
 const MAX_REQUEST_MS = 10_000;
 
-export function notConfigured(setting: string): AppError {
-  return new AppError("billing_api_not_configured", { detail: `${setting} is not set: the provider's API needs it.` });
-}
-
-export type Api = { name: string; setting: string };
-
 /** How long to wait after an error of an API; null: a repetition would fail, too. */
 function retryOf(error: unknown): Retry | null {
   const { retryAfterSeconds, status, name, message } = error as Error & { retryAfterSeconds?: number; status?: number };
   if (retryAfterSeconds !== undefined) return { afterSeconds: retryAfterSeconds, reason: message };
   const isPassing = name === "BillingApiError" && (status === undefined || status >= 500);
   return isPassing ? { afterSeconds: RETRY_SECONDS, reason: message } : null;
-}
-
-/** An error that a repetition does not help against. The message of an API has no secret. */
-function failed({ name, setting }: Api, error: unknown): AppError {
-  if (isAppError(error)) return error;
-  const { message, status } = error as Error & { status?: number };
-  const isKey = status === 401 || status === 403;
-  const detail = `${name}: ${message}${isKey ? `. Check ${setting} and what it may read.` : ""}`;
-  return new AppError("billing_api_failed", { detail, cause: error });
-}
-
-/** @throws AppError billing_api_failed for a response of another form */
-export function parseResponse<Schema extends z.ZodType>(api: Api, schema: Schema, body: unknown): z.infer<Schema> {
-  const parsed = schema.safeParse(body, { error: fieldMessage });
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const at = issue ? `: ${issue.path.join("/")} ${issue.message}` : "";
-  throw failed(api, new Error(`the response is not as documented${at}`));
 }
 
 /** Reads a page of a list, which continues after the last id. @throws AppError billing_api_failed */
@@ -120,7 +85,7 @@ export async function askEach<One extends Question>(
   api: Api,
   questions: readonly One[],
   { start, isEnd }: { start: ImportPosition | null; isEnd: boolean },
-  ask: (question: One) => Promise<FoundPurchase[]>,
+  ask: (question: One) => Promise<PurchaseOfLine[]>,
 ): Promise<SourceBatch> {
   const deadline = performance.now() + MAX_REQUEST_MS;
   const batch: SourceBatch = { found: [], failures: [], retry: null, next: start };

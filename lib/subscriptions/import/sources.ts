@@ -1,39 +1,34 @@
 import { z } from "zod";
 import { isAppError } from "../../errors";
 import { normalizeAppUserIds } from "../app-user-ids";
-import { appStore, verifyStatus } from "../providers/app-store";
-import { paddle } from "../providers/paddle";
-import type { Provider } from "../providers/provider";
 import { revenueCat } from "../providers/revenuecat";
-import { readCustomer, type SnapshotEvent } from "../providers/revenuecat-customer";
-import { stripe } from "../providers/stripe";
-import { placeSnapshot } from "../reconcile-customer";
-import { isHashedEmail, sanitizeJson, toStoredId } from "../sanitize";
-import { findAppUserId } from "../schedule-reconcile";
+import { readCustomer } from "../providers/revenuecat-customer";
+import { placeSnapshot, type SnapshotEvent } from "../reconcile/place-snapshot";
+import { findAppUserId } from "../references";
+import { isHashedEmail, toStoredId } from "../sanitize";
+import { APPLE, appStorePurchase, appStoreSource, readStatuses } from "../sources/app-store";
+import { PADDLE, PaddleSubscription, paddlePurchase } from "../sources/paddle";
+import { REVENUECAT, revenueCatSource } from "../sources/revenuecat";
+import { notConfigured, parseResponse, type SourceDeps } from "../sources/source";
+import { STRIPE, StripeSubscription, stripePurchase } from "../sources/stripe";
 import { readRecord } from "./read-record";
 import { CustomerRecord, type PurchaseImportQuery, PurchaseRecord, TransactionRecord } from "./schema";
 import {
-  type Api,
   askEach,
-  type FoundPurchase,
   type Line,
-  notConfigured,
+  type PurchaseOfLine,
   paced,
   parseLines,
-  parseResponse,
   positionOf,
   type Query,
   type Question,
   readPage,
   type SourceBatch,
-  type SourceDeps,
   waiting,
   withFailures,
 } from "./source";
 
 const MAX_ACCOUNTS = 50;
-/** The time from one request to the next. RevenueCat allows 480 a minute, Apple 50 a second. */
-const INTERVAL_MS = { revenuecat: 125, appStore: 20 };
 /** Paddle's customers that one request asks about: their ids are in its URL. */
 const MAX_CUSTOMERS = 100;
 
@@ -42,34 +37,10 @@ export const SOURCE_READERS: Record<
   (deps: SourceDeps, query: Query, lines: readonly Line[]) => Promise<SourceBatch>
 > = { stripe: readStripe, paddle: readPaddle, revenuecat: readRevenueCat, "app-store": readAppStore, csv: readTable };
 
-const STRIPE: Api = { name: "Stripe", setting: "BILLING_STRIPE_API_KEY" };
-const PADDLE: Api = { name: "Paddle", setting: "BILLING_PADDLE_API_KEY" };
-const REVENUECAT: Api = { name: "RevenueCat", setting: "BILLING_API_KEY" };
-const APPLE: Api = { name: "Apple", setting: "BILLING_APP_STORE_API_KEY" };
+const StripePage = z.object({ data: z.array(StripeSubscription), has_more: z.boolean() });
 
-/** A purchase that a provider's reader reads as it reads a delivery. */
-function asDelivery(
-  provider: Provider,
-  { config }: SourceDeps,
-  receivedAt: Date,
-  deliveryOf: (eventId: string, customer?: string) => unknown,
-): FoundPurchase["toEvent"] {
-  return (customer) => {
-    const toPayload = (eventId: string) => provider.toPayload(sanitizeJson(deliveryOf(eventId, customer)));
-    return { event: provider.read(toPayload("import"), receivedAt, config.BILLING_PRODUCTS), toPayload };
-  };
-}
-
-const ListedId = z.string().min(1).max(255);
-const StripeCustomer = z.union([z.string(), z.looseObject({ id: z.string(), email: z.string().nullish() })]);
-const StripePage = z.object({
-  data: z.array(z.looseObject({ id: ListedId, status: z.string(), customer: StripeCustomer.nullish() })),
-  has_more: z.boolean(),
-});
-
-/** Stripe's clock has whole seconds: what a webhook reports of this second happened before or after the import. */
 async function readStripe(deps: SourceDeps, query: Query): Promise<SourceBatch> {
-  const { stripe: api } = deps.billingSources;
+  const { stripe: api } = deps.billing;
   if (!api) throw notConfigured(STRIPE.setting);
   const after = positionOf(query);
   const requestedAt = deps.now();
@@ -78,27 +49,18 @@ async function readStripe(deps: SourceDeps, query: Query): Promise<SourceBatch> 
     return { entries: data, hasMore: has_more };
   });
   if ("retry" in read) return waiting(read.retry, query);
-  const created = Math.floor(requestedAt.getTime() / 1000);
-  const found = read.page.entries.map(({ customer, ...subscription }): FoundPurchase => {
-    const owner = typeof customer === "string" ? { id: customer } : customer;
-    const toEvent = asDelivery(stripe, deps, requestedAt, (id, accountId) => {
-      const metadata = { ...Object(subscription.metadata), ...(accountId && { accountId }) };
-      const object = { ...subscription, customer: owner?.id ?? null, metadata };
-      return { id, type: "IMPORT", created, livemode: subscription.livemode, data: { object } };
-    });
-    return { line: null, provider: stripe.name, email: owner?.email ?? null, toEvent };
-  });
+  const found = read.page.entries.map((one) => ({ line: null, ...stripePurchase(deps, one, requestedAt, "IMPORT") }));
   return { found, failures: [], retry: null, next: read.next };
 }
 
 const PaddlePage = z.object({
-  data: z.array(z.looseObject({ id: ListedId, status: z.string(), customer_id: z.string().nullish() })),
+  data: z.array(PaddleSubscription),
   meta: z.object({ pagination: z.object({ has_more: z.boolean() }) }),
 });
 const PaddleCustomers = z.object({ data: z.array(z.object({ id: z.string(), email: z.string().nullish() })) });
 
 async function readPaddle(deps: SourceDeps, query: Query): Promise<SourceBatch> {
-  const { paddle: api } = deps.billingSources;
+  const { paddle: api } = deps.billing;
   if (!api) throw notConfigured(PADDLE.setting);
   const after = positionOf(query);
   const requestedAt = deps.now();
@@ -113,13 +75,9 @@ async function readPaddle(deps: SourceDeps, query: Query): Promise<SourceBatch> 
     return { entries: data, hasMore: meta.pagination.has_more };
   });
   if ("retry" in read) return waiting(read.retry, query);
-  const found = read.page.entries.map((subscription): FoundPurchase => {
-    const toEvent = asDelivery(paddle, deps, requestedAt, (event_id, accountId) => {
-      const custom_data = { ...Object(subscription.custom_data), ...(accountId && { accountId }) };
-      const event = { event_id, event_type: "IMPORT", occurred_at: requestedAt.toISOString() };
-      return { environment: api.environment, ...event, data: { ...subscription, custom_data } };
-    });
-    return { line: null, provider: paddle.name, email: emails.get(subscription.customer_id ?? "") ?? null, toEvent };
+  const found = read.page.entries.map((subscription) => {
+    const email = emails.get(subscription.customer_id ?? "") ?? null;
+    return { line: null, email, ...paddlePurchase(deps, subscription, requestedAt, "IMPORT") };
   });
   return { found, failures: [], retry: null, next: read.next };
 }
@@ -127,11 +85,12 @@ async function readPaddle(deps: SourceDeps, query: Query): Promise<SourceBatch> 
 /** RevenueCat cannot list its customers. Asks about those of the lines, or about the accounts, by all their ids. */
 async function readRevenueCat(deps: SourceDeps, query: Query, lines: readonly Line[]): Promise<SourceBatch> {
   const { billing, config, db, now } = deps;
-  if (!billing) throw notConfigured(REVENUECAT.setting);
-  const getCustomer = paced(INTERVAL_MS.revenuecat, billing.getCustomer);
+  const { revenuecat: api } = billing;
+  if (!api) throw notConfigured(REVENUECAT.setting);
+  const getCustomer = paced(revenueCatSource.intervalMs, api.getCustomer);
   type Customer = Question & { accountId: string | null; appUserIds: string[] };
   const seen: { at: Date; line: number | null; snapshot: SnapshotEvent }[] = [];
-  const askAbout = async ({ line, accountId, appUserIds }: Customer): Promise<FoundPurchase[]> => {
+  const askAbout = async ({ line, accountId, appUserIds }: Customer): Promise<PurchaseOfLine[]> => {
     const own = new Map<string, (typeof seen)[number]>();
     for (const appUserId of appUserIds) {
       const at = now();
@@ -151,8 +110,8 @@ async function readRevenueCat(deps: SourceDeps, query: Query, lines: readonly Li
   const position = { start: query.cursor ?? null, isEnd: customers.isEnd };
   const batch = await askEach(REVENUECAT, questions, position, askAbout);
   for (const { at, line, snapshot } of seen) {
-    for (const placed of await placeSnapshot({ db, config }, snapshot, at)) {
-      const toEvent = (): ReturnType<FoundPurchase["toEvent"]> => ({ event: placed.snapshot, toPayload: null });
+    for (const placed of await placeSnapshot({ db, config }, revenueCat.name, snapshot, at)) {
+      const toEvent = (): ReturnType<PurchaseOfLine["toEvent"]> => ({ event: placed.snapshot, toPayload: null });
       batch.found.push({ line, provider: revenueCat.name, email: null, toEvent });
     }
   }
@@ -183,24 +142,14 @@ async function nextAccounts({ db }: SourceDeps, { cursor }: Query) {
   return { entries, failures: [], isEnd: accounts.length < MAX_ACCOUNTS };
 }
 
-const AppStoreStatuses = z.object({
-  data: z.array(
-    z.object({
-      lastTransactions: z.array(
-        z.object({ status: z.int(), signedTransactionInfo: z.string(), signedRenewalInfo: z.string() }),
-      ),
-    }),
-  ),
-});
-
 /**
  * Asks about each transaction. The response has all subscriptions of an Apple Account, which several customers may share: each is
  * of the customer whose line names it.
  */
 async function readAppStore(deps: SourceDeps, query: Query, lines: readonly Line[]): Promise<SourceBatch> {
-  const { appStore: api } = deps.billingSources;
+  const { appStore: api } = deps.billing;
   if (!api) throw notConfigured(APPLE.setting);
-  const getStatuses = paced(INTERVAL_MS.appStore, api.getStatuses);
+  const getStatuses = paced(appStoreSource.intervalMs, api.getStatuses);
   const seen = new Set<string>();
   const { entries, failures } = parseLines(TransactionRecord, lines, query);
   const named = new Set(entries.map(({ record }) => record.transactionId));
@@ -210,24 +159,15 @@ async function readAppStore(deps: SourceDeps, query: Query, lines: readonly Line
     const requestedAt = deps.now();
     const response = await getStatuses(transactionId);
     if (response === null) throw new Error("no app has this transaction");
-    const { data } = parseResponse(APPLE, AppStoreStatuses, response);
-    const found: FoundPurchase[] = [];
-    const transactions = data.flatMap((group) => group.lastTransactions);
-    for (const { status, signedTransactionInfo, signedRenewalInfo } of transactions) {
-      const parts = { transaction: signedTransactionInfo, renewal: signedRenewalInfo };
-      const signed = await verifyStatus(deps.config, status, parts);
-      if (!signed) throw new Error("the response is not signed by Apple for one of BILLING_APP_STORE_APPS");
+    const statuses = await readStatuses(deps, response);
+    const found: PurchaseOfLine[] = [];
+    for (const signed of statuses) {
       const { originalTransactionId: id = "", transactionId: last = "" } = signed.transaction;
-      const isOfLine = transactions.length === 1 || [id, last].includes(transactionId);
+      const isOfLine = statuses.length === 1 || [id, last].includes(transactionId);
       if (!isOfLine && (named.has(id) || named.has(last))) continue; // another line's
       if (seen.size === seen.add(id).size) continue;
-      const token = signed.transaction.appAccountToken ?? signed.renewalInfo.appAccountToken;
-      const toEvent = asDelivery(appStore, deps, requestedAt, (notificationUUID) => {
-        const appAccountToken = token ?? (isOfLine ? customer : undefined);
-        const transaction = { ...signed.transaction, appAccountToken };
-        return { ...signed, notification: { ...signed.notification, notificationUUID }, transaction };
-      });
-      found.push({ line, provider: appStore.name, email: null, toEvent });
+      const owner = isOfLine ? customer : undefined;
+      found.push({ line, ...appStorePurchase(deps, signed, requestedAt, "IMPORT", owner) });
     }
     return found;
   });
@@ -236,7 +176,7 @@ async function readAppStore(deps: SourceDeps, query: Query, lines: readonly Line
 
 async function readTable(deps: SourceDeps, query: Query, lines: readonly Line[]): Promise<SourceBatch> {
   const { entries, failures } = parseLines(PurchaseRecord, lines, query);
-  const found: FoundPurchase[] = [];
+  const found: PurchaseOfLine[] = [];
   for (const { line, record } of entries) {
     try {
       found.push({ line, ...readRecord(deps, record) });

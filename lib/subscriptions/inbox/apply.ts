@@ -5,6 +5,7 @@ import type { BillingRules } from "../entitlement-rules";
 import { EMPTY_STATE } from "../fold/periods";
 import { announceChanges } from "../notifications/announce-changes";
 import type { StoredPurchase } from "../purchase-state";
+import type { Reference } from "../references";
 import type { DeliveryReceipt } from "../schema";
 import { findConnectedCustomers } from "./customers";
 import { attachToNamed, type Decision, decide, nameOf, type ParsedEvent, type PurchaseKey } from "./decide";
@@ -12,8 +13,8 @@ import { foldPurchases, type PurchaseToFold, purchaseUpsert, type Refolded, refo
 import { type EventToApply, keyOf, lockEvents, lockPurchases, lockRelated } from "./lock";
 import { eventUpsert, SEVERAL_ACCOUNTS, toRow } from "./store";
 
-/** The outcome of an event, and the App User IDs of the customers to reconcile because of it. */
-export type Applied = { status: DeliveryReceipt["status"]; toReconcile: string[] };
+/** The outcome of an event, and the customers to reconcile because of it. */
+export type Applied = { status: DeliveryReceipt["status"]; toReconcile: Reference[] };
 export type ApplyDeps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now"> & {
   webhooks: WebhookRecorder;
   config: BillingRules;
@@ -76,7 +77,7 @@ export async function applyEvents(
   return outcomes;
 }
 
-function outcomeOf(decision: Decision, toReconcile: Map<ParsedEvent, string[]>): Applied {
+function outcomeOf(decision: Decision, toReconcile: Map<ParsedEvent, Reference[]>): Applied {
   if (decision.kind === "reject") return { status: decision.state, toReconcile: [] };
   return { status: "processed", toReconcile: toReconcile.get(decision.event) ?? [] };
 }

@@ -4,7 +4,8 @@ import type { WebhookRecorder } from "../../webhooks/outbox";
 import { type BillingRules, canEntitle, readStatusRules, type StatusRules } from "../entitlement-rules";
 import type { ParsedEvent } from "../inbox/decide";
 import type { PurchaseChange, Refolded } from "../inbox/fold";
-import { customersToReconcile, scheduleReconcile } from "../schedule-reconcile";
+import { customersToReconcile, scheduleReconcile } from "../reconcile/schedule";
+import type { Reference } from "../references";
 import { notifyOwners } from "./notify-owners";
 import { recordStatusChanges } from "./status-changes";
 import { cancelTrialEndings } from "./trial-endings";
@@ -60,7 +61,7 @@ export type EventChanges = { event: ParsedEvent; purchases: Refolded[] };
 
 /**
  * Queues the notifications and webhooks of what events changed, and schedules the customers that need it to be
- * reconciled, in the events' transaction. Returns the App User IDs of those customers, by event.
+ * reconciled, in the events' transaction. Returns those customers, by event.
  */
 export async function announceChanges(tx: Tx, deps: Deps, changes: readonly EventChanges[]) {
   const ofPurchases = changes.flatMap(({ event, purchases }) => purchases.map((one) => ({ event, ...one })));
@@ -70,8 +71,8 @@ export async function announceChanges(tx: Tx, deps: Deps, changes: readonly Even
   await wakeApps(tx, deps, news);
   await recordStatusChanges(tx, deps, ofPurchases);
   warnOfProducts(deps, ofPurchases);
-  const toReconcile = new Map<ParsedEvent, string[]>();
-  if (!deps.billing) return toReconcile;
+  const toReconcile = new Map<ParsedEvent, Reference[]>();
+  if (!deps.billing.revenuecat) return toReconcile;
   for (const { event, purchases } of changes) {
     toReconcile.set(event, await customersToReconcile(tx, event, purchases));
   }

@@ -268,6 +268,7 @@ const TYPES = new Map([
   ["REFUND_REVERSED", "REFUND_REVERSED"],
   ["RENEWAL_EXTENDED", "SUBSCRIPTION_EXTENDED"],
   ["IMPORT", "IMPORT"],
+  ["SNAPSHOT", "SNAPSHOT"],
 ]);
 /** "expirationIntent". */
 const END_REASONS = new Map([

@@ -39,6 +39,9 @@ export function buildProviderEvent({ facts, order = null, ...given }: ProviderEv
   };
 }
 
+/** Whether a type is that of a state which the provider's API returned. */
+export const isOfApi = (type: string | null): type is "SNAPSHOT" | "IMPORT" => type === "SNAPSHOT" || type === "IMPORT";
+
 /** What orders the events of one instant: the rest of the provider's time, the states, and the order of arrival. */
 export function orderOf(receivedAt: Date, given: Partial<NonNullable<EventFacts["order"]>> = {}): EventFacts["order"] {
   return { nanoseconds: 0, receivedAt, state: null, replacedState: null, ...given };

@@ -3,7 +3,7 @@ import { AppError } from "../../errors";
 import type { Config } from "../../platform/config";
 import { isSigned } from "../../platform/webhook-signatures";
 import type { EventFacts, ProviderEvent } from "../events";
-import { buildProviderEvent, endedFacts, orderOf, snapshotOf } from "./build-event";
+import { buildProviderEvent, endedFacts, isOfApi, orderOf, snapshotOf } from "./build-event";
 import {
   EntitlementsField,
   EventId,
@@ -61,7 +61,7 @@ function read(body: unknown, receivedAt: Date, products: Products): ProviderEven
 
 /** Returns null for an event that changes no purchase. */
 function readObject(type: string, data: PaddleObject, base: Base, products: Products): ProviderEvent | null {
-  if (type === "IMPORT" || type.startsWith("subscription.")) {
+  if (isOfApi(type) || type.startsWith("subscription.")) {
     const facts = subscriptionFacts(data, base.occurredAt, products);
     return facts && buildProviderEvent({ ...base, type: typeOf(type, facts), purchaseId: data.id, facts });
   }
@@ -174,7 +174,7 @@ const TYPES = new Map([
 
 /** Names what changed, for operators. Of the state, only since when the subscription is canceled depends on it. */
 function typeOf(type: string, { snapshot }: Partial<EventFacts>): string {
-  if (type === "IMPORT") return type;
+  if (isOfApi(type)) return type;
   if (snapshot?.endedAt) return "EXPIRATION";
   if (snapshot?.billingIssueDetectedAt) return "BILLING_ISSUE";
   return TYPES.get(type) ?? (snapshot?.unsubscribedAt ? "CANCELLATION" : "SNAPSHOT");

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ProviderEvent } from "../events";
+import type { SnapshotEvent } from "../reconcile/place-snapshot";
 import { latest } from "../status/purchase-status";
 import { buildProviderEvent, snapshotOf } from "./build-event";
 import { OptionalBoolean, OptionalText, toDate, withoutRenewalNumber } from "./fields";
@@ -40,9 +40,6 @@ const Customer = z.object({
   }),
 });
 type Customer = z.infer<typeof Customer>["subscriber"];
-
-/** The provider's view of a purchase, as an event. Its `originalTransactionId` may be a renewal's. */
-export type SnapshotEvent = ProviderEvent & { store: string; transactionId: string };
 
 /**
  * Reads a customer from RevenueCat's API: a snapshot for each subscription and each one-time purchase with entitlements.
@@ -95,7 +92,7 @@ function snapshot(customer: Customer, productId: string, bought: Subscription, a
       entitlementIds: entitlementIds.length > 0 ? entitlementIds : null,
       periodType: bought.period_type?.toUpperCase() ?? null,
       isFamilyShare: bought.ownership_type === null ? null : bought.ownership_type === "FAMILY_SHARED",
-      // The API does not return the end: see withEnd in reconcile-customer.ts.
+      // The API does not return the end: see withEnd in place-snapshot.ts.
       snapshot: snapshotOf({
         unsubscribedAt: bought.unsubscribe_detected_at,
         billingIssueDetectedAt: bought.billing_issues_detected_at,

@@ -4,7 +4,15 @@ import { AppError } from "../../errors";
 import type { Config } from "../../platform/config";
 import { isSigned } from "../../platform/webhook-signatures";
 import type { EventFacts, ProviderEvent } from "../events";
-import { buildAliasEvent, buildProviderEvent, endedFacts, orderOf, refundOfPayment, snapshotOf } from "./build-event";
+import {
+  buildAliasEvent,
+  buildProviderEvent,
+  endedFacts,
+  isOfApi,
+  orderOf,
+  refundOfPayment,
+  snapshotOf,
+} from "./build-event";
 import {
   EntitlementsField,
   EventId,
@@ -73,7 +81,7 @@ function read(body: unknown, receivedAt: Date, products: Products): ProviderEven
     order: orderOf(receivedAt),
   };
   const type = event.type ?? "UNKNOWN";
-  if (type === "IMPORT" || type.startsWith("customer.subscription.")) return readSubscription(event, base, products);
+  if (isOfApi(type) || type.startsWith("customer.subscription.")) return readSubscription(event, base, products);
   if (type.startsWith("checkout.session.")) return readCheckout(event, base, products);
   if (type === "charge.refunded") return readRefund(event, base, refundFacts);
   if (type === "charge.dispute.closed") return readRefund(event, base, disputeFacts);
@@ -254,7 +262,7 @@ function unsubscribedAt(subscription: StripeObject, occurredAt: Date): Date | nu
 
 /** Names what changed, for operators and for the notification of a renewal. The state does not depend on it. */
 function typeOf({ type, data }: StripeEvent, subscription: StripeObject, { snapshot }: Partial<EventFacts>): string {
-  if (type === "IMPORT") return type;
+  if (isOfApi(type)) return type;
   if (type === "customer.subscription.created") return "INITIAL_PURCHASE";
   if (snapshot?.endedAt) return "EXPIRATION";
   if (snapshot?.billingIssueDetectedAt) return "BILLING_ISSUE";

@@ -3,7 +3,7 @@ import { batchLoad } from "../../platform/db/batch-load";
 import { uuidArray } from "../../platform/db/sql";
 import { type BillingRules, readStatusRules, statusRules } from "../entitlement-rules";
 import { StoredPurchase } from "../purchase-state";
-import { scheduleAfterSignIn, scheduleOverdue } from "../schedule-reconcile";
+import { scheduleAfterSignIn, scheduleOverdue } from "../reconcile/schedule";
 import type { SubscriptionStatus } from "../schema";
 import { accountStatus } from "./account-status";
 import { isRenewalOverdue } from "./purchase-status";

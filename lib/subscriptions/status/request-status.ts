@@ -3,9 +3,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Context, Tx } from "../../context";
 import { AppError, isAppError, rateLimited } from "../../errors";
 import { batchLoad } from "../../platform/db/batch-load";
-import { reconcileNow } from "../reconciler";
-import { findAppUserId } from "../schedule-reconcile";
+import { reconcileNow } from "../reconcile/reconciler";
+import { findAccountReferences } from "../references";
 import { type StatusQuery, SubscriptionStatus } from "../schema";
+import { openSources, sourceOf } from "../sources/find-source";
 import { readSubscriptionStatus } from "./read-status";
 
 type Deps = Parameters<typeof readSubscriptionStatus>[0] &
@@ -112,22 +113,26 @@ function leave(accountId: string): void {
 const running = new Map<string, Promise<boolean>>();
 
 /**
- * Reconciles an account with the provider, for a purchase whose event has not arrived yet: at most once a minute, and
+ * Reconciles an account with the providers, for a purchase whose event has not arrived yet: at most once a minute, and
  * once for all callers of this process. Waits for `BILLING_FRESH_TIMEOUT_MS`; the reconciliation continues after that.
  * Returns whether it has succeeded. Never throws.
  */
 async function refreshPurchases(deps: Deps, accountId: string): Promise<boolean> {
-  const { billing, config } = deps;
-  if (!billing) return false;
-  const started = running.get(accountId) ?? refresh({ ...deps, billing }, accountId);
+  if (openSources(deps).length === 0) return false;
+  const started = running.get(accountId) ?? refresh(deps, accountId);
   running.set(accountId, started);
-  return Promise.race([started, delay(config.BILLING_FRESH_TIMEOUT_MS, false, { ref: false })]);
+  return Promise.race([started, delay(deps.config.BILLING_FRESH_TIMEOUT_MS, false, { ref: false })]);
 }
 
 async function refresh(deps: Deps & Parameters<typeof reconcileNow>[0], accountId: string): Promise<boolean> {
   try {
     await deps.limits.consume("freshStatusByAccount", accountId);
-    return await reconcileNow(deps, await findAppUserId(deps.db, accountId));
+    const references = await findAccountReferences(deps.db, openSources(deps), accountId);
+    const outcomes = [];
+    for (const { provider, reference } of references) {
+      outcomes.push(await reconcileNow(deps, sourceOf(deps, provider), reference));
+    }
+    return outcomes.length > 0 && outcomes.every(Boolean);
   } catch (error) {
     const isLimited = isAppError(error) && error.code === "rate_limited";
     if (!isLimited) deps.log.warn({ err: error }, "an account was not reconciled for its status");

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { removeReconcileJobs } from "@/lib/subscriptions/schedule-reconcile";
+import { removeReconcileJobs } from "@/lib/subscriptions/reconcile/schedule";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
@@ -12,7 +12,8 @@ import { setUpRevenueCat } from "@/tests/support/subscriptions/revenuecat-setup"
 const { revenueCat, billing, withKey, runDueJobs } = await setUpRevenueCat();
 
 /** Who is due to be asked about, and after how many attempts. */
-const due = () => ctx().db.reconcileJob.findMany({ orderBy: { appUserId: "asc" }, omit: { nextAttemptAt: true } });
+const due = () =>
+  ctx().db.billingReconcileJob.findMany({ orderBy: { reference: "asc" }, omit: { nextAttemptAt: true } });
 /** A refund of something that an account has bought: a reason to ask. */
 async function refunded(account: TestAccount): Promise<void> {
   const { event } = bought(account);
@@ -26,7 +27,7 @@ const thenKilled = (run: () => Promise<void>) =>
 test("reconcile jobs left by a process that was killed run after the next start", async () => {
   const ann = await newAccount();
   await thenKilled(() => refunded(ann));
-  expect([revenueCat.asked, await due()]).toEqual([[], [{ appUserId: ann.id, attempts: 0 }]]);
+  expect([revenueCat.asked, await due()]).toEqual([[], [{ provider: "revenuecat", reference: ann.id, attempts: 0 }]]);
   await runDueJobs();
   expect([revenueCat.asked, await due()]).toEqual([[ann.id], []]);
 });
@@ -111,7 +112,7 @@ test("a renewal that the provider does not know yet is reconciled again without 
     expect(await statusOf(ann)).toMatchObject({ status: "active", stale: true });
     await expect.poll(() => revenueCat.asked).toEqual([ann.id]);
   });
-  expect(await due()).toEqual([{ appUserId: ann.id, attempts: 0 }]);
+  expect(await due()).toEqual([{ provider: "revenuecat", reference: ann.id, attempts: 0 }]);
   const now = clock.now().getTime();
   const renewed = { purchase_date: iso(expiry), expires_date: iso(now + 30 * DAY_MS) };
   revenueCat.customers.set(ann.id, subscriber({ monthly: { ...known, ...renewed } }));

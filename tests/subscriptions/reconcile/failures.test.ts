@@ -27,7 +27,13 @@ test.each<[string, Parameters<typeof revenueCat.respondWith>[0]]>([
     await expect.poll(() => revenueCat.asked).toEqual([ann.id]);
     expect(await statusOf(ann)).toMatchObject({ status: "revoked" });
   });
-  const failed = { appUserId: ann.id, known: 0, corrected: 0, failure: expect.stringMatching(/Error: /) };
+  const failed = {
+    provider: "revenuecat",
+    appUserId: ann.id,
+    known: 0,
+    corrected: 0,
+    failure: expect.stringMatching(/Error: /),
+  };
   expect((await reconcile(ann)).customers).toEqual([failed]);
   expect(await statusOf(ann)).toMatchObject({ status: "revoked" });
 });

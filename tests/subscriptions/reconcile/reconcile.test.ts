@@ -17,7 +17,9 @@ const reconcile = async ({ id }: { id: string }) => (await reconcileWith(billing
 test("a reconciliation without differences writes nothing", async () => {
   const { ann, known } = await newCustomer();
   revenueCat.customers.set(ann.id, subscriber({ monthly: known }));
-  expect(await reconcile(ann)).toEqual([{ appUserId: ann.id, known: 1, corrected: 0, failure: null }]);
+  expect(await reconcile(ann)).toEqual([
+    { provider: "revenuecat", appUserId: ann.id, known: 1, corrected: 0, failure: null },
+  ]);
   expect(await ctx().db.billingEvent.count({ where: { type: "SNAPSHOT", appUserIds: { has: ann.id } } })).toBe(0);
 });
 

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from "vitest";
-import { reconcileNext } from "@/lib/subscriptions/reconciler";
-import { scheduleRenewals } from "@/lib/subscriptions/schedule-reconcile";
+import { reconcileNext } from "@/lib/subscriptions/reconcile/reconciler";
+import { scheduleRenewals } from "@/lib/subscriptions/reconcile/schedule";
+import { revenueCatSource } from "@/lib/subscriptions/sources/revenuecat";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { clock, ctx } from "@/tests/support/context";
 import { DAY_MS, deliverOk } from "@/tests/support/subscriptions/billing";
@@ -22,7 +23,7 @@ const schedule = () =>
   scheduleRenewals({ ...ctx(), billing: billing(), reconciler: { wake: () => {}, close: async () => {} } });
 
 const scheduled = async () =>
-  (await ctx().db.reconcileJob.findMany({ orderBy: { appUserId: "asc" } })).map(({ appUserId }) => appUserId);
+  (await ctx().db.billingReconcileJob.findMany({ orderBy: { reference: "asc" } })).map(({ reference }) => reference);
 
 /** Buys a subscription whose period ends after `ms`. */
 async function subscribe(account: TestAccount, ms: number, fields: object = {}) {
@@ -77,7 +78,7 @@ test("a customer that the provider does not know is scheduled once a day, for 30
     await schedule();
     await schedule();
     days.push((await scheduled()).length);
-    await ctx().db.reconcileJob.deleteMany(); // given up
+    await ctx().db.billingReconcileJob.deleteMany(); // given up
     clock.advance(DAY_MS + MINUTE_MS);
   }
   expect(days).toEqual(Array.from({ length: 35 }, (_, day) => (day < 30 ? 1 : 0)));
@@ -103,22 +104,22 @@ test("only a subscription of an account that should renew in production is sched
 
 test("no more are scheduled than wait, in any number of processes", async () => {
   await ctx().db.$executeRaw`
-    INSERT INTO "ReconcileJob" ("appUserId", "nextAttemptAt")
-    SELECT 'waiting-' || i, ${clock.dbNow()} FROM generate_series(1, 98) AS i`;
+    INSERT INTO "BillingReconcileJob" (provider, reference, "nextAttemptAt")
+    SELECT 'revenuecat', 'waiting-' || i, ${clock.dbNow()} FROM generate_series(1, 98) AS i`;
   for (let i = 0; i < 4; i += 1) await subscribe(await newAccount(), HOUR_MS);
   clock.advance(HOUR_MS + 6 * MINUTE_MS);
   await schedule();
   expect(await scheduled()).toHaveLength(100);
   await Promise.all([schedule(), schedule()]);
   expect(await scheduled()).toHaveLength(100);
-  await ctx().db.reconcileJob.deleteMany();
+  await ctx().db.billingReconcileJob.deleteMany();
   await Promise.all([schedule(), schedule()]);
   expect(await scheduled()).toHaveLength(2);
 });
 
 test("the metrics have the renewals that are due and overdue, and the outcomes of reconciliations", async () => {
   const { metric, count } = await openBillingMetrics();
-  const run = () => reconcileNext({ ...ctx(), billing: billing(), count });
+  const run = () => reconcileNext({ ...ctx(), billing: billing(), count }, revenueCatSource);
   const ann = await newAccount();
   const { known } = await subscribe(ann, HOUR_MS - MINUTE_MS);
   revenueCat.customers.set(ann.id, subscriber({ monthly: known }));
@@ -132,6 +133,6 @@ test("the metrics have the renewals that are due and overdue, and the outcomes o
   expect([await metric("renewals_due"), await metric("renewals_overdue")]).toEqual([0, 1]);
   await run();
   expect(await metric("renewals_overdue")).toBe(0);
-  expect(await metric('reconciles_total{outcome="failed"}')).toBe(1);
-  expect(await metric('reconciles_total{outcome="corrected"}')).toBe(1);
+  expect(await metric('reconciles_total{provider="revenuecat",outcome="failed"}')).toBe(1);
+  expect(await metric('reconciles_total{provider="revenuecat",outcome="corrected"}')).toBe(1);
 });

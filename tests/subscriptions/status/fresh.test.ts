@@ -74,8 +74,8 @@ test("a request to the provider that fails is repeated later, and without an API
   await withTime(async () => {
     expect(await freshStatusOf(account)).toMatchObject({ status: "none", isFresh: false });
   });
-  expect(await ctx().db.reconcileJob.findMany({ omit: { nextAttemptAt: true } })).toEqual([
-    { appUserId: account.id, attempts: 1 },
+  expect(await ctx().db.billingReconcileJob.findMany({ omit: { nextAttemptAt: true } })).toEqual([
+    { provider: "revenuecat", reference: account.id, attempts: 1 },
   ]);
   clock.advance(61_000);
   expect(await freshStatusOf(account)).toMatchObject({ status: "none", isFresh: false });

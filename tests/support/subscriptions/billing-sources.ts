@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { createBillingSources } from "@/lib/platform/adapters/billing-sources";
+import { createBillingApis } from "@/lib/platform/adapters/billing-sources";
 import type { ImportedPurchase, ImportedPurchases } from "@/lib/subscriptions/import/schema";
 import { call } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
@@ -50,7 +50,9 @@ const settings = (url: string) => ({
 /** Runs with keys for a fake. */
 export function withKeys<T>(url: string, run: () => Promise<T>): Promise<T> {
   const config = settings(url);
-  return withContext({ config, billingSources: createBillingSources({ ...ctx().config, ...config }) }, run);
+  const { revenuecat } = ctx().billing;
+  const billing = { ...createBillingApis({ ...ctx().config, ...config }), revenuecat };
+  return withContext({ config, billing }, run);
 }
 
 /** Sends one request for an import. */

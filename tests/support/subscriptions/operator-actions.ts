@@ -1,4 +1,4 @@
-import type { BillingApi } from "@/lib/platform/adapters/billing-api";
+import type { BillingApis } from "@/lib/platform/adapters/billing-sources";
 import { COMMAND_LINE } from "@/lib/platform/audit/operator-events";
 import { prunePayloads } from "@/lib/subscriptions/admin/prune-payloads";
 import { reconcileCustomers } from "@/lib/subscriptions/admin/reconcile";
@@ -41,7 +41,7 @@ export async function prune(days: number, deps = ctx()): Promise<number> {
 }
 
 /** Reconciles an account, or all customers, until the provider asks to wait. */
-export async function reconcile(billing: BillingApi, accountId?: string, from?: string | null) {
+export async function reconcile(billing: BillingApis, accountId?: string, from?: string | null) {
   const customers: ReconciledCustomer[] = [];
   for (let cursor = from ?? undefined; ; ) {
     const request = Reconciliation.parse({ accountId, cursor });

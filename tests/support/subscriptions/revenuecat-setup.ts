@@ -1,6 +1,7 @@
 import { afterAll, beforeEach } from "vitest";
 import { createBillingApi } from "@/lib/platform/adapters/billing-api";
-import { createReconciler, reconcileNext } from "@/lib/subscriptions/reconciler";
+import { createReconciler, reconcileNext } from "@/lib/subscriptions/reconcile/reconciler";
+import { revenueCatSource } from "@/lib/subscriptions/sources/revenuecat";
 import { ctx, withContext } from "@/tests/support/context";
 import { startRevenueCat } from "./revenuecat";
 
@@ -11,22 +12,21 @@ export async function setUpRevenueCat() {
   beforeEach(async () => {
     revenueCat.respondWith();
     revenueCat.asked.length = 0;
-    await ctx().db.$transaction([ctx().db.reconcileJob.deleteMany(), ctx().db.billingApiPause.deleteMany()]);
+    await ctx().db.$transaction([ctx().db.billingReconcileJob.deleteMany(), ctx().db.billingApiPause.deleteMany()]);
   });
   const billing = () => {
     const api = createBillingApi({ ...ctx().config, ...revenueCat.config });
-    if (!api) throw new Error("BILLING_API_KEY is not set");
-    return api;
+    return { ...ctx().billing, revenuecat: api };
   };
   /** Runs with an API key and a reconciler of its own. */
   const withKey = async (run: () => Promise<void>): Promise<void> => {
-    const api = billing();
-    const reconciler = createReconciler({ ...ctx(), billing: api });
-    await withContext({ billing: api, reconciler }, run).finally(reconciler.close);
+    const apis = billing();
+    const reconciler = createReconciler({ ...ctx(), billing: apis });
+    await withContext({ billing: apis, reconciler }, run).finally(reconciler.close);
   };
   /** Runs the jobs that are due, as the service does periodically. */
   const runDueJobs = async (): Promise<void> => {
-    while (await reconcileNext({ ...ctx(), billing: billing() }));
+    while (await reconcileNext({ ...ctx(), billing: billing() }, revenueCatSource));
   };
   return { revenueCat, billing, withKey, runDueJobs };
 }

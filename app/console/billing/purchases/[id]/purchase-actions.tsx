@@ -3,6 +3,7 @@ import { countPurchasesOf } from "@/lib/subscriptions/admin/assign-purchases";
 import { billingOperations } from "@/lib/subscriptions/admin/operations";
 import type { BillingPurchase } from "@/lib/subscriptions/admin/schema";
 import { HOMEPORT } from "@/lib/subscriptions/providers/find-provider";
+import { openSources } from "@/lib/subscriptions/sources/find-source";
 import { Field } from "../../../../(web)/components/field";
 import { Action } from "../../../components/action";
 import { formatCount } from "../../../components/format-numbers";
@@ -12,10 +13,11 @@ type Props = { ctx: Pick<Context, "billing" | "db">; purchase: BillingPurchase }
 /** What can be done with a purchase: compare it with the provider, and assign it while nobody has it. */
 export async function PurchaseActions({ ctx, purchase: { id, accountId, appUserIds, provider } }: Props) {
   const isAssignable = accountId === null && appUserIds.length > 0 && provider !== HOMEPORT;
+  const isReachable = openSources(ctx).some((source) => source.provider === provider);
   const purchases = isAssignable ? await countPurchasesOf(ctx, { appUserIds, provider }) : 0;
   return (
     <>
-      {ctx.billing && accountId && (
+      {isReachable && accountId && (
         <Action
           operation={billingOperations.reconcilePurchases}
           label="Reconcile"

@@ -1,27 +1,31 @@
-import type { Context, Tx } from "../context";
-import type { Prisma } from "../platform/db/generated/client";
-import { sql } from "../platform/db/sql";
-import type { ParsedEvent } from "./inbox/decide";
-import type { Refolded } from "./inbox/fold";
-import { revenueCat } from "./providers/revenuecat";
-import { isHashedEmail } from "./sanitize";
+import type { Context, Tx } from "../../context";
+import { sql } from "../../platform/db/sql";
+import type { ParsedEvent } from "../inbox/decide";
+import type { Refolded } from "../inbox/fold";
+import { revenueCat } from "../providers/revenuecat";
+import { appUserIdOf, findReferences, type Reference } from "../references";
+import { isHashedEmail } from "../sanitize";
+import { openSources } from "../sources/find-source";
+import { revenueCatSource } from "../sources/revenuecat";
+import type { Source } from "../sources/source";
 
 type Deps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now" | "reconciler">;
 
 /** The shortest time between two reconciliations of a purchase because of its overdue renewal. */
 const MIN_INTERVAL_MS = 15 * 60 * 1000;
 
-/**
- * Schedules customers to be reconciled, in the caller's transaction, once each. The App User IDs are as the provider
- * wrote them. Call `reconciler.wake` after the commit.
- */
-export async function scheduleReconcile(tx: Tx, dbNow: Context["dbNow"], appUserIds: string[]): Promise<void> {
-  if (appUserIds.length === 0) return;
+const OR_EARLIER = sql`ON CONFLICT (provider, reference) DO UPDATE
+  SET "nextAttemptAt" = LEAST("BillingReconcileJob"."nextAttemptAt", EXCLUDED."nextAttemptAt")`;
+
+/** Schedules what is to be reconciled, in the caller's transaction, once each. Call `reconciler.wake` after the commit. */
+export async function scheduleReconcile(tx: Tx, dbNow: Context["dbNow"], references: readonly Reference[]) {
+  if (references.length === 0) return;
+  const [providers, ids] = [references.map(({ provider }) => provider), references.map(({ reference }) => reference)];
   await tx.$executeRaw`
-    INSERT INTO "ReconcileJob" ("appUserId", "nextAttemptAt")
-    SELECT DISTINCT id, ${dbNow()} FROM unnest(${appUserIds}::text[]) AS id ORDER BY id
-    ON CONFLICT ("appUserId") DO UPDATE
-      SET "nextAttemptAt" = LEAST("ReconcileJob"."nextAttemptAt", EXCLUDED."nextAttemptAt")`;
+    INSERT INTO "BillingReconcileJob" (provider, reference, "nextAttemptAt")
+    SELECT DISTINCT provider, reference, ${dbNow()}
+    FROM unnest(${providers}::text[], ${ids}::text[]) AS job (provider, reference) ORDER BY provider, reference
+    ${OR_EARLIER}`;
 }
 
 /**
@@ -32,15 +36,15 @@ export async function customersToReconcile(
   tx: Tx,
   { provider, type, appUserId, facts: { identityChange } }: ParsedEvent,
   purchases: Refolded[],
-): Promise<string[]> {
+): Promise<Reference[]> {
   if (provider !== revenueCat.name || type === "SNAPSHOT" || type === "IMPORT") return [];
   const isUnknownTransfer = identityChange === "transfer" && purchases.length === 0;
-  if (isUnknownTransfer) return appUserId && !isHashedEmail(appUserId) ? [appUserId] : [];
+  if (isUnknownTransfer) return appUserId && !isHashedEmail(appUserId) ? [{ provider, reference: appUserId }] : [];
   const changed = purchases.filter(
     ({ before, after }) => identityChange !== null || (after.refundedAt !== null && before.refundedAt === null),
   );
   const ids = changed.map(({ before }) => before.id);
-  return findAppUserIds(tx, ids);
+  return findReferences(tx, [revenueCatSource], ids);
 }
 
 /**
@@ -59,22 +63,24 @@ export async function scheduleOverdue(deps: Deps, purchaseIds: string[]): Promis
       select: { id: true },
     });
     const ids = claimed.map(({ id }) => id);
-    await scheduleReconcile(db, dbNow, await findAppUserIds(db, ids));
+    await scheduleReconcile(db, dbNow, await findReferences(db, openSources(deps), ids));
     return ids.length;
   });
 }
 
-/** Deletes all reconcile jobs if there is no API key to run them with. Returns their number. */
-export async function removeReconcileJobs({ billing, db }: Pick<Deps, "billing" | "db">): Promise<number> {
-  return billing ? 0 : (await db.reconcileJob.deleteMany()).count;
+/** Deletes the reconcile jobs that there is no API key to run with. Returns their number. */
+export async function removeReconcileJobs(deps: Pick<Deps, "billing" | "db">): Promise<number> {
+  const providers = openSources(deps).map(({ provider }) => provider);
+  return (await deps.db.billingReconcileJob.deleteMany({ where: { provider: { notIn: providers } } })).count;
 }
 
 /**
- * Schedules an account without purchases, once a session: a purchase from before the sign-in is found although no event
- * has named the account since. Uses the account's id as the provider wrote it, if an event names it. Does nothing without
+ * Schedules an account without purchases with RevenueCat, once a session: a purchase from before the sign-in is found although
+ * no event has named the account since. Uses the account's id as the provider wrote it, if an event names it. Does nothing without
  * an API key. Never throws.
  */
 export async function scheduleAfterSignIn(deps: Deps, sessionId: string): Promise<void> {
+  if (!deps.billing.revenuecat) return;
   await scheduleInBackground(
     deps,
     ({ db, dbNow }) => db.$executeRaw`
@@ -82,55 +88,20 @@ export async function scheduleAfterSignIn(deps: Deps, sessionId: string): Promis
         UPDATE "Session" SET "reconciledAt" = ${dbNow()} WHERE id = ${sessionId}::uuid AND "reconciledAt" IS NULL
         RETURNING "accountId"::text AS "accountId"
       )
-      INSERT INTO "ReconcileJob" ("appUserId", "nextAttemptAt")
-      SELECT ${appUserIdOf(sql`session."accountId"`)}, ${dbNow()} FROM session
-      ON CONFLICT ("appUserId") DO UPDATE
-        SET "nextAttemptAt" = LEAST("ReconcileJob"."nextAttemptAt", EXCLUDED."nextAttemptAt")`,
+      INSERT INTO "BillingReconcileJob" (provider, reference, "nextAttemptAt")
+      SELECT ${revenueCat.name}, ${appUserIdOf(sql`session."accountId"`)}, ${dbNow()} FROM session
+      ${OR_EARLIER}`,
   );
 }
 
 /** `schedule` returns the number of customers or purchases that it scheduled. */
 async function scheduleInBackground(deps: Deps, schedule: (deps: Deps) => Promise<number>): Promise<void> {
-  if (!deps.billing) return;
+  if (openSources(deps).length === 0) return;
   try {
     if ((await schedule(deps)) > 0) deps.reconciler.wake();
   } catch (error) {
     deps.log.warn({ err: error }, "billing reconciliation was not scheduled");
   }
-}
-
-/**
- * The App User ID of an account, as SQL: its id as the provider wrote it, if an event names it. `accountId` is SQL for a
- * text.
- */
-const appUserIdOf = (accountId: Prisma.Sql): Prisma.Sql => sql`
-  COALESCE((
-    SELECT "appUserId" FROM "BillingEvent" AS event
-    WHERE provider IS NOT DISTINCT FROM ${revenueCat.name} AND "appUserIds" @> ARRAY[${accountId}]
-      AND lower("appUserId") = ${accountId}
-    ORDER BY "occurredAt" DESC LIMIT 1
-  ), ${accountId})`;
-
-export async function findAppUserId(db: Tx, accountId: string): Promise<string> {
-  const [row] = await db.$queryRaw<{ id: string }[]>`SELECT ${appUserIdOf(sql`${accountId}::text`)} AS id`;
-  return row?.id ?? accountId;
-}
-
-/** Returns the App User IDs of the owners of purchases as the provider wrote them: its API is case-sensitive. */
-export async function findAppUserIds(db: Tx, purchaseIds: string[]): Promise<string[]> {
-  if (purchaseIds.length === 0) return [];
-  const rows = await db.$queryRaw<{ appUserId: string }[]>`
-    SELECT DISTINCT newest."appUserId" FROM "Purchase" AS purchase
-    CROSS JOIN LATERAL (
-      SELECT event."appUserId" FROM "BillingEvent" AS event
-      WHERE event.provider IS NOT DISTINCT FROM purchase.provider AND event."appUserIds" && purchase."appUserIds"
-        AND (event."appUserId" = ANY(purchase."appUserIds") OR lower(event."appUserId") = ANY(purchase."appUserIds"))
-        AND event."appUserId" NOT LIKE 'sha256:%'
-      ORDER BY event."occurredAt" DESC, event.id LIMIT 1
-    ) AS newest
-    WHERE purchase.id = ANY(${purchaseIds}::uuid[]) AND purchase.provider = ${revenueCat.name}
-    ORDER BY newest."appUserId"`;
-  return rows.map(({ appUserId }) => appUserId);
 }
 
 const MINUTE_MS = 60 * 1000;
@@ -147,8 +118,12 @@ const MAX_DUE_JOBS = 100;
  * end of each period, then once a day. Schedules few at a time, to stay within the limit of the provider's API. Does
  * nothing without an API key. Several processes may do this at the same time.
  */
-export async function scheduleRenewals({ billing, db, dbNow, now, reconciler }: Deps): Promise<void> {
-  if (!billing) return;
+export async function scheduleRenewals(deps: Deps): Promise<void> {
+  for (const source of openSources(deps)) await scheduleRenewalsAt(deps, source);
+}
+
+async function scheduleRenewalsAt({ db, dbNow, now, reconciler }: Deps, source: Source): Promise<void> {
+  const { provider } = source;
   const at = now().getTime();
   const [earliest, latest, yesterday] = [at - MAX_OVERDUE_MS, at - DELIVERY_MS, at - DAY_MS].map((ms) => new Date(ms));
   await db.$transaction(async (tx) => {
@@ -158,18 +133,19 @@ export async function scheduleRenewals({ billing, db, dbNow, now, reconciler }: 
         SELECT id FROM "Purchase"
         WHERE "currentPeriodEndsAt" > ${earliest}::timestamptz AND "currentPeriodEndsAt" <= ${latest}::timestamptz
           AND "endedAt" IS NULL AND "unsubscribedAt" IS NULL AND NOT "isLifetime" AND environment = 'PRODUCTION'
-          AND provider IS NOT DISTINCT FROM ${revenueCat.name} AND "accountId" IS NOT NULL AND store <> 'PROMOTIONAL'
+          AND provider IS NOT DISTINCT FROM ${provider} AND "accountId" IS NOT NULL AND store <> 'PROMOTIONAL'
           AND "periodType" NOT IN ('PREPAID', 'PROMOTIONAL')
           AND "billingIssueDetectedAt" IS NULL AND "pausedAt" IS NULL
           AND ("reconciledAt" IS NULL OR "reconciledAt" < GREATEST("currentPeriodEndsAt", ${yesterday}::timestamptz))
         ORDER BY "currentPeriodEndsAt"
         LIMIT ${MAX_DUE_JOBS}::int - (SELECT count(*) FROM (
-          SELECT 1 FROM "ReconcileJob" WHERE "nextAttemptAt" <= ${dbNow()} LIMIT ${MAX_DUE_JOBS}::int
+          SELECT 1 FROM "BillingReconcileJob" WHERE provider = ${provider} AND "nextAttemptAt" <= ${dbNow()}
+          LIMIT ${MAX_DUE_JOBS}::int
         ) AS due)
         FOR NO KEY UPDATE SKIP LOCKED))
       RETURNING id`;
     const ids = claimed.map(({ id }) => id);
-    await scheduleReconcile(tx, dbNow, await findAppUserIds(tx, ids));
+    await scheduleReconcile(tx, dbNow, await findReferences(tx, [source], ids));
   });
   reconciler.wake();
 }

@@ -1,52 +1,19 @@
-import type { Context } from "../context";
-import { newId } from "../platform/db/ids";
-import type { WebhookRecorder } from "../webhooks/outbox";
-import { possibleAccountIds } from "./app-user-ids";
-import { type BillingRules, type StatusRules, statusRules } from "./entitlement-rules";
-import type { EventFacts, PurchaseEvent } from "./events";
-import { applySnapshot } from "./fold/apply-snapshot";
-import { foldPurchase } from "./fold/fold-purchase";
-import { applyEvent } from "./inbox/inbox";
-import { storeEvent } from "./inbox/store";
-import { revenueCat } from "./providers/revenuecat";
-import { readCustomer, type SnapshotEvent } from "./providers/revenuecat-customer";
-import type { Purchase, StoredPurchase } from "./purchase-state";
-import { isRenewalOverdue, purchaseStatus } from "./status/purchase-status";
+import type { Context } from "../../context";
+import { newId } from "../../platform/db/ids";
+import { type BillingRules, type StatusRules, statusRules } from "../entitlement-rules";
+import type { EventFacts, ProviderEvent, PurchaseEvent } from "../events";
+import { applySnapshot } from "../fold/apply-snapshot";
+import { foldPurchase } from "../fold/fold-purchase";
+import { revenueCat } from "../providers/revenuecat";
+import type { Purchase, StoredPurchase } from "../purchase-state";
+import { isRenewalOverdue, purchaseStatus } from "../status/purchase-status";
 
-type Deps = Pick<Context, "db" | "dbNow" | "log" | "now"> & {
-  webhooks: WebhookRecorder;
-  config: BillingRules;
-  billing: NonNullable<Context["billing"]>;
-};
+/** The provider's view of a purchase, as an event. Its `originalTransactionId` may be a renewal's. */
+export type SnapshotEvent = ProviderEvent & { store: string; transactionId: string };
 
-/**
- * The number of purchases in the provider's response, and of those corrected. `retryAfterSeconds` is set if a purchase
- * is past its expiry and may still be renewed: the customer should be reconciled again then.
- */
-export type Reconciled = { known: number; corrected: number; retryAfterSeconds?: number };
-
-const MAX_RETRY_AFTER_SECONDS = 15 * 60;
-
-/**
- * Compares a customer's purchases with the provider's API, and corrects those that differ. A correction is an event of
- * type SNAPSHOT, which is stored and folded as deliveries are.
- * @throws Error if the API does not respond as documented
- */
-export async function reconcileCustomer(deps: Deps, appUserId: string): Promise<Reconciled> {
-  const requestedAt = deps.now(); // events during the request are newer than its response
-  const snapshots = readCustomer(await deps.billing.getCustomer(appUserId), appUserId, requestedAt);
-  const result: Reconciled = { known: snapshots.length, corrected: 0 };
-  for (const seen of snapshots) {
-    for (const { purchase, snapshot, secondsLeft } of await placeSnapshot(deps, seen, requestedAt)) {
-      if (secondsLeft) {
-        result.retryAfterSeconds = Math.min(secondsLeft, result.retryAfterSeconds ?? MAX_RETRY_AFTER_SECONDS);
-      }
-      if (purchase && isUpToDate(deps.config, purchase, snapshot, requestedAt)) continue;
-      if (await applyCorrection(deps, snapshot, requestedAt)) result.corrected += 1;
-    }
-  }
-  return result;
-}
+/** Whether an event has the whole state of a purchase. */
+export const isSnapshot = (event: ProviderEvent): event is SnapshotEvent =>
+  event.facts.snapshot !== null && event.store !== null && event.transactionId !== null;
 
 /**
  * Gives a snapshot its place among the events of each purchase that it is about, and its end, if no renewal can follow.
@@ -54,15 +21,18 @@ export async function reconcileCustomer(deps: Deps, appUserId: string): Promise<
  */
 export async function placeSnapshot(
   deps: Pick<Context, "db"> & { config: BillingRules },
+  provider: string,
   seen: SnapshotEvent,
   at: Date,
 ): Promise<{ purchase: StoredPurchase | null; snapshot: SnapshotEvent; secondsLeft: number | null }[]> {
-  const purchases = await findPurchases(deps, seen);
+  const purchases = await findPurchases(deps, provider, seen);
   return purchases.flatMap((purchase) => {
     const placed = purchase ? placeInPurchase(purchase, seen) : seen;
     if (!placed) return [];
-    const secondsLeft = secondsUntilExpired(deps.config, purchase, placed, at);
-    return { purchase, snapshot: secondsLeft === 0 ? withEnd(placed) : placed, secondsLeft };
+    const secondsLeft = secondsUntilExpired(deps.config, purchase ?? newPurchase(provider, placed), placed, at);
+    // The other providers say that a purchase has ended.
+    const hasEnded = secondsLeft === 0 && provider === revenueCat.name;
+    return { purchase, snapshot: hasEnded ? withEnd(placed) : placed, secondsLeft };
   });
 }
 
@@ -71,10 +41,11 @@ export async function placeSnapshot(
  * kind. On Google Play the transaction id contains the original's, so that no other purchase is meant. [null]: none is
  * stored.
  */
-async function findPurchases({ db }: Pick<Deps, "db">, snapshot: SnapshotEvent): Promise<(StoredPurchase | null)[]> {
+async function findPurchases({ db }: Pick<Context, "db">, provider: string, snapshot: SnapshotEvent) {
   const { store, transactionId, originalTransactionId, appUserIds, facts } = snapshot;
-  const place = { provider: revenueCat.name, store, environment: snapshot.environment ?? "UNKNOWN" };
+  const place = { provider, store, environment: snapshot.environment ?? "UNKNOWN" };
   const isOfOriginal = { originalTransactionId: originalTransactionId ?? transactionId };
+  if (provider !== revenueCat.name) return [await db.purchase.findFirst({ where: { ...place, ...isOfOriginal } })];
   const byTransaction = await db.purchase.findMany({
     where: { ...place, OR: [isOfOriginal, { events: { some: { transactionId } } }] },
   });
@@ -108,7 +79,7 @@ function placeInPurchase({ originalTransactionId, currentPeriodStartsAt: start }
  * Returns how long a purchase past its expiry may still turn out to be renewed, since the provider learns of a renewal
  * some time after the expiry: 0 if no renewal is due or the leeway is over, null if the purchase has not expired.
  */
-function secondsUntilExpired(config: BillingRules, purchase: StoredPurchase | null, seen: SnapshotEvent, at: Date) {
+function secondsUntilExpired(config: BillingRules, purchase: Purchase, seen: SnapshotEvent, at: Date) {
   const { expiresAt, resumesAt, snapshot } = seen.facts;
   if (expiresAt === null || expiresAt > at || snapshot?.billingIssueDetectedAt || resumesAt) return null;
   if (!isRenewalOverdue(correctedPurchase(purchase, seen), at)) return 0;
@@ -122,15 +93,20 @@ function withEnd(seen: SnapshotEvent): SnapshotEvent {
   return { ...seen, facts: { ...facts, snapshot } };
 }
 
-function correctedPurchase(purchase: StoredPurchase | null, { store, environment, facts }: SnapshotEvent): Purchase {
-  const event: PurchaseEvent = { id: "", type: "SNAPSHOT", ...facts };
-  if (purchase) return { ...purchase, ...applySnapshot(purchase, event) };
-  const key = { id: newId(), provider: revenueCat.name, store, environment: environment ?? "UNKNOWN" };
-  return { ...key, ...foldPurchase([event]) };
+const toPurchaseEvent = ({ facts }: SnapshotEvent): PurchaseEvent => ({ id: "", type: "SNAPSHOT", ...facts });
+
+function correctedPurchase<Before extends Purchase>(purchase: Before, snapshot: SnapshotEvent): Before {
+  return { ...purchase, ...applySnapshot(purchase, toPurchaseEvent(snapshot)) };
+}
+
+function newPurchase(provider: string, snapshot: SnapshotEvent): Purchase {
+  const { store, environment } = snapshot;
+  const key = { id: newId(), provider, store, environment: environment ?? "UNKNOWN" };
+  return { ...key, ...foldPurchase([toPurchaseEvent(snapshot)]) };
 }
 
 /** Whether the snapshot would change nothing that the owner sees, now or later. */
-function isUpToDate(config: BillingRules, purchase: StoredPurchase, snapshot: SnapshotEvent, at: Date): boolean {
+export function isUpToDate(config: BillingRules, purchase: StoredPurchase, snapshot: SnapshotEvent, at: Date): boolean {
   if (!snapshot.appUserIds.every((id) => purchase.appUserIds.includes(id))) return false;
   const differences = findDifferences(config, purchase, correctedPurchase(purchase, snapshot), at);
   return differences.length === 0;
@@ -170,13 +146,5 @@ function visibleState(purchase: Purchase, at: Date, rules: StatusRules) {
 }
 
 const toWholeSeconds = (time: Date | null) => time && new Date(toSeconds(time) * 1000);
-
-async function applyCorrection(deps: Deps, snapshot: SnapshotEvent, receivedAt: Date): Promise<boolean> {
-  const eventId = `snapshot:${snapshot.store}:${snapshot.originalTransactionId}:${receivedAt.getTime()}`;
-  const key = { provider: revenueCat.name, eventId };
-  await storeEvent(deps, { ...key, event: snapshot, payload: null, receivedAt });
-  const { status } = await applyEvent(deps, { ...key, accountIds: possibleAccountIds(snapshot.appUserIds) });
-  return status === "processed";
-}
 
 const toSeconds = (time: Date) => Math.floor(time.getTime() / 1000);
