@@ -4,8 +4,10 @@ import { PROVIDER_NAMES } from "../../../lib/auth/sign-in-providers/providers";
 import { CommandError } from "../../../lib/errors";
 import { isUuid } from "../../../lib/platform/db/ids";
 import { LOCALES } from "../../../lib/platform/locale";
+import { AccessQuery } from "../../../lib/subscriptions/access/schema";
 import type { CommandContext, DefineCommandGroup, HomeportCommand } from "../command";
 import { checked, oneOf, parseLimit } from "../options";
+import { printable } from "../output";
 import { resolveFromCaller } from "../release/options";
 import type { AdminApi } from "../transport/admin-api";
 import {
@@ -20,7 +22,7 @@ import {
   unlink,
 } from "./account-changes";
 import { defineImport } from "./accounts-import";
-import { findAccount } from "./find-account";
+import { accountIdOf, findAccount } from "./find-account";
 
 const DEFAULT_LIMIT = "50";
 
@@ -65,6 +67,21 @@ async function events({ api, output }: CommandContext, idOrEmail: string, option
     network: "network",
     details: ({ details }) => (details ? JSON.stringify(details) : null),
   });
+}
+
+/** Says why an account has access or not. */
+async function why({ api, output }: CommandContext, idOrEmail: string, entitlement: string | undefined): Promise<void> {
+  const query = checked(AccessQuery, { entitlement }, { entitlement: "ENTITLEMENT" });
+  const accountId = await accountIdOf(api, idOrEmail.trim());
+  const explained = await api.call("explainAccess", { params: { accountId }, query });
+  const reasons = explained.reasons.flatMap(({ code, text, actions }) => [
+    "",
+    `${text} (${code})`,
+    ...actions.map(
+      (action) => `  - ${action.text}${(action.command ?? action.path) ? ` ${action.command ?? action.path}` : ""}`,
+    ),
+  ]);
+  output.result(explained, [explained.text, ...reasons].map(printable));
 }
 
 async function exportData(
@@ -112,6 +129,10 @@ export const defineAccounts: DefineCommandGroup = (accounts) => {
     .description("list what happened to an account, newest first, even after it was deleted")
     .option("--limit <count>", "maximum number (default: 50)")
     .run(events);
+  accounts
+    .command("why <account> [entitlement]")
+    .description("say why an account has access or not, or an entitlement or not, and what to do")
+    .run(why);
   accounts
     .command("export <account>")
     .description("export all data of an account for its owner, as JSON")
