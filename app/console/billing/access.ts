@@ -1,7 +1,7 @@
 import type { PurchaseStatus } from "@/lib/subscriptions/schema";
 import { accessOf } from "@/lib/subscriptions/status/purchase-status";
 
-/** What each access means, the best one first. */
+/** What each access means. */
 const TEXTS: Record<ReturnType<typeof accessOf>, string> = {
   entitled: "It gives access now.",
   without_entitlement: "It is active, but gives no entitlement: its product is mapped to none.",
@@ -17,10 +17,3 @@ export function describeAccess(status: Parameters<typeof accessOf>[0] & Pick<Pur
   const reason = status.environment === "SANDBOX" ? "it is a sandbox purchase" : "its environment is unknown";
   return `It gives no access: ${reason}, and ${TEXTS.not_counted}`;
 }
-
-/** Of the purchases of an account, the one that gives most. */
-export function bestOf<Status extends Parameters<typeof accessOf>[0]>(purchases: readonly Status[]) {
-  return purchases.toSorted((a, b) => ORDER.indexOf(accessOf(a)) - ORDER.indexOf(accessOf(b)))[0];
-}
-
-const ORDER = Object.keys(TEXTS);

@@ -1,10 +1,12 @@
 import { AccountParams } from "@/lib/accounts/admin/schema";
 import { listAccountEvents, showAccount } from "@/lib/accounts/admin/show-account";
 import { PageQuery } from "@/lib/platform/lists";
+import { AccessQuery } from "@/lib/subscriptions/access/schema";
 import { PageHead } from "../../components/headings";
 import { consolePage, parseId, titleOf } from "../../frame/console-page";
 import { hasRole } from "../../frame/operator";
 import { AccountBadges } from "../account-badges";
+import { Access } from "./access";
 import { AccountActions } from "./account-actions";
 import { Grants } from "./grants";
 import { Notifications } from "./notifications";
@@ -34,10 +36,12 @@ const DONE = {
   role_changed: "The account has the role. Its sessions have it at once.",
 };
 
-export default consolePage({ query: PageQuery, done: DONE }, async ({ ctx, operator, params, query }) => {
+const PAGE = { query: PageQuery.extend(AccessQuery.shape), queryFields: ["entitlement"], done: DONE };
+
+export default consolePage(PAGE, async ({ ctx, operator, params, query: { entitlement, ...page } }) => {
   const { accountId } = parseId(AccountParams, params);
   const account = await showAccount(ctx, accountId);
-  const { events, nextCursor } = await listAccountEvents(ctx, accountId, { limit: 25, ...query });
+  const { events, nextCursor } = await listAccountEvents(ctx, accountId, { limit: 25, ...page });
   return (
     <>
       <PageHead
@@ -51,6 +55,7 @@ export default consolePage({ query: PageQuery, done: DONE }, async ({ ctx, opera
         <Profile account={account} />
         <SignInMethods account={account} />
       </div>
+      <Access ctx={ctx} operator={operator} accountId={accountId} entitlement={entitlement} />
       <Sessions account={account} />
       <Devices devices={account.devices} />
       <Purchases purchases={account.purchases} />

@@ -1,5 +1,4 @@
 import type { AccountDetails } from "@/lib/accounts/admin/schema";
-import { bestOf, describeAccess } from "../../billing/access";
 import { Badge } from "../../components/cells";
 import { Facts } from "../../components/facts";
 import { Section } from "../../components/headings";
@@ -9,7 +8,6 @@ import { Ago, ExactTime } from "../../components/time";
 export function Profile({ account }: { account: AccountDetails }) {
   const { id, email, emailVerifiedAt, name, locale, role, createdAt, disabledAt, sandboxUntil, subscription } = account;
   const { isActive, status, productId, accessEndsAt } = subscription;
-  const best = bestOf(account.purchases);
   return (
     <Section title="Profile">
       <Facts
@@ -28,7 +26,6 @@ export function Profile({ account }: { account: AccountDetails }) {
               <Badge tone={isActive ? "good" : "neutral"}>{status.replaceAll("_", " ")}</Badge> {productId}
             </span>,
           ],
-          ["Access", best && describeAccess(best)],
           // Of the last test event, also when it is over.
           sandboxUntil && ["Sandbox tester until", <ExactTime key="sandbox" at={sandboxUntil} />],
           ["Access ends", accessEndsAt && <Ago key="access" at={accessEndsAt} />],
