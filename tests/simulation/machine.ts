@@ -292,9 +292,7 @@ function installModules() {
   const compile = WebAssembly.compile;
   const known = (code: BufferSource) => state.modules.get(code.byteLength);
   WebAssembly.compile = async (code: any) => known(code) ?? compile(code);
-  const RealModule = WebAssembly.Module;
-  const Module = (code: BufferSource) => known(code) ?? new RealModule(code);
-  Module.prototype = RealModule.prototype;
-  Object.setPrototypeOf(Module, RealModule);
-  WebAssembly.Module = Module as any;
+  WebAssembly.Module = new Proxy(WebAssembly.Module, {
+    construct: (Module, [code]) => known(code) ?? new Module(code),
+  });
 }
