@@ -183,7 +183,8 @@ describe("an account without access", () => {
     expect(reason?.text).toContain(`was due on ${minute(new Date(dueAt))}, and no event has come of it.`);
     expect(reason?.text).toContain("The last event of RevenueCat arrived on");
     expect(reason?.actions.some(({ command }) => command?.includes("reconcile"))).toBe(false);
-    const billing = { getCustomer: () => Promise.reject(new Error("not asked")) };
+    const revenuecat = { getCustomer: () => Promise.reject(new Error("not asked")) };
+    const billing = { ...ctx().billing, revenuecat };
     await withContext({ billing }, async () => {
       const command = `homeport billing reconcile --account ${ann.id}`;
       expect((await why("pro")).reasons[0]?.actions[0]).toMatchObject({ command, role: "admin" });

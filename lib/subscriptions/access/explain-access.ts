@@ -9,9 +9,11 @@ import { normalizeAppUserIds } from "../app-user-ids";
 import { readStatusRules } from "../entitlement-rules";
 import { configuredEntitlements, listGrants } from "../grants/grants";
 import { configuredProviders, findProvider, HOMEPORT } from "../providers/find-provider";
+import { revenueCat } from "../providers/revenuecat";
 import type { StoredPurchase } from "../purchase-state";
 import { endReplacedPurchases } from "../replacement";
 import type { SubscriptionStatus } from "../schema";
+import { openSources } from "../sources/find-source";
 import { purchaseStatus } from "../status/purchase-status";
 import { readStatus } from "../status/read-status";
 import {
@@ -159,7 +161,7 @@ async function readProviders({ billing, config, db }: Deps): Promise<Providers> 
     SELECT provider, max("receivedAt") AS "lastReceivedAt" FROM (${join(ofStates, " UNION ALL ")}) AS event
     WHERE type <> 'IMPORT' AND "eventId" !~ '^(assignment|import|snapshot):' GROUP BY provider`;
   const configured = configuredProviders(config);
-  const asked = billing ? ["revenuecat"] : [];
+  const asked = openSources({ billing }).map(({ provider }) => provider);
   const names = new Set([...configured, ...asked, ...rows.map(({ provider }) => provider)]);
   return new Map(
     [...names].map((name) => [
@@ -319,7 +321,8 @@ const nothingGives = ({ entitlementId }: About) =>
 /** Why an account without purchases has none: what did not arrive. */
 async function missing(deps: Deps, about: About, providers: Providers, lastEvent: FoundEvent | null) {
   const { account, ids } = about;
-  const ask = [...providers].flatMap(([name, { isAsked }]) => (isAsked ? [askProvider(name, account.id, null)] : []));
+  // The others know a purchase by its transaction alone.
+  const ask = providers.get(revenueCat.name)?.isAsked ? [askProvider(revenueCat.name, account.id, null)] : [];
   const configured = [...providers].filter(([, { isConfigured }]) => isConfigured);
   if (configured.length === 0) {
     const text = "No webhook of a billing provider is configured, so no purchase can arrive.";
@@ -333,7 +336,7 @@ async function missing(deps: Deps, about: About, providers: Providers, lastEvent
   const isApplied = lastEvent?.state === "processed" || lastEvent?.state === "ignored"; // else it is a reason of its own
   return [
     ...(lastEvent === null ? [nobodyNames(ids, ask)] : isApplied ? [noPurchase(lastEvent, ask)] : []),
-    ...silent.filter((name) => !isUsed || name !== "revenuecat").map(noDeliveries),
+    ...silent.filter((name) => !isUsed || name !== revenueCat.name).map(noDeliveries),
     ...(await unlinkedPurchases(deps, account)),
   ];
 }
