@@ -1,4 +1,5 @@
 import path from "node:path";
+import { withdrawConsent } from "./accounts/consent";
 import { accountEmails, EMAIL_TTL_SECONDS } from "./accounts/emails/account-emails";
 import { announceDisabledEndpoint } from "./accounts/emails/operator-emails";
 import { authentication } from "./auth/authenticate";
@@ -74,8 +75,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const emails = createEmailQueue({ db, dbNow, log, mailer }, EMAIL_TTL_SECONDS, accountEmails({ config, db, now }));
   const base = { config, db, dbNow, emails, entitledAccounts: createEntitledAccounts({ config, now }), log, now };
   const webhooks = openWebhooks(base);
-  const catalog = overrides.catalog ?? (await openCatalog(config, log));
-  const releases = await openReleases({ ...base, catalog });
+  const releases = await openReleases({ ...base, catalog: overrides.catalog ?? (await openCatalog(config, log)) });
   const billing = createBillingApis(config);
   const appleRevocations = createAppleRevocations(base);
   const reconciler = createReconciler({ ...base, billing, count: telemetry.count, webhooks });
@@ -96,6 +96,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     webPush,
     wakePush: () => worker?.wake(),
     removeDevices,
+    withdrawConsent,
     billing,
     appleRevocations,
     reconciler,

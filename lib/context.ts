@@ -52,6 +52,13 @@ export interface Context {
   removeDevices: (tx: Tx, of: { accountId: string } | { sessionIds: string[] }) => Promise<void>;
   /** Finds the accounts, among those given, for which an entitlement is active. */
   entitledAccounts: (db: Tx, accountIds: readonly string[], entitlement: string) => Promise<Set<string>>;
+  /** Records that a parent has withdrawn the consent to these accounts, and suspends them if the configuration says so. */
+  withdrawConsent: (
+    deps: Pick<Context, "now" | "removeDevices" | "webhooks"> & { config: Pick<Config, "CONSENT_WITHDRAWAL_SUSPENDS"> },
+    tx: Tx,
+    accountIds: readonly string[],
+    withdrawnAt: Date,
+  ) => Promise<void>;
   /** The APIs of the billing providers. */
   billing: BillingApis;
   /** Asks Apple to revoke the tokens of deleted accounts, in the background. */

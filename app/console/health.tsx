@@ -32,7 +32,13 @@ export function Health({ health, updates, queues, mailer, isPushConfigured, prod
     ...versions(updates),
     ...products(productsWithoutEntitlement),
     ...(queues
-      ? [inbox(queues), notifications(queues, isPushConfigured), emails(queues, mailer), ...webhooks(queues)]
+      ? [
+          inbox(queues),
+          ...consents(queues),
+          notifications(queues, isPushConfigured),
+          emails(queues, mailer),
+          ...webhooks(queues),
+        ]
       : []),
   ];
   const urgency = ({ tone }: Check) => ["warning", "bad"].indexOf(tone);
@@ -132,6 +138,14 @@ function inbox({ failedEvents, pendingEvents, pendingEventsSeconds }: Queues): C
   return (pendingEventsSeconds ?? 0) > MAX_QUEUE_AGE_SECONDS
     ? { name, tone: "warning", status: "Behind", detail, href: "/console/billing?state=received" }
     : { name, tone: "good", status: "Works", detail, href: "/console/billing" };
+}
+
+/** Children whose parent has withdrawn the consent. Nothing where there is none. */
+function consents({ withdrawnConsents }: Queues): Check[] {
+  if (withdrawnConsents === 0) return [];
+  const detail = `A parent has withdrawn the consent to ${countBounded(withdrawnConsents, "account", "accounts")}: delete them, or record that it was given again`;
+  const href = "/console/accounts?state=consent_withdrawn";
+  return [{ name: "Parental consent", tone: "warning", status: "Withdrawn", detail, href }];
 }
 
 /** Subscriptions that give nothing. Nothing where there is none. */

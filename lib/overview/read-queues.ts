@@ -14,13 +14,15 @@ export type Queues = {
   queuedEmails: number;
   retriedEmails: number;
   dueEmailsSeconds: number | null;
+  /** Accounts of children without a parent's consent. */
+  withdrawnConsents: number;
   /** Webhook endpoints: all, those that fail, and those that the service has disabled. */
   webhookEndpoints: number;
   failingWebhooks: number;
   disabledWebhooks: number;
 };
 
-/** Reads the billing inbox, the outbox of notifications, the queue of emails and the webhook endpoints. Each by an index, and bounded. */
+/** Reads the billing inbox, withdrawn consents, the outbox of notifications, the queue of emails and the webhook endpoints. Each by an index, and bounded. */
 export async function readQueues({ db, dbNow }: Deps): Promise<Queues | undefined> {
   const now = dbNow();
   const [queues] = await db.$queryRaw<Queues[]>`
@@ -50,6 +52,9 @@ export async function readQueues({ db, dbNow }: Deps): Promise<Queues | undefine
       ) AS queued WHERE "attempts" > 0) AS "retriedEmails",
       (SELECT extract(epoch FROM ${now} - min("nextAttemptAt"))::float8
         FROM "QueuedEmail" WHERE "nextAttemptAt" <= ${now}) AS "dueEmailsSeconds",
+      (SELECT count(*)::int FROM (
+        SELECT 1 FROM "Account" WHERE "consentWithdrawnAt" IS NOT NULL LIMIT ${MAX_COUNTED}::int
+      ) AS withdrawn) AS "withdrawnConsents",
       webhook.*
     FROM (
       SELECT count(*)::int AS "webhookEndpoints",

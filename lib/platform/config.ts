@@ -79,6 +79,7 @@ export const Environment = z.object({
   AUTH_BREACH_CHECK_URL: z.url({ protocol: /^https?$/ }).default("https://api.pwnedpasswords.com/range"),
   AUTH_TRUSTED_ORIGINS: origins.default([]),
   AUTH_REQUIRE_VERIFIED_EMAIL: flag.default(false),
+  CONSENT_WITHDRAWAL_SUSPENDS: flag.default(false),
   AUTH_GOOGLE_ID: text.optional(),
   AUTH_GOOGLE_SECRET: text.optional(),
   AUTH_GOOGLE_NATIVE_IDS: list.default([]),

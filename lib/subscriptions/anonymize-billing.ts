@@ -1,6 +1,7 @@
 import type { Context, Tx } from "../context";
 import { sql } from "../platform/db/sql";
 import { isPseudonym, possibleAccountIds, pseudonymOf } from "./app-user-ids";
+import { CONSENT_WITHDRAWN } from "./events";
 import { revenueCat } from "./providers/revenuecat";
 
 type Sql = ReturnType<Context["dbNow"]>;
@@ -9,8 +10,8 @@ type OwnPurchase = { id: string; appUserIds: string[] };
 type Customer = { accountId: string; appUserIds: string[]; pseudonym: string };
 
 /**
- * Removes an account from the billing history, in the transaction that deletes it: its id, its App User IDs, the
- * payloads of its deliveries, and who granted it what and why. Keeps what the fold needs, and who transferred purchases to
+ * Removes an account from the billing history, in the transaction that deletes it: its id, its App User IDs, the ids of
+ * its downloads of the app, the payloads of its deliveries, and who granted it what and why. Keeps what the fold needs, and who transferred purchases to
  * whom: one pseudonym replaces all App User IDs of the account. Locks the account, then events, then purchases, as the inbox
  * does.
  */
@@ -41,7 +42,8 @@ async function anonymizeEvents(tx: Tx, customer: Customer, purchases: OwnPurchas
       "appUserIds" = CASE WHEN "accountId" = ${accountId}::uuid AND cardinality("transferredFrom") = 0
         THEN ARRAY[${pseudonym}] ELSE ${withPseudonym(sql`"appUserIds"`, customer)} END,
       "transferredFrom" = ${withPseudonym(sql`"transferredFrom"`, customer)},
-      facts = facts - 'operator', payload = NULL
+      "transactionId" = CASE WHEN type <> ${CONSENT_WITHDRAWN} THEN "transactionId" END,
+      facts = facts - 'operator' - 'appTransactionId', payload = NULL
     FROM (
       SELECT id FROM "BillingEvent" WHERE id = ANY(ARRAY(
         SELECT id FROM "BillingEvent" WHERE "accountId" = ${accountId}::uuid
@@ -65,7 +67,8 @@ async function anonymizePurchases(tx: Tx, customer: Customer): Promise<void> {
     UPDATE "Purchase" AS purchase SET
       "accountId" = NULLIF("accountId", ${accountId}::uuid),
       "appUserIds" = CASE WHEN "accountId" = ${accountId}::uuid THEN ARRAY[${pseudonym}]
-        ELSE ${withPseudonym(sql`"appUserIds"`, customer)} END
+        ELSE ${withPseudonym(sql`"appUserIds"`, customer)} END,
+      "appTransactionId" = CASE WHEN "accountId" <> ${accountId}::uuid THEN "appTransactionId" END
     FROM (
       SELECT id FROM "Purchase" WHERE id = ANY(ARRAY(
         SELECT id FROM "Purchase" WHERE "accountId" = ${accountId}::uuid

@@ -37,6 +37,12 @@ export type PurchaseEventType = z.infer<typeof PurchaseEventType>;
  */
 export const IdentityEventType = z.enum(["TRANSFER", "SUBSCRIBER_ALIAS", "PURCHASE_REDEEMED"]);
 
+/**
+ * The type of an event that changes no purchase: a parent has withdrawn the consent to a child's use of the app (App Store
+ * Server Notifications, "notificationType").
+ */
+export const CONSENT_WITHDRAWN = "RESCIND_CONSENT";
+
 const Time = z.coerce.date().nullable();
 const Amount = z.string().regex(/^\d{1,30}$/);
 

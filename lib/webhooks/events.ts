@@ -15,6 +15,17 @@ const SUBSCRIBABLE = {
     data: z.object({ accountId }),
     example: { accountId: ACCOUNT },
   },
+  "account.consent_withdrawn": {
+    summary: "A parent has withdrawn the consent to a child's use of the app, in the App Store",
+    data: z.object({
+      accountId,
+      withdrawnAt: z.iso.datetime().describe("When, as the App Store says."),
+      isSuspended: z
+        .boolean()
+        .describe("Whether the account was disabled because of that: `CONSENT_WITHDRAWAL_SUSPENDS`."),
+    }),
+    example: { accountId: ACCOUNT, withdrawnAt: "2026-11-29T08:00:00.000Z", isSuspended: false },
+  },
   "subscription.changed": {
     summary:
       "An event of the billing provider changed the status, the product or the active entitlements of an account",
@@ -95,6 +106,12 @@ export function accountCreated(accountId: string): NewWebhookEvent {
 /** The event of a deleted account. It outlives the account. */
 export function accountDeleted(accountId: string): NewWebhookEvent {
   return { type: "account.deleted", data: { accountId }, accountId: null };
+}
+
+/** The event of an account of a child. It has to outlive the account: the app has to delete what it knows, too. */
+export function consentWithdrawn(accountId: string, at: Date, isSuspended: boolean): NewWebhookEvent {
+  const data = { accountId, withdrawnAt: at.toISOString(), isSuspended };
+  return { type: "account.consent_withdrawn", data, accountId: null };
 }
 
 /** The event of a release that clients can be offered from now on. */

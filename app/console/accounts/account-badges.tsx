@@ -2,7 +2,7 @@ import type { AccountSummary } from "@/lib/accounts/admin/schema";
 import { Badge } from "../components/cells";
 
 export function AccountBadges({
-  account: { role, disabledAt, emailVerifiedAt, emailProblem },
+  account: { role, disabledAt, consentWithdrawnAt, emailVerifiedAt, emailProblem },
 }: {
   account: AccountSummary;
 }) {
@@ -10,6 +10,7 @@ export function AccountBadges({
     <span className="badges">
       {role !== "user" && <Badge tone="active">{role}</Badge>}
       {disabledAt ? <Badge tone="bad">disabled</Badge> : <Badge tone="good">active</Badge>}
+      {consentWithdrawnAt && <Badge tone="bad">consent withdrawn</Badge>}
       {!emailVerifiedAt && <Badge tone="warning">email not verified</Badge>}
       {emailProblem && <Badge tone="warning">emails are not forwarded</Badge>}
     </span>

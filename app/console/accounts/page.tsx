@@ -49,7 +49,12 @@ export default consolePage(
             name="state"
             label="State"
             value={state}
-            options={{ active: "Active", disabled: "Disabled", unverified: "Email not verified" }}
+            options={{
+              active: "Active",
+              disabled: "Disabled",
+              unverified: "Email not verified",
+              consent_withdrawn: "Consent withdrawn",
+            }}
           />
           {createdFrom && <TimeFilter name="createdFrom" label="Created from" value={createdFrom} />}
           {seenFrom && <TimeFilter name="seenFrom" label="Active from" value={seenFrom} />}

@@ -18,6 +18,7 @@ export const SUMMARY = {
   name: true,
   role: true,
   disabledAt: true,
+  consentWithdrawnAt: true,
   emailProblem: true,
   createdAt: true,
 } as const;
@@ -82,6 +83,24 @@ export function enableAccount(
     await tx.account.update({ where: { id }, data: { disabledAt: null } });
     await recordAccountChange(tx, now(), operator, id, { type: "account_enabled", reason });
     return { account: { ...account, disabledAt: null }, isChanged: true, ...NOTHING_ENDED };
+  });
+}
+
+/**
+ * Records that a parent has given the consent again. A suspended account stays disabled. @throws AppError not_found
+ */
+export function restoreConsent(
+  { db, now }: Pick<Deps, "db" | "now">,
+  operator: Operator,
+  id: string,
+  { reason }: WithReason = {},
+) {
+  return db.$transaction(async (tx) => {
+    const account = await lockAndReadAccount(tx, id);
+    if (account.consentWithdrawnAt === null) return { account, isChanged: false, ...NOTHING_ENDED };
+    await tx.account.update({ where: { id }, data: { consentWithdrawnAt: null } });
+    await recordAccountChange(tx, now(), operator, id, { type: "consent_restored", reason });
+    return { account: { ...account, consentWithdrawnAt: null }, isChanged: true, ...NOTHING_ENDED };
   });
 }
 

@@ -15,6 +15,7 @@ import {
   enableAccount,
   lockAndReadAccount,
   resetFactors,
+  restoreConsent,
   revokeAccountSession,
   revokeAccountSessions,
   setRole,
@@ -51,6 +52,7 @@ const ACCOUNT = {
   name: "Ann Example",
   role: "user",
   disabledAt: null,
+  consentWithdrawnAt: null,
   emailProblem: null,
   createdAt: "2026-11-20T09:00:00.000Z",
 };
@@ -262,6 +264,19 @@ export const accountOperations = {
     }),
     run: ({ ctx, operator, params, body }) => disableAccount(ctx, operator, params.accountId, body),
     form: { fields: WITH_REASON, errors: LAST_ADMIN, after: () => ({ done: "disabled" }) },
+  }),
+
+  restoreAccountConsent: operation({
+    id: "restoreAccountConsent",
+    summary: "Record that consent was given again",
+    description:
+      "Clears `consentWithdrawnAt` after a parent has given the consent again. An account that was suspended stays disabled until it is enabled. Repeating the request changes nothing.",
+    ...CHANGE_WITH_REASON,
+    role: "admin",
+    errors: ["not_found"],
+    response: accountChanged("The account has no withdrawn consent.", NOTHING_ENDED),
+    run: ({ ctx, operator, params, body }) => restoreConsent(ctx, operator, params.accountId, body),
+    form: { fields: WITH_REASON, after: () => ({ done: "consent_restored" }) },
   }),
 
   enableAccount: operation({

@@ -13,7 +13,7 @@ export const MAX_QUERY_LENGTH = 254;
 const Time = z.date().nullable();
 
 export const Role = z.enum(["user", "support", "admin"]);
-const AccountState = z.enum(["active", "disabled", "unverified"]);
+const AccountState = z.enum(["active", "disabled", "unverified", "consent_withdrawn"]);
 
 export const AccountsQuery = PageQuery.extend({
   query: StorableText.max(MAX_QUERY_LENGTH)
@@ -28,7 +28,7 @@ export const AccountsQuery = PageQuery.extend({
     .describe("Only the account with this id in the system that it was imported from."),
   role: Role.optional().describe("Only accounts with this role."),
   state: AccountState.optional().describe(
-    "Only accounts in this state. `active`: not disabled. `unverified`: with an email that is not verified.",
+    "Only accounts in this state. `active`: not disabled. `unverified`: with an email that is not verified. `consent_withdrawn`: a parent has withdrawn the consent.",
   ),
   createdFrom: FromTime.optional().describe("Only accounts that were created at this time or later."),
   seenFrom: FromTime.optional().describe(
@@ -55,6 +55,7 @@ export const AccountSummary = z.object({
   name: z.string().nullable(),
   role: Role,
   disabledAt: Time.describe("null: its owner can sign in."),
+  consentWithdrawnAt: Time.describe("When a parent withdrew the consent to a child's use of the app."),
   emailProblem: z
     .string()
     .nullable()

@@ -16,7 +16,7 @@ type Position = { stage: number; id: string; key: string };
 
 /** A list is sorted by `account."id"`: `"id"` alone would be the text below, which no index has in order. */
 const COLUMNS = sql`"id"::text, "email", "emailVerifiedAt", "name", "role"::text, "disabledAt",
-  "emailProblem", "createdAt"`;
+  "consentWithdrawnAt", "emailProblem", "createdAt"`;
 /** Follows every id. */
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 /** The most accounts that one request with `seenFrom` reads: sessions have no index by the time they were last seen. */
@@ -109,6 +109,7 @@ function conditionOf({ externalId, role, state, createdFrom, seenFrom, now }: Fi
     active: sql`AND "disabledAt" IS NULL`,
     disabled: sql`AND "disabledAt" IS NOT NULL`,
     unverified: sql`AND "emailVerifiedAt" IS NULL`,
+    consent_withdrawn: sql`AND "consentWithdrawnAt" IS NOT NULL`,
   };
   // The partial index of operators excludes users by name.
   const isOperator = role === undefined || role === "user" ? empty : sql`AND "role" <> 'user'`;

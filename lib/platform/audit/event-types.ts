@@ -42,6 +42,8 @@ export const EVENT_LABELS = {
   account_disabled: "Account disabled",
   account_enabled: "Account enabled",
   account_deleted: "Account deleted",
+  consent_withdrawn: "Parental consent withdrawn in the App Store",
+  consent_restored: "Parental consent given again",
   // What operators do
   accounts_imported: "Accounts imported",
   key_created: "API key created",

@@ -5,7 +5,9 @@ import { withRetry } from "../../platform/db/transaction";
 import type { Operator } from "../../principal";
 import { possibleAccountIds } from "../app-user-ids";
 import type { BillingRules } from "../entitlement-rules";
+import { CONSENT_WITHDRAWN } from "../events";
 import type { Applied } from "../inbox/apply";
+import { applyWithdrawal } from "../inbox/consent";
 import { nameImportedAccounts } from "../inbox/imported-accounts";
 import { applyEvent } from "../inbox/inbox";
 import { ownerAccountIds, storedAppUserIds } from "../inbox/store";
@@ -13,9 +15,10 @@ import { findProvider } from "../providers/find-provider";
 import { type Position, progressOf, readBatch, toCursor } from "./event-batches";
 import type { ReplayBatch, ReplayedBatch, ReplayedEvent } from "./schema";
 
-type Deps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now" | "webhooks"> & {
-  config: BillingRules & Pick<Context["config"], "BILLING_PRODUCTS">;
-};
+type Deps = Pick<
+  Context,
+  "billing" | "db" | "dbNow" | "log" | "now" | "removeDevices" | "webhooks" | "withdrawConsent"
+> & { config: BillingRules & Pick<Context["config"], "BILLING_PRODUCTS" | "CONSENT_WITHDRAWAL_SUSPENDS"> };
 type Row = NonNullable<Awaited<ReturnType<Deps["db"]["billingEvent"]["findUnique"]>>>;
 
 /** A request for many events ends after this time, and another request continues. */
@@ -73,7 +76,10 @@ async function applyAgain(deps: Deps, id: string, inTransaction?: (tx: Tx, appli
   if (!row) return null;
   const { provider, eventId } = row;
   const { type, accountIds } = await parseAgain(deps, row);
-  const { status } = await applyEvent(deps, { provider, eventId, accountIds }, { isReplay: true, inTransaction });
+  const { status } =
+    type === CONSENT_WITHDRAWN
+      ? await applyWithdrawal(deps, { provider, eventId }, { also: inTransaction })
+      : await applyEvent(deps, { provider, eventId, accountIds }, { isReplay: true, inTransaction });
   const after = await deps.db.billingEvent.findUniqueOrThrow({ where: { id }, select: { reason: true } });
   return { id, eventId, type, status, reason: after.reason };
 }

@@ -1,18 +1,33 @@
+import { z } from "zod";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import { IdentityEventType, PurchaseEventType } from "../events";
+import { CONSENT_WITHDRAWN, IdentityEventType, PurchaseEventType } from "../events";
 import { providerOf } from "../providers/find-provider";
 import type { Delivery } from "../providers/provider";
 import { sanitizeJson } from "../sanitize";
 import type { DeliveryReceipt } from "../schema";
+import type { Applied } from "./apply";
+import { applyMissedWithdrawals, applyWithdrawal } from "./consent";
 import { storeAndApply } from "./inbox";
+import type { NewEvent } from "./store";
 
 /** The types that a metric's label may have: a sender may use any type. */
-const KnownEventType = PurchaseEventType.or(IdentityEventType);
+const KnownEventType = PurchaseEventType.or(IdentityEventType).or(z.literal(CONSENT_WITHDRAWN));
 
 type Deps = Pick<
   Context,
-  "billing" | "config" | "count" | "db" | "dbNow" | "limits" | "log" | "now" | "reconciler" | "webhooks"
+  | "billing"
+  | "config"
+  | "count"
+  | "db"
+  | "dbNow"
+  | "limits"
+  | "log"
+  | "now"
+  | "reconciler"
+  | "webhooks"
+  | "removeDevices"
+  | "withdrawConsent"
 >;
 
 /**
@@ -29,7 +44,7 @@ export async function receiveWebhook(deps: Deps, received: Omit<Delivery, "limit
   const key = { provider: provider.name, eventId: provider.eventId(body, delivery) };
   const payload = provider.toPayload(body);
   const event = provider.read(payload, receivedAt, deps.config.BILLING_PRODUCTS);
-  const { status, toReconcile } = await storeAndApply(deps, { ...key, event, payload, receivedAt });
+  const { status, toReconcile } = await receiveEvent(deps, { ...key, event, payload, receivedAt });
   if (toReconcile.length > 0) deps.reconciler.wake();
   const type = KnownEventType.safeParse(event.type).data ?? "other";
   deps.count("billing_event", { type, state: status });
@@ -39,4 +54,16 @@ export async function receiveWebhook(deps: Deps, received: Omit<Delivery, "limit
     throw new AppError("validation_failed", { errors: [{ pointer, code: "invalid_type", detail }] });
   }
   return { status, eventId: key.eventId };
+}
+
+async function receiveEvent(deps: Deps, newEvent: NewEvent): Promise<Applied> {
+  const { event } = newEvent;
+  const isWithdrawal = event.type === CONSENT_WITHDRAWN;
+  const applied = isWithdrawal
+    ? await applyWithdrawal(deps, newEvent, { newEvent })
+    : await storeAndApply(deps, newEvent);
+  // Of a purchase and a withdrawal at the same time, the later one to commit sees the other one.
+  const appTransactionId = isWithdrawal ? event.transactionId : event.facts.appTransactionId;
+  if (appTransactionId !== null) await applyMissedWithdrawals(deps, appTransactionId);
+  return applied;
 }

@@ -4,7 +4,7 @@ import { AppError, isAppError } from "../../errors";
 import type { Config } from "../../platform/config";
 import type { AppStoreApp } from "../../platform/config/billing";
 import { readJson } from "../../platform/json";
-import type { Commitment, EventFacts, ProviderEvent } from "../events";
+import { CONSENT_WITHDRAWN, type Commitment, type EventFacts, type ProviderEvent } from "../events";
 import { earliest } from "../fold/periods";
 import { buildProviderEvent, orderOf, snapshotOf } from "./build-event";
 import {
@@ -153,8 +153,10 @@ export async function verifyStatus(
 async function decodeSigned(verifier: SignedDataVerifier, signed: string) {
   const notification = await verifier.verifyAndDecodeNotification(signed);
   const { signedTransactionInfo: transaction, signedRenewalInfo: renewal } = notification.data ?? {};
+  const { signedAppTransactionInfo: app } = notification.appData ?? {};
   return {
     notification,
+    appTransaction: app ? await verifier.verifyAndDecodeAppTransaction(app) : null,
     transaction: transaction ? await verifier.verifyAndDecodeTransaction(transaction) : null,
     renewalInfo: renewal ? await verifier.verifyAndDecodeRenewalInfo(renewal) : null,
   };
@@ -171,17 +173,21 @@ function signedPayloadOf(delivery: Delivery): string | null {
 
 function read(body: unknown, receivedAt: Date, products: Products): ProviderEvent {
   const event = requireFields(AppStorePayload, body);
-  const { notification, renewalInfo, transaction } = event;
+  const { appTransaction, notification, renewalInfo, transaction } = event;
   const base = {
     type: notification.notificationType ?? "UNKNOWN",
     occurredAt: toPastDate(notification.signedDate, receivedAt) ?? receivedAt,
-    environment: notification.data?.environment?.toUpperCase() ?? null,
+    environment: (notification.data ?? notification.appData)?.environment?.toUpperCase() ?? null,
     store: "APP_STORE",
     order: orderOf(receivedAt),
     purchaseId: transaction?.originalTransactionId ?? transaction?.transactionId ?? null,
     transactionId: transaction?.transactionId ?? null,
     customers: [transaction?.appAccountToken ?? renewalInfo?.appAccountToken ?? null],
   };
+  if (appTransaction && notification.notificationType === CONSENT_WITHDRAWN) {
+    const { appAccountToken, appTransactionId } = appTransaction;
+    return buildProviderEvent({ ...base, transactionId: appTransactionId, customers: [appAccountToken] });
+  }
   if (!transaction) return buildProviderEvent(base);
   const isSubscription = transaction.type === "Auto-Renewable Subscription";
   const change = isSubscription
@@ -236,6 +242,9 @@ const RenewalInfo = z.object({
 });
 type RenewalInfo = z.infer<typeof RenewalInfo>;
 
+/** JWSAppTransactionDecodedPayload. Apple documents no `appAccountToken` in it. */
+const AppTransaction = z.object({ appTransactionId: OptionalText, appAccountToken: OptionalText });
+
 /** responseBodyV2DecodedPayload, with its transaction and its renewal information decoded. */
 const AppStorePayload = z.object({
   notification: z.object({
@@ -244,7 +253,9 @@ const AppStorePayload = z.object({
     subtype: OptionalText,
     signedDate: OptionalNumber,
     data: optional(z.object({ environment: OptionalText, bundleId: OptionalText, status: OptionalNumber })),
+    appData: optional(z.object({ environment: OptionalText, bundleId: OptionalText })),
   }),
+  appTransaction: optional(AppTransaction),
   transaction: optional(Transaction),
   renewalInfo: optional(RenewalInfo),
 });

@@ -45,6 +45,14 @@ export const enable = change({
   prints: ({ isChanged }, email) => (isChanged ? `${email} can sign in again.` : `${email} is not disabled.`),
 });
 
+export const restoreConsent = change({
+  send: (api, params, reason) => api.call("restoreAccountConsent", { params, body: { reason } }),
+  prints: ({ isChanged, account }, email) =>
+    isChanged
+      ? `${email}: consent was given again.${account.disabledAt ? " The account stays disabled." : ""}`
+      : `No consent to ${email} is withdrawn.`,
+});
+
 export const resetFactors = change({
   send: (api, params, reason) => api.call("resetAccountFactors", { params, body: { reason } }),
   prints: (_, email) => `${email}: the second factors and passkeys are removed, signed out on all devices.`,

@@ -18,6 +18,7 @@ import {
   grant,
   invite,
   resetFactors,
+  restoreConsent,
   revokeSessions,
   unlink,
 } from "./account-changes";
@@ -110,7 +111,7 @@ export const defineAccounts: DefineCommandGroup = (accounts) => {
     .command("list [text]")
     .description("list the newest accounts, or those with this id or whose email or name begins with TEXT")
     .option("--role <role>", `only accounts with this role: ${ROLES.join(", ")}`)
-    .option("--state <state>", "only accounts in this state: active, disabled, unverified")
+    .option("--state <state>", "only accounts in this state: active, disabled, unverified, consent_withdrawn")
     .option("--limit <count>", "maximum number (default: 50)")
     .run(list);
   accounts
@@ -159,6 +160,9 @@ function defineChanges(accounts: HomeportCommand): void {
   change("grant <account> <role>", `give an account a role: ${ROLES.join(", ")}`).run(grant);
   change("disable <account>", "disable an account: it is signed out, and nobody can sign in to it").run(disable);
   change("enable <account>", "enable a disabled account").run(enable);
+  change("restore-consent <account>", "record that a parent has given the consent to an account again").run(
+    restoreConsent,
+  );
   change("revoke-sessions <account>", "sign an account out on all devices")
     .option("--session <id>", "end this session only")
     .run(revokeSessions);

@@ -55,6 +55,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       id: field(uuid),
       email: field(text),
       emailVerifiedAt: nullable(time),
+      consentWithdrawnAt: nullable(time),
       emailProblem: nullable(text),
       emailProblemAt: nullable(time),
       name: nullable(text),

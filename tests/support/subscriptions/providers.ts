@@ -98,6 +98,8 @@ type Notification = {
   transaction?: Json;
   renewalInfo?: Json;
   data?: Json;
+  /** In `appData`, instead of `data`. */
+  appTransaction?: Json;
   uuid?: string;
   at?: Date;
 };
@@ -118,8 +120,14 @@ export function appleBody(given: Notification, { signed } = apple): string {
     ...given.data,
   };
   const payload = { notificationType: type, subtype, notificationUUID: uuid, data, version: "2.0", signedDate };
+  if (given.appTransaction) {
+    const app = { bundleId: BUNDLE_ID, appAppleId: APPLE_ID };
+    const signedApp = { ...app, receiptType: environment, receiptCreationDate: signedDate, ...given.appTransaction };
+    const appData = { ...app, environment, signedAppTransactionInfo: signed(signedApp) };
+    return JSON.stringify({ signedPayload: signed({ ...payload, data: undefined, appData }) });
+  }
   return JSON.stringify({ signedPayload: signed(payload) });
 }
 
-export const sendApple = (given: Notification, chain = apple, ip?: string): Promise<Receipt> =>
-  deliverWith(appleBody(given, chain), {}, "", {}, ip);
+export const sendApple = (given: Notification, chain = apple, ip?: string, config = {}): Promise<Receipt> =>
+  deliverWith(appleBody(given, chain), {}, "", config, ip);

@@ -22,6 +22,7 @@ export function AccountActions({ account }: Props) {
       ) : (
         <Disable account={account} />
       )}
+      {account.consentWithdrawnAt && <RestoreConsent account={account} />}
       <ChangeRole account={account} />
       <AccountAction
         operation={accountOperations.downloadAccountExport}
@@ -50,6 +51,23 @@ function Disable({ account }: Props) {
       <p>
         {capitalized(endsSessions(account))} Nobody can sign in to the account. Its data and its subscriptions stay, and
         it can be enabled again.
+      </p>
+    </AccountAction>
+  );
+}
+
+function RestoreConsent({ account }: Props) {
+  return (
+    <AccountAction
+      operation={accountOperations.restoreAccountConsent}
+      account={account}
+      label="Consent given again"
+      title={`Did a parent of ${account.email} give the consent again?`}
+      submit="Consent was given again"
+    >
+      <p>
+        The account no longer counts as one without consent.
+        {account.disabledAt && " It stays disabled until it is enabled."}
       </p>
     </AccountAction>
   );

@@ -26,6 +26,7 @@ const DONE = {
   created_and_invited: "The account is created. Its owner gets an email with a link that sets a password or a passkey.",
   invited: "The owner gets an email with a link that sets a password or a passkey.",
   disabled: "The account is disabled. Its sessions have ended, and nobody can sign in to it.",
+  consent_restored: "The account no longer counts as one without consent.",
   enabled: "The account is enabled. Its owner can sign in again.",
   sessions_ended: "Every session has ended.",
   session_ended: "The session has ended.",

@@ -1,0 +1,5 @@
+-- AlterTable
+ALTER TABLE "Account" ADD COLUMN     "consentWithdrawnAt" TIMESTAMPTZ(3);
+
+-- CreateIndex
+CREATE INDEX "Account_consent_withdrawn_idx" ON "Account"("id") WHERE ("consentWithdrawnAt" IS NOT NULL);
