@@ -18,6 +18,7 @@ import { expireGrants } from "./subscriptions/grants/grants";
 import { retryEvents } from "./subscriptions/inbox/inbox";
 import { notifyTrialEndings } from "./subscriptions/notifications/trial-endings";
 import { removeReconcileJobs, scheduleRenewals } from "./subscriptions/reconcile/schedule";
+import { sweepProviders } from "./subscriptions/reconcile/sweep";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -66,6 +67,7 @@ const tasksFromStart = (ctx: Context): Task[] => [
   [10 * SECOND_MS, "sending emails failed", ctx.emails.wake],
   [10 * SECOND_MS, "revoking Apple's tokens failed", ctx.appleRevocations.wake],
   [30 * SECOND_MS, "reconciling with the billing provider failed", ctx.reconciler.wake],
+  [30 * SECOND_MS, "reading the billing providers' events failed", () => sweepProviders(ctx)],
 ];
 
 const flushCounts = (ctx: Context) => Promise.all([ctx.adoption.flush(), ctx.updateReports.flush()]);

@@ -11,6 +11,13 @@ export type BillingApis = {
   stripe: {
     listSubscriptions: (after: string | null) => Promise<unknown>;
     getSubscription: (id: string) => Promise<unknown>;
+    /** The events of some types that were created from one time to another, in seconds since 1970. */
+    listEvents: (query: {
+      types: readonly string[];
+      from: number;
+      until: number;
+      after: string | null;
+    }) => Promise<unknown>;
   } | null;
   paddle: {
     environment: "PRODUCTION" | "SANDBOX";
@@ -36,10 +43,10 @@ export function createBillingApis(config: Config): BillingApis {
   };
 }
 
-/** Stripe, "List subscriptions": newest first; "Retrieve a subscription". The expanded customer has the email. */
+/** Stripe, "List all subscriptions", "Retrieve a subscription", "List all events". The expanded customer has the email. */
 function openStripe({ BILLING_STRIPE_API_KEY: key, BILLING_STRIPE_API_URL: url }: Config): BillingApis["stripe"] {
   if (key === undefined) return null;
-  const get = (path: string, query: Record<string, string> = {}) =>
+  const get = (path: string, query: Record<string, string> | URLSearchParams = {}) =>
     getJson(`${withoutSlash(url)}/v1/${path}?${new URLSearchParams(query)}`, key, TIMEOUT_MS);
   return {
     listSubscriptions: (after) => {
@@ -52,6 +59,13 @@ function openStripe({ BILLING_STRIPE_API_KEY: key, BILLING_STRIPE_API_URL: url }
       return get("subscriptions", query);
     },
     getSubscription: (id) => get(`subscriptions/${encodeURIComponent(id)}`).catch(nullIfUnknown),
+    listEvents: ({ types, from, until, after }) => {
+      const query = new URLSearchParams(types.map((type) => ["types[]", type]));
+      const page = { "created[gte]": `${from}`, "created[lte]": `${until}`, limit: "100" };
+      for (const [name, value] of Object.entries({ ...page, ...(after && { starting_after: after }) }))
+        query.append(name, value);
+      return get("events", query);
+    },
   };
 }
 

@@ -36,17 +36,17 @@ export function applySnapshot(state: PurchaseState, given: PurchaseEvent): Parti
   };
 }
 
-/** Stripe does not say since when a subscription is paused: an import, which reads it later, does not move the end. */
+/** Stripe does not say since when a subscription is paused: what is read later does not move the end. */
 function withKnownEnd({ endedAt }: PurchaseState, event: PurchaseEvent): PurchaseEvent {
-  const { occurredAt, snapshot, type } = event;
-  const isUndated = type === "IMPORT" && snapshot?.endedAt?.getTime() === occurredAt.getTime();
+  const { occurredAt, snapshot } = event;
+  const isUndated = !isDated(event) && snapshot?.endedAt?.getTime() === occurredAt.getTime();
   if (!isUndated || endedAt === null || endedAt > occurredAt) return event;
   return { ...event, expiresAt: endedAt, snapshot: { ...snapshot, endedAt } };
 }
 
 /** An event without a period, such as the refund of a payment, leaves it as it is. */
-function periodStart({ currentPeriodStartsAt }: PurchaseState, { purchasedAt, type }: PurchaseEvent): Date | null {
-  return purchasedAt === null && type !== "SNAPSHOT" ? currentPeriodStartsAt : null;
+function periodStart({ currentPeriodStartsAt }: PurchaseState, event: PurchaseEvent): Date | null {
+  return event.purchasedAt === null && !isDated(event) ? currentPeriodStartsAt : null;
 }
 
 /** The product of the next period. Only some providers name it; one that equals the current product means no change. */
@@ -55,18 +55,22 @@ function pendingProduct(state: PurchaseState, { newProductId }: PurchaseEvent, p
   return newProductId === productId ? null : newProductId;
 }
 
-/** Since when a condition holds. The API says so; a delivery may say only that it holds, so the first one counts. */
-function since({ type }: PurchaseEvent, known: Date | null, given: Date | null | undefined): Date | null {
+/** Whether the event says since when conditions hold, as RevenueCat's API does. The events of others have an order. */
+const isDated = ({ order, type }: PurchaseEvent) => type === "SNAPSHOT" && order === null;
+
+/** Since when a condition holds. An event may say only that it holds, so the first one counts. */
+function since(event: PurchaseEvent, known: Date | null, given: Date | null | undefined): Date | null {
   if (!given) return null;
-  return type === "SNAPSHOT" ? given : earliest(known, given);
+  return isDated(event) ? given : earliest(known, given);
 }
 
 /**
  * A payment that stays due has one grace period. The provider may begin further periods, which are not paid for either.
  */
-function graceEnd(state: PurchaseState, { gracePeriodEndsAt, snapshot, type }: PurchaseEvent): Date | null {
+function graceEnd(state: PurchaseState, event: PurchaseEvent): Date | null {
+  const { gracePeriodEndsAt, snapshot } = event;
   const isSameIssue = state.billingIssueDetectedAt !== null && snapshot?.billingIssueDetectedAt;
-  if (gracePeriodEndsAt === null || !isSameIssue || type === "SNAPSHOT") return gracePeriodEndsAt;
+  if (gracePeriodEndsAt === null || !isSameIssue || isDated(event)) return gracePeriodEndsAt;
   return earliest(state.gracePeriodEndsAt, gracePeriodEndsAt);
 }
 

@@ -18,7 +18,7 @@ const RETRY_SECONDS = 60;
 const MAX_RETRY_SECONDS = 6 * 60 * 60;
 const MAX_ATTEMPTS = 20;
 /** Times further ahead were written before the database's clock was set back. */
-const MAX_PAUSE_SECONDS = 24 * 60 * 60;
+export const MAX_PAUSE_SECONDS = 24 * 60 * 60;
 
 /**
  * Creates the reconciler of a process, which runs the reconcile jobs that are due, one at a time for each provider that has an

@@ -4,20 +4,19 @@ import {
   type Api,
   asDelivery,
   type FoundPurchase,
+  failed,
   parseResponse,
   type Source,
   type SourceDeps,
   type StateType,
+  toNewEvent,
 } from "./source";
 
 export const STRIPE: Api = { name: "Stripe", setting: "BILLING_STRIPE_API_KEY" };
 
+const ListedId = z.string().min(1).max(255);
 const Customer = z.union([z.string(), z.looseObject({ id: z.string(), email: z.string().nullish() })]);
-export const StripeSubscription = z.looseObject({
-  id: z.string().min(1).max(255),
-  status: z.string(),
-  customer: Customer.nullish(),
-});
+export const StripeSubscription = z.looseObject({ id: ListedId, status: z.string(), customer: Customer.nullish() });
 
 /** Stripe's clock has whole seconds: what a webhook reports of this second happened before or after the request. */
 export function stripePurchase(
@@ -36,15 +35,42 @@ export function stripePurchase(
   return { provider: stripe.name, email: owner?.email ?? null, toEvent };
 }
 
+/** The events that change a purchase or its owner. Stripe lists those of 20 types at most ("List all events"). */
+const EVENT_TYPES = [
+  "customer.subscription.created",
+  "customer.subscription.updated",
+  "customer.subscription.deleted",
+  "customer.subscription.paused",
+  "customer.subscription.resumed",
+  "checkout.session.completed",
+  "checkout.session.async_payment_succeeded",
+  "charge.refunded",
+  "charge.dispute.closed",
+];
+const EventPage = z.object({ data: z.array(z.looseObject({ id: ListedId })), has_more: z.boolean() });
+
 export const stripeSource: Source = {
   provider: stripe.name,
   api: STRIPE,
   isOpen: ({ billing }) => billing.stripe !== null,
-  intervalMs: 50,
+  intervalMs: 100, // of 25 requests a second in a sandbox, 100 in live mode ("Rate limits")
+  eventDays: 30,
   readPurchases: async (deps, reference, requestedAt) => {
     if (!reference.startsWith("sub_")) return [];
     const response = await deps.billing.stripe?.getSubscription(reference);
     if (response == null) return [];
     return [stripePurchase(deps, parseResponse(STRIPE, StripeSubscription, response), requestedAt, "SNAPSHOT")];
+  },
+  readEvents: async (deps, { from, until, position }, requestedAt) => {
+    const [start, end] = [from, until].map((time) => Math.floor(time.getTime() / 1000)) as [number, number];
+    const query = { types: EVENT_TYPES, from: start, until: end, after: position };
+    const { data, has_more } = parseResponse(STRIPE, EventPage, await deps.billing.stripe?.listEvents(query));
+    const last = data.at(-1)?.id ?? null;
+    if (has_more && (last === null || last === position))
+      throw failed(STRIPE, new Error("the list does not end: a page repeats"));
+    // The newest is first: of events of one second, it counts last.
+    const receivedAt = (index: number) => new Date(requestedAt.getTime() - index);
+    const events = data.map((event, i) => toNewEvent(stripe, deps, receivedAt(i), event.id, event));
+    return { events, next: has_more ? last : null };
   },
 };

@@ -1,0 +1,151 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Context } from "../../context";
+import { seconds } from "../../platform/db/sql";
+import { toStorableText } from "../../platform/storable";
+import { storeAndApply } from "../inbox/inbox";
+import type { NewEvent } from "../inbox/store";
+import { openSources } from "../sources/find-source";
+import type { Source, SweepWindow } from "../sources/source";
+import type { ReconcileDeps } from "./reconcile";
+import { isPaused, MAX_PAUSE_SECONDS, pauseApi } from "./reconciler";
+
+type Deps = ReconcileDeps & Pick<Context, "count" | "isDraining">;
+type EventSource = Source & Required<Pick<Source, "eventDays" | "readEvents">>;
+type Claim = {
+  attempts: number;
+  found: number;
+  position: string | null;
+  readUntil: Date | null;
+  untilTime: Date;
+  leaseUntil: Date;
+};
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** From the end of a sweep to the next one. */
+const INTERVAL_SECONDS = 10 * 60;
+/** What a list may show late is read again by the next sweep. */
+const OVERLAP_MS = 10 * MINUTE_MS;
+/** How far the first sweep reads back. */
+const FIRST_MS = 3 * DAY_MS;
+/** An event that is not older may be on its way. */
+const DELIVERY_MS = 5 * MINUTE_MS;
+/** Longer than a page takes. */
+const LEASE_SECONDS = 2 * 60;
+const RETRY_SECONDS = 60;
+const MAX_RETRY_SECONDS = 60 * 60;
+/** A position that the provider refuses so often is not used again: the sweep starts over. */
+const MAX_ATTEMPTS_AT_POSITION = 3;
+const MAX_FAILURE_LENGTH = 500;
+
+/**
+ * Reads what the providers have sent since the last sweep, and applies the events that did not arrive: a lost cancellation,
+ * refund or upgrade leaves no renewal overdue. One process at a time sweeps a provider. A page that was read is not read again
+ * if the process is killed.
+ */
+export async function sweepProviders(deps: Deps): Promise<void> {
+  await Promise.all(
+    openSources(deps)
+      .filter(hasEvents)
+      .map((source) => sweep(deps, source)),
+  );
+}
+
+const hasEvents = (source: Source): source is EventSource => source.readEvents !== undefined;
+
+async function sweep(deps: Deps, source: EventSource): Promise<void> {
+  while (!deps.isDraining) {
+    const next = delay(source.intervalMs, undefined, { ref: false });
+    if (!(await sweepPage(deps, source))) return;
+    await next;
+  }
+}
+
+/** Reads the next page of a sweep that is due. Returns whether another one follows. */
+async function sweepPage(deps: Deps, source: EventSource): Promise<boolean> {
+  const claim = await claimSweep(deps, source);
+  if (!claim) return false;
+  try {
+    const requestedAt = deps.now();
+    const { events, next } = await source.readEvents(deps, windowOf(claim, source), requestedAt);
+    const found = claim.found + (await applyMissing(deps, source, events, requestedAt));
+    await (next === null
+      ? finish(deps, source, claim, found)
+      : proceed(deps, source, claim, { found, position: next }));
+    return next !== null;
+  } catch (error) {
+    const { retryAfterSeconds } = error as { retryAfterSeconds?: number };
+    if (retryAfterSeconds !== undefined) await pauseApi(deps, source.provider, retryAfterSeconds);
+    else deps.log.warn({ err: error, provider: source.provider }, "a billing provider's events were not read");
+    await fail(deps, source, claim, error as Error);
+    return false;
+  }
+}
+
+function windowOf({ position, readUntil, untilTime: until }: Claim, { eventDays }: EventSource): SweepWindow {
+  const from = readUntil ? readUntil.getTime() - OVERLAP_MS : until.getTime() - FIRST_MS;
+  return { from: new Date(Math.max(from, until.getTime() - eventDays * DAY_MS)), until, position };
+}
+
+/** Applies the events that are not stored. Returns how many of them should have arrived by now. */
+async function applyMissing(deps: Deps, { provider }: Source, events: NewEvent[], at: Date): Promise<number> {
+  const ids = events.map(({ eventId }) => eventId);
+  const stored = await deps.db.billingEvent.findMany({
+    where: { provider, eventId: { in: ids } },
+    select: { eventId: true },
+  });
+  const known = new Set(stored.map(({ eventId }) => eventId));
+  const missing = events.filter(({ eventId }) => !known.has(eventId));
+  // In one turn of the event loop: they are stored together.
+  await Promise.all(missing.map((event) => storeAndApply(deps, event)));
+  const isLost = ({ event }: NewEvent) => event.facts.occurredAt.getTime() < at.getTime() - DELIVERY_MS;
+  return missing.filter(isLost).length;
+}
+
+/** Claims the sweep of a provider if it is due, and begins it. Null: it is not, or the API is paused. */
+async function claimSweep({ db, dbNow, now }: Deps, { provider }: Source): Promise<Claim | undefined> {
+  const [claim] = await db.$queryRaw<Claim[]>`
+    INSERT INTO "BillingSweep" AS sweep (provider, "nextAt", attempts, "untilTime")
+    SELECT ${provider}, ${dbNow()} + ${seconds(LEASE_SECONDS)}, 1, ${now()}::timestamptz
+    WHERE NOT ${isPaused(dbNow, provider)}
+    ON CONFLICT (provider) DO UPDATE SET "nextAt" = EXCLUDED."nextAt", attempts = sweep.attempts + 1,
+      "untilTime" = COALESCE(sweep."untilTime", EXCLUDED."untilTime")
+    WHERE sweep."nextAt" <= ${dbNow()} OR sweep."nextAt" > ${dbNow()} + ${seconds(MAX_PAUSE_SECONDS)}
+    RETURNING attempts, found, position, "readUntil", "untilTime", "nextAt" AS "leaseUntil"`;
+  return claim;
+}
+
+type Row = { position: string | null; found: number; inSeconds: number; attempts: number; failure: string | null };
+
+/** The lease identifies the claim. */
+async function write({ db, dbNow }: Deps, { provider }: Source, { leaseUntil }: Claim, row: Row): Promise<void> {
+  await db.$executeRaw`
+    UPDATE "BillingSweep" SET "nextAt" = ${dbNow()} + ${seconds(row.inSeconds)}, attempts = ${row.attempts}::int,
+      found = ${row.found}::int, position = ${row.position}, failure = ${row.failure}
+    WHERE provider = ${provider} AND "nextAt" = ${leaseUntil}::timestamptz`;
+}
+
+const proceed = (deps: Deps, source: Source, claim: Claim, page: Pick<Row, "found" | "position">) =>
+  write(deps, source, claim, { ...page, inSeconds: 0, attempts: 0, failure: null });
+
+/** The next attempt of a page whose API is paused is due when the pause ends. */
+async function fail(deps: Deps, source: Source, claim: Claim, error: Error & { retryAfterSeconds?: number }) {
+  const { attempts, found, position } = claim;
+  const isRefused = attempts >= MAX_ATTEMPTS_AT_POSITION && error.retryAfterSeconds === undefined;
+  await write(deps, source, claim, {
+    found,
+    position: isRefused ? null : position,
+    inSeconds: error.retryAfterSeconds ?? Math.min(RETRY_SECONDS * 2 ** (attempts - 1), MAX_RETRY_SECONDS),
+    attempts,
+    failure: toStorableText(error.message).slice(0, MAX_FAILURE_LENGTH),
+  });
+}
+
+async function finish({ db, dbNow, log, now }: Deps, { provider }: Source, { leaseUntil }: Claim, found: number) {
+  await db.$executeRaw`
+    UPDATE "BillingSweep" SET "nextAt" = ${dbNow()} + ${seconds(INTERVAL_SECONDS)}, attempts = 0, failure = NULL,
+      "readUntil" = "untilTime", "untilTime" = NULL, position = NULL, "finishedAt" = ${now()}::timestamptz,
+      "lastFound" = ${found}::int, found = 0
+    WHERE provider = ${provider} AND "nextAt" = ${leaseUntil}::timestamptz`;
+  if (found > 0) log.warn({ provider, found }, "billing events that did not arrive were found: check the webhook");
+}
