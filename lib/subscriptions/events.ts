@@ -100,6 +100,8 @@ export const EventFacts = z.object({
       unsubscribedAt: Time,
       billingIssueDetectedAt: Time,
       refundedAt: Time,
+      /** Whether a purchase without `refundedAt` is not refunded. RevenueCat does not say so of a one-time purchase. */
+      isRefundKnown: z.boolean().optional(),
       /** Set once no renewal can follow. An expiry in the past does not mean that. */
       endedAt: Time.default(null),
     })

@@ -30,10 +30,13 @@ export function createBillingApi(config: Config): BillingApi | null {
   return { getCustomer: (appUserId) => getJson(`${base}/subscribers/${encodeURIComponent(appUserId)}`, key) };
 }
 
-/** Reads JSON from a provider's API with a bearer token. @throws BillingApiError */
-export async function getJson(url: string, token: string, timeoutMs = TIMEOUT_MS): Promise<unknown> {
+/** Reads JSON from a provider's API with a bearer token; sends a body, if there is one, by POST. @throws BillingApiError */
+export async function getJson(url: string, token: string, timeoutMs = TIMEOUT_MS, body?: object): Promise<unknown> {
+  const headers = { authorization: `Bearer ${token}`, accept: "application/json" };
+  const post = body && { method: "POST", body: JSON.stringify(body) };
   const response = await fetch(url, {
-    headers: { authorization: `Bearer ${token}`, accept: "application/json" },
+    ...post,
+    headers: { ...headers, ...(post && { "content-type": "application/json" }) },
     redirect: "error", // a redirect would send the token to another host
     signal: AbortSignal.timeout(timeoutMs),
   }).catch((cause: unknown) => {
@@ -44,9 +47,7 @@ export async function getJson(url: string, token: string, timeoutMs = TIMEOUT_MS
     const { status, headers } = response;
     const error = new BillingApiError(`the billing provider returned status ${status}`);
     error.status = status;
-    const given = headers.get("retry-after") ?? "";
-    const seconds = /^\d+$/.test(given) ? Number(given) : DEFAULT_RETRY_AFTER_SECONDS;
-    if (status === 429) error.retryAfterSeconds = Math.min(seconds, MAX_RETRY_AFTER_SECONDS);
+    if (status === 429) error.retryAfterSeconds = retryAfterOf(headers.get("retry-after"));
     throw error;
   }
   return readJson(response, MAX_BYTES).catch((cause: unknown) => {
@@ -54,4 +55,12 @@ export async function getJson(url: string, token: string, timeoutMs = TIMEOUT_MS
     error.status = response.status;
     throw error;
   });
+}
+
+/** Apple's Retry-After is a UNIX time in milliseconds ("Identifying rate limits"), that of others in seconds (RFC 9110). */
+function retryAfterOf(header: string | null): number {
+  if (header === null || !/^\d+$/.test(header)) return DEFAULT_RETRY_AFTER_SECONDS;
+  const isTime = Number(header) >= Date.UTC(2001, 0);
+  const seconds = isTime ? Math.max(Math.ceil((Number(header) - Date.now()) / 1000), 0) : Number(header);
+  return Math.min(seconds, MAX_RETRY_AFTER_SECONDS);
 }

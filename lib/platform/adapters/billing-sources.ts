@@ -23,9 +23,21 @@ export type BillingApis = {
     environment: "PRODUCTION" | "SANDBOX";
     listSubscriptions: (after: string | null) => Promise<unknown>;
     listCustomers: (ids: readonly string[]) => Promise<unknown>;
+    getSubscription: (id: string) => Promise<unknown>;
+    getTransaction: (id: string) => Promise<unknown>;
+    /** Newest first. */
+    listEvents: (after: string | null) => Promise<unknown>;
   } | null;
-  /** null: no app has the transaction. */
-  appStore: { getStatuses: (transactionId: string) => Promise<unknown> } | null;
+  appStore: {
+    getStatuses: (transactionId: string) => Promise<unknown>;
+    getTransaction: (transactionId: string) => Promise<unknown>;
+    /** What Apple has sent about an app, between two times in milliseconds. */
+    getNotifications: (
+      bundleId: string,
+      span: { startDate: number; endDate: number },
+      paginationToken?: string | null,
+    ) => Promise<unknown>;
+  } | null;
 };
 
 /** A page has up to 200 subscriptions. */
@@ -69,36 +81,46 @@ function openStripe({ BILLING_STRIPE_API_KEY: key, BILLING_STRIPE_API_URL: url }
   };
 }
 
-/** Paddle, "List subscriptions" and "Pagination". Its keys say which environment they are of. */
+/** Paddle's API ("Pagination"). Its keys say which environment they are of. */
 function openPaddle({ BILLING_PADDLE_API_KEY: key, BILLING_PADDLE_API_URL: given }: Config): BillingApis["paddle"] {
   if (key === undefined) return null;
   const isSandbox = key.startsWith("pdl_sdbx_");
   const url = withoutSlash(given ?? (isSandbox ? PADDLE_SANDBOX_URL : PADDLE_URL));
-  const list = (path: string, query: Record<string, string>) =>
-    getJson(`${url}/${path}?${new URLSearchParams({ per_page: "200", ...query })}`, key, TIMEOUT_MS);
+  const get = (path: string, query: Record<string, string> = {}) =>
+    getJson(`${url}/${path}?${new URLSearchParams(query)}`, key, TIMEOUT_MS);
+  const list = (path: string, query: Record<string, string>) => get(path, { per_page: "200", ...query });
   return {
     environment: isSandbox ? "SANDBOX" : "PRODUCTION",
     listSubscriptions: (after) => list("subscriptions", { order_by: "id[ASC]", ...(after && { after }) }),
     listCustomers: (ids) => list("customers", { id: ids.join(",") }),
+    getSubscription: (id) => get(`subscriptions/${encodeURIComponent(id)}`).catch(nullIfUnknown),
+    getTransaction: (id) =>
+      get(`transactions/${encodeURIComponent(id)}`, { include: "adjustments" }).catch(nullIfUnknown),
+    listEvents: (after) => list("events", { order_by: "id[DESC]", ...(after && { after }) }),
   };
 }
 
-/** App Store Server API, "Get All Subscription Statuses". A transaction belongs to one of the team's apps. */
+/** App Store Server API. A transaction belongs to one of the team's apps. */
 function openAppStore(config: Config): BillingApis["appStore"] {
   const { BILLING_APP_STORE_API_KEY: key, BILLING_APP_STORE_API_URL: url, BILLING_APP_STORE_APPS: apps } = config;
   if (key === undefined) return null;
-  const getStatuses = async (transactionId: string) => {
+  const request = (bundleId: string, path: string, body?: object) =>
+    getJson(`${withoutSlash(url)}/inApps/v1/${path}`, appStoreToken(config, key, bundleId), TIMEOUT_MS, body);
+  const ofAnyApp = (kind: string) => async (transactionId: string) => {
     for (const { bundleId } of apps) {
-      const path = `${withoutSlash(url)}/inApps/v1/subscriptions/${encodeURIComponent(transactionId)}`;
-      try {
-        return await getJson(path, appStoreToken(config, key, bundleId), TIMEOUT_MS);
-      } catch (error) {
-        if (!(error instanceof BillingApiError && error.status === 404)) throw error;
-      }
+      const found = await request(bundleId, `${kind}/${encodeURIComponent(transactionId)}`).catch(nullIfUnknown);
+      if (found !== null) return found;
     }
     return null;
   };
-  return { getStatuses };
+  return {
+    getStatuses: ofAnyApp("subscriptions"),
+    getTransaction: ofAnyApp("transactions"),
+    getNotifications: (bundleId, span, paginationToken) => {
+      const query = new URLSearchParams(paginationToken ? { paginationToken } : {});
+      return request(bundleId, `notifications/history?${query}`, span);
+    },
+  };
 }
 
 /** "Generating JSON Web Tokens for API requests". */

@@ -12,7 +12,7 @@ export function applySnapshot(state: PurchaseState, given: PurchaseEvent): Parti
   const { occurredAt, expiresAt, resumesAt, snapshot } = event;
   const isOnce = event.periodType === null;
   const period = isOnce ? startOneTimePurchase(state, event) : startPeriod(state, event);
-  const refundedAt = snapshot?.refundedAt ?? (isOnce ? state.refundedAt : null);
+  const refundedAt = snapshot?.refundedAt ?? (isOnce && !snapshot?.isRefundKnown ? state.refundedAt : null);
   const isRevoked = refundedAt !== null && (isOnce || expiresAt === null || expiresAt <= occurredAt);
   const endedAt = isRevoked ? earliest(expiresAt, refundedAt) : (snapshot?.endedAt ?? previousEnd(state, event));
   return {
@@ -75,9 +75,12 @@ function graceEnd(state: PurchaseState, event: PurchaseEvent): Date | null {
 }
 
 /** Returns the known end of the purchase, unless the snapshot shows a later period. A one-time purchase has none. */
-function previousEnd(state: PurchaseState, { occurredAt, expiresAt, periodType }: PurchaseEvent): Date | null {
+function previousEnd(
+  state: PurchaseState,
+  { occurredAt, expiresAt, periodType, snapshot }: PurchaseEvent,
+): Date | null {
   const { endedAt, currentPeriodEndsAt } = state;
-  if (periodType === null && !isTemporaryGrant(state)) return endedAt;
+  if (periodType === null && !isTemporaryGrant(state)) return snapshot?.isRefundKnown ? null : endedAt;
   if (endedAt === null || expiresAt === null || expiresAt > occurredAt) return null;
   const isSamePeriod = expiresAt <= endedAt || (currentPeriodEndsAt !== null && expiresAt <= currentPeriodEndsAt);
   return isSamePeriod ? endedAt : null;

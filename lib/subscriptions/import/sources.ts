@@ -7,7 +7,7 @@ import { placeSnapshot, type SnapshotEvent } from "../reconcile/place-snapshot";
 import { findAppUserId } from "../references";
 import { isHashedEmail, toStoredId } from "../sanitize";
 import { APPLE, appStorePurchase, appStoreSource, readStatuses } from "../sources/app-store";
-import { PADDLE, PaddleSubscription, paddlePurchase } from "../sources/paddle";
+import { PADDLE, PaddleEntity, PaddlePagination, paddlePurchase } from "../sources/paddle";
 import { REVENUECAT, revenueCatSource } from "../sources/revenuecat";
 import { notConfigured, parseResponse, type SourceDeps } from "../sources/source";
 import { STRIPE, StripeSubscription, stripePurchase } from "../sources/stripe";
@@ -53,10 +53,7 @@ async function readStripe(deps: SourceDeps, query: Query): Promise<SourceBatch> 
   return { found, failures: [], retry: null, next: read.next };
 }
 
-const PaddlePage = z.object({
-  data: z.array(PaddleSubscription),
-  meta: z.object({ pagination: z.object({ has_more: z.boolean() }) }),
-});
+const PaddlePage = z.object({ data: z.array(PaddleEntity), meta: PaddlePagination });
 const PaddleCustomers = z.object({ data: z.array(z.object({ id: z.string(), email: z.string().nullish() })) });
 
 async function readPaddle(deps: SourceDeps, query: Query): Promise<SourceBatch> {

@@ -133,21 +133,32 @@ async function verify<T>(
 
 /**
  * Verifies the parts of a status of the App Store Server API, and returns them as the payload of a notification of the type
- * IMPORT; null if Apple did not sign them for one of the apps. `status` is the response's, not signed.
+ * IMPORT; null if Apple did not sign them for one of the apps. `status` is the response's, not signed. A one-time purchase has
+ * neither a status nor renewal information.
  */
 export async function verifyStatus(
   { BILLING_APP_STORE_APPS: apps, BILLING_APP_STORE_ROOT_CA: root = APPLE_ROOT_CA_G3 }: Config,
-  status: number,
-  { transaction, renewal }: { transaction: string; renewal: string },
+  status: number | null,
+  { transaction, renewal }: { transaction: string; renewal?: string },
 ) {
   const decoded = await verify(apps, root, undefined, async (verifier) => ({
     transaction: await verifier.verifyAndDecodeTransaction(transaction),
-    renewalInfo: await verifier.verifyAndDecodeRenewalInfo(renewal),
+    renewalInfo: renewal ? await verifier.verifyAndDecodeRenewalInfo(renewal) : null,
   }));
   if (!decoded) return null;
   const { bundleId, environment, signedDate } = decoded.transaction;
   const data = { bundleId, environment, status };
   return { notification: { notificationUUID: "", notificationType: "IMPORT", signedDate, data }, ...decoded };
+}
+
+/** Verifies a notification as the webhook does; null if Apple did not sign it for one of the apps. */
+export async function verifyNotification(
+  { BILLING_APP_STORE_APPS: apps, BILLING_APP_STORE_ROOT_CA: root = APPLE_ROOT_CA_G3 }: Config,
+  signed: string,
+) {
+  const claim = claimOf(signed, root);
+  const named = apps.filter(({ bundleId }) => bundleId === claim?.bundleId);
+  return verify(named, root, claim?.environment, (verifier) => decodeSigned(verifier, signed));
 }
 
 async function decodeSigned(verifier: SignedDataVerifier, signed: string) {
@@ -421,6 +432,13 @@ function readOneTime({ notification, transaction }: Event, products: Products): 
     }
     case "REFUND_REVERSED":
       return { type: "REFUND_REVERSED", facts };
+    case "SNAPSHOT":
+    case "IMPORT": {
+      const refundedAt = isPartialRefund(transaction) ? null : toDate(transaction.revocationDate);
+      const refund = refundedAt && { cancelReason: "CUSTOMER_SUPPORT", isRefund: true };
+      const snapshot = { ...snapshotOf({ refundedAt }), isRefundKnown: true };
+      return { type: notification.notificationType, facts: { ...facts, ...refund, snapshot } };
+    }
     default:
       return undefined;
   }

@@ -61,6 +61,7 @@ function read(body: unknown, receivedAt: Date, products: Products): ProviderEven
 
 /** Returns null for an event that changes no purchase. */
 function readObject(type: string, data: PaddleObject, base: Base, products: Products): ProviderEvent | null {
+  if (isOfApi(type) && data.id?.startsWith("txn_")) return readTransaction(data, base, products, type);
   if (isOfApi(type) || type.startsWith("subscription.")) {
     const facts = subscriptionFacts(data, base.occurredAt, products);
     return facts && buildProviderEvent({ ...base, type: typeOf(type, facts), purchaseId: data.id, facts });
@@ -69,10 +70,13 @@ function readObject(type: string, data: PaddleObject, base: Base, products: Prod
   return type.startsWith("adjustment.") ? readAdjustment(data, base) : null;
 }
 
-/** The one-time items of a transaction. Those that renew belong to a subscription, which has events of its own. */
-function readTransaction(data: PaddleObject, base: Base, products: Products): ProviderEvent | null {
+/**
+ * The one-time items of a transaction. Those that renew belong to a subscription, which has events of its own. `type`: of one
+ * that the API returned, with its adjustments.
+ */
+function readTransaction(data: PaddleObject, base: Base, products: Products, type?: string): ProviderEvent | null {
   const items = (data.items ?? []).filter(({ price }) => price !== null && price.billing_cycle === null);
-  if (items.length === 0) return null;
+  if (items.length === 0 || (type && data.status !== "completed")) return null;
   const purchasedAt = toDate(timeOf(data.billed_at)) ?? base.occurredAt;
   const sold = soldItems(items);
   const totals = data.details?.totals;
@@ -81,9 +85,27 @@ function readTransaction(data: PaddleObject, base: Base, products: Products): Pr
     productId: sold[0]?.ids[1] ?? null,
     entitlementIds: entitlementsOf(products, sold),
     payment: { total: totals?.grand_total ?? totals?.total ?? null, refund: null },
+    snapshot: type ? { ...snapshotOf({ refundedAt: refundTime(data, base.occurredAt) }), isRefundKnown: true } : null,
   };
-  return buildProviderEvent({ ...base, type: "NON_RENEWING_PURCHASE", purchaseId: data.id, facts });
+  return buildProviderEvent({ ...base, type: type ?? "NON_RENEWING_PURCHASE", purchaseId: data.id, facts });
 }
+
+/** When a transaction's adjustments had taken back the whole payment; null: they have not, or it was given back. */
+function refundTime({ adjustments, details }: PaddleObject, occurredAt: Date): Date | null {
+  const total = BigInt(details?.totals?.grand_total ?? details?.totals?.total ?? 0);
+  const whole = total || 1n; // without the payment's amount, only a refund of the whole counts
+  let [refunded, refundedAt]: [bigint, Date | null] = [0n, null];
+  const approved = (adjustments ?? []).filter(({ status }) => status === "approved");
+  for (const one of approved.toSorted((a, b) => (timeOf(a.updated_at) ?? 0) - (timeOf(b.updated_at) ?? 0))) {
+    const amount = isFull(one) ? whole : total && BigInt(one.totals?.total ?? 0);
+    if (REFUNDS.has(one.action)) refunded += amount;
+    else if (one.action === "chargeback_reverse") refunded -= amount;
+    refundedAt = refunded >= whole ? (refundedAt ?? at(one.updated_at) ?? occurredAt) : null;
+  }
+  return refundedAt;
+}
+
+const REFUNDS: ReadonlySet<string | null> = new Set(["refund", "chargeback"]);
 
 /**
  * A refund or chargeback of a transaction, once it is approved. The transaction may be a subscription's, which it does not
@@ -94,7 +116,7 @@ function readAdjustment(data: PaddleObject, base: Base): ProviderEvent | null {
   const refund = { id: id ?? "", amount: totals?.total ?? null, isFull: isFull(data) };
   if (status !== "approved" || !(refund.isFull || refund.amount)) return null;
   const payment = { total: null, refund };
-  if (action === "refund" || action === "chargeback") {
+  if (REFUNDS.has(action)) {
     const facts = { isRefund: true, cancelReason: "CUSTOMER_SUPPORT", payment };
     return buildProviderEvent({ ...base, type: refund.isFull ? "CANCELLATION" : "PARTIAL_REFUND", purchaseId, facts });
   }
@@ -106,7 +128,7 @@ function readAdjustment(data: PaddleObject, base: Base): ProviderEvent | null {
  * Whether Paddle calls an adjustment full. One that lists items is partial, even if it lists all of them. Its type may be
  * missing, unlike those of its items.
  */
-function isFull({ items, type }: PaddleObject): boolean {
+function isFull({ items, type }: Pick<Adjustment, "items" | "type">): boolean {
   if (type !== null) return type === "full";
   return items !== null && items.length > 0 && items.every((item) => item.type === "full");
 }
@@ -124,6 +146,16 @@ const Item = z.object({
   price: optional(Price),
   product: optional(z.object({ id: OptionalText, custom_data: Custom })),
 });
+
+const Adjustment = z.object({
+  action: OptionalText,
+  type: OptionalText,
+  status: OptionalText,
+  updated_at: OptionalText,
+  items: optional(z.array(Item)),
+  totals: optional(z.object({ total: OptionalAmount })),
+});
+type Adjustment = z.infer<typeof Adjustment>;
 
 /** The fields of a subscription, a transaction and an adjustment. Others are not stored. */
 const PaddleObject = z.object({
@@ -143,6 +175,8 @@ const PaddleObject = z.object({
   transaction_id: OptionalText,
   /** Of a transaction. `grand_total` is after credits and before payments; `total` is before both. */
   details: optional(z.object({ totals: optional(z.object({ grand_total: OptionalAmount, total: OptionalAmount })) })),
+  /** Of a transaction that the API returns. */
+  adjustments: optional(z.array(Adjustment)),
   /** Of an adjustment. */
   totals: optional(z.object({ total: OptionalAmount })),
 });

@@ -1,5 +1,6 @@
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
 import { createBillingApis } from "@/lib/platform/adapters/billing-sources";
 import type { ImportedPurchase, ImportedPurchases } from "@/lib/subscriptions/import/schema";
 import { call } from "@/tests/support/api";
@@ -9,17 +10,21 @@ import { listen } from "@/tests/support/network/listen";
 import { apple, type Json, PROVIDERS } from "./providers";
 import { send } from "./revenuecat";
 
-type Responder = (url: URL, response: ServerResponse) => unknown;
+export type Request = { method: string; url: URL; authorization: string | undefined; body: string };
+type Responder = (url: URL, response: ServerResponse, request: Request) => unknown;
+type Page = (url: URL, response: ServerResponse) => unknown;
 
 /** A fake of a provider's API. A responder sends a response, or returns its JSON. */
 export async function startProvider() {
-  const requests: { url: URL; authorization: string | undefined }[] = [];
+  const requests: Request[] = [];
   let responder: Responder = () => ({});
   const server = createServer({ keepAliveTimeout: 0 }, async (request: IncomingMessage, response) => {
     const url = new URL(request.url ?? "", "http://provider");
-    requests.push({ url, authorization: request.headers.authorization });
-    const body = await responder(url, response);
-    if (!response.headersSent) send(response, 200, body);
+    const { method = "", headers } = request;
+    const given = { method, url, authorization: headers.authorization, body: await text(request) };
+    requests.push(given);
+    const body = await responder(url, response, given);
+    if (!response.headersSent && !response.destroyed) send(response, 200, body);
   });
   const address = await listen(server);
   return {
@@ -28,20 +33,29 @@ export async function startProvider() {
     respond: (next: Responder) => {
       responder = next;
     },
-    close: () => server.close(),
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
   };
 }
 
 const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 
+export const API_KEYS = {
+  stripe: "rk_live_of_the_fake",
+  paddle: "pdl_live_apikey_of_the_fake",
+  appStore: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+};
+
 /** Keys for the fake, as every provider's API. */
 const settings = (url: string) => ({
   ...PROVIDERS,
-  BILLING_STRIPE_API_KEY: "rk_live_of_the_fake",
+  BILLING_STRIPE_API_KEY: API_KEYS.stripe,
   BILLING_STRIPE_API_URL: url,
-  BILLING_PADDLE_API_KEY: "pdl_live_apikey_of_the_fake",
+  BILLING_PADDLE_API_KEY: API_KEYS.paddle,
   BILLING_PADDLE_API_URL: url,
-  BILLING_APP_STORE_API_KEY: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+  BILLING_APP_STORE_API_KEY: API_KEYS.appStore,
   BILLING_APP_STORE_API_KEY_ID: "2X9R4HXF34",
   BILLING_APP_STORE_API_ISSUER_ID: "57246542-96fe-1a63-e053-0824d011072a",
   BILLING_APP_STORE_API_URL: url,
@@ -113,7 +127,7 @@ export function stripeSubscription(accountId: string | null, fields: Json = {}, 
 
 /** Stripe's list of subscriptions, in pages. */
 export const stripeList =
-  (subscriptions: readonly Json[], pageSize = 100): Responder =>
+  (subscriptions: readonly Json[], pageSize = 100): Page =>
   (url) => {
     const after = url.searchParams.get("starting_after");
     const start = after ? subscriptions.findIndex(({ id }) => id === after) + 1 : 0;
@@ -145,12 +159,29 @@ export function paddleSubscription(accountId: string | null, fields: Json = {}):
 
 /** Paddle's lists of subscriptions and of customers. */
 export const paddleList =
-  (subscriptions: readonly Json[], customers: readonly Json[] = []): Responder =>
+  (subscriptions: readonly Json[], customers: readonly Json[] = []): Page =>
   ({ pathname }) => {
     const data = pathname === "/customers" ? customers : subscriptions;
     const pagination = { per_page: 200, next: "https://elsewhere.example/", has_more: false, estimated_total: 1 };
     return { data, meta: { request_id: randomUUID(), pagination } };
   };
+
+/** A transaction of the App Store, bought now. */
+export function appleTransaction(accountId: string | null, id: string, fields: Json = {}): Json {
+  const purchaseDate = clock.now().getTime();
+  return {
+    transactionId: id,
+    originalTransactionId: id,
+    productId: "com.example.product",
+    subscriptionGroupIdentifier: "55555",
+    purchaseDate,
+    originalPurchaseDate: purchaseDate,
+    type: "Auto-Renewable Subscription",
+    inAppOwnershipType: "PURCHASED",
+    ...(accountId && { appAccountToken: accountId }),
+    ...fields,
+  };
+}
 
 /** Apple's response about a customer with one subscription. */
 export function appleStatuses(transaction: Json, renewalInfo: Json, status = 1, { signed } = apple): Json {

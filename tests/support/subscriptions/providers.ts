@@ -51,6 +51,8 @@ export const PROVIDERS = {
     ["pri_01gsz8x8sawmvhz1pv30nge1ke", ["chat"]],
     ["pro_01gsz97mq9pa4fkyy0wqenepkz", ["domains"]],
     ["com.example.product", ["pro"]],
+    ["com.example.premium", ["pro", "storage"]],
+    ["price_premium", ["pro", "storage"]],
   ]),
 };
 

@@ -1,0 +1,131 @@
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { newAccount, type TestAccount } from "@/tests/support/accounts";
+import { clock, ctx } from "@/tests/support/context";
+import { DAY_MS, statusOf } from "@/tests/support/subscriptions/billing";
+import { startProvider, withKeys } from "@/tests/support/subscriptions/billing-sources";
+import { reconcile as reconcileWith } from "@/tests/support/subscriptions/operator-actions";
+import {
+  answerOf,
+  fakeAppStore,
+  fakePaddle,
+  fakeStripe,
+  type Webhook,
+} from "@/tests/support/subscriptions/provider-api";
+import { send } from "@/tests/support/subscriptions/revenuecat";
+
+const provider = await startProvider();
+afterAll(() => provider.close());
+
+const create = () => ({ stripe: fakeStripe(), paddle: fakePaddle(), appStore: fakeAppStore() });
+let fakes = create();
+let ann: TestAccount;
+beforeEach(async () => {
+  fakes = create();
+  ann = await newAccount();
+  provider.requests.length = 0;
+  const answer = answerOf(fakes);
+  provider.respond((_, response, request) => {
+    const { status, body, headers } = answer(request);
+    send(response, status, body, headers);
+  });
+});
+
+const reconcile = ({ id }: TestAccount) =>
+  withKeys(provider.url, async () => (await reconcileWith(ctx().billing, id)).customers);
+const deliver = async (webhooks: Webhook[]) => {
+  for (const webhook of webhooks) expect((await webhook())[0]).toBe(200);
+  clock.advance(1000);
+};
+
+describe.each(["paddle", "appStore"] as const)("%s", (name) => {
+  /** A purchase whose first webhook has arrived. */
+  const bought = async (kind: "subscribe" | "buy") => {
+    const { id, webhooks } = fakes[name][kind](ann.id, 30 * DAY_MS);
+    await deliver(webhooks);
+    return id;
+  };
+
+  test("a repetition, and a webhook that arrives after the answer, change nothing", async () => {
+    const id = await bought("subscribe");
+    expect(await reconcile(ann)).toMatchObject([{ known: 1, corrected: 0, failure: null }]);
+    const late = fakes[name].change.upgrade(id);
+    clock.advance(1000);
+    late.push(...fakes[name].change.cancel(id));
+    clock.advance(1000);
+    expect(await reconcile(ann)).toMatchObject([{ known: 1, corrected: 1 }]);
+    const { canceledAt, currentPeriodStartsAt, currentPeriodEndsAt } = await statusOf(ann);
+    const entitlements = fakes[name].premium.map((id) => ({ id, isActive: true }));
+    const expected = { status: "canceled", isActive: true, currentPeriodStartsAt, currentPeriodEndsAt, entitlements };
+    expect(await statusOf(ann)).toMatchObject(expected);
+    clock.advance(1000);
+    expect(await reconcile(ann)).toMatchObject([{ known: 1, corrected: 0 }]);
+    await deliver(late.reverse());
+    const after = await statusOf(ann);
+    expect(after).toMatchObject(expected);
+    // The webhook knows better when that was.
+    expect(Date.parse(String(after.canceledAt))).toBeLessThan(Date.parse(String(canceledAt)));
+  });
+
+  test("a payment that stays due keeps its first grace period, and a canceled subscription the time of it", async () => {
+    const id = await bought("subscribe");
+    await deliver(fakes[name].change.cancel(id));
+    const { canceledAt } = await statusOf(ann);
+    fakes[name].change.fail(id);
+    clock.advance(1000);
+    await reconcile(ann);
+    const { gracePeriodEndsAt, status, billingIssueDetectedAt } = await statusOf(ann);
+    expect(status).toBe(fakes[name].unpaid.status);
+    clock.advance(DAY_MS);
+    fakes[name].change.upgrade(id);
+    fakes[name].change.fail(id);
+    clock.advance(1000);
+    expect(await reconcile(ann)).toMatchObject([{ corrected: 1 }]);
+    expect(await statusOf(ann)).toMatchObject({ gracePeriodEndsAt, billingIssueDetectedAt, canceledAt });
+  });
+
+  test("a refund and its reversal are seen at a purchase that does not renew", async () => {
+    const id = await bought("buy");
+    expect(await reconcile(ann)).toMatchObject([{ known: 1, corrected: 0 }]);
+    const late = fakes[name].refund(id);
+    clock.advance(1000);
+    expect(await reconcile(ann)).toMatchObject([{ known: 1, corrected: 1 }]);
+    expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false });
+    late.push(...fakes[name].reverseRefund(id));
+    clock.advance(1000);
+    expect(await reconcile(ann)).toMatchObject([{ known: 1, corrected: 1 }]);
+    expect(await statusOf(ann)).toMatchObject({ status: "active", isLifetime: true, refundedAt: null });
+    await deliver(late);
+    expect(await statusOf(ann)).toMatchObject({ status: "active", isLifetime: true, refundedAt: null });
+    expect(await reconcile(ann)).toMatchObject([{ known: 1, corrected: 0 }]);
+  });
+
+  test("a purchase that the provider does not know stays as it is", async () => {
+    await bought("subscribe");
+    await bought("buy");
+    fakes = create();
+    provider.respond((_, response, request) => {
+      const { status, body, headers } = answerOf(fakes)(request);
+      send(response, status, body, headers);
+    });
+    expect(await reconcile(ann)).toMatchObject([
+      { known: 0, failure: null },
+      { known: 0, failure: null },
+    ]);
+    expect(await statusOf(ann)).toMatchObject({ status: "active" });
+  });
+});
+
+test("what Apple did not sign changes nothing, and its limit is waited for as long as it says", async () => {
+  const { webhooks } = fakes.appStore.subscribe(ann.id, 30 * DAY_MS);
+  await deliver(webhooks);
+  const forged = { signedTransactionInfo: "a.b.c", signedRenewalInfo: "a.b.c", status: 2 };
+  provider.respond(() => ({ data: [{ lastTransactions: [forged] }] }));
+  expect(await reconcile(ann)).toMatchObject([
+    { corrected: 0, failure: expect.stringContaining("not signed by Apple") },
+  ]);
+  provider.respond((_, response) => send(response, 429, {}, { "retry-after": String(Date.now() + 90_000) }));
+  const { retry } = await withKeys(provider.url, () => reconcileWith(ctx().billing, ann.id));
+  expect(retry?.afterSeconds).toBeGreaterThan(60);
+  expect(retry?.afterSeconds).toBeLessThanOrEqual(90);
+  expect(await statusOf(ann)).toMatchObject({ status: "active" });
+});
