@@ -23,6 +23,7 @@ import { freeIdempotencyKeys } from "./platform/http/idempotency";
 import { loadDataKeys, pseudonym, vapidKeys } from "./platform/keys/data-keys";
 import { decryptSecret } from "./platform/keys/stored-secrets";
 import { createEmailQueue } from "./platform/mail/queue";
+import { fetchText } from "./platform/outbound";
 import { createRateLimits } from "./platform/rate-limits";
 import { warnOfDatabase } from "./platform/startup";
 import { createLog } from "./platform/telemetry/log";
@@ -70,20 +71,20 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const { now = () => new Date(), dbNow = databaseNow } = overrides;
   const database = overrides.database ?? (await open(config, log));
   const db = await openClient({ config, database, log }, overrides);
-  const telemetry = await openTelemetry({ config, database, db, log, dbNow, now });
+  const deps = { config, db, dbNow, log, now };
+  const telemetry = await openTelemetry({ ...deps, database });
   const mailer = overrides.mailer ?? createMailer(config, log);
-  const emails = createEmailQueue({ db, dbNow, log, mailer }, EMAIL_TTL_SECONDS, accountEmails({ config, db, now }));
-  const base = { config, db, dbNow, emails, entitledAccounts: createEntitledAccounts({ config, now }), log, now };
+  const emails = createEmailQueue({ ...deps, mailer }, EMAIL_TTL_SECONDS, accountEmails(deps));
+  const base = { ...deps, count: telemetry.count, emails, entitledAccounts: createEntitledAccounts(deps), fetchText };
   const webhooks = openWebhooks(base);
   const releases = await openReleases({ ...base, catalog: overrides.catalog ?? (await openCatalog(config, log)) });
   const billing = createBillingApis(config);
   const appleRevocations = createAppleRevocations(base);
-  const reconciler = createReconciler({ ...base, billing, count: telemetry.count, webhooks });
+  const reconciler = createReconciler({ ...base, billing, webhooks });
   const hasher = createHasher(hasherPoolSize(config.BCRYPT_COST));
   const push = overrides.push === undefined ? await createPushTransport(config, log) : overrides.push;
   const webPush = createWebPush(config, () => vapidKeys({ config, db }));
-  const isSender = config.PUSH_WORKER === "inline";
-  const worker = isSender ? startWorker({ ...base, count: telemetry.count, push, webPush }) : null;
+  const worker = config.PUSH_WORKER === "inline" ? startWorker({ ...base, push, webPush }) : null;
   return {
     ...base,
     database,
@@ -105,7 +106,6 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     operatorKey: config.mode === "embedded" ? createOperatorKey() : null,
     storage: createObjectStorage(config, now),
     observe: withProxyWarning({ config, log }, telemetry.observe),
-    count: telemetry.count,
     isDraining: false,
     close: async () => {
       await worker?.stop();

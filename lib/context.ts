@@ -59,6 +59,8 @@ export interface Context {
     accountIds: readonly string[],
     withdrawnAt: Date,
   ) => Promise<void>;
+  /** Fetches a small text by a URL whose host the caller has checked. @throws Error */
+  fetchText: (url: string) => Promise<string>;
   /** The APIs of the billing providers. */
   billing: BillingApis;
   /** Asks Apple to revoke the tokens of deleted accounts, in the background. */

@@ -75,5 +75,14 @@ export const SECURITY_SCHEMES: Record<string, ZodOpenApiSecuritySchemeObject> = 
     "Paddle-Signature",
     "`ts=<unix seconds>;h1=<hex>`: HMAC-SHA256 over `<ts>:<body>` with the destination's secret key, at most five seconds old.",
   ),
+  emailEventsPassword: {
+    type: "http",
+    scheme: "basic",
+    description: "Any user, with a secret of `EMAIL_EVENTS_SECRET` as the password.",
+  },
+  svixSignature: header(
+    "svix-signature",
+    "`v1,<base64>`: HMAC-SHA256 over `<svix-id>.<svix-timestamp>.<body>` with the webhook's signing secret, at most five minutes old.",
+  ),
   webhookAuthorization: header("Authorization", "One of the values that the billing provider is configured to send."),
 };

@@ -1,4 +1,5 @@
 import { consumeEmailLimit, wakeAfterRandomDelay } from "../auth/email-limits";
+import { setEmailProblem } from "../auth/email-problem";
 import { revokeUnverifiedAccess } from "../auth/email-verification";
 import { emailedToken, findEmailedToken, hashEmailedToken, revokePasswordLinks } from "../auth/emailed-token";
 import { hashPassword } from "../auth/passwords/password-hash";
@@ -152,6 +153,7 @@ export async function consumeLink(
   await cancelEmailChanges(tx, now, id);
   await revokeUnverifiedAccess(ctx, tx, id);
   await tx.account.updateMany({ where: { id, emailVerifiedAt: null }, data: { emailVerifiedAt: now } });
+  await setEmailProblem(tx, account, null, { at: now, by: "owner" });
   // Otherwise strangers could block the owner again before the first sign-in with the new password.
   await recognizeClient(tx, ctx, account, caller, { hasDeviceCookie: true });
   await clearFailures(tx, ctx, account, caller);

@@ -3,21 +3,14 @@ import type { Locale } from "../platform/locale";
 import { toUser, type User } from "./schema";
 import { type LinkedIdentity, listIdentities } from "./sign-in-methods/identities";
 
-export type AccountProfile = {
-  user: User;
-  hasPassword: boolean;
-  identities: LinkedIdentity[];
-  /** As `setEmailProblem` stores it. */
-  emailProblem: string | null;
-};
+export type AccountProfile = { user: User; hasPassword: boolean; identities: LinkedIdentity[] };
 
 /** An account's profile; null if the account has been deleted. */
 export async function readProfile({ db }: Pick<Context, "db">, accountId: string): Promise<AccountProfile | null> {
   const account = await db.account.findUnique({ where: { id: accountId } });
   if (!account) return null;
   const identities = await listIdentities(db, accountId);
-  const { passwordHash, emailProblem } = account;
-  return { user: toUser(account), hasPassword: passwordHash !== null, identities, emailProblem };
+  return { user: toUser(account), hasPassword: account.passwordHash !== null, identities };
 }
 
 /** Sets or removes an account's name. Does nothing if the account has been deleted. */

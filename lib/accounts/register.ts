@@ -40,7 +40,7 @@ export async function register(ctx: Deps, registration: Register, transport: Tra
     return null;
   }
   const now = ctx.now();
-  const defaults = { image: null, emailVerifiedAt: null, sessionEpoch: 0 };
+  const defaults = { image: null, emailVerifiedAt: null, emailProblem: null, sessionEpoch: 0 };
   const account = { ...defaults, id: newId(), email, name: name ?? null, createdAt: now };
   const accountStatement = sql`
     INSERT INTO "Account" ("id", "email", "name", "passwordHash", "locale", "createdAt", "updatedAt")

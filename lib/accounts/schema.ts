@@ -28,6 +28,12 @@ export const User = z.object({
   name: z.string().nullable(),
   image: z.string().nullable(),
   emailVerified: z.boolean(),
+  emailProblem: z
+    .string()
+    .nullable()
+    .describe(
+      "Why emails do not reach the user: they `bounced`, the user has `complained` of spam, or has Apple's `forwarding_off`. null: no reason is known.",
+    ),
   createdAt: z.date(),
 });
 export type User = z.infer<typeof User>;
@@ -125,12 +131,13 @@ type AccountRow = {
   name: string | null;
   image: string | null;
   emailVerifiedAt: Date | null;
+  emailProblem: string | null;
   createdAt: Date;
 };
 
 /** The public part of an account's row. */
-export function toUser({ id, email, name, image, emailVerifiedAt, createdAt }: AccountRow): User {
-  return { id, email, name, image, emailVerified: emailVerifiedAt !== null, createdAt };
+export function toUser({ id, email, name, image, emailVerifiedAt, emailProblem, createdAt }: AccountRow): User {
+  return { id, email, name, image, emailVerified: emailVerifiedAt !== null, emailProblem, createdAt };
 }
 
 const Rows = z.array(z.record(z.string(), z.unknown()));

@@ -6,6 +6,7 @@ import type { Account } from "../platform/db/generated/client";
 import { newId } from "../platform/db/ids";
 import type { Caller } from "../principal";
 import { consumeEmailLimit } from "./email-limits";
+import { setEmailProblem } from "./email-problem";
 import { emailedToken, findEmailedToken, revokePasswordLinks } from "./emailed-token";
 import { isPasswordCorrect } from "./passwords/password-hash";
 import { cancelEmailChanges } from "./reserved-emails";
@@ -82,7 +83,7 @@ export async function newestVerificationToken(
   email: string,
 ): Promise<string | null> {
   const pending = await db.verificationToken.findFirst({
-    where: { account: { email, emailVerifiedAt: null }, expiresAt: { gt: now() } },
+    where: { account: { email, ...isToVerify }, expiresAt: { gt: now() } },
     orderBy: [{ createdAt: "desc" }, { id: "desc" }],
     select: { id: true, tokenHash: true },
   });
@@ -97,9 +98,12 @@ export async function newestVerificationToken(
   return renewed;
 }
 
+/** The accounts that can verify their email: again, if emails did not reach it. */
+const isToVerify = { OR: [{ emailVerifiedAt: null }, { emailProblem: { not: null } }] };
+
 /** The token of a link that verifies an email, valid for a day from now; null if no account waits for it. */
 export async function issueVerificationToken(ctx: Pick<Context, "config" | "db" | "now">, email: string) {
-  const account = await ctx.db.account.findUnique({ where: { email, emailVerifiedAt: null }, select: { id: true } });
+  const account = await ctx.db.account.findUnique({ where: { email, ...isToVerify }, select: { id: true } });
   if (account) await addPendingVerification(ctx, ctx.db, account.id, null);
   return newestVerificationToken(ctx, email);
 }
@@ -117,14 +121,15 @@ export async function confirmVerification(
   return ctx.db.$transaction(async (tx) => {
     const row = await tx.verificationToken.findUnique({ where: { tokenHash }, include: { account: true } });
     const { count } = await tx.verificationToken.deleteMany({ where: { tokenHash, expiresAt: { gt: now } } });
-    if (!row || count !== 1 || row.account.emailVerifiedAt !== null) return null;
+    if (!row || count !== 1 || (row.account.emailVerifiedAt !== null && !isOwn)) return null;
     const { accountId, account } = row;
     if (!isOwn && (identity || registration?.passwordHash !== account.passwordHash)) {
       await revokeUnverifiedAccess(ctx, tx, accountId, identity?.id);
       if (registration) await tx.account.update({ where: { id: accountId }, data: registration });
     }
     await tx.verificationToken.deleteMany({ where: { accountId } });
-    await tx.account.update({ where: { id: accountId }, data: { emailVerifiedAt: now } });
+    await tx.account.update({ where: { id: accountId }, data: { emailVerifiedAt: account.emailVerifiedAt ?? now } });
+    await setEmailProblem(tx, account, null, { at: now, by: "owner" });
     await recordSecurityEvent(tx, now, accountId, "email_verified", caller);
     return account.email;
   });

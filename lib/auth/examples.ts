@@ -4,6 +4,7 @@ export const USER = {
   name: "Ann",
   image: null,
   emailVerified: false,
+  emailProblem: null,
   createdAt: "2026-11-20T09:00:00.000Z",
 };
 export const SESSION = { id: "0198d2f4-3c2b-7d40-8a55-2e9c1f7b6d31", expiresAt: "2027-02-18T09:00:00.000Z" };

@@ -112,6 +112,7 @@ export const Environment = z.object({
   OPERATOR_EMAIL: list.pipe(z.array(z.email())).default([]),
   SECURITY_CONTACT: securityContacts.default([]),
   MAIL_FROM: text.optional(),
+  EMAIL_EVENTS_SECRET: list.pipe(z.array(z.string().min(16, "must have at least 16 characters"))).default([]),
   BRAND_NAME: brandName.default("Homeport"),
   BRAND_PRODUCTS: productNames.default(new Map()),
   BRAND_COLOR: color.optional(),

@@ -92,26 +92,40 @@ export function parseRetryAfter(text: string | undefined): number | undefined {
   return Number.isSafeInteger(seconds) ? Math.max(seconds, 0) : undefined;
 }
 
+type FetchLimits = { maxBytes: number; timeoutMs: number; userAgent?: string };
+
+const SMALL = { maxBytes: 64 * 1024, timeoutMs: 5_000 };
+
+/** Fetches JSON as `fetchText` does text. @throws Error also for a body that is not JSON */
+export async function fetchJson(url: string, limits: FetchLimits): Promise<unknown> {
+  return JSON.parse(await fetchText(url, limits, "application/json"));
+}
+
 /**
- * Fetches JSON, of which `maxBytes` are read, decompressed. Follows no redirect: it could lead to any host.
- * @throws Error without a response in time, for a status other than 2xx, and for a body that is larger or not JSON
+ * Fetches a text, of which `maxBytes` are read, decompressed. Follows no redirect: it could lead to any host.
+ * @throws Error without a response in time, for a status other than 2xx, and for a larger body
  */
-export async function fetchJson(
+export async function fetchText(
   url: string,
-  { maxBytes, timeoutMs, userAgent = "homeport" }: { maxBytes: number; timeoutMs: number; userAgent?: string },
-): Promise<unknown> {
+  { maxBytes, timeoutMs, userAgent = "homeport" }: FetchLimits = SMALL,
+  accept = "*/*",
+): Promise<string> {
   const response = await fetch(url, {
-    headers: { accept: "application/json", "user-agent": userAgent },
+    headers: { accept, "user-agent": userAgent },
     redirect: "error",
     signal: AbortSignal.timeout(timeoutMs),
   });
-  if (response.ok) return readJson(response, maxBytes);
+  if (response.ok) return readText(response, maxBytes);
   await response.body?.cancel();
   throw new Error(`${url} responded with ${response.status}`);
 }
 
 /** Reads a body as JSON. @throws Error if it is larger than `maxBytes` or not JSON */
-export async function readJson({ body }: Response, maxBytes: number): Promise<unknown> {
+export async function readJson(response: Response, maxBytes: number): Promise<unknown> {
+  return JSON.parse(await readText(response, maxBytes));
+}
+
+async function readText({ body }: Response, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body ?? []) {
@@ -119,7 +133,7 @@ export async function readJson({ body }: Response, maxBytes: number): Promise<un
     if (length > maxBytes) throw new Error(`the response has more than ${maxBytes} bytes`); // aborts the transfer
     chunks.push(chunk);
   }
-  return JSON.parse(Buffer.concat(chunks).toString());
+  return Buffer.concat(chunks).toString();
 }
 
 /** The whole request: name resolution, connection, request and response. */

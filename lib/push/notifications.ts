@@ -5,6 +5,7 @@ import {
   type CustomMessage,
   customAps,
   type LiveActivityMessage,
+  type Translation,
   toStorableFields,
   toText,
 } from "./messages";
@@ -20,6 +21,8 @@ export type Message =
   /** `client` is the name of the device or browser that signed in. */
   | { kind: "security.new_sign_in"; eventId: string; client: string }
   | { kind: "security.password_changed"; eventId: string }
+  /** An email that does not reach the owner of the account, in its language. */
+  | ({ kind: "security.notice"; eventId: string } & Translation)
   | { kind: "billing.payment_failed"; purchaseId: string }
   | { kind: "billing.expired"; purchaseId: string }
   | { kind: "billing.renewed"; purchaseId: string }
@@ -112,6 +115,7 @@ const KINDS: { [K in Kind]: KindOptions<Extract<Message, { kind: K }>> } = {
   },
   "security.new_sign_in": { ...SECURITY, alert: ({ kind, client }) => alert(kind, client) },
   "security.password_changed": { ...SECURITY, alert: ({ kind }) => alert(kind) },
+  "security.notice": { ...SECURITY, alert: toText },
   "billing.payment_failed": BILLING,
   "billing.expired": { ...BILLING, ttlSeconds: 7 * DAY },
   "billing.renewed": { ...BILLING, level: "passive", priority: 5, ttlSeconds: DAY },

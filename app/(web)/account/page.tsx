@@ -9,6 +9,7 @@ import { COMMON } from "../language/common-texts";
 import { pageLocale, textsOf, titleOf } from "../language/page-language";
 import { AccountHeading } from "./account-step";
 import { Devices, SecurityEvents, Sessions } from "./activity";
+import { EmailProblem } from "./email-problem";
 import { NOTIFICATIONS, Notifications } from "./notifications";
 import { requireVisitor } from "./require-visitor";
 import { Factors, Passkeys, SignInMethods } from "./sign-in-methods";
@@ -28,9 +29,7 @@ export default async function Page(props: PageProps) {
       <AccountHeading title={texts.title} />
       {successMessage && <Notice>{successMessage}</Notice>}
       {flash && (flash.resume ? <ResumeForm flash={flash} /> : <Notice kind="error">{flash.message}</Notice>)}
-      {visitor.emailProblem === "forwarding_off" && (
-        <Notice kind="error">{texts.forwardingOff(visitor.user.email)}</Notice>
-      )}
+      <EmailProblem user={visitor.user} />
       <div className="with-sections">
         <SectionList texts={texts} />
         <div>

@@ -46,7 +46,7 @@ async function Email({ visitor: { user }, texts: { signIn: texts } }: Props) {
           <span className="tag">{user.emailVerified ? texts.verified : texts.notVerified}</span>
           <p>{user.email}</p>
         </div>
-        {!user.emailVerified && (
+        {(!user.emailVerified || user.emailProblem !== null) && (
           <Form action="/forms/account/verification">
             <button type="submit" className="quiet">
               {texts.verify}

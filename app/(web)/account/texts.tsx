@@ -30,8 +30,6 @@ export const ACCOUNT = defineTexts({
     added: "Added",
     lastUsed: "last used",
     notUsedYet: "not used yet",
-    forwardingOff: (email: string) =>
-      `Apple does not forward emails to ${email} any more, as you told it. Turn forwarding on in the settings of your Apple account, or change your email here.`,
     profile: { title: "Profile", name: "Name", memberSince: "Member since", editName: "Edit name" },
     data: {
       title: "Your data",
@@ -126,8 +124,6 @@ export const ACCOUNT = defineTexts({
     added: "Hinzugefügt",
     lastUsed: "zuletzt benutzt",
     notUsedYet: "noch nicht benutzt",
-    forwardingOff: (email) =>
-      `Apple leitet E-Mails an ${email} nicht mehr weiter, wie Sie es dort eingestellt haben. Schalten Sie die Weiterleitung in den Einstellungen Ihres Apple-Kontos ein, oder ändern Sie hier Ihre E-Mail-Adresse.`,
     profile: { title: "Profil", name: "Name", memberSince: "Mitglied seit", editName: "Name ändern" },
     data: {
       title: "Ihre Daten",
@@ -214,6 +210,11 @@ const GERMAN: Partial<Record<AuditEventType, string>> = {
   email_change_canceled: "Änderung der E-Mail-Adresse abgebrochen",
   email_changed: "E-Mail-Adresse geändert",
   email_change_undone: "Änderung der E-Mail-Adresse rückgängig gemacht",
+  email_bounced: "E-Mails kommen zurück: Der Mailserver nimmt sie nicht an",
+  email_complained: "Eine E-Mail wurde als Spam gemeldet",
+  email_reachable: "E-Mails kommen wieder an",
+  email_forwarding_disabled: "E-Mails an die private Adresse werden nicht mehr weitergeleitet",
+  email_forwarding_enabled: "E-Mails an die private Adresse werden wieder weitergeleitet",
   identity_linked: "Anbieter hinzugefügt",
   identity_unlinked: "Anbieter entfernt",
   totp_added: "Authenticator-App hinzugefügt",

@@ -1,4 +1,5 @@
 import { AuthorizationParameters, authorizationPage } from "@/lib/auth/authorization-server/authorization-request";
+import { EmailProblem } from "../account/email-problem";
 import { requireVisitor } from "../account/require-visitor";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";
@@ -66,6 +67,7 @@ export default async function Page(props: PageProps) {
     <div className="narrow">
       <h1>{texts.heading(name)}</h1>
       <p>{texts.intro(name, user)}</p>
+      <EmailProblem user={user} />
       <Form action="/forms/authorize" flash={await flashOf(formErrors)}>
         {Object.entries(parameters).map(([field, value]) => (
           <input key={field} type="hidden" name={field} value={value} />

@@ -96,11 +96,11 @@ export default async function Page(props: PageProps) {
   const given = await headers();
   const visitor = await findVisitor(given);
   const profile = visitor && (await readProfile(ctx, visitor.account.id));
-  const isOwn = profile?.user.emailVerified === false;
+  const isOwn = profile != null && (!profile.user.emailVerified || profile.user.emailProblem !== null);
   const identity = await readPendingIdentityCookie(ctx.config, given.get("cookie"));
   const providers = listSignInProviders(ctx);
   const flashFor = (form: string) => (flash?.form === form ? flash : null);
-  const isVerified = profile?.user.emailVerified === true && formErrors === undefined;
+  const isVerified = profile != null && !isOwn && formErrors === undefined;
   const email = isOwn ? profile.user.email : flash?.values.email;
   const registration = (
     <RegistrationForm

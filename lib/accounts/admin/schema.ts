@@ -59,7 +59,9 @@ export const AccountSummary = z.object({
   emailProblem: z
     .string()
     .nullable()
-    .describe("Why emails do not reach its owner: `forwarding_off` by Apple. null: no reason is known."),
+    .describe(
+      "Why emails do not reach its owner: they `bounced`, the owner has `complained` of spam, or Apple has `forwarding_off`. null: no reason is known.",
+    ),
   createdAt: z.date(),
 });
 export type AccountSummary = z.infer<typeof AccountSummary>;

@@ -1,3 +1,4 @@
+import { NO_EMAIL_PROBLEM } from "../../auth/email-problem";
 import { hashEmailedToken, revokePasswordLinks } from "../../auth/emailed-token";
 import { removeTotpAndRecoveryCodesSince } from "../../auth/second-factor/factors";
 import { revokeAllSessions } from "../../auth/sessions/sessions";
@@ -7,7 +8,6 @@ import { recordSecurityEvent } from "../../platform/audit/security-events";
 import { isUniqueViolation } from "../../platform/database-errors";
 import type { EmailChange } from "../../platform/db/generated/client";
 import type { Caller } from "../../principal";
-import { NO_EMAIL_PROBLEM } from "../email-problem";
 import { type LinkedIdentity, listIdentities } from "../sign-in-methods/identities";
 import { lockEmail } from "./request";
 

@@ -1,16 +1,23 @@
 import { issueVerificationToken, VERIFICATION_TTL_HOURS } from "../../auth/email-verification";
 import { providerTitle } from "../../auth/sign-in-providers/providers";
 import type { Context } from "../../context";
-import { composeEmail } from "../../platform/mail/compose-email";
-import type { EmailData, EmailInput, EmailKind } from "../../platform/mail/emails";
+import { composeEmail, composeOnDevice } from "../../platform/mail/compose-email";
+import {
+  type Email,
+  type EmailData,
+  type EmailInput,
+  type EmailKind,
+  SECURITY_NOTICES,
+} from "../../platform/mail/emails";
 import type { Compose, Queued } from "../../platform/mail/queue";
+import { enqueue } from "../../push/outbox/enqueue";
 import { CONFIRM_TTL_HOURS, findConfirmToken, findUndo, UNDO_TTL_DAYS } from "../email-change/tokens";
 import { findInvitation, INVITATION_TTL_SECONDS } from "../invitations";
 import { issueResetToken, RESET_TTL_MINUTES } from "../password-reset";
 import { listIdentities } from "../sign-in-methods/identities";
 import { notMeToken } from "./not-me";
 
-type Deps = Pick<Context, "config" | "db" | "now">;
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "now">;
 
 /** Makes an email of a kind from what its text needs. `prepare` returns null if there is nothing left to send. */
 type ComposeKind = <Kind extends EmailKind>(
@@ -81,7 +88,8 @@ export function accountEmails(deps: Deps): { [Kind in EmailKind]: Compose<EmailD
   };
   const compose: ComposeKind = (kind, prepare) => async (queued) => {
     const input = await prepare(queued);
-    return input && composeEmail(kind, { to: queued.to, locale: queued.locale, config: deps.config }, input);
+    const email = input && composeEmail(kind, { to: queued.to, locale: queued.locale, config: deps.config }, input);
+    return email && (await holdNotice(deps, kind, queued, email)) ? null : email;
   };
   const changes = emailChangeEmails(deps, compose);
   const reset = compose("password_reset", async ({ to }) => {
@@ -92,10 +100,7 @@ export function accountEmails(deps: Deps): { [Kind in EmailKind]: Compose<EmailD
     ...changes,
     // The former owner of an email that was changed can undo that instead.
     password_reset: async (queued) => (await reset(queued)) ?? changes.email_change_notice(queued),
-    email_verification: compose("email_verification", async ({ to }) => {
-      const token = await issueVerificationToken(deps, to);
-      return token === null ? null : { link: `${baseUrl}/verify#token=${token}`, ttlHours: VERIFICATION_TTL_HOURS };
-    }),
+    email_verification: compose("email_verification", ({ to }) => verificationLink(deps, to)),
     invitation: compose("invitation", async ({ to }) => {
       const invitation = await findInvitation(deps, to);
       if (!invitation) return null;
@@ -134,6 +139,31 @@ export function accountEmails(deps: Deps): { [Kind in EmailKind]: Compose<EmailD
       return { ...data, publisherUrl: `${baseUrl}/console/settings/publishers/${publisherId}` };
     }),
   };
+}
+
+async function verificationLink(deps: Deps, email: string): Promise<EmailInput["email_verification"] | null> {
+  const token = await issueVerificationToken(deps, email);
+  if (token === null) return null;
+  const link = `${deps.config.baseUrl}/verify#token=${token}`;
+  const isAgain = (await deps.db.account.count({ where: { email, emailVerifiedAt: { not: null } } })) > 0;
+  return { link, ttlHours: VERIFICATION_TTL_HOURS, isAgain };
+}
+
+/**
+ * Holds a notice whose email would not reach its owner, or is not wanted: the account's devices show it instead. Returns
+ * whether it did. An email that somebody has asked for is sent: its arrival is what ends the problem.
+ */
+async function holdNotice({ db, dbNow }: Deps, kind: EmailKind, { id, to }: { id: string; to: string }, email: Email) {
+  if (!SECURITY_NOTICES.includes(kind)) return false;
+  const where = { email: to, emailProblem: { not: null } };
+  const account = await db.account.findUnique({ where, select: { id: true } });
+  if (!account) return false;
+  if (kind === "new_sign_in") return true; // the sign-in itself has notified the devices
+  const message = { kind: "security.notice", eventId: id, ...composeOnDevice(email) } as const;
+  await db.$transaction((tx) =>
+    enqueue(tx, dbNow(), { eventKey: `email:${id}`, to: { accountId: account.id }, message }),
+  );
+  return true;
 }
 
 async function findLinkedProviders({ db }: Pick<Deps, "db">, email: string) {

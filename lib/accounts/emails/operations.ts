@@ -1,11 +1,65 @@
 import { operation } from "../../operation";
+import { receiveEmailEvents } from "../email-events/receive";
 import { listEmails, removeEmail, retryEmails } from "./queued-emails";
-import { EmailParams, EmailRetry, EmailRetryResult, EmailsQuery, QueuedEmails } from "./schema";
+import { EmailEventsReceipt, EmailParams, EmailRetry, EmailRetryResult, EmailsQuery, QueuedEmails } from "./schema";
 
 /** 1,000 ids. */
 const MAX_BODY_BYTES = 64 * 1024;
 
+/** Amazon SNS, "Message size". Postmark and Resend send less. */
+const MAX_EVENT_BYTES = 256 * 1024;
+
+/** Postmark, "Bounce webhook". */
+const POSTMARK_BOUNCE = {
+  RecordType: "Bounce",
+  Type: "HardBounce",
+  Email: "ann@example.com",
+  BouncedAt: "2026-11-20T09:00:00Z",
+};
+
+/** Resend, "Event types". */
+const RESEND_COMPLAINT = {
+  type: "email.complained",
+  created_at: "2026-11-20T09:00:00.000Z",
+  data: { to: ["ann@example.com"] },
+};
+
 export const mailOperations = {
+  receiveEmailEvents: operation({
+    id: "receiveEmailEvents",
+    summary: "Receive the email provider's webhook",
+    description:
+      "Receives what Postmark, Amazon SES (through Amazon SNS) or Resend reports about sent emails. An account whose email bounces for good, or whose owner has reported one as spam, has that in `emailProblem`, until its owner uses an emailed link or changes the email. Deliveries may be repeated, late and out of order; other events change nothing. Resend signs with a secret of `EMAIL_EVENTS_SECRET`; Postmark and Amazon SNS send it as the password of Basic authentication, and Amazon's signature is verified, too.",
+    security: [{ emailEventsPassword: [] }, { svixSignature: [] }],
+    bodyFormat: "raw",
+    maxBodyBytes: MAX_EVENT_BYTES,
+    errors: [
+      "malformed_json",
+      "validation_failed",
+      "webhook_unauthorized",
+      "webhook_not_configured",
+      "provider_unavailable",
+    ],
+    requestBody: {
+      required: true,
+      content: {
+        "application/json": {
+          schema: { type: "object", description: "The event as its provider documents it." },
+          examples: { "A bounce, from Postmark": POSTMARK_BOUNCE, "A complaint, from Resend": RESEND_COMPLAINT },
+        },
+      },
+    },
+    response: {
+      description: "The events were applied, or are about nobody here.",
+      schema: EmailEventsReceipt,
+      examples: { Accepted: { status: "accepted" } },
+    },
+    run: async ({ ctx, bytes: raw, caller, request: { headers } }) => {
+      await receiveEmailEvents(ctx, { raw, headers }, caller);
+      return { status: "accepted" as const };
+    },
+  }),
+
   listQueuedEmails: operation({
     id: "listQueuedEmails",
     summary: "List the queued emails",

@@ -36,4 +36,7 @@ export const EmailRetry = z.strictObject({
 });
 export type EmailRetry = z.infer<typeof EmailRetry>;
 
+/** Postmark takes no status but 200 for a success. */
+export const EmailEventsReceipt = z.object({ status: z.literal("accepted") });
+
 export const EmailRetryResult = z.object({ retried: z.int().min(0).describe("How many are sent at once.") });

@@ -1,13 +1,13 @@
 import { jwtVerify } from "jose";
 import { z } from "zod";
 import { lockAccount } from "../../auth/account-checks";
+import { setEmailProblem } from "../../auth/email-problem";
 import { providerKeys } from "../../auth/sign-in-providers/provider-keys";
 import type { Context, Tx } from "../../context";
 import { AppError, isAppError } from "../../errors";
 import { recordSecurityEvent } from "../../platform/audit/security-events";
 import { Email } from "../../platform/email";
 import type { Caller } from "../../principal";
-import { setEmailProblem } from "../email-problem";
 import { revokeSessionsInTx } from "../sessions";
 import { lockSignInMethods } from "./identities";
 
@@ -125,7 +125,7 @@ async function unlink(ctx: Deps, tx: Tx, { id, accountId }: Identity, { type }: 
 async function changeForwarding(ctx: Deps, tx: Tx, { accountId: id }: Identity, event: AppleEvent, caller: Caller) {
   const { email, type, event_time: at } = event;
   const problem = type === "email-disabled" ? "forwarding_off" : null;
-  if (email === undefined || !(await setEmailProblem(tx, { id, email }, problem, at))) return;
+  if (email === undefined || !(await setEmailProblem(tx, { id, email }, problem, { at, by: "owner" }))) return;
   const label = problem ? "email_forwarding_disabled" : "email_forwarding_enabled";
   await recordSecurityEvent(tx, ctx.now(), id, label, caller, { actor: "service", details: { provider: "apple" } });
 }

@@ -55,6 +55,9 @@ export function composeEmail<Kind extends keyof EmailInput>(
   return { to, locale, subject, text: renderText(message), html: renderHtml(message, locale) };
 }
 
+/** A notice as a device shows it: without the recipient's address, since anybody can read a locked screen. */
+export const composeOnDevice = ({ locale, subject }: Email) => ({ title: subject, body: EMAIL_TEXTS[locale].onDevice });
+
 const FONT = "font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif";
 const NAME = "padding:2px 16px 2px 0;color:#50616b;vertical-align:top;text-align:left;font-weight:400";
 

@@ -57,6 +57,18 @@ export const OPERATOR_EMAILS: readonly EmailKind[] = [
   "publisher_added",
 ];
 
+/** What the owner of an account has to know, and has not asked for: devices can show it, too. */
+export const SECURITY_NOTICES: readonly EmailKind[] = [
+  "password_changed",
+  "new_sign_in",
+  "factor_added",
+  "factor_removed",
+  "email_change_notice",
+  "email_changed",
+  "identity_linked",
+  "identity_unlinked",
+];
+
 /** A link with which the recipient can act if somebody else caused the email. */
 type NotMe = { notMeLink: string };
 
@@ -66,7 +78,8 @@ export type EmailInput = {
   invitation: { brand: string; link: string; expiresAt: Date };
   /** `providers` still work after the change. */
   password_changed: NotMe & { accountUrl: string; providers: { title: string; linkedAt: Date }[] };
-  email_verification: { link: string; ttlHours: number };
+  /** `isAgain`: the email was verified, and emails did not reach it since. */
+  email_verification: { link: string; ttlHours: number; isAgain: boolean };
   registered_already: { forgotUrl: string };
   new_sign_in: NotMe & { client: string | null; network: string | null; at: Date };
   factor_added: NotMe & { factor: FactorName };
@@ -94,5 +107,7 @@ export type EmailTexts = {
   operatorFooter: (host: string) => string;
   support: (contact: string) => string;
   imprint: (url: string) => string;
+  /** What a device shows below the subject of a notice. */
+  onDevice: string;
   emails: { [Kind in keyof EmailInput]: (to: string, input: EmailInput[Kind]) => EmailText };
 };

@@ -19,6 +19,7 @@ export const en: EmailTexts = {
   operatorFooter: (host) => `You operate the service at ${host}.`,
   support: (contact) => `Do you need help? ${contact}`,
   imprint: (url) => `Imprint: ${url}`,
+  onDevice: "If this was not you, sign out all devices on your account page.",
   emails: {
     password_reset: (to, { link, ttlMinutes }) => [
       "Reset your password",
@@ -43,12 +44,16 @@ export const en: EmailTexts = {
       { link: notMeLink, label: "This was not me" },
       ...linkedProviders(providers, accountUrl),
     ],
-    email_verification: (to, { link, ttlHours }) => [
+    email_verification: (to, { link, ttlHours, isAgain }) => [
       "Confirm your email address",
-      `Somebody, most likely you, created an account for ${to}.`,
+      isAgain
+        ? `Our emails to ${to} did not reach you lately.`
+        : `Somebody, most likely you, created an account for ${to}.`,
       `To confirm that this is your email, open this link within ${ttlHours} hours:`,
       { link, label: "Confirm your email address" },
-      "The page asks for the password that you chose. If you signed in with a provider instead, open the link in the same browser.",
+      isAgain
+        ? "Open it in a browser in which you are signed in."
+        : "The page asks for the password that you chose. If you signed in with a provider instead, open the link in the same browser.",
       "If this was not you, do not confirm: nobody can then say that this address is theirs.",
     ],
     registered_already: (to, { forgotUrl }) => [

@@ -20,6 +20,7 @@ export const de: EmailTexts = {
   operatorFooter: (host) => `Sie betreiben den Dienst unter ${host}.`,
   support: (contact) => `Brauchen Sie Hilfe? ${contact}`,
   imprint: (url) => `Impressum: ${url}`,
+  onDevice: "Wenn Sie das nicht waren, melden Sie auf Ihrer Kontoseite alle Geräte ab.",
   emails: {
     password_reset: (to, { link, ttlMinutes }) => [
       "Passwort zurücksetzen",
@@ -44,12 +45,16 @@ export const de: EmailTexts = {
       { link: notMeLink, label: "Das war ich nicht" },
       ...linkedProviders(providers, accountUrl),
     ],
-    email_verification: (to, { link, ttlHours }) => [
+    email_verification: (to, { link, ttlHours, isAgain }) => [
       "Bestätigen Sie Ihre E-Mail-Adresse",
-      `Jemand, vermutlich Sie selbst, hat ein Konto für ${to} angelegt.`,
+      isAgain
+        ? `Unsere E-Mails an ${to} haben Sie zuletzt nicht erreicht.`
+        : `Jemand, vermutlich Sie selbst, hat ein Konto für ${to} angelegt.`,
       `Um zu bestätigen, dass dies Ihre Adresse ist, öffnen Sie diesen Link innerhalb von ${ttlHours} Stunden:`,
       { link, label: "E-Mail-Adresse bestätigen" },
-      "Die Seite fragt nach dem Passwort, das Sie gewählt haben. Wenn Sie sich stattdessen über einen Anbieter angemeldet haben, öffnen Sie den Link im selben Browser.",
+      isAgain
+        ? "Öffnen Sie ihn in einem Browser, in dem Sie angemeldet sind."
+        : "Die Seite fragt nach dem Passwort, das Sie gewählt haben. Wenn Sie sich stattdessen über einen Anbieter angemeldet haben, öffnen Sie den Link im selben Browser.",
       "Wenn Sie das nicht waren, bestätigen Sie nicht: Dann kann niemand sagen, dass diese Adresse ihm gehört.",
     ],
     registered_already: (to, { forgotUrl }) => [

@@ -7,8 +7,8 @@ import type { Tx } from "../db/transaction";
 import { type Locale, toLocale } from "../locale";
 import type { Email } from "./emails";
 
-/** An email of a kind, as it was queued. `data` is null for kinds without data. */
-export type Queued<Data> = { to: string; data: Data; locale: Locale | null };
+/** An email of a kind, as it was queued. `data` is null for kinds without data. Every attempt to send it has the same `id`. */
+export type Queued<Data> = { id: string; to: string; data: Data; locale: Locale | null };
 
 /** Composes an email when it is sent; null if its recipient no longer needs it. */
 export type Compose<Data> = (queued: Queued<Data>) => Promise<Email | null>;
@@ -110,7 +110,7 @@ async function deliver<Data extends object>(
   try {
     if (row.expiresAt <= row.claimedAt) log.error({ kind, attempts }, "email discarded: it expired before it was sent");
     else {
-      const queued = { to: row.email, data: row.data as Data[typeof kind], locale: toLocale(row.locale) };
+      const queued = { id: row.id, to: row.email, data: row.data as Data[typeof kind], locale: toLocale(row.locale) };
       const email = await composers[kind](queued);
       // A retry has the same id, so that the recipient's server can recognize an email that it has already.
       if (email) await mailer.send(email, `${row.id}.${createdAt.getTime()}`);

@@ -32,7 +32,11 @@ const INTROS = [
   ["operators/rollouts", "Operators: rollouts", "Schedules by which a version reaches more and more clients."],
   ["operators/uploads", "Operators: uploads", "Resumable uploads of the files of a release."],
   ["operators/push", "Operators: push", "Notifications, announcements and their deliveries."],
-  ["operators/mail", "Operators: email", "The emails that wait to be sent."],
+  [
+    "operators/mail",
+    "Operators: email",
+    "The emails that wait to be sent, and the webhook of the provider that sends them.",
+  ],
   ["operators/webhooks", "Operators: webhooks", "The endpoints that receive your own events, and their deliveries."],
   [
     "next-auth",
@@ -67,6 +71,7 @@ function groupOf({ path, tags: [tag] }: Operation): Slug {
   if (/^\/\.well-known\/(passkey-endpoints|webauthn)$/.test(path)) return "factors";
   if (/^\/api\/(version|updates|download)(\/|$)/.test(path)) return "desktop";
   if (/^\/api\/auth\/(passkeys|factors)(\/|$)/.test(path)) return "factors";
+  if (path.startsWith("/api/email/")) return "operators/mail";
   const subject = /^\/api\/admin\/(?:releases\/(?=rollouts))?(\w+)/.exec(path)?.[1];
   if (subject !== undefined) return INTROS.find(([slug]) => slug === `operators/${subject}`)?.[0] ?? "operators";
   return BY_TAG[tag] ?? "operators";
