@@ -46,6 +46,8 @@ test.each([
   ["accounts import users.csv --columns email=Email", "--columns is for --from csv"],
   ["accounts import users.csv --from csv --hash-config nowhere", "--hash-config: nowhere cannot be read"],
   ["accounts import users.csv --on-conflict merge", "--on-conflict: "],
+  ["accounts why", "missing required argument 'account'"],
+  [`accounts why ann@example.com ${"x".repeat(256)}`, "ENTITLEMENT: "],
   ["accounts unlink ann@example.com", "missing required argument 'provider'"],
   ["accounts unlink ann@example.com gogle", "Unknown provider: gogle. Use google, apple, github."],
   ["audit list --from yesterday", "--from: Must be a date or a time"],

@@ -1,6 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { AccessExplanation } from "@/lib/subscriptions/access/schema";
+import { pauseApi, reconcileNext } from "@/lib/subscriptions/reconcile/reconciler";
+import { scheduleReconcile } from "@/lib/subscriptions/reconcile/schedule";
+import { sourceOf } from "@/lib/subscriptions/sources/find-source";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { answerOf, get, post } from "@/tests/support/api";
 import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";
@@ -129,14 +132,7 @@ describe("an account with access", () => {
     expect(reasons[1]?.text).toMatch(
       /^RENEWAL of .*, received on .* from RevenueCat, could not be applied \(transaction_not_named\)\.$/,
     );
-    expect(reasons[1]?.actions).toEqual([
-      {
-        text: "Apply the event again.",
-        path: `/console/billing/events/${id}`,
-        command: `homeport billing replay --event ${id}`,
-        role: "admin",
-      },
-    ]);
+    expect(reasons[1]?.actions).toMatchObject([{ path: `/console/billing/events/${id}`, role: "support" }]);
   });
 });
 
@@ -188,6 +184,13 @@ describe("an account without access", () => {
     await withContext({ billing }, async () => {
       const command = `homeport billing reconcile --account ${ann.id}`;
       expect((await why("pro")).reasons[0]?.actions[0]).toMatchObject({ command, role: "admin" });
+      const [provider, reference] = ["revenuecat", ann.id];
+      await scheduleReconcile(ctx().db, ctx().dbNow, [{ provider, reference }]);
+      await reconcileNext(ctx(), sourceOf(ctx(), provider));
+      await pauseApi(ctx(), provider, 600);
+      const { text = "" } = (await why("pro")).reasons[0] ?? {};
+      expect(text).toMatch(/The provider limits requests: its API is paused until .* UTC\./);
+      expect(text).toContain("The provider's API has not responded once; the next request is due on ");
     });
     const config = { BILLING_WEBHOOK_AUTHORIZATION: [], BILLING_WEBHOOK_SIGNING_SECRET: undefined };
     await withContext({ config }, async () => expect(codes(await why("pro"))).toEqual(["provider_not_configured"]));

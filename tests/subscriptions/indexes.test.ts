@@ -1,6 +1,7 @@
 import prom from "prom-client";
 import { beforeAll, describe, expect, test } from "vitest";
 import { billingGauges, createDatabaseGauges } from "@/lib/platform/telemetry/gauges";
+import { explainAccess } from "@/lib/subscriptions/access/explain-access";
 import { countPendingEvents, listBillingEvents } from "@/lib/subscriptions/admin/list-events";
 import { readPurchaseTimeline } from "@/lib/subscriptions/admin/purchase-timeline";
 import { BillingEventsQuery } from "@/lib/subscriptions/admin/schema";
@@ -23,6 +24,7 @@ import { statementsWithoutIndex } from "@/tests/support/explain";
 import {
   anonymous,
   billingEvent,
+  DAY_MS,
   deliverOk,
   initialPurchase,
   type Sent,
@@ -74,6 +76,8 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
     ["a purchase's timeline", async (db) => readPurchaseTimeline({ ...ctx(), db }, await purchaseId(), {})],
     ["the numbers of events that need an operator", (db) => countPendingEvents({ db })],
     ["the search for customers to reconcile", findCustomers],
+    ["why an account has access", (db) => explainAccess({ ...ctx(), db }, ann.id, {})],
+    ["why an account has no access", explainNoAccess],
     ["an account's deletion", (db) => db.$transaction((tx) => anonymizeBilling(tx, ann.id))],
   ])("%s", async (_, run) => {
     expect(await statementsWithoutIndex(run)).toEqual([]);
@@ -116,6 +120,17 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
   async function showTransfer(db: Db): Promise<void> {
     const moved = await ctx().db.billingEvent.findFirst({ where: { type: "TRANSFER" }, select: { id: true } });
     await showBillingEvent({ db }, moved?.id ?? "");
+  }
+
+  /** Of an account whose renewal is overdue, and of one that no event names. */
+  async function explainNoAccess(db: Db): Promise<void> {
+    const now = () => new Date(Date.now() + 60 * DAY_MS);
+    const codes = [];
+    for (const { id } of [ann, await newAccount()]) {
+      const { reasons } = await explainAccess({ ...ctx(), billing: EVERY_API, db, now }, id, {});
+      codes.push(reasons[0]?.code);
+    }
+    expect(codes).toEqual(["provider_silent", "no_event"]);
   }
 
   async function waitForChange(db: Db): Promise<void> {

@@ -8,13 +8,15 @@ import { BillingEventState } from "../admin/schema";
 import { normalizeAppUserIds } from "../app-user-ids";
 import { readStatusRules } from "../entitlement-rules";
 import { configuredEntitlements, listGrants } from "../grants/grants";
+import { LASTING_REASONS } from "../inbox/decide";
 import { configuredProviders, findProvider, HOMEPORT } from "../providers/find-provider";
 import { revenueCat } from "../providers/revenuecat";
 import type { StoredPurchase } from "../purchase-state";
+import { findReferences } from "../references";
 import { endReplacedPurchases } from "../replacement";
 import type { SubscriptionStatus } from "../schema";
 import { openSources } from "../sources/find-source";
-import { purchaseStatus } from "../status/purchase-status";
+import { isConsumable, isRenewalOverdue, purchaseStatus } from "../status/purchase-status";
 import { readStatus } from "../status/read-status";
 import {
   ACCESS_CODES,
@@ -149,10 +151,15 @@ const disabled = ({ id }: Account, at: Date) =>
   });
 
 type Providers = ReadonlyMap<string, ProviderState>;
-const UNKNOWN_PROVIDER: ProviderState = { isConfigured: false, isAsked: false, lastReceivedAt: null };
+const UNKNOWN_PROVIDER: ProviderState = {
+  isConfigured: false,
+  isAsked: false,
+  lastReceivedAt: null,
+  pausedUntil: null,
+};
 
 /** Every provider whose webhook or API is configured, or that has sent one of the newest events. */
-async function readProviders({ billing, config, db }: Deps): Promise<Providers> {
+async function readProviders({ billing, config, db, now }: Deps): Promise<Providers> {
   const ofStates = BillingEventState.options.map(
     (state) => sql`(SELECT provider, "eventId", type, "receivedAt" FROM "BillingEvent"
       WHERE state = ${state}::"BillingEventState" ORDER BY "receivedAt" DESC LIMIT ${MAX_SEARCHED}::integer)`,
@@ -162,14 +169,16 @@ async function readProviders({ billing, config, db }: Deps): Promise<Providers> 
     WHERE type <> 'IMPORT' AND "eventId" !~ '^(assignment|import|snapshot):' GROUP BY provider`;
   const configured = configuredProviders(config);
   const asked = openSources({ billing }).map(({ provider }) => provider);
-  const names = new Set([...configured, ...asked, ...rows.map(({ provider }) => provider)]);
+  const names = [...new Set([...configured, ...asked, ...rows.map(({ provider }) => provider)])];
+  const pauses = await db.billingApiPause.findMany({ where: { provider: { in: names }, until: { gt: now() } } });
   return new Map(
-    [...names].map((name) => [
+    names.map((name) => [
       name,
       {
         isConfigured: configured.includes(name),
         isAsked: asked.includes(name),
         lastReceivedAt: rows.find(({ provider }) => provider === name)?.lastReceivedAt ?? null,
+        pausedUntil: pauses.find(({ provider }) => provider === name)?.until ?? null,
       },
     ]),
   );
@@ -177,7 +186,7 @@ async function readProviders({ billing, config, db }: Deps): Promise<Providers> 
 
 async function readOwned(deps: Deps, { account, at }: About, providers: Providers): Promise<OwnedPurchase[]> {
   const { config, db } = deps;
-  const stored = await db.purchase.findMany({
+  const found = await db.purchase.findMany({
     where: { accountId: account.id },
     include: {
       events: {
@@ -186,9 +195,9 @@ async function readOwned(deps: Deps, { account, at }: About, providers: Provider
         take: 1,
       },
     },
-    orderBy: { id: "desc" },
-    take: MAX_PURCHASES,
+    orderBy: { id: "desc" }, // with a limit, PostgreSQL could read by the id alone
   });
+  const stored = found.toSorted((a, b) => Number(isConsumable(a)) - Number(isConsumable(b)));
   const rules = (await readStatusRules(db, deps, stored))(account.id);
   const isGrant = ({ provider }: { provider: string }) => provider === HOMEPORT;
   const grants = stored.some(isGrant)
@@ -196,7 +205,7 @@ async function readOwned(deps: Deps, { account, at }: About, providers: Provider
     : [];
   const ended = endReplacedPurchases(stored);
   return Promise.all(
-    stored.map(async ({ events, ...purchase }, i): Promise<OwnedPurchase> => {
+    stored.slice(0, MAX_PURCHASES).map(async ({ events, ...purchase }, i): Promise<OwnedPurchase> => {
       const effective = ended[i] ?? purchase;
       const status = purchaseStatus(effective, at, rules);
       const { provider, productId } = purchase;
@@ -209,10 +218,21 @@ async function readOwned(deps: Deps, { account, at }: About, providers: Provider
         outdated: mayBeOutdated ? await findOutdated(deps, purchase) : null,
         configured: config.BILLING_PRODUCTS.get(productId ?? "")?.slice() ?? null,
         grant: grants.find(({ id }) => id === purchase.id) ?? null,
+        unanswered: isRenewalOverdue(purchase, at) ? await findUnanswered(deps, purchase) : null,
         provider: providers.get(provider) ?? UNKNOWN_PROVIDER,
       };
     }),
   );
+}
+
+/** The requests about a purchase to which the provider's API has not responded. */
+async function findUnanswered({ billing, db }: Deps, { id }: StoredPurchase): Promise<OwnedPurchase["unanswered"]> {
+  const references = await findReferences(db, openSources({ billing }), [id]);
+  if (references.length === 0) return null;
+  return db.billingReconcileJob.findFirst({
+    where: { OR: references, attempts: { gt: 0 } },
+    select: { attempts: true, nextAttemptAt: true },
+  });
 }
 
 /** Finds an event that would give an entitlement that its purchase does not, if this configuration had read it. */
@@ -257,14 +277,18 @@ function unapplied(event: FoundEvent): AccessReason {
   const { id: eventId, purchaseId, provider, state, reason: why } = event;
   const what = `${describeEvent(event)} from ${providerName(provider)},`;
   const given = { eventId, purchaseId };
-  if (state === "failed") {
-    const text = `${what} could not be applied${why ? ` (${why})` : ""}.`;
-    return reason("event_failed", text, { ...given, actions: [replay(eventId)] });
+  if (state === "received") {
+    const actions = [showEvent("Wait: the service applies it.", eventId), replay(eventId)];
+    return reason("event_waiting", `${what} is stored and not applied yet.`, { ...given, actions });
   }
-  const page = `/console/billing/events/${eventId}`;
-  const actions = [see("Wait: the service applies it.", page, `homeport billing show ${eventId}`), replay(eventId)];
-  return reason("event_waiting", `${what} is stored and not applied yet.`, { ...given, actions });
+  const text = `${what} could not be applied${why ? ` (${why})` : ""}.`;
+  const isLasting = LASTING_REASONS.has(why ?? "");
+  const mend = isLasting ? showEvent("See what the event lacks, and what to do.", eventId) : replay(eventId);
+  return reason("event_failed", text, { ...given, actions: [mend] });
 }
+
+const showEvent = (text: string, id: string) =>
+  see(text, `/console/billing/events/${id}`, `homeport billing show ${id}`);
 
 type NamedPurchase = Pick<StoredPurchase, "id" | "productId" | "store" | "accountId" | "entitlementIds">;
 
@@ -354,8 +378,7 @@ function nobodyNames(ids: string[], ask: AccessReason["actions"]): AccessReason 
 function noPurchase(event: FoundEvent, ask: AccessReason["actions"]): AccessReason {
   const { id: eventId, state, reason: why } = event;
   const text = `No event that names the account is of a purchase. The last one: ${describeEvent(event)}, ${state}${why ? ` (${why})` : ""}.`;
-  const show = see("See the event.", `/console/billing/events/${eventId}`, `homeport billing show ${eventId}`);
-  return reason("no_purchase", text, { eventId, actions: [show, ...ask] });
+  return reason("no_purchase", text, { eventId, actions: [showEvent("See the event.", eventId), ...ask] });
 }
 
 function noDeliveries(provider: string): AccessReason {

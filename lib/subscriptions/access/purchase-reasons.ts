@@ -21,11 +21,21 @@ export type OwnedPurchase = {
   configured: BillingProduct["configuredEntitlementIds"];
   /** Of a grant. */
   grant: Grant | null;
+  /** The requests about it to which the provider's API has not responded, and when the next one is due. */
+  unanswered: { attempts: number; nextAttemptAt: Date } | null;
   provider: ProviderState;
 };
 
-/** `lastReceivedAt`: of its newest delivery; null if there is none among the newest events. `isAsked`: its API has a key. */
-export type ProviderState = { isConfigured: boolean; isAsked: boolean; lastReceivedAt: Date | null };
+/**
+ * `lastReceivedAt`: of its newest delivery; null if there is none among the newest events. `isAsked`: its API has a key;
+ * `pausedUntil`: it limits requests.
+ */
+export type ProviderState = {
+  isConfigured: boolean;
+  isAsked: boolean;
+  lastReceivedAt: Date | null;
+  pausedUntil: Date | null;
+};
 
 type About = { entitlementId: string | null; at: Date };
 
@@ -170,13 +180,18 @@ const TEXTS: Record<PurchaseCode, Text> = {
     `${nameOf(purchase)} ${givesText(purchase)}, not ${quoted([entitlementId ?? ""])}.`,
 };
 
-function overdueText({ purchase, status }: OwnedPurchase): string {
-  const asked = purchase.reconciledAt
-    ? ` It was last compared with the provider on ${timeText(purchase.reconciledAt)}.`
-    : "";
+function overdueText({ purchase, status, provider, unanswered }: OwnedPurchase): string {
   const end = status.currentPeriodEndsAt;
-  if (end === null) return `No event says when ${nameOf(purchase)} ends.${asked}`;
-  return `The renewal of ${nameOf(purchase)} was due on ${timeText(end)}, and no event has come of it.${asked}`;
+  const sentences = [
+    end === null
+      ? `No event says when ${nameOf(purchase)} ends.`
+      : `The renewal of ${nameOf(purchase)} was due on ${timeText(end)}, and no event has come of it.`,
+    purchase.reconciledAt && `It was last compared with the provider on ${timeText(purchase.reconciledAt)}.`,
+    provider.pausedUntil && `The provider limits requests: its API is paused until ${timeText(provider.pausedUntil)}.`,
+    unanswered &&
+      `The provider's API has not responded ${unanswered.attempts === 1 ? "once" : `${unanswered.attempts} times`}; the next request is due on ${timeText(unanswered.nextAttemptAt)}.`,
+  ];
+  return sentences.filter((sentence) => sentence !== null).join(" ");
 }
 
 function actionsOf(code: PurchaseCode, owned: OwnedPurchase): AccessAction[] {

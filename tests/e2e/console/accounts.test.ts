@@ -113,6 +113,41 @@ describe.runIf(hasChromium)("an admin in Chromium", () => {
     expect(faults).toEqual([]);
   });
 
+  test("says why a customer has access or not, and shows support no link that only an admin can use", async () => {
+    const other = await register("customer4@example.com", `Why ${MARKUP}`);
+    const unmapped = { app_user_id: other.id, entitlement_ids: null, product_id: `com.example.${MARKUP}` };
+    expect((await deliverTo(web.service, billingEvent("INITIAL_PURCHASE", unmapped))).status).toBe(200);
+    const unnamed = { app_user_id: other.id, transaction_id: null, original_transaction_id: null };
+    expect((await deliverTo(web.service, billingEvent("RENEWAL", unnamed))).status).toBe(200);
+    await openAsAdmin();
+    await page.goto(`/console/accounts/${other.id}`);
+    const access = () => page.getByRole("region", { name: "Access" });
+    await access().getByText("customer4@example.com has an active subscription, and no entitlement.").waitFor();
+    await access().getByLabel("Entitlement").fill("pro");
+    await access().getByLabel("Entitlement").press("Enter");
+    await access().getByText("customer4@example.com does not have “pro”.").waitFor();
+    expect(await access().getByLabel("Entitlement").inputValue()).toBe("pro");
+    await check();
+    await access().getByRole("link", { name: "See what the event lacks" }).click();
+    await page.getByRole("heading", { name: "RENEWAL" }).waitFor();
+
+    const support = await register("why@operators.example", "Sam");
+    const grant = `/api/admin/accounts/${support.id}/grant`;
+    expect((await web.service.post(grant, { role: "support" }, bearer(admin.token))).status).toBe(200);
+    await openAs(support);
+    await page.goto(`/console/accounts/${other.id}?entitlement=pro`);
+    await access().getByText("does not have “pro”.").waitFor();
+    expect(await access().getByRole("link").allInnerTexts()).toEqual([
+      "Clear",
+      "See what the event lacks, and what to do.",
+    ]);
+    await access().getByText("An admin can do more.").waitFor();
+    await page.goto(`/console/accounts/${other.id}?entitlement=${"x".repeat(256)}`);
+    await access().getByText("at most 255").waitFor();
+    await check();
+    expect(faults).toEqual([]);
+  });
+
   test("lets support end sessions and grant entitlements and nothing else, and shows nothing to customers and strangers", async () => {
     const other = await register("customer3@example.com", "Eve");
     const support = await register("support@operators.example", "Sue");

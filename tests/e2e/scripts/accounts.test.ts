@@ -41,6 +41,12 @@ describe("on the embedded database", () => {
     });
     expect(shown).not.toMatch(/\$2b\$|passwordHash/);
 
+    const why = await homeport("why", bob.email, "pro");
+    const first = `${bob.email} does not have “pro”.\n\nNo event names the account by its id ${bob.id}. (no_event)\n  - Check that `;
+    expect(why).toMatchObject({ code: 0, output: expect.stringContaining(first) });
+    expect(await jsonOf("why", bob.id)).toMatchObject({ hasAccess: false, reasons: [{ code: "no_event" }, {}] });
+    expect((await homeport("why", "nobody@example.com")).code).toBe(1);
+
     expect((await homeport("grant", ann.id, "admin")).output).toBe(`${ann.email} is now admin (was user).\n`);
     expect(await jsonOf("list", " PERSON-", "--role", "admin")).toMatchObject([{ id: ann.id }]);
 

@@ -11,7 +11,12 @@ type Props = { ctx: Context; operator: ConsoleOperator; accountId: string; entit
 export async function Access({ ctx, operator, accountId, entitlement }: Props) {
   const { text, reasons } = await explainAccess(ctx, accountId, { entitlement });
   return (
-    <Section title="Access" lead={<bdi>{text}</bdi>}>
+    <Section title="Access">
+      <p>
+        <strong>
+          <bdi>{text}</bdi>
+        </strong>
+      </p>
       <Filters>
         <InputFilter name="entitlement" label="Entitlement" value={entitlement} hint="any, or its id" />
       </Filters>
