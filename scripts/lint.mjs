@@ -9,7 +9,6 @@ const LINTERS = [
   "tsc --noEmit",
   "tsc -p clients/js --noEmit",
   "knip",
-  "node dev/lint-regexes.mjs",
   "node dev/lint-advisories.mjs",
 ];
 // The benchmarks' peers are installed by `npm run bench`, or by `npm --prefix bench ci`.

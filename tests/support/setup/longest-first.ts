@@ -3,6 +3,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** The files that take longest, as parts of their paths. */
 const LONGEST = [
   // in process
+  "project/regexes",
   "tests/backup/",
   "http/server/slow-readers",
   "push/worker/large-queue",
