@@ -13,6 +13,7 @@ import { recordSecurityEvent } from "../platform/audit/security-events";
 import { newId } from "../platform/db/ids";
 import { sql } from "../platform/db/sql";
 import { withRetry } from "../platform/db/transaction";
+import { isSameSecret } from "../platform/keys/same-secret";
 import type { Caller } from "../principal";
 import { accountCreated } from "../webhooks/events";
 import type { FirstOperatorLink } from "./admin/schema";
@@ -69,7 +70,7 @@ async function consumeFirstOperatorLink(tx: Tx, at: Date, token: string): Promis
     DELETE FROM "FirstOperatorLink" WHERE "tokenHash" IN (
       SELECT "tokenHash" FROM "FirstOperatorLink" ORDER BY "tokenHash" FOR UPDATE)
     RETURNING "tokenHash", "expiresAt"`;
-  const link = links.find(({ tokenHash }) => tokenHash === hashEmailedToken(token));
+  const link = links.find(({ tokenHash }) => isSameSecret(tokenHash, hashEmailedToken(token)));
   if (!link || link.expiresAt <= at || (await hasAdmin(tx))) throw new AppError("invalid_or_expired_token");
 }
 

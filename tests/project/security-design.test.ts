@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { read, sourceFiles } from "@/tests/support/sources";
 
@@ -81,6 +81,93 @@ test("randomness that must not be guessed comes from node:crypto, and weak hashe
     "lib/releases/publishing/files/package-facts.ts", // which Squirrel.Windows and Velopack verify
   ]);
   expect(filesWith(/"(?:aes-\d+-(?:ecb|cbc|ctr)|des\b|rc4|bf-)/i)).toEqual([]);
+});
+
+const design = read("docs/security-architecture.md");
+/** A section of the security architecture. */
+const sectionOf = (title: string) => new RegExp(String.raw`\n## ${title}\n([\s\S]*?)\n## `).exec(design)?.[1] ?? "";
+const placesIn = (text: string) =>
+  [...text.matchAll(/`((?:app|lib|scripts)\/[^`]+|proxy\.ts)`/g)].map(([, place = ""]) => place);
+
+// ASVS 11.1.3, 11.1.4
+test("each file that uses cryptography is in the inventory", () => {
+  const modules =
+    /from "(?:node:crypto|jose|bcryptjs|@noble\/hashes.*|@sigstore\/verify|@simplewebauthn\/server|@apple\/.*)"|import\("(?:age-encryption|jose)"\)/;
+  const files = [...service, ...sourceFiles("scripts/homeport")].filter((file) => modules.test(read(file)));
+  const places = placesIn(sectionOf("Cryptography"));
+  expect(files.length).toBeGreaterThan(80);
+  expect(files.filter((file) => !places.some((place) => file.startsWith(place)))).toEqual([]);
+  expect(places.filter((place) => !files.some((file) => file.startsWith(place)))).toEqual([]);
+});
+
+// ASVS 15.1.4, 15.1.5
+test("each component and file that the list of risky ones names exists", () => {
+  const section = sectionOf("Risky components and dangerous functions");
+  const { dependencies } = JSON.parse(read("package.json")) as { dependencies: Record<string, string> };
+  const rows = section.split("\n").filter((line) => line.startsWith("| `"));
+  const components = rows.flatMap((row) =>
+    [...(row.split(" | ")[0] ?? "").matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name),
+  );
+  expect(components.length).toBeGreaterThan(8);
+  expect(components.filter((name) => !(name in dependencies))).toEqual([]);
+  expect(placesIn(section).filter((place) => !existsSync(place))).toEqual([]);
+});
+
+// ASVS 11.3.4
+test("ciphers are made in two files: the one that draws a nonce for each encryption, and the one that reads imported hashes", () => {
+  const ciphers = filesWith(/\bcreateCipheriv\(/, [...service, "lib/auth/passwords/hash-worker.mjs"]);
+  expect(ciphers).toEqual(["lib/platform/keys/key-ring.ts", "lib/auth/passwords/hash-worker.mjs"]);
+  expect(read("lib/platform/keys/key-ring.ts").match(/randomBytes\(NONCE_BYTES\)/g)).toHaveLength(1);
+});
+
+/** A comparison that ends with the first byte that differs, of something with the name of a secret. */
+const SECRET = String.raw`\w*(?:secret|token|password|signature|hmac|digest|hash|proof|verifier)\w*`;
+const SHORT_CIRCUIT = new RegExp(
+  String.raw`\b${SECRET}(?:\([\w., ]*\))? [!=]== [a-z(]|[\w.)] [!=]== (?:\w+\.)*${SECRET}\b`,
+  "i",
+);
+
+// ASVS 11.2.4
+test("a secret that a request contains is compared in constant time", () => {
+  const isHarmless = (line: string) => /[!=]== (null|undefined|typeof)|^\s*(\*|\/\/)/.test(line);
+  const compares = (line: string) => SHORT_CIRCUIT.test(line) && !isHarmless(line);
+  expect(service.filter((file) => read(file).split("\n").some(compares))).toEqual([
+    "lib/accounts/email-change/tokens.ts", // of a token that the service derives itself
+    "lib/accounts/invitations.ts", // the same
+    "lib/accounts/password-reset.ts", // the same
+    "lib/auth/authorization-server/token.ts", // kinds of grants
+    "lib/auth/email-verification.ts", // of stored values
+    "lib/auth/passwords/imported-hash.ts", // lengths
+    "lib/auth/publishers/exchange-job-token.ts", // names of claims
+    "lib/platform/keys/data-keys.ts", // ids of secrets
+    "lib/platform/keys/key-ring.ts", // the same
+    "lib/platform/settings.ts", // of settings
+    "lib/push/devices/registration.ts", // of a device's token, which proves nothing
+    "lib/push/worker/outcomes.ts", // the same
+    "lib/releases/catalog/url-source.ts", // of a public file
+    "lib/releases/formats/signed-appcast.ts", // the same
+    "lib/releases/integrity.ts", // the same
+  ]);
+});
+
+// ASVS 3.2.3
+test("scripts read no element as a global variable, or as a member of document, window or a form", () => {
+  const scripts = service.filter((file) => file.startsWith("app/") && /^"use client"/m.test(read(file)));
+  const members = scripts.flatMap((file) => [...read(file).matchAll(/\b(?:document|window|globalThis)\.(\w+)/g)]);
+  const names = new Set(members.map(([, name = ""]) => name));
+  expect([...names].sort()).toEqual([
+    "addEventListener",
+    "clearInterval",
+    "hidden",
+    "history",
+    "location",
+    "removeEventListener",
+    "setInterval",
+    "setTimeout",
+  ]);
+  expect(filesWith(/\bdocument\[|\bwindow\[|\bdocument\.forms|\.elements\.(?!namedItem)/, scripts)).toEqual([]);
+  // These elements would replace members of document.
+  expect(filesWith(/<(?:form|img|iframe|embed|object)\s[^>]*\b(?:id|name)=/)).toEqual([]);
 });
 
 // ASVS 15.1.2, 15.2.4

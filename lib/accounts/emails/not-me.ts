@@ -1,4 +1,3 @@
-import { timingSafeEqual } from "node:crypto";
 import { lockAccount } from "../../auth/account-checks";
 import { emailedToken, findEmailedToken } from "../../auth/emailed-token";
 import { revokeAllSessions } from "../../auth/sessions/sessions";
@@ -6,6 +5,7 @@ import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { recordSecurityEvent } from "../../platform/audit/security-events";
 import { isUuid } from "../../platform/db/ids";
+import { isSameSecret } from "../../platform/keys/same-secret";
 import type { Caller } from "../../principal";
 
 type Deps = Pick<Context, "config" | "db" | "emails" | "limits" | "now" | "removeDevices">;
@@ -33,7 +33,7 @@ export function notMeToken(
 /** The account and the epoch of a token; null if the token is invalid. */
 function readToken({ config, now }: { config: Config; now: () => Date }, token: string) {
   const [, claims = "", accountId = "", epoch, expiry, given = ""] = TOKEN.exec(token) ?? [];
-  const isGiven = (expected: string) => timingSafeEqual(Buffer.from(expected), Buffer.from(given.padEnd(43)));
+  const isGiven = (expected: string) => isSameSecret(expected, given);
   if (!isUuid(accountId) || findEmailedToken(config, "not-me", claims, isGiven) === null) return null;
   return Number(expiry) * 1000 > now().getTime() ? { accountId, epoch: Number(epoch) } : null;
 }

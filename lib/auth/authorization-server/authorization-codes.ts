@@ -1,5 +1,6 @@
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import { isSameSecret } from "../../platform/keys/same-secret";
 import type { Caller, Principal } from "../../principal";
 import type { Aal, Amr } from "../sessions/authentication";
 import { revokeSession } from "../sessions/sessions";
@@ -59,7 +60,7 @@ export async function exchangeCode(
     await rejectReplay(ctx, where, caller);
     throw new AppError("invalid_grant");
   }
-  const isProved = row.redirectUri === redirectUri && row.codeChallenge === sha256(codeVerifier);
+  const isProved = row.redirectUri === redirectUri && isSameSecret(row.codeChallenge, sha256(codeVerifier));
   if (!isProved || row.expiresAt <= ctx.now()) throw new AppError("invalid_grant");
   // As old as the authentication of the session that allowed it: a stolen one cannot get a fresh one this way.
   const { authenticatedAt, aal, amr } = row;

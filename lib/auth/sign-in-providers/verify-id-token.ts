@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from "jose";
 import type { Context } from "../../context";
 import { AppError, isAppError } from "../../errors";
+import { isSameSecret } from "../../platform/keys/same-secret";
 import { type ProviderIdentity, parseProfile } from "./profile";
 import { providerKeys } from "./provider-keys";
 import { issuerOf } from "./providers";
@@ -51,7 +52,7 @@ export async function verifyIdToken(deps: Deps, token: string, nonce: string): P
     throw isAppError(error) ? error : invalid(reasonOf(error), error);
   });
   const audience = onlyAudience(payload, provider);
-  if (payload.nonce !== provider.nonceClaim(nonce)) throw invalid("The nonce does not match");
+  if (!isSameSecret(String(payload.nonce), provider.nonceClaim(nonce))) throw invalid("The nonce does not match");
   const expiresAt = new Date((Number(payload.exp) + CLOCK_TOLERANCE_SECONDS) * 1000);
   return { identity: { ...profileOf(provider, payload), issuer }, audience, hash: hashOf(token), expiresAt };
 }

@@ -1,6 +1,7 @@
 import { createHash, verify, X509Certificate } from "node:crypto";
 import { AppError } from "../../errors";
 import type { PushChallenge, PushDevice } from "../../platform/db/generated/client";
+import { isSameSecret } from "../../platform/keys/same-secret";
 import { evidenceInvalid } from "./errors";
 import { keyFromPoint, keyIdOf } from "./p256";
 import type { AppAttestEvidence, DeviceKeyEvidence, Evidence } from "./schema";
@@ -44,7 +45,7 @@ export type VerifiedKey = { keyId: string; publicKey: Uint8Array<ArrayBuffer>; k
  */
 export async function verifyEvidence(evidence: Evidence, claim: EvidenceContext): Promise<VerifiedKey> {
   const { challenge, device } = claim;
-  if (createHash("sha256").update(evidence.pushNonce).digest("hex") !== challenge.nonceHash) {
+  if (!isSameSecret(createHash("sha256").update(evidence.pushNonce).digest("hex"), challenge.nonceHash)) {
     throw evidenceInvalid("push_nonce_mismatch");
   }
   const asked = { challengeId: challenge.id, challengeValue: challenge.value, pushNonce: evidence.pushNonce };
