@@ -52,6 +52,7 @@ const LIMITS = {
   pushRegisterByAccount: { points: 60, seconds: HOUR },
   pushChallengeByDevice: { points: 3, seconds: HOUR },
   webhookFailureByIp: { points: 300, seconds: 15 * MINUTE, isLocal: true },
+  cspReportByIp: { points: 60, seconds: HOUR, isLocal: true },
   updateReportByIp: { points: 10, seconds: HOUR, isLocal: true },
   updateReports: { points: 6_000, seconds: MINUTE, isLocal: true },
 } as const;

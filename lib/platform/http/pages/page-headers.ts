@@ -3,6 +3,7 @@ import { securityHeaders } from "../security-headers";
 
 /** The header of a request in which proxy.ts passes to a page its own path and query. */
 export const PAGE_URL_HEADER = "x-page-url";
+const CSP_REPORTS_PATH = "/api/csp-reports";
 
 /**
  * The headers of every page. Only scripts with this response's `nonce`, and scripts that those load, run (Content
@@ -25,10 +26,13 @@ export function pageHeaders(
     "form-action 'self'",
     "base-uri 'none'",
     "frame-ancestors 'none'",
+    `report-uri ${CSP_REPORTS_PATH}`, // Firefox knows no other
+    "report-to csp",
   ];
   return {
     ...securityHeaders(config),
     "Content-Security-Policy": policy.join("; "),
+    "Reporting-Endpoints": `csp="${CSP_REPORTS_PATH}"`,
     "Cross-Origin-Opener-Policy": "same-origin",
     "Referrer-Policy": "strict-origin-when-cross-origin",
     "Cache-Control": "private, no-store",
