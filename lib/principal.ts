@@ -5,7 +5,7 @@ import type { Locale } from "./platform/locale";
 /** The account and the session that a request acts as. `via` is how the request carried the session's token. */
 export type Principal = {
   account: Pick<Account, "id" | "email" | "name" | "image" | "role" | "locale" | "disabledAt" | "sessionEpoch">;
-  session: Pick<Session, "id" | "transport" | "authenticatedAt" | "aal" | "amr" | "expiresAt"> & {
+  session: Pick<Session, "id" | "transport" | "authenticatedAt" | "authenticatedFrom" | "aal" | "amr" | "expiresAt"> & {
     via: "bearer" | "cookie";
   };
 };

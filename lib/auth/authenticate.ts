@@ -11,7 +11,7 @@ import { authenticateKey } from "./api-keys/keys";
 import { hasKeyInUrl, revokeKeyInUrl } from "./api-keys/leaked-keys";
 import { authenticateLocalOperator } from "./local-operator";
 import { authenticateJob, isJobAccessToken } from "./publishers/exchange-job-token";
-import { isFresh } from "./sessions/authentication";
+import { isFresh, seenFrom } from "./sessions/authentication";
 import { findSession } from "./sessions/sessions";
 import { requireStepUp } from "./step-up";
 
@@ -116,8 +116,11 @@ async function authenticateRequest(
     requireReleaseScope(rule);
     return principal;
   }
-  const principal = await authenticate(ctx, headers);
-  if (principal.session.via === "cookie") requireOwnOriginForCookie(method, hasSideEffect, headers, ctx.config);
+  const { account, session: stored } = await authenticate(ctx, headers);
+  const ip = clientNetwork(headers, socketIp, ctx.config.TRUSTED_PROXY_HOPS);
+  const session = seenFrom(stored, { ip, userAgent: headers.get("user-agent") }, ctx.config);
+  const principal = { account, session };
+  if (session.via === "cookie") requireOwnOriginForCookie(method, hasSideEffect, headers, ctx.config);
   requireAccess(principal, rule, ctx.now());
   return principal;
 }

@@ -14,6 +14,7 @@ import {
   type Amr,
   isFresh,
   MAX_AUTHENTICATION_AGE_SECONDS,
+  placeOf,
   withSecondFactor,
 } from "./sessions/authentication";
 
@@ -63,7 +64,7 @@ export async function requireStepUp(
   requireProof(methods, proof, isPasswordRequired);
   const amr = await checkProof(ctx, principal.account.id, methods, proof, caller);
   if (!isSufficient(methods, amr)) return;
-  await ctx.db.$transaction((tx) => renewSession(tx, ctx.now(), principal, methods.aal, amr));
+  await ctx.db.$transaction((tx) => renewSession(tx, ctx.now(), principal, methods.aal, amr, caller));
 }
 
 /**
@@ -76,7 +77,7 @@ export async function reauthenticate(ctx: Deps, principal: Principal, proof: Ste
   const amr = await checkProof(ctx, principal.account.id, methods, proof, caller);
   return ctx.db.$transaction(async (tx) => {
     const now = ctx.now();
-    const renewed = await renewSession(tx, now, principal, methods.aal, amr);
+    const renewed = await renewSession(tx, now, principal, methods.aal, amr, caller);
     await recordSecurityEvent(tx, now, principal.account.id, "reauthenticated", caller, { details: { amr } });
     return renewed;
   });
@@ -168,13 +169,13 @@ function isSufficient({ aal }: StepUpMethods, amr: readonly Amr[]): boolean {
 }
 
 /** Makes the session's authentication recent. @throws AppError unauthenticated if the session has ended since */
-async function renewSession(tx: Tx, now: Date, { session }: Principal, aal: Aal, amr: readonly Amr[]) {
+async function renewSession(tx: Tx, now: Date, { session }: Principal, aal: Aal, amr: readonly Amr[], caller: Caller) {
   const isTwoFactors = aal === 2 || amr.includes("mfa");
   const renewed = isTwoFactors
     ? withSecondFactor(session, amr, now)
     : { authenticatedAt: now, aal: session.aal, amr: [...new Set([...session.amr, ...amr])] };
   const where = { id: session.id, revokedAt: null };
-  const { count } = await tx.session.updateMany({ where, data: renewed });
+  const { count } = await tx.session.updateMany({ where, data: { ...renewed, authenticatedFrom: placeOf(caller) } });
   if (count === 0) throw new AppError("unauthenticated");
   return renewed;
 }

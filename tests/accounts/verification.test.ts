@@ -25,6 +25,7 @@ describe("where emails have to be verified", () => {
   setUpContext({ config: { AUTH_REQUIRE_VERIFIED_EMAIL: true } });
 
   test.each(["/api/auth/register", "/api/auth/signup"])(
+    // ASVS 6.3.8
     "%s returns the same response whether or not the email has an account",
     async (path) => {
       const known = await newVerifiedAccount();

@@ -8,7 +8,7 @@ import type { AccessRule } from "@/lib/principal";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { accountWithRole, OPERATOR } from "@/tests/support/auth/api-keys";
-import { BASE_URL, clock, ctx } from "@/tests/support/context";
+import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
 
 /** A route for callers that meet a rule. */
 const routeFor = (rule: AccessRule) =>
@@ -24,11 +24,19 @@ const routeFor = (rule: AccessRule) =>
     }),
   });
 
+const BODY = { text: "x" };
+const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0";
+
 /** Calls a route for callers that meet a rule. Returns the status and the error's code. */
-async function call(rule: AccessRule, { token }: Pick<TestAccount, "token">, body: object = { text: "x" }) {
-  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+async function call(
+  rule: AccessRule,
+  { token }: Pick<TestAccount, "token">,
+  body: object = BODY,
+  { ip, userAgent = FIREFOX }: { ip?: string; userAgent?: string } = {},
+) {
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json", "user-agent": userAgent };
   const request = new Request(`${BASE_URL}/api/guarded`, { method: "POST", headers, body: JSON.stringify(body) });
-  const response = await routeFor(rule).POST(request, {});
+  const response = await routeFor(rule).POST(request, { socketIp: ip });
   return [response.status, ((await response.json()) as { code?: string }).code];
 }
 
@@ -64,6 +72,35 @@ describe("a route that declares", () => {
     expect(await call({ maxAgeSeconds: 300 }, account)).toEqual([403, "reauthentication_required"]);
     await post("/api/auth/reauthenticate", { password: account.password }, { token: account.token });
     expect(await call({ maxAgeSeconds: 300 }, account)).toEqual([200, undefined]);
+  });
+
+  // ASVS 8.1.4, 8.2.4
+  test("an age of the authentication refuses a session elsewhere, until the user authenticates there", async () => {
+    const { token, password } = await newAccount();
+    const rule = { maxAgeSeconds: 300 };
+    const fromNewPlace = (place: { ip: string; userAgent: string }) =>
+      post(
+        "/api/auth/reauthenticate",
+        { password },
+        { token, ip: place.ip, headers: { "user-agent": place.userAgent } },
+      );
+    const home = { ip: "198.51.100.7", userAgent: FIREFOX };
+    await withContext({ config: { AUTH_SESSION_CONTEXT: true } }, async () => {
+      await fromNewPlace(home);
+      expect(await call(rule, { token }, BODY, home)).toEqual([200, undefined]);
+      expect(await call(rule, { token }, BODY, { ...home, ip: "198.51.100.8" })).toEqual([200, undefined]);
+      for (const elsewhere of [
+        { ...home, ip: "203.0.113.7" },
+        { ...home, userAgent: "curl/8.5" },
+      ]) {
+        expect(await call(rule, { token }, BODY, elsewhere)).toEqual([403, "reauthentication_required"]);
+        expect(await call({ role: "user" }, { token }, BODY, elsewhere)).toEqual([200, undefined]);
+      }
+      await fromNewPlace({ ...home, ip: "203.0.113.7" });
+      expect(await call(rule, { token }, BODY, { ...home, ip: "203.0.113.7" })).toEqual([200, undefined]);
+      expect(await call(rule, { token }, BODY, home)).toEqual([403, "reauthentication_required"]);
+    });
+    expect(await call(rule, { token }, BODY, home)).toEqual([200, undefined]);
   });
 
   // ASVS 6.3.3, 6.8.4, 10.3.4

@@ -138,6 +138,15 @@ test.each([
   }
 });
 
+test.each([
+  ["BILLING_API_URL", `https://api.example.com/${"x".repeat(2_000)}`],
+  ["RELEASE_S3_ENDPOINT", `https://s3.example.com/?${"x".repeat(2_000)}`],
+  ["BILLING_STRIPE_API_KEY", "x".repeat(4_097)],
+  // ASVS 4.2.5
+])("%s is refused if a request with it could be too long for its receiver", (name, value) => {
+  expect(() => loadConfig({ [name]: value })).toThrow(new RegExp(`${name}: .*(2000|4096)`));
+});
+
 test("DATABASE_MIGRATE_URL without DATABASE_URL is refused", () => {
   expect(() => loadConfig({ DATABASE_MIGRATE_URL: first })).toThrow(
     "- DATABASE_URL: is required with DATABASE_MIGRATE_URL",

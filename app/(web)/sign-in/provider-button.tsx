@@ -1,15 +1,27 @@
 import type { ReactNode } from "react";
+import { pageContext } from "@/lib/auth/visitor";
 import { Form } from "../components/form";
 
-type Props = { id: string; callbackUrl: string; className?: string; children: ReactNode };
+type Props = { id: string; callbackUrl: string; children: ReactNode };
 
-/** Starts a sign-in with a provider, or its linking to the account. With the provider's logo. */
-export function ProviderButton({ id, callbackUrl, className = "", children }: Props) {
+/** Leads to a provider's sign-in: at once, or after the notice that AUTH_LEAVING_NOTICE asks for. With the provider's logo. */
+export function ProviderButton({ id, callbackUrl, children }: Props) {
+  if (!pageContext().config.AUTH_LEAVING_NOTICE) return <ProviderForm {...{ id, callbackUrl, children }} />;
+  return (
+    <a className={`button provider ${id}`} href={`/leaving?${new URLSearchParams({ provider: id, callbackUrl })}`}>
+      <ProviderLogo id={id} />
+      <span>{children}</span>
+    </a>
+  );
+}
+
+/** Starts a sign-in with a provider, or its linking to the account. */
+export function ProviderForm({ id, callbackUrl, children }: Props) {
   return (
     <Form action="/forms/provider">
       <input type="hidden" name="callbackUrl" value={callbackUrl} />
       <input type="hidden" name="provider" value={id} />
-      <button type="submit" className={`provider ${id} ${className}`.trim()}>
+      <button type="submit" className={`provider ${id}`}>
         <ProviderLogo id={id} />
         <span>{children}</span>
       </button>

@@ -5,7 +5,7 @@ import type { ReadableHeaders } from "../../platform/http-message";
 import { RouteResponse } from "../../platform/http-message";
 import type { Caller } from "../../principal";
 import { readCredentials } from "../authenticate";
-import { oauthProviders } from "../sign-in-providers/providers";
+import { issuerOf, oauthProviders } from "../sign-in-providers/providers";
 import type { NextAuthCall } from "./call-from-request";
 import { respondNextAuth } from "./respond";
 import { cookiesOf } from "./run";
@@ -17,9 +17,9 @@ type CallSource = { headers: ReadableHeaders; caller: Caller };
 
 const Csrf = z.object({ csrfToken: z.string() });
 
-/** The configured OAuth providers. */
-export function listSignInProviders({ config, now }: Pick<Context, "config" | "now">): { id: string; name: string }[] {
-  return oauthProviders(config, now()).map(({ id, name }) => ({ id, name }));
+/** The configured OAuth providers. `host` is that of their sign-in page. */
+export function listSignInProviders({ config, now }: Pick<Context, "config" | "now">) {
+  return oauthProviders(config, now()).map(({ id, name }) => ({ id, name, host: new URL(issuerOf(config, id)).host }));
 }
 
 /**

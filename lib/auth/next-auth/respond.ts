@@ -4,6 +4,7 @@ import { cookieName, readEncryptedCookie, setCookie, setEncryptedCookie } from "
 import { CLEAR_SITE_DATA } from "../../platform/http/security-headers";
 import { jsonResponse, type RequestHead, RouteResponse } from "../../platform/http-message";
 import { matchRegistration, VERIFICATION_TTL_HOURS } from "../email-verification";
+import { seenFrom } from "../sessions/authentication";
 import { findSession, signOut } from "../sessions/sessions";
 import { isProviderAction, type NextAuthCall, requireAction } from "./call-from-request";
 import { providersFor, VERIFY_PAGE } from "./options";
@@ -53,7 +54,8 @@ export async function respondNextAuth(ctx: NextAuthDeps, call: NextAuthCall): Pr
 /** Reads the browser's session, and the session that started its sign-in at a provider. */
 async function readCallState(ctx: NextAuthDeps, call: NextAuthCall): Promise<CallState> {
   const isByCookie = call.credentials?.via === "cookie" && isProviderAction(call.segments[0]);
-  const currentSession = isByCookie && call.credentials ? await findSession(ctx, call.credentials.token) : null;
+  const found = isByCookie && call.credentials ? await findSession(ctx, call.credentials.token) : null;
+  const currentSession = found && { ...found, session: seenFrom(found.session, call.caller, ctx.config) };
   const cookie = cookieName(ctx.config, "linkingSession");
   const linking =
     call.segments[0] === "callback" ? await readEncryptedCookie(ctx.config, call.cookieHeader, cookie) : null;

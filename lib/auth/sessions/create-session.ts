@@ -6,7 +6,7 @@ import { empty, sql } from "../../platform/db/sql";
 import type { Caller } from "../../principal";
 import { recognition } from "../recognized-clients";
 import { type AttemptCounters, deleteCounters } from "../sign-in-throttle";
-import type { Authentication } from "./authentication";
+import { type Authentication, placeOf } from "./authentication";
 import type { Claims, SessionOptions, Transport } from "./sessions";
 import { LIFETIMES } from "./sessions";
 
@@ -53,9 +53,9 @@ export async function createSession(
   const [created] = await tx.$queryRaw<{ revoked: string[] }[]>`
     WITH account AS (${accountStatement}), session AS (
       INSERT INTO "Session" ("id", "accountId", "transport", "userAgent", "deviceName", "createdAt", "lastSeenAt",
-        "authenticatedAt", "aal", "amr", "operatorRights", "idleExpiresAt", "expiresAt")
+        "authenticatedAt", "authenticatedFrom", "aal", "amr", "operatorRights", "idleExpiresAt", "expiresAt")
       SELECT ${id}::uuid, "id", ${transport}::"SessionTransport", ${caller.userAgent}, ${deviceName}, at, at,
-        ${authenticatedAt}::timestamptz, ${aal}::smallint, ${amr}::text[], ${operatorRights}::boolean,
+        ${authenticatedAt}::timestamptz, ${placeOf(caller)}, ${aal}::smallint, ${amr}::text[], ${operatorRights}::boolean,
         ${idleExpiresAt}::timestamptz, ${expiresAt}::timestamptz
       FROM account, (SELECT ${now}::timestamptz AS at) AS clock
     ), revoked AS (

@@ -84,9 +84,9 @@ export async function findSession({ config, db, now }: Pick<Context, "config" | 
     row.account.id === claims.sub &&
     row.account.sessionEpoch === claims.epoch;
   if (!isLive) return null;
-  const { id, transport, authenticatedAt, aal, amr, expiresAt, account } = row;
+  const { id, transport, authenticatedAt, authenticatedFrom, aal, amr, expiresAt, account } = row;
   if (at.getTime() - row.lastSeenAt.getTime() > LAST_SEEN_INTERVAL_MS) updateLastSeen(db, at, id, transport);
-  return { session: { id, transport, authenticatedAt, aal, amr, expiresAt }, account, claims };
+  return { session: { id, transport, authenticatedAt, authenticatedFrom, aal, amr, expiresAt }, account, claims };
 }
 
 type SessionRow = Omit<
@@ -98,7 +98,7 @@ type AccountRow = Pick<Account, "email" | "name" | "image" | "role" | "locale" |
 /** Plain SQL: a session is read for every request, and takes half as long as through the client's models. */
 const readSession = batchLoad(async (db, ids) => {
   const rows = await db.$queryRaw<(SessionRow & AccountRow & { accountId: string })[]>`
-    SELECT session."id"::text, session."transport"::text, session."authenticatedAt", session."aal", session."amr",
+    SELECT session."id"::text, session."transport"::text, session."authenticatedAt", session."authenticatedFrom", session."aal", session."amr",
       session."lastSeenAt", session."expiresAt", session."idleExpiresAt", session."revokedAt", session."accountId"::text,
       account."email", account."name", account."image", CASE WHEN session."operatorRights" THEN account."role" ELSE 'user' END::text AS "role", account."locale", account."disabledAt",
       account."sessionEpoch"

@@ -1,6 +1,6 @@
 import { Cron } from "croner";
 import { z } from "zod";
-import { text } from "./values";
+import { httpUrl, text } from "./values";
 
 const NAMED = { hourly: "0 * * * *", daily: "0 3 * * *", weekly: "0 3 * * 1" } as const;
 const SCHEDULE_ERROR = "must be hourly, daily, daily 03:00, weekly, or five fields of cron; times are in UTC";
@@ -38,7 +38,7 @@ export const backupVariables = {
   BACKUP_KEEP: backupKeep.default({ daily: 7, weekly: 4, monthly: 6 }),
   BACKUP_RECIPIENT: text.regex(/^age1[a-z0-9]+$/, "must be an age recipient: age1…").optional(),
   BACKUP_IDENTITY_FILE: text.optional(),
-  BACKUP_S3_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
+  BACKUP_S3_ENDPOINT: httpUrl.optional(),
   BACKUP_S3_REGION: text.optional(),
   BACKUP_S3_ACCESS_KEY_ID: text.optional(),
   BACKUP_S3_SECRET_ACCESS_KEY: text.optional(),

@@ -13,6 +13,10 @@ export const REMOVED_SETTINGS = [
 ];
 
 export const text = z.string().trim().min(1);
+/** A URL that requests go to: with a path and a query, it stays below the 8,000 bytes that servers take (RFC 9110, section 4.1). */
+export const httpUrl = z.url({ protocol: /^https?$/ }).max(2_000);
+/** A key that is sent in a header: servers take 8 KiB at least. */
+export const headerKey = text.max(4_096);
 export const port = z.coerce.number().int().min(0).max(65_535);
 export const flag = z.enum(["true", "false"]).transform((value) => value === "true");
 export const list = z.string().transform((value) => value.split(",").flatMap((entry) => entry.trim() || []));

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { IdentityProvider } from "@/tests/support/auth/identity-provider";
 import type { Service } from "@/tests/support/process/service";
 import { startWebService, type WebService } from "@/tests/support/process/web-service";
@@ -59,6 +59,25 @@ describe.runIf(hasChromium)("in Chromium", () => {
     ["Apple", () => web.apple],
     ["GitHub", () => web.github],
   ] as const;
+
+  // ASVS 3.7.3
+  test("a page says which site a provider's sign-in leads to, and offers to stay, if that is configured", async () => {
+    const noticing = await startWebService({ AUTH_LEAVING_NOTICE: "true" });
+    onTestFinished(() => noticing.close());
+    const { origin, google } = noticing;
+    google.person = people.Google(newEmail());
+    const page = await newPage(browser);
+    await page.goto(`${origin}/sign-in`);
+    await page.click("text=Sign in with Google");
+    expect(await page.textContent("main")).toContain(new URL(google.origin).host);
+    await page.click("text=Stay here");
+    expect(page.url()).toBe(`${origin}/sign-in`);
+    await page.click("text=Sign in with Google");
+    await page.click("text=Continue to Google");
+    await page.click(`text=Continue with ${google.id}`);
+    await page.waitForURL(`${origin}/account`);
+    expect((await page.request.get(`${origin}/leaving?provider=nobody`)).status()).toBe(404);
+  });
 
   test("next-auth's sign-in page signs in with a password, and signs out", async () => {
     const email = newEmail();
