@@ -120,7 +120,14 @@ export const subscriptionOperations = {
     bodyFormat: "raw",
     maxBodyBytes: 256 * 1024,
     query: WebhookQuery,
-    errors: ["malformed_json", "validation_failed", "webhook_unauthorized", "webhook_not_configured", "rate_limited"],
+    errors: [
+      "malformed_json",
+      "validation_failed",
+      "webhook_unauthorized",
+      "webhook_not_configured",
+      "billing_api_not_configured",
+      "rate_limited",
+    ],
     requestBody: {
       required: true,
       content: {

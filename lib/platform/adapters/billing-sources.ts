@@ -9,8 +9,14 @@ import { type BillingApi, BillingApiError, createBillingApi, getJson } from "./b
 export type BillingApis = {
   revenuecat: BillingApi | null;
   stripe: {
+    isLive: boolean;
     listSubscriptions: (after: string | null) => Promise<unknown>;
     getSubscription: (id: string) => Promise<unknown>;
+    getEvent: (id: string) => Promise<unknown>;
+    /** The object at a path of the API. */
+    getObject: (path: string) => Promise<unknown>;
+    /** The active entitlements of a customer. */
+    listEntitlements: (customer: string) => Promise<unknown>;
     /** The events of some types that were created from one time to another, in seconds since 1970. */
     listEvents: (query: {
       types: readonly string[];
@@ -61,6 +67,7 @@ function openStripe({ BILLING_STRIPE_API_KEY: key, BILLING_STRIPE_API_URL: url }
   const get = (path: string, query: Record<string, string> | URLSearchParams = {}) =>
     getJson(`${withoutSlash(url)}/v1/${path}?${new URLSearchParams(query)}`, key, TIMEOUT_MS);
   return {
+    isLive: !/^[rs]k_test_/.test(key),
     listSubscriptions: (after) => {
       const query = {
         status: "all",
@@ -71,6 +78,10 @@ function openStripe({ BILLING_STRIPE_API_KEY: key, BILLING_STRIPE_API_URL: url }
       return get("subscriptions", query);
     },
     getSubscription: (id) => get(`subscriptions/${encodeURIComponent(id)}`).catch(nullIfUnknown),
+    getEvent: (id) => get(`events/${encodeURIComponent(id)}`).catch(nullIfUnknown),
+    getObject: (path) => get(path.replace(/^\/v1\//, "")).catch(nullIfUnknown),
+    listEntitlements: (customer) =>
+      get("entitlements/active_entitlements", { customer, limit: "100" }).catch(nullIfUnknown),
     listEvents: ({ types, from, until, after }) => {
       const query = new URLSearchParams(types.map((type) => ["types[]", type]));
       const page = { "created[gte]": `${from}`, "created[lte]": `${until}`, limit: "100" };

@@ -33,14 +33,15 @@ type Deps = Pick<
 /**
  * Receives a webhook delivery: authenticates it, stores its event and applies it. Returns once the event is durable, or
  * once it is known to fail again. A temporary error is thrown, so that the provider retries the delivery.
- * @throws AppError webhook_not_configured, webhook_unauthorized, malformed_json; validation_failed, also for an event that is
+ * @throws AppError webhook_not_configured, webhook_unauthorized, billing_api_not_configured, unavailable, malformed_json; validation_failed, also for an event that is
  *   stored as failed because a time of it is none
  */
 export async function receiveWebhook(deps: Deps, received: Omit<Delivery, "limits">): Promise<DeliveryReceipt> {
   const receivedAt = deps.now();
   const delivery = { ...received, limits: deps.limits };
   const provider = providerOf(deps.config, delivery);
-  const body = sanitizeJson(await provider.authenticate(deps.config, delivery, receivedAt));
+  const sent = await provider.authenticate(deps.config, delivery, receivedAt);
+  const body = sanitizeJson(provider.complete ? await provider.complete(deps.billing, sent, receivedAt) : sent);
   const key = { provider: provider.name, eventId: provider.eventId(body, delivery) };
   const payload = provider.toPayload(body);
   const event = provider.read(payload, receivedAt, deps.config.BILLING_PRODUCTS);

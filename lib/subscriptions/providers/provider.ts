@@ -29,6 +29,11 @@ export type Provider = {
    * @throws AppError webhook_not_configured, webhook_unauthorized, malformed_json
    */
   authenticate: (config: Config, delivery: Delivery, now: Date) => unknown;
+  /**
+   * Fetches by the API what a delivery only names.
+   * @throws AppError billing_api_not_configured, unavailable
+   */
+  complete?: (billing: Context["billing"], body: unknown, now: Date) => Promise<unknown>;
   /** Returns the event's id, 1 to 255 characters, the same for every delivery of it. @throws AppError validation_failed */
   eventId: (body: unknown, delivery: Delivery) => string;
   /** Returns the part of the body to store: all that `read` needs, without personal data. */

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import type { Config } from "../../platform/config";
 import { isSigned } from "../../platform/webhook-signatures";
@@ -54,11 +55,15 @@ function refundFacts({ invoice, payment_intent, refunded }: StripeObject, occurr
   return refundOfPayment(occurredAt);
 }
 
-/** Stripe's webhooks, snapshot payloads of API versions before and after 2025-03-31 ("Events", "The Event object"). */
+/**
+ * Stripe's webhooks: snapshot events of API versions before and after 2025-03-31 ("Events", "The Event object"), and thin
+ * events, whose destinations sign them alike ("Event destinations").
+ */
 export const stripe: Provider = {
   name: "stripe",
   recognizes: ({ headers }) => headers.get("stripe-signature") !== null,
   authenticate,
+  complete,
   eventId: (body) => requireFields(StripePayload, body).id,
   toPayload: (body) => requireFields(StripePayload, body),
   read,
@@ -69,6 +74,41 @@ function authenticate(config: Config, delivery: Delivery, now: Date): unknown {
   if (secrets.length === 0) throw new AppError("webhook_not_configured");
   if (!isSigned("stripe", delivery, secrets, now)) throw new AppError("webhook_unauthorized");
   return delivery.json();
+}
+
+/** A thin event of an object of API v1 ("Migrate from snapshot events to thin events"). Its types are those of v1 after `v1.`. */
+const ThinEvent = z.object({
+  id: EventId,
+  object: z.literal("v2.core.event"),
+  type: z.string().regex(/^v1\.(customer\.subscription|checkout\.session|charge|entitlements)\.\w[\w.]*$/),
+  created: z.iso.datetime({ offset: true }),
+  livemode: z.boolean(),
+  /** The snapshot event of the same change. Its id counts, since it may be delivered too. */
+  snapshot_event: z.string().nullish(),
+  related_object: z.object({ id: z.string(), url: z.string().regex(/^\/v1\/[a-z_/]+\/[\w-]+$/) }).nullish(),
+});
+
+/** Replaces a thin event by its snapshot event, else by one with the object as it is now. */
+async function complete({ stripe: api }: Context["billing"], body: unknown, now: Date): Promise<unknown> {
+  const thin = ThinEvent.safeParse(body).data;
+  if (!thin) return body;
+  if (!api) {
+    const detail = "BILLING_STRIPE_API_KEY is not set: a thin event names its object, which has to be fetched.";
+    throw new AppError("billing_api_not_configured", { detail });
+  }
+  const { id, livemode, related_object: related, snapshot_event: snapshotId } = thin;
+  try {
+    const snapshot = snapshotId && (await api.getEvent(snapshotId));
+    if (snapshot) return snapshot;
+    const object = related && (await api.getObject(related.url));
+    if (!object) return body;
+    const type = thin.type.slice("v1.".length);
+    // A subscription is in the state of the request, whenever it changed.
+    const ms = type.startsWith("customer.subscription.") ? now.getTime() : Date.parse(thin.created);
+    return { id, type, created: Math.floor(ms / 1000), livemode, data: { object } };
+  } catch (cause) {
+    throw new AppError("unavailable", { cause }); // Stripe delivers it again
+  }
 }
 
 function read(body: unknown, receivedAt: Date, products: Products): ProviderEvent {
@@ -83,10 +123,42 @@ function read(body: unknown, receivedAt: Date, products: Products): ProviderEven
   const type = event.type ?? "UNKNOWN";
   if (isOfApi(type) || type.startsWith("customer.subscription.")) return readSubscription(event, base, products);
   if (type.startsWith("checkout.session.")) return readCheckout(event, base, products);
+  if (type === SUMMARY_UPDATED) return readEntitlements(event, base, products);
   if (type === "charge.refunded") return readRefund(event, base, refundFacts);
   if (type === "charge.dispute.closed") return readRefund(event, base, disputeFacts);
   return buildProviderEvent({ ...base, type, purchaseId: null, customers: [] });
 }
+
+const SUMMARY_UPDATED = "entitlements.active_entitlement_summary.updated";
+/** The product of the purchase that has the entitlements of a customer by Stripe's own features. See `accountStatus`. */
+export const STRIPE_ENTITLEMENTS = "entitlements.active_entitlement_summary";
+
+/**
+ * The entitlements that a customer has by the features of what they bought ("Entitlements"), as a purchase of the customer:
+ * Stripe does not say which subscription gives which.
+ */
+function readEntitlements({ data }: StripeEvent, base: StripeBase, products: Products): ProviderEvent {
+  const summary = data?.object;
+  const customer = summary?.customer ?? null;
+  const digest = (given: EntitlementList) => digestOf(keysOf(given).toSorted());
+  const previous = data?.previous_attributes?.entitlements ?? null;
+  const order = base.order && {
+    ...base.order,
+    state: digest(summary?.entitlements ?? null),
+    replacedState: previous && digest(previous),
+  };
+  const sold = keysOf(summary?.entitlements ?? null).map((key) => ({ ids: [key], metadataEntitlementIds: [key] }));
+  const facts = {
+    productId: STRIPE_ENTITLEMENTS,
+    entitlementIds: entitlementsOf(products, sold),
+    snapshot: summary?.entitlements ? snapshotOf({}) : null,
+  };
+  return buildProviderEvent({ ...base, order, type: "SNAPSHOT", purchaseId: customer, customers: [customer], facts });
+}
+
+const keysOf = (list: EntitlementList) => (list?.data ?? []).flatMap(({ lookup_key }) => lookup_key ?? []);
+const digestOf = (state: unknown) =>
+  createHash("sha256").update(JSON.stringify(state)).digest("base64url").slice(0, 22);
 
 /** A one-time purchase; of a subscription, the account that it belongs to. */
 function readCheckout(event: StripeEvent, base: StripeBase, products: Products): ProviderEvent {
@@ -138,8 +210,13 @@ const SubscriptionState = z.object({
   items: Items,
 });
 
-/** The fields of a subscription, a checkout session, a charge and a dispute. */
+/** "The Active Entitlement Summary object". */
+const Entitlements = optional(z.object({ data: optional(z.array(z.object({ lookup_key: OptionalText }))) }));
+type EntitlementList = z.infer<typeof Entitlements>;
+
+/** The fields of a subscription, a checkout session, a charge, a dispute and a customer's entitlements. */
 const StripeObject = SubscriptionState.extend({
+  entitlements: Entitlements,
   id: OptionalText,
   customer: OptionalText,
   metadata: optional(z.object({ accountId: OptionalText, productId: OptionalText, entitlements: EntitlementsField })),
@@ -155,14 +232,16 @@ const StripeObject = SubscriptionState.extend({
 });
 type StripeObject = z.infer<typeof StripeObject>;
 
-/** A thin event has no `data`: it is ignored. */
 const StripePayload = z.object({
   id: EventId,
   type: OptionalText,
   created: OptionalNumber,
   livemode: OptionalBoolean,
   data: optional(
-    z.object({ object: optional(StripeObject), previous_attributes: optional(SubscriptionState.partial()) }),
+    z.object({
+      object: optional(StripeObject),
+      previous_attributes: optional(SubscriptionState.extend({ entitlements: Entitlements }).partial()),
+    }),
   ),
 });
 type StripeEvent = z.infer<typeof StripePayload>;
@@ -195,12 +274,11 @@ function readSubscription(event: StripeEvent, base: StripeBase, products: Produc
  * second came first.
  */
 function statesOf({ type, data }: StripeEvent, subscription: StripeObject) {
-  const digest = (state: object) => createHash("sha256").update(JSON.stringify(state)).digest("base64url").slice(0, 22);
   const state = SubscriptionState.parse(subscription);
   const previous = data?.previous_attributes;
   // Nothing precedes the creation, and the end says nothing of what it replaced.
   const none = type === "customer.subscription.created" ? "" : null;
-  return { state: digest(state), replacedState: previous ? digest({ ...state, ...previous }) : none };
+  return { state: digestOf(state), replacedState: previous ? digestOf({ ...state, ...previous }) : none };
 }
 
 function soldFacts({ items }: StripeObject, products: Products): Partial<EventFacts> {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { stripe } from "../providers/stripe";
+import { STRIPE_ENTITLEMENTS, stripe } from "../providers/stripe";
 import {
   type Api,
   asDelivery,
@@ -35,6 +35,23 @@ export function stripePurchase(
   return { provider: stripe.name, email: owner?.email ?? null, toEvent };
 }
 
+const Entitlements = z.object({ data: z.array(z.object({ lookup_key: z.string() })) });
+type Summary = { customer: string; livemode: boolean; entitlements: unknown };
+
+function stripeSummary(deps: Pick<SourceDeps, "config">, summary: Summary, requestedAt: Date): FoundPurchase {
+  const { livemode } = summary;
+  const created = Math.floor(requestedAt.getTime() / 1000);
+  const type = `${STRIPE_ENTITLEMENTS}.updated`;
+  const toEvent = asDelivery(stripe, deps, requestedAt, (id) => ({
+    id,
+    type,
+    created,
+    livemode,
+    data: { object: summary },
+  }));
+  return { provider: stripe.name, email: null, toEvent };
+}
+
 /** The events that change a purchase or its owner. Stripe lists those of 20 types at most ("List all events"). */
 const EVENT_TYPES = [
   "customer.subscription.created",
@@ -46,6 +63,7 @@ const EVENT_TYPES = [
   "checkout.session.async_payment_succeeded",
   "charge.refunded",
   "charge.dispute.closed",
+  "entitlements.active_entitlement_summary.updated",
 ];
 const EventPage = z.object({ data: z.array(z.looseObject({ id: ListedId })), has_more: z.boolean() });
 
@@ -56,10 +74,16 @@ export const stripeSource: Source = {
   intervalMs: 100, // of 25 requests a second in a sandbox, 100 in live mode ("Rate limits")
   eventDays: 30,
   readPurchases: async (deps, reference, requestedAt) => {
-    if (!reference.startsWith("sub_")) return [];
-    const response = await deps.billing.stripe?.getSubscription(reference);
-    if (response == null) return [];
-    return [stripePurchase(deps, parseResponse(STRIPE, StripeSubscription, response), requestedAt, "SNAPSHOT")];
+    const { stripe: api } = deps.billing;
+    if (!api) return [];
+    if (reference.startsWith("cus_")) {
+      const list = parseResponse(STRIPE, Entitlements.nullable(), await api.listEntitlements(reference));
+      const summary = { customer: reference, livemode: api.isLive, entitlements: list };
+      return list ? [stripeSummary(deps, summary, requestedAt)] : [];
+    }
+    if (!reference.startsWith("sub_")) return []; // the events of a payment say all
+    const subscription = parseResponse(STRIPE, StripeSubscription.nullable(), await api.getSubscription(reference));
+    return subscription ? [stripePurchase(deps, subscription, requestedAt, "SNAPSHOT")] : [];
   },
   readEvents: async (deps, { from, until, position }, requestedAt) => {
     const [start, end] = [from, until].map((time) => Math.floor(time.getTime() / 1000)) as [number, number];

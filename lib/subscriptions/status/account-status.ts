@@ -1,5 +1,6 @@
 import { canEntitle, type StatusRules } from "../entitlement-rules";
 import { EMPTY_STATE } from "../fold/periods";
+import { STRIPE_ENTITLEMENTS, stripe } from "../providers/stripe";
 import type { Purchase } from "../purchase-state";
 import { endReplacedPurchases } from "../replacement";
 import type { Entitlement, PurchaseStatus, SubscriptionStatus } from "../schema";
@@ -28,7 +29,7 @@ const NO_PURCHASE: PurchaseStatus = {
  * One-time purchases without entitlements, such as coins, are left out.
  */
 export function accountStatus(purchases: Purchase[], at: Date, rules: StatusRules): SubscriptionStatus {
-  const ranked = endReplacedPurchases(purchases.filter((purchase) => !isConsumable(purchase)))
+  const ranked = endReplacedPurchases(withStripeEntitlements(purchases).filter((purchase) => !isConsumable(purchase)))
     .map((purchase) => ({ purchase, status: purchaseStatus(purchase, at, rules) }))
     .toSorted((a, b) => comparePurchases(a.status, b.status));
   const counting = ranked.filter(({ purchase }) => canEntitle(purchase, rules));
@@ -39,6 +40,25 @@ export function accountStatus(purchases: Purchase[], at: Date, rules: StatusRule
     lastEventAt: latest(...purchases.map(({ lastEventAt }) => lastEventAt)),
     checkedAt: at,
   };
+}
+
+/**
+ * Gives the entitlements that Stripe says a customer has to the customer's subscriptions, as long as those have none:
+ * BILLING_PRODUCTS and the metadata of prices win. Without a subscription, they are a purchase of their own.
+ */
+function withStripeEntitlements(purchases: Purchase[]): Purchase[] {
+  const isSummary = ({ productId, provider }: Purchase) =>
+    provider === stripe.name && productId === STRIPE_ENTITLEMENTS;
+  if (!purchases.some(isSummary)) return purchases;
+  const others = purchases.filter((purchase) => !isSummary(purchase));
+  const ofStripe = others.filter(({ provider }) => provider === stripe.name);
+  if (ofStripe.some(({ entitlementIds }) => entitlementIds.length > 0)) return others;
+  if (!ofStripe.some(({ periodType }) => periodType !== null)) return purchases;
+  const idsIn = (environment: string) =>
+    purchases.flatMap((one) => (isSummary(one) && one.environment === environment ? one.entitlementIds : []));
+  return others.map((one) =>
+    one.provider === stripe.name && one.periodType !== null ? { ...one, entitlementIds: idsIn(one.environment) } : one,
+  );
 }
 
 function comparePurchases(a: PurchaseStatus, b: PurchaseStatus): number {

@@ -43,7 +43,7 @@ export async function startStripe() {
     return page(url, chosen.toReversed());
   };
   const answer = (url: URL): Json | null => {
-    const [, resource = "", id] = /^\/v1\/([a-z_/]+?)(?:\/([a-z]+_[\w-]+))?$/.exec(url.pathname) ?? [];
+    const [, resource = "", id] = /^\/v1\/([a-z_/]+?)(?:\/((?:sub|evt)_[\w-]+))?$/.exec(url.pathname) ?? [];
     const query = url.searchParams;
     if (resource === "subscriptions" && id) return subscriptions.get(id) ?? null;
     if (resource === "subscriptions") return page(url, [...subscriptions.values()]);

@@ -1,0 +1,165 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { newAccount, type TestAccount } from "@/tests/support/accounts";
+import { clock, withContext } from "@/tests/support/context";
+import { statusOf, storedEvent } from "@/tests/support/subscriptions/billing";
+import { reconcile } from "@/tests/support/subscriptions/operator-actions";
+import { type Json, sendStripe } from "@/tests/support/subscriptions/providers";
+import { send } from "@/tests/support/subscriptions/revenuecat";
+import { entitlement, startStripe } from "@/tests/support/subscriptions/stripe-api";
+
+const stripe = await startStripe();
+afterAll(() => stripe.close());
+
+let ann: TestAccount;
+beforeEach(async () => {
+  ann = await newAccount();
+  stripe.requests.length = 0;
+  stripe.respondWith();
+});
+
+const withKey = <T>(run: () => Promise<T>) => withContext({ billing: stripe.apis() }, run);
+
+/** "The Event object" of API v2, about an object of v1. */
+const thin = (type: string, object: Json, fields: Json = {}): Json => ({
+  id: `evt_test_${randomUUID().replaceAll("-", "")}`,
+  object: "v2.core.event",
+  type: `v1.${type}`,
+  livemode: true,
+  created: clock.now().toISOString(),
+  related_object: { id: object.id, type: object.object, url: `/v1/subscriptions/${object.id}` },
+  ...fields,
+});
+
+describe("a thin event", () => {
+  test("is its snapshot event, which may be delivered too", async () => {
+    const { event, subscription } = stripe.subscribe(ann.id);
+    const sent = thin("customer.subscription.created", subscription, { snapshot_event: event.id });
+    expect(await withKey(() => sendStripe(sent))).toEqual([200, { status: "processed", eventId: event.id }]);
+    expect(await statusOf(ann)).toMatchObject({ status: "active", entitlements: [{ id: "pro", isActive: true }] });
+    expect(await sendStripe(event)).toEqual([200, { status: "duplicate", eventId: event.id }]);
+  });
+
+  test("without one has its object as it is now, whatever was delivered before", async () => {
+    const { event, subscription } = stripe.subscribe(ann.id);
+    await sendStripe(event);
+    clock.advance(60_000);
+    const canceled = stripe.change(subscription.id, {
+      status: "canceled",
+      ended_at: Math.floor(clock.now().getTime() / 1000),
+    });
+    clock.advance(60_000);
+    const sent = thin("customer.subscription.updated", subscription, { created: event.created });
+    expect(await withKey(() => sendStripe({ ...sent, created: clock.now().toISOString() }))).toMatchObject([
+      200,
+      { status: "processed" },
+    ]);
+    expect(await statusOf(ann)).toMatchObject({ status: "expired" });
+    expect(await withKey(() => sendStripe(canceled))).toMatchObject([200, { status: "processed" }]);
+    expect(await statusOf(ann)).toMatchObject({ status: "expired" });
+  });
+
+  test("is refused until its object can be fetched, so that Stripe delivers it again", async () => {
+    const { subscription } = stripe.subscribe(ann.id);
+    const sent = thin("customer.subscription.created", subscription);
+    expect(await sendStripe(sent)).toMatchObject([409, { code: "billing_api_not_configured" }]);
+    for (const status of [429, 500]) {
+      stripe.respondWith((response) => {
+        send(response, status, {});
+        return true;
+      });
+      expect(await withKey(() => sendStripe(sent))).toMatchObject([503, { code: "unavailable" }]);
+    }
+    stripe.respondWith();
+    expect(await statusOf(ann)).toMatchObject({ status: "none" });
+    expect(await withKey(() => sendStripe(sent))).toMatchObject([200, { status: "processed" }]);
+    expect(await statusOf(ann)).toMatchObject({ status: "active" });
+  });
+
+  test("of another kind, about an unknown object or elsewhere is ignored", async () => {
+    const ping = thin(
+      "",
+      { id: "ed_1", object: "v2.core.event_destination" },
+      { type: "v2.core.event_destination.ping" },
+    );
+    const gone = thin("customer.subscription.updated", { id: "sub_gone", object: "subscription" });
+    const elsewhere = thin(
+      "customer.subscription.updated",
+      { id: "sub_1" },
+      { related_object: { id: "sub_1", url: "https://elsewhere.example/" } },
+    );
+    for (const sent of [ping, gone, elsewhere])
+      expect(await withKey(() => sendStripe(sent))).toMatchObject([200, { status: "ignored" }]);
+    expect(stripe.requests.map(({ pathname }) => pathname)).toEqual(["/v1/subscriptions/sub_gone"]);
+  });
+});
+
+describe("Stripe's own entitlements", () => {
+  /** "The Active Entitlement Summary object". */
+  const summary = (customer: unknown, keys: string[], previous?: string[]) => {
+    const list = (all: string[]) => ({ object: "list", data: all.map(entitlement), has_more: false });
+    const object = {
+      object: "entitlements.active_entitlement_summary",
+      customer,
+      livemode: true,
+      entitlements: list(keys),
+    };
+    const fields = previous ? { previous_attributes: { entitlements: list(previous) } } : {};
+    return stripe.record("entitlements.active_entitlement_summary.updated", object, fields);
+  };
+  const unmapped = {
+    items: {
+      object: "list",
+      data: [
+        {
+          id: "si_1",
+          current_period_start: 1,
+          current_period_end: 4e9,
+          price: { id: "price_own", product: "prod_own", metadata: {} },
+        },
+      ],
+    },
+  };
+  const entitlementsOf = async () =>
+    ((await statusOf(ann)).entitlements as Json[]).flatMap(({ id, isActive }) => (isActive ? id : []));
+
+  test("are those of the customer's subscriptions, in whichever order the events arrive", async () => {
+    const { event, subscription } = stripe.subscribe(ann.id, unmapped);
+    const first = summary(subscription.customer, ["chat"], []);
+    const second = summary(subscription.customer, ["chat", "export"], ["chat"]);
+    for (const one of [second, first, event])
+      expect(await sendStripe(one)).toMatchObject([200, { status: "processed" }]);
+    expect(await entitlementsOf()).toEqual(["chat", "export"]);
+    expect(await statusOf(ann)).toMatchObject({
+      status: "active",
+      isLifetime: false,
+      productId: "prod_own",
+      subscriptions: [{}],
+    });
+    clock.advance(60_000);
+    await sendStripe(summary(subscription.customer, ["chat"], ["chat", "export"]));
+    expect(await entitlementsOf()).toEqual(["chat"]);
+    clock.advance(60_000);
+    await sendStripe(summary(subscription.customer, [], ["chat"]));
+    expect(await entitlementsOf()).toEqual([]);
+    expect((await storedEvent(second.id))?.payload).not.toHaveProperty("data.object.entitlements.data.0.feature");
+  });
+
+  test("do not count for a customer whose product is in BILLING_PRODUCTS", async () => {
+    const { event, subscription } = stripe.subscribe(ann.id);
+    for (const one of [event, summary(subscription.customer, ["chat"])]) await sendStripe(one);
+    expect(await entitlementsOf()).toEqual(["pro"]);
+  });
+
+  test("are compared with Stripe when an operator reconciles the account", async () => {
+    const { event, subscription } = stripe.subscribe(ann.id, unmapped);
+    for (const one of [event, summary(subscription.customer, ["chat"])]) await sendStripe(one);
+    clock.advance(60_000);
+    const run = () => withKey(async () => (await reconcile(stripe.apis(), ann.id)).customers);
+    stripe.entitlements.set(String(subscription.customer), ["chat", "export"]);
+    expect((await run()).map(({ corrected }) => corrected).toSorted()).toEqual([0, 1]);
+    expect(await entitlementsOf()).toEqual(["chat", "export"]);
+    clock.advance(60_000);
+    expect((await run()).map(({ corrected }) => corrected)).toEqual([0, 0]);
+  });
+});
