@@ -17,7 +17,7 @@ import { parseReleaseSelector, type ReleaseSelector } from "./selection/parse-qu
 import { type ArtifactSelector, findVersion, SELECTORS_BY_KIND, selectRelease } from "./selection/select-release";
 
 /** Picks the installer, else another file, else the update: `format` chooses among them. */
-const selectForPeople: ArtifactSelector = ({ artifacts: { installer, others, update } }) =>
+export const selectForPeople: ArtifactSelector = ({ artifacts: { installer, others, update } }) =>
   installer ?? others[0] ?? update;
 
 const selectForUpdaters: ArtifactSelector = (release) => completeFiles(release)[0];

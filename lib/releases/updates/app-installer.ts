@@ -32,8 +32,8 @@ export const appInstallerFeed: UpdateFeed = {
     if (!release || !file?.packageIdentity) throw missingRelease(PACKAGE_REQUIREMENTS);
     recordCheck(request, { ...selector, architecture: arch === undefined ? null : architecture }, release);
     const { baseUrl } = request.deps.config;
-    const query = arch === undefined ? "" : `?arch=${architecture}`;
-    const uri = `${baseUrl}/api/updates/${request.product}/${request.channel}/${request.product}.appinstaller${query}`;
+    const folder = arch === undefined ? "" : `/${architecture}`;
+    const uri = `${baseUrl}/api/updates/${request.product}/${request.channel}${folder}/${request.product}.appinstaller`;
     const replacesNewer = supportPolicyOf(request.snapshot, selector, release).replacedVersions.size > 0;
     const uris = { uri, fileUri: storedFileUrls(baseUrl)(release, file) };
     const text = render(file.packageIdentity, { ...uris, isCritical: release.critical, replacesNewer });

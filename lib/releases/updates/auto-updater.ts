@@ -1,5 +1,6 @@
 import { releaseFields, squirrel } from "../formats/squirrel-mac";
-import { normalizeArchitecture, type Platform } from "../platforms";
+import { DEFAULT_ARCHITECTURES, normalizeArchitecture, type Platform } from "../platforms";
+import { formatVersion } from "../schema";
 import { PACKAGE_REQUIREMENTS, packageOf } from "./app-installer";
 import { selectUpdate, type UpdaterRules } from "./select-update";
 import { storedFileUrls } from "./stored-files";
@@ -35,6 +36,27 @@ export const autoUpdaterFeed: UpdateFeed = {
     if (!isUpdate) return noUpdate(contentType);
     const url = storedFileUrls(request.deps.config.baseUrl)(release, file);
     const text = JSON.stringify({ url, ...releaseFields(release) });
+    return toDocument({ text, contentType, isClientSpecific });
+  },
+};
+
+/**
+ * What Squirrel.Mac reads from a static server (Electron, "Updating Applications", "Manual publishing"), and update-electron-app
+ * requests as `RELEASES.json` of a StaticStorage. It installs `currentRelease` if that differs from its own version.
+ */
+export const squirrelMacStaticFeed: UpdateFeed = {
+  pattern: /^RELEASES\.json$/,
+  resolve: (request) => {
+    const architecture = request.query.arch ?? DEFAULT_ARCHITECTURES.macos;
+    const target = { platform: "macos", architecture } as const;
+    const { release, isClientSpecific } = selectUpdate(request, target, SQUIRREL_MAC);
+    const file = release && SQUIRREL_MAC.selectArtifact(release);
+    if (!file) throw missingRelease(SQUIRREL_MAC.requirements);
+    recordCheck(request, { ...target, architecture: request.query.arch ?? null }, release);
+    const version = formatVersion(release.version);
+    const url = storedFileUrls(request.deps.config.baseUrl)(release, file);
+    const updateTo = { ...releaseFields(release), version, url };
+    const text = JSON.stringify({ currentRelease: version, releases: [{ version, updateTo }] });
     return toDocument({ text, contentType, isClientSpecific });
   },
 };

@@ -83,8 +83,7 @@ function resolveTarget(
       return toDocument({ text, contentType, isClientSpecific });
     }
     const { siblings, ...found } = siblingReleases(request, selected.release, { architectures, channel, selected });
-    const base = channel === request.channel ? "" : `../${channel}/`;
-    const text = signedText(selected.release, siblings) ?? render(selected.release, siblings, base);
+    const text = signedText(selected.release, siblings) ?? render(selected.release, siblings, request.channel);
     return toDocument({ text, contentType, isClientSpecific: isClientSpecific || found.isClientSpecific });
   }
   return null;
@@ -117,11 +116,13 @@ function diskImages(release: Release): Artifact[] {
   return completeFiles(release).filter(({ fileName }) => /\.dmg$/i.test(fileName));
 }
 
-function render(release: Release, siblings: readonly Release[], base: string): string {
+/** `channel`: in the feed's URL, which the files' are relative to. */
+function render(release: Release, siblings: readonly Release[], channel: string): string {
   const filesBy = (select: (release: Release) => Artifact[]) =>
     [release, ...siblings].flatMap((one) => select(one).map((artifact): File => ({ release: one, artifact })));
   const files = [...filesBy(installableFiles), ...filesBy(diskImages)];
-  const urlOf = ({ release, artifact }: File) => `${base}${storedFilePath(release, artifact)}`;
+  const urlOf = ({ release, artifact }: File) =>
+    `${release.channel === channel ? "" : `../${release.channel}/`}${storedFilePath(release, artifact)}`;
   const entries = files.map((file) => ({ ...file.artifact, url: urlOf(file) }));
   const minimum = highestKernelVersion(files.map((file) => file.release));
   return renderUpdateInfo(release, entries, entries[0]?.url ?? "", minimum);

@@ -6,7 +6,7 @@ import { parsePlatform } from "../platforms";
 import { type ServedFile, servedFiles } from "../release-files";
 import { type Artifact, formatVersion, type Release } from "../schema";
 
-type FoundFile = { release: Release; artifact: ServedFile; caching: Caching };
+export type FoundFile = { release: Release; artifact: ServedFile; caching: Caching };
 type Entry = Pick<FoundFile, "release" | "artifact">;
 
 /** The files of each product by name. A new catalog has a new index. */

@@ -1,8 +1,8 @@
-import { compareBuild } from "semver";
+import { compareBuild, type SemVer } from "semver";
 import type { DocumentContent } from "../../platform/response-content";
 import { releaseFields, tauri } from "../formats/tauri";
 import { architecturesIn, normalizeArchitecture, Platform, parsePlatform } from "../platforms";
-import type { Artifact, Release } from "../schema";
+import { type Artifact, formatVersion, type Release } from "../schema";
 import { parseBundleType, selectByBundleType } from "../selection/file-types";
 import type { ArtifactSelector } from "../selection/select-release";
 import { selectUpdate, type UpdaterRules } from "./select-update";
@@ -11,6 +11,7 @@ import {
   installedVersionOf,
   missingRelease,
   noUpdate,
+  type RenderedFeed,
   recordCheck,
   toDocument,
   type UpdateFeed,
@@ -98,6 +99,33 @@ function resolve(request: UpdateRequest): DocumentContent {
   const text = JSON.stringify({ ...releaseFields(newest), platforms });
   return toDocument({ text, contentType: tauri.contentType, isClientSpecific });
 }
+
+/**
+ * What a static server can respond in place of the dynamic one: the files of every bundle type, since it does not read the
+ * query. The plugin takes `platforms` from any endpoint, and compares versions (updater.rs, `RemoteRelease` and `check`): a
+ * client that must not change its version is sent the one that it has.
+ */
+export function tauriTargetFile(
+  request: UpdateRequest,
+  { platform, arch, version }: { platform: Platform; arch: string; version: SemVer },
+): RenderedFeed | null {
+  const selector = { platform, architecture: normalizeArchitecture(arch) };
+  const selected = selectUpdate({ ...request, current: version }, selector, RULES);
+  const { release, shouldKeepInstalled, isClientSpecific } = selected;
+  if (!release) return null;
+  const urlOf = storedFileUrls(request.deps.config.baseUrl);
+  const platforms = Object.fromEntries(platformEntries({ name: `${SYSTEMS[platform]}-${arch}`, release }, urlOf));
+  const file = defaultTauriFile(release);
+  const own = file && { url: urlOf(release, file), signature: file.minisign };
+  const kept = shouldKeepInstalled && { version: formatVersion(version) };
+  const text = JSON.stringify({ ...releaseFields(release), ...own, ...kept, platforms });
+  return { text, contentType: tauri.contentType, isClientSpecific };
+}
+
+/** The paths below which the plugin adds its version, by platform. */
+export const TAURI_TARGETS = Platform.options.flatMap((platform) =>
+  [...architecturesIn("tauri").values()].map((arch) => ({ platform, arch, folder: `${SYSTEMS[platform]}/${arch}` })),
+);
 
 /** The plugin looks for `{os}-{arch}-{bundle type}` and then for `{os}-{arch}`; before 2.10 for the latter alone. */
 function platformEntries({ name, release }: Target, urlOf: (release: Release, file: Artifact) => string) {

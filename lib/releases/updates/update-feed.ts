@@ -5,7 +5,6 @@ import type { Config } from "../../platform/config";
 import type { DocumentContent } from "../../platform/response-content";
 import type { Adoption } from "../adoption/adoption";
 import { toUpdateCheck } from "../adoption/day-counts";
-import type { Catalog } from "../catalog/catalog";
 import type { Snapshot } from "../catalog/snapshot";
 import type { UpdateQuery } from "../http-schema";
 import type { Platform } from "../platforms";
@@ -14,8 +13,7 @@ import { type InstalledVersion, NOT_A_VERSION, parseInstalledVersion } from "../
 
 /** What a client requests below `/api/updates/{product}/{channel}/`. */
 export type UpdateRequest = {
-  /** For feeds that `/api/version` has too. */
-  deps: { catalog: Catalog; config: Pick<Config, "baseUrl" | "build">; adoption: Pick<Adoption, "recordUpdateCheck"> };
+  deps: { config: Pick<Config, "baseUrl">; adoption: Pick<Adoption, "recordUpdateCheck"> };
   snapshot: Snapshot;
   /** Both are known to the catalog. */
   product: string;
